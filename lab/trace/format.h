@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: BSL-1.0
+ * format: the constants and the block header of a trace, shared by every writer and reader (docs/trace_format.md).
+ * Freestanding C11, so that a recorder, a Valgrind tool and C++ readers compile the same text. */
+#ifndef MILLPOND_LAB_TRACE_FORMAT_H
+#define MILLPOND_LAB_TRACE_FORMAT_H
+
+#include <stdint.h>
+
+enum {
+    mpt_frame_magic = 0x184D2A5D,   /* zstd skippable frame that carries a block */
+    mpt_trailer_magic = 0x184D2A5E, /* zstd skippable frame that carries the offset of the index */
+    mpt_magic = 0x4254504D,         /* "MPTB" */
+    mpt_open_magic = 0x4F54504D,    /* "MPTO" */
+    mpt_version = 1,
+    mpt_header_bytes = 64,
+    mpt_frame_prefix_bytes = 8,
+    mpt_open_header_bytes = 4096,
+    mpt_slot_bytes = 65536,
+    mpt_event_bytes_max = 64 /* no encoded event is longer */
+};
+
+enum mpt_kind { mpt_process = 1, mpt_modules = 2, mpt_contexts = 3, mpt_events = 4, mpt_end = 5, mpt_index = 6 };
+enum mpt_codec { mpt_raw = 0, mpt_zstd = 1 };
+enum mpt_layout { mpt_rows = 0, mpt_columns = 1 };
+
+enum mpt_operation { mpt_free = 0, mpt_allocate = 1, mpt_realloc_free = 2, mpt_realloc_allocate = 3, mpt_note = 4 };
+enum mpt_tag {
+    mpt_operation_mask = 7,
+    mpt_has_time = 8,
+    mpt_has_duration = 16,
+    mpt_has_alignment = 32,
+    mpt_zeroed = 64,
+    mpt_byte_address = 128
+};
+enum mpt_note_subject { mpt_note_thread_end = 1, mpt_note_lost = 2, mpt_note_returned = 3 };
+
+enum mpt_process_key {
+    mpt_key_pid = 1,
+    mpt_key_parent = 2,
+    mpt_key_executable = 3,
+    mpt_key_build_id = 4,
+    mpt_key_argument = 5,
+    mpt_key_clock = 6,
+    mpt_key_provider = 7,
+    mpt_key_image = 8,
+    mpt_key_first_tick = 9
+};
+enum mpt_end_key {
+    mpt_end_status = 1,
+    mpt_end_signal = 2,
+    mpt_end_clock = 3,
+    mpt_end_lost = 4,
+    mpt_end_clean = 5,
+    mpt_end_stopped = 6,
+    mpt_end_sampled = 7,
+    mpt_end_aliased = 8,
+    mpt_end_contexts = 9,
+    mpt_end_failed = 10,
+    mpt_end_aliased_deep = 11
+};
+
+typedef struct mpt_block_header {
+    uint32_t frame_magic;
+    uint32_t frame_bytes;
+    uint32_t magic;
+    uint8_t version;
+    uint8_t kind;
+    uint8_t codec;
+    uint8_t layout;
+    uint32_t thread;
+    uint32_t sequence;
+    uint32_t count;
+    uint32_t stored_bytes;
+    uint32_t payload_bytes;
+    uint32_t overhead_ticks;
+    uint64_t first;
+    uint64_t cpu_ns;
+    uint64_t checksum;
+} mpt_block_header;
+
+typedef struct mpt_open_header {
+    uint32_t magic;
+    uint32_t version;
+    uint32_t slot_bytes;
+    uint32_t slots;
+} mpt_open_header;
+
+#endif

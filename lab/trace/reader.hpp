@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: BSL-1.0
+// reader: opens a trace, streams its blocks, and survives every damage (docs/trace_format.md).
+//
+//   file ──scan or index──▶ block list ──▶ process, modules, contexts (small, kept)
+//                                     └──▶ events of each block, streamed, in total order by time
+//
+// Use it for every analysis. Memory: the index, the contexts and one decoded block a thread; never the events.
+// Damage is never fatal: it is collected in damages() with its offset, and reading goes on with the next whole block.
+// Not thread-safe. Throws trace_error only where nothing can be read at all (no file, not a trace, a later version).
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "format.h"
+
+namespace millpond::trace {
+
+struct trace_error : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
+enum class operation : std::uint8_t { free, allocate, realloc_free, realloc_allocate, note };
+
+// One heap event. `bytes`, `context`, `alignment_log2`, `zeroed`: allocations only; a note keeps its subject in `bytes`, its value in `address`.
+struct event {
+    std::uint64_t time_ticks;      // of this event, or the last time known in its stream
+    std::uint64_t address;
+    std::uint64_t bytes;
+    std::uint32_t context;         // node id; 0: unknown
+    std::uint32_t thread;          // stream number
+    std::uint32_t duration_ticks;  // 0: not sampled
+    operation op;
+    std::uint8_t alignment_log2;
+    bool zeroed;
+};
+
+struct damage {
+    std::uint64_t offset;
+    std::string what;
+};
+
+struct module_record {
+    std::uint32_t id;
+    std::uint64_t bias, first, last;
+    std::string path, build_id;  // build_id in hex
+    std::uint64_t load_tick, unload_tick;
+};
+
+struct context_node {
+    std::uint32_t parent;  // 0: none
+    std::uint32_t module;  // 0: none (offset 0: generated code, 1: cut)
+    std::uint64_t offset;
+};
+
+struct process_record {
+    std::uint64_t pid = 0, parent_pid = 0, image = 0, first_tick = 0;
+    std::string executable, build_id, malloc_provider;
+    std::vector<std::string> arguments;
+    std::uint64_t start_ticks = 0, start_ns = 0;  // clock pair
+    // from the end block, where there is one
+    bool ended = false, clean = false;
+    int exit_status = -1, signal = 0;
+    std::uint64_t end_ticks = 0, end_ns = 0;
+    std::uint64_t events_lost = 0, stopped_early = 0, aliasing_sampled = 0, aliasing_differed = 0, aliasing_differed_deep = 0,
+                  allocations_failed = 0;
+};
+
+// What the block list says of a stream.
+struct stream_record {
+    std::uint32_t thread;
+    std::uint64_t events, first_tick, last_block_tick, cpu_ns;
+};
+
+struct block_record {
+    std::uint64_t offset;
+    mpt_block_header header;
+};
+
+class reader {
+  public:
+    // Reads the index (or scans), the process, the modules and all contexts. Throws trace_error.
+    explicit reader(const std::string& path);
+    ~reader();
+    reader(reader&&) noexcept;
+    reader& operator=(reader&&) noexcept;
+
+    const process_record& process() const;
+    const std::vector<module_record>& modules() const;      // position id − 1
+    const std::vector<context_node>& contexts() const;      // position = node id; [0] is the outside
+    const std::vector<stream_record>& streams() const;
+    const std::vector<block_record>& blocks() const;
+    std::uint64_t event_count() const;                      // by the headers of the blocks
+    const std::vector<damage>& damages() const;             // grows while events are read
+    double ticks_per_ns() const;                            // 1.0 where no two clock pairs are known
+
+    // Hands out every event: all streams merged by time, in batches, each stream's own order kept. One pass, O(log threads) an event
+    // (a single-threaded trace, or a stretch where one stream is alone, costs no merge).
+    // The sink takes (const event* batch, std::size_t count). Mending of hand-offs is the consumer's (see live_objects).
+    void for_each_batch(const std::function<void(const event*, std::size_t)>& sink);
+
+  private:
+    struct state;
+    std::unique_ptr<state> state_;
+};
+
+}  // namespace millpond::trace
