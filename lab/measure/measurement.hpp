@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSL-1.0
+// measurement: what one run of a program in a fresh process cost, and how it ended.
+//
+//   start ──────────── wall ────────────▶ end        cpu = user + system, of the process and of the descendants it
+//   waited for
+//
+// Use it for one round; interleaving, repetition and statistics are the conductor's. Signals: an interrupt from the
+// terminal reaches the program by itself and leaves the caller waiting; SIGTERM and SIGHUP sent to the caller are
+// passed on to the program. Not thread-safe: signal handlers are the process's.
+#ifndef MILLPOND_LAB_MEASURE_MEASUREMENT_HPP
+#define MILLPOND_LAB_MEASURE_MEASUREMENT_HPP
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lab/measure/start.hpp"
+#include "lab/measure/start_error.hpp"
+
+namespace millpond::measure {
+
+struct measurement {
+    double user_seconds = 0;
+    double system_seconds = 0;
+    double wall_seconds = 0;
+    std::uint64_t peak_bytes = 0;    // peak resident bytes of the largest of these processes
+    std::uint64_t page_faults = 0;   // all of them
+    std::uint64_t major_faults = 0;  // those that waited for a disk
+    int exit_status = 0;             // meaningless if a signal ended the program
+    int signal = 0;                  // 0: it exited
+
+    double cpu_seconds() const { return user_seconds + system_seconds; }
+};
+
+// Runs the program to its end. An error means that it never ran.
+std::optional<start_error> measure(const std::string& path, const std::vector<std::string>& arguments,
+                                   const start_options& options, measurement& result);
+
+// The name of the variable that randomises the size of the environment, and with it the position of the stack: that
+// alone moves small caches by more than a per cent. The program can see it, as it can see LD_PRELOAD; nothing reads it.
+inline constexpr const char* padding_variable = "MILLPOND_PAD";
+
+// Adds `bytes` of padding to the environment; none for 0.
+void add_padding(start_options& options, std::size_t bytes);
+
+}  // namespace millpond::measure
+
+#endif

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "lab/measure/preload_check.hpp"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <string_view>
+#include <vector>
+
+namespace millpond::measure {
+namespace {
+
+// The kernel itself gives up after this many #! lines that lead to one another.
+constexpr int script_depth_max = 5;
+
+#if defined(__x86_64__)
+constexpr unsigned own_machine = EM_X86_64;
+#elif defined(__aarch64__)
+constexpr unsigned own_machine = EM_AARCH64;
+#else
+#error "teach preload_check the ELF machine of this architecture"
+#endif
+
+start_error not_started(const std::string& path, const std::string& why) {
+    return {start_error::program_not_started, "cannot start '" + path + "': " + why};
+}
+
+start_error not_preloadable(const std::string& path, const std::string& why) {
+    return {start_error::environment_lacks, "cannot preload into '" + path + "': " + why};
+}
+
+// 0, or the errno with which execve would refuse the file itself.
+int refusal(const std::string& path) {
+    struct stat status;
+    if (::stat(path.c_str(), &status) != 0) return errno;
+    if (S_ISDIR(status.st_mode)) return EISDIR;
+    if (!S_ISREG(status.st_mode)) return EACCES;
+    return ::faccessat(AT_FDCWD, path.c_str(), X_OK, AT_EACCESS) == 0 ? 0 : errno;
+}
+
+std::string search_path() {
+    if (const char* given = std::getenv("PATH")) return given;
+    std::string standard(::confstr(_CS_PATH, nullptr, 0), '\0');
+    ::confstr(_CS_PATH, standard.data(), standard.size());
+    standard.resize(std::strlen(standard.c_str()));
+    return standard;
+}
+
+class file {
+  public:
+    explicit file(const std::string& path) : descriptor_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {}
+    file(const file&) = delete;
+    file& operator=(const file&) = delete;
+    ~file() {
+        if (descriptor_ >= 0) ::close(descriptor_);
+    }
+    int descriptor() const { return descriptor_; }
+    // Bytes read at `offset`, fewer than asked for at the end of the file or on an error.
+    std::size_t read(void* to, std::size_t bytes, std::uint64_t offset) const {
+        const ssize_t got = ::pread(descriptor_, to, bytes, static_cast<off_t>(offset));
+        return got < 0 ? 0 : static_cast<std::size_t>(got);
+    }
+
+  private:
+    int descriptor_;
+};
+
+// The interpreter named on the #! line in `head`, empty if the line names none.
+std::string interpreter_of(std::string_view head) {
+    head.remove_prefix(2);
+    const std::size_t begin = head.find_first_not_of(" \t");
+    if (begin == std::string_view::npos) return {};
+    const std::size_t end = head.find_first_of(" \t\r\n\0", begin, 5);
+    return std::string(head.substr(begin, end == std::string_view::npos ? end : end - begin));
+}
+
+std::optional<start_error> check_privileges(const std::string& path, const file& image) {
+    struct stat status;
+    if (::fstat(image.descriptor(), &status) != 0) return not_started(path, std::strerror(errno));
+    const char* const remedy = "; try a copy of it without that";
+    if (status.st_mode & S_ISUID)
+        return not_preloadable(path,
+                               std::string("it is set-user-id, and the dynamic linker ignores LD_PRELOAD") + remedy);
+    if ((status.st_mode & S_ISGID) && (status.st_mode & S_IXGRP))
+        return not_preloadable(path,
+                               std::string("it is set-group-id, and the dynamic linker ignores LD_PRELOAD") + remedy);
+    if (::fgetxattr(image.descriptor(), "security.capability", nullptr, 0) > 0)
+        return not_preloadable(
+            path, std::string("it has file capabilities, and the dynamic linker ignores LD_PRELOAD") + remedy);
+    return std::nullopt;
+}
+
+std::optional<start_error> check_dynamic_linker(const std::string& path, const file& image, const Elf64_Phdr& header) {
+    std::string linker(std::min<std::uint64_t>(header.p_filesz, 4096), '\0');
+    linker.resize(image.read(linker.data(), linker.size(), header.p_offset));
+    linker.resize(std::strlen(linker.c_str()));
+    if (const int error = refusal(linker))
+        return not_started(path, "its dynamic linker '" + linker + "': " + std::strerror(error));
+    if (linker.find("/ld-linux") == std::string::npos)
+        return not_preloadable(path, "its dynamic linker '" + linker + "' is not that of the GNU C library");
+    return std::nullopt;
+}
+
+std::optional<start_error> check_elf(const std::string& path, const file& image) {
+    Elf64_Ehdr elf;
+    if (image.read(&elf, EI_NIDENT, 0) != EI_NIDENT) return not_started(path, "the file ends inside its ELF header");
+    if (elf.e_ident[EI_CLASS] != ELFCLASS64)
+        return not_preloadable(path, "it is a 32-bit program, and the preloaded library is 64-bit");
+    if (image.read(&elf, sizeof elf, 0) != sizeof elf) return not_started(path, "the file ends inside its ELF header");
+    if (elf.e_ident[EI_DATA] != ELFDATA2LSB || elf.e_machine != own_machine)
+        return not_preloadable(path,
+                               "it is built for another machine (ELF machine " + std::to_string(elf.e_machine) + ")");
+    if (elf.e_type != ET_EXEC && elf.e_type != ET_DYN) return not_started(path, "it is an object file or a core dump");
+    for (unsigned i = 0; i < elf.e_phnum; ++i) {
+        Elf64_Phdr header;
+        if (image.read(&header, sizeof header, elf.e_phoff + std::uint64_t{i} * sizeof header) != sizeof header)
+            return not_started(path, "the file ends inside its program headers");
+        if (header.p_type == PT_INTERP) {
+            if (auto error = check_dynamic_linker(path, image, header)) return error;
+            return check_privileges(path, image);
+        }
+    }
+    return not_preloadable(path, "it is statically linked, and only a dynamic linker can preload a library");
+}
+
+}  // namespace
+
+std::optional<start_error> find_program(const std::string& program_as_given, std::string& resolved_path) {
+    if (program_as_given.empty()) return not_started("", "its name is empty");
+    if (program_as_given.find('/') != std::string::npos) {
+        if (const int error = refusal(program_as_given)) return not_started(program_as_given, std::strerror(error));
+        resolved_path = program_as_given;
+        return std::nullopt;
+    }
+    const std::string path = search_path();
+    int remembered =
+        0;  // a file that may not be executed is the better explanation, if no later directory has one that may
+    for (std::size_t begin = 0; begin <= path.size();) {
+        const std::size_t end = std::min(path.find(':', begin), path.size());
+        const std::string directory = path.substr(begin, end - begin);
+        const std::string candidate = directory.empty() ? "./" + program_as_given : directory + "/" + program_as_given;
+        const int error = refusal(candidate);
+        if (error == 0) {
+            resolved_path = candidate;
+            return std::nullopt;
+        }
+        if (error == EACCES || error == EISDIR) remembered = EACCES;
+        begin = end + 1;
+    }
+    if (remembered != 0) return not_started(program_as_given, std::strerror(remembered));
+    return not_started(program_as_given, "no such program in PATH");
+}
+
+std::optional<start_error> check_preloadable(const std::string& program_as_given, std::string& resolved_path,
+                                             std::string* image_path) {
+    if (auto error = find_program(program_as_given, resolved_path)) return error;
+    std::string path = resolved_path;
+    for (int depth = 0; depth <= script_depth_max; ++depth) {
+        const file image(path);
+        if (image.descriptor() < 0)
+            return not_preloadable(
+                path, std::string("it cannot be read to see whether it is dynamic: ") + std::strerror(errno));
+        char head[256];  // the kernel reads no more of a #! line
+        const std::string_view text(head, image.read(head, sizeof head, 0));
+        if (text.starts_with("\177ELF")) {
+            if (image_path != nullptr) *image_path = path;
+            return check_elf(path, image);
+        }
+        if (!text.starts_with("#!"))
+            return not_started(path, "it is neither an ELF program nor a script that begins with #!");
+        const std::string interpreter = interpreter_of(text);
+        if (interpreter.empty()) return not_started(path, "its #! line names no interpreter");
+        if (const int error = refusal(interpreter))
+            return not_started(path, "its interpreter '" + interpreter + "': " + std::strerror(error));
+        path = interpreter;
+    }
+    return not_started(resolved_path, "its #! lines lead in a circle");
+}
+
+}  // namespace millpond::measure

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: BSL-1.0
+// preload_check: finds a program as execvp would and says whether LD_PRELOAD reaches it.
+//
+//   "gawk" ──PATH──▶ /usr/bin/gawk ──#!?──▶ interpreter … ──▶ ELF image: dynamic? our machine? no changed privileges?
+//
+// Call it before a program is started under a preloaded library: where preloading cannot work, the dynamic linker says
+// so in a warning at most, and an experiment would report the bare program. A program that is merely measured needs no
+// such check. The answer holds for the moment of the call; it reads a few hundred bytes of each file on the way.
+// Thread-safe.
+#ifndef MILLPOND_LAB_MEASURE_PRELOAD_CHECK_HPP
+#define MILLPOND_LAB_MEASURE_PRELOAD_CHECK_HPP
+
+#include <optional>
+#include <string>
+
+#include "lab/measure/start_error.hpp"
+
+namespace millpond::measure {
+
+// Finds `program_as_given` (searched in PATH unless it contains a slash). On success `resolved_path` is what execve
+// takes. Status 5: no such program, or it may not be executed.
+std::optional<start_error> find_program(const std::string& program_as_given, std::string& resolved_path);
+
+// Finds the program and checks that a library can be preloaded into it. A script passes if the interpreter on its #!
+// line does. If `image_path` is given it receives the ELF file that the kernel will load: the interpreter's for a
+// script. Status 4: static, set-user-id, set-group-id, with file capabilities, of another machine or C library. Status
+// 5: as above.
+std::optional<start_error> check_preloadable(const std::string& program_as_given, std::string& resolved_path,
+                                             std::string* image_path = nullptr);
+
+}  // namespace millpond::measure
+
+#endif
