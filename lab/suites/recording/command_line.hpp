@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSL-1.0
+// command_line: `--name NUMBER` options for workloads, without a library that would allocate on their behalf.
+//
+// Use it for programs whose heap events are counted: nothing here allocates. For programs of the laboratory, CLI11.
+// O(options × arguments). Not for several threads.
+#pragma once
+
+#include <charconv>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <initializer_list>
+#include <string_view>
+#include <system_error>
+
+namespace millpond::suites {
+
+struct number_option {
+    std::string_view name;  // with its dashes
+    std::uint64_t& value;
+    std::uint64_t least = 0;
+};
+
+// Reads every `--name NUMBER` into its option. On anything else says what was wrong, how to call `program`, and exits
+// with 2.
+inline void read_options(int argc, char** argv, std::string_view program,
+                         std::initializer_list<number_option> options) {
+    const auto refuse = [&](std::string_view argument, const char* why) {
+        std::fprintf(stderr, "%.*s: %.*s %s; usage: %.*s", static_cast<int>(program.size()), program.data(),
+                     static_cast<int>(argument.size()), argument.data(), why, static_cast<int>(program.size()),
+                     program.data());
+        for (const auto& option : options) {
+            std::fprintf(stderr, " [%.*s N]", static_cast<int>(option.name.size()), option.name.data());
+        }
+        std::fputc('\n', stderr);
+        std::exit(2);
+    };
+    for (int i = 1; i < argc; i += 2) {
+        const std::string_view name = argv[i];
+        const number_option* found = nullptr;
+        for (const auto& option : options) {
+            if (option.name == name) found = &option;
+        }
+        if (found == nullptr) refuse(name, "is not an option");
+        const std::string_view text = i + 1 < argc ? argv[i + 1] : "";
+        const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), found->value);
+        if (error != std::errc{} || stop != text.data() + text.size()) refuse(name, "needs a whole number");
+        if (found->value < found->least) refuse(name, "is too small");
+    }
+}
+
+}  // namespace millpond::suites
