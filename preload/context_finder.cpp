@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "preload/context_finder.hpp"
+
+#include "preload/pages.hpp"
+
+namespace millpond::preload {
+namespace {
+
+constexpr std::size_t first_heads = 512;
+constexpr std::size_t first_chunk_bytes = std::size_t{64} << 10;
+constexpr std::size_t chunk_bytes_max = std::size_t{8} << 20;
+constexpr std::size_t held_bytes_max = std::size_t{128} << 20;
+constexpr unsigned last_max = 1024;
+
+}  // namespace
+
+bool context_finder::start() noexcept {
+    if (heads_ != nullptr) return true;
+    if (last_ == nullptr) last_ = take_pages<walked>(sizeof(walked) * (last_max + depth_max));
+    if (last_ == nullptr) return false;
+    fresh_ = last_ + last_max;
+    heads_ = take_pages<entry*>(first_heads * sizeof(entry*));
+    head_mask_ = first_heads - 1;
+    return heads_ != nullptr;
+}
+
+void context_finder::drop_entries() noexcept {
+    for (chunk* c = chunks_; c != nullptr;) {
+        chunk* const next = c->next;
+        give_pages(c, c->bytes);
+        c = next;
+    }
+    if (heads_ != nullptr) give_pages(heads_, (head_mask_ + 1) * sizeof(entry*));
+    heads_ = nullptr;
+    chunks_ = nullptr;
+    free_first_ = free_last_ = nullptr;
+    held_bytes_ = 0;
+    entries_ = 0;
+    last_count_ = 0;
+}
+
+void context_finder::drop_everything() noexcept {
+    drop_entries();
+    if (last_ != nullptr) give_pages(last_, sizeof(walked) * (last_max + depth_max));
+    last_ = fresh_ = nullptr;
+}
+
+void* context_finder::take(std::size_t bytes) noexcept {
+    if (static_cast<std::size_t>(free_last_ - free_first_) < bytes) {
+        std::size_t size = held_bytes_ < first_chunk_bytes ? first_chunk_bytes : held_bytes_;
+        if (size > chunk_bytes_max) size = chunk_bytes_max;
+        auto* const c = take_pages<chunk>(size);
+        if (c == nullptr) return nullptr;
+        *c = {chunks_, size};
+        chunks_ = c;
+        held_bytes_ += size;
+        free_first_ = reinterpret_cast<std::byte*>(c) + ((sizeof(chunk) + 15) & ~std::size_t{15});
+        free_last_ = reinterpret_cast<std::byte*>(c) + size;
+    }
+    void* const p = free_first_;
+    free_first_ += bytes;
+    return p;
+}
+
+bool context_finder::grow_heads() noexcept {
+    const std::size_t count = (head_mask_ + 1) * 4;
+    auto* const fresh = take_pages<entry*>(count * sizeof(entry*));
+    if (fresh == nullptr) return false;
+    for (std::size_t i = 0; i <= head_mask_; ++i) {
+        for (entry* e = heads_[i]; e != nullptr;) {
+            entry* const next = e->next;
+            entry*& head = fresh[hash({e->return_address, e->stack, 0}) & (count - 1)];
+            e->next = head;
+            head = e;
+            e = next;
+        }
+    }
+    give_pages(heads_, (head_mask_ + 1) * sizeof(entry*));
+    heads_ = fresh;
+    head_mask_ = count - 1;
+    return true;
+}
+
+// Whether the walk has come to a frame of the last walk from which everything further out still stands: its position +
+// 1, or 0. `candidate` moves outward with the walk; `barrier`: a frame whose word has changed, so that nothing inside
+// it can be joined.
+unsigned context_finder::join(const frame_state& s, unsigned& candidate, unsigned& barrier) const noexcept {
+    while (candidate > 0 && last_[candidate - 1].state.stack < s.stack) --candidate;
+    if (candidate == 0 || candidate > barrier) return 0;
+    const walked& met = last_[candidate - 1];
+    if (met.state.stack != s.stack || met.state.return_address != s.return_address) return 0;
+    if (met.needs_bp && met.state.frame != s.frame) return 0;
+    for (unsigned i = candidate - 1; i-- > 0;) {
+        if (!last_[i + 1].still_leads_to(last_[i])) {
+            barrier = i;
+            return 0;
+        }
+    }
+    return candidate;
+}
+
+std::uint32_t context_finder::find_by_walk(const call_site& site) noexcept {
+    const std::uint32_t now = __atomic_load_n(&space_.generation, __ATOMIC_ACQUIRE);
+    if (now != generation_) {
+        drop_entries();
+        generation_ = now;
+    }
+    if (!start()) return 0;
+
+    frame_state s{site.return_address, site.stack, site.frame, 0};
+    unsigned candidate = last_count_, barrier = last_count_, depth = 0, joined = 0;
+    std::uint32_t node = 0;
+    for (;; ++depth) {
+        joined = join(s, candidate, barrier);
+        if (joined != 0) break;
+        if (depth == depth_max) {
+            node = space_.tree.child(0, context_tree::cut);
+            break;
+        }
+        const frame_rule rule = space_.rules.find(s.return_address);
+        fresh_[depth] = {s, 0, false, rule};
+        if (rule.kind == frame_rule::signal) return find_across_signal(site);
+        if (!step(s, rule)) {
+            if (rule.kind == frame_rule::unknown || rule.steps()) node = space_.tree.child(0, context_tree::cut);
+            ++depth;
+            break;
+        }
+        if (s.return_address < 4096) {  // the bottom of a thread or coroutine
+            ++depth;
+            break;
+        }
+    }
+    if (joined + depth > last_max) {  // deeper than is remembered
+        last_count_ = 0;
+        return find_across_signal(site);
+    }
+
+    bool needs_bp = joined != 0 && last_[joined - 1].needs_bp;
+    if (joined != 0) {
+        node = last_[joined - 1].node;
+        // The rbp of the frame that was joined may have come another way than last time.
+        last_[joined - 1].state = s;
+    }
+    for (unsigned i = depth; i-- > 0;) {
+        walked& f = fresh_[i];
+        const bool uses = f.rule.kind == frame_rule::from_bp || f.rule.kind == frame_rule::through_bp ||
+                          f.rule.bp_rule == frame_rule::at_bp;
+        needs_bp = uses || (f.rule.bp_rule == frame_rule::kept && needs_bp);
+        f.needs_bp = needs_bp;
+        const std::uintptr_t address =
+            f.rule.kind == frame_rule::no_module ? context_tree::generated : f.state.return_address;
+        node = space_.tree.child(node, address);
+        f.node = node;
+        last_[joined + (depth - 1 - i)] = f;
+    }
+    last_count_ = joined + depth;
+    if (node != 0) remember(site, node);
+    return node;
+}
+
+// A stack that a signal frame crosses, or that is too deep to remember: walked whole, kept nowhere.
+std::uint32_t context_finder::find_across_signal(const call_site& site) noexcept {
+    // Not on the stack: a signal handler's may have two kilobytes in all.
+    auto* const addresses = reinterpret_cast<std::uintptr_t*>(fresh_);
+    const unsigned depth = walk_uncached(site, addresses, depth_max);
+    std::uint32_t node = depth == depth_max ? space_.tree.child(0, context_tree::cut) : 0;
+    for (unsigned i = depth; i-- > 0;) node = space_.tree.child(node, addresses[i]);
+    last_count_ = 0;
+    return node;
+}
+
+void context_finder::remember(const call_site& site, std::uint32_t node) noexcept {
+    if (held_bytes_ > held_bytes_max) {
+        const unsigned walked_frames = last_count_;
+        drop_entries();
+        last_count_ = walked_frames;
+        if (!start()) return;
+    }
+    if (entries_ > 2 * head_mask_ && !grow_heads()) return;
+    auto* const e = static_cast<entry*>(take(entry::bytes(words_max)));
+    if (e == nullptr) return;
+    std::uint16_t slots[words_max];
+    unsigned count = 0;
+    const auto add = [&](std::uintptr_t address) {
+        const std::uintptr_t slot = (address - site.stack) / 8;
+        if (address < site.stack || slot > UINT16_MAX || count == words_max) return false;
+        slots[count] = static_cast<std::uint16_t>(slot);
+        e->words[count++] = static_cast<std::uint32_t>(word_at(address));
+        return true;
+    };
+    // The innermost frame is the key itself; its callers follow, inner to outer.
+    for (unsigned i = last_count_ - 1; i-- > 0;) {
+        const walked& f = last_[i];
+        const std::uintptr_t cfa_slot = last_[i + 1].cfa_slot();
+        if (cfa_slot != 0 && !add(cfa_slot)) break;
+        if (f.needs_bp && f.state.bp_slot != 0 && !add(f.state.bp_slot)) break;
+        if (!add(f.state.stack - 8)) break;
+    }
+    e->return_address = site.return_address;
+    e->stack = site.stack;
+    e->frame = site.frame;
+    e->needs_frame = last_[last_count_ - 1].needs_bp;
+    e->node = node;
+    e->count = static_cast<std::uint16_t>(count);
+    for (unsigned i = 0; i < count; ++i) e->slots()[i] = slots[i];
+    free_first_ -= entry::bytes(words_max) - entry::bytes(count);
+    entry*& head = heads_[hash(site) & head_mask_];
+    e->next = head;
+    head = e;
+    ++entries_;
+}
+
+unsigned context_finder::walk_uncached(const call_site& site, std::uintptr_t* return_addresses, unsigned max) noexcept {
+    frame_state s{site.return_address, site.stack, site.frame, 0};
+    bool exact = false;
+    unsigned depth = 0;
+    while (depth < max && s.return_address >= 4096) {
+        const frame_rule rule = frame_rule::compute(s.return_address - (exact ? 1 : 0), exact);
+        return_addresses[depth++] = rule.kind == frame_rule::no_module ? context_tree::generated : s.return_address;
+        exact = rule.kind == frame_rule::signal;
+        if (exact)
+            step_signal(s);
+        else if (!step(s, rule)) {
+            if ((rule.kind == frame_rule::unknown || rule.steps()) && depth < max)
+                return_addresses[depth++] = context_tree::cut;
+            break;
+        }
+    }
+    return depth;
+}
+
+}  // namespace millpond::preload

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "preload/context_tree.hpp"
+
+#include "preload/pages.hpp"
+
+namespace millpond::preload {
+
+void context_tree::table::add(const entry& e) noexcept {
+    std::size_t i = hash(e.parent, e.return_address);
+    while (entries[i & mask].id != 0) ++i;
+    entry& to = entries[i & mask];
+    to.return_address = e.return_address;
+    to.parent = e.parent;
+    __atomic_store_n(&to.id, e.id, __ATOMIC_RELEASE);
+    ++used;
+}
+
+// Under the lock. A full table is copied into one of twice the size; readers may still be in the old one, so it stays.
+bool context_tree::make_room() noexcept {
+    table* const old = table_;
+    if (old != nullptr && old->used * 2 < old->mask) return true;
+    const std::size_t entries = old == nullptr ? first_entries : (old->mask + 1) * 2;
+    auto* const fresh = take_pages<table>(table::bytes(entries));
+    if (fresh == nullptr) return false;
+    fresh->mask = entries - 1;
+    for (std::size_t i = 0; old != nullptr && i <= old->mask; ++i)
+        if (old->entries[i].id != 0 && old->entries[i].return_address != forgotten) fresh->add(old->entries[i]);
+    __atomic_store_n(&table_, fresh, __ATOMIC_RELEASE);
+    return true;
+}
+
+std::uint32_t context_tree::make(std::uint32_t parent, std::uintptr_t return_address) noexcept {
+    const spin_guard guard(lock_);
+    if (!make_room()) return 0;
+    if (const std::uint32_t id = table_->find(parent, return_address)) return id;
+    const std::uint32_t id = last_id_ + 1;
+    if (id >> chunk_bits >= chunk_count) return 0;
+    node*& chunk = chunks_[id >> chunk_bits];
+    if (chunk == nullptr) chunk = take_pages<node>(sizeof(node) << chunk_bits);
+    if (chunk == nullptr) return 0;
+    chunk[id & chunk_mask] = {return_address, parent};
+    if (observer_ != nullptr) observer_(id, parent, return_address);
+    __atomic_store_n(&last_id_, id, __ATOMIC_RELAXED);
+    table_->add({return_address, parent, id});
+    return id;
+}
+
+void context_tree::forget(std::uintptr_t first, std::uintptr_t last) noexcept {
+    const spin_guard guard(lock_);
+    for (std::size_t i = 0; table_ != nullptr && i <= table_->mask; ++i) {
+        entry& e = table_->entries[i];
+        if (e.id != 0 && e.return_address > first && e.return_address <= last)
+            __atomic_store_n(&e.return_address, std::uintptr_t{forgotten}, __ATOMIC_RELAXED);
+    }
+}
+
+void context_tree::clear() noexcept {
+    if (table_ != nullptr) give_pages(table_, table::bytes(table_->mask + 1));
+    table_ = nullptr;
+    last_id_ = 0;
+}
+
+}  // namespace millpond::preload

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSL-1.0
+// frame_rule: how to step from one frame to its caller, boiled down from call-frame information (DWARF, .eh_frame) to
+// eight bytes.
+//
+//   at a return address:   CFA = sp + offset │ bp + offset │ *(bp + offset) │ *(sp + offset)
+//                          caller's return address = *(CFA − 8), caller's rbp = *(CFA + bp_offset) if it was saved
+//
+// compute() costs a few hundred ns to microseconds (a binary search in .eh_frame_hdr and a run of the CFA program), so
+// walkers cache it. It allocates nothing, takes no lock (_dl_find_object) and may run in a signal handler. x86-64 only.
+#pragma once
+
+#include <cstdint>
+
+namespace millpond::preload {
+
+struct frame_rule {
+    enum kinds : std::uint8_t {
+        from_sp,
+        from_bp,
+        through_bp,  // functions that realign the stack keep the CFA's address in their frame
+        through_sp,
+        signal,     // the frame of a signal handler's return: the registers lie in a ucontext at sp
+        outermost,  // call-frame information says that there is no caller
+        no_module,  // code that belongs to no file (generated at run time)
+        unknown     // no call-frame information, or a form that compilers do not emit
+    };
+    enum bp_rules : std::uint8_t { kept, at_cfa, at_bp };
+
+    std::int32_t cfa_offset;
+    std::int16_t bp_offset;
+    std::uint8_t kind;
+    std::uint8_t bp_rule;
+
+    [[nodiscard]] bool steps() const noexcept { return kind <= through_sp; }
+
+    // The rule for a frame that will resume at `return_address`; `exact` for an interrupted frame, whose address is
+    // that of the next instruction and not behind a call.
+    static frame_rule compute(std::uintptr_t return_address, bool exact = false) noexcept;
+};
+static_assert(sizeof(frame_rule) == 8);
+
+}  // namespace millpond::preload

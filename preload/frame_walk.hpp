@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: BSL-1.0
+// frame_walk: one step from a frame to its caller, by rule. What both the cached finder and the uncached check are made
+// of.
+#pragma once
+
+#include <cstdint>
+
+#include "preload/frame_rule.hpp"
+
+namespace millpond::preload {
+
+// A frame as it will resume: where, and with which stack pointer and rbp. `bp_slot`: where its rbp was read, 0 if kept
+// from below.
+struct frame_state {
+    std::uintptr_t return_address;
+    std::uintptr_t stack;
+    std::uintptr_t frame;
+    std::uintptr_t bp_slot;
+};
+
+// No sane frame is larger; a walk that jumps farther has left its stack.
+inline constexpr std::uintptr_t frame_bytes_max = std::uintptr_t{16} << 20;
+
+[[gnu::always_inline]] inline std::uintptr_t word_at(std::uintptr_t address) noexcept {
+    return *reinterpret_cast<const std::uintptr_t*>(address);
+}
+
+// Steps `s` to its caller. False when the rule gives no caller on the same stack; `s` is then unchanged.
+[[gnu::always_inline]] inline bool step(frame_state& s, const frame_rule& rule) noexcept {
+    std::uintptr_t cfa;
+    const auto offset = static_cast<std::uintptr_t>(static_cast<std::intptr_t>(rule.cfa_offset));
+    switch (rule.kind) {
+        case frame_rule::from_sp:
+            cfa = s.stack + offset;
+            break;
+        case frame_rule::from_bp:
+            cfa = s.frame + offset;
+            break;
+        case frame_rule::through_bp:
+            if (s.frame - s.stack > frame_bytes_max) return false;
+            cfa = word_at(s.frame + offset);
+            break;
+        case frame_rule::through_sp:
+            cfa = word_at(s.stack + offset);
+            break;
+        default:
+            return false;
+    }
+    if (cfa <= s.stack || cfa - s.stack > frame_bytes_max || cfa % 8 != 0) return false;
+    std::uintptr_t bp = s.frame, slot = 0;
+    if (rule.bp_rule != frame_rule::kept) {
+        const auto base = rule.bp_rule == frame_rule::at_cfa ? cfa : s.frame;
+        slot = base + static_cast<std::uintptr_t>(static_cast<std::intptr_t>(rule.bp_offset));
+        bp = word_at(slot);
+    }
+    s = {word_at(cfa - 8), cfa, bp, slot};
+    return true;
+}
+
+// Steps out of a signal handler to what it interrupted: the registers lie in the ucontext at the stack pointer.
+// The interrupted address is that of an instruction, not behind a call; it is moved up by one to look like the others.
+inline void step_signal(frame_state& s) noexcept {
+    constexpr std::uintptr_t rbp = 120, rsp = 160, rip = 168;  // offsets in ucontext_t, Linux x86-64
+    const std::uintptr_t context = s.stack;
+    s = {word_at(context + rip) + 1, word_at(context + rsp), word_at(context + rbp), 0};
+}
+
+}  // namespace millpond::preload

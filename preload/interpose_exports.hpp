@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: BSL-1.0
+// interpose_exports: the one malloc-family layer. Every malloc, free, operator new and delete of a program enters here
+// and goes, checked and in one shape, to `millpond::preload::backend`.
+//
+// Include it in exactly one source of a preloaded library, after `namespace millpond::preload { using backend = …; }`.
+// The backend has, all static and noexcept:
+//   void* allocate(size_t bytes, const call_site&);          void* allocate_zeroed(size_t bytes, const call_site&);
+//   void* allocate_aligned(size_t alignment, size_t bytes, const call_site&);
+//   void* reallocate(void* old, size_t bytes, const call_site&);   // old is never null
+//   void deallocate(void* p);  size_t usable_size(void* p);        // p is never null
+// Null from an allocating function is a failure with errno set. What a call means for errno, overflow, alignment and
+// null is decided here, as the C library decides it, and nowhere else.
+#pragma once
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <new>
+
+#include "preload/call_site.hpp"
+#include "preload/next_new.hpp"
+#include "preload/real.hpp"
+
+#pragma GCC visibility push(default)
+
+namespace millpond::preload {
+
+inline constexpr std::size_t page_bytes = 4096;  // valloc and pvalloc on x86-64
+
+[[gnu::always_inline]] inline bool multiply_overflows(std::size_t a, std::size_t b, std::size_t& product) noexcept {
+    if (!__builtin_mul_overflow(a, b, &product)) [[likely]]
+        return false;
+    errno = ENOMEM;
+    return true;
+}
+
+[[gnu::always_inline]] inline void* reallocate_at(void* old, std::size_t bytes, const call_site& site) noexcept {
+    if (old == nullptr) return backend::allocate(bytes, site);
+    if (bytes == 0 && real::is_libc()) {  // as the C library has it; other providers decide themselves
+        backend::deallocate(old);
+        return nullptr;
+    }
+    return backend::reallocate(old, bytes, site);
+}
+
+[[gnu::always_inline]] inline void free_at(void* p) noexcept {
+    if (p != nullptr) backend::deallocate(p);
+}
+
+}  // namespace millpond::preload
+
+extern "C" {
+
+void* malloc(std::size_t bytes) noexcept {
+    return millpond::preload::backend::allocate(bytes, millpond::preload::call_site::here());
+}
+
+void free(void* p) noexcept { millpond::preload::free_at(p); }
+
+void* calloc(std::size_t count, std::size_t bytes) noexcept {
+    std::size_t product;
+    if (millpond::preload::multiply_overflows(count, bytes, product)) return nullptr;
+    return millpond::preload::backend::allocate_zeroed(product, millpond::preload::call_site::here());
+}
+
+void* realloc(void* old, std::size_t bytes) noexcept {
+    return millpond::preload::reallocate_at(old, bytes, millpond::preload::call_site::here());
+}
+
+void* reallocarray(void* old, std::size_t count, std::size_t bytes) noexcept {
+    std::size_t product;
+    if (millpond::preload::multiply_overflows(count, bytes, product)) return nullptr;
+    return millpond::preload::reallocate_at(old, product, millpond::preload::call_site::here());
+}
+
+void* memalign(std::size_t alignment, std::size_t bytes) noexcept {
+    return millpond::preload::backend::allocate_aligned(alignment, bytes, millpond::preload::call_site::here());
+}
+
+void* aligned_alloc(std::size_t alignment, std::size_t bytes) noexcept {
+    return millpond::preload::backend::allocate_aligned(alignment, bytes, millpond::preload::call_site::here());
+}
+
+int posix_memalign(void** result, std::size_t alignment, std::size_t bytes) noexcept {
+    if (alignment % sizeof(void*) != 0 || alignment == 0 || (alignment & (alignment - 1)) != 0) return EINVAL;
+    const int before = errno;  // reports by its value alone
+    void* const p =
+        millpond::preload::backend::allocate_aligned(alignment, bytes, millpond::preload::call_site::here());
+    errno = before;
+    if (p == nullptr) return ENOMEM;
+    *result = p;
+    return 0;
+}
+
+void* valloc(std::size_t bytes) noexcept {
+    return millpond::preload::backend::allocate_aligned(millpond::preload::page_bytes, bytes,
+                                                        millpond::preload::call_site::here());
+}
+
+void* pvalloc(std::size_t bytes) noexcept {
+    const std::size_t mask = millpond::preload::page_bytes - 1;
+    if (bytes > SIZE_MAX - mask) {
+        errno = ENOMEM;
+        return nullptr;
+    }
+    return millpond::preload::backend::allocate_aligned(millpond::preload::page_bytes, (bytes + mask) & ~mask,
+                                                        millpond::preload::call_site::here());
+}
+
+std::size_t malloc_usable_size(void* p) noexcept {
+    return p == nullptr ? 0 : millpond::preload::backend::usable_size(p);
+}
+
+}  // extern "C"
+
+// A throwing form that fails is repeated by the next operator new behind us, which calls the new-handler and throws as
+// the program's own C++ library does: so this library needs none. Its tries come back through malloc.
+void* operator new(std::size_t bytes) {
+    void* const p = millpond::preload::backend::allocate(bytes, millpond::preload::call_site::here());
+    return p != nullptr ? p : millpond::preload::next_new(bytes);
+}
+void* operator new[](std::size_t bytes) {
+    void* const p = millpond::preload::backend::allocate(bytes, millpond::preload::call_site::here());
+    return p != nullptr ? p : millpond::preload::next_new(bytes);
+}
+void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
+    void* const p = millpond::preload::backend::allocate(bytes, millpond::preload::call_site::here());
+    return p != nullptr ? p : millpond::preload::next_new_nothrow(bytes);
+}
+void* operator new[](std::size_t bytes, const std::nothrow_t&) noexcept {
+    void* const p = millpond::preload::backend::allocate(bytes, millpond::preload::call_site::here());
+    return p != nullptr ? p : millpond::preload::next_new_nothrow(bytes);
+}
+void* operator new(std::size_t bytes, std::align_val_t alignment) {
+    void* const p = millpond::preload::backend::allocate_aligned(static_cast<std::size_t>(alignment), bytes,
+                                                                 millpond::preload::call_site::here());
+    return p != nullptr ? p : millpond::preload::next_new(bytes, alignment);
+}
+void* operator new[](std::size_t bytes, std::align_val_t alignment) {
+    void* const p = millpond::preload::backend::allocate_aligned(static_cast<std::size_t>(alignment), bytes,
+                                                                 millpond::preload::call_site::here());
+    return p != nullptr ? p : millpond::preload::next_new(bytes, alignment);
+}
+void* operator new(std::size_t bytes, std::align_val_t alignment, const std::nothrow_t&) noexcept {
+    void* const p = millpond::preload::backend::allocate_aligned(static_cast<std::size_t>(alignment), bytes,
+                                                                 millpond::preload::call_site::here());
+    return p != nullptr ? p : millpond::preload::next_new_nothrow(bytes, alignment);
+}
+void* operator new[](std::size_t bytes, std::align_val_t alignment, const std::nothrow_t&) noexcept {
+    void* const p = millpond::preload::backend::allocate_aligned(static_cast<std::size_t>(alignment), bytes,
+                                                                 millpond::preload::call_site::here());
+    return p != nullptr ? p : millpond::preload::next_new_nothrow(bytes, alignment);
+}
+
+void operator delete(void* p) noexcept { millpond::preload::free_at(p); }
+void operator delete[](void* p) noexcept { millpond::preload::free_at(p); }
+void operator delete(void* p, std::size_t) noexcept { millpond::preload::free_at(p); }
+void operator delete[](void* p, std::size_t) noexcept { millpond::preload::free_at(p); }
+void operator delete(void* p, const std::nothrow_t&) noexcept { millpond::preload::free_at(p); }
+void operator delete[](void* p, const std::nothrow_t&) noexcept { millpond::preload::free_at(p); }
+void operator delete(void* p, std::align_val_t) noexcept { millpond::preload::free_at(p); }
+void operator delete[](void* p, std::align_val_t) noexcept { millpond::preload::free_at(p); }
+void operator delete(void* p, std::size_t, std::align_val_t) noexcept { millpond::preload::free_at(p); }
+void operator delete[](void* p, std::size_t, std::align_val_t) noexcept { millpond::preload::free_at(p); }
+void operator delete(void* p, std::align_val_t, const std::nothrow_t&) noexcept { millpond::preload::free_at(p); }
+void operator delete[](void* p, std::align_val_t, const std::nothrow_t&) noexcept { millpond::preload::free_at(p); }
+
+#pragma GCC visibility pop

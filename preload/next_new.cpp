@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "preload/next_new.hpp"
+
+#include <dlfcn.h>
+
+namespace millpond::preload {
+namespace {
+
+template <class Function>
+Function behind_us(const char* mangled) noexcept {
+    return reinterpret_cast<Function>(dlsym(RTLD_NEXT, mangled));
+}
+
+}  // namespace
+
+void* next_new(std::size_t bytes) {
+    auto* const next = behind_us<void* (*)(std::size_t)>("_Znwm");
+    return next != nullptr ? next(bytes) : nullptr;
+}
+
+void* next_new(std::size_t bytes, std::align_val_t alignment) {
+    auto* const next = behind_us<void* (*)(std::size_t, std::align_val_t)>("_ZnwmSt11align_val_t");
+    return next != nullptr ? next(bytes, alignment) : nullptr;
+}
+
+void* next_new_nothrow(std::size_t bytes) noexcept {
+    static const std::nothrow_t tag{};
+    auto* const next = behind_us<void* (*)(std::size_t, const std::nothrow_t&)>("_ZnwmRKSt9nothrow_t");
+    return next != nullptr ? next(bytes, tag) : nullptr;
+}
+
+void* next_new_nothrow(std::size_t bytes, std::align_val_t alignment) noexcept {
+    static const std::nothrow_t tag{};
+    auto* const next = behind_us<void* (*)(std::size_t, std::align_val_t, const std::nothrow_t&)>(
+        "_ZnwmSt11align_val_tRKSt9nothrow_t");
+    return next != nullptr ? next(bytes, alignment, tag) : nullptr;
+}
+
+}  // namespace millpond::preload

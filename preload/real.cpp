@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "preload/real.hpp"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <malloc.h>
+
+namespace millpond::preload {
+namespace {
+
+struct provider_functions {
+    void* (*allocate)(std::size_t);
+    void* (*allocate_zeroed)(std::size_t, std::size_t);
+    void* (*reallocate)(void*, std::size_t);
+    void (*deallocate)(void*);
+    void* (*memalign)(std::size_t, std::size_t);
+    int (*posix_memalign)(void**, std::size_t, std::size_t);
+    std::size_t (*usable_size)(void*);
+};
+provider_functions next_provider;
+
+template <class Function>
+void look_up(Function& function, const char* name) noexcept {
+    function = reinterpret_cast<Function>(dlsym(RTLD_NEXT, name));
+}
+
+}  // namespace
+
+bool real::find_provider() noexcept {
+    // While dlsym looks, whatever it allocates itself comes from the C library; a successful look-up allocates nothing.
+    provider_functions found{};
+    look_up(found.allocate, "malloc");
+    Dl_info of_found{}, of_libc{};
+    const bool same = found.allocate == nullptr || (dladdr(reinterpret_cast<void*>(found.allocate), &of_found) != 0 &&
+                                                    dladdr(reinterpret_cast<void*>(&__libc_malloc), &of_libc) != 0 &&
+                                                    of_found.dli_fbase == of_libc.dli_fbase);
+    if (!same) {
+        look_up(found.allocate_zeroed, "calloc");
+        look_up(found.reallocate, "realloc");
+        look_up(found.deallocate, "free");
+        look_up(found.memalign, "memalign");
+        look_up(found.posix_memalign, "posix_memalign");
+        look_up(found.usable_size, "malloc_usable_size");
+        next_provider = found;
+    }
+    const bool usable =
+        same || (found.allocate_zeroed != nullptr && found.reallocate != nullptr && found.deallocate != nullptr);
+    __atomic_store_n(&provider_, usable && !same ? foreign : libc, __ATOMIC_RELEASE);
+    return provider_ == libc;
+}
+
+void* real::foreign_allocate(std::size_t bytes) noexcept { return next_provider.allocate(bytes); }
+void* real::foreign_allocate_zeroed(std::size_t bytes) noexcept { return next_provider.allocate_zeroed(1, bytes); }
+void* real::foreign_reallocate(void* old, std::size_t bytes) noexcept { return next_provider.reallocate(old, bytes); }
+void real::foreign_deallocate(void* p) noexcept { next_provider.deallocate(p); }
+
+void* real::foreign_allocate_aligned(std::size_t alignment, std::size_t bytes) noexcept {
+    if (next_provider.memalign != nullptr) return next_provider.memalign(alignment, bytes);
+    void* p = nullptr;
+    const int error =
+        next_provider.posix_memalign == nullptr
+            ? ENOMEM
+            : next_provider.posix_memalign(&p, alignment < sizeof(void*) ? sizeof(void*) : alignment, bytes);
+    if (error != 0) errno = error;
+    return error == 0 ? p : nullptr;
+}
+
+std::size_t real::usable_size(void* p) noexcept {
+    using function = std::size_t (*)(void*);
+    static function found = nullptr;
+    function usable = __atomic_load_n(&found, __ATOMIC_RELAXED);
+    if (usable == nullptr) {
+        is_libc();
+        usable = next_provider.usable_size;
+        if (usable == nullptr) look_up(usable, "malloc_usable_size");
+        __atomic_store_n(&found, usable, __ATOMIC_RELAXED);
+    }
+    return usable != nullptr ? usable(p) : 0;
+}
+
+const char* real::provider_path() noexcept {
+    if (is_libc()) return "";
+    Dl_info info{};
+    if (dladdr(reinterpret_cast<void*>(next_provider.allocate), &info) == 0 || info.dli_fname == nullptr) return "?";
+    return info.dli_fname;
+}
+
+bool real::in_executable() noexcept {
+    void* const first = dlsym(RTLD_DEFAULT, "malloc");
+    Dl_info of_first{}, of_us{};
+    return first != nullptr && dladdr(first, &of_first) != 0 &&
+           dladdr(reinterpret_cast<void*>(&real::in_executable), &of_us) != 0 && of_first.dli_fbase != of_us.dli_fbase;
+}
+
+}  // namespace millpond::preload

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: BSL-1.0
+// real: the allocator that the program would have used without us.
+//
+// Usually the C library's, which is called by its internal names (__libc_malloc …): no symbol look-up at start and no
+// event twice. A program that brings its own malloc in a library keeps it: it is found behind us (RTLD_NEXT) at the
+// first call. A malloc inside the executable itself comes before every preloaded library, so the program's calls never
+// reach us; see in_executable(). Thread-safe, safe at any moment of start-up. Frees must go to the same provider: every
+// function here uses one.
+#pragma once
+
+#include <cstddef>
+
+extern "C" {
+void* __libc_malloc(std::size_t) noexcept;
+void* __libc_calloc(std::size_t, std::size_t) noexcept;
+void* __libc_realloc(void*, std::size_t) noexcept;
+void* __libc_memalign(std::size_t, std::size_t) noexcept;
+void __libc_free(void*) noexcept;
+}
+
+namespace millpond::preload {
+
+class real {
+  public:
+    static void* allocate(std::size_t bytes) noexcept {
+        if (is_libc()) [[likely]]
+            return __libc_malloc(bytes);
+        return foreign_allocate(bytes);
+    }
+    static void* allocate_zeroed(std::size_t bytes) noexcept {
+        if (is_libc()) [[likely]]
+            return __libc_calloc(1, bytes);
+        return foreign_allocate_zeroed(bytes);
+    }
+    static void* allocate_aligned(std::size_t alignment, std::size_t bytes) noexcept {
+        if (is_libc()) [[likely]]
+            return __libc_memalign(alignment, bytes);
+        return foreign_allocate_aligned(alignment, bytes);
+    }
+    static void* reallocate(void* old, std::size_t bytes) noexcept {
+        if (is_libc()) [[likely]]
+            return __libc_realloc(old, bytes);
+        return foreign_reallocate(old, bytes);
+    }
+    static void deallocate(void* p) noexcept {
+        if (is_libc()) [[likely]]
+            return __libc_free(p);
+        foreign_deallocate(p);
+    }
+    static std::size_t usable_size(void* p) noexcept;
+
+    // Whether the C library provides malloc; decided at the first call of any function here.
+    static bool is_libc() noexcept {
+        const int provider = __atomic_load_n(&provider_, __ATOMIC_RELAXED);
+        if (provider == libc) [[likely]]
+            return true;
+        return provider == foreign ? false : find_provider();
+    }
+    // Path of the module whose malloc is used, or "" for the C library. Never null.
+    static const char* provider_path() noexcept;
+    // Whether the executable defines malloc itself, so that its calls never come here.
+    static bool in_executable() noexcept;
+
+  private:
+    enum : int { unknown, libc, foreign };
+    static bool find_provider() noexcept;
+    static void* foreign_allocate(std::size_t) noexcept;
+    static void* foreign_allocate_zeroed(std::size_t) noexcept;
+    static void* foreign_allocate_aligned(std::size_t, std::size_t) noexcept;
+    static void* foreign_reallocate(void*, std::size_t) noexcept;
+    static void foreign_deallocate(void*) noexcept;
+
+    static inline int provider_ = unknown;
+};
+
+}  // namespace millpond::preload
