@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: BSL-1.0
+# The menu. What a target does lies in scripts/; this file only names it. `make -j N` sets the number of jobs
+# (all cores otherwise).
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+export JOBS = $(or $(patsubst -j%,%,$(filter -j%,$(MAKEFLAGS))),$(shell nproc))
+
+.PHONY: help setup build demo quick test test-all check bench-lab coverage format clean
+
+help: ## this menu
+	@echo "millpond: would a local allocator make this program faster or smaller, where, which one, by how much?"
+	@echo
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+demo: ## advise on a real program and on examples/orders; leaves results/demo/report.html
+	@scripts/setup build demo
+	@scripts/build release --programs
+	@.venv/bin/python -m millpond.demo
+
+test: ## everything that must hold, at most 20 minutes on 2 cores from nothing
+	@scripts/setup build demo test
+	@scripts/test
+
+test-all: ## test, and what takes longer: clang, coverage, clang-tidy over all, slow tests (60 minutes)
+	@scripts/setup build demo test test-all
+	@scripts/test --all
+
+quick: ## build and run the quick tests, after an edit
+	@scripts/setup build test
+	@scripts/test --quick
+
+check: ## formatters, linters, types, layering
+	@scripts/setup build test
+	@scripts/test --check
+
+bench-lab: ## measure recording, characterising and trial against their bars; table and JSON
+	@scripts/setup build demo bench
+	@scripts/build release --programs
+	@.venv/bin/python -m millpond.bench_lab
+
+setup: ## install what building and testing need (system packages by apt, Python packages in .venv)
+	@scripts/setup build demo test
+
+build: ## build programs, examples and tests into build/release
+	@scripts/setup build test
+	@scripts/build release
+
+coverage: ## which lines the tests reach (clang): build/coverage/report
+	@scripts/setup build test test-all
+	@scripts/coverage
+
+format: ## format C++ and Python in place
+	@scripts/setup build test
+	@scripts/format
+
+clean: ## remove builds and caches; results/ and .venv stay
+	@rm -rf build .pytest_cache .mypy_cache .ruff_cache .hypothesis
