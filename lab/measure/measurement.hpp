@@ -7,8 +7,7 @@
 // Use it for one round; interleaving, repetition and statistics are the conductor's. Signals: an interrupt from the
 // terminal reaches the program by itself and leaves the caller waiting; SIGTERM and SIGHUP sent to the caller are
 // passed on to the program. Not thread-safe: signal handlers are the process's.
-#ifndef MILLPOND_LAB_MEASURE_MEASUREMENT_HPP
-#define MILLPOND_LAB_MEASURE_MEASUREMENT_HPP
+#pragma once
 
 #include <cstdint>
 #include <optional>
@@ -45,5 +44,3 @@ inline constexpr const char* padding_variable = "MILLPOND_PAD";
 void add_padding(start_options& options, std::size_t bytes);
 
 }  // namespace millpond::measure
-
-#endif

@@ -7,8 +7,7 @@
 // so in a warning at most, and an experiment would report the bare program. A program that is merely measured needs no
 // such check. The answer holds for the moment of the call; it reads a few hundred bytes of each file on the way.
 // Thread-safe.
-#ifndef MILLPOND_LAB_MEASURE_PRELOAD_CHECK_HPP
-#define MILLPOND_LAB_MEASURE_PRELOAD_CHECK_HPP
+#pragma once
 
 #include <optional>
 #include <string>
@@ -29,5 +28,3 @@ std::optional<start_error> check_preloadable(const std::string& program_as_given
                                              std::string* image_path = nullptr);
 
 }  // namespace millpond::measure
-
-#endif

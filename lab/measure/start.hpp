@@ -6,8 +6,7 @@
 // child owns only its caller's anonymous pages, so start programs while the caller is still small; then the floor lies
 // below what any dynamically linked program needs by itself. The child's signal mask and dispositions are the caller's,
 // but for handlers, which exec resets. Thread-safe if no other thread changes the environment meanwhile.
-#ifndef MILLPOND_LAB_MEASURE_START_HPP
-#define MILLPOND_LAB_MEASURE_START_HPP
+#pragma once
 
 #include <sys/types.h>
 
@@ -39,5 +38,3 @@ std::optional<start_error> start(const std::string& path, const std::vector<std:
 std::string preload_value(const std::string& library);
 
 }  // namespace millpond::measure
-
-#endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // start_error: why a program cannot be started or preloaded, as the exit status that every native program shares and a
 // line to print. The message is one sentence without the "millpond: " in front: whoever prints it adds that.
-#ifndef MILLPOND_LAB_MEASURE_START_ERROR_HPP
-#define MILLPOND_LAB_MEASURE_START_ERROR_HPP
+#pragma once
 
 #include <string>
 
@@ -18,5 +17,3 @@ struct start_error {
 };
 
 }  // namespace millpond::measure
-
-#endif

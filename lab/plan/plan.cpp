@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "lab/plan/plan.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
+
+#include "lab/plan/plan_error.hpp"
+
+namespace millpond::lab {
+namespace {
+
+using nlohmann::json;
+
+// Reads members and words what is wrong with them: "FILE: routes[2].pool is missing".
+class fields {
+  public:
+    fields(const json& object, std::string file, std::string prefix)
+        : object_(object), file_(std::move(file)), prefix_(std::move(prefix)) {}
+
+    [[noreturn]] void fail(const std::string& field, const std::string& what, int status = plan_error::damaged) const {
+        throw plan_error(status, file_ + ": " + prefix_ + field + " " + what);
+    }
+    const json& member(const char* name, json::value_t type, const char* type_name) const {
+        const auto found = object_.find(name);
+        if (found == object_.end()) fail(name, "is missing");
+        if (found->type() != type) fail(name, std::string("must be ") + type_name + ", not " + found->type_name());
+        return *found;
+    }
+    std::string text(const char* name) const {
+        return member(name, json::value_t::string, "a string").get<std::string>();
+    }
+
+  private:
+    const json& object_;
+    std::string file_, prefix_;
+};
+
+std::vector<std::string> read_subsystems(const fields& at) {
+    std::vector<std::string> result;
+    for (const json& name : at.member("subsystems", json::value_t::array, "an array of strings")) {
+        if (!name.is_string() || name.get_ref<const std::string&>().empty())
+            at.fail("subsystems", "must hold names that are not empty");
+        result.push_back(name.get<std::string>());
+    }
+    if (result.empty()) at.fail("subsystems", "must name at least one subsystem, or \"*\" for all others");
+    return result;
+}
+
+route read_route(const json& value, const std::string& file, std::size_t index) {
+    const std::string prefix = "routes[" + std::to_string(index) + "]";
+    if (!value.is_object()) throw plan_error(plan_error::damaged, file + ": " + prefix + " must be an object");
+    const fields at(value, file, prefix + ".");
+    for (const auto& [name, ignored] : value.items()) {
+        static const std::set<std::string> known = {"subsystems", "pool", "strategy", "huge_pages"};
+        if (!known.contains(name)) at.fail(name, "is not a member of a route (subsystems, pool, strategy, huge_pages)");
+    }
+    route result;
+    result.subsystems = read_subsystems(at);
+    result.pool = at.text("pool");
+    if (result.pool.empty()) at.fail("pool", "must not be empty");
+    const std::string name = at.text("strategy");
+    const auto found = strategy_of(name);
+    if (!found)
+        at.fail("strategy", "\"" + name + "\" is not a strategy that can be tried; there are: " + strategies_accepted(),
+                plan_error::unknown_name);
+    result.allocator = *found;
+    // Left out, it means no, which is what every plan without an opinion wants.
+    if (value.contains("huge_pages"))
+        result.huge_pages = at.member("huge_pages", json::value_t::boolean, "true or false").get<bool>();
+    return result;
+}
+
+// What holds between routes: one pool for each subsystem, one strategy for each pool.
+void check_together(const plan& checked, const std::string& file) {
+    std::map<std::string, std::size_t> route_of_subsystem;
+    std::map<std::string, std::size_t> route_of_pool;
+    for (std::size_t i = 0; i < checked.routes.size(); ++i) {
+        const route& here = checked.routes[i];
+        const std::string prefix = file + ": routes[" + std::to_string(i) + "].";
+        for (const std::string& subsystem : here.subsystems) {
+            const auto [found, fresh] = route_of_subsystem.emplace(subsystem, i);
+            if (!fresh)
+                throw plan_error(plan_error::damaged, prefix + "subsystems names \"" + subsystem + "\", which routes[" +
+                                                          std::to_string(found->second) + "] routes already");
+        }
+        const auto [found, fresh] = route_of_pool.emplace(here.pool, i);
+        const route& first = checked.routes[found->second];
+        if (first.allocator != here.allocator || first.huge_pages != here.huge_pages)
+            throw plan_error(plan_error::damaged, prefix + "pool \"" + here.pool +
+                                                      "\" has another strategy or huge_pages than in routes[" +
+                                                      std::to_string(found->second) + "]");
+    }
+    if (route_of_pool.size() > plan::pools_max)
+        throw plan_error(plan_error::damaged, file + ": routes name " + std::to_string(route_of_pool.size()) +
+                                                  " pools, and at most " + std::to_string(plan::pools_max) +
+                                                  " can be tried");
+}
+
+}  // namespace
+
+std::vector<std::string> plan::pools() const {
+    std::vector<std::string> result;
+    for (const route& r : routes)
+        if (std::find(result.begin(), result.end(), r.pool) == result.end()) result.push_back(r.pool);
+    return result;
+}
+
+plan parse_plan(const std::string& text, const std::string& name_for_messages) {
+    const std::string& file = name_for_messages;
+    json root;
+    try {
+        root = json::parse(text);
+    } catch (const json::parse_error& error) {
+        throw plan_error(plan_error::damaged, file + ": not JSON at byte " + std::to_string(error.byte));
+    }
+    if (!root.is_object()) throw plan_error(plan_error::damaged, file + ": a plan must be an object");
+    const fields at(root, file, "");
+    const std::string schema = at.text("schema");
+    if (schema != plan::schema)
+        at.fail("schema", "is \"" + schema + "\", and this version reads \"" + plan::schema + "\"");
+    plan result;
+    const fields program(at.member("program", json::value_t::object, "an object"), file, "program.");
+    result.program = {program.text("path"), program.text("build_id")};
+    if (!std::all_of(result.program.build_id.begin(), result.program.build_id.end(),
+                     [](unsigned char c) { return std::isdigit(c) || (c >= 'a' && c <= 'f'); }))
+        program.fail("build_id", "must be hex digits in lower case");
+    const json& routes = at.member("routes", json::value_t::array, "an array");
+    for (std::size_t i = 0; i < routes.size(); ++i) result.routes.push_back(read_route(routes[i], file, i));
+    check_together(result, file);
+    return result;
+}
+
+plan read_plan(const std::string& path) {
+    std::ifstream in(path, std::ios::binary);
+    std::ostringstream text;
+    if (!in || !(text << in.rdbuf()))
+        throw plan_error(plan_error::damaged,
+                         path + ": cannot be read: " + (errno != 0 ? std::strerror(errno) : "it is empty"));
+    return parse_plan(text.str(), path);
+}
+
+std::string to_text(const plan& printed) {
+    nlohmann::ordered_json root;
+    root["schema"] = plan::schema;
+    root["program"] = {{"path", printed.program.path}, {"build_id", printed.program.build_id}};
+    root["routes"] = json::array();
+    for (const route& r : printed.routes)
+        root["routes"].push_back({{"subsystems", r.subsystems},
+                                  {"pool", r.pool},
+                                  {"strategy", strategy_name(r.allocator)},
+                                  {"huge_pages", r.huge_pages}});
+    return root.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
+}
+
+void write_plan(const plan& written, const std::string& path) {
+    const std::string text = to_text(written);
+    parse_plan(text, path);
+    const std::string beside = path + ".partial";
+    std::ofstream out(beside, std::ios::binary | std::ios::trunc);
+    out << text;
+    out.close();
+    if (!out || std::rename(beside.c_str(), path.c_str()) != 0) {
+        const int error = errno;
+        std::remove(beside.c_str());
+        throw plan_error(plan_error::environment_lacks, path + ": cannot be written: " + std::strerror(error));
+    }
+}
+
+}  // namespace millpond::lab
