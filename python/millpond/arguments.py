@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: BSL-1.0
+"""What must be settled before an option parser sees the command line.
+
+    millpond advise --budget 60 --json -- perl -w script.pl
+                    └── options of the verb ──┘ └ the program, never looked into
+
+Two rules: everything behind the first `--` is the program's, and `--json` takes a value only as `--json=FILE`
+(alone it means standard output), so that no word is ever swallowed as a file name by accident.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from millpond.errors import Failure, Status
+
+STDOUT = "-"
+_OPTIONAL_VALUE = ("--json",)
+
+
+@dataclass(frozen=True)
+class CommandLine:
+    """The words before the first `--`, and the program's own words behind it (None where there is no `--`)."""
+
+    options: tuple[str, ...]
+    program: tuple[str, ...] | None
+
+
+def split(words: list[str]) -> CommandLine:
+    """Splits at the first `--` and gives every bare `--json` its meaning, standard output."""
+    if "--" in words:
+        at = words.index("--")
+        options, program = words[:at], tuple(words[at + 1 :])
+    else:
+        options, program = words, None
+    return CommandLine(tuple(f"{w}={STDOUT}" if w in _OPTIONAL_VALUE else w for w in options), program)
+
+
+def program_of(verb: str, program: tuple[str, ...] | None) -> tuple[str, ...]:
+    """The program to run, or a usage failure that shows how one is given."""
+    if program is None:
+        raise Failure(
+            Status.USAGE, f"`--` is missing before the program: millpond {verb} [OPTIONS] -- PROGRAM ARGS..."
+        )
+    if not program or not program[0]:
+        raise Failure(
+            Status.USAGE, f"no program is given after `--`: millpond {verb} [OPTIONS] -- PROGRAM ARGS..."
+        )
+    return program

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: BSL-1.0
+"""A cell: one workload, one set of parameters, one variant (and, for the variant `plan`, one plan).
+
+Cells are data: frozen, comparable, and they serialise, so that a run can be stored, resumed or sent to another machine.
+**Each round of a cell is one fresh process**; what one round gave is an `Outcome`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from millpond.plans import Plan
+
+CONTROLS = ("bare", "empty", "shared", "shared_huge", "looked_up")
+VARIANTS = (*CONTROLS, "plan")
+
+# What a round measures: metric of the observation → its unit. All of them are better when smaller.
+METRICS = {
+    "cpu_seconds": "seconds",
+    "wall_seconds": "seconds",
+    "peak_bytes": "bytes",
+    "page_faults": "faults",
+    "major_faults": "faults",
+}
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One contender. `name` is unique within a run: the variant, or `plan:NAME`."""
+
+    workload: tuple[str, ...]
+    variant: str
+    plan: Plan | None = None
+    parameters: tuple[tuple[str, str], ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.variant not in VARIANTS:
+            raise ValueError(f"unknown variant {self.variant!r}; the variants are {', '.join(VARIANTS)}")
+        if (self.variant == "plan") != (self.plan is not None):
+            raise ValueError("a plan belongs to the variant `plan`, and to no other")
+
+    @property
+    def name(self) -> str:
+        return self.variant if self.plan is None else f"plan:{self.plan.name}"
+
+    def to_json(self) -> dict[str, Any]:
+        """The cell as plain data."""
+        return {
+            "workload": list(self.workload),
+            "variant": self.variant,
+            "plan": self.plan.to_json() if self.plan else None,
+            "plan_name": self.plan.name if self.plan else None,
+            "parameters": dict(self.parameters),
+        }
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What one round of one cell gave. `values` holds the metrics of METRICS that were measured, in their units.
+
+    `status`: ok; killed (it died where the bare program does not, or of our time limit); refused (it could not be started).
+    Round 0 is the warm-up: stored, never used in a verdict. `stage` keeps choosing and judging apart.
+    """
+
+    cell: Cell
+    stage: str
+    round: int
+    values: dict[str, float] = field(compare=False)
+    exit_status: int
+    signal: int
+    status: str
+    time_utc: str
+    why: str = ""
+    router: dict[str, Any] = field(default_factory=dict, compare=False)

@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: BSL-1.0
+"""Undoes what the Python interpreter changed at its start, so that a program sees what its user gave it.
+
+Python ignores SIGPIPE and SIGXFSZ, and in the C locale sets LC_CTYPE in its own environment: a program started from here
+would inherit both. Only the standard library's cheapest modules are imported: `millpond record` waits for them.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+
+
+def _environment_at_start() -> set[bytes]:
+    try:
+        with open("/proc/self/environ", "rb") as file:
+            return {entry.partition(b"=")[0] for entry in file.read().split(b"\0")}
+    except OSError:
+        return set(os.environb)
+
+
+def user_environment() -> dict[str, str]:
+    """The environment as this process got it: without the LC_CTYPE that Python adds in the C locale."""
+    result = dict(os.environ)
+    if result.get("LC_CTYPE") in ("C.UTF-8", "C.utf8", "UTF-8") and b"LC_CTYPE" not in _environment_at_start():
+        del result["LC_CTYPE"]
+    return result
+
+
+def restore_signals() -> None:
+    """Gives the signals that Python ignores their default action again: call it just before exec."""
+    for name in ("SIGPIPE", "SIGXFSZ"):
+        number = getattr(signal, name, None)
+        if number is not None:
+            signal.signal(number, signal.SIG_DFL)

@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: BSL-1.0
+"""Finds and runs the native programs of the laboratory: their command lines and files are all that Python knows of them.
+
+Searched in this order: the folder that $MILLPOND_BIN names; `_native/bin` beside this package (an installed wheel);
+`build/release/bin` of the repository that this file lies in.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from millpond.environment import user_environment
+from millpond.errors import Failure, Status
+
+_HERE = Path(__file__).resolve().parent
+_PATIENCE_SECONDS = 5.0
+
+
+def search_path() -> list[Path]:
+    """The folders in which native programs are looked for, the first first."""
+    chosen = os.environ.get("MILLPOND_BIN")
+    if chosen:
+        return [Path(chosen)]
+    return [_HERE / "_native" / "bin", _HERE.parent.parent / "build" / "release" / "bin"]
+
+
+def find(name: str) -> Path:
+    """The native program of that name. Failure (status 4) where it is not built or not installed."""
+    for folder in search_path():
+        candidate = folder / name
+        if candidate.is_file() and os.access(candidate, os.X_OK):
+            return candidate.absolute()
+    places = ", ".join(str(folder) for folder in search_path())
+    raise Failure(
+        Status.ENVIRONMENT,
+        f"{name} is missing; looked in {places}; build it with `make`, or set MILLPOND_BIN to the folder that has it",
+    )
+
+
+@dataclass(frozen=True)
+class Finished:
+    """How a native program ended: its exit status (negative: died of that signal), and what it said on standard error.
+
+    `timed_out`: we ended it, because it took longer than it was given.
+    """
+
+    status: int
+    said: str
+    timed_out: bool = False
+
+
+def run(
+    name: str,
+    arguments: Sequence[str],
+    *,
+    stdin: int = subprocess.DEVNULL,
+    passing: bool = False,
+    seconds: float | None = None,
+    extra: Mapping[str, str] | None = None,
+) -> Finished:
+    """Runs a native program to its end.
+
+    Quiet by default: standard output is dropped, standard error kept. `passing` lets both through to the user.
+    `seconds` limits its time; `extra` adds environment variables. Whatever interrupts us ends it too: it is asked to
+    stop, which it passes on to the program that it measures, before it is killed.
+    """
+    try:
+        child = subprocess.Popen(
+            [str(find(name)), *arguments],
+            stdin=stdin,
+            stdout=None if passing else subprocess.DEVNULL,
+            stderr=None if passing else subprocess.PIPE,
+            env={**user_environment(), **(extra or {})},
+        )
+    except OSError as error:
+        raise Failure(Status.ENVIRONMENT, f"cannot start {name}: {error.strerror or error}") from error
+    try:
+        said = child.communicate(timeout=seconds)[1]
+    except subprocess.TimeoutExpired:
+        return Finished(_stop(child), f"millpond: ended after {seconds:.0f} s without a result", timed_out=True)
+    except BaseException:
+        _stop(child)
+        raise
+    return Finished(child.returncode, (said or b"").decode(errors="replace"))
+
+
+def _stop(child: subprocess.Popen[bytes]) -> int:
+    child.terminate()
+    try:
+        child.communicate(timeout=_PATIENCE_SECONDS)
+    except subprocess.TimeoutExpired:
+        child.kill()
+        child.wait()
+    return child.returncode
+
+
+def failure_of(name: str, finished: Finished) -> Failure:
+    """The failure that a native program reported, in its own words and with its own status."""
+    lines = [line for line in finished.said.splitlines() if line.startswith("millpond:")]
+    message = "; ".join(line.removeprefix("millpond:").strip() for line in lines)
+    if finished.status < 0:
+        how = f"{name} died of {signal_name(-finished.status)}: please report this as a bug of ours"
+        return Failure(Status.ENVIRONMENT, message or how)
+    try:
+        status = Status(finished.status)
+    except ValueError:
+        status = Status.ENVIRONMENT
+    return Failure(status, message or f"{name} gave up with status {finished.status} and no reason")
+
+
+def require(name: str, arguments: Sequence[str], *, stdin: int = subprocess.DEVNULL) -> str:
+    """Runs a native program; returns what it said on standard error, or raises what it reported."""
+    finished = run(name, arguments, stdin=stdin)
+    if finished.status != 0:
+        raise failure_of(name, finished)
+    return finished.said
+
+
+def signal_name(number: int) -> str:
+    """`SIGSEGV` for 11; `signal 99` for a number without a name."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"

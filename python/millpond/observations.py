@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: BSL-1.0
+"""Observations: every value of every round, counted or measured, as rows of one relation ("millpond.observation/1").
+
+A `Journal` gathers the rows of one run and knows which of them stand behind a figure: evidence is a list of their ids.
+"""
+
+from __future__ import annotations
+
+import datetime
+import json
+import secrets
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from millpond import __version__
+from millpond.cells import METRICS, Cell, Outcome
+from millpond.machine import this_machine
+
+SCHEMA = "millpond.observation/1"
+FIELDS = (
+    "schema", "id", "run", "experiment", "workload", "parameters", "plan", "strategy", "subsystem", "heap_state",
+    "page_policy", "pass", "metric", "unit", "value", "why_null", "status", "kind", "round", "machine", "compiler",
+    "version", "time_utc",
+)  # fmt: skip
+
+_COUNTED = ("page_faults", "major_faults")
+
+
+def utc_now() -> str:
+    """The time in UTC, ISO 8601, to the millisecond."""
+    return datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds")
+
+
+class Journal:
+    """The observations of one run of one verb, in the order in which they were made."""
+
+    def __init__(self, experiment: str, workload: Sequence[str], compiler: str | None = None) -> None:
+        stamp = datetime.datetime.now(datetime.UTC).strftime("%Y%m%dT%H%M%S")
+        self.run = f"{stamp}-{secrets.token_hex(4)}"
+        self.rows: list[dict[str, Any]] = []
+        self._experiment = experiment
+        self._workload = " ".join(workload)
+        self._compiler = compiler
+        self._ids: dict[tuple[str, str, str], list[str]] = {}
+
+    def add_outcomes(self, outcomes: Iterable[Outcome]) -> None:
+        """Adds a row for each metric of each outcome; a metric that is absent is null, with the reason."""
+        for outcome in outcomes:
+            for metric, unit in METRICS.items():
+                self._add_outcome(outcome, metric, unit)
+
+    def _add_outcome(self, outcome: Outcome, metric: str, unit: str) -> None:
+        cell = outcome.cell
+        value = outcome.values.get(metric)
+        named = cell.plan.subsystems if cell.plan else ()
+        identifier = self._add(
+            parameters={
+                "argv": list(cell.workload),
+                "variant": cell.variant,
+                "plan_name": cell.plan.name if cell.plan else None,
+                "stage": outcome.stage,
+                "exit_status": outcome.exit_status,
+                "signal": outcome.signal,
+                **dict(cell.parameters),
+            },
+            plan=cell.plan.text() if cell.plan else None,
+            strategy=None if cell.plan else cell.variant,
+            subsystem=named[0] if len(named) == 1 else None,
+            page_policy="huge" if cell.variant == "shared_huge" else this_machine().page_policy,
+            metric=metric,
+            unit=unit,
+            value=value,
+            why_null=None if value is not None else outcome.why or "not measured on this machine",
+            status=outcome.status,
+            kind="counted" if metric in _COUNTED else "measured",
+            round=outcome.round,
+            time_utc=outcome.time_utc,
+        )
+        if outcome.round > 0 and outcome.status == "ok" and value is not None:
+            self._ids.setdefault((outcome.stage, cell.name, metric), []).append(identifier)
+
+    def add_counted(self, subsystem: str, metric: str, unit: str, value: float | None, kind: str, why: str = "") -> str:
+        """Adds a figure that the trace gave for a subsystem; returns its id."""
+        return self._add(
+            parameters={},
+            plan=None,
+            strategy="recorded",
+            subsystem=subsystem,
+            page_policy=this_machine().page_policy,
+            metric=metric,
+            unit=unit,
+            value=value,
+            why_null=None if value is not None else why or "unknown",
+            status="ok",
+            kind=kind,
+            round=0,
+            time_utc=utc_now(),
+        )
+
+    def _add(self, **given: Any) -> str:
+        identifier = f"{self.run}:{len(self.rows):06d}"
+        row: dict[str, Any] = {
+            "schema": SCHEMA,
+            "id": identifier,
+            "run": self.run,
+            "experiment": self._experiment,
+            "workload": self._workload,
+            "heap_state": "fresh",
+            "pass": "cold",
+            "machine": str(this_machine()),
+            "compiler": self._compiler,
+            "version": __version__,
+            **given,
+        }
+        row["parameters"] = json.dumps(row["parameters"], sort_keys=True)
+        self.rows.append({field: row[field] for field in FIELDS})
+        return identifier
+
+    def evidence(self, stage: str, cells: Iterable[Cell], metrics: Iterable[str]) -> list[str]:
+        """The ids of the measured rounds behind a comparison of these cells in these metrics."""
+        wanted = list(metrics)
+        return [i for cell in cells for metric in wanted for i in self._ids.get((stage, cell.name, metric), [])]

@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: BSL-1.0
+"""`millpond record -o FILE [--max-bytes N] -- PROGRAM ARGS`: becomes millpond-record.
+
+The process is replaced, not wrapped: status, signals, standard streams and job control are then the program's own without
+any code of ours. No option parser is imported: the recorder checks its own command line, with the same statuses.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from millpond import native
+from millpond.environment import restore_signals, user_environment
+from millpond.errors import Failure, Status
+
+USAGE = """\
+usage: millpond record -o FILE [--max-bytes N] [--check-contexts] -- PROGRAM ARGS...
+       millpond record --finish FILE
+
+Records every heap event of PROGRAM and of the processes that it starts: the trace of PROGRAM itself goes to FILE,
+that of the process with pid P to FILE.P. Exits as PROGRAM does.
+
+  -o FILE           the trace to write
+  --max-bytes N     stop recording (not the program) when the trace has N bytes
+  --check-contexts  also walk the stack at 1 event in 64 and state how many contexts differed
+  --finish FILE     complete a recording whose recorder was itself killed
+"""
+
+
+def record(words: list[str]) -> int:
+    """Runs the verb. Returns only for help: otherwise this process has become the recorder, or a Failure is raised."""
+    own = words[: words.index("--")] if "--" in words else words
+    if not words or "--help" in own or "-h" in own:
+        print(USAGE, end="", file=sys.stdout if words else sys.stderr)
+        return Status.OK if words else Status.USAGE
+    recorder = str(native.find("millpond-record"))
+    restore_signals()
+    try:
+        os.execve(recorder, [recorder, *words], user_environment())
+    except OSError as error:
+        raise Failure(Status.ENVIRONMENT, f"cannot start {recorder}: {error.strerror}") from error

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: BSL-1.0
+"""Numbers and summaries as a reader wants them: three digits, a unit, an interval, a plain verdict."""
+
+from __future__ import annotations
+
+from typing import Any
+
+_BYTES = ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB"))
+_COUNTS = ((1e9, "G"), (1e6, "M"), (1e3, "k"))
+_SECONDS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"))
+
+
+def _digits(value: float) -> str:
+    size = abs(value)
+    return f"{value:.0f}" if size >= 99.95 else f"{value:.1f}" if size >= 9.995 else f"{value:.2f}"
+
+
+def bytes_text(value: float | None) -> str:
+    """`12.3 MB` (powers of ten); a dash for what is unknown."""
+    if value is None:
+        return "–"
+    for unit, name in _BYTES:
+        if abs(value) >= unit:
+            return f"{_digits(value / unit)} {name}"
+    return f"{value:.0f} B"
+
+
+def count_text(value: float | None) -> str:
+    """`1.20 M`."""
+    if value is None:
+        return "–"
+    for unit, name in _COUNTS:
+        if abs(value) >= unit:
+            return f"{_digits(value / unit)} {name}"
+    return f"{value:.0f}"
+
+
+def seconds_text(value: float | None) -> str:
+    """`1.25 s`, `3.10 ms`."""
+    if value is None:
+        return "–"
+    for unit, name in _SECONDS:
+        if abs(value) >= unit:
+            return f"{_digits(value / unit)} {name}"
+    return "0 s" if value == 0 else f"{_digits(value / 1e-6)} µs"
+
+
+def share_text(value: float | None) -> str:
+    """`0.312` of a value in [0, 1]; a dash for what is unknown."""
+    return "–" if value is None else f"{value:.2f}"
+
+
+def percent_text(ratio: float) -> str:
+    """A ratio as the change that it is: `-12.3 %`."""
+    return f"{100.0 * (ratio - 1.0):+.1f} %"
+
+
+def effect_text(summary: dict[str, Any] | None) -> str:
+    """`-12.3 % (-14.0 % to -11.2 %), better`."""
+    if not summary or not summary.get("n"):
+        return "not measured"
+    low, high = percent_text(summary["low"]), percent_text(summary["high"])
+    return f"{percent_text(summary['median'])} ({low} to {high}), {summary['verdict']}"
+
+
+def saved_text(summary: dict[str, Any] | None, unit: str) -> str:
+    """`0.12 s (0.10 s to 0.14 s)`; what is inside the noise is said to be so."""
+    if not summary or not summary.get("n"):
+        return "–"
+    show = seconds_text if unit == "seconds" else bytes_text
+    text = f"{show(summary['median'])} ({show(summary['low'])} to {show(summary['high'])})"
+    return text if summary["verdict"] != "inside noise" else f"inside noise: {text}"
+
+
+def list_text(names: list[str]) -> str:
+    """`a`, `a and b`, `a, b and c`."""
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+
+
+def plural(number: int, word: str) -> str:
+    """`1 round`, `2 rounds`, `2 processes`."""
+    ending = "" if number == 1 else "es" if word.endswith("s") else "s"
+    return f"{number} {word}{ending}"
