@@ -26,9 +26,10 @@ struct trace_error : std::runtime_error {
 
 enum class operation : std::uint8_t { free, allocate, realloc_free, realloc_allocate, note };
 
-// One heap event. `bytes`, `context`, `alignment_log2`, `zeroed`: allocations only; a note keeps its subject in `bytes`, its value in `address`.
+// One heap event. `bytes`, `context`, `alignment_log2`, `zeroed`: allocations only; a note keeps its subject in
+// `bytes`, its value in `address`.
 struct event {
-    std::uint64_t time_ticks;      // of this event, or the last time known in its stream
+    std::uint64_t time_ticks;  // of this event, or the last time known in its stream
     std::uint64_t address;
     std::uint64_t bytes;
     std::uint32_t context;         // node id; 0: unknown
@@ -66,8 +67,8 @@ struct process_record {
     bool ended = false, clean = false;
     int exit_status = -1, signal = 0;
     std::uint64_t end_ticks = 0, end_ns = 0;
-    std::uint64_t events_lost = 0, stopped_early = 0, aliasing_sampled = 0, aliasing_differed = 0, aliasing_differed_deep = 0,
-                  allocations_failed = 0;
+    std::uint64_t events_lost = 0, stopped_early = 0, aliasing_sampled = 0, aliasing_differed = 0,
+                  aliasing_differed_deep = 0, allocations_failed = 0;
 };
 
 // What the block list says of a stream.
@@ -90,17 +91,17 @@ class reader {
     reader& operator=(reader&&) noexcept;
 
     const process_record& process() const;
-    const std::vector<module_record>& modules() const;      // position id − 1
-    const std::vector<context_node>& contexts() const;      // position = node id; [0] is the outside
+    const std::vector<module_record>& modules() const;  // position id − 1
+    const std::vector<context_node>& contexts() const;  // position = node id; [0] is the outside
     const std::vector<stream_record>& streams() const;
     const std::vector<block_record>& blocks() const;
-    std::uint64_t event_count() const;                      // by the headers of the blocks
-    const std::vector<damage>& damages() const;             // grows while events are read
-    double ticks_per_ns() const;                            // 1.0 where no two clock pairs are known
+    std::uint64_t event_count() const;           // by the headers of the blocks
+    const std::vector<damage>& damages() const;  // grows while events are read
+    double ticks_per_ns() const;                 // 1.0 where no two clock pairs are known
 
-    // Hands out every event: all streams merged by time, in batches, each stream's own order kept. One pass, O(log threads) an event
-    // (a single-threaded trace, or a stretch where one stream is alone, costs no merge).
-    // The sink takes (const event* batch, std::size_t count). Mending of hand-offs is the consumer's (see live_objects).
+    // Hands out every event: all streams merged by time, in batches, each stream's own order kept. One pass, O(log
+    // threads) an event (a single-threaded trace, or a stretch where one stream is alone, costs no merge). The sink
+    // takes (const event* batch, std::size_t count). Mending of hand-offs is the consumer's (see live_objects).
     void for_each_batch(const std::function<void(const event*, std::size_t)>& sink);
 
   private:

@@ -14,15 +14,13 @@
 
 #include "format.h"
 
-/* The checksum of a block that lies whole in memory: header (its checksum field taken as zero), then the stored
- * payload. */
-static inline uint64_t mpt_checksum(const mpt_block_header* block) {
-    mpt_block_header header = *block;
+/* The checksum of a block: its header (the checksum field taken as zero), then `stored_bytes` of payload as stored. */
+static inline uint64_t mpt_checksum(mpt_block_header header, const void* stored) {
     XXH3_state_t state;
     header.checksum = 0;
     XXH3_64bits_reset(&state);
     XXH3_64bits_update(&state, &header, mpt_header_bytes);
-    XXH3_64bits_update(&state, (const uint8_t*)block + mpt_header_bytes, block->stored_bytes);
+    XXH3_64bits_update(&state, stored, header.stored_bytes);
     return XXH3_64bits_digest(&state);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSL-1.0
- * writer: encodes events into one block of a trace. Freestanding C11 (memcpy and compiler built-ins only), no allocation,
- * no locks: one writer belongs to one thread, and its memory is the caller's.
+ * writer: encodes events into one block of a trace. Freestanding C11 (memcpy and compiler built-ins only), no
+ * allocation, no locks: one writer belongs to one thread, and its memory is the caller's.
  *
  *   block │ header 64 │ event │ event │ … ▲cursor           │ limit (room for one event of the longest kind)
  *
@@ -78,7 +78,8 @@ static inline void mpt_commit(mpt_writer* w, uint8_t* end) {
     w->count++;
 }
 
-/* The part that every event with an address has: tag, optional time and duration, address. `time` and `duration`: 0 means none. */
+/* The part that every event with an address has: tag, optional time and duration, address. `time` and `duration`: 0
+ * means none. */
 static inline uint8_t* mpt_put_common(mpt_writer* w, unsigned tag, uint64_t address, uint64_t time, uint64_t duration) {
     uint8_t* to = w->cursor + 1;
     if (time) {

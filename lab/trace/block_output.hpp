@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: BSL-1.0
+// block_output: writes a trace block by block, keeps its index, and lets it appear whole or not at all.
+//
+//   PATH.partial-write: │ block │ block │ … commit(): │ index │ trailer │ ─rename─▶ PATH
+//
+// Use it wherever a whole trace is made: finish, rebuild_index, tests. Throws std::system_error where the disk refuses;
+// whatever is destroyed without commit() leaves no file behind. Memory: one block, and 48 bytes a block. Not
+// thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "format.h"
+
+namespace millpond::trace {
+
+class block_output {
+  public:
+    // Level at which payloads are compressed: higher ones take longer than they gain (docs/trace_format.md).
+    static constexpr int default_level = 3;
+
+    explicit block_output(std::string path, int level = default_level);
+    ~block_output();
+    block_output(const block_output&) = delete;
+    block_output& operator=(const block_output&) = delete;
+
+    // Writes one block. Of `header` these count: kind, layout, thread, sequence, count, overhead_ticks, first, cpu_ns.
+    // The payload is compressed where the codec is mpt_zstd and that makes it smaller.
+    void append(mpt_block_header header, std::span<const std::uint8_t> payload, mpt_codec codec = mpt_zstd);
+
+    // Writes a whole block as it stands in another trace.
+    void copy(const mpt_block_header& header, std::span<const std::uint8_t> stored);
+
+    // Writes index and trailer, closes, renames. Nothing may follow.
+    void commit();
+
+    std::uint64_t bytes() const { return bytes_; }
+    std::uint64_t blocks() const { return entries_.size(); }
+
+  private:
+    struct compressor;
+    struct entry {
+        std::uint64_t offset, first, cpu_ns;
+        std::uint32_t thread, count;
+        std::uint8_t kind;
+    };
+
+    void write(std::span<const std::uint8_t> bytes);
+    void flush();
+    [[noreturn]] void fail(const char* what) const;
+
+    std::string path_, temporary_;
+    int descriptor_ = -1;
+    int level_;
+    std::uint64_t bytes_ = 0;
+    std::vector<std::uint8_t> pending_, compressed_;
+    std::vector<entry> entries_;
+    std::unique_ptr<compressor> compressor_;
+};
+
+// A header for `append`.
+mpt_block_header make_header(mpt_kind kind, std::uint32_t count, std::uint32_t sequence = 0, std::uint64_t first = 0);
+
+}  // namespace millpond::trace

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSL-1.0
+// event_decoder: turns the payload of one events block into events, a window at a time.
+//
+//   rows     │ tag time address bytes context │ tag address │ …        one cursor
+//   columns  │ tags │ addresses │ sizes │ contexts │ times │ durations │   six cursors, which the processor advances at
+//   once
+//
+// Use it under the merge, which needs only a window of each stream in memory. The payload needs the padding of
+// payload_buffer behind it: reads are unchecked within an event, and checked after it. O(1) an event, about 20 cycles.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "format.h"
+#include "reader.hpp"
+
+namespace millpond::trace {
+
+enum event_column : std::uint8_t {
+    column_tags,
+    column_addresses,
+    column_sizes,
+    column_contexts,
+    column_times,
+    column_durations,
+    column_count
+};
+
+// The six columns of a payload; false where their lengths do not add up.
+bool split_columns(std::span<const std::uint8_t> payload, std::span<const std::uint8_t> (&columns)[column_count]);
+
+class event_decoder {
+  public:
+    // `payload` outlives the decoding. Contexts from `contexts` on are unknown to the trace and are replaced by 0.
+    void open(const mpt_block_header& header, std::span<const std::uint8_t> payload, std::uint64_t contexts);
+
+    // Decodes up to `capacity` events. Fewer, or none, at the end of the block, or where it cannot be decoded further.
+    std::size_t decode(event* to, std::size_t capacity);
+
+    // Null, or what is wrong with the payload, to be asked after the last event.
+    const char* flaw() const { return flaw_; }
+    std::uint32_t events_left() const { return left_; }
+    // Rows only: bytes of the payload that were decoded.
+    std::size_t decoded_bytes() const { return static_cast<std::size_t>(at_[0] - begin_); }
+    // Events whose context was replaced.
+    std::uint64_t unknown_contexts() const { return unknown_contexts_; }
+
+  private:
+    template <bool columns>
+    std::size_t decode_as(event* to, std::size_t capacity);
+    void finish_block();
+
+    const std::uint8_t* begin_ = nullptr;
+    const std::uint8_t* at_[column_count] = {};
+    const std::uint8_t* end_[column_count] = {};
+    bool columns_ = false;
+    std::uint32_t thread_ = 0, left_ = 0;
+    std::uint64_t time_ = 0, address_ = 0, contexts_ = 0, unknown_contexts_ = 0;
+    const char* flaw_ = nullptr;
+};
+
+}  // namespace millpond::trace

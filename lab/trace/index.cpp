@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "index.hpp"
+
+#include "block_file.hpp"
+#include "block_output.hpp"
+
+namespace millpond::trace {
+
+std::vector<damage> rebuild_index(const std::string& path) {
+    block_file file(path);
+    damage_list damages;
+    payload_buffer stored;
+    block_output output(path);
+    for (const block_record& block : file.scan(damages)) {
+        std::string what;
+        if (block.header.kind == mpt_index) continue;
+        if (file.read_stored(block, stored, what))
+            output.copy(block.header, stored.bytes());
+        else
+            damages.add(block.offset, what);
+    }
+    output.commit();
+    return damages.all();
+}
+
+}  // namespace millpond::trace
