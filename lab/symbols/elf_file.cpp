@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "elf_file.hpp"
+
+#include <fcntl.h>
+#include <gelf.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <stdexcept>
+
+#include "frame_entries.hpp"
+
+namespace millpond::symbols {
+namespace {
+
+void initialise_libelf() {
+    static const unsigned version = elf_version(EV_CURRENT);
+    if (version == EV_NONE) throw std::runtime_error("libelf is older than its headers: reinstall libelf");
+}
+
+std::string hex(const unsigned char* bytes, std::size_t count) {
+    constexpr char digits[] = "0123456789abcdef";
+    std::string text;
+    for (std::size_t i = 0; i < count; ++i) {
+        text += digits[bytes[i] >> 4];
+        text += digits[bytes[i] & 15];
+    }
+    return text;
+}
+
+std::string build_id_in_notes(Elf_Data* data) {
+    if (data == nullptr) return {};
+    GElf_Nhdr note;
+    std::size_t name_at = 0, content_at = 0, at = 0;
+    while ((at = gelf_getnote(data, at, &note, &name_at, &content_at)) > 0) {
+        const auto* bytes = static_cast<const unsigned char*>(data->d_buf);
+        if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 && std::memcmp(bytes + name_at, "GNU", 4) == 0)
+            return hex(bytes + content_at, note.n_descsz);
+    }
+    return {};
+}
+
+}  // namespace
+
+elf_file::elf_file(const std::string& path) {
+    initialise_libelf();
+    descriptor_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    if (descriptor_ < 0) throw std::runtime_error(path + ": cannot be opened: " + std::strerror(errno));
+    elf_ = elf_begin(descriptor_, ELF_C_READ_MMAP, nullptr);
+    if (elf_ == nullptr || elf_kind(elf_) != ELF_K_ELF) {
+        elf_end(elf_);
+        ::close(descriptor_);
+        throw std::runtime_error(path + ": not an ELF file");
+    }
+}
+
+elf_file::elf_file(std::vector<char> image) : image_(std::move(image)) {
+    initialise_libelf();
+    elf_ = elf_memory(image_.data(), image_.size());
+    if (elf_ == nullptr || elf_kind(elf_) != ELF_K_ELF) {
+        elf_end(elf_);
+        throw std::runtime_error("embedded debug data: not an ELF file");
+    }
+}
+
+elf_file::~elf_file() {
+    elf_end(elf_);
+    if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+std::string elf_file::build_id() const {
+    // By segment first: it is there without section headers too.
+    std::size_t segments = 0;
+    if (elf_getphdrnum(elf_, &segments) == 0) {
+        for (std::size_t i = 0; i < segments; ++i) {
+            GElf_Phdr segment;
+            if (gelf_getphdr(elf_, static_cast<int>(i), &segment) == nullptr || segment.p_type != PT_NOTE) continue;
+            Elf_Data* data = elf_getdata_rawchunk(elf_, static_cast<std::int64_t>(segment.p_offset), segment.p_filesz,
+                                                  segment.p_align == 8 ? ELF_T_NHDR8 : ELF_T_NHDR);
+            if (std::string id = build_id_in_notes(data); !id.empty()) return id;
+        }
+    }
+    if (Elf_Scn* notes = find_section(".note.gnu.build-id", nullptr))
+        return build_id_in_notes(elf_getdata(notes, nullptr));
+    return {};
+}
+
+void elf_file::append_functions(std::vector<raw_symbol>& functions) const {
+    for (Elf_Scn* at = elf_nextscn(elf_, nullptr); at != nullptr; at = elf_nextscn(elf_, at)) {
+        GElf_Shdr header;
+        if (gelf_getshdr(at, &header) == nullptr || header.sh_entsize == 0) continue;
+        if (header.sh_type != SHT_SYMTAB && header.sh_type != SHT_DYNSYM) continue;
+        Elf_Data* data = elf_getdata(at, nullptr);
+        if (data == nullptr) continue;
+        const auto count = static_cast<int>(data->d_size / header.sh_entsize);
+        for (int i = 0; i < count; ++i) {
+            GElf_Sym symbol;
+            if (gelf_getsym(data, i, &symbol) == nullptr || symbol.st_shndx == SHN_UNDEF) continue;
+            const unsigned char type = GELF_ST_TYPE(symbol.st_info);
+            if ((type != STT_FUNC && type != STT_GNU_IFUNC) || symbol.st_value == 0) continue;
+            const char* name = elf_strptr(elf_, header.sh_link, symbol.st_name);
+            if (name == nullptr || *name == '\0') continue;
+            functions.push_back({symbol.st_value, symbol.st_size, name, GELF_ST_BIND(symbol.st_info)});
+        }
+    }
+}
+
+std::vector<address_range> elf_file::frame_entries() const {
+    std::uint64_t address = 0;
+    Elf_Scn* frames = find_section(".eh_frame", &address);
+    Elf_Data* data = frames != nullptr ? elf_rawdata(frames, nullptr) : nullptr;
+    if (data == nullptr || data->d_buf == nullptr) return {};
+    const std::string_view bytes(static_cast<const char*>(data->d_buf), data->d_size);
+    const unsigned word_bytes = gelf_getclass(elf_) == ELFCLASS32 ? 4 : 8;
+    std::vector<address_range> entries = decode_frame_entries(bytes, address, word_bytes);
+    std::sort(entries.begin(), entries.end(), [](const address_range& a, const address_range& b) {
+        return a.first != b.first ? a.first < b.first : a.past > b.past;
+    });
+    const auto same = [](const address_range& a, const address_range& b) { return a.first == b.first; };
+    entries.erase(std::unique(entries.begin(), entries.end(), same), entries.end());
+    return entries;
+}
+
+std::string_view elf_file::section(std::string_view name) const {
+    Elf_Scn* found = find_section(name, nullptr);
+    Elf_Data* data = found != nullptr ? elf_rawdata(found, nullptr) : nullptr;
+    if (data == nullptr || data->d_buf == nullptr) return {};
+    return {static_cast<const char*>(data->d_buf), data->d_size};
+}
+
+Elf_Scn* elf_file::find_section(std::string_view name, std::uint64_t* address) const {
+    std::size_t names = 0;
+    if (elf_getshdrstrndx(elf_, &names) != 0) return nullptr;
+    for (Elf_Scn* at = elf_nextscn(elf_, nullptr); at != nullptr; at = elf_nextscn(elf_, at)) {
+        GElf_Shdr header;
+        if (gelf_getshdr(at, &header) == nullptr || header.sh_type == SHT_NOBITS) continue;
+        const char* found = elf_strptr(elf_, names, header.sh_name);
+        if (found == nullptr || name != found) continue;
+        if (address != nullptr) *address = header.sh_addr;
+        return at;
+    }
+    return nullptr;
+}
+
+}  // namespace millpond::symbols

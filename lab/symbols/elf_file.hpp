@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSL-1.0
+// elf_file: what symbols needs of an ELF file: its build-id, its function symbols and its call-frame entries.
+//
+//   file ─▶ build-id (note) │ symbols (.symtab, .dynsym; the debug file's and .gnu_debugdata's by other objects) │ FDEs
+//
+// Use it through module_functions. Everything is read when asked for; damage in one table costs that table, not the
+// file. Not thread-safe. Throws std::runtime_error where the file cannot be opened or is no ELF file.
+#pragma once
+
+#include <libelf.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace millpond::symbols {
+
+struct raw_symbol {
+    std::uint64_t address, bytes;
+    std::string name;
+    unsigned char binding;  // STB_…
+};
+
+struct address_range {
+    std::uint64_t first, past;
+};
+
+class elf_file {
+  public:
+    explicit elf_file(const std::string& path);
+    explicit elf_file(std::vector<char> image);  // a file in memory
+    ~elf_file();
+    elf_file(const elf_file&) = delete;
+    elf_file& operator=(const elf_file&) = delete;
+
+    std::string build_id() const;  // hex, or empty
+    void append_functions(std::vector<raw_symbol>& functions) const;
+    // Sorted by address, without duplicates.
+    std::vector<address_range> frame_entries() const;
+    // The bytes of a section, or nothing.
+    std::string_view section(std::string_view name) const;
+
+  private:
+    Elf_Scn* find_section(std::string_view name, std::uint64_t* address) const;
+
+    int descriptor_ = -1;
+    std::vector<char> image_;
+    Elf* elf_ = nullptr;
+};
+
+}  // namespace millpond::symbols

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: BSL-1.0
+// frame_entries: the extents of functions, from the call-frame information that every module must have to be unwound.
+//
+//   .eh_frame  │ CIE: how addresses are coded │ FDE: first, length │ FDE │ … │ CIE │ FDE │ … │ 0
+//
+// Use it where symbols have been stripped. O(bytes); every read is checked against the end of the section. Thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "elf_file.hpp"
+
+namespace millpond::symbols {
+
+// In the order of the section. `address`: where the section lies in the file's address space. An entry that cannot be
+// decoded is left out; damage ends the list.
+std::vector<address_range> decode_frame_entries(std::string_view section, std::uint64_t address, unsigned word_bytes);
+
+}  // namespace millpond::symbols
