@@ -1,18 +1,39 @@
 # SPDX-License-Identifier: BSL-1.0
-# Instrumented builds. Every target is instrumented but those that carry the property MILLPOND_PRELOADED: a preloaded
-# library runs inside programs that know nothing of a sanitizer's run time or of a coverage profile.
-set(MILLPOND_SANITIZE "" CACHE STRING "Sanitizers for everything but preloaded libraries: address,undefined or thread")
+# Instrumented builds. Every target is instrumented but those that carry the property MILLPOND_PLAIN: preloaded
+# libraries, which run inside programs that know nothing of a sanitizer's run time or of a coverage profile, and the
+# programs which the tests record, whose malloc a sanitizer would replace under the recorder's hands.
+set(MILLPOND_SANITIZE "" CACHE STRING "Sanitizers for everything that is not plain: address,undefined or thread")
 option(MILLPOND_COVERAGE "Instrument for llvm-cov (clang only)" OFF)
 
-set(millpond_plain "$<BOOL:$<TARGET_PROPERTY:MILLPOND_PRELOADED>>")
+set(millpond_instrumented "$<NOT:$<BOOL:$<TARGET_PROPERTY:MILLPOND_PLAIN>>>")
 if(MILLPOND_SANITIZE)
-  add_compile_options("$<$<NOT:${millpond_plain}>:-fsanitize=${MILLPOND_SANITIZE};-fno-sanitize-recover=all;-fno-omit-frame-pointer>")
-  add_link_options("$<$<NOT:${millpond_plain}>:-fsanitize=${MILLPOND_SANITIZE}>")
+  add_compile_options(
+    "$<${millpond_instrumented}:-fsanitize=${MILLPOND_SANITIZE};-fno-sanitize-recover=all;-fno-omit-frame-pointer>")
+  add_link_options("$<${millpond_instrumented}:-fsanitize=${MILLPOND_SANITIZE}>")
 endif()
 if(MILLPOND_COVERAGE)
   if(NOT CMAKE_CXX_COMPILER_ID MATCHES "Clang")
     message(FATAL_ERROR "MILLPOND_COVERAGE needs clang (this is ${CMAKE_CXX_COMPILER_ID}): use `cmake --preset coverage`")
   endif()
-  add_compile_options("$<$<NOT:${millpond_plain}>:-fprofile-instr-generate;-fcoverage-mapping>")
-  add_link_options("$<$<NOT:${millpond_plain}>:-fprofile-instr-generate>")
+  add_compile_options("$<${millpond_instrumented}:-fprofile-instr-generate;-fcoverage-mapping>")
+  add_link_options("$<${millpond_instrumented}:-fprofile-instr-generate>")
 endif()
+
+# Collects the targets of a directory and of those below it.
+function(millpond_targets_below directory result)
+  get_property(found DIRECTORY "${directory}" PROPERTY BUILDSYSTEM_TARGETS)
+  get_property(below DIRECTORY "${directory}" PROPERTY SUBDIRECTORIES)
+  foreach(child IN LISTS below)
+    millpond_targets_below("${child}" more)
+    list(APPEND found ${more})
+  endforeach()
+  set(${result} "${found}" PARENT_SCOPE)
+endfunction()
+
+# Marks every target below a directory as plain.
+function(millpond_plain_below directory)
+  millpond_targets_below("${directory}" targets)
+  foreach(target IN LISTS targets)
+    set_target_properties(${target} PROPERTIES MILLPOND_PLAIN ON)
+  endforeach()
+endfunction()

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: BSL-1.0
+"""The library's headers: each compiles alone and under both compilers' warnings, each is reached by its umbrella."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+import repository
+
+FLAGS = ["-std=c++20", "-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Werror", "-Iinclude", "-fsyntax-only", "-x", "c++"]
+MACROS_ALLOWED = 6
+
+
+def compile_alone(compiler: str, header: Path, *flags: str) -> str:
+    """What the compiler has to say about a source that includes the header twice, and nothing else."""
+    name = header.relative_to("include").as_posix()
+    source = f"#include <{name}>\n#include <{name}>\n"
+    command = [compiler, *FLAGS, *flags, "-"]
+    done = subprocess.run(command, cwd=repository.ROOT, input=source, capture_output=True, text=True, check=False)
+    return "" if done.returncode == 0 else f"{header}:\n{done.stderr[:2000]}"
+
+
+@pytest.mark.parametrize(
+    ("compiler", "flags"),
+    [
+        ("g++", ()),
+        # Preloaded libraries and embedded users compile without exceptions and run-time types.
+        ("g++", ("-fno-exceptions", "-fno-rtti")),
+        pytest.param("clang++-19", (), marks=pytest.mark.slow),
+    ],
+)
+def test_every_header_compiles_alone(compiler: str, flags: tuple[str, ...]) -> None:
+    if not shutil.which(compiler):
+        pytest.skip(f"{compiler} is not installed")
+    headers = repository.library_headers()
+    assert headers, "include/ has no headers"
+    if flags:  # the whole at once: what differs without exceptions lies in few places
+        headers = [header for header in headers if header.parent == Path("include/millpond")]
+    with ThreadPoolExecutor(int(os.environ.get("JOBS", os.cpu_count() or 1))) as pool:
+        said = [text for text in pool.map(lambda header: compile_alone(compiler, header, *flags), headers) if text]
+    assert not said, "\n".join(said)
+
+
+def test_every_header_is_in_its_umbrella() -> None:
+    """millpond/local.hpp includes every header of millpond/local/, and millpond.hpp every umbrella."""
+    missing = []
+    for header in repository.library_headers():
+        inside = header.relative_to("include/millpond")
+        if len(inside.parts) == 1:
+            umbrella = Path("include/millpond/millpond.hpp")
+            if header == umbrella:
+                continue
+        else:
+            umbrella = Path("include/millpond", f"{inside.parts[0]}.hpp")
+        wanted = rf'#include [<"](?:millpond/)?{re.escape(inside.as_posix())}[>"]'
+        if umbrella not in repository.library_headers() or not re.search(wanted, repository.text(umbrella)):
+            missing.append(f"{umbrella} does not include {inside}")
+    assert not missing, "\n".join(missing)
+
+
+def test_library_has_at_most_six_macros() -> None:
+    define = re.compile(r"^\s*#\s*define\s+(\w+)", re.MULTILINE)
+    macros = {name for header in repository.library_headers() for name in define.findall(repository.text(header))}
+    foreign = sorted(name for name in macros if not name.startswith("MILLPOND_"))
+    assert not foreign, f"macros of the library begin with MILLPOND_: {foreign}"
+    assert len(macros) <= MACROS_ALLOWED, sorted(macros)
+
+
+def test_library_makes_no_system_calls() -> None:
+    """Headers of the operating system stay in src/os/; the library is the standard's alone."""
+    system = re.compile(r"#\s*include\s+<(?:sys/|unistd|pthread|linux/|windows|fcntl|dlfcn|malloc\.h)")
+    wrong = [str(header) for header in repository.library_headers() if system.search(repository.text(header))]
+    assert not wrong, wrong
+
+
+def test_every_header_says_what_it_is_for() -> None:
+    wrong = []
+    for header in [path for path in repository.cxx_files() if path.suffix == ".hpp"]:
+        lines = repository.text(header).splitlines()
+        if len(lines) < 2 or not re.match(r"// \S", lines[1]):
+            wrong.append(str(header))
+    assert not wrong, f"the second line must say what the header is for: {wrong}"

@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: BSL-1.0
+"""Includes and imports point only downward. The order of the rooms is docs/design.md's, and is written down once, here."""
+
+from __future__ import annotations
+
+import ast
+import re
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+import pytest
+import repository
+
+# Rooms of one line may not include one another; a room may include itself and everything on the lines above it.
+ORDER = [
+    ["include/millpond/core"],
+    ["src/os"],
+    ["include/millpond/block"],
+    ["include/millpond/local", "include/millpond/classic"],
+    ["include/millpond/wrap"],
+    ["include/millpond/bind"],
+    ["include/millpond/container"],
+    ["include/millpond"],
+    ["preload"],
+    ["lab/trace"],
+    ["lab/symbols"],
+    ["lab/plan"],
+    ["lab/measure"],
+    ["lab/record", "lab/characterise", "lab/trial", "lab/replay", "lab/references", "lab/simulate", "lab/synthesize"],
+    ["lab/suites"],
+    ["examples"],
+    ["tests"],
+]
+LEVEL = {room: level for level, rooms in enumerate(ORDER) for room in rooms}
+INCLUDE = re.compile(r'^\s*#\s*include\s+(?:"([^"]+)"|<(millpond/[^>]+)>)', re.MULTILINE)
+
+
+def room_of(path: Path) -> str | None:
+    """The innermost room that a file lies in. An umbrella header (millpond/local.hpp) belongs to the room it names."""
+    named = path.with_suffix("").as_posix()
+    if named in LEVEL and named.startswith("include/"):
+        return named
+    return next((folder.as_posix() for folder in path.parents if folder.as_posix() in LEVEL), None)
+
+
+def resolve(including: Path, name: str) -> Path | None:
+    """The file of ours that an include means: beside the including one, from the root, or from include/."""
+    for folder in (including.parent, Path(), Path("include")):
+        found = (repository.ROOT / folder / name).resolve()
+        if found.is_file() and found.is_relative_to(repository.ROOT):
+            return found.relative_to(repository.ROOT)
+    return None
+
+
+def upward(including: Path, included: Path) -> bool:
+    own, other = room_of(including), room_of(included)
+    if own is None or other is None or own == other:
+        return False
+    return LEVEL[other] >= LEVEL[own]
+
+
+def includes(path: Path) -> list[str]:
+    return [quoted or angled for quoted, angled in INCLUDE.findall(repository.text(path))]
+
+
+def test_every_source_lies_in_a_room() -> None:
+    homeless = [str(path) for path in repository.cxx_files() if room_of(path) is None]
+    assert not homeless, f"add the room to ORDER in {Path(__file__).name}, at its level: {homeless}"
+
+
+def test_includes_point_downward() -> None:
+    wrong = []
+    for path in repository.cxx_files():
+        for name in includes(path):
+            included = resolve(path, name)
+            if included and upward(path, included):
+                wrong.append(f"{path} includes {included}")
+    assert not wrong, "\n".join(wrong)
+
+
+def test_every_include_of_ours_is_found() -> None:
+    """From the file's own folder or from the root: a reader needs no build system to follow an include."""
+    outside = re.compile(r"^(gtest|gmock|rapidcheck|benchmark|fmt|CLI|nlohmann)/")
+    lost = [
+        f"{path}: {name}"
+        for path in repository.cxx_files()
+        for name in includes(path)
+        if not outside.match(name) and resolve(path, name) is None and path.parts[:2] != ("tests", "consumer")
+    ]
+    assert not lost, "\n".join(lost)
+
+
+def test_upward_includes_are_recognised() -> None:
+    """The test of the test."""
+    core, local = Path("include/millpond/core/bits.hpp"), Path("include/millpond/local/multipool.hpp")
+    classic, umbrella = Path("include/millpond/classic/bsd.hpp"), Path("include/millpond/local.hpp")
+    assert upward(core, local)
+    assert not upward(local, core)
+    assert upward(local, classic)
+    assert not upward(umbrella, local)
+    assert upward(Path("preload/real.cpp"), Path("lab/trace/reader.hpp"))
+    assert upward(Path("lab/trial/router.cpp"), Path("lab/record/events.hpp"))
+    assert not upward(Path("lab/trial/router.cpp"), Path("lab/plan/plan.hpp"))
+
+
+PACKAGE = Path("python/millpond")
+# Who stands above the verbs: nothing else may import the command line.
+ABOVE = {"__main__", "demo", "bench_lab"}
+VERBS = {
+    "record", "characterise", "advise", "trial", "replay", "simulate",
+    "bench", "litter", "synthesize", "compare", "doctor",
+}  # fmt: skip
+
+
+def imported_modules(path: Path) -> set[str]:
+    """Absolute names of what a Python file imports; `from millpond import native` counts as millpond.native."""
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(repository.text(path))):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            base = node.module or ""
+            if node.level:
+                base = ".".join(["millpond", *([base] if base else [])])
+            names |= {base, *(f"{base}.{alias.name}" for alias in node.names)}
+    return names
+
+
+def package_graph() -> dict[str, set[str]]:
+    modules = {path.stem: path for path in repository.python_files() if path.parent == PACKAGE}
+    return {
+        name: {other for other in modules if f"millpond.{other}" in imported_modules(path)} - {name}
+        for name, path in modules.items()
+    }
+
+
+def test_python_imports_have_no_cycle() -> None:
+    try:
+        TopologicalSorter(package_graph()).prepare()
+    except CycleError as error:
+        pytest.fail(f"python/millpond imports in a circle: {' > '.join(error.args[1])}")
+
+
+def test_python_imports_point_downward() -> None:
+    wrong = []
+    for name, imports in package_graph().items():
+        if "cli" in imports and name not in ABOVE:
+            wrong.append(f"{name} imports cli")
+        if name not in ABOVE | VERBS | {"cli"}:
+            wrong += [f"{name} imports the verb {verb}" for verb in sorted(imports & VERBS)]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_python_talks_to_native_code_by_command_lines_only() -> None:
+    bridges = {"ctypes", "cffi", "pybind11", "cython"}
+    wrong = [
+        f"{path} imports {name}"
+        for path in repository.python_files()
+        if path.is_relative_to(PACKAGE)
+        for name in imported_modules(path)
+        if name.split(".")[0] in bridges
+    ]
+    assert not wrong, "\n".join(wrong)
