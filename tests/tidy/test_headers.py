@@ -13,7 +13,18 @@ from pathlib import Path
 import pytest
 import repository
 
-FLAGS = ["-std=c++20", "-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Werror", "-Iinclude", "-fsyntax-only", "-x", "c++"]
+FLAGS = [
+    "-std=c++20",
+    "-Wall",
+    "-Wextra",
+    "-Wpedantic",
+    "-Wshadow",
+    "-Werror",
+    "-Iinclude",
+    "-fsyntax-only",
+    "-x",
+    "c++",
+]
 MACROS_ALLOWED = 6
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Includes and imports point only downward. The order of the rooms is docs/design.md's, and is written down once, here."""
+"""Includes and imports point only downward. The order of the rooms (docs/design.md) is written down here."""
 
 from __future__ import annotations
 

@@ -53,7 +53,9 @@ def test_long_files_have_a_reason() -> None:
         for name, length in lengths.items()
         if length > LONGEST_FILE and name not in reasons
     ]
-    wrong += [f"{LONG_FILES} lists {name}, which is not long" for name in reasons if lengths.get(name, 0) <= LONGEST_FILE]
+    wrong += [
+        f"{LONG_FILES} lists {name}, which is not long" for name in reasons if lengths.get(name, 0) <= LONGEST_FILE
+    ]
     assert not wrong, "\n".join(wrong)
 
 
