@@ -98,11 +98,12 @@ void elf_file::append_functions(std::vector<raw_symbol>& functions) const {
         for (int i = 0; i < count; ++i) {
             GElf_Sym symbol;
             if (gelf_getsym(data, i, &symbol) == nullptr || symbol.st_shndx == SHN_UNDEF) continue;
-            const unsigned char type = GELF_ST_TYPE(symbol.st_info);
+            const auto type = static_cast<unsigned char>(GELF_ST_TYPE(symbol.st_info));
             if ((type != STT_FUNC && type != STT_GNU_IFUNC) || symbol.st_value == 0) continue;
             const char* name = elf_strptr(elf_, header.sh_link, symbol.st_name);
             if (name == nullptr || *name == '\0') continue;
-            functions.push_back({symbol.st_value, symbol.st_size, name, GELF_ST_BIND(symbol.st_info)});
+            functions.push_back(
+                {symbol.st_value, symbol.st_size, name, static_cast<unsigned char>(GELF_ST_BIND(symbol.st_info))});
         }
     }
 }
