@@ -30,10 +30,18 @@ function(millpond_targets_below directory result)
   set(${result} "${found}" PARENT_SCOPE)
 endfunction()
 
-# Marks every target below a directory as plain.
-function(millpond_plain_below directory)
-  millpond_targets_below("${directory}" targets)
+# Marks the targets whose sources lie below the given folders of the project as plain. Folders that this build leaves
+# out are none.
+function(millpond_plain_below)
+  millpond_targets_below("${PROJECT_SOURCE_DIR}" targets)
   foreach(target IN LISTS targets)
-    set_target_properties(${target} PROPERTIES MILLPOND_PLAIN ON)
+    get_target_property(place ${target} SOURCE_DIR)
+    foreach(folder IN LISTS ARGN)
+      set(root "${PROJECT_SOURCE_DIR}/${folder}")
+      cmake_path(IS_PREFIX root "${place}" inside)
+      if(inside)
+        set_target_properties(${target} PROPERTIES MILLPOND_PLAIN ON)
+      endif()
+    endforeach()
   endforeach()
 endfunction()
