@@ -33,6 +33,7 @@ class finishing {
   private:
     void take_block(block_file& file, const block_record& block);
     void take_slot(std::span<const std::uint8_t> slot, std::uint64_t offset);
+    void take_open_contexts(mpt_block_header header, std::span<const std::uint8_t> room, std::uint64_t offset);
     void put_events(mpt_block_header header, std::span<const std::uint8_t> rows, std::uint64_t offset,
                     const char* where);
 
@@ -90,6 +91,7 @@ void finishing::take_slot(std::span<const std::uint8_t> slot, std::uint64_t offs
     mpt_block_header header;
     std::memcpy(&header, slot.data(), sizeof header);
     if (header.magic != static_cast<std::uint32_t>(mpt_magic) || header.stored_bytes == 0) return;
+    if (header.kind == mpt_contexts) return take_open_contexts(header, slot.subspan(sizeof header), offset);
     if (header.kind != mpt_events || header.layout != mpt_rows || header.version != mpt_version ||
         header.stored_bytes > std::min<std::size_t>(slot.size() - sizeof header, events_payload_bytes_max)) {
         damages_.add(offset, "the open file's slot has an impossible header; it was left out");
@@ -99,6 +101,28 @@ void finishing::take_slot(std::span<const std::uint8_t> slot, std::uint64_t offs
     if (!closed_.insert({header.thread, header.sequence}).second) return;
     std::memcpy(payload_.resize(header.stored_bytes), slot.data() + sizeof header, header.stored_bytes);
     put_events(header, payload_.bytes(), offset, "the open file's slot ");
+}
+
+// The open block of contexts: whole nodes are counted and kept, as events are.
+void finishing::take_open_contexts(mpt_block_header header, std::span<const std::uint8_t> room, std::uint64_t offset) {
+    if (header.first <= contexts_) return;  // the raw file has it already
+    field_cursor nodes(room.first(std::min<std::size_t>(header.stored_bytes, room.size())));
+    std::size_t whole = 0;
+    header.count = 0;
+    try {
+        while (!nodes.done()) {
+            nodes.signed_number();
+            nodes.number();
+            nodes.number();
+            whole = nodes.offset();
+            ++header.count;
+        }
+    } catch (const trace_error& cut) {
+        damages_.add(offset, std::string("the open file's slot of contexts: ") + cut.what() + "; the rest was left out");
+    }
+    if (header.count == 0) return;
+    contexts_ = header.first + header.count - 1;
+    output_.append(header, room.first(whole));
 }
 
 void finishing::take_open(const std::string& open) {

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSL-1.0
+// description: the blocks of a trace that describe the process: what it is, which modules it has loaded, which contexts
+// it has.
+//
+// Contexts collect in an open block of their own (a slot, salvaged like all others); process and modules are written at
+// once. Module ids are found from addresses by the dynamic linker's own table. Not thread-safe: the caller holds the
+// tree's lock, which every new context needs anyway. Allocates nothing.
+#pragma once
+
+#include <cstdint>
+
+#include "lab/record/output.hpp"
+#include "preload/context_tree.hpp"
+
+namespace millpond::record {
+
+class description {
+  public:
+    // Writes the process block and opens the block of contexts; false if there is no slot.
+    bool start(output& out) noexcept;
+    // In the child of a fork.
+    void abandon() noexcept;
+
+    void add_context(std::uint32_t id, std::uint32_t parent, std::uintptr_t return_address) noexcept;
+
+    // Looks whether modules that contexts refer to were unloaded; `gone(first, last)` is called for each.
+    template <class Callback>
+    void check_unloaded(const Callback& gone) noexcept {
+        for (std::uint32_t i = 0; i < module_count_; ++i) {
+            if (modules_[i].unload_tick == 0 && !is_loaded(modules_[i])) {
+                mark_unloaded(i);
+                gone(modules_[i].first, modules_[i].last);
+            }
+        }
+    }
+
+  private:
+    struct loaded_module {
+        std::uintptr_t first, last, bias;
+        const void* link_map;
+        const char* path;
+        std::uint64_t load_tick, unload_tick;  // unload_tick 0: still loaded
+        std::uint8_t build_id[32];
+        std::size_t build_id_bytes;
+    };
+    static constexpr std::uint32_t modules_max = 8192;
+
+    void write_process() noexcept;
+    void write_module(std::uint32_t index) noexcept;
+    const char* keep(const char* path) noexcept;
+    void mark_unloaded(std::uint32_t index) noexcept;
+    std::uint32_t module_of(std::uintptr_t address) noexcept;  // id, 0: none
+    static bool is_loaded(const loaded_module& m) noexcept;
+    void flush_contexts() noexcept;
+    void open_contexts(std::uint32_t first) noexcept;
+
+    output* out_ = nullptr;
+    std::uint8_t* contexts_ = nullptr;  // slot
+    std::uint8_t* cursor_ = nullptr;
+    std::uint32_t contexts_in_block_ = 0;
+    std::uint32_t context_blocks_ = 0;
+    loaded_module* modules_ = nullptr;
+    char* paths_ = nullptr;  // where the next path is kept
+    std::size_t path_room_ = 0;
+    std::uint32_t module_count_ = 0;
+    std::uint32_t module_blocks_ = 0;
+    std::uint32_t last_module_ = 0;
+};
+
+}  // namespace millpond::record

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSL-1.0
+// recorder: the backend of the malloc layer that writes every heap event of the process into its trace.
+//
+//   interpose_exports ─▶ recorder ─┬▶ the stream of this thread        (the usual way: no lock)
+//                                  └▶ the late stream, under a lock    (inside a signal handler that interrupted us,
+//                                  after the
+//                                                                       thread's end, before a thread could be given a
+//                                                                       stream)
+//                                  └▶ nothing but the real call        (not recording)
+//
+// A free is stamped and written before the real call, an allocation after it. Recording starts at the first event or in
+// the constructor, whichever comes first, and never ends: what lies in open blocks is salvaged by the finishing pass,
+// so there is no exit handler to miss. A forked child starts a trace of its own at its first event.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "lab/record/description.hpp"
+#include "lab/record/output.hpp"
+#include "lab/record/stream.hpp"
+#include "preload/call_site.hpp"
+#include "preload/context_finder.hpp"
+#include "preload/real.hpp"
+
+namespace millpond::record {
+
+class recorder {
+  public:
+    // The malloc layer's contract: see preload/interpose_exports.hpp.
+    static void* allocate(std::size_t bytes, const preload::call_site& site) noexcept;
+    static void* allocate_zeroed(std::size_t bytes, const preload::call_site& site) noexcept;
+    static void* allocate_aligned(std::size_t alignment, std::size_t bytes, const preload::call_site& site) noexcept;
+    static void* reallocate(void* old, std::size_t bytes, const preload::call_site& site) noexcept;
+    static void deallocate(void* p) noexcept;
+    static std::size_t usable_size(void* p) noexcept { return preload::real::usable_size(p); }
+
+    // Before main, and at the first event. Safe to call again.
+    static void start() noexcept;
+    // The process ends by itself.
+    static void exiting() noexcept;
+    // Something may have been unloaded.
+    static void after_unload() noexcept;
+
+  private:
+    enum states : int { not_started, starting, recording_on, off };
+
+    struct per_thread {
+        stream* own;  // null while a hook of this thread runs, before the first event and after the thread's end
+        bool attached;
+    };
+
+    // Takes the stream of this thread for the length of a hook, so that a signal handler's events find none.
+    class hold;
+
+    template <class Call>
+    static void* record_allocation(unsigned flags, std::size_t bytes, std::size_t alignment,
+                                   const preload::call_site& site, const Call& call) noexcept;
+    static stream* slow_stream() noexcept;
+    static stream* attach() noexcept;
+    static void detach(void* s) noexcept;
+    static void failed() noexcept;
+    static void on_new_context(std::uint32_t id, std::uint32_t parent, std::uintptr_t return_address) noexcept;
+    static void before_fork() noexcept;
+    static void after_fork_in_parent() noexcept;
+    static void after_fork_in_child() noexcept;
+    static void begin() noexcept;
+
+    [[gnu::tls_model("initial-exec")]] static thread_local per_thread thread_;
+};
+
+}  // namespace millpond::record

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: BSL-1.0
+// stream: the events of one thread on their way into the trace.
+//
+//   hook ─▶ stamp, find the context ─▶ writer ─▶ open block in a slot ─(full)▶ seal, append, open the next in the same
+//   slot
+//
+// One thread owns a stream; nothing here is shared or locked. When nothing can be written any more, blocks are dropped
+// and counted, and the program goes on. Sampling: one operation in 64 is timed, one allocation in check_interval is
+// compared with an uncached walk; both at random distances, so that no loop of the program can fall into step with
+// them.
+#pragma once
+
+#include <sys/single_threaded.h>
+
+#include <cstdint>
+
+#include "lab/record/output.hpp"
+#include "lab/record/system.hpp"
+#include "lab/trace/writer.h"
+#include "preload/context_finder.hpp"
+
+namespace millpond::record {
+
+class stream {
+  public:
+    // A zeroed page range holds it; null if there is no memory or no slot.
+    static stream* create(output& out, preload::context_space& space, std::uint32_t number) noexcept;
+    // Writes what is open and gives memory and slot back. `ended`: the thread has come to its end.
+    static void destroy(stream* s, bool ended) noexcept;
+    // In the child of a fork: only the memory.
+    static void forget(stream* s) noexcept;
+
+    // Time for an event: now, or 0 (no time of its own) for 15 of 16 events while the process has one thread.
+    [[gnu::always_inline]] std::uint64_t stamp() noexcept {
+        if (__libc_single_threaded != 0 && (++stamps_ & 15) != 0) return 0;
+        return ticks();
+    }
+    // Whether this operation is to be timed.
+    [[gnu::always_inline]] bool time_this() noexcept { return --until_timed_ == 0; }
+    void timed(std::uint64_t own_ticks) noexcept {
+        overhead_ticks_ += own_ticks;
+        until_timed_ = random_up_to(2 * timed_interval - 1);
+    }
+
+    [[gnu::always_inline]] void allocated(unsigned operation, unsigned flags, void* p, std::size_t bytes,
+                                          unsigned alignment_log2, const preload::call_site& site, std::uint64_t time,
+                                          std::uint64_t duration) noexcept {
+        const std::uint32_t context = finder_.find(site);
+        if (--until_check_ == 0) [[unlikely]]
+            check(site, context);
+        mpt_write_allocate(&writer_, operation, flags, reinterpret_cast<std::uint64_t>(p), bytes, context,
+                           alignment_log2, time, duration);
+        if (mpt_full(&writer_)) [[unlikely]]
+            flush();
+    }
+
+    [[gnu::always_inline]] void freed(unsigned operation, void* p, std::uint64_t time,
+                                      std::uint64_t duration) noexcept {
+        mpt_write_free(&writer_, operation, reinterpret_cast<std::uint64_t>(p), time, duration);
+        if (mpt_full(&writer_)) [[unlikely]]
+            flush();
+    }
+
+    void lost(std::uint64_t events) noexcept {
+        __atomic_add_fetch(&out_.count().events_lost, events, __ATOMIC_RELAXED);
+    }
+
+  private:
+    static constexpr std::uint32_t timed_interval = 64;
+
+    stream(output& out, preload::context_space& space, std::uint32_t number, std::uint8_t* slot) noexcept;
+    [[gnu::noinline, gnu::cold]] void flush() noexcept;
+    [[gnu::noinline, gnu::cold]] void check(const preload::call_site& site, std::uint32_t context) noexcept;
+    void open_block() noexcept;
+
+    std::uint32_t random_up_to(std::uint32_t limit) noexcept {  // 1 … limit
+        random_ ^= random_ << 13;
+        random_ ^= random_ >> 7;
+        random_ ^= random_ << 17;
+        return static_cast<std::uint32_t>((random_ >> 32) * limit >> 32) + 1;
+    }
+
+    mpt_writer writer_{};
+    std::uint32_t stamps_ = 15;  // the first event has a time
+    std::uint32_t until_timed_ = 1;
+    std::uint32_t until_check_ = 1;
+    preload::context_finder finder_;
+    preload::context_space& space_;
+    output& out_;
+    std::uint8_t* slot_;
+    std::uint64_t random_;
+    std::uint64_t overhead_ticks_ = 0;
+    std::uint32_t number_;
+    std::uint32_t sequence_ = 0;
+};
+
+}  // namespace millpond::record
