@@ -32,5 +32,5 @@ def test_readme_example_prints_what_the_readme_shows(tmp_path: Path) -> None:
 
 def test_readme_names_targets_that_exist() -> None:
     targets = set(re.findall(r"^([a-z-]+):", repository.text(Path("Makefile")), re.MULTILINE))
-    named = set(re.findall(r"\bmake ([a-z-]+)", repository.text(README)))
+    named = set(re.findall(r"(?:^|`)make ([a-z-]+)", repository.text(README), re.MULTILINE))
     assert named <= targets, named - targets
