@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: BSL-1.0
+"""The test programs of tests/lab/programs in all their modes, and how the traces of each must add up."""
+
+from __future__ import annotations
+
+from harness import PROGRAMS, Program
+
+
+def _modes(name: str, *modes: str) -> list[Program]:
+    return [Program(f"{name}-{mode}", (f"{{programs}}/{name}", mode)) for mode in modes]
+
+
+# One process each, which says exactly how many marked events it has had by the time that it ends.
+COUNTED = [
+    Program("calls", ("{programs}/calls",)),
+    Program("early", ("{programs}/early",)),
+    Program("loading", ("{programs}/loading", "{programs}/plugin.so", "200")),
+    *_modes("endings", "return", "exit", "quick_exit", "_exit", "abort", "segfault", "kill", "hang_up", "terminate"),
+    *_modes("endings", "atexit"),
+    *_modes("threads", "hand_on", "ending", "keys", "together", "detached"),
+    *_modes("stacks", "jump", "coroutines", "thread_coroutines", "frames", "recursion", "exceptions"),
+    *_modes("signals", "handler", "alternate", "nested", "jump", "blocked"),
+    *_modes("descriptors", "numbers", "close", "folder"),
+    Program("killed-late", ("{programs}/endings", "kill", "300000")),
+]  # fmt: skip
+
+# Several processes, or several programs in one: every trace of the recording belongs to one of them.
+FAMILIES = {
+    "fork": ("{programs}/processes", "fork"),
+    "vfork": ("{programs}/processes", "vfork"),
+    "exec": ("{programs}/processes", "exec", "300"),
+    "spawn": ("{programs}/processes", "spawn", "300"),
+    "system": ("{programs}/processes", "system", "300"),
+}
+FAMILY_PROGRAMS = [Program(f"processes-{name}", command) for name, command in FAMILIES.items()]
+
+# What they did is not told, or not determined.
+_PRELOADED = {"LD_PRELOAD": f"{PROGRAMS}/early_library.so"}
+UNCOUNTED = [
+    *_modes("processes", "forked_thread"),
+    *_modes("signals", "timer"),
+    *_modes("descriptors", "limit", "silent"),
+    Program("quiet", ("{programs}/quiet",)),
+    Program("preloaded", ("sh", "-c", "getconf PAGESIZE; ls"), environment=_PRELOADED),
+]  # fmt: skip
+
+SPECIAL_PROGRAMS = [*COUNTED, *FAMILY_PROGRAMS, *UNCOUNTED]

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: BSL-1.0
+"""A program under a trial, whatever its variant and its plan, cannot be told from the bare one."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from harness import BIN, TRIAL, Program, environment_of, make_folder, missing, run_bare, run_recorded, run_round
+from real_programs import REAL_PROGRAMS
+from special_programs import SPECIAL_PROGRAMS
+
+# A shell reads its input as it goes; what it starts is what is looked at.
+EVERY_PROGRAM = [*REAL_PROGRAMS, *SPECIAL_PROGRAMS]
+
+
+def build_id(argv: list[str]) -> str:
+    found = shutil.which(argv[0])
+    assert found
+    notes = subprocess.run(["readelf", "-n", found], capture_output=True, check=True).stdout.decode()
+    match = re.search(r"Build ID: ([0-9a-f]+)", notes)
+    return match[1] if match else ""
+
+
+def compile_plan(program: Program, routes: list[dict[str, object]], place: Path) -> Path:
+    """The routes of a plan for `program` as address ranges."""
+    place.mkdir(parents=True, exist_ok=True)
+    argv = program.argv()
+    plan, modules, compiled = place / "any.plan.json", place / "modules", place / "routes"
+    identity = {"path": shutil.which(argv[0]), "build_id": build_id(argv)}
+    plan.write_text(json.dumps({"schema": "millpond.plan/1", "program": identity, "routes": routes}))
+    survey = [str(TRIAL), "--survey", str(modules), "--", *argv]
+    subprocess.run(survey, cwd=make_folder(program, place / "survey"), env=environment_of(program), input=program.stdin,
+                   capture_output=True, timeout=120, check=False)  # fmt: skip
+    compiling = [str(TRIAL), "--compile", str(plan), "--modules", str(modules), "-o", str(compiled)]
+    done = subprocess.run(compiling, capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr.decode()
+    return compiled
+
+
+def skip_if_missing(program: Program) -> None:
+    if why := missing(program):
+        pytest.skip(why)
+
+
+@pytest.mark.parametrize("variant", ["empty", "shared", "looked_up"])
+@pytest.mark.parametrize("program", EVERY_PROGRAM, ids=lambda program: program.name)
+def test_controls_change_nothing_that_the_world_sees(program: Program, variant: str, tmp_path: Path) -> None:
+    skip_if_missing(program)
+    assert run_round(program, tmp_path / "trial", variant) == run_bare(program, tmp_path / "bare")
+
+
+@pytest.mark.parametrize("program", EVERY_PROGRAM, ids=lambda program: program.name)
+def test_one_pool_for_everything_changes_nothing_that_the_world_sees(program: Program, tmp_path: Path) -> None:
+    skip_if_missing(program)
+    everything: dict[str, object] = {"subsystems": ["*"], "pool": "all", "strategy": "synchronized(multipool)"}
+    compiled = compile_plan(program, [everything], tmp_path / "plan")
+    assert run_round(program, tmp_path / "trial", "plan", compiled) == run_bare(program, tmp_path / "bare")
+
+
+@pytest.mark.parametrize("program", [*REAL_PROGRAMS, SPECIAL_PROGRAMS[0]], ids=lambda program: program.name)
+def test_plans_from_its_own_trace_change_nothing_that_the_world_sees(program: Program, tmp_path: Path) -> None:
+    skip_if_missing(program)
+    trace, plans = tmp_path / "trace.mpt", tmp_path / "plans"
+    run_recorded(program, tmp_path / "recorded", trace)
+    plans.mkdir()
+    argv = [str(BIN / "millpond-characterise"), "--plan-out", str(plans), str(trace)]
+    subprocess.run(argv, capture_output=True, check=True)
+    bare = run_bare(program, tmp_path / "bare")
+    found = sorted(plans.rglob("*.plan.json"))
+    for number, plan in enumerate(found):
+        written = json.loads(plan.read_text())
+        place = tmp_path / str(number)
+        compiled = compile_plan(program, written["routes"], place)
+        assert run_round(program, place / "trial", "plan", compiled) == bare, plan.name
