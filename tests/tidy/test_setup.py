@@ -23,7 +23,7 @@ def listed(purpose: str) -> set[str]:
 
 
 class Machine:
-    """A copy of the set-up on a machine whose installed packages we name, and whose apt-get only notes its arguments."""
+    """A copy of the set-up on a machine whose packages we name, and whose apt-get only notes its arguments."""
 
     def __init__(self, place: Path) -> None:
         self.place = place
