@@ -36,14 +36,14 @@ def split(words: list[str]) -> CommandLine:
     return CommandLine(tuple(f"{w}={STDOUT}" if w in _OPTIONAL_VALUE else w for w in options), program)
 
 
-def program_of(verb: str, program: tuple[str, ...] | None) -> tuple[str, ...]:
-    """The program to run, or a usage failure that shows how one is given."""
-    if program is None:
-        raise Failure(
-            Status.USAGE, f"`--` is missing before the program: millpond {verb} [OPTIONS] -- PROGRAM ARGS..."
-        )
-    if not program or not program[0]:
-        raise Failure(
-            Status.USAGE, f"no program is given after `--`: millpond {verb} [OPTIONS] -- PROGRAM ARGS..."
-        )
-    return program
+def program_of(verb: str, line: CommandLine, positional: list[str] | None) -> tuple[str, ...]:
+    """The program to run, or a usage failure that shows how one is given. `positional`: what the parser found."""
+    usage = f"millpond {verb} [OPTIONS] -- PROGRAM ARGS..."
+    if line.program is None:
+        raise Failure(Status.USAGE, f"`--` is missing before the program: {usage}")
+    if not line.program or not line.program[0]:
+        raise Failure(Status.USAGE, f"no program is given after `--`: {usage}")
+    stray = (positional or [])[: len(positional or []) - len(line.program)]
+    if stray:
+        raise Failure(Status.USAGE, f"{stray[0]!r} before `--` belongs to no option: {usage}")
+    return line.program

@@ -59,7 +59,7 @@ class Cell:
 class Outcome:
     """What one round of one cell gave. `values` holds the metrics of METRICS that were measured, in their units.
 
-    `status`: ok; killed (it died where the bare program does not, or of our time limit); refused (it could not be started).
+    `status`: ok; killed (it ended otherwise than the bare program, or by our time limit); refused (it never started).
     Round 0 is the warm-up: stored, never used in a verdict. `stage` keeps choosing and judging apart.
     """
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSL-1.0
 """Undoes what the Python interpreter changed at its start, so that a program sees what its user gave it.
 
-Python ignores SIGPIPE and SIGXFSZ, and in the C locale sets LC_CTYPE in its own environment: a program started from here
-would inherit both. Only the standard library's cheapest modules are imported: `millpond record` waits for them.
+Python ignores SIGPIPE and SIGXFSZ, and in the C locale sets LC_CTYPE in its own environment: a program started from
+here would inherit both. Only the standard library's cheapest modules are imported: `millpond record` waits for them.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Runs the rounds of cells on a noisy machine: interleaved, in changing order, each in a fresh process, within a budget.
+"""Runs the rounds of cells on a noisy machine: interleaved, in changing order, in fresh processes, within a budget.
 
     warm-up    A B C      round 0: stored, never in a verdict
     round 1    B C A      every contender once a round, so that a slow minute hits all of them alike;
@@ -88,17 +88,10 @@ def measured_rounds(outcomes: Sequence[Outcome]) -> int:
     return len({o.round for o in outcomes if o.round > 0})
 
 
-def paired(
-    outcomes: Sequence[Outcome], of: Cell, against: Cell, metric: str
-) -> tuple[list[float], list[float]]:
-    """The values of two cells in the measured rounds in which both are ok and have the metric, round by round."""
-    def values(cell: Cell) -> dict[int, float]:
-        return {
-            o.round: o.values[metric]
-            for o in outcomes
-            if o.cell == cell and o.round > 0 and o.status == "ok" and metric in o.values
-        }
-
-    left, right = values(of), values(against)
-    both = sorted(left.keys() & right.keys())
-    return [left[i] for i in both], [right[i] for i in both]
+def by_round(outcomes: Sequence[Outcome], cell: Cell, metric: str) -> dict[int, float]:
+    """The values of a cell in the measured rounds in which it was ok and has the metric."""
+    return {
+        o.round: o.values[metric]
+        for o in outcomes
+        if o.cell == cell and o.round > 0 and o.status == "ok" and metric in o.values
+    }

@@ -10,19 +10,19 @@ from __future__ import annotations
 import json
 import os
 import random
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from millpond import native
 from millpond.cells import METRICS, Cell, Outcome
-from millpond.errors import Failure, Status
+from millpond.errors import Failure
 from millpond.observations import utc_now
 from millpond.plans import Plan
 from millpond.standard_input import StandardInput
 
 TRIAL = "millpond-trial"
+THROUGH = "through"  # the stage of a run that shows how the program ends; it is compared with nothing
 _PADDING = "MILLPOND_PAD"
 _PADDING_LIMIT_BYTES = 4096
 _SIGKILL = 9
@@ -42,6 +42,7 @@ class Laboratory:
         self._random = random.Random(f"padding {seed}")
         self._routes: dict[str, Path] = {}
         self._modules: Path | None = None
+        self._looked_up: Plan | None = None
         self.expected = (0, 0)
         self.limit_seconds: float | None = None
 
@@ -72,20 +73,33 @@ class Laboratory:
             os.close(descriptor)
         return modules
 
+    def look_up(self, plans: Sequence[Plan]) -> None:
+        """Compiles the plans now: a wrong one fails before any round. `looked_up` looks for the first one's owners."""
+        for plan in plans:
+            self.compile(plan)
+        self._looked_up = plans[0] if plans else None
+
     def run_through(self, cell: Cell) -> Outcome:
         """The first run of a program: the user's own input goes in, its output comes out. Not a measured round."""
         with self._stdin.first() as descriptor:
-            return self._run(cell, "through", 0, [], descriptor)
+            return self._run(cell, THROUGH, 0, [], descriptor)
+
+    def run_bare(self, cell: Cell) -> Outcome:
+        """A quiet run that shows how the program ends and how long it takes, whatever that is. Not a measured round."""
+        return self._run(cell, THROUGH, 0, self._quiet(), None)
+
+    def _quiet(self) -> list[str]:
+        return ["--stdin", str(self._stdin.path), "--stdout", os.devnull, "--stderr", os.devnull]
 
     def run(self, cell: Cell, stage: str, number: int) -> Outcome:
         """One round. Failure where the laboratory itself cannot run it."""
-        streams = ["--stdin", str(self._stdin.path), "--stdout", os.devnull, "--stderr", os.devnull]
-        return self._run(cell, stage, number, streams, None)
+        return self._run(cell, stage, number, self._quiet(), None)
 
     def _run(self, cell: Cell, stage: str, number: int, streams: list[str], descriptor: int | None) -> Outcome:
         result = self._folder / "round.json"
         result.unlink(missing_ok=True)
-        routes = ["--routes", str(self.compile(cell.plan))] if cell.plan else []
+        plan = cell.plan or (self._looked_up if cell.variant == "looked_up" else None)
+        routes = ["--routes", str(self.compile(plan))] if plan else []
         command = ["--round", cell.variant, *routes, "--result", str(result), *streams, "--", *cell.workload]
         finished = native.run(
             TRIAL,
@@ -100,17 +114,16 @@ class Laboratory:
             return Outcome(cell, stage, number, {}, 0, _SIGKILL, "killed", utc_now(), why)
         data = _read(result)
         if data is None:
-            if descriptor is not None and finished.status in Status:
-                # Its own lines have reached the user already.
-                raise Failure(Status(finished.status), "")
-            raise native.failure_of(TRIAL, finished)
+            failure = native.failure_of(TRIAL, finished)
+            # What was let through to the user has been read already.
+            raise Failure(failure.status, "" if descriptor is not None else failure.message)
         return self._outcome(cell, stage, number, data)
 
     def _outcome(self, cell: Cell, stage: str, number: int, data: dict[str, Any]) -> Outcome:
         exit_status, signal = int(data.get("exit_status") or 0), int(data.get("signal") or 0)
         values = {m: float(data[m]) for m in METRICS if isinstance(data.get(m), int | float)}
         status, why = "ok", ""
-        if number > 0 or stage != "through":
+        if stage != THROUGH:
             how = (0 if signal else exit_status, signal)
             if how != self.expected:
                 status, why = "killed", f"{describe(*how)} where the bare program {describe(*self.expected)}"
@@ -132,8 +145,3 @@ def _read(path: Path) -> dict[str, Any] | None:
     except (OSError, ValueError):
         return None
     return data if isinstance(data, dict) else None
-
-
-def wall_seconds(outcome: Outcome, started: float) -> float:
-    """What a round took: as measured, else since `started` (a value of time.monotonic())."""
-    return outcome.values.get("wall_seconds", time.monotonic() - started)

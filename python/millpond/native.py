@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Finds and runs the native programs of the laboratory: their command lines and files are all that Python knows of them.
+"""Finds and runs the laboratory's native programs: their command lines and files are all that Python knows of them.
 
 Searched in this order: the folder that $MILLPOND_BIN names; `_native/bin` beside this package (an installed wheel);
 `build/release/bin` of the repository that this file lies in.

@@ -68,7 +68,7 @@ class Plan:
 
 
 def read(path: Path) -> Plan:
-    """Reads a plan file. Failure (status 3) where it is missing or is no plan; the sentence says what is wrong in it."""
+    """Reads a plan file. Failure (status 3) where it is missing or is no plan; the sentence says what is wrong."""
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -108,7 +108,7 @@ def read_folder(folder: Path) -> list[Plan]:
 def combine(plans: Iterable[Plan], name: str) -> Plan:
     """One plan with the routes of all, pools kept apart; a subsystem that two plans name keeps its first route.
 
-    A route for the rest ("*") is kept once, at the end. Raises ValueError where the plans are of different builds, or none.
+    A route for the rest ("*") is kept once, at the end. Raises ValueError for plans of different builds, or for none.
     """
     chosen = list(plans)
     if not chosen or any((p.path, p.build_id) != (chosen[0].path, chosen[0].build_id) for p in chosen):

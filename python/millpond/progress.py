@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Progress on standard error: a bar with the time left on a terminal, plain lines elsewhere, silence below two seconds."""
+"""Progress on standard error: a bar with the time left on a terminal, plain lines elsewhere, none below two seconds."""
 
 from __future__ import annotations
 

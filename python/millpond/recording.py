@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSL-1.0
 """Records a program for `advise`: its traces, its processes, and the characterisation of one of them.
 
-    program ──millpond-record──▶ FILE, FILE.PID, FILE.PID.IMAGE ──summaries──▶ processes ──the one chosen──▶ subsystems
+program ──millpond-record──▶ FILE, FILE.PID, FILE.PID.IMAGE ──summaries──▶ processes ──the one chosen──▶ subsystems
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Process:
 
 @dataclass(frozen=True)
 class Recording:
-    """How the recorded program ended, how long it took with the recorder under it, and its processes, the first first."""
+    """How the recorded program ended, how long it took under the recorder, and its processes, the first first."""
 
     exit_status: int
     signal: int
@@ -72,7 +72,7 @@ def trace_set(file: Path) -> list[Path]:
 
 
 def record(program: tuple[str, ...], folder: Path, stdin: StandardInput) -> Recording:
-    """Runs the program once under the recorder, its output dropped. Failure with the recorder's own status where it fails.
+    """Runs the program once under the recorder, its output dropped. Failure (the recorder's status) where it fails.
 
     The recorder's status is the program's, so a failure of its own is told by the trace that is missing.
     """
@@ -101,7 +101,7 @@ def _summaries(traces: list[Path], folder: Path) -> list[Process]:
 
 
 def choose(processes: tuple[Process, ...], wanted: int | None) -> Process:
-    """The process with that number, else the one that allocated most. Failure (status 2) for a number that is not there."""
+    """The process with that number, else the one that allocated most. Failure (status 2) for an unknown number."""
     if wanted is None:
         return max(processes, key=lambda p: (p.allocated_bytes, -p.number))
     for process in processes:

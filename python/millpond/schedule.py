@@ -53,7 +53,7 @@ def choosing(budget_seconds: float, bare_seconds: float, candidates: int) -> Sch
 
 
 def judging(left_seconds: float, bare_seconds: float, contenders: int) -> int:
-    """How many judging rounds fit into what is left: VERDICT_ROUNDS or more where possible, 0 where not even one fits."""
+    """How many judging rounds fit into what is left: VERDICT_ROUNDS or more where possible, 0 where none fits."""
     affordable = int(left_seconds / (contenders * seconds_of_run(bare_seconds)))
     return max(0, min(affordable, MOST_ROUNDS))
 

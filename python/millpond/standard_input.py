@@ -5,8 +5,8 @@
     a pipe       ──pumped through to the first run──▶ spool ──▶ every later run
     a terminal, or nothing ─────────────────────▶ empty input
 
-A pipe is never read before the first run wants it: a program that ignores its input must not wait for it. What a program
-left unread is not in the spool, so later runs see what the first one could see.
+A pipe is never read before the first run wants it: a program that ignores its input must not wait for it. What a
+program left unread is not in the spool, so later runs see what the first one could see.
 """
 
 from __future__ import annotations

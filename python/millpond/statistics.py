@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: BSL-1.0
 """Differences between two contenders on a noisy machine, and whether they are more than noise.
 
-Rounds are interleaved, so round i of both contenders met the same weather: ratios and differences are paired within a round.
+Rounds are interleaved, so round i of both contenders met the same weather: ratios and differences are paired.
 
     round      1     2     3   …        median, an interval that contains it with a stated level,
     of        .80   .84   .79           a signed-rank test of "no difference", and a verdict
     against  1.00  1.05   .98           (smaller is better for everything measured here)
 
 A verdict needs three things at once: an interval without "no difference", a p-value that is small after the number of
-comparisons made is accounted for (Benjamini-Hochberg), and an effect of at least MINIMUM_EFFECT. Otherwise: inside noise.
+comparisons made is accounted for (Benjamini-Hochberg), and an effect of at least MINIMUM_EFFECT. Otherwise: noise.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ RESAMPLES = 4000
 
 @dataclass(frozen=True)
 class Summary:
-    """A median with its interval. `level` is what the interval attains: below 6 values 0.95 is out of reach, and it says so.
+    """A median with its interval. `level` is what the interval attains: below 6 values 0.95 is out of reach.
 
     `verdict` is empty for a summary that compares nothing.
     """
@@ -52,7 +52,7 @@ class Summary:
 
 @dataclass(frozen=True)
 class Comparison:
-    """`of` against `against` in one metric: ratios (of / against), and what is saved (against - of, in the metric's unit)."""
+    """`of` against `against` in one metric: ratios (of / against), and what is saved (against - of, in its unit)."""
 
     metric: str
     of: str
@@ -119,7 +119,7 @@ def _bootstrap(ordered: np.ndarray[Any, np.dtype[np.float64]], level: float, see
 
 
 def signed_rank_p(differences: Sequence[float], *, alternative: Literal["two-sided", "less"] = "two-sided") -> float:
-    """Wilcoxon's signed-rank p-value that the differences lie around zero ("less": not below it). 1 without a difference."""
+    """Wilcoxon's signed-rank p-value that differences lie around zero ("less": not below it). 1 if all are zero."""
     from scipy.stats import wilcoxon
 
     moved = [d for d in differences if d != 0.0]
@@ -131,7 +131,7 @@ def signed_rank_p(differences: Sequence[float], *, alternative: Literal["two-sid
 def compare(
     metric: str, of: str, against: str, of_values: Sequence[float], against_values: Sequence[float], *, seed: int = 0
 ) -> Comparison | None:
-    """The paired comparison of two contenders, judged on its own; None where no round has a value of both above zero."""
+    """The paired comparison of two contenders, judged on its own; None where no round has values above zero of both."""
     pairs = [(a, b) for a, b in zip(of_values, against_values, strict=True) if a > 0.0 and b > 0.0]
     if not pairs:
         return None
@@ -150,13 +150,11 @@ def judge(comparison: Comparison) -> Comparison:
             verdict = "better"
         elif ratio.low > 1.0 and ratio.median >= 1.0 + MINIMUM_EFFECT:
             verdict = "worse"
-    return replace(
-        comparison, ratio=replace(ratio, verdict=verdict), saved=replace(comparison.saved, verdict=verdict)
-    )
+    return replace(comparison, ratio=replace(ratio, verdict=verdict), saved=replace(comparison.saved, verdict=verdict))
 
 
 def adjust(p_values: Sequence[float]) -> list[float]:
-    """Benjamini and Hochberg's adjusted p-values, in the order given: reject where <= q to hold the false discoveries at q."""
+    """Benjamini and Hochberg's adjusted p-values, in the order given: those <= q hold the false discoveries at q."""
     order = sorted(range(len(p_values)), key=lambda i: p_values[i], reverse=True)
     adjusted = [1.0] * len(p_values)
     smallest = 1.0

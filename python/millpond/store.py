@@ -56,7 +56,7 @@ class Store:
         return path
 
     def query(self, sql: str, parameters: Sequence[object] = ()) -> list[dict[str, Any]]:
-        """The rows of a query over the relation `observations`. Failure (status 3) where a file of the store is damaged."""
+        """The rows of a query over the relation `observations`. Failure (status 3) where a file of it is damaged."""
         import duckdb
 
         if not any(self.folder.glob("[!.]*.parquet")):

@@ -64,12 +64,13 @@ def effect_text(summary: dict[str, Any] | None) -> str:
 
 
 def saved_text(summary: dict[str, Any] | None, unit: str) -> str:
-    """`0.12 s (0.10 s to 0.14 s)`; what is inside the noise is said to be so."""
+    """`0.12 s (0.10 s to 0.14 s)`; of what is inside the noise no figure is shown (JSON has it)."""
     if not summary or not summary.get("n"):
         return "–"
+    if summary["verdict"] == "inside noise":
+        return "inside noise"
     show = seconds_text if unit == "seconds" else bytes_text
-    text = f"{show(summary['median'])} ({show(summary['low'])} to {show(summary['high'])})"
-    return text if summary["verdict"] != "inside noise" else f"inside noise: {text}"
+    return f"{show(summary['median'])} ({show(summary['low'])} to {show(summary['high'])})"
 
 
 def list_text(names: list[str]) -> str:

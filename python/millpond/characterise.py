@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: BSL-1.0
+"""`millpond characterise TRACE`: what the subsystems of a recorded program do with memory, as a table and as JSON."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from millpond import native, output
+from millpond.recording import CHARACTERISE, read_json
+
+Json = Annotated[
+    str | None, typer.Option("--json", metavar="[=FILE]", help="Write JSON to FILE, or alone to standard output.")
+]
+
+
+def command(
+    trace: Annotated[Path, typer.Argument(metavar="TRACE", help="A trace that `millpond record` has written.")],
+    json: Json = None,
+    plan_out: Annotated[
+        Path | None, typer.Option("--plan-out", metavar="DIR", help="Write candidate plans into this folder.")
+    ] = None,
+) -> None:
+    """Group a trace's allocations into subsystems; show their DVLUC, lifetimes and legality."""
+    output.prove_writable(json)
+    with tempfile.TemporaryDirectory(prefix="millpond-") as folder:
+        out = Path(folder) / "characterisation.json"
+        plans = ["--plan-out", str(plan_out)] if plan_out else []
+        said = native.require(CHARACTERISE, ["--json", str(out), *plans, str(trace)])
+        data = read_json(out)
+    if said:
+        typer.echo(said, err=True, nl=False)
+    if json is not None:
+        output.write_json(data, json)
+    if json != "-":
+        from millpond import terminal
+
+        terminal.print_characterisation(data, terminal.console())

@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: BSL-1.0
+"""The command line `millpond`: one verb a file, statuses and messages the same for all.
+
+main ──record──▶ becomes millpond-record (no option parser is imported: it must start at once)
+  └──others───▶ Typer ──▶ the verb's function ──▶ Failure → `millpond: …` and its status
+                                               └▶ ProgramEnded → we end as the program did
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from typing import TYPE_CHECKING, NoReturn
+
+from millpond.errors import Failure, ProgramEnded, Status
+
+if TYPE_CHECKING:
+    import typer
+
+
+class Interrupted(BaseException):
+    """A signal asked us to stop; children are stopped and temporary files removed on its way out."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.number = number
+
+
+def _interrupt(number: int, _frame: object) -> NoReturn:
+    raise Interrupted(number)
+
+
+def app() -> typer.Typer:
+    """The Typer application, made when it is needed."""
+    import typer
+
+    from millpond import advise, characterise, trial
+
+    result = typer.Typer(
+        name="millpond",
+        help="Would a local allocator make this program faster or smaller, where, which one, and by how much?",
+        no_args_is_help=True,
+        add_completion=False,
+        pretty_exceptions_enable=False,
+    )
+    result.command("record", help="Record every heap event of a program: record -o FILE -- PROGRAM ARGS...")(_record)
+    result.command("characterise")(characterise.command)
+    result.command("trial")(trial.command)
+    result.command("advise")(advise.command)
+
+    @result.callback(invoke_without_command=True)
+    def root(version: bool = typer.Option(False, "--version", help="Print the version and exit.")) -> None:
+        if version:
+            from millpond import __version__
+
+            print(__version__)
+            raise typer.Exit
+
+    return result
+
+
+def _record() -> None:
+    """Listed for help only: `main` takes this verb before any parser is imported."""
+
+
+def main(words: list[str] | None = None) -> int:
+    """Runs the command line; returns the exit status."""
+    words = sys.argv[1:] if words is None else words
+    try:
+        if words and words[0] == "record":
+            from millpond.record import record
+
+            return record(words[1:])
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            if signal.getsignal(number) == signal.SIG_DFL:
+                signal.signal(number, _interrupt)
+        return _run(words)
+    except Failure as failure:
+        if failure.message:
+            print(f"millpond: {failure.message}", file=sys.stderr)
+        return failure.status
+    except ProgramEnded as ended:
+        return _end_as(ended.exit_status, ended.signal)
+    except KeyboardInterrupt:
+        return _end_as(0, signal.SIGINT)
+    except Interrupted as interrupted:
+        return _end_as(0, interrupted.number)
+    except BrokenPipeError:
+        # Whoever read our output has stopped; the interpreter must not try to flush the rest of it.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return Status.OK
+
+
+def _run(words: list[str]) -> int:
+    import typer
+
+    from millpond import arguments
+
+    line = arguments.split(words)
+    parsed = [*line.options, *(["--", *line.program] if line.program is not None else [])]
+    try:
+        result = app()(parsed, standalone_mode=False, prog_name="millpond", obj=line)
+    except typer.Exit as done:
+        return done.exit_code
+    except typer.Abort:
+        return _end_as(0, signal.SIGINT)
+    except Exception as error:
+        # Typer's own errors have one base, whose message is the sentence; anything else is a bug and shows its trace.
+        if not hasattr(error, "format_message"):
+            raise
+        text = error.format_message()
+        hint = " (millpond --help lists the verbs)" if not line.options else f"; see millpond {words[0]} --help"
+        raise Failure(Status.USAGE, f"{text.rstrip('.')}{hint}") from None
+    return int(result) if isinstance(result, int) else Status.OK
+
+
+def _end_as(exit_status: int, number: int) -> int:
+    """Ends this process as another one ended: by the same signal, without a second core dump, or by its status."""
+    if number == 0:
+        return exit_status
+    import resource
+
+    sys.stdout.flush()
+    sys.stderr.flush()
+    resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
+    if number not in (signal.SIGKILL, signal.SIGSTOP):
+        signal.signal(number, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, [number])
+    os.kill(os.getpid(), number)
+    return 128 + number
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: BSL-1.0
+"""What the controls split the difference into: three figures that are never mixed, and two sums of them.
+
+    bare ──▶ empty ──▶ shared ──▶ looked_up ──▶ plan
+             │  the     │ faster    │ look-up      │ placement
+             │  layer   │ malloc    │ (a trial's   │
+             │          │           │  own cost)   │
+             │          └▶ shared_huge: huge pages
+
+`net` is what the change in the source would give: placement and the faster malloc, without the look-up that only a
+trial of an unmodified program pays. `total` is the trial as it ran, against the program as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from millpond.cells import CONTROLS, Cell, Outcome
+from millpond.execution import by_round
+from millpond.plans import Plan
+from millpond.statistics import Comparison, compare, judge_family
+
+# Effect → the contender and what it is compared with; `plan` is the chosen plan.
+PAIRS = {
+    "faster_malloc": ("shared", "empty"),
+    "huge_pages": ("shared_huge", "shared"),
+    "placement": ("plan", "looked_up"),
+    "total": ("plan", "bare"),
+    "malloc_and_huge_pages": ("shared_huge", "empty"),
+    "interposer": ("empty", "bare"),
+    "look_up": ("looked_up", "shared"),
+}
+NET = "net"
+METRICS_COMPARED = ("cpu_seconds", "wall_seconds", "peak_bytes", "page_faults")
+
+Effects = dict[str, dict[str, Comparison]]
+
+
+def control_cells(program: Sequence[str]) -> list[Cell]:
+    """The five controls of a program."""
+    return [Cell(tuple(program), variant) for variant in CONTROLS]
+
+
+def plan_cell(program: Sequence[str], plan: Plan) -> Cell:
+    """The contender that runs under a plan."""
+    return Cell(tuple(program), "plan", plan)
+
+
+def compare_cells(outcomes: Sequence[Outcome], of: Cell, against: Cell, metric: str, seed: int) -> Comparison | None:
+    """Paired within rounds; None where no round has both."""
+    left, right = by_round(outcomes, of, metric), by_round(outcomes, against, metric)
+    both = sorted(left.keys() & right.keys())
+    return compare(metric, of.name, against.name, [left[i] for i in both], [right[i] for i in both], seed=seed)
+
+
+def _net(outcomes: Sequence[Outcome], cells: dict[str, Cell], metric: str, seed: int) -> Comparison | None:
+    """Plan less look-up against the empty plan, in rounds that have all four."""
+    values = {v: by_round(outcomes, cells[v], metric) for v in ("plan", "looked_up", "shared", "empty")}
+    rounds = sorted(set.intersection(*(set(v) for v in values.values())))
+    of = [values["plan"][i] - values["looked_up"][i] + values["shared"][i] for i in rounds]
+    against = [values["empty"][i] for i in rounds]
+    return compare(metric, f"{cells['plan'].name} without look-up", "empty", of, against, seed=seed)
+
+
+def split(
+    outcomes: Sequence[Outcome], program: Sequence[str], plan: Plan | None, alone: Sequence[Plan], seed: int
+) -> tuple[Effects, dict[str, dict[str, Comparison]]]:
+    """The effects of the judging rounds by effect and metric, and each plan of `alone` against `looked_up` likewise.
+
+    All comparisons of one metric were made together, so false discoveries are held over all of them.
+    """
+    cells = {c.variant: c for c in control_cells(program)}
+    if plan is not None:
+        cells["plan"] = plan_cell(program, plan)
+    effects: Effects = {}
+    single: dict[str, dict[str, Comparison]] = {}
+    for metric in METRICS_COMPARED:
+        family: dict[tuple[str, str], Comparison] = {}
+        for name, (of, against) in PAIRS.items():
+            found = compare_cells(outcomes, cells[of], cells[against], metric, seed) if of in cells else None
+            if found is not None:
+                family["effect", name] = found
+        net = _net(outcomes, cells, metric, seed) if "plan" in cells else None
+        if net is not None:
+            family["effect", NET] = net
+        for candidate in alone:
+            cell = plan_cell(program, candidate)
+            found = compare_cells(outcomes, cell, cells["looked_up"], metric, seed)
+            if found is not None:
+                family["alone", candidate.name] = found
+        for (kind, name), comparison in judge_family(family).items():
+            (effects if kind == "effect" else single).setdefault(name, {})[metric] = comparison
+    return effects, single
+
+
+def screen(
+    outcomes: Sequence[Outcome], program: Sequence[str], candidates: Sequence[Plan], seed: int
+) -> dict[str, dict[str, Comparison]]:
+    """Each candidate against `looked_up` in the choosing rounds, by plan and metric, judged together."""
+    against = Cell(tuple(program), "looked_up")
+    result: dict[str, dict[str, Comparison]] = {}
+    for metric in METRICS_COMPARED:
+        family: dict[str, Comparison] = {}
+        for plan in candidates:
+            found = compare_cells(outcomes, plan_cell(program, plan), against, metric, seed)
+            if found is not None:
+                family[plan.name] = found
+        for name, comparison in judge_family(family).items():
+            result.setdefault(name, {})[metric] = comparison
+    return result
+
+
+def helpful(screened: dict[str, dict[str, Comparison]]) -> list[str]:
+    """The plans that looked better while choosing, the most helpful first.
+
+    This promises nothing: it only decides what fresh rounds will judge, so it asks for less than a verdict does. A plan
+    that saves memory counts where it does not look slower.
+    """
+    chosen: list[tuple[float, str]] = []
+    for name, by_metric in screened.items():
+        cpu, peak = by_metric.get("cpu_seconds"), by_metric.get("peak_bytes")
+        if cpu is None:
+            continue
+        faster = cpu.ratio.median <= 0.99 and cpu.p <= 0.15
+        smaller = peak is not None and peak.ratio.median <= 0.98 and peak.p <= 0.15 and cpu.ratio.median <= 1.01
+        if faster or smaller:
+            chosen.append((cpu.ratio.median, name))
+    return [name for _, name in sorted(chosen)]
+
+
+def most_promising(screened: dict[str, dict[str, Comparison]]) -> str | None:
+    """The plan with the least CPU while choosing, helpful or not; None where none was measured."""
+    cpu = {name: m["cpu_seconds"].ratio.median for name, m in screened.items() if "cpu_seconds" in m}
+    return min(cpu, key=lambda name: cpu[name]) if cpu else None

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: BSL-1.0
+"""Writes results where the user wants them: whole or not at all, and tried before hours of rounds, not after."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from millpond.arguments import STDOUT
+from millpond.errors import cannot_write
+
+
+def prove_writable(target: str | None) -> None:
+    """Raises the failure (status 4) that writing `target` later would meet. Nothing for None and standard output."""
+    if target is None or target == STDOUT:
+        return
+    path = Path(target)
+    try:
+        if path.is_dir():
+            raise IsADirectoryError(21, os.strerror(21))
+        if path.exists() and not path.is_file():
+            with path.open("ab"):
+                return
+        with tempfile.TemporaryFile(dir=path.parent):
+            pass
+    except OSError as error:
+        raise cannot_write(path, error) from error
+
+
+def write_text(path: Path, text: str) -> None:
+    """Writes beside `path` and renames; a device or a pipe is written directly. Failure (status 4) if it cannot."""
+    aside = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        if path.exists() and not path.is_file():
+            path.write_text(text, encoding="utf-8")
+            return
+        aside.write_text(text, encoding="utf-8")
+        aside.rename(path)
+    except OSError as error:
+        raise cannot_write(path, error) from error
+    finally:
+        aside.unlink(missing_ok=True)
+
+
+def write_json(data: Any, target: str) -> None:
+    """Writes JSON to a file, or to standard output for `-`."""
+    text = json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    if target == STDOUT:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    else:
+        write_text(Path(target), text)

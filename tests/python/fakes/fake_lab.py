@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: BSL-1.0
+"""Stands for the native programs: the same command lines, statuses and files, with figures that a test decides.
+
+It is installed under their names beside a `fake.json`:
+  events, subsystems [{name, bytes, …}]   what the trace holds             processes      how many are recorded
+  cpu {variant: seconds}                  what a round of a control costs  gains {name: factor} what its own pool does
+  noise                                   relative, seeded                 run            really run the program
+  exit, signal                            how the program ends             fails {step: [status, message]}
+  killed                                  variants under which the program dies
+"""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).parent
+CONFIG = json.loads((HERE / "fake.json").read_text())
+
+
+def option(name: str) -> str | None:
+    words = sys.argv[: sys.argv.index("--")] if "--" in sys.argv else sys.argv
+    return words[words.index(name) + 1] if name in words else None
+
+
+def program() -> list[str]:
+    return sys.argv[sys.argv.index("--") + 1 :]
+
+
+def fail_if_told(step: str) -> None:
+    if step in CONFIG.get("fails", {}):
+        status, message = CONFIG["fails"][step]
+        print(f"millpond: {message}", file=sys.stderr)
+        sys.exit(status)
+
+
+def call_number() -> int:
+    with (HERE / "calls.log").open("a+") as log:
+        log.write(json.dumps(sys.argv) + "\n")
+        log.seek(0)
+        return len(log.readlines())
+
+
+def record() -> None:
+    fail_if_told("record")
+    file = Path(option("-o") or "")
+    for number in range(CONFIG.get("processes", 1)):
+        path = file if number == 0 else file.with_name(f"{file.name}.{1000 + number}")
+        path.write_text(str(number))
+    status = subprocess.call(program()) if CONFIG.get("run") else CONFIG.get("exit", 0)
+    if CONFIG.get("signal"):
+        os.kill(os.getpid(), CONFIG["signal"])
+    sys.exit(status)
+
+
+def trace_of(path: str, number: int) -> dict[str, object]:
+    events = CONFIG.get("events", 0)
+    share = {"sampled": 100, "differed": 0, "share": 0.0}
+    return {
+        "trace": {"path": path, "events": events, "bytes": events * 100 * (2 if number == 1 else 1), "lost": 0,
+                  "aliasing": share, "named_share": 0.9, "contexts": 7, "damages": [], "clean": True, "threads": 1,
+                  "stopped_early": 0, "duration_seconds": 1.0, "cpu_seconds": 1.0, "peak_live_bytes": 1000,
+                  "end_live_bytes": 10, "allocations": events, "frees": 0, "reallocations": 0},
+        "process": {"pid": 1000 + number, "parent_pid": 1, "executable": "/bin/fake", "build_id": "ab12",
+                    "argv": ["fake", str(number)], "exit_status": CONFIG.get("exit", 0),
+                    "signal": CONFIG.get("signal", 0), "malloc_provider": ""},
+    }  # fmt: skip
+
+
+def subsystem_of(given: dict[str, object]) -> dict[str, object]:
+    figure = {"value": 0.5, "kind": "estimated", "absolute": {}}
+    legal = bool(given.get("legal"))
+    scopes = [
+        {"scope": scope, "name": f"{scope}_1", "legal": legal, "outliving": 0 if legal else 12, "total": 20,
+         "witnesses": [] if legal else [{"stack": ["<f>", "main"], "thread": 1, "bytes": 24}]}
+        for scope in ("thread", "function")
+    ]  # fmt: skip
+    return {"kind": "class", "named": True, "events": 100, "bytes": 1000, "peak_live_bytes": 500, "W": 1,
+            "dvluc": {**{c: figure for c in "DVUC"}, "L": {"value": None, "kind": "measured", "why_null": "no capture"}},
+            "legality": scopes, **given}  # fmt: skip
+
+
+def characterise() -> None:
+    fail_if_told("characterise")
+    taking_value = ("--json", "--plan-out")
+    words = sys.argv[1:]
+    traces = [w for i, w in enumerate(words) if not w.startswith("--") and (i == 0 or words[i - 1] not in taking_value)]
+    summaries = [trace_of(t, int(Path(t).read_text())) for t in traces]
+    subsystems = [subsystem_of(s) for s in CONFIG.get("subsystems", [])]
+    data = summaries[0] if len(summaries) == 1 else summaries
+    if "--summary" not in words:
+        data = {"schema": "millpond.characterisation/1", **summaries[0], "subsystems": subsystems}
+    Path(option("--json") or "").write_text(json.dumps(data))
+    plans = option("--plan-out")
+    for number, s in enumerate(subsystems if plans else []):
+        route = {"subsystems": [s["name"]], "pool": s["name"], "strategy": "multipool", "huge_pages": False}
+        plan = {"schema": "millpond.plan/1", "program": {"path": "/bin/fake", "build_id": "ab12"}, "routes": [route]}
+        Path(plans or "", f"{number:02}-{s['name']}.plan.json").write_text(json.dumps(plan))
+
+
+def one_round(variant: str, number: int) -> None:
+    fail_if_told("round")
+    cpu = CONFIG.get("cpu", {})
+    seconds = cpu.get("looked_up" if variant == "plan" else variant, 1.0)
+    if variant == "plan":
+        for route in json.loads(Path(option("--routes") or "").read_text())["routes"]:
+            for name in route["subsystems"]:
+                seconds *= CONFIG.get("gains", {}).get(name, 1.0)
+    seconds *= 1.0 + CONFIG.get("noise", 0.003) * random.Random(number).gauss(0.0, 1.0)
+    status = CONFIG.get("exit", 0)
+    if CONFIG.get("run"):
+        streams = {}
+        for name, mode in (("stdin", "rb"), ("stdout", "wb"), ("stderr", "wb")):
+            if option(f"--{name}"):
+                streams[name] = Path(option(f"--{name}") or "").open(mode)
+        status = subprocess.call(program(), **streams)
+    died = signal.SIGABRT if variant in CONFIG.get("killed", []) else CONFIG.get("signal", 0)
+    result = {"schema": "millpond.round/1", "variant": variant, "cpu_seconds": seconds, "user_seconds": seconds,
+              "system_seconds": 0.0, "wall_seconds": seconds, "peak_bytes": 10_000_000 + number % 3, "page_faults": 100,
+              "major_faults": 0, "exit_status": status, "signal": died, "router": {}}  # fmt: skip
+    Path(option("--result") or "").write_text(json.dumps(result))
+
+
+def trial() -> None:
+    number = call_number()
+    if "--survey" in sys.argv:
+        fail_if_told("survey")
+        Path(option("--survey") or "").write_text("modules")
+    elif "--compile" in sys.argv:
+        fail_if_told("compile")
+        Path(option("-o") or "").write_text(Path(option("--compile") or "").read_text())
+    else:
+        one_round(option("--round") or "", number)
+
+
+{"millpond-record": record, "millpond-characterise": characterise, "millpond-trial": trial}[Path(sys.argv[0]).name]()
