@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: BSL-1.0
+// allocator: binds containers to an allocator by type: a standard allocator that holds a pointer to it.
+//
+//   std::vector<row, allocator<row, multipool<>>> ─┐
+//     row { std::vector<int, allocator<int, …>> } ─┴─▶ one multipool<>: elements that can take the allocator are given
+//     it
+//
+// Use it where the container's type may say which allocator it uses: calls inline down to the block. Where the type
+// must stay the same for all allocators, or nothing may be known at compile time, bind by base with resource.
+//
+// Propagation: never, as in std::pmr. A container keeps the allocator it was made with: copy and move assignment and
+// swap leave it where it is; copy construction takes the source's, since there is no default one; move construction
+// takes it along. Containers over different allocators are moved element by element, and must not be swapped. Nested
+// containers get the same allocator by uses-allocator construction, as with std::scoped_allocator_adaptor, pairs
+// included. allocate, deallocate: O(1) on top of the allocator's, and as thread-safe. Two compare equal when they refer
+// to one allocator.
+//
+// Example:
+//     millpond::multipool<> pool;
+//     using string = std::basic_string<char, std::char_traits<char>, millpond::allocator<char, millpond::multipool<>>>;
+//     std::vector<string, millpond::allocator<string, millpond::multipool<>>> names(&pool);
+//     names.emplace_back("a name too long for the small buffer of a string");
+//     assert(names[0].get_allocator().target() == &pool);
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <memory>
+#include <type_traits>
+#include <utility>
+
+#include "../core/alignment.hpp"
+#include "../core/concepts.hpp"
+#include "../core/out_of_memory.hpp"
+
+namespace millpond {
+
+template <class T>
+inline constexpr bool is_pair = false;
+template <class First, class Second>
+inline constexpr bool is_pair<std::pair<First, Second>> = true;
+
+template <class T, allocator_like A>
+class allocator {
+  public:
+    using value_type = T;
+    using size_type = std::size_t;
+    using difference_type = std::ptrdiff_t;
+    using propagate_on_container_copy_assignment = std::false_type;
+    using propagate_on_container_move_assignment = std::false_type;
+    using propagate_on_container_swap = std::false_type;
+    using is_always_equal = std::false_type;
+
+    template <class U>
+    struct rebind {
+        using other = allocator<U, A>;
+    };
+
+    // Ownership: refers to `target` (not null), which must outlive every container that uses it.
+    allocator(A* target) noexcept : target_(target) {}
+
+    template <class U>
+    allocator(const allocator<U, A>& other) noexcept : target_(other.target()) {}
+
+    // Returns: uninitialised memory for `n` objects. Throws: std::bad_alloc.
+    [[nodiscard]] T* allocate(std::size_t n) {
+        if (n > max_size()) out_of_memory(max_bytes, alignof(T));
+        return static_cast<T*>(target_->allocate(n * sizeof(T), alignof(T)));
+    }
+
+    void deallocate(T* objects, std::size_t n) noexcept { target_->deallocate(objects, n * sizeof(T), alignof(T)); }
+
+    [[nodiscard]] static constexpr std::size_t max_size() noexcept { return max_bytes / sizeof(T); }
+
+    // Effects: constructs an object that can take this allocator, or a pair, whose parts might. All others need no
+    // help.
+    template <class U, class... Arguments>
+        requires std::uses_allocator_v<U, allocator> || is_pair<U>
+    void construct(U* place, Arguments&&... arguments) {
+        std::uninitialized_construct_using_allocator(place, *this, std::forward<Arguments>(arguments)...);
+    }
+
+    [[nodiscard]] A* target() const noexcept { return target_; }
+
+    template <class U>
+    [[nodiscard]] friend bool operator==(const allocator& a, const allocator<U, A>& b) noexcept {
+        return a.target() == b.target();
+    }
+
+  private:
+    A* target_;
+};
+
+}  // namespace millpond

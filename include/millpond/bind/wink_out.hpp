@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: BSL-1.0
+// wink_out: an object and everything it owns, built in a managed allocator and dropped with it, without any destructor.
+//
+//   pool │hdr│ map │ node │ node │ text │ node │ …         the object itself lies in the pool, too
+//                                                  drop ─▶ pool.release(): no node is visited again
+//
+// Use it for large structures whose destruction costs as much as their use: a tree of nodes is freed in O(chunks). Only
+// types that say so may be winked out (is_winkable.hpp); for one that owns files, locks or memory elsewhere, let the
+// destructor run. The allocator serves this object and what it owns, nothing else, until the object is dropped: all its
+// memory goes. Both bindings: over an allocator A with allocator<…, A>, over a resource<A> with std::pmr. The object is
+// given the allocator by uses-allocator construction. Following P0089R0, section 3, and the strategies of even number
+// of its section 4. Construction: that of the object, and one allocation. Destruction: that of release. Not
+// thread-safe.
+//
+// Example:
+//     millpond::resource<millpond::monotonic<>> pool;
+//     {
+//         millpond::wink_out<std::pmr::list<int>, millpond::resource<millpond::monotonic<>>> numbers(pool);
+//         for (int i = 0; i < 1000; ++i) numbers->push_back(i);
+//     }  // 1000 nodes go at once, and the pool is empty
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <utility>
+
+#include "../core/concepts.hpp"
+#include "allocator.hpp"
+#include "is_winkable.hpp"
+
+namespace millpond {
+
+template <class T, managed_allocator A>
+class wink_out {
+    static_assert(
+        is_winkable_v<T>,
+        "wink_out: the destructor of T may do more than free memory of this allocator; if it does not, say so by "
+        "specialising millpond::is_winkable<T>");
+
+  public:
+    // Effects: constructs T in memory of `pool` from the arguments, with `pool` as its allocator where it takes one.
+    // Throws: std::bad_alloc, and what the constructor throws; the pool then has its memory back, as after deallocate.
+    // Ownership: refers to `pool`, which must outlive this and serve nothing else.
+    template <class... Arguments>
+    explicit wink_out(A& pool, Arguments&&... arguments) : pool_(pool) {
+        block memory{pool, pool.allocate(sizeof(T), alignof(T))};
+        object_ = std::uninitialized_construct_using_allocator(static_cast<T*>(memory.start), bind(pool),
+                                                               std::forward<Arguments>(arguments)...);
+        memory.start = nullptr;
+    }
+
+    wink_out(const wink_out&) = delete;
+    wink_out& operator=(const wink_out&) = delete;
+    ~wink_out() { drop(); }
+
+    // Effects: releases all memory of the pool; the object and all that it owned are gone, and no destructor has run.
+    // Once is enough.
+    void drop() noexcept {
+        if (object_ == nullptr) return;
+        object_ = nullptr;
+        pool_.release();
+    }
+
+    // The object must not have been dropped.
+    [[nodiscard]] T& operator*() const noexcept { return *object_; }
+    [[nodiscard]] T* operator->() const noexcept { return object_; }
+
+  private:
+    // Gives the object's memory back if its constructor throws.
+    struct block {
+        A& pool;
+        void* start;
+        ~block() {
+            if (start != nullptr) pool.deallocate(start, sizeof(T), alignof(T));
+        }
+    };
+
+    [[nodiscard]] static auto bind(A& pool) noexcept {
+        if constexpr (requires { pool.template binding<T>(); }) {
+            return pool.template binding<T>();
+        } else {
+            return allocator<T, A>(&pool);
+        }
+    }
+
+    A& pool_;
+    T* object_ = nullptr;
+};
+
+}  // namespace millpond

@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: BSL-1.0
+// block: where an allocator's memory comes from.
+#pragma once
+
+#include "block/basic_chunk_cache.hpp"
+#include "block/chunk_cache.hpp"
+#include "block/new_delete.hpp"
+#include "block/source_ref.hpp"
+#include "block/upstream_resource.hpp"

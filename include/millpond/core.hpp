@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: BSL-1.0
+// core: what every other room stands on: alignment, concepts, size classes, sanitizer hooks, running out of memory.
+#pragma once
+
+#include "core/alignment.hpp"
+#include "core/brief_lock.hpp"
+#include "core/class_map.hpp"
+#include "core/concepts.hpp"
+#include "core/exact_spacing.hpp"
+#include "core/four_an_octave.hpp"
+#include "core/out_of_memory.hpp"
+#include "core/powers_of_two.hpp"
+#include "core/sanitizer.hpp"
+#include "core/size_classes.hpp"

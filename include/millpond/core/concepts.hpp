@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: BSL-1.0
+// concepts: the shapes that fit together. Every allocator has the shape of a block source, so allocators stack.
+//
+//   block_source            try_allocate(bytes, alignment) noexcept, deallocate(pointer, bytes, alignment) noexcept
+//     └ allocator_like      + allocate(bytes, alignment), which throws std::bad_alloc
+//         └ managed_allocator   + release(): all memory back to the source; reset(): memory kept, objects forgotten
+//             └ rewindable_allocator   + checkpoint(), rewind(checkpoint)
+//
+// A block source may say more about itself, and the allocators above it listen:
+//   static constexpr std::size_t preferred_chunk_bytes          every chunk is exactly this large, and aligned to it
+//   static std::size_t good_bytes(std::size_t bytes)            what a chunk of so many bytes would really hold
+//   void* try_allocate_slab(bytes, alignment, block_bytes)      told what the chunk will be cut into (multipool)
+// Deallocation is sized, as in std::pmr: blocks need no headers. Names follow P0089R0, section 3 ("managed").
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+
+namespace millpond {
+
+template <class S>
+concept block_source = requires(S& source, void* pointer, std::size_t n) {
+    { source.try_allocate(n, n) } noexcept -> std::same_as<void*>;
+    { source.deallocate(pointer, n, n) } noexcept;
+};
+
+template <class A>
+concept allocator_like = block_source<A> && requires(A& allocator, std::size_t n) {
+    { allocator.allocate(n, n) } -> std::same_as<void*>;
+};
+
+template <class A>
+concept managed_allocator = allocator_like<A> && requires(A& allocator) {
+    { allocator.release() } noexcept;
+    { allocator.reset() } noexcept;
+};
+
+template <class A>
+concept rewindable_allocator = managed_allocator<A> && requires(A& allocator) {
+    { allocator.rewind(allocator.checkpoint()) } noexcept;
+};
+
+// A source whose chunks all have one size.
+template <class S>
+concept fixed_chunk_source = block_source<S> && requires {
+    { S::preferred_chunk_bytes } -> std::convertible_to<std::size_t>;
+};
+
+// A source that knows how far it would round a chunk up, so that nothing of it is left unused.
+template <class S>
+concept rounding_source = block_source<S> && requires(std::size_t n) {
+    { S::good_bytes(n) } noexcept -> std::same_as<std::size_t>;
+};
+
+// A source that wants to know the blocks of each chunk, so that a free without a size can find its block.
+template <class S>
+concept slab_source = block_source<S> && requires(S& source, std::size_t n) {
+    { source.try_allocate_slab(n, n, n) } noexcept -> std::same_as<void*>;
+};
+
+}  // namespace millpond

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSL-1.0
+// out_of_memory: what `allocate` does when `try_allocate` returned null.
+//
+//   allocate ──null──▶ out_of_memory ──exceptions on───▶ throw std::bad_alloc
+//                                    └─exceptions off──▶ out_of_memory_handler(bytes, alignment) ──returned──▶ abort
+//
+// Set the handler in programs built with -fno-exceptions that want a word in their last moment; it may leave by longjmp
+// or exit. Programs that can go on without the memory call `try_allocate` instead, and nothing here is linked. All
+// translation units that use one allocator must agree on -fexceptions, as for any inline code. Thread-safety: set the
+// handler before the first thread starts.
+//
+// Example:
+//     millpond::out_of_memory_handler = [](std::size_t, std::size_t) { std::_Exit(3); };
+#pragma once
+
+#include <cstddef>
+#include <cstdio>
+#include <cstdlib>
+#include <new>
+
+namespace millpond {
+
+using out_of_memory_function = void(std::size_t bytes, std::size_t alignment);
+
+// Effects: says on standard error what could not be had, and aborts.
+[[noreturn]] inline void report_out_of_memory(std::size_t bytes, std::size_t alignment) {
+    std::fprintf(stderr, "millpond: out of memory: %zu bytes aligned to %zu could not be had from the block source\n",
+                 bytes, alignment);
+    std::abort();
+}
+
+// Called by every `allocate` that fails in code built without exceptions.
+inline out_of_memory_function* out_of_memory_handler = &report_out_of_memory;
+
+// Throws: std::bad_alloc, or without exceptions calls the handler. Never returns.
+[[noreturn, gnu::noinline, gnu::cold]] inline void out_of_memory(std::size_t bytes, std::size_t alignment) {
+#if defined(__cpp_exceptions)
+    static_cast<void>(bytes), static_cast<void>(alignment);
+    throw std::bad_alloc();
+#else
+    out_of_memory_handler(bytes, alignment);
+    std::abort();
+#endif
+}
+
+}  // namespace millpond

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: BSL-1.0
+// chunk_stock: the chunks that an allocator has from its block source: those in use, and those kept for reuse.
+//
+//   in use, newest first   ─▶│header│……………………………│─▶│header│…………│─▶│header│…│
+//   spare, after reset     ─▶│header│▒▒▒▒│─▶│header│▒▒▒▒▒▒▒▒▒│
+//                             ▲ next, bytes, block_bytes            sizes double from first_chunk up to a cap
+//
+// monotonic and multipool stand on it; use it to write another allocator that carves chunks. It owns the block source.
+// A new chunk comes from the spare ones if one fits, else from the source; where the source has not enough for a chunk
+// of the planned size, the smallest that serves the request is tried. acquire: O(1), and O(spare chunks) only where
+// they are used in another order than before the reset. release, reset: O(chunks), or one call where the source is a
+// managed allocator of our own. Not thread-safe.
+#pragma once
+
+#include <cassert>
+#include <concepts>
+#include <cstddef>
+#include <new>
+#include <type_traits>
+#include <utility>
+
+#include "../core/alignment.hpp"
+#include "../core/concepts.hpp"
+#include "../core/sanitizer.hpp"
+
+namespace millpond {
+
+// How many bytes an allocator's first chunk serves; later ones double. Give what one instance is known to need.
+struct first_chunk {
+    std::size_t bytes;
+};
+
+template <class First, class...>
+inline constexpr bool starts_with_option = false;
+template <class Option, class First, class... Others>
+inline constexpr bool starts_with_option<Option, First, Others...> = std::is_same_v<Option, std::remove_cvref_t<First>>;
+
+// Arguments of an allocator's constructor that are all for its source.
+template <class Source, class... Arguments>
+concept source_arguments = sizeof...(Arguments) > 0 && !starts_with_option<first_chunk, Arguments...> &&
+                           std::constructible_from<Source, Arguments...>;
+
+struct alignas(default_alignment) chunk_header {
+    chunk_header* next;
+    std::size_t bytes;        // of the whole chunk, with this header
+    std::size_t block_bytes;  // of the blocks it was announced for by try_allocate_slab, else 0
+
+    [[nodiscard]] char* begin() noexcept { return reinterpret_cast<char*>(this + 1); }
+    [[nodiscard]] char* end() noexcept { return reinterpret_cast<char*>(this) + bytes; }
+    [[nodiscard]] std::size_t payload_bytes() const noexcept { return bytes - sizeof(chunk_header); }
+};
+
+template <block_source Source>
+class chunk_stock {
+  public:
+    static constexpr first_chunk default_first{4096 - sizeof(chunk_header)};
+    static constexpr std::size_t largest_planned_bytes = std::size_t{256} << 10;
+
+    template <class... SourceArguments>
+    constexpr explicit chunk_stock(first_chunk first, SourceArguments&&... arguments)
+        : source_(std::forward<SourceArguments>(arguments)...),
+          first_bytes_(first.bytes < smallest_payload_bytes ? smallest_payload_bytes : first.bytes),
+          planned_bytes_(first_bytes_ + sizeof(chunk_header)) {}
+
+    chunk_stock(const chunk_stock&) = delete;
+    chunk_stock& operator=(const chunk_stock&) = delete;
+    ~chunk_stock() { release(); }
+
+    // Returns: a chunk, now the newest in use, with at least `payload_bytes` behind its header, poisoned; or null, and
+    // nothing has changed. `block_bytes` above 0 announces to a slab_source what the chunk will be cut into.
+    [[nodiscard]] chunk_header* acquire(std::size_t payload_bytes, std::size_t block_bytes = 0) noexcept {
+        if (payload_bytes > max_bytes - sizeof(chunk_header)) return nullptr;
+        chunk_header* chunk = take_spare(payload_bytes, block_bytes);
+        if (chunk == nullptr) chunk = take_from_source(payload_bytes + sizeof(chunk_header), block_bytes);
+        if (chunk == nullptr) return nullptr;
+        chunk->next = in_use_;
+        in_use_ = chunk;
+        return chunk;
+    }
+
+    [[nodiscard]] chunk_header* newest() const noexcept { return in_use_; }
+
+    // Effects: moves chunks newer than `oldest_kept` (null: all) to the spare ones, so that they are used again in the
+    // same order.
+    void spare_down_to(const chunk_header* oldest_kept) noexcept {
+        while (in_use_ != oldest_kept) {
+            assert(in_use_ != nullptr && "rewind: the checkpoint is no longer valid");
+            chunk_header* const chunk = in_use_;
+            in_use_ = chunk->next;
+            chunk->next = spare_;
+            spare_ = chunk;
+            poison(chunk->begin(), chunk->payload_bytes());
+        }
+    }
+
+    // Effects: keeps all chunks for reuse, or leaves that to the source where it is a managed allocator owned here.
+    void reset() noexcept {
+        if constexpr (managed_allocator<Source>) {
+            source_.reset();
+            forget();
+        } else {
+            spare_down_to(nullptr);
+        }
+    }
+
+    // Effects: gives all chunks back to the source, and releases the source where it is a managed allocator owned here.
+    void release() noexcept {
+        if constexpr (managed_allocator<Source>) {
+            source_.release();
+        } else {
+            give_back(in_use_);
+            give_back(spare_);
+        }
+        forget();
+    }
+
+    // Returns: the bytes obtained from the source and not returned. Complexity: O(chunks).
+    [[nodiscard]] std::size_t held_bytes() const noexcept {
+        std::size_t sum = 0;
+        for (const chunk_header* chunk = in_use_; chunk != nullptr; chunk = chunk->next) sum += chunk->bytes;
+        for (const chunk_header* chunk = spare_; chunk != nullptr; chunk = chunk->next) sum += chunk->bytes;
+        return sum;
+    }
+
+    [[nodiscard]] Source& source() noexcept { return source_; }
+
+  private:
+    static constexpr std::size_t smallest_payload_bytes = 256 - sizeof(chunk_header);
+
+    void forget() noexcept {
+        in_use_ = spare_ = nullptr;
+        planned_bytes_ = first_bytes_ + sizeof(chunk_header);
+    }
+
+    [[nodiscard]] chunk_header* take_spare(std::size_t payload_bytes, std::size_t block_bytes) noexcept {
+        for (chunk_header** place = &spare_; *place != nullptr; place = &(*place)->next) {
+            chunk_header* const chunk = *place;
+            if (chunk->payload_bytes() < payload_bytes || chunk->block_bytes != block_bytes) continue;
+            *place = chunk->next;
+            return chunk;
+        }
+        return nullptr;
+    }
+
+    [[nodiscard]] chunk_header* take_from_source(std::size_t needed_bytes, std::size_t block_bytes) noexcept {
+        std::size_t bytes = needed_bytes < planned_bytes_ ? planned_bytes_ : needed_bytes;
+        if constexpr (fixed_chunk_source<Source>) {
+            bytes = needed_bytes < Source::preferred_chunk_bytes ? Source::preferred_chunk_bytes : needed_bytes;
+        } else if constexpr (rounding_source<Source>) {
+            bytes = Source::good_bytes(bytes);
+        }
+        void* memory = obtain(bytes, block_bytes);
+        if (memory == nullptr && !fixed_chunk_source<Source> && bytes > needed_bytes) {
+            bytes = needed_bytes;
+            memory = obtain(bytes, block_bytes);
+        }
+        if (memory == nullptr) return nullptr;
+        if (planned_bytes_ < largest_planned_bytes) planned_bytes_ *= 2;
+        chunk_header* const chunk = ::new (memory) chunk_header{nullptr, bytes, block_bytes};
+        poison(chunk->begin(), chunk->payload_bytes());
+        return chunk;
+    }
+
+    [[nodiscard]] void* obtain(std::size_t bytes, std::size_t block_bytes) noexcept {
+        if constexpr (slab_source<Source>) {
+            if (block_bytes != 0) return source_.try_allocate_slab(bytes, alignment_of(bytes), block_bytes);
+        }
+        return source_.try_allocate(bytes, alignment_of(bytes));
+    }
+
+    void give_back(chunk_header* chunk) noexcept {
+        while (chunk != nullptr) {
+            chunk_header* const next = chunk->next;
+            const std::size_t bytes = chunk->bytes;
+            unpoison(chunk, bytes);
+            source_.deallocate(chunk, bytes, alignment_of(bytes));
+            chunk = next;
+        }
+    }
+
+    // Chunks of the preferred size are aligned to it; all others to what the header needs.
+    [[nodiscard]] static constexpr std::size_t alignment_of([[maybe_unused]] std::size_t bytes) noexcept {
+        if constexpr (fixed_chunk_source<Source>) {
+            static_assert(is_power_of_two(Source::preferred_chunk_bytes) && Source::preferred_chunk_bytes >= 1024,
+                          "preferred_chunk_bytes must be a power of two, at least 1024");
+            if (bytes == Source::preferred_chunk_bytes) return bytes;
+        }
+        return alignof(chunk_header);
+    }
+
+    [[no_unique_address]] Source source_;
+    chunk_header* in_use_ = nullptr;
+    chunk_header* spare_ = nullptr;
+    std::size_t first_bytes_;
+    std::size_t planned_bytes_;
+};
+
+}  // namespace millpond

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: BSL-1.0
+// monotonic: a bump pointer through growing chunks; single blocks never come back, everything goes at once.
+//
+//   chunk 1 │hdr│a│bb│c│dddd│      chunk 2 │hdr│eee│ff│▒▒▒▒▒▒▒▒▒▒▒▒│
+//                                                     ▲ next block  ▲ end          chunk 3 will be twice as large
+//
+// Use it for data that is built, used and dropped together: a request, a frame, a parse tree. It is the smallest and
+// the fastest there. Not for containers that erase or grow in place for long: what they free stays taken. multipool
+// reuses it. checkpoint() and rewind() free in the order of a stack; rewind_scope does it for a scope.
+//
+// allocate: O(1), amortised over chunks that double from 4 KiB to 256 KiB. deallocate: does nothing. release:
+// O(chunks). reset, rewind: O(chunks given up); the memory is kept. The same work after a reset takes nothing more from
+// the source. Every alignment and every size are served; what cannot be had is null, and nothing has changed. A block
+// of 0 bytes is one of 1. Not thread-safe: one thread, or wrap it in synchronized. Following P0089R0, section 3.
+//
+// Example:
+//     millpond::monotonic<> pool;
+//     int* squares = static_cast<int*>(pool.allocate(100 * sizeof(int), alignof(int)));
+//     squares[99] = 99 * 99;
+//     pool.reset();  // squares are gone, the chunk is kept
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <utility>
+
+#include "../block/chunk_cache.hpp"
+#include "../core/alignment.hpp"
+#include "../core/concepts.hpp"
+#include "../core/out_of_memory.hpp"
+#include "../core/sanitizer.hpp"
+#include "chunk_stock.hpp"
+
+namespace millpond {
+
+// Memory of the caller that monotonic uses before it asks its source: an array on the stack, say.
+struct initial_buffer {
+    void* memory;
+    std::size_t bytes;
+};
+
+template <block_source Source = chunk_cache>
+class monotonic {
+    using stock = chunk_stock<Source>;
+
+  public:
+    // A place in the life of a monotonic. Valid until release, reset, or a rewind to an older one.
+    class checkpoint_type {
+        friend monotonic;
+        char* next;
+        char* end;
+        chunk_header* newest;
+    };
+
+    // Ownership: the source is a member, made from the arguments. Nothing is allocated yet.
+    monotonic() noexcept(noexcept(Source()))
+        requires std::default_initializable<Source>
+        : stock_(stock::default_first) {}
+
+    template <class... SourceArguments>
+        requires source_arguments<Source, SourceArguments...> &&
+                 (!starts_with_option<initial_buffer, SourceArguments...>)
+    explicit monotonic(SourceArguments&&... arguments)
+        : stock_(stock::default_first, std::forward<SourceArguments>(arguments)...) {}
+
+    template <class... SourceArguments>
+        requires std::constructible_from<Source, SourceArguments...>
+    explicit monotonic(first_chunk first, SourceArguments&&... arguments)
+        : stock_(first, std::forward<SourceArguments>(arguments)...) {}
+
+    // Ownership: `buffer` stays the caller's, and must outlive this. The source is asked when it is full.
+    template <class... SourceArguments>
+        requires std::constructible_from<Source, SourceArguments...>
+    explicit monotonic(initial_buffer buffer, SourceArguments&&... arguments)
+        : stock_(stock::default_first, std::forward<SourceArguments>(arguments)...), buffer_(buffer) {
+        start_in_buffer();
+    }
+
+    monotonic(const monotonic&) = delete;
+    monotonic& operator=(const monotonic&) = delete;
+    ~monotonic() { unpoison(buffer_.memory, buffer_.bytes); }
+
+    // Returns: a block of `bytes` aligned to `alignment` (a power of two), or null.
+    [[nodiscard]] void* try_allocate(std::size_t bytes, std::size_t alignment) noexcept {
+        bytes += bytes == 0;
+        const std::size_t room = static_cast<std::size_t>(end_ - next_);
+        const std::size_t padding = padding_to(next_, alignment);
+        if (padding <= room && bytes <= room - padding) [[likely]] {
+            char* const block = next_ + padding;
+            next_ = block + bytes;
+            unpoison(block, bytes);
+            return block;
+        }
+        return try_allocate_from_new_chunk(bytes, alignment);
+    }
+
+    // Throws: std::bad_alloc.
+    [[nodiscard]] void* allocate(std::size_t bytes, std::size_t alignment) {
+        if (void* block = try_allocate(bytes, alignment)) [[likely]]
+            return block;
+        out_of_memory(bytes, alignment);
+    }
+
+    // Effects: none, but that an address sanitizer reports later accesses. The memory comes back with all the rest.
+    void deallocate(void* block, std::size_t bytes, [[maybe_unused]] std::size_t alignment) noexcept {
+        poison(block, bytes + (bytes == 0));
+    }
+
+    // Returns: the present place, for rewind.
+    [[nodiscard]] checkpoint_type checkpoint() const noexcept {
+        checkpoint_type place;
+        place.next = next_;
+        place.end = end_;
+        place.newest = stock_.newest();
+        return place;
+    }
+
+    // Effects: forgets every block allocated since the checkpoint; the chunks are kept for reuse. Older checkpoints
+    // stay valid.
+    void rewind(checkpoint_type place) noexcept {
+        stock_.spare_down_to(place.newest);
+        next_ = place.next;
+        end_ = place.end;
+        poison(next_, static_cast<std::size_t>(end_ - next_));
+    }
+
+    // Effects: forgets every block and keeps the memory.
+    void reset() noexcept {
+        stock_.reset();
+        start_in_buffer();
+    }
+
+    // Effects: gives all memory back to the source; the destructor does the same.
+    void release() noexcept {
+        stock_.release();
+        start_in_buffer();
+    }
+
+    // Returns: the bytes obtained from the source and not returned. Complexity: O(chunks).
+    [[nodiscard]] std::size_t held_bytes() const noexcept { return stock_.held_bytes(); }
+
+    [[nodiscard]] Source& source() noexcept { return stock_.source(); }
+
+  private:
+    [[gnu::noinline, gnu::cold]] void* try_allocate_from_new_chunk(std::size_t bytes, std::size_t alignment) noexcept {
+        const std::size_t padding_at_most = alignment > alignof(chunk_header) ? alignment - alignof(chunk_header) : 0;
+        if (bytes > max_bytes || padding_at_most > max_bytes - bytes) return nullptr;
+        chunk_header* const chunk = stock_.acquire(bytes + padding_at_most);
+        if (chunk == nullptr) return nullptr;
+        char* const block = chunk->begin() + padding_to(chunk->begin(), alignment);
+        unpoison(block, bytes);
+        // A large block fills its own chunk; then the room of the old one is worth more than what is left of the new
+        // one.
+        if (chunk->end() - (block + bytes) >= end_ - next_) {
+            next_ = block + bytes;
+            end_ = chunk->end();
+        }
+        return block;
+    }
+
+    void start_in_buffer() noexcept {
+        next_ = static_cast<char*>(buffer_.memory);
+        end_ = next_ + buffer_.bytes;
+        poison(next_, buffer_.bytes);
+    }
+
+    char* next_ = nullptr;
+    char* end_ = nullptr;
+    stock stock_;
+    initial_buffer buffer_{nullptr, 0};
+};
+
+}  // namespace millpond

@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: BSL-1.0
+// millpond: the whole library. Include a folder's header, or a class's own, to compile less.
+#pragma once
+
+#include "bind.hpp"
+#include "block.hpp"
+#include "core.hpp"
+#include "local.hpp"
+#include "wrap.hpp"
