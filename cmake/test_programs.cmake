@@ -1,4 +1,17 @@
 # SPDX-License-Identifier: BSL-1.0
+# What is done for all test programs at once, so that no room has to remember it.
+
+# Moves the test programs below a directory out of bin/, which is for the programs that are installed.
+function(millpond_place_test_programs directory)
+  millpond_targets_below("${directory}" targets)
+  foreach(target IN LISTS targets)
+    get_target_property(place ${target} RUNTIME_OUTPUT_DIRECTORY)
+    if(place STREQUAL CMAKE_RUNTIME_OUTPUT_DIRECTORY)
+      set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/tests/bin")
+    endif()
+  endforeach()
+endfunction()
+
 # thread_tests: a target that builds those test programs below a directory whose sources start threads, so that a TSan
 # build need not compile the others. Which they are is read from the sources: a list by hand would be forgotten.
 function(millpond_collect_thread_tests directory)
