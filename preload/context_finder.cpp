@@ -6,7 +6,7 @@
 namespace millpond::preload {
 namespace {
 
-constexpr std::size_t first_heads = 512;
+constexpr std::size_t first_places = 1024;
 constexpr std::size_t first_chunk_bytes = std::size_t{64} << 10;
 constexpr std::size_t chunk_bytes_max = std::size_t{8} << 20;
 constexpr std::size_t held_bytes_max = std::size_t{128} << 20;
@@ -15,13 +15,13 @@ constexpr unsigned last_max = 1024;
 }  // namespace
 
 bool context_finder::start() noexcept {
-    if (heads_ != nullptr) return true;
+    if (index_ != nullptr) return true;
     if (last_ == nullptr) last_ = take_pages<walked>(sizeof(walked) * (last_max + depth_max));
     if (last_ == nullptr) return false;
     fresh_ = last_ + last_max;
-    heads_ = take_pages<entry*>(first_heads * sizeof(entry*));
-    head_mask_ = first_heads - 1;
-    return heads_ != nullptr;
+    index_ = take_pages<place>(first_places * sizeof(place));
+    index_mask_ = first_places - 1;
+    return index_ != nullptr;
 }
 
 void context_finder::drop_entries() noexcept {
@@ -30,8 +30,8 @@ void context_finder::drop_entries() noexcept {
         give_pages(c, c->bytes);
         c = next;
     }
-    if (heads_ != nullptr) give_pages(heads_, (head_mask_ + 1) * sizeof(entry*));
-    heads_ = nullptr;
+    give_pages(index_, (index_mask_ + 1) * sizeof(place));
+    index_ = nullptr;
     chunks_ = nullptr;
     free_first_ = free_last_ = nullptr;
     held_bytes_ = 0;
@@ -62,22 +62,22 @@ void* context_finder::take(std::size_t bytes) noexcept {
     return p;
 }
 
-bool context_finder::grow_heads() noexcept {
-    const std::size_t count = (head_mask_ + 1) * 4;
-    auto* const fresh = take_pages<entry*>(count * sizeof(entry*));
+void context_finder::add(std::uint64_t key, entry* e) noexcept {
+    std::size_t i = key >> 8;
+    while (index_[i & index_mask_].key != 0) ++i;
+    index_[i & index_mask_] = {key, e};
+}
+
+bool context_finder::grow_index() noexcept {
+    place* const old = index_;
+    const std::size_t count = index_mask_ + 1;
+    auto* const fresh = take_pages<place>(2 * count * sizeof(place));
     if (fresh == nullptr) return false;
-    for (std::size_t i = 0; i <= head_mask_; ++i) {
-        for (entry* e = heads_[i]; e != nullptr;) {
-            entry* const next = e->next;
-            entry*& head = fresh[hash({e->return_address, e->stack, 0}) & (count - 1)];
-            e->next = head;
-            head = e;
-            e = next;
-        }
-    }
-    give_pages(heads_, (head_mask_ + 1) * sizeof(entry*));
-    heads_ = fresh;
-    head_mask_ = count - 1;
+    index_ = fresh;
+    index_mask_ = 2 * count - 1;
+    for (std::size_t i = 0; i < count; ++i)
+        if (old[i].key != 0) add(old[i].key, old[i].what);
+    give_pages(old, count * sizeof(place));
     return true;
 }
 
@@ -174,14 +174,15 @@ void context_finder::remember(const call_site& site, std::uint32_t node) noexcep
         const unsigned walked_frames = last_count_;
         drop_entries();
         last_count_ = walked_frames;
+        next_key_ = first_key(site);
         if (!start()) return;
     }
-    if (entries_ > 2 * head_mask_ && !grow_heads()) return;
+    if (2 * entries_ > index_mask_ && !grow_index()) return;
     auto* const e = static_cast<entry*>(take(entry::bytes(words_max)));
     if (e == nullptr) return;
     std::uint16_t slots[words_max];
     unsigned count = 0;
-    const auto add = [&](std::uintptr_t address) {
+    const auto depends_on = [&](std::uintptr_t address) {
         const std::uintptr_t slot = (address - site.stack) / 8;
         if (address < site.stack || slot > UINT16_MAX || count == words_max) return false;
         slots[count] = static_cast<std::uint16_t>(slot);
@@ -192,21 +193,17 @@ void context_finder::remember(const call_site& site, std::uint32_t node) noexcep
     for (unsigned i = last_count_ - 1; i-- > 0;) {
         const walked& f = last_[i];
         const std::uintptr_t cfa_slot = last_[i + 1].cfa_slot();
-        if (cfa_slot != 0 && !add(cfa_slot)) break;
-        if (f.needs_bp && f.state.bp_slot != 0 && !add(f.state.bp_slot)) break;
-        if (!add(f.state.stack - 8)) break;
+        if (cfa_slot != 0 && !depends_on(cfa_slot)) break;
+        if (f.needs_bp && f.state.bp_slot != 0 && !depends_on(f.state.bp_slot)) break;
+        if (!depends_on(f.state.stack - 8)) break;
     }
-    e->return_address = site.return_address;
-    e->stack = site.stack;
     e->frame = site.frame;
     e->needs_frame = last_[last_count_ - 1].needs_bp;
     e->node = node;
     e->count = static_cast<std::uint16_t>(count);
     for (unsigned i = 0; i < count; ++i) e->slots()[i] = slots[i];
     free_first_ -= entry::bytes(words_max) - entry::bytes(count);
-    entry*& head = heads_[hash(site) & head_mask_];
-    e->next = head;
-    head = e;
+    add(next_key_, e);
     ++entries_;
 }
 

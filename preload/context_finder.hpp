@@ -2,14 +2,17 @@
 // context_finder: the call stack at an allocation, as a node of the context_tree, in some nanoseconds. One for each
 // thread.
 //
-//   key (return address, stack pointer) ──▶ entry │ node │ slot₁ word₁ │ slot₂ word₂ │ …   ◀── compared with the stack,
-//   inner to outer
-//         no entry agrees ──▶ walk by cached rules until a frame of the last walk is met, verify the rest of that ──▶
-//         node, new entry
+//   (return address, stack pointer) ──▶ entry │ node │ slot₁ word₁ │ slot₂ word₂ │ …     compared with the stack, inner
+//   to outer
+//                                                                     └ differs ─▶ (entry, 2, word seen) ──▶ entry that
+//                                                                     agrees so far
+//   no entry ──▶ walk by cached rules until a frame of the last walk is met, verify the rest of that ──▶ node, new
+//   entry
 //
 // Two stacks can look alike at their inner end, so an entry only proposes: it is taken when every word of the stack
 // that its walk depended on (return addresses, saved rbp that led to a frame) still holds, for up to 40 words; a stack
-// that agrees in those has the same frames. A miss walks only the frames that changed. Stacks crossed by a signal frame
+// that agrees in those has the same frames. Where a word differs, the word seen there leads on, so a key with thousands
+// of stacks costs no more than its depth. A miss walks only the frames that changed. Stacks crossed by a signal frame
 // are walked each time and never remembered. find: 10-30 ns on a hit. Not thread-safe, not reentrant (the caller guards
 // against signal handlers). Memory: at most 128 MB a thread (programs with 10⁵ contexts), usually some KB. Never
 // allocates from malloc.
@@ -50,19 +53,13 @@ class context_finder {
 
     // The node of the caller's stack; 0 only when memory is exhausted.
     [[nodiscard, gnu::always_inline]] std::uint32_t find(const call_site& site) noexcept {
-        if (__atomic_load_n(&space_.generation, __ATOMIC_RELAXED) == generation_ && heads_ != nullptr) [[likely]] {
-            entry** link = &heads_[hash(site) & head_mask_];
-            entry** const head = link;
-            for (unsigned probes = 0; entry* e = *link; link = &e->next) {
-                if (e->holds(site)) [[likely]] {
-                    if (link != head) {  // move to front
-                        *link = e->next;
-                        e->next = *head;
-                        *head = e;
-                    }
+        next_key_ = first_key(site);
+        if (__atomic_load_n(&space_.generation, __ATOMIC_RELAXED) == generation_ && index_ != nullptr) [[likely]] {
+            unsigned agreed = 0;
+            while (entry* const e = look_up(next_key_)) {
+                if (e->agrees(site, agreed)) [[likely]]
                     return e->node;
-                }
-                if (++probes == probes_max) break;
+                next_key_ = e->key_of_other(site, agreed);
             }
         }
         return find_by_walk(site);
@@ -73,14 +70,12 @@ class context_finder {
     static unsigned walk_uncached(const call_site& site, std::uintptr_t* return_addresses, unsigned max) noexcept;
 
   private:
-    static constexpr unsigned probes_max = 8;
     static constexpr unsigned words_max = 40;
 
     // A remembered stack. `slots` are in words from the stack pointer; words keep the low half, which is where
     // addresses differ.
     struct entry {
-        entry* next;
-        std::uintptr_t return_address, stack, frame;
+        std::uintptr_t frame;
         std::uint32_t node;
         std::uint16_t count;
         std::uint16_t needs_frame;
@@ -92,15 +87,39 @@ class context_finder {
         }
         std::uint16_t* slots() noexcept { return reinterpret_cast<std::uint16_t*>(words + count); }
 
-        [[gnu::always_inline]] bool holds(const call_site& site) noexcept {
-            if (return_address != site.return_address || stack != site.stack) return false;
-            if (needs_frame != 0 && frame != site.frame) return false;
+        // Whether the stack agrees from word `agreed` on, which is moved to the first that does not.
+        [[gnu::always_inline]] bool agrees(const call_site& site, unsigned& agreed) noexcept {
+            if (needs_frame != 0 && frame != site.frame) {
+                agreed = words_max;
+                return false;
+            }
             const std::uint16_t* const slot = slots();
-            for (unsigned i = 0; i < count; ++i)
-                if (*reinterpret_cast<const std::uint32_t*>(site.stack + std::uintptr_t{slot[i]} * 8) != words[i])
-                    return false;
+            for (; agreed < count; ++agreed)
+                if (seen(site, slot[agreed]) != words[agreed]) return false;
             return true;
         }
+        // Where the entry of a stack lies that differs from this one's at word `agreed`; that word is to be compared
+        // again.
+        [[gnu::always_inline]] std::uint64_t key_of_other(const call_site& site, unsigned& agreed) noexcept {
+            std::uint64_t word;
+            const unsigned at = agreed;
+            if (at == words_max) {
+                word = site.frame;
+                agreed = 0;
+            } else {
+                word = seen(site, slots()[at]);
+            }
+            return mix(reinterpret_cast<std::uint64_t>(this) + at, word);
+        }
+        static std::uint32_t seen(const call_site& site, std::uint16_t slot) noexcept {
+            return *reinterpret_cast<const std::uint32_t*>(site.stack + std::uintptr_t{slot} * 8);
+        }
+    };
+
+    // 64 bits of a key are taken for the key: two that collide are one in 10⁹ tables of 10⁵.
+    struct place {
+        std::uint64_t key;  // 0: free
+        entry* what;
     };
 
     // A frame of the last walk that may be joined again; outermost first, so that a new walk replaces the top.
@@ -125,9 +144,18 @@ class context_finder {
         }
     };
 
-    static std::size_t hash(const call_site& s) noexcept {
-        const std::uint64_t h = (s.return_address ^ (s.stack * 0xC2B2AE3D27D4EB4Fu)) * 0x9E3779B97F4A7C15u;
-        return h >> 40;
+    static std::uint64_t mix(std::uint64_t a, std::uint64_t b) noexcept {
+        const std::uint64_t h = (a ^ (b * 0xC2B2AE3D27D4EB4Fu)) * 0x9E3779B97F4A7C15u;
+        return (h ^ (h >> 29)) | 1;
+    }
+    static std::uint64_t first_key(const call_site& s) noexcept { return mix(s.return_address, s.stack); }
+    [[gnu::always_inline]] entry* look_up(std::uint64_t key) const noexcept {
+        for (std::size_t i = key >> 8;; ++i) {
+            const place& p = index_[i & index_mask_];
+            if (p.key == key) [[likely]]
+                return p.what;
+            if (p.key == 0) return nullptr;
+        }
     }
 
     [[gnu::noinline]] std::uint32_t find_by_walk(const call_site& site) noexcept;
@@ -135,7 +163,8 @@ class context_finder {
     [[gnu::noinline, gnu::cold]] std::uint32_t find_across_signal(const call_site& site) noexcept;
     void remember(const call_site& site, std::uint32_t node) noexcept;
     bool start() noexcept;
-    bool grow_heads() noexcept;
+    bool grow_index() noexcept;
+    void add(std::uint64_t key, entry* e) noexcept;
     void* take(std::size_t bytes) noexcept;
     void drop_entries() noexcept;
     void drop_everything() noexcept;
@@ -143,8 +172,9 @@ class context_finder {
     context_space& space_;
     std::uint32_t generation_;
     std::uint32_t entries_ = 0;
-    entry** heads_ = nullptr;
-    std::size_t head_mask_ = 0;
+    place* index_ = nullptr;
+    std::size_t index_mask_ = 0;
+    std::uint64_t next_key_ = 0;  // where the last find ended: the place of the entry it missed
 
     struct chunk {
         chunk* next;
