@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import select
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -58,7 +59,7 @@ def test_a_set_user_id_program(tmp_path: Path) -> None:
     os.chown(program, 65534, 65534)
     program.chmod(0o4755)
     refused = record(["-o", "t.mpt", "--", str(program)], tmp_path / "run")
-    assert_refused(refused, ENVIRONMENT, "privileged", "set-user-ID")
+    assert_refused(refused, ENVIRONMENT, "privileged", "set-user-id")
 
 
 @pytest.mark.parametrize(
@@ -111,16 +112,17 @@ def test_a_full_disk_harms_no_program_and_is_said(tmp_path: Path, small_disk: Pa
 
 
 def test_a_killed_recorder_leaves_what_finish_completes(tmp_path: Path) -> None:
-    """The program says that it runs by the bytes it writes; then the recorder is killed; then the program ends."""
-    script = "print 'up'; $| = 1; print ''; my @kept = map { 'x' x $_ } 1 .. 2000; <STDIN>; exit 0"
+    """The program says who it is; then the recorder is killed; then the program ends."""
+    script = "$| = 1; my @kept = map { 'x' x $_ } 1 .. 2000; print qq{$$\n}; <STDIN>; exit 0"
     argv = [str(RECORD), "-o", str(tmp_path / "t.mpt"), "--", "perl", "-e", script]
     with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as recorder:
         assert recorder.stdout is not None and recorder.stdin is not None
-        assert recorder.stdout.read(2) == b"up"
+        program = os.pidfd_open(int(recorder.stdout.readline()))
         recorder.kill()
         recorder.wait()
         recorder.stdin.close()
-        recorder.stdout.read()  # until perl, too, has closed it
+        select.select([program], [], [])  # it has ended
+        os.close(program)
     finished = subprocess.run([str(RECORD), "--finish", str(tmp_path / "t.mpt")], capture_output=True, check=False)
     assert finished.returncode == 0, finished.stderr.decode()
     assert sum(len(stream) for stream in read(tmp_path / "t.mpt").streams.values()) > 100

@@ -134,12 +134,12 @@ def _events(payload: bytes, layout: int, count: int, first: int) -> Iterator[Eve
     for _ in range(count):
         tag = tags.byte()
         operation = tag & 7
+        if tag & 8:
+            time += times.next()
         if operation == NOTE:
             sizes.next()
             contexts.next()
             continue
-        if tag & 8:
-            time += times.next()
         if tag & 16:
             durations.next()
         address += signed(addresses.next()) * (1 if tag & 128 else 16)
