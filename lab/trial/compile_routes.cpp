@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "lab/trial/compile_routes.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <map>
+#include <set>
+#include <vector>
+
+#include "lab/symbols/module_functions.hpp"
+#include "lab/trial/near_names.hpp"
+#include "lab/trial/routes.hpp"
+#include "lab/trial/trial_error.hpp"
+
+namespace millpond::trial {
+namespace {
+
+constexpr std::uint64_t padding_bytes_max = 15;  // between functions: no return address lies there
+
+class compiler {
+  public:
+    explicit compiler(const lab::plan& compiled) : plan_(compiled) {
+        strings_.push_back('\0');
+        const std::vector<std::string> names = plan_.pools();
+        for (const lab::route& route : plan_.routes) {
+            const auto found = std::find(names.begin(), names.end(), route.pool) - names.begin();
+            const auto pool = static_cast<std::uint16_t>(found + 1);
+            if (pools_.size() < pool) {
+                const bool synchronized = route.allocator == lab::strategy::synchronized_multipool;
+                pools_.push_back({intern(route.pool), synchronized, route.huge_pages});
+            }
+            for (const std::string& subsystem : route.subsystems) {
+                if (subsystem == lab::plan::everything_else)
+                    pool_of_others_ = pool;
+                else
+                    pool_of_[subsystem] = pool;
+            }
+        }
+    }
+
+    void add(const surveyed_module& module) {
+        // The preloaded library itself is never the caller of an allocation.
+        if (module.path.find("/libmillpond-") != std::string::npos) return;
+        const symbols::module_functions functions = open(module);
+        route_module& added = modules_.emplace_back();
+        added.build_id_hash = module.build_id.empty() ? 0 : routes_hash(module.build_id.c_str());
+        added.build_id = intern(module.build_id);
+        added.path = intern(module.path);
+        added.first_range = static_cast<std::uint32_t>(ranges_.size());
+        added.pool = pool_for(functions.name());
+        for (const symbols::function& function : functions.all()) add(function, added.first_range);
+        added.range_count = static_cast<std::uint32_t>(ranges_.size()) - added.first_range;
+    }
+
+    void check_names() const {
+        const std::vector<std::string> known(names_.begin(), names_.end());
+        for (const auto& [subsystem, pool] : pool_of_) {
+            if (names_.contains(subsystem)) continue;
+            std::string message = "no function of the program's modules belongs to the subsystem \"" + subsystem + "\"";
+            const std::vector<std::string> near = near_names(subsystem, known);
+            for (const std::string& name : near)
+                message += (name == near.front() ? "; near it: \"" : ", \"") + name + "\"";
+            throw trial_error(trial_error::usage, message);
+        }
+    }
+
+    std::string content() {
+        routes_header header{};
+        header.magic = routes_header::magic_value;
+        header.version = routes_header::version_value;
+        header.program_build_id = intern(plan_.program.build_id);
+        header.program_path = intern(plan_.program.path);
+        header.pool_count = static_cast<std::uint32_t>(pools_.size());
+        header.module_count = static_cast<std::uint32_t>(modules_.size());
+        header.range_count = static_cast<std::uint32_t>(ranges_.size());
+        header.other_modules_pool = pool_of_others_;
+        header.string_bytes = static_cast<std::uint32_t>(strings_.size());
+        std::string parts;
+        header.pools_at = append(parts, pools_);
+        header.modules_at = append(parts, modules_);
+        header.ranges_at = append(parts, ranges_);
+        header.strings_at = append(parts, strings_);
+        header.bytes = sizeof header + parts.size();
+        if (header.bytes > std::numeric_limits<std::uint32_t>::max())
+            throw trial_error(trial_error::environment_lacks,
+                              "the program has too many functions for a file of routes");
+        return std::string(reinterpret_cast<const char*>(&header), sizeof header) + parts;
+    }
+
+  private:
+    static symbols::module_functions open(const surveyed_module& module) {
+        try {
+            symbols::module_functions functions(module.path);
+            if (functions.build_id() != module.build_id)
+                throw trial_error(trial_error::bad_input, module.path + ": has changed since the survey (build-id " +
+                                                              functions.build_id() + ", was " + module.build_id +
+                                                              "); survey the program again");
+            return functions;
+        } catch (const trial_error&) {
+            throw;
+        } catch (const std::runtime_error& error) {
+            throw trial_error(trial_error::bad_input, module.path + ": " + error.what());
+        }
+    }
+
+    std::uint16_t pool_for(const std::string& owner) {
+        names_.insert(owner);
+        const auto found = pool_of_.find(owner);
+        return found != pool_of_.end() ? found->second : pool_of_others_;
+    }
+
+    void add(const symbols::function& function, std::size_t first_range) {
+        const frame_role role = function.allocation ? frame_role::allocation
+                                : function.standard ? frame_role::standard
+                                                    : frame_role::owner;
+        const std::uint16_t pool = role == frame_role::standard ? std::uint16_t{0} : pool_for(function.owner);
+        if (ranges_.size() > first_range) {
+            route_range& last = ranges_.back();
+            const std::uint64_t joined = function.past - last.first;
+            const bool adjacent = function.first - (last.first + last.bytes) <= padding_bytes_max;
+            if (adjacent && last.pool == pool && last.role == role &&
+                joined <= std::numeric_limits<std::uint32_t>::max()) {
+                last.bytes = static_cast<std::uint32_t>(joined);
+                return;
+            }
+        }
+        const std::uint64_t bytes = std::min<std::uint64_t>(function.past - function.first, 0xffff'ffffu);
+        ranges_.push_back({function.first, static_cast<std::uint32_t>(bytes), pool, role});
+    }
+
+    std::uint32_t intern(const std::string& text) {
+        const auto at = static_cast<std::uint32_t>(strings_.size());
+        strings_.insert(strings_.end(), text.begin(), text.end());
+        strings_.push_back('\0');
+        return at;
+    }
+
+    template <class T>
+    static std::uint32_t append(std::string& parts, const std::vector<T>& values) {
+        while ((sizeof(routes_header) + parts.size()) % 8 != 0) parts.push_back('\0');
+        const std::size_t at = sizeof(routes_header) + parts.size();
+        parts.append(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T));
+        return static_cast<std::uint32_t>(at);
+    }
+
+    const lab::plan& plan_;
+    std::map<std::string, std::uint16_t> pool_of_;
+    std::uint16_t pool_of_others_ = 0;
+    std::set<std::string> names_;
+    std::vector<route_pool> pools_;
+    std::vector<route_module> modules_;
+    std::vector<route_range> ranges_;
+    std::vector<char> strings_;
+};
+
+// The modules of every process that runs the plan's program.
+std::vector<surveyed_module> modules_of(const lab::plan& compiled, const survey& surveyed) {
+    std::vector<surveyed_module> result;
+    std::string others;
+    bool found = false;
+    for (const surveyed_process& process : surveyed.processes) {
+        const bool same = compiled.program.build_id.empty() ? process.program.path == compiled.program.path
+                                                            : process.program.build_id == compiled.program.build_id;
+        if (!same) {
+            others += (others.empty() ? "" : ", ") + process.program.path + " (" + process.program.build_id + ")";
+            continue;
+        }
+        found = true;
+        for (const surveyed_module& module : process.modules) {
+            const auto known = [&](const surveyed_module& m) {
+                return m.path == module.path && m.build_id == module.build_id;
+            };
+            if (std::none_of(result.begin(), result.end(), known)) result.push_back(module);
+        }
+    }
+    if (!found)
+        throw trial_error(trial_error::bad_input, "the plan belongs to " + compiled.program.path + " of build " +
+                                                      compiled.program.build_id +
+                                                      ", which did not run; what ran: " + others);
+    return result;
+}
+
+}  // namespace
+
+std::string compile_routes(const lab::plan& compiled, const survey& surveyed) {
+    compiler result(compiled);
+    for (const surveyed_module& module : modules_of(compiled, surveyed)) result.add(module);
+    result.check_names();
+    return result.content();
+}
+
+}  // namespace millpond::trial

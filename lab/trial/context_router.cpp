@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "lab/trial/context_router.hpp"
+
+#include "preload/context_tree.hpp"
+#include "preload/pages.hpp"
+
+namespace millpond::trial {
+
+bool context_router::start(const routes_view& routes, module_finder& modules, std::size_t nodes_max) noexcept {
+    routes_ = routes;
+    modules_ = &modules;
+    // Only the part that is used takes memory.
+    answers_ = preload::take_pages<answer>(nodes_max * sizeof(answer));
+    node_count_ = answers_ != nullptr ? nodes_max : 0;
+    return answers_ != nullptr;
+}
+
+void context_router::on_node(std::uint32_t id, std::uint32_t parent, std::uintptr_t return_address) noexcept {
+    if (id >= node_count_) return;
+    answers_[id] = decide(parent < node_count_ ? answers_[parent] : answer{}, return_address);
+}
+
+context_router::answer context_router::decide(answer caller, std::uintptr_t return_address) noexcept {
+    if (return_address == preload::context_tree::cut || return_address == preload::context_tree::generated)
+        return caller;
+    // The call lies before the return address, which may be another function's first byte.
+    const module_finder::place place = modules_->find(return_address - 1);
+    if (place.fresh && observer_ != nullptr) observer_(*place.identity);
+    if (!place.in_module || routes_.empty()) return caller;
+    if (place.module == nullptr) {
+        // A module that the survey did not meet: all its functions are of subsystems that no route names.
+        return {static_cast<std::uint8_t>(routes_.header().other_modules_pool), footing::owner};
+    }
+    const route_range* const range = routes_.find(*place.module, place.file_address);
+    const frame_role role = range != nullptr ? range->role : frame_role::outside;
+    if (role == frame_role::owner) return {static_cast<std::uint8_t>(range->pool), footing::owner};
+    if (caller.rests_on >= footing::allocation) return caller;
+    if (role == frame_role::allocation) return {static_cast<std::uint8_t>(range->pool), footing::allocation};
+    return {static_cast<std::uint8_t>(place.module->pool), footing::module};
+}
+
+}  // namespace millpond::trial

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSL-1.0
+// context_router: from a context's node to the pool of the subsystem that owns it, decided once for each new node.
+//
+//   node            outside ── main ── orders::book::add ── std::vector::push_back ── operator new
+//   role                       owner    owner                standard                  standard
+//   pool_of(node)              main's   orders::book's       its caller's              its caller's
+//
+// The owner of an allocation is the innermost frame that neither belongs to the standard library nor only allocates.
+// Where there is none, it is the outermost function that only allocates; where there is none of those either, the
+// innermost frame's module. All three can be carried from caller to callee, so a node needs nothing but its parent's
+// answer. on_node runs under the context tree's lock; pool_of is one load, without a lock, for ids that the finder
+// returned.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "lab/trial/module_finder.hpp"
+#include "lab/trial/routes.hpp"
+
+namespace millpond::trial {
+
+class context_router {
+  public:
+    constexpr context_router() noexcept = default;
+
+    // False if the table cannot be reserved. `modules` and the routes must outlive the router.
+    bool start(const routes_view& routes, module_finder& modules, std::size_t nodes_max) noexcept;
+    void on_node(std::uint32_t id, std::uint32_t parent, std::uintptr_t return_address) noexcept;
+
+    [[nodiscard]] std::uint32_t pool_of(std::uint32_t id) const noexcept {
+        return id < node_count_ ? answers_[id].pool : 0;
+    }
+
+    // Called with every module that a context shows for the first time.
+    using module_observer = void (*)(const module_identity&) noexcept;
+    void set_module_observer(module_observer observer) noexcept { observer_ = observer; }
+
+  private:
+    // What the pool of a node rests on, from weak to strong.
+    enum class footing : std::uint8_t { nothing, module, allocation, owner };
+    struct answer {
+        std::uint8_t pool;
+        footing rests_on;
+    };
+
+    answer decide(answer caller, std::uintptr_t return_address) noexcept;
+
+    answer* answers_ = nullptr;
+    std::size_t node_count_ = 0;
+    routes_view routes_;
+    module_finder* modules_ = nullptr;
+    module_observer observer_ = nullptr;
+};
+
+}  // namespace millpond::trial

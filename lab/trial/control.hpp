@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: BSL-1.0
+// control: the memory that millpond-trial shares with the processes of one round: what they shall do, and what they
+// counted.
+//
+//   │ header: variant, limits, routes │ survey: modules seen │ process 0: counters │ process 1 │ … │ process 63 │
+//
+// The driver makes it (an anonymous file, so nothing is left behind) and names it in the variable MILLPOND_TRIAL; the
+// preloaded library maps it. Counters live here while the program runs, so that nothing is lost when it is killed.
+// Every process image that a round starts claims a slot; those beyond the last share a private page and are only
+// counted. Counters of a thread's line or of a pool that one thread uses are plain; all others are atomic. Plain data:
+// the driver and the library are one build.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace millpond::trial {
+
+enum class variant : std::uint32_t { empty, shared, shared_huge, looked_up, plan, survey };
+
+// The variable that leads a preloaded process to its control memory.
+inline constexpr const char* control_variable = "MILLPOND_TRIAL";
+
+// Blocks up to this size come from pools.
+inline constexpr std::size_t pooled_bytes_max = std::size_t{32} << 10;
+
+// What one thread counted. Lines are claimed by threads and used again after they end.
+struct alignas(64) thread_counters {
+    std::uint64_t claimed;
+    std::uint64_t look_ups;
+    std::uint64_t misses;        // look-ups without an answer: no memory, or in a signal handler during another
+    std::uint64_t passed_large;  // allocations that went to the program's allocator because of their size or alignment
+    std::uint64_t passed_unrouted;  // … because no route names their subsystem
+    std::uint64_t passed_refused;   // … because their pool belongs to another thread, or had no memory
+};
+
+struct alignas(64) pool_counters {
+    std::uint64_t allocations;
+    std::uint64_t deallocations;         // by the owner, or under the lock
+    std::uint64_t remote_deallocations;  // atomic: handed to the owner by other threads
+    std::uint64_t refused_thread;        // atomic: allocations by threads that do not own the pool
+    std::uint64_t held_bytes;            // slabs taken from the slab map
+    std::uint64_t slab_bytes_used;       // of which chunks were made
+};
+
+struct process_slot {
+    static constexpr std::size_t thread_lines = 128;
+    static constexpr std::size_t pools_max = 256;
+
+    std::uint32_t claimed;  // 1 once this slot is in use
+    std::int32_t pid;
+    std::uint32_t routed;                // 1: this process image is the one that the round is about
+    std::uint32_t malloc_in_executable;  // 1: the program's own malloc comes before ours, so nothing reaches us
+    std::uint64_t reserved_bytes;        // addresses; 0 where no reservation fitted
+    std::uint64_t module_count, module_misses, nodes;
+    char provider[256];  // module whose malloc the program uses, empty for the C library
+    char executable[512];
+    char build_id[72];
+    thread_counters threads[thread_lines];
+    pool_counters pools[pools_max];
+};
+
+struct control {
+    static constexpr std::uint64_t magic_value = 0x314c'4149'5254'504d;  // "PMTRIAL1"
+    static constexpr std::size_t slots = 64;
+    static constexpr std::size_t survey_bytes = std::size_t{1} << 20;
+
+    std::uint64_t magic;
+    std::uint64_t bytes;  // of the whole mapping
+    variant mode;
+    std::uint32_t slots_claimed;  // atomic; may exceed `slots`
+    char image_build_id[72];    // only this program is tried, wherever it runs among the children; empty: every program
+    char routes_path[4096];     // for variant::plan; also gives looked_up its look-ups
+    std::uint32_t survey_used;  // atomic
+    std::uint32_t survey_full;
+    char survey[survey_bytes];  // survey_record, path, zero, build-id, zero; padded to 4
+    process_slot processes[slots];
+};
+
+struct survey_record {
+    std::uint32_t ready;  // written last
+    std::uint32_t bytes;  // of this record with its strings
+    std::int32_t pid;
+    std::uint32_t slot;
+};
+
+}  // namespace millpond::trial

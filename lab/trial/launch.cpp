@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "lab/trial/launch.hpp"
+
+#include <unistd.h>
+
+#include <climits>
+
+#include "lab/measure/preload_check.hpp"
+#include "lab/trial/control.hpp"
+#include "lab/trial/trial_error.hpp"
+
+namespace millpond::trial {
+
+std::string trial_library_path() {
+    char own[PATH_MAX];
+    const ssize_t length = ::readlink("/proc/self/exe", own, sizeof own);
+    const std::string program(own, length > 0 ? static_cast<std::size_t>(length) : 0);
+    const std::string folder = program.substr(0, program.rfind('/'));
+    const std::string library = folder.substr(0, folder.rfind('/')) + "/lib/millpond/libmillpond-trial.so";
+    if (::access(library.c_str(), R_OK) != 0)
+        throw trial_error(trial_error::environment_lacks,
+                          "the library to preload is not at '" + library + "': install millpond whole");
+    if (library.find_first_of(" :") != std::string::npos)
+        throw trial_error(trial_error::environment_lacks,
+                          "the library to preload is at '" + library +
+                              "', and LD_PRELOAD takes no path with spaces or colons: install millpond elsewhere");
+    return library;
+}
+
+measure::measurement run(const launch& launched, const std::string& control_path) {
+    std::string program;
+    measure::start_options options;
+    options.stdin_path = launched.stdin_path;
+    options.stdout_path = launched.stdout_path;
+    options.stderr_path = launched.stderr_path;
+    // The bare program runs under the same conditions as the others, so a program that cannot be preloaded is refused
+    // there too.
+    auto error = measure::check_preloadable(launched.arguments.at(0), program);
+    if (!control_path.empty()) {
+        options.environment.emplace_back("LD_PRELOAD", measure::preload_value(trial_library_path()));
+        options.environment.emplace_back(control_variable, control_path);
+    }
+    measure::add_padding(options, launched.padding_bytes);
+    measure::measurement result;
+    if (!error) error = measure::measure(program, launched.arguments, options, result);
+    if (error) throw trial_error(error->status, error->message);
+    return result;
+}
+
+}  // namespace millpond::trial

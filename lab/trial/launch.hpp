@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: BSL-1.0
+// launch: what a round and a survey have in common: the program to run, its streams, and the library preloaded into it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "lab/measure/measurement.hpp"
+
+namespace millpond::trial {
+
+struct launch {
+    std::vector<std::string> arguments;  // argv[0] is the program as the user names it
+    std::string stdin_path, stdout_path, stderr_path;
+    std::size_t padding_bytes = 0;  // of the environment; see measurement.hpp
+};
+
+// libmillpond-trial.so, seen from this program's own place. Throws trial_error if it is not there.
+std::string trial_library_path();
+
+// Runs the program with the library preloaded and told of `control_path`, or as it is if that is empty.
+// Throws trial_error with the statuses of measure::start_error.
+measure::measurement run(const launch& launched, const std::string& control_path);
+
+}  // namespace millpond::trial

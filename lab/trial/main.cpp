@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: BSL-1.0
+// millpond-trial: surveys a program's modules, compiles a plan for them, and runs one round of one variant.
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "lab/plan/plan.hpp"
+#include "lab/plan/plan_error.hpp"
+#include "lab/trial/compile_routes.hpp"
+#include "lab/trial/round.hpp"
+#include "lab/trial/survey.hpp"
+#include "lab/trial/trial_error.hpp"
+#include "lab/trial/whole_file.hpp"
+
+namespace {
+
+struct command_line {
+    std::string survey_path, plan_path, modules_path, output_path;
+    millpond::trial::round_request round;
+
+    std::vector<std::string>& program() { return round.launched.arguments; }
+};
+
+constexpr int usage_status = 2;
+
+int fail(int status, const std::string& message) {
+    std::fprintf(stderr, "millpond: %s\n", message.c_str());
+    return status;
+}
+
+void declare(CLI::App& app, command_line& line) {
+    using millpond::trial::is_variant;
+    const CLI::Validator variant(
+        [](const std::string& name) {
+            return is_variant(name)
+                       ? std::string()
+                       : "unknown variant " + name + " (bare, empty, shared, shared_huge, looked_up, plan)";
+        },
+        "VARIANT");
+    auto* const mode = app.add_option_group("mode", "what to do: exactly one");
+    mode->add_option("--survey", line.survey_path, "run PROGRAM and write the modules that it loads to FILE")
+        ->type_name("FILE");
+    mode->add_option("--compile", line.plan_path, "turn the names of PLAN into address ranges")->type_name("PLAN");
+    mode->add_option("--round", line.round.variant_name, "run PROGRAM once under this variant and write what it cost")
+        ->check(variant);
+    mode->require_option(1);
+    app.add_option("--modules", line.modules_path, "with --compile: the file that --survey wrote")->type_name("FILE");
+    app.add_option("-o", line.output_path, "with --compile: where the routes go")->type_name("ROUTES");
+    app.add_option("--routes", line.round.routes_path,
+                   "with --round: the compiled plan; controls then try the same program as the plan")
+        ->type_name("ROUTES");
+    app.add_option("--image", line.round.image_build_id,
+                   "with --round: try only the program of this build-id, wherever it runs among the children")
+        ->type_name("BUILD-ID");
+    app.add_option("--result", line.round.result_path, "with --round: where the result goes")->type_name("FILE");
+    app.add_option("--stdin", line.round.launched.stdin_path, "the program's standard input")->type_name("FILE");
+    app.add_option("--stdout", line.round.launched.stdout_path, "the program's standard output")->type_name("FILE");
+    app.add_option("--stderr", line.round.launched.stderr_path, "the program's standard error")->type_name("FILE");
+    app.add_option("--pad", line.round.launched.padding_bytes,
+                   "bytes added to the environment (MILLPOND_PAD), to move the stack")
+        ->check(CLI::Range(0, 65536));
+    app.add_option("program", line.program(), "the program and its arguments, behind --");
+    app.footer(
+        "Exit status: 0 done (the program's own is in the result), 2 usage or an unknown name, 3 damaged input or "
+        "another build,\n"
+        "4 the environment lacks something, 5 the program cannot be started.");
+}
+
+void require(const std::string& value, const char* option, const char* mode) {
+    if (value.empty())
+        throw millpond::trial::trial_error(usage_status, std::string(mode) + " needs " + option + "; see --help");
+}
+
+void act(command_line& line) {
+    namespace trial = millpond::trial;
+    if (!line.plan_path.empty()) {
+        require(line.modules_path, "--modules", "--compile");
+        require(line.output_path, "-o", "--compile");
+        const millpond::lab::plan plan = millpond::lab::read_plan(line.plan_path);
+        trial::write_whole(line.output_path, trial::compile_routes(plan, trial::read_survey(line.modules_path)));
+        return;
+    }
+    if (line.program().empty()) throw trial::trial_error(usage_status, "no program given: put it behind --");
+    if (!line.survey_path.empty()) {
+        trial::check_writable(line.survey_path);
+        trial::write_whole(line.survey_path, trial::to_text(trial::run_survey(line.round.launched)));
+        return;
+    }
+    require(line.round.result_path, "--result", "--round");
+    trial::run_round(line.round);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    CLI::App app{"Tries a plan of local allocators on an unmodified program, one round a call."};
+    command_line line;
+    declare(app, line);
+    try {
+        app.parse(argc, argv);
+    } catch (const CLI::CallForHelp& help) {
+        return app.exit(help);
+    } catch (const CLI::ParseError& error) {
+        return fail(usage_status, error.what());
+    }
+    try {
+        act(line);
+        return 0;
+    } catch (const millpond::trial::trial_error& error) {
+        return fail(error.status, error.what());
+    } catch (const millpond::lab::plan_error& error) {
+        return fail(error.status, error.what());
+    } catch (const std::bad_alloc&) {
+        return fail(millpond::trial::trial_error::environment_lacks, "out of memory");
+    } catch (const std::exception& error) {
+        return fail(millpond::trial::trial_error::environment_lacks, error.what());
+    }
+}

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSL-1.0
+// pool_slabs: the block source of one routed pool: chunks cut from the extents of the process's slab map, each slab
+// marked with the pool and the size of the blocks that it will hold, so that a free finds both from an address.
+//
+//   extent of this pool   │ chunk of 48-byte blocks │ chunk of 128 │ … next ▸                │
+//   then another, twice as long, up to 2 MiB; with huge pages 2 MiB from the start
+//
+// For multipool, under the pool's lock or by its one thread; the slab map behind it has a lock of its own, taken once
+// for each extent. Null when the reservation or the memory is used up.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "lab/trial/control.hpp"
+#include "lab/trial/futex_lock.hpp"
+#include "preload/slab_map.hpp"
+
+namespace millpond::trial {
+
+// The slab map of the process and the lock that serialises changes of it.
+struct slab_space {
+    preload::slab_map map;
+    futex_lock lock;
+};
+
+class pool_slabs {
+  public:
+    pool_slabs(slab_space& space, std::uint16_t pool, bool huge_pages, pool_counters** counters) noexcept
+        : space_(&space),
+          counters_(counters),
+          extent_slabs_(huge_pages ? preload::slab_map::extent_slabs_max : 1),
+          pool_(pool),
+          huge_pages_(huge_pages) {}
+
+    // A chunk that will be cut into blocks of `block_bytes`, which owner_of will answer for each of its slabs.
+    void* try_allocate_slab(std::size_t bytes, std::size_t alignment, std::size_t block_bytes) noexcept;
+    // What the pool keeps for itself, and blocks too large for its classes: found by no free, so the router asks for
+    // none.
+    void* try_allocate(std::size_t bytes, std::size_t alignment) noexcept {
+        return try_allocate_slab(bytes, alignment, 0);
+    }
+    void deallocate(void* chunk, std::size_t bytes, std::size_t alignment) noexcept;
+
+    // Slabs are the unit: no chunk gains from asking for less.
+    static std::size_t good_bytes(std::size_t bytes) noexcept {
+        return slabs_for(bytes) * preload::slab_map::slab_bytes;
+    }
+
+  private:
+    static std::uint32_t slabs_for(std::size_t bytes) noexcept {
+        return static_cast<std::uint32_t>((bytes + preload::slab_map::slab_bytes - 1) / preload::slab_map::slab_bytes);
+    }
+    bool take_extent(std::uint32_t slabs) noexcept;
+    void give_back_rest() noexcept;
+
+    slab_space* space_;
+    pool_counters** counters_;  // of this process: a fork moves them
+    char* next_ = nullptr;
+    char* last_ = nullptr;
+    std::uint32_t extent_slabs_;
+    std::uint16_t pool_;
+    bool huge_pages_;
+};
+
+}  // namespace millpond::trial

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "lab/trial/process_record.hpp"
+
+#include <fcntl.h>
+#include <link.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "preload/real.hpp"
+
+namespace millpond::trial {
+namespace {
+
+process_slot shared_by_the_rest;
+
+// Copies as much as fits, always with a zero at the end.
+template <std::size_t Size>
+void copy_text(char (&to)[Size], const char* from) noexcept {
+    const std::size_t length = strnlen(from, Size - 1);
+    memcpy(to, from, length);
+    to[length] = '\0';
+}
+
+int note_one(dl_phdr_info* info, std::size_t, void* executable) noexcept {
+    module_identity identity;
+    identity.bias = info->dlpi_addr;
+    identity.path =
+        info->dlpi_name != nullptr && info->dlpi_name[0] != '\0' ? info->dlpi_name : static_cast<char*>(executable);
+    // The kernel's own module has no file.
+    if (strchr(identity.path, '/') == nullptr) return 0;
+    build_id_from_headers(info->dlpi_phdr, info->dlpi_phnum, info->dlpi_addr, identity.build_id);
+    process_record::note_module(identity);
+    return 0;
+}
+
+}  // namespace
+
+control* process_record::map_control(const char* path) noexcept {
+    const int file = open(path, O_RDWR | O_CLOEXEC);
+    if (file < 0) return nullptr;
+    void* mapped = MAP_FAILED;
+    if (lseek(file, 0, SEEK_END) == static_cast<off_t>(sizeof(control)))
+        mapped = mmap(nullptr, sizeof(control), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    close(file);
+    if (mapped == MAP_FAILED) return nullptr;
+    auto* const shared = static_cast<control*>(mapped);
+    if (shared->magic != control::magic_value || shared->bytes != sizeof(control)) {
+        munmap(mapped, sizeof(control));
+        return nullptr;
+    }
+    return shared_ = shared;
+}
+
+process_slot* process_record::claim(control& shared) noexcept {
+    slot_index_ = __atomic_fetch_add(&shared.slots_claimed, 1, __ATOMIC_RELAXED);
+    process_slot& slot = slot_index_ < control::slots ? shared.processes[slot_index_] : shared_by_the_rest;
+    slot.pid = getpid();
+    __atomic_store_n(&slot.claimed, 1, __ATOMIC_RELEASE);
+    return &slot;
+}
+
+void process_record::describe(process_slot& slot) noexcept {
+    const ssize_t length = readlink("/proc/self/exe", slot.executable, sizeof slot.executable - 1);
+    slot.executable[length > 0 ? length : 0] = '\0';
+    const auto* const headers = reinterpret_cast<const ElfW(Phdr)*>(getauxval(AT_PHDR));
+    const std::size_t count = getauxval(AT_PHNUM);
+    std::uintptr_t bias = 0;
+    for (std::size_t i = 0; i < count; ++i)
+        if (headers[i].p_type == PT_PHDR) bias = reinterpret_cast<std::uintptr_t>(headers) - headers[i].p_vaddr;
+    build_id_from_headers(headers, count, bias, slot.build_id);
+    copy_text(slot.provider, preload::real::provider_path());
+    slot.malloc_in_executable = preload::real::in_executable();
+}
+
+process_slot* process_record::claim_for_child(const process_slot& parent) noexcept {
+    process_slot* const slot = claim(*shared_);
+    if (slot == &parent) return slot;
+    copy_text(slot->executable, parent.executable);
+    copy_text(slot->build_id, parent.build_id);
+    copy_text(slot->provider, parent.provider);
+    slot->routed = parent.routed;
+    slot->malloc_in_executable = parent.malloc_in_executable;
+    slot->reserved_bytes = parent.reserved_bytes;
+    return slot;
+}
+
+thread_counters* process_record::claim_line(process_slot& slot) noexcept {
+    for (thread_counters& line : slot.threads) {
+        std::uint64_t seen = 0;
+        if (__atomic_load_n(&line.claimed, __ATOMIC_RELAXED) == 0 &&
+            __atomic_compare_exchange_n(&line.claimed, &seen, 1, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+            return &line;
+    }
+    return &slot.threads[process_slot::thread_lines - 1];
+}
+
+void process_record::release_line(process_slot& slot, thread_counters* line) noexcept {
+    // The last line may have several users, so it stays claimed.
+    if (line != nullptr && line != &slot.threads[process_slot::thread_lines - 1])
+        __atomic_store_n(&line->claimed, 0, __ATOMIC_RELEASE);
+}
+
+void process_record::note_module(const module_identity& identity) noexcept {
+    const std::size_t path_bytes = strlen(identity.path) + 1, id_bytes = strlen(identity.build_id) + 1;
+    const auto bytes =
+        static_cast<std::uint32_t>((sizeof(survey_record) + path_bytes + id_bytes + 7) & ~std::size_t{7});
+    const std::uint32_t at = __atomic_fetch_add(&shared_->survey_used, bytes, __ATOMIC_RELAXED);
+    if (at + bytes > control::survey_bytes || at + bytes < at) {
+        shared_->survey_full = 1;
+        return;
+    }
+    auto* const record = reinterpret_cast<survey_record*>(shared_->survey + at);
+    record->bytes = bytes;
+    record->pid = getpid();
+    record->slot = slot_index_;
+    char* const text = reinterpret_cast<char*>(record + 1);
+    memcpy(text, identity.path, path_bytes);
+    memcpy(text + path_bytes, identity.build_id, id_bytes);
+    __atomic_store_n(&record->ready, 1, __ATOMIC_RELEASE);
+}
+
+void process_record::note_loaded_modules() noexcept {
+    static char executable[512];
+    const ssize_t length = readlink("/proc/self/exe", executable, sizeof executable - 1);
+    executable[length > 0 ? length : 0] = '\0';
+    dl_iterate_phdr(&note_one, executable);
+}
+
+}  // namespace millpond::trial

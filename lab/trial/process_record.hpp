@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: BSL-1.0
+// process_record: this process's part of the control memory: its slot, its threads' lines, the modules that it noted.
+//
+// Every function works without malloc and before any other library has started. A process that finds no free slot, and
+// threads that find no free line, share one; what they count there is approximate, and only statistics depend on it.
+#pragma once
+
+#include "lab/trial/control.hpp"
+#include "lab/trial/module_finder.hpp"
+
+namespace millpond::trial {
+
+class process_record {
+  public:
+    // Maps the file that MILLPOND_TRIAL names; null if it is not there (any more) or not ours.
+    static control* map_control(const char* path) noexcept;
+    static process_slot* claim(control& shared) noexcept;
+    // Executable, build-id, whose malloc is used. Writes the slot.
+    static void describe(process_slot& slot) noexcept;
+    // In the child of a fork: a slot of its own, described as the parent's.
+    static process_slot* claim_for_child(const process_slot& parent) noexcept;
+
+    static thread_counters* claim_line(process_slot& slot) noexcept;
+    static void release_line(process_slot& slot, thread_counters* line) noexcept;
+
+    // Surveys: each module once for each process, as far as there is room.
+    static void note_module(const module_identity& identity) noexcept;
+    static void note_loaded_modules() noexcept;
+
+  private:
+    static inline control* shared_ = nullptr;
+    static inline std::uint32_t slot_index_ = 0;
+};
+
+}  // namespace millpond::trial

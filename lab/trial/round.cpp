@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "lab/trial/round.hpp"
+
+#include <algorithm>
+#include <climits>
+#include <cstdlib>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "lab/trial/control_file.hpp"
+#include "lab/trial/routes_file.hpp"
+#include "lab/trial/trial_error.hpp"
+#include "lab/trial/whole_file.hpp"
+
+namespace millpond::trial {
+namespace {
+
+using nlohmann::ordered_json;
+
+// Without "bare", which needs no library at all.
+const std::map<std::string, variant> variants = {{"empty", variant::empty},
+                                                 {"shared", variant::shared},
+                                                 {"shared_huge", variant::shared_huge},
+                                                 {"looked_up", variant::looked_up},
+                                                 {"plan", variant::plan}};
+
+template <std::size_t Size>
+void copy_text(char (&to)[Size], const std::string& from, const char* what) {
+    if (from.size() >= Size) throw trial_error(trial_error::usage, std::string(what) + " is too long: " + from);
+    std::copy(from.begin(), from.end(), to);
+}
+
+std::string absolute(const std::string& path) {
+    char* const resolved = ::realpath(path.c_str(), nullptr);
+    if (resolved == nullptr) throw trial_error(trial_error::bad_input, path + ": cannot be read");
+    std::string result(resolved);
+    std::free(resolved);
+    return result;
+}
+
+ordered_json pools_json(const std::vector<const process_slot*>& routed, const std::vector<std::string>& names) {
+    ordered_json result = ordered_json::array();
+    for (std::size_t i = 0; i < names.size(); ++i) {
+        pool_counters sum{};
+        for (const process_slot* slot : routed) {
+            const pool_counters& c = slot->pools[i];
+            sum.allocations += c.allocations;
+            sum.deallocations += c.deallocations;
+            sum.remote_deallocations += c.remote_deallocations;
+            sum.refused_thread += c.refused_thread;
+            // A forked child starts with its parent's slabs, so the largest is the honest figure.
+            sum.held_bytes = std::max(sum.held_bytes, c.held_bytes);
+            sum.slab_bytes_used = std::max(sum.slab_bytes_used, c.slab_bytes_used);
+        }
+        result.push_back({{"pool", names[i]},
+                          {"allocations", sum.allocations},
+                          {"deallocations", sum.deallocations},
+                          {"remote_deallocations", sum.remote_deallocations},
+                          {"refused_thread", sum.refused_thread},
+                          {"held_bytes", sum.held_bytes},
+                          {"slab_bytes", sum.slab_bytes_used}});
+    }
+    return result;
+}
+
+ordered_json router_json(const control& shared, const std::vector<std::string>& pool_names) {
+    std::vector<const process_slot*> routed;
+    const std::size_t claimed = std::min<std::size_t>(shared.slots_claimed, control::slots);
+    for (std::size_t i = 0; i < claimed; ++i)
+        if (shared.processes[i].routed != 0) routed.push_back(&shared.processes[i]);
+    thread_counters sum{};
+    std::uint64_t nodes = 0, modules = 0, unlisted = 0, reserved = 0;
+    bool own_malloc = false;
+    for (const process_slot* slot : routed) {
+        for (const thread_counters& line : slot->threads) {
+            sum.look_ups += line.look_ups;
+            sum.misses += line.misses;
+            sum.passed_large += line.passed_large;
+            sum.passed_unrouted += line.passed_unrouted;
+            sum.passed_refused += line.passed_refused;
+        }
+        nodes = std::max(nodes, slot->nodes);
+        modules = std::max(modules, slot->module_count);
+        unlisted = std::max(unlisted, slot->module_misses);
+        reserved = std::max(reserved, slot->reserved_bytes);
+        own_malloc |= slot->malloc_in_executable != 0;
+    }
+    ordered_json result;
+    result["processes"] = routed.size();
+    result["other_processes"] = shared.slots_claimed - routed.size();
+    result["malloc"] = routed.empty() ? "" : routed.front()->provider;
+    result["malloc_in_executable"] = own_malloc;
+    result["look_ups"] = sum.look_ups;
+    result["look_up_misses"] = sum.misses;
+    result["passed"] = {
+        {"large", sum.passed_large}, {"unrouted", sum.passed_unrouted}, {"refused", sum.passed_refused}};
+    result["context_nodes"] = nodes;
+    result["modules"] = modules;
+    result["unlisted_modules"] = unlisted;
+    result["reserved_bytes"] = reserved;
+    result["pools"] = pools_json(routed, pool_names);
+    return result;
+}
+
+ordered_json result_json(const std::string& variant_name, const measure::measurement& m) {
+    ordered_json result;
+    result["schema"] = "millpond.round/1";
+    result["variant"] = variant_name;
+    result["cpu_seconds"] = m.cpu_seconds();
+    result["user_seconds"] = m.user_seconds;
+    result["system_seconds"] = m.system_seconds;
+    result["wall_seconds"] = m.wall_seconds;
+    result["peak_bytes"] = m.peak_bytes;
+    result["page_faults"] = m.page_faults;
+    result["major_faults"] = m.major_faults;
+    result["exit_status"] = m.signal == 0 ? ordered_json(m.exit_status) : ordered_json(nullptr);
+    result["signal"] = m.signal;
+    return result;
+}
+
+}  // namespace
+
+bool is_variant(const std::string& name) { return name == "bare" || variants.contains(name); }
+
+void run_round(const round_request& request) {
+    check_writable(request.result_path);
+    std::unique_ptr<routes_file> routes;
+    if (!request.routes_path.empty()) routes = std::make_unique<routes_file>(request.routes_path);
+    const auto found = variants.find(request.variant_name);
+    ordered_json result;
+    if (found == variants.end()) {
+        result = result_json(request.variant_name, run(request.launched, ""));
+        result["router"] = nullptr;
+    } else {
+        if (found->second == variant::plan && routes == nullptr)
+            throw trial_error(trial_error::usage, "the variant plan needs --routes, the compiled plan");
+        const control_file shared(found->second);
+        if (routes != nullptr) copy_text(shared->routes_path, absolute(request.routes_path), "the path of --routes");
+        copy_text(shared->image_build_id, routes != nullptr ? routes->program_build_id() : request.image_build_id,
+                  "the build-id");
+        std::vector<std::string> names = {"shared"};
+        if (found->second == variant::plan) names = routes->pool_names();
+        if (found->second == variant::empty) names.clear();
+        routes.reset();  // before the fork: what this process holds is the floor of the program's peak memory
+        result = result_json(request.variant_name, run(request.launched, shared.path()));
+        result["router"] = router_json(*shared, names);
+    }
+    write_whole(request.result_path, result.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n");
+}
+
+}  // namespace millpond::trial

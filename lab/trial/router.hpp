@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: BSL-1.0
+// router: the malloc behind LD_PRELOAD that tries a plan on an unmodified program.
+//
+//   malloc ─▶ small and routed? ──no──▶ the program's allocator
+//                  │yes: context ─▶ subsystem ─▶ pool (or the one pool of a control)
+//   free ──▶ slab map: a pool's block? ──no──▶ the program's allocator
+//                  │yes: its pool, by the owner and block size of its slab
+//
+// What is tried is decided once, when the library is loaded (control.hpp); without instructions, or in a program other
+// than the one that the plan belongs to, `small_max_` stays 0 and every call takes one predictable branch to the
+// program's allocator. realloc stays in the block's pool. All members are static: this is the backend of
+// preload/interpose_exports.hpp. Thread-safe.
+#pragma once
+
+#include <errno.h>
+#include <string.h>
+
+#include <cstddef>
+#include <cstdint>
+
+#include "lab/trial/context_router.hpp"
+#include "lab/trial/control.hpp"
+#include "lab/trial/pool.hpp"
+#include "lab/trial/pool_slabs.hpp"
+#include "lab/trial/thread_state.hpp"
+#include "preload/call_site.hpp"
+#include "preload/real.hpp"
+
+namespace millpond::trial {
+
+class router {
+  public:
+    using call_site = preload::call_site;
+    using real = preload::real;
+
+    static void* allocate(std::size_t bytes, const call_site& site) noexcept {
+        if (bytes - 1 >= small_max_) return pass(real::allocate(bytes), &thread_counters::passed_large);
+        if (void* const p = allocate_small(bytes, alignment_for(bytes), site)) [[likely]]
+            return p;
+        return real::allocate(bytes);
+    }
+
+    static void* allocate_zeroed(std::size_t bytes, const call_site& site) noexcept {
+        if (bytes - 1 >= small_max_) return pass(real::allocate_zeroed(bytes), &thread_counters::passed_large);
+        // Whether a block was used before is the multipool's own affair, so every one is cleared.
+        if (void* const p = allocate_small(bytes, alignment_for(bytes), site)) [[likely]]
+            return memset(p, 0, bytes);
+        return real::allocate_zeroed(bytes);
+    }
+
+    static void* allocate_aligned(std::size_t alignment, std::size_t bytes, const call_site& site) noexcept;
+    static void* reallocate(void* old, std::size_t bytes, const call_site& site) noexcept;
+
+    static void deallocate(void* p) noexcept {
+        const preload::slab_owner owner = space_.map.owner_of(p);
+        if (owner.block_bytes == 0) return real::deallocate(p);
+        pools_[owner.pool].deallocate(p, owner.block_bytes, thread_.id());
+    }
+
+    static std::size_t usable_size(void* p) noexcept {
+        const preload::slab_owner owner = space_.map.owner_of(p);
+        return owner.block_bytes == 0 ? real::usable_size(p) : owner.block_bytes;
+    }
+
+    // Called once, before any other library's start-up code.
+    static void start(char** environment) noexcept;
+    // Code was unloaded, and other code may come to lie there.
+    static void after_unload() noexcept;
+
+  private:
+    // Every block of at least 16 bytes must suit any type; smaller ones only need to suit what fits into them.
+    static constexpr std::size_t alignment_for(std::size_t bytes) noexcept { return bytes <= 8 ? 8 : 16; }
+
+    static void* pass(void* p, std::uint64_t thread_counters::* reason) noexcept {
+        if (small_max_ != 0) ++(thread().counters->*reason);
+        return p;
+    }
+
+    // Null if the program's allocator shall serve this.
+    static void* allocate_small(std::size_t bytes, std::size_t alignment, const call_site& site) noexcept {
+        std::uint32_t index = 0;
+        if (looks_up_) {
+            index = pool_of(site);
+            if (ignores_answer_)
+                index = 0;
+            else if (index-- == 0)
+                return pass(nullptr, &thread_counters::passed_unrouted);
+        }
+        void* const p = pools_[index].allocate(bytes, alignment, thread_.id());
+        return p != nullptr ? p : pass(nullptr, &thread_counters::passed_refused);
+    }
+
+    static std::uint32_t pool_of(const call_site& site) noexcept {
+        thread_state& self = thread();
+        ++self.counters->look_ups;
+        if (self.finding || !self.has_finder) [[unlikely]] {
+            ++self.counters->misses;
+            return 0;
+        }
+        self.finding = true;
+        __atomic_signal_fence(__ATOMIC_SEQ_CST);
+        const std::uint32_t node = self.finder().find(site);
+        __atomic_signal_fence(__ATOMIC_SEQ_CST);
+        self.finding = false;
+        self.counters->misses += node == 0;
+        return contexts_.pool_of(node);
+    }
+
+    static thread_state& thread() noexcept {
+        if (thread_.counters == nullptr) [[unlikely]]
+            start_thread();
+        return thread_;
+    }
+
+    [[gnu::noinline, gnu::cold]] static void start_thread() noexcept;
+    static void end_thread(void*) noexcept;
+    static void start_variant(variant mode, const char* routes_path) noexcept;
+    static bool start_pools(variant mode) noexcept;
+    static std::size_t reservation_bytes() noexcept;
+    static void on_node(std::uint32_t id, std::uint32_t parent, std::uintptr_t return_address) noexcept;
+    static void before_fork() noexcept;
+    static void after_fork_in_parent() noexcept;
+    static void after_fork_in_child() noexcept;
+
+    // Read by every call, written by start alone.
+    static inline std::size_t small_max_ = 0;  // 0: everything passes
+    static inline bool looks_up_ = false;
+    static inline bool ignores_answer_ = false;
+    static inline pool* pools_ = nullptr;
+    static inline std::size_t pool_count_ = 0;
+    static inline process_slot* slot_ = nullptr;
+
+    static constinit inline slab_space space_;
+    static constinit inline context_router contexts_;
+    static constinit inline module_finder modules_;
+    static constinit inline preload::context_space context_space_;
+    static constinit inline thread_local thread_state thread_;
+};
+
+}  // namespace millpond::trial

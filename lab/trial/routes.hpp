@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: BSL-1.0
+// routes: a compiled plan: for every function of every module of a program, the pool of its owner. A file that is
+// mapped and used as it is.
+//
+//   │ header │ pools │ modules │ ranges of module 0, by address │ ranges of module 1 │ … │ strings │
+//   return address ─module─▶ ranges ─binary search─▶ {pool, role}
+//
+// Addresses are those of the module's file (address in memory − bias). Pool 0 is the program's own allocator.
+// Written by compile_routes, read by the router: one build, one layout; `version` guards against another build's file.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace millpond::trial {
+
+// How a frame takes part in finding the owner of an allocation.
+enum class frame_role : std::uint8_t {
+    outside,     // no function is known here
+    standard,    // the standard library: passes ownership to its caller
+    allocation,  // a function that only allocates: passes too, but owns if nobody further out does
+    owner
+};
+
+struct route_range {
+    std::uint64_t first;
+    std::uint32_t bytes;
+    std::uint16_t pool;
+    frame_role role;
+};
+
+struct route_module {
+    std::uint64_t build_id_hash;  // of the hex digits; 0: identified by path
+    std::uint32_t build_id;       // offsets into the strings
+    std::uint32_t path;
+    std::uint32_t first_range;
+    std::uint32_t range_count;
+    std::uint32_t pool;  // of what has no function here
+};
+
+struct route_pool {
+    std::uint32_t name;  // offset into the strings
+    std::uint16_t synchronized;
+    std::uint16_t huge_pages;
+};
+
+struct routes_header {
+    static constexpr std::uint64_t magic_value = 0x3153'4554'554f'524d;  // "MROUTES1"
+    static constexpr std::uint32_t version_value = 1;
+
+    std::uint64_t magic;
+    std::uint64_t bytes;  // of the whole file
+    std::uint32_t version;
+    std::uint32_t program_build_id, program_path;  // offsets into the strings
+    std::uint32_t pool_count;                      // pool i of the file is pool i + 1 of the program
+    std::uint32_t module_count;
+    std::uint32_t range_count;
+    std::uint32_t other_modules_pool;  // for modules that are not listed: the pool of "*", or 0
+    std::uint32_t pools_at, modules_at, ranges_at, strings_at;
+    std::uint32_t string_bytes;  // the last is 0
+};
+
+// FNV-1a of a string's characters; never 0.
+constexpr std::uint64_t routes_hash(const char* text) noexcept {
+    std::uint64_t hash = 0xcbf29ce484222325u;
+    for (; *text != '\0'; ++text) hash = (hash ^ static_cast<unsigned char>(*text)) * 0x100000001b3u;
+    return hash | 1;
+}
+
+// The mapped file. Without one, everything is empty.
+class routes_view {
+  public:
+    constexpr routes_view() noexcept = default;
+    // Null or a file of another version leaves the view empty. The memory must outlive the view.
+    explicit routes_view(const void* mapped, std::size_t bytes) noexcept {
+        const auto* const header = static_cast<const routes_header*>(mapped);
+        if (mapped == nullptr || bytes < sizeof(routes_header) || header->magic != routes_header::magic_value ||
+            header->version != routes_header::version_value || header->bytes != bytes)
+            return;
+        header_ = header;
+    }
+
+    [[nodiscard]] bool empty() const noexcept { return header_ == nullptr; }
+    [[nodiscard]] const routes_header& header() const noexcept { return *header_; }
+    [[nodiscard]] const route_pool* pools() const noexcept { return at<route_pool>(header_->pools_at); }
+    [[nodiscard]] const route_module* modules() const noexcept { return at<route_module>(header_->modules_at); }
+    [[nodiscard]] const char* text(std::uint32_t offset) const noexcept {
+        return at<char>(header_->strings_at) + offset;
+    }
+
+    // The range of `module` in which a file address lies, or null.
+    [[nodiscard]] const route_range* find(const route_module& module, std::uint64_t address) const noexcept {
+        const route_range* const ranges = at<route_range>(header_->ranges_at) + module.first_range;
+        std::size_t low = 0, high = module.range_count;
+        while (low < high) {
+            const std::size_t middle = (low + high) / 2;
+            if (ranges[middle].first <= address)
+                low = middle + 1;
+            else
+                high = middle;
+        }
+        if (low == 0) return nullptr;
+        const route_range& candidate = ranges[low - 1];
+        return address - candidate.first < candidate.bytes ? &candidate : nullptr;
+    }
+
+  private:
+    template <class T>
+    [[nodiscard]] const T* at(std::uint32_t offset) const noexcept {
+        return reinterpret_cast<const T*>(reinterpret_cast<const char*>(header_) + offset);
+    }
+
+    const routes_header* header_ = nullptr;
+};
+
+}  // namespace millpond::trial

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "lab/trial/routes_file.hpp"
+
+#include <cstdint>
+
+#include "lab/trial/trial_error.hpp"
+#include "lab/trial/whole_file.hpp"
+
+namespace millpond::trial {
+namespace {
+
+// Whether every part that the header names lies inside the file, so that the router may use it unchecked.
+bool is_whole(const routes_header& h, const char* content, std::size_t bytes) {
+    const auto inside = [&](std::uint64_t at, std::uint64_t count, std::uint64_t size) {
+        return at % 4 == 0 && at >= sizeof(routes_header) && at + count * size <= bytes;
+    };
+    if (!inside(h.pools_at, h.pool_count, sizeof(route_pool)) ||
+        !inside(h.modules_at, h.module_count, sizeof(route_module)) ||
+        !inside(h.ranges_at, h.range_count, sizeof(route_range)) || !inside(h.strings_at, h.string_bytes, 1))
+        return false;
+    if (h.string_bytes == 0 || content[h.strings_at + h.string_bytes - 1] != '\0') return false;
+    if (h.program_build_id >= h.string_bytes || h.program_path >= h.string_bytes || h.other_modules_pool > h.pool_count)
+        return false;
+    const auto* const pools = reinterpret_cast<const route_pool*>(content + h.pools_at);
+    for (std::uint32_t i = 0; i < h.pool_count; ++i)
+        if (pools[i].name >= h.string_bytes) return false;
+    const auto* const modules = reinterpret_cast<const route_module*>(content + h.modules_at);
+    for (std::uint32_t i = 0; i < h.module_count; ++i) {
+        const route_module& m = modules[i];
+        if (m.build_id >= h.string_bytes || m.path >= h.string_bytes || m.pool > h.pool_count ||
+            std::uint64_t{m.first_range} + m.range_count > h.range_count)
+            return false;
+    }
+    const auto* const ranges = reinterpret_cast<const route_range*>(content + h.ranges_at);
+    for (std::uint32_t i = 0; i < h.range_count; ++i)
+        if (ranges[i].pool > h.pool_count || ranges[i].role > frame_role::owner) return false;
+    return true;
+}
+
+}  // namespace
+
+routes_file::routes_file(const std::string& path)
+    : content_(read_whole(path)), view_(content_.data(), content_.size()) {
+    if (view_.empty() || !is_whole(view_.header(), content_.data(), content_.size()))
+        throw trial_error(trial_error::bad_input,
+                          path + ": not a whole file of compiled routes of this version; compile the plan again");
+}
+
+std::vector<std::string> routes_file::pool_names() const {
+    std::vector<std::string> result;
+    for (std::uint32_t i = 0; i < view_.header().pool_count; ++i)
+        result.emplace_back(view_.text(view_.pools()[i].name));
+    return result;
+}
+
+}  // namespace millpond::trial

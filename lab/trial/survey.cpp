@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "lab/trial/survey.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+#include "lab/trial/control_file.hpp"
+#include "lab/trial/trial_error.hpp"
+#include "lab/trial/whole_file.hpp"
+
+namespace millpond::trial {
+namespace {
+
+using nlohmann::ordered_json;
+
+ordered_json to_json(const surveyed_module& module) { return {{"path", module.path}, {"build_id", module.build_id}}; }
+
+surveyed_module module_from(const ordered_json& json) {
+    return {json.at("path").get<std::string>(), json.at("build_id").get<std::string>()};
+}
+
+void add_modules(const control& shared, survey& result) {
+    const std::size_t used = std::min<std::size_t>(shared.survey_used, control::survey_bytes);
+    for (std::size_t at = 0; at + sizeof(survey_record) < used;) {
+        survey_record record;
+        std::memcpy(&record, shared.survey + at, sizeof record);
+        // A process that was killed half-way leaves a record that is not ready, and its length may be missing too.
+        if (record.bytes < sizeof record || record.bytes > used - at) {
+            result.complete = false;
+            return;
+        }
+        const char* const text = shared.survey + at + sizeof record;
+        at += record.bytes;
+        if (record.ready == 0 || record.slot >= result.processes.size()) {
+            result.complete = false;
+            continue;
+        }
+        const surveyed_module module{text, text + std::strlen(text) + 1};
+        auto& known = result.processes[record.slot].modules;
+        const auto same = [&](const surveyed_module& m) {
+            return m.path == module.path && m.build_id == module.build_id;
+        };
+        if (std::none_of(known.begin(), known.end(), same)) known.push_back(module);
+    }
+}
+
+}  // namespace
+
+survey run_survey(const launch& launched) {
+    const control_file shared(variant::survey);
+    run(launched, shared.path());
+    survey result;
+    const std::size_t claimed = std::min<std::size_t>(shared->slots_claimed, control::slots);
+    for (std::size_t i = 0; i < claimed; ++i) {
+        const process_slot& slot = shared->processes[i];
+        result.processes.push_back({slot.pid, {slot.executable, slot.build_id}, {}});
+    }
+    result.complete = shared->slots_claimed <= control::slots && shared->survey_full == 0;
+    add_modules(*shared, result);
+    return result;
+}
+
+std::string to_text(const survey& printed) {
+    ordered_json root;
+    root["schema"] = survey::schema;
+    root["complete"] = printed.complete;
+    root["processes"] = ordered_json::array();
+    for (const surveyed_process& process : printed.processes) {
+        ordered_json modules = ordered_json::array();
+        for (const surveyed_module& module : process.modules) modules.push_back(to_json(module));
+        root["processes"].push_back(
+            {{"pid", process.pid}, {"program", to_json(process.program)}, {"modules", modules}});
+    }
+    return root.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
+}
+
+survey read_survey(const std::string& path) {
+    try {
+        const ordered_json root = ordered_json::parse(read_whole(path));
+        if (root.at("schema") != survey::schema)
+            throw trial_error(trial_error::bad_input, path + ": schema is not \"" + survey::schema + "\"");
+        survey result;
+        result.complete = root.value("complete", true);
+        for (const ordered_json& process : root.at("processes")) {
+            surveyed_process& read = result.processes.emplace_back();
+            read.pid = process.value("pid", 0);
+            read.program = module_from(process.at("program"));
+            for (const ordered_json& module : process.at("modules")) read.modules.push_back(module_from(module));
+        }
+        return result;
+    } catch (const ordered_json::exception& error) {
+        throw trial_error(trial_error::bad_input, path + ": not a list of modules: " + error.what());
+    }
+}
+
+}  // namespace millpond::trial

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: BSL-1.0
+// What libmillpond-trial.so exports: malloc's family over the router, and dlclose, after which contexts start over.
+#include <dlfcn.h>
+
+#include "lab/trial/router.hpp"
+
+namespace millpond::preload {
+using backend = trial::router;
+}
+
+#include "preload/interpose_exports.hpp"
+
+namespace {
+
+// Linked with -z initfirst, so this runs before the start-up code of every other library: nothing they allocate is
+// missed.
+[[gnu::constructor]] void at_start(int, char**, char** environment) { millpond::trial::router::start(environment); }
+
+}  // namespace
+
+extern "C" [[gnu::visibility("default")]] int dlclose(void* library) noexcept {
+    static int (*next)(void*) = nullptr;
+    if (next == nullptr) next = reinterpret_cast<int (*)(void*)>(dlsym(RTLD_NEXT, "dlclose"));
+    const int result = next != nullptr ? next(library) : -1;
+    millpond::trial::router::after_unload();
+    return result;
+}
