@@ -25,12 +25,12 @@ void event_decoder::open(const mpt_block_header& header, std::span<const std::ui
     *this = {};
     thread_ = header.thread;
     left_ = header.count;
-    time_ = header.first;
+    now_.time = header.first;
     contexts_ = contexts;
     columns_ = header.layout == mpt_columns;
     begin_ = payload.data();
     if (!columns_) {
-        at_[0] = begin_;
+        now_.at[0] = begin_;
         end_[0] = begin_ + payload.size();
         return;
     }
@@ -41,92 +41,135 @@ void event_decoder::open(const mpt_block_header& header, std::span<const std::ui
         return;
     }
     for (int i = 0; i < column_count; ++i) {
-        at_[i] = columns[i].data();
-        end_[i] = at_[i] + columns[i].size();
+        now_.at[i] = columns[i].data();
+        end_[i] = now_.at[i] + columns[i].size();
     }
 }
 
-// One loop for both layouts: in rows every field has the same cursor. No event is longer than the padding behind a
-// payload, so that a field may be read before it is known to lie inside.
+// Any event, every bound checked behind it: in rows all fields have the same cursor. No event is longer than the
+// padding behind a payload, so that a field may be read before it is known to lie inside. False at a flaw; nothing is
+// taken then.
 template <bool columns>
-std::size_t event_decoder::decode_as(event* to, std::size_t capacity) {
+inline bool event_decoder::take_event(cursors& now, event& e) {
     constexpr auto column = [](event_column which) -> std::size_t { return columns ? which : 0; };
     constexpr std::size_t tags = column(column_tags), addresses = column(column_addresses),
                           sizes = column(column_sizes), contexts = column(column_contexts),
                           times = column(column_times), durations = column(column_durations);
-    const std::uint8_t* at[column_count];
-    std::copy_n(at_, std::size_t{column_count}, at);
-    std::uint64_t time = time_, address = address_, unknown = 0;
-    const std::size_t wanted = std::min<std::size_t>(capacity, left_);
-    std::size_t done = 0;
-    const char* flaw = nullptr;
-    for (; done < wanted; ++done) {
-        const std::uint8_t* const start = at[tags];
-        const unsigned tag = *at[tags]++;
-        const unsigned op = tag & mpt_operation_mask;
-        if (tag & mpt_has_time) time += take_varint(at[times]);
-        event& e = to[done];
-        e.duration_ticks = 0;
-        if (tag & mpt_has_duration) [[unlikely]]
-            e.duration_ticks = static_cast<std::uint32_t>(std::min<std::uint64_t>(take_varint(at[durations]), ~0u));
-        e.time_ticks = time;
-        e.thread = thread_;
-        e.op = static_cast<operation>(op);
-        e.bytes = 0;
-        e.context = 0;
-        e.alignment_log2 = 0;
-        e.zeroed = false;
-        if (op < mpt_note) [[likely]] {
-            const auto delta = static_cast<std::uint64_t>(from_zigzag(take_varint(at[addresses])));
-            address += delta << (tag & mpt_byte_address ? 0 : 4);
-            e.address = address;
-            if (op & 1) {  // allocate, realloc_allocate
-                e.bytes = take_varint(at[sizes]);
-                const std::uint64_t context = take_varint(at[contexts]);
-                const bool known = context < contexts_;
-                e.context = known ? static_cast<std::uint32_t>(context) : 0;
-                unknown += !known;
-                e.zeroed = (tag & mpt_zeroed) != 0;
-                if (tag & mpt_has_alignment) [[unlikely]] {
-                    e.alignment_log2 = *at[contexts]++;
-                    if (e.alignment_log2 > 63) flaw = "an event's alignment is impossible";
-                }
-            }
-        } else if (op == mpt_note) {
+    const cursors before = now;
+    auto& at = now.at;
+    const unsigned tag = *at[tags]++, op = tag & mpt_operation_mask;
+    if (tag & mpt_has_time) now.time += take_varint(at[times]);
+    e = {now.time, 0, 0, 0, thread_, 0, static_cast<operation>(op), 0, false};
+    if (tag & mpt_has_duration) [[unlikely]]
+        e.duration_ticks = static_cast<std::uint32_t>(std::min<std::uint64_t>(take_varint(at[durations]), ~0u));
+    if (op < mpt_note) [[likely]] {
+        const auto delta = static_cast<std::uint64_t>(from_zigzag(take_varint(at[addresses])));
+        now.address += delta << (tag & mpt_byte_address ? 0 : 4);
+        e.address = now.address;
+        if (op & 1) {  // allocate, realloc_allocate
             e.bytes = take_varint(at[sizes]);
-            e.address = take_varint(at[contexts]);
-        } else {
-            flaw = "an event's tag is unknown";
+            e.context = known_context(take_varint(at[contexts]));
+            e.zeroed = (tag & mpt_zeroed) != 0;
+            if (tag & mpt_has_alignment) [[unlikely]] {
+                e.alignment_log2 = *at[contexts]++;
+                if (e.alignment_log2 > 63) flaw_ = "an event's alignment is impossible";
+            }
         }
-        std::ptrdiff_t room = end_[tags] - at[tags];
-        if constexpr (columns)  // negative where any is: only the sign is asked for
-            room |= (end_[addresses] - at[addresses]) | (end_[sizes] - at[sizes]) | (end_[contexts] - at[contexts]) |
-                    (end_[times] - at[times]) | (end_[durations] - at[durations]);
-        if (room < 0 || flaw != nullptr) [[unlikely]] {
-            if (flaw == nullptr) flaw = "the block's payload ends inside an event";
-            at[tags] = start;
-            break;
-        }
+    } else if (op == mpt_note) {
+        e.bytes = take_varint(at[sizes]);
+        e.address = take_varint(at[contexts]);
+    } else {
+        flaw_ = "an event's tag is unknown";
     }
-    std::copy_n(at, std::size_t{column_count}, at_);
-    flaw_ = flaw;
-    time_ = time;
-    address_ = address;
+    std::ptrdiff_t room = end_[tags] - at[tags];
+    if constexpr (columns)  // negative where any is: only the sign is asked for
+        room |= (end_[addresses] - at[addresses]) | (end_[sizes] - at[sizes]) | (end_[contexts] - at[contexts]) |
+                (end_[times] - at[times]) | (end_[durations] - at[durations]);
+    if (room >= 0 && flaw_ == nullptr) [[likely]]
+        return true;
+    if (flaw_ == nullptr) flaw_ = "the block's payload ends inside an event";
+    now = before;
+    return false;
+}
+
+template <bool columns>
+std::size_t event_decoder::decode_as(event* to, std::size_t wanted) {
+    cursors now = now_;
+    std::size_t done = 0;
+    while (done < wanted) {
+        if constexpr (columns) {
+            done += take_plain(now, to + done, wanted - done);
+            if (done == wanted) break;
+        }
+        if (!take_event<columns>(now, to[done])) break;
+        ++done;
+    }
+    now_ = now;
+    return done;
+}
+
+// The hot loop of columns: events without notes, durations and alignments, as long as no column can end. Whether an
+// event allocates cannot be predicted, so size and context are always decoded, and their cursors moved only where it
+// does.
+std::size_t event_decoder::take_plain(cursors& now, event* to, std::size_t wanted) {
+    constexpr unsigned special = unsigned{mpt_note} | mpt_has_duration | mpt_has_alignment;
+    const auto room = [&](event_column which) { return static_cast<std::size_t>(end_[which] - now.at[which]); };
+    const std::size_t fields = std::min({room(column_addresses), room(column_sizes), room(column_contexts)});
+    const std::size_t safe = std::min({wanted, room(column_tags), fields / varint_bytes_max});
+    const std::uint8_t* tags = now.at[column_tags];
+    const std::uint8_t* addresses = now.at[column_addresses];
+    const std::uint8_t* sizes = now.at[column_sizes];
+    const std::uint8_t* contexts = now.at[column_contexts];
+    const std::uint8_t* times = now.at[column_times];
+    const std::uint8_t* const times_end = end_[column_times];
+    std::uint64_t time = now.time, address = now.address, unknown = 0;
+    const std::uint64_t known_contexts = contexts_;  // copies: the events that are written might alias the members
+    const std::uint32_t thread = thread_;
+    std::size_t done = 0;
+    for (; done < safe; ++done) {
+        const unsigned tag = *tags;
+        if (tag & special) [[unlikely]]
+            break;
+        if (tag & mpt_has_time) {
+            if (times_end - times < static_cast<std::ptrdiff_t>(varint_bytes_max)) [[unlikely]]
+                break;
+            time += take_varint(times);
+        }
+        ++tags;
+        const auto delta = static_cast<std::uint64_t>(from_zigzag(take_varint(addresses)));
+        address += delta << (tag & mpt_byte_address ? 0 : 4);
+        const std::uint64_t allocates = 0 - static_cast<std::uint64_t>(tag & 1);
+        const std::uint8_t *size_end = sizes, *context_end = contexts;
+        const std::uint64_t bytes = take_varint(size_end) & allocates;
+        const std::uint64_t context = take_varint(context_end) & allocates;
+        sizes += static_cast<std::uint64_t>(size_end - sizes) & allocates;
+        contexts += static_cast<std::uint64_t>(context_end - contexts) & allocates;
+        const bool known = context < known_contexts;
+        unknown += !known;
+        to[done] = {time,
+                    address,
+                    bytes,
+                    known ? static_cast<std::uint32_t>(context) : 0,
+                    thread,
+                    0,
+                    static_cast<operation>(tag & mpt_operation_mask),
+                    0,
+                    (tag & allocates & mpt_zeroed) != 0};
+    }
     unknown_contexts_ += unknown;
-    left_ -= static_cast<std::uint32_t>(done);
+    now = {{tags, addresses, sizes, contexts, times, now.at[column_durations]}, time, address};
     return done;
 }
 
 std::size_t event_decoder::decode(event* to, std::size_t capacity) {
     if (flaw_ != nullptr) return 0;
-    const std::size_t done = columns_ ? decode_as<true>(to, capacity) : decode_as<false>(to, capacity);
-    if (flaw_ == nullptr && left_ == 0) finish_block();
-    return done;
-}
-
-void event_decoder::finish_block() {
+    const std::size_t wanted = std::min<std::size_t>(capacity, left_);
+    const std::size_t done = columns_ ? decode_as<true>(to, wanted) : decode_as<false>(to, wanted);
+    left_ -= static_cast<std::uint32_t>(done);
     const std::size_t columns = columns_ ? std::size_t{column_count} : 1;
-    if (!std::equal(at_, at_ + columns, end_)) flaw_ = "the block's payload goes on behind its last event";
+    if (flaw_ == nullptr && left_ == 0 && !std::equal(end_, end_ + columns, now_.at))
+        flaw_ = "the block's payload goes on behind its last event";
+    return done;
 }
 
 }  // namespace millpond::trace

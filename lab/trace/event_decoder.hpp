@@ -43,21 +43,33 @@ class event_decoder {
     const char* flaw() const { return flaw_; }
     std::uint32_t events_left() const { return left_; }
     // Rows only: bytes of the payload that were decoded.
-    std::size_t decoded_bytes() const { return static_cast<std::size_t>(at_[0] - begin_); }
+    std::size_t decoded_bytes() const { return static_cast<std::size_t>(now_.at[0] - begin_); }
     // Events whose context was replaced.
     std::uint64_t unknown_contexts() const { return unknown_contexts_; }
 
   private:
+    struct cursors {
+        const std::uint8_t* at[column_count];
+        std::uint64_t time, address;
+    };
+
     template <bool columns>
-    std::size_t decode_as(event* to, std::size_t capacity);
-    void finish_block();
+    std::size_t decode_as(event* to, std::size_t wanted);
+    template <bool columns>
+    bool take_event(cursors& now, event& e);
+    std::size_t take_plain(cursors& now, event* to, std::size_t wanted);
+    std::uint32_t known_context(std::uint64_t context) {
+        const bool known = context < contexts_;
+        unknown_contexts_ += !known;
+        return known ? static_cast<std::uint32_t>(context) : 0;
+    }
 
     const std::uint8_t* begin_ = nullptr;
-    const std::uint8_t* at_[column_count] = {};
     const std::uint8_t* end_[column_count] = {};
+    cursors now_ = {};
     bool columns_ = false;
     std::uint32_t thread_ = 0, left_ = 0;
-    std::uint64_t time_ = 0, address_ = 0, contexts_ = 0, unknown_contexts_ = 0;
+    std::uint64_t contexts_ = 0, unknown_contexts_ = 0;
     const char* flaw_ = nullptr;
 };
 

@@ -118,7 +118,8 @@ void finishing::take_open_contexts(mpt_block_header header, std::span<const std:
             ++header.count;
         }
     } catch (const trace_error& cut) {
-        damages_.add(offset, std::string("the open file's slot of contexts: ") + cut.what() + "; the rest was left out");
+        damages_.add(offset,
+                     std::string("the open file's slot of contexts: ") + cut.what() + "; the rest was left out");
     }
     if (header.count == 0) return;
     contexts_ = header.first + header.count - 1;

@@ -60,8 +60,8 @@ struct context_node {
 
 struct process_record {
     std::uint64_t pid = 0, parent_pid = 0, image = 0, first_tick = 0;
-    std::string executable, build_id, malloc_provider;
-    std::vector<std::string> arguments;
+    std::string executable{}, build_id{}, malloc_provider{};
+    std::vector<std::string> arguments{};
     std::uint64_t start_ticks = 0, start_ns = 0;  // clock pair
     // from the end block, where there is one
     bool ended = false, clean = false;
