@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSL-1.0
+// activations: which invocations of the scopes are active on one thread now, as far as a trace of allocations tells.
+//
+//   stack    main │ run │ add        serial: the moment at which this invocation was first seen, from one clock that
+//   serial     1  │  2  │  9         ticks whenever any thread's stack changes
+//
+// The trace has a stack only at allocations (and at notes that frames have returned). An invocation is taken as active
+// while consecutive contexts of its thread keep it; it ends at the first that does not. Two invocations in a row
+// without an event between them cannot be told apart: counts of activations are lower bounds.
+//
+// An object born at clock b (after its own push) still has alive, of all invocations around its birth, exactly those
+// entries of the stack whose serial is not above b: they have been there since, so they are around it. So nothing needs
+// to be stored in objects but b. enter: O(frames that differ); surviving: O(frames that have changed since).
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "scope_tree.hpp"
+
+namespace millpond::characterise {
+
+struct activation {
+    std::uint32_t scope;
+    std::uint64_t serial;
+};
+
+class activations {
+  public:
+    // The thread is now within `scope` (the innermost around an event's context).
+    void enter(std::uint32_t scope, const scope_tree& tree, std::uint64_t& clock) {
+        if (scope != scope_) [[unlikely]]
+            change(scope, tree, clock);
+    }
+
+    void leave_all() {
+        stack_.clear();
+        scope_ = 0;
+    }
+
+    // How many of the outermost invocations around an object's birth are still active.
+    std::size_t surviving(std::uint64_t birth) const {
+        std::size_t depth = stack_.size();
+        while (depth > 0 && stack_[depth - 1].serial > birth) --depth;
+        return depth;
+    }
+
+    const std::vector<activation>& stack() const { return stack_; }
+    std::uint64_t innermost_serial() const { return stack_.empty() ? 0 : stack_.back().serial; }
+
+  private:
+    [[gnu::noinline]] void change(std::uint32_t scope, const scope_tree& tree, std::uint64_t& clock) {
+        scope_ = scope;
+        entered_.clear();
+        for (; scope != 0; scope = tree.node(scope).parent) {
+            const std::uint32_t depth = tree.depth(scope);
+            if (depth <= stack_.size() && stack_[depth - 1].scope == scope) break;
+            entered_.push_back(scope);
+        }
+        stack_.resize(tree.depth(scope));
+        while (!entered_.empty()) {
+            stack_.push_back({entered_.back(), ++clock});
+            entered_.pop_back();
+        }
+    }
+
+    std::vector<activation> stack_;
+    std::vector<std::uint32_t> entered_;
+    std::uint32_t scope_ = 0;
+};
+
+}  // namespace millpond::characterise

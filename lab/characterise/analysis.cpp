@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "analysis.hpp"
+
+#include <algorithm>
+
+namespace millpond::characterise {
+namespace {
+
+constexpr std::size_t prefetch_distance = 16;
+// Surveys of pages visit every live object: at most one visit for each four events, or this many visits in all.
+constexpr std::uint64_t free_visits = std::uint64_t{1} << 22;
+
+}  // namespace
+
+analysis::analysis(const subsystem_map& subsystems, const scope_tree& scopes,
+                   const std::vector<trace::context_node>& nodes, std::uint64_t events, double ticks_per_ns)
+    : scopes_(scopes),
+      nodes_(nodes),
+      ns_per_tick_(1 / ticks_per_ns),
+      counts_(subsystems.subsystems().size()),
+      contexts_(std::max<std::size_t>(nodes.size(), 1)),
+      legality_(scopes, subsystems.subsystems().size()),
+      next_survey_(std::max<std::uint64_t>(1, events / diffusion_points_max)),
+      survey_interval_(events / diffusion_points_max + 1) {
+    for (std::uint32_t i = 0; i < contexts_.size(); ++i) {
+        const std::uint32_t scope = scopes.innermost(i);
+        contexts_[i] = {subsystems.subsystem_of(i), scope, scopes.depth(scope)};
+    }
+}
+
+void analysis::consume(const trace::event* batch, std::size_t count) {
+    if (count == 0) return;
+    if (totals_.events == 0 && totals_.first_tick == 0) totals_.first_tick = batch[0].time_ticks;
+    for (std::size_t i = 0; i < std::min(count, prefetch_distance); ++i) live_.prefetch(batch[i].address);
+    for (std::size_t i = 0; i < count; ++i) {
+        const trace::event& e = batch[i];
+        if (i + prefetch_distance < count) live_.prefetch(batch[i + prefetch_distance].address);
+        switch (e.op) {
+            case trace::operation::allocate:
+            case trace::operation::realloc_allocate:
+                allocate(e);
+                break;
+            case trace::operation::free:
+            case trace::operation::realloc_free:
+                end(e);
+                break;
+            case trace::operation::note:
+                note(e);
+                continue;
+        }
+        if (++totals_.events >= next_survey_) [[unlikely]]
+            survey_pages();
+    }
+    totals_.last_tick = std::max(totals_.last_tick, batch[count - 1].time_ticks);
+}
+
+void analysis::allocate(const trace::event& e) {
+    context_counts& context = contexts_[e.context];
+    subsystem_counts& s = counts_[context.subsystem];
+    thread_state& t = thread(e.thread);
+    t.active.enter(context.scope, scopes_, clock_);
+    t.last_context = e.context;
+    t.facts.last_tick = e.time_ticks;
+
+    if (s.allocations + s.reallocations == 0) s.first_tick = e.time_ticks;
+    if (e.op == trace::operation::allocate) {
+        ++s.allocations;
+        ++totals_.allocations;
+    } else {
+        ++s.reallocations;
+        ++totals_.reallocations;
+    }
+    s.last_tick = e.time_ticks;
+    s.bytes += e.bytes;
+    s.live_bytes += e.bytes;
+    s.peak_bytes = std::max(s.peak_bytes, s.live_bytes);
+    s.peak_objects = std::max(s.peak_objects, ++s.live_objects);
+    ++s.sizes[size_class_of(e.bytes)];
+    ++context.allocations;
+    context.bytes += e.bytes;
+    totals_.bytes += e.bytes;
+    totals_.live_bytes += e.bytes;
+    totals_.peak_bytes = std::max(totals_.peak_bytes, totals_.live_bytes);
+    totals_.peak_objects = std::max(totals_.peak_objects, ++totals_.live_objects);
+
+    thread_share& mine = share(t, e.thread, context.subsystem);
+    add_operation(mine, e);
+    ++mine.allocations;
+    mine.instances.add(e.bytes, t.active, scopes_, [&](std::uint32_t function, std::uint64_t bytes) {
+        legality_.instance(context.subsystem, function, bytes);
+    });
+    live_.begin(e.address, object{e.bytes, e.time_ticks, clock_, e.context, e.thread}, {e.time_ticks, e.thread},
+                [this](const object& o, std::uint64_t, trace::moment at, trace::ending how) {
+                    object_ended(o, at, how, nullptr);
+                });
+}
+
+void analysis::end(const trace::event& e) {
+    thread(e.thread).facts.last_tick = e.time_ticks;
+    if (e.op == trace::operation::free) ++totals_.frees;
+    live_.end(
+        e.address, {e.time_ticks, e.thread},
+        [&](const object& o, std::uint64_t, trace::moment at, trace::ending how) { object_ended(o, at, how, &e); });
+}
+
+void analysis::object_ended(const object& o, trace::moment at, trace::ending how, const trace::event* event) {
+    context_counts& context = contexts_[o.context];
+    subsystem_counts& s = counts_[context.subsystem];
+    s.last_tick = std::max(s.last_tick, at.time_ticks);
+    s.live_bytes -= o.bytes;
+    totals_.live_bytes -= o.bytes;
+    --totals_.live_objects;
+    if (--s.live_objects == 0) {
+        if (s.first_empty_tick == 0) s.first_empty_tick = at.time_ticks;
+        s.last_empty_tick = at.time_ticks;
+    }
+    const std::uint64_t ticks = at.time_ticks > o.tick ? at.time_ticks - o.tick : 0;
+    s.lifetimes_ns.add(static_cast<std::uint64_t>(static_cast<double>(ticks) * ns_per_tick_));
+    if (how == trace::ending::freed) {
+        if (event != nullptr && event->op == trace::operation::realloc_free)
+            ++s.realloc_frees;
+        else
+            ++s.frees;
+        s.freed_by_others += at.thread != o.thread;
+        // The operation counts where the object belongs, for the thread that performs it.
+        thread_share& whose = share(thread(at.thread), at.thread, context.subsystem);
+        if (event != nullptr)
+            add_operation(whose, *event);
+        else
+            ++whose.operations;
+    }
+
+    const thread_state& born_on = threads_[o.thread];
+    const std::size_t surviving = born_on.active.surviving(o.birth);
+    if (surviving == context.depth && !born_on.ended) return;
+    const witness seen{o.context, o.thread, o.bytes, o.tick, at.time_ticks, at.thread};
+    if (surviving < context.depth)
+        legality_.outlived(context.subsystem, context.scope, surviving, context.outlived, seen);
+    if (born_on.ended) {
+        ++s.outlived_thread;
+        legality_.outlived_thread(context.subsystem, seen);
+    }
+}
+
+// An object that is live when the trace ends has outlived every scope.
+void analysis::object_left(const object& o) {
+    context_counts& context = contexts_[o.context];
+    const witness seen{o.context, o.thread, o.bytes, o.tick, 0, 0};
+    if (context.depth > 0) legality_.outlived(context.subsystem, context.scope, 0, context.outlived, seen);
+    ++counts_[context.subsystem].outlived_thread;
+    legality_.outlived_thread(context.subsystem, seen);
+}
+
+void analysis::note(const trace::event& e) {
+    thread_state& t = thread(e.thread);
+    const std::uint64_t subject = e.bytes, value = e.address;
+    if (subject == mpt_note_thread_end) {
+        t.active.leave_all();
+        t.ended = true;
+    } else if (subject == mpt_note_lost) {
+        totals_.lost_by_notes += value;
+    } else if (subject == mpt_note_returned) {
+        std::uint32_t node = t.last_context;
+        for (std::uint64_t i = 0; i < value && node != 0; ++i) node = nodes_[node].parent;
+        t.active.enter(contexts_[node].scope, scopes_, clock_);
+    }
+}
+
+void analysis::add_operation(thread_share& s, const trace::event& e) {
+    // A realloc is one operation in two events; either may carry its duration.
+    const bool counts = e.op != trace::operation::realloc_free;
+    const bool sampled = e.duration_ticks != 0;
+    s.operations += counts;
+    totals_.operations += counts;
+    if (!sampled) return;
+    ++s.sampled;
+    s.sampled_ticks += e.duration_ticks;
+    ++totals_.sampled;
+    totals_.sampled_ticks += e.duration_ticks;
+}
+
+analysis::thread_state& analysis::thread(std::uint32_t number) {
+    if (number >= threads_.size()) [[unlikely]]
+        threads_.resize(number + 1);
+    return threads_[number];
+}
+
+thread_share& analysis::share(thread_state& t, std::uint32_t number, std::uint32_t subsystem) {
+    if (subsystem >= t.share_of.size()) [[unlikely]]
+        t.share_of.resize(subsystem + 1, 0);
+    std::uint32_t& position = t.share_of[subsystem];
+    if (position == 0) [[unlikely]] {
+        shares_.push_back({number, subsystem, 0, 0, 0, 0, {}});
+        position = static_cast<std::uint32_t>(shares_.size());
+    }
+    return shares_[position - 1];
+}
+
+void analysis::survey_pages() {
+    next_survey_ = totals_.events + survey_interval_;
+    const std::uint64_t objects = live_.size();
+    if (surveyed_objects_ + objects > std::max(free_visits, totals_.events / 4)) return;
+    surveyed_objects_ += objects;
+    survey_.start(counts_.size(), objects);
+    std::uint64_t now = totals_.last_tick;
+    live_.for_each([&](std::uint64_t address, const object& o) {
+        now = std::max(now, o.tick);
+        survey_.add(contexts_[o.context].subsystem, address, o.bytes);
+    });
+    for (std::uint32_t i = 0; i < counts_.size(); ++i) {
+        if (counts_[i].live_objects > 0) counts_[i].diffusion.push_back({now, counts_[i].live_bytes, survey_.bytes(i)});
+    }
+}
+
+void analysis::finish() {
+    live_.settle([this](const object& o, std::uint64_t, trace::moment at, trace::ending how) {
+        object_ended(o, at, how, nullptr);
+    });
+    totals_.unmatched_frees = live_.unmatched_frees();
+    totals_.lost_frees = live_.lost_frees();
+    totals_.mended = live_.mended();
+    live_.for_each([this](std::uint64_t, const object& o) { object_left(o); });
+    for (thread_state& t : threads_) t.active.leave_all();
+    for (thread_share& s : shares_) {
+        s.instances.settle(threads_[s.thread].active, scopes_, [&](std::uint32_t function, std::uint64_t bytes) {
+            legality_.instance(s.subsystem, function, bytes);
+        });
+    }
+    for (thread_state& t : threads_) t.facts.operations = t.facts.sampled = 0;
+    for (const thread_share& s : shares_) {
+        threads_[s.thread].facts.operations += s.operations;
+        threads_[s.thread].facts.sampled += s.sampled;
+    }
+}
+
+std::vector<analysis::thread_facts> analysis::threads() const {
+    std::vector<thread_facts> facts;
+    for (const thread_state& t : threads_) facts.push_back(t.facts);
+    return facts;
+}
+
+}  // namespace millpond::characterise

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: BSL-1.0
+// analysis: one pass over the events of a trace; what it counts for each subsystem, and for the whole.
+//
+//   event ─▶ live_objects ─▶ which object ─▶ its context ─▶ subsystem ─▶ counters, lifetimes, sizes
+//        └─▶ activations of its thread ───▶ how many of the scopes around the object have ended ─▶ legality
+//
+// Use: consume() every batch of reader::for_each_batch, then finish(); report.hpp makes sense of the numbers.
+// An event costs O(1) look-ups in flat arrays and one in the table of live objects, which is prefetched. Memory grows
+// with contexts, live objects and (threads × subsystems that meet), never with events. Not thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <vector>
+
+#include "activations.hpp"
+#include "histogram.hpp"
+#include "instance_meter.hpp"
+#include "lab/trace/live_objects.hpp"
+#include "lab/trace/reader.hpp"
+#include "legality.hpp"
+#include "page_survey.hpp"
+#include "size_class.hpp"
+#include "subsystem_map.hpp"
+
+namespace millpond::characterise {
+
+struct diffusion_point {
+    std::uint64_t tick, live_bytes, page_bytes;
+};
+
+// The hot counters come first; they share a cache line.
+struct alignas(64) subsystem_counts {
+    std::uint64_t live_bytes = 0, peak_bytes = 0, live_objects = 0, peak_objects = 0;
+    std::uint64_t allocations = 0, reallocations = 0, frees = 0, bytes = 0;
+
+    std::uint64_t first_tick = 0, last_tick = 0;
+    std::uint64_t freed_by_others = 0;                        // by another thread than the one that allocated
+    std::uint64_t outlived_thread = 0;                        // still live when its thread ended, or the trace
+    std::uint64_t realloc_frees = 0;                          // ends by realloc, which are not in `frees`
+    std::uint64_t first_empty_tick = 0, last_empty_tick = 0;  // moments at which nothing of it was alive; 0: never
+    histogram lifetimes_ns;
+    std::vector<std::uint64_t> sizes = std::vector<std::uint64_t>(size_class_count);
+    std::vector<diffusion_point> diffusion;
+};
+
+struct context_counts {
+    std::uint32_t subsystem = 0, scope = 0, depth = 0;
+    std::size_t outlived = 0;  // legality's row of this context; 0: none
+    std::uint64_t allocations = 0, bytes = 0;
+};
+
+// What one thread did in one subsystem.
+struct thread_share {
+    std::uint32_t thread, subsystem;
+    std::uint64_t operations = 0, sampled = 0, sampled_ticks = 0, allocations = 0;
+    instance_meter instances;
+};
+
+struct trace_totals {
+    std::uint64_t events = 0, allocations = 0, frees = 0, reallocations = 0, bytes = 0;
+    std::uint64_t live_bytes = 0, peak_bytes = 0, live_objects = 0, peak_objects = 0;
+    std::uint64_t lost_by_notes = 0, unmatched_frees = 0, lost_frees = 0, mended = 0;
+    std::uint64_t first_tick = 0, last_tick = 0;
+    std::uint64_t operations = 0, sampled = 0, sampled_ticks = 0;
+};
+
+class analysis {
+  public:
+    static constexpr std::size_t diffusion_points_max = 64;
+
+    // `events`: how many there will be, about; it spaces the surveys of pages.
+    analysis(const subsystem_map& subsystems, const scope_tree& scopes, const std::vector<trace::context_node>& nodes,
+             std::uint64_t events, double ticks_per_ns);
+
+    void consume(const trace::event* batch, std::size_t count);
+    void finish();
+
+    const trace_totals& totals() const { return totals_; }
+    const std::vector<subsystem_counts>& subsystems() const { return counts_; }
+    const std::vector<context_counts>& contexts() const { return contexts_; }
+    const std::deque<thread_share>& shares() const { return shares_; }
+    const legality_record& legality() const { return legality_; }
+
+    struct thread_facts {
+        std::uint64_t last_tick = 0, operations = 0, sampled = 0;
+    };
+    // By number of the stream.
+    std::vector<thread_facts> threads() const;
+
+  private:
+    struct object {
+        std::uint64_t bytes, tick, birth;  // birth: of the clock of activations
+        std::uint32_t context, thread;
+    };
+    struct thread_state {
+        activations active;
+        std::vector<std::uint32_t> share_of;  // by subsystem: position in shares_ + 1; 0: none
+        std::uint32_t last_context = 0;
+        bool ended = false;
+        thread_facts facts;
+    };
+
+    void allocate(const trace::event& e);
+    void end(const trace::event& e);
+    void note(const trace::event& e);
+    // `event`: the one that ends the object, or null where an end that came too early has met it now.
+    void object_ended(const object& o, trace::moment at, trace::ending how, const trace::event* event);
+    void object_left(const object& o);
+    void add_operation(thread_share& s, const trace::event& e);
+    thread_share& share(thread_state& t, std::uint32_t number, std::uint32_t subsystem);
+    thread_state& thread(std::uint32_t number);
+    void survey_pages();
+
+    const scope_tree& scopes_;
+    const std::vector<trace::context_node>& nodes_;
+    double ns_per_tick_;
+    trace_totals totals_;
+    std::vector<subsystem_counts> counts_;
+    std::vector<context_counts> contexts_;
+    std::vector<thread_state> threads_;
+    std::deque<thread_share> shares_;
+    trace::live_objects<object> live_;
+    legality_record legality_;
+    std::uint64_t clock_ = 0;  // of activations
+
+    page_survey survey_;
+    std::uint64_t next_survey_, survey_interval_, surveyed_objects_ = 0;
+};
+
+}  // namespace millpond::characterise

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: BSL-1.0
+// candidate_plans: the plans that are worth a trial: each large subsystem alone in a pool of its own, then all of them.
+//
+//   01-order_book.plan.json   02-price_history.plan.json   …   all.plan.json
+//
+// Large: at least one event or one byte in a hundred. A subsystem of a module, or of code without a name that a router
+// could find again, gets none. Several threads use it: the pool stands behind a lock. Schema "millpond.plan/1".
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "characterisation.hpp"
+
+namespace millpond::characterise {
+
+struct candidate_plan {
+    std::string file_name;
+    json plan;
+};
+
+constexpr std::size_t candidate_plans_max = 8;  // besides the one for all
+
+std::vector<candidate_plan> candidate_plans(const characterisation& all);
+
+// Creates the folder where there is none. Throws std::system_error.
+void write_candidate_plans(const std::vector<candidate_plan>& plans, const std::string& folder);
+
+// Beside `path`, then renamed: no reader meets half a file. Throws std::system_error.
+void write_whole_file(const std::string& path, const std::string& text);
+
+}  // namespace millpond::characterise

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "characterisation.hpp"
+
+#include <algorithm>
+
+#include "subsystem_json.hpp"
+
+namespace millpond::characterise {
+namespace {
+
+constexpr std::size_t frames_max = 12;
+
+std::uint64_t events_of(const subsystem_counts& s) {
+    return s.allocations + s.frees + s.reallocations + s.realloc_frees;
+}
+
+}  // namespace
+
+characterisation::characterisation(const std::string& path, const std::vector<owner_group>& groups)
+    : path_(path),
+      reader_(path),
+      own_functions_(std::make_unique<context_functions>(reader_.contexts(), reader_.modules())),
+      functions_(own_functions_.get()),
+      subsystems_(*functions_, groups),
+      scopes_(*functions_, subsystems_),
+      ticks_per_ns_(reader_.ticks_per_ns()),
+      analysis_(subsystems_, scopes_, reader_.contexts(), reader_.event_count(), ticks_per_ns_) {
+    run();
+}
+
+characterisation::characterisation(const std::string& path, trace::reader&& reader, const context_functions& functions,
+                                   const std::vector<owner_group>& groups)
+    : path_(path),
+      reader_(std::move(reader)),
+      functions_(&functions),
+      subsystems_(*functions_, groups),
+      scopes_(*functions_, subsystems_),
+      ticks_per_ns_(reader_.ticks_per_ns()),
+      analysis_(subsystems_, scopes_, reader_.contexts(), reader_.event_count(), ticks_per_ns_) {
+    run();
+}
+
+void characterisation::run() {
+    reader_.for_each_batch([this](const trace::event* batch, std::size_t count) { analysis_.consume(batch, count); });
+    analysis_.finish();
+
+    const std::vector<analysis::thread_facts> threads = analysis_.threads();
+    std::vector<thread_clock::stream_facts> facts;
+    for (std::uint32_t number = 0; number < threads.size(); ++number) {
+        const analysis::thread_facts& t = threads[number];
+        if (t.last_tick != 0) facts.push_back({number, t.last_tick, t.operations, t.sampled});
+    }
+    clock_ = std::make_unique<thread_clock>(reader_.blocks(), facts, reader_.process().first_tick, ticks_per_ns_);
+
+    const std::vector<subsystem_counts>& counts = analysis_.subsystems();
+    for (std::uint32_t s = 0; s < counts.size(); ++s) {
+        if (counts[s].allocations + counts[s].reallocations > 0) order_.push_back(s);
+    }
+    std::sort(order_.begin(), order_.end(), [&](std::uint32_t a, std::uint32_t b) {
+        if (counts[a].bytes != counts[b].bytes) return counts[a].bytes > counts[b].bytes;
+        if (events_of(counts[a]) != events_of(counts[b])) return events_of(counts[a]) > events_of(counts[b]);
+        return subsystems_.subsystems()[a].name < subsystems_.subsystems()[b].name;
+    });
+    shares_.resize(counts.size());
+    for (const thread_share& share : analysis_.shares()) shares_[share.subsystem].push_back(&share);
+    for (std::vector<const thread_share*>& of_one : shares_) {
+        std::sort(of_one.begin(), of_one.end(), [](const auto* a, const auto* b) { return a->thread < b->thread; });
+    }
+    const std::vector<context_counts>& contexts = analysis_.contexts();
+    contexts_.resize(counts.size());
+    for (std::uint32_t c = 0; c < contexts.size(); ++c) {
+        if (contexts[c].allocations > 0) contexts_[contexts[c].subsystem].push_back(c);
+    }
+    for (std::vector<std::uint32_t>& of_one : contexts_) {
+        std::sort(of_one.begin(), of_one.end(), [&](std::uint32_t a, std::uint32_t b) {
+            if (contexts[a].bytes != contexts[b].bytes) return contexts[a].bytes > contexts[b].bytes;
+            return contexts[a].allocations != contexts[b].allocations
+                       ? contexts[a].allocations > contexts[b].allocations
+                       : a < b;
+        });
+    }
+}
+
+double characterisation::seconds(std::uint64_t tick) const {
+    const trace::process_record& process = reader_.process();
+    std::uint64_t origin = analysis_.totals().first_tick;
+    if (process.first_tick != 0) origin = std::min(origin, process.first_tick);
+    const double ticks = tick > origin ? static_cast<double>(tick - origin) : 0.0;
+    return ticks / ticks_per_ns_ * 1e-9;
+}
+
+json characterisation::stack(std::uint32_t context) const {
+    json frames = json::array();
+    for (std::uint32_t at = context; at != 0 && frames.size() < frames_max; at = functions_->node(at).parent) {
+        const std::uint32_t id = functions_->function_of(at);
+        std::string name = id != context_functions::none ? functions_->function(id).name : functions_->module_name(at);
+        if (name.empty()) name = functions_->node(at).offset == 0 ? "[generated code]" : "[stack cut here]";
+        if (frames.empty() || frames.back() != name) frames.push_back(std::move(name));
+    }
+    return frames;
+}
+
+json characterisation::to_json() const {
+    const trace_totals& totals = analysis_.totals();
+    json facts;
+    facts["path"] = path_;
+    facts["events"] = totals.events;
+    facts["allocations"] = totals.allocations;
+    facts["frees"] = totals.frees;
+    facts["reallocations"] = totals.reallocations;
+    facts["bytes"] = totals.bytes;
+    add_trace_facts(facts, reader_);
+    facts["lost"] = std::max(reader_.process().events_lost, totals.lost_by_notes);
+    facts["unmatched_frees"] = totals.unmatched_frees;
+    facts["frees_not_seen"] = totals.lost_frees;
+    facts["mended_hand_offs"] = totals.mended;
+    std::uint64_t owned = 0, named = 0, contexts = 0;
+    for (const std::uint32_t s : order_) {
+        const std::uint64_t events = events_of(analysis_.subsystems()[s]);
+        owned += events;
+        if (subsystems_.subsystems()[s].named) named += events;
+        contexts += contexts_[s].size();
+    }
+    facts["named_share"] = owned > 0 ? json(static_cast<double>(named) / static_cast<double>(owned)) : json();
+    facts["contexts"] = contexts;
+    facts["cpu_seconds"] = clock_->cpu_ns() * 1e-9;
+    facts["recorder_seconds"] = clock_->recorder_ns() * 1e-9;
+    facts["peak_live_bytes"] = totals.peak_bytes;
+    facts["peak_live_objects"] = totals.peak_objects;
+    facts["end_live_bytes"] = totals.live_bytes;
+    facts["end_live_objects"] = totals.live_objects;
+    facts["modules_without_names"] = json::array();
+    for (const unreadable_module& module : functions_->unreadable())
+        facts["modules_without_names"].push_back({{"path", module.path}, {"why", module.reason}});
+
+    json all;
+    all["schema"] = schema;
+    all["trace"] = std::move(facts);
+    all["process"] = process_json(reader_.process());
+    all["subsystems"] = json::array();
+    for (const std::uint32_t s : order_) all["subsystems"].push_back(subsystem_json(*this, s));
+    all["notes"] = {
+        "activations are lower bounds: invocations in a row without an event between them cannot be told apart",
+        "an object that is live when the trace ends outlives every scope",
+        "D and C are estimated from the operations that were timed (1 in 64); L needs references to memory"};
+    return all;
+}
+
+json process_json(const trace::process_record& process) {
+    json facts;
+    facts["pid"] = process.pid;
+    facts["parent_pid"] = process.parent_pid;
+    facts["executable"] = process.executable;
+    facts["build_id"] = process.build_id;
+    facts["argv"] = process.arguments;
+    facts["exit_status"] = process.ended && process.signal == 0 ? json(process.exit_status) : json();
+    facts["signal"] = process.signal != 0 ? json(process.signal) : json();
+    facts["malloc_provider"] = process.malloc_provider.empty() ? "libc" : process.malloc_provider;
+    return facts;
+}
+
+void add_trace_facts(json& facts, const trace::reader& reader) {
+    const trace::process_record& process = reader.process();
+    facts["lost"] = process.events_lost;
+    facts["failed"] = process.allocations_failed;
+    const double sampled = static_cast<double>(process.aliasing_sampled);
+    facts["aliasing"] = {
+        {"sampled", process.aliasing_sampled},
+        {"differed", process.aliasing_differed},
+        {"share", sampled > 0 ? json(static_cast<double>(process.aliasing_differed) / sampled) : json()}};
+    facts["damages"] = json::array();
+    for (const trace::damage& damage : reader.damages())
+        facts["damages"].push_back({{"offset", damage.offset}, {"what", damage.what}});
+    facts["clean"] = process.clean;
+    facts["ended"] = process.ended;
+    facts["stopped_early"] = process.stopped_early != 0;
+    const bool timed = process.end_ns > process.start_ns;
+    facts["duration_seconds"] = timed ? json(static_cast<double>(process.end_ns - process.start_ns) * 1e-9) : json();
+    double cpu_ns = 0;
+    for (const trace::stream_record& stream : reader.streams()) cpu_ns += static_cast<double>(stream.cpu_ns);
+    facts["cpu_seconds"] = cpu_ns * 1e-9;
+    facts["threads"] = reader.streams().size();
+}
+
+json summarise(const std::string& path) {
+    trace::reader reader(path);
+    std::uint64_t allocations = 0, frees = 0, reallocations = 0, bytes = 0;
+    reader.for_each_batch([&](const trace::event* batch, std::size_t count) {
+        for (std::size_t i = 0; i < count; ++i) {
+            const trace::event& e = batch[i];
+            const bool reallocated = e.op == trace::operation::realloc_allocate;
+            allocations += e.op == trace::operation::allocate;
+            frees += e.op == trace::operation::free;
+            reallocations += reallocated;
+            if (reallocated || e.op == trace::operation::allocate) bytes += e.bytes;
+        }
+    });
+    json facts;
+    facts["path"] = path;
+    facts["events"] = allocations + frees + 2 * reallocations;
+    facts["allocations"] = allocations;
+    facts["frees"] = frees;
+    facts["reallocations"] = reallocations;
+    facts["bytes"] = bytes;
+    add_trace_facts(facts, reader);
+    for (const char* unknown : {"unmatched_frees", "named_share", "peak_live_bytes", "end_live_bytes"})
+        facts[unknown] = nullptr;
+    facts["contexts"] = reader.contexts().size() - 1;
+    return {
+        {"schema", characterisation::schema}, {"trace", std::move(facts)}, {"process", process_json(reader.process())}};
+}
+
+}  // namespace millpond::characterise

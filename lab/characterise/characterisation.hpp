@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: BSL-1.0
+// characterisation: everything that is known of one trace after the pass over its events, and its wording as JSON.
+//
+//   reader ─▶ context_functions ─▶ subsystem_map ─▶ scope_tree ─▶ analysis ─▶ characterisation ─▶ JSON, candidate plans
+//
+// Schema "millpond.characterisation/1". Use characterise() for all of it, summarise() for what is told without a table
+// of live objects. Memory and time are those of analysis. Not thread-safe. Throws trace::trace_error where nothing can
+// be read.
+#pragma once
+
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "analysis.hpp"
+#include "context_functions.hpp"
+#include "lab/trace/reader.hpp"
+#include "scope_tree.hpp"
+#include "subsystem_map.hpp"
+#include "thread_clock.hpp"
+
+namespace millpond::characterise {
+
+using json = nlohmann::ordered_json;
+
+class characterisation {
+  public:
+    static constexpr const char* schema = "millpond.characterisation/1";
+
+    characterisation(const std::string& path, const std::vector<owner_group>& groups);
+    // Of a reader and functions that are at hand; `functions` must outlive this object.
+    characterisation(const std::string& path, trace::reader&& reader, const context_functions& functions,
+                     const std::vector<owner_group>& groups);
+
+    json to_json() const;
+
+    const trace::reader& reader() const { return reader_; }
+    const context_functions& functions() const { return *functions_; }
+    const subsystem_map& subsystems() const { return subsystems_; }
+    const scope_tree& scopes() const { return scopes_; }
+    const class analysis& analysis() const { return analysis_; }
+    const thread_clock& clock() const { return *clock_; }
+
+    // Subsystems that had events, the one that allocated most bytes first.
+    const std::vector<std::uint32_t>& order() const { return order_; }
+    // Shares of the analysis, by subsystem.
+    const std::vector<const thread_share*>& shares(std::uint32_t subsystem) const { return shares_[subsystem]; }
+    // Contexts of a subsystem that had allocations, the one with most bytes first.
+    const std::vector<std::uint32_t>& contexts(std::uint32_t subsystem) const { return contexts_[subsystem]; }
+
+    double seconds(std::uint64_t tick) const;  // since the beginning of the trace
+    double ticks_per_ns() const { return ticks_per_ns_; }
+    // Function names from the innermost frame outward, at most `frames_max`, each run of one name once.
+    json stack(std::uint32_t context) const;
+
+  private:
+    void run();
+
+    std::string path_;
+    trace::reader reader_;
+    std::unique_ptr<context_functions> own_functions_;
+    const context_functions* functions_;
+    subsystem_map subsystems_;
+    scope_tree scopes_;
+    double ticks_per_ns_;
+    class analysis analysis_;
+    std::unique_ptr<thread_clock> clock_;
+    std::vector<std::uint32_t> order_;
+    std::vector<std::vector<const thread_share*>> shares_;
+    std::vector<std::vector<std::uint32_t>> contexts_;
+};
+
+// The parts "trace" and "process" alone, without anything that needs symbols or the table of live objects (null).
+json summarise(const std::string& path);
+
+// The part "process", and what "trace" takes from the reader rather than from events.
+json process_json(const trace::process_record& process);
+void add_trace_facts(json& facts, const trace::reader& reader);
+
+}  // namespace millpond::characterise

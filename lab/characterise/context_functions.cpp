@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "context_functions.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <stdexcept>
+#include <unordered_map>
+
+namespace millpond::characterise {
+namespace {
+
+std::string file_name(const std::string& path) {
+    const std::size_t slash = path.rfind('/');
+    return slash == std::string::npos ? path : path.substr(slash + 1);
+}
+
+// The functions of a module, or null with the reason why they cannot be had.
+std::unique_ptr<symbols::module_functions> open_module(const trace::module_record& module, std::string& reason) {
+    try {
+        auto opened = std::make_unique<symbols::module_functions>(module.path);
+        // The end of the shorter one is no difference: a recorder may keep the first bytes only.
+        const std::size_t digits = std::min(opened->build_id().size(), module.build_id.size());
+        if (opened->build_id().compare(0, digits, module.build_id, 0, digits) == 0) return opened;
+        reason = "the file is now another build (" + opened->build_id() + ") than the recorded one (" +
+                 module.build_id + "): record again";
+    } catch (const std::runtime_error& failure) {
+        reason = failure.what();
+    }
+    return nullptr;
+}
+
+}  // namespace
+
+context_functions::context_functions(const std::vector<trace::context_node>& nodes,
+                                     const std::vector<trace::module_record>& modules)
+    : nodes_(&nodes), functions_{{"", "", symbols::owner_kind::module, false, false, false}} {
+    std::vector<std::unique_ptr<symbols::module_functions>> opened(modules.size() + 1);
+    std::vector<char> tried(modules.size() + 1, 0);
+    module_names_.resize(modules.size() + 1);
+    module_standard_.resize(modules.size() + 1, 0);
+    for (std::size_t i = 0; i < modules.size(); ++i) {
+        module_names_[i + 1] = file_name(modules[i].path);
+        module_standard_[i + 1] = symbols::is_standard_module(modules[i].path);
+    }
+
+    std::unordered_map<const symbols::function*, std::uint32_t> known;
+    std::unordered_map<std::string, std::uint32_t> by_name;
+    function_of_node_.resize(nodes.size(), none);
+    for (std::size_t i = 1; i < nodes.size(); ++i) {
+        const trace::context_node& node = nodes[i];
+        if (node.module == 0 || node.module > modules.size()) continue;
+        if (!tried[node.module]) {
+            tried[node.module] = 1;
+            std::string reason;
+            opened[node.module] = open_module(modules[node.module - 1], reason);
+            if (!reason.empty() && modules[node.module - 1].path.find('/') != std::string::npos)
+                unreadable_.push_back({modules[node.module - 1].path, reason});
+        }
+        if (!opened[node.module]) continue;
+        // The return address may be the first of the next function: the call lies before it.
+        const symbols::function* found = opened[node.module]->find(node.offset - 1);
+        if (found == nullptr) continue;
+        auto [entry, is_new] = known.try_emplace(found, 0);
+        if (is_new) {
+            const auto [same, is_first] =
+                by_name.try_emplace(found->name, static_cast<std::uint32_t>(functions_.size()));
+            if (is_first)
+                functions_.push_back(
+                    {found->name, found->owner, found->kind, found->named, found->standard, found->allocation});
+            entry->second = same->second;
+        }
+        function_of_node_[i] = entry->second;
+    }
+}
+
+context_functions::context_functions(const std::vector<trace::context_node>& nodes,
+                                     std::vector<frame_function> functions, std::vector<std::uint32_t> function_of_node)
+    : nodes_(&nodes), functions_(std::move(functions)), function_of_node_(std::move(function_of_node)) {}
+
+std::string context_functions::module_name(std::uint32_t node) const {
+    const std::uint32_t module = (*nodes_)[node].module;
+    return module < module_names_.size() ? module_names_[module] : std::string();
+}
+
+bool context_functions::in_standard_module(std::uint32_t node) const {
+    const std::uint32_t module = (*nodes_)[node].module;
+    return module < module_standard_.size() && module_standard_[module] != 0;
+}
+
+}  // namespace millpond::characterise

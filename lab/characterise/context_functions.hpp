@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: BSL-1.0
+// context_functions: the function of every frame in a trace's tree of contexts.
+//
+//   node 7: returns to libfoo.so + 0x1a40 ──module_functions──▶ function 3: foo::parse, owner foo, …
+//
+// Functions of one name are one function (parts and overloads of a function, a file loaded twice). A module whose file
+// has gone, or is of another build than the one that was recorded, is listed in unreadable(), and its frames have no
+// function. Use it first; subsystem_map and scope_tree stand on it. O(nodes · log functions). Read-only afterwards.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "lab/symbols/module_functions.hpp"
+#include "lab/trace/reader.hpp"
+
+namespace millpond::characterise {
+
+struct frame_function {
+    std::string name, owner;
+    symbols::owner_kind kind;
+    bool named, standard, allocation;
+};
+
+struct unreadable_module {
+    std::string path, reason;
+};
+
+class context_functions {
+  public:
+    static constexpr std::uint32_t none = 0;  // no function is known for this frame
+
+    // Looks the functions up in the modules' files.
+    context_functions(const std::vector<trace::context_node>& nodes, const std::vector<trace::module_record>& modules);
+    // Functions by the caller's own account (position 0 is ignored), one for each node: for traces without modules.
+    context_functions(const std::vector<trace::context_node>& nodes, std::vector<frame_function> functions,
+                      std::vector<std::uint32_t> function_of_node);
+
+    std::uint32_t function_of(std::uint32_t node) const { return function_of_node_[node]; }
+    const frame_function& function(std::uint32_t id) const { return functions_[id]; }
+    std::size_t size() const { return functions_.size(); }
+
+    std::uint32_t node_count() const { return static_cast<std::uint32_t>(nodes_->size()); }
+    const trace::context_node& node(std::uint32_t id) const { return (*nodes_)[id]; }
+    // The file name of a node's module; empty where it has none.
+    std::string module_name(std::uint32_t node) const;
+    bool in_standard_module(std::uint32_t node) const;
+
+    const std::vector<unreadable_module>& unreadable() const { return unreadable_; }
+
+  private:
+    const std::vector<trace::context_node>* nodes_;
+    std::vector<std::string> module_names_;  // by module id
+    std::vector<char> module_standard_;
+    std::vector<frame_function> functions_;
+    std::vector<std::uint32_t> function_of_node_;
+    std::vector<unreadable_module> unreadable_;
+};
+
+}  // namespace millpond::characterise

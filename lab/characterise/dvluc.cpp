@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "dvluc.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace millpond::characterise {
+
+double share_of(double part, double whole) { return whole > 0 ? std::clamp(part / whole, 0.0, 1.0) : 0.0; }
+
+double entropy(std::span<const std::uint64_t> counts) {
+    double total = 0;
+    for (const std::uint64_t count : counts) total += static_cast<double>(count);
+    double nats = 0;
+    for (const std::uint64_t count : counts) {
+        if (count == 0) continue;
+        const double share = static_cast<double>(count) / total;
+        nats -= share * std::log(share);
+    }
+    return std::max(nats, 0.0);
+}
+
+double variation(double entropy_nats) { return -std::expm1(-entropy_nats); }
+
+double threads_inside_at_once(std::span<const double> inside) {
+    // Of the sum of k · P(k) over all k, which is the sum of the shares, only k = 1 does not count.
+    // none and one: the probability that nobody, and that exactly one, is inside.
+    double expected = 0, none = 1, one = 0;
+    for (const double share : inside) {
+        const double in = std::clamp(share, 0.0, 1.0);
+        expected += in;
+        one = one * (1 - in) + none * in;
+        none *= 1 - in;
+    }
+    return std::max(0.0, expected - one);
+}
+
+double contention(std::span<const double> inside) {
+    if (inside.size() < 2) return 0;
+    return share_of(threads_inside_at_once(inside), static_cast<double>(inside.size()));
+}
+
+}  // namespace millpond::characterise

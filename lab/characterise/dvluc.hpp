@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: BSL-1.0
+// dvluc: the five dimensions of a subsystem's use of an allocator, from counts. Pure functions.
+//
+//   D density      time in its operations / CPU time of its threads over its duration        (estimated)
+//   V variation    1 − exp(−H), H the entropy in nats over size classes; exp(H) is the effective number of sizes
+//   L locality     needs references to memory, which a recording does not have: null
+//   U utilization  peak live bytes / bytes allocated in total
+//   C contention   expected number of threads inside operations at once, counting moments with two or more, / threads
+//                  (estimated: each thread inside for its share of the time, independently of the others)
+//
+// Every value lies in [0, 1]. Use `share_of` where a denominator may be zero.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+namespace millpond::characterise {
+
+// part / whole, cut to [0, 1]; 0 where there is no whole.
+double share_of(double part, double whole);
+
+// In nats, over classes with these counts. 0 for nothing and for one class.
+double entropy(std::span<const std::uint64_t> counts);
+
+double variation(double entropy_nats);
+
+// `inside`: for each thread that is active in the subsystem, its share of time inside operations.
+double threads_inside_at_once(std::span<const double> inside);
+
+// 0 for one thread, and where one thread alone is ever inside.
+double contention(std::span<const double> inside);
+
+}  // namespace millpond::characterise

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "legality.hpp"
+
+#include <algorithm>
+
+namespace millpond::characterise {
+namespace {
+
+// Few, and each from another context where there are several.
+void add_witness(std::vector<witness>& witnesses, const witness& seen) {
+    if (witnesses.size() == legality_record::witnesses_max) return;
+    const auto same = [&](const witness& known) { return known.context == seen.context; };
+    if (std::none_of(witnesses.begin(), witnesses.end(), same)) witnesses.push_back(seen);
+}
+
+}  // namespace
+
+legality_record::legality_record(const scope_tree& scopes, std::size_t subsystems)
+    : scopes_(scopes), candidates_(subsystems), of_threads_(subsystems) {
+    for (std::uint32_t s = 0; s < subsystems; ++s) {
+        for (const std::uint32_t f : scopes.candidates(s)) candidates_[s].push_back({f, {}, {}});
+    }
+}
+
+void legality_record::outlived(std::uint32_t subsystem, std::uint32_t scope, std::size_t surviving, std::size_t& row,
+                               const witness& seen) {
+    if (row == 0) {
+        row = rows_.size();
+        const std::size_t depth = scopes_.depth(scope);
+        rows_.resize(row + 1 + depth);
+        rows_[row] = depth;
+    }
+    ++rows_[row + 1 + surviving];
+    if (surviving < rows_[row]) [[unlikely]] {
+        rows_[row] = surviving;
+        offer(subsystem, scope, surviving, seen);
+    }
+}
+
+void legality_record::offer(std::uint32_t subsystem, std::uint32_t scope, std::size_t surviving, const witness& seen) {
+    for (candidate_record& candidate : candidates_[subsystem]) {
+        const std::uint32_t owning = scopes_.innermost_of(scope, candidate.function);
+        if (owning != 0 && scopes_.depth(owning) > surviving) add_witness(candidate.witnesses, seen);
+    }
+}
+
+void legality_record::outlived_thread(std::uint32_t subsystem, const witness& seen) {
+    add_witness(of_threads_[subsystem], seen);
+}
+
+void legality_record::instance(std::uint32_t subsystem, std::uint32_t function, std::uint64_t bytes) {
+    for (candidate_record& candidate : candidates_[subsystem]) {
+        if (candidate.function == function) candidate.instance_bytes.add(bytes);
+    }
+}
+
+std::uint64_t legality_record::outlived_depth(std::size_t row, std::uint32_t depth) const {
+    std::uint64_t total = 0;
+    for (std::size_t d = 0; row != 0 && d < depth; ++d) total += rows_[row + 1 + d];
+    return total;
+}
+
+}  // namespace millpond::characterise

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSL-1.0
+// legality: which objects outlived which scopes, with witnesses.
+//
+//   scopes around a context   main(1) ─ run(2) ─ parse(3) ─ add(4)
+//   outlived, row of context    [0]       [1]      [2]        [3]      [d]: d scopes were still active when the object
+//   ended
+//
+// An object of [d] has outlived every scope deeper than d. So one counter is touched for each object, and every
+// function can be judged afterwards. An object that is live when the trace ends is in [0]: it has outlived all. Use:
+// outlived() for each object for which at least one scope had ended. O(1), but for the first witnesses.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "histogram.hpp"
+#include "scope_tree.hpp"
+
+namespace millpond::characterise {
+
+struct witness {
+    std::uint32_t context, thread;
+    std::uint64_t bytes, allocated_tick;
+    std::uint64_t freed_tick;  // 0: still live when the trace ended
+    std::uint32_t freed_by;    // thread
+};
+
+// Kept for each subsystem and each function that could own an arena for it.
+struct candidate_record {
+    std::uint32_t function;
+    histogram instance_bytes;  // of each activation that has ended
+    std::vector<witness> witnesses;
+};
+
+class legality_record {
+  public:
+    static constexpr std::size_t witnesses_max = 3;
+
+    legality_record(const scope_tree& scopes, std::size_t subsystems);
+
+    // `row`: of the object's context, 0 at first; `surviving`: scopes around it that were still active.
+    void outlived(std::uint32_t subsystem, std::uint32_t scope, std::size_t surviving, std::size_t& row,
+                  const witness& seen);
+    // As outlived its thread.
+    void outlived_thread(std::uint32_t subsystem, const witness& seen);
+    void instance(std::uint32_t subsystem, std::uint32_t function, std::uint64_t bytes);
+
+    const std::vector<candidate_record>& candidates(std::uint32_t subsystem) const { return candidates_[subsystem]; }
+    const std::vector<witness>& thread_witnesses(std::uint32_t subsystem) const { return of_threads_[subsystem]; }
+    // Objects of a context with this row that outlived the scope at `depth` (1: outermost).
+    std::uint64_t outlived_depth(std::size_t row, std::uint32_t depth) const;
+
+  private:
+    void offer(std::uint32_t subsystem, std::uint32_t scope, std::size_t surviving, const witness& seen);
+
+    const scope_tree& scopes_;
+    std::vector<std::vector<candidate_record>> candidates_;
+    std::vector<std::vector<witness>> of_threads_;
+    // A row: the level up to which witnesses have been offered, then its counters.
+    std::vector<std::uint64_t> rows_{0};
+};
+
+}  // namespace millpond::characterise

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: BSL-1.0
+// subsystem_json: one subsystem of a characterisation in words and numbers.
+//
+// Split from characterisation because it is long, not because it is separate: figures, DVLUC, diffusion, legality,
+// contexts.
+#pragma once
+
+#include <cstdint>
+
+#include "characterisation.hpp"
+
+namespace millpond::characterise {
+
+json subsystem_json(const characterisation& all, std::uint32_t subsystem);
+
+// "legality": enclosing functions from the innermost outward, then the thread. At most scopes_max functions, each
+// enclosing at least nine tenths of the subsystem's allocations; if there are more, those where illegal turns into
+// legal are kept.
+json legality_json(const characterisation& all, std::uint32_t subsystem);
+
+// "dvluc", with W and N.
+struct dimensions {
+    json dvluc;
+    std::size_t threads;  // W
+    json cpu_seconds;     // N, null where unknown
+    json operation_seconds;
+};
+dimensions measure_dimensions(const characterisation& all, std::uint32_t subsystem);
+
+}  // namespace millpond::characterise

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "thread_clock.hpp"
+
+#include <algorithm>
+
+namespace millpond::characterise {
+
+thread_clock::thread_clock(const std::vector<trace::block_record>& blocks, const std::vector<stream_facts>& streams,
+                           std::uint64_t process_first_tick, double ticks_per_ns) {
+    std::unordered_map<std::uint32_t, std::vector<mpt_block_header>> by_thread;
+    for (const trace::block_record& block : blocks) {
+        if (block.header.kind == mpt_events) by_thread[block.header.thread].push_back(block.header);
+    }
+    for (const stream_facts& stream : streams) {
+        std::vector<mpt_block_header>& headers = by_thread[stream.thread];
+        if (headers.empty()) continue;
+        std::sort(headers.begin(), headers.end(),
+                  [](const mpt_block_header& a, const mpt_block_header& b) { return a.sequence < b.sequence; });
+        // Stream 1 is the thread that the process began with; a later thread begins about when it first allocates.
+        const bool is_first = stream.thread == 1 && process_first_tick != 0;
+        const std::uint64_t start =
+            is_first ? std::min(process_first_tick, headers.front().first) : headers.front().first;
+        const double scale = stream.sampled == 0 ? 0.0
+                                                 : static_cast<double>(stream.operations) /
+                                                       static_cast<double>(stream.sampled) / ticks_per_ns;
+        std::vector<point>& points = points_[stream.thread];
+        points.push_back({start, 0.0});
+        double recorder = 0;
+        for (std::size_t i = 0; i < headers.size(); ++i) {
+            const std::uint64_t end = i + 1 < headers.size() ? headers[i + 1].first : stream.last_tick;
+            recorder += scale * headers[i].overhead_ticks;
+            if (headers[i].cpu_ns == 0) continue;  // salvaged from an open block: nobody had closed it
+            const double net = static_cast<double>(headers[i].cpu_ns) - recorder;
+            points.push_back({std::max(end, points.back().tick), std::max(net, points.back().ns)});
+        }
+        cpu_ns_ += points.back().ns;
+        recorder_ns_ += recorder;
+    }
+}
+
+double thread_clock::at(std::uint32_t thread, std::uint64_t tick) const {
+    const auto found = points_.find(thread);
+    if (found == points_.end()) return 0;
+    const std::vector<point>& points = found->second;
+    const auto after = std::upper_bound(points.begin(), points.end(), tick,
+                                        [](std::uint64_t at, const point& p) { return at < p.tick; });
+    if (after == points.begin()) return 0;
+    if (after == points.end()) return points.back().ns;
+    const point& before = *(after - 1);
+    const double share = static_cast<double>(tick - before.tick) /
+                         static_cast<double>(std::max<std::uint64_t>(1, after->tick - before.tick));
+    return before.ns + share * (after->ns - before.ns);
+}
+
+}  // namespace millpond::characterise

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSL-1.0
+// thread_clock: the CPU time that each thread of the recorded program had used at any moment, without the recorder's.
+//
+//   cpu ns   0 ─────── c1 ──────────── c2 ── c3       known at the end of each block, straight lines between
+//   ticks    start     block 1 ends    2     3
+//
+// The recorder's own time is estimated: what it measured in the operations that it sampled, times operations / sampled.
+// Use it for density. at(): O(log blocks). Read-only after construction.
+#pragma once
+
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+#include "lab/trace/reader.hpp"
+
+namespace millpond::characterise {
+
+class thread_clock {
+  public:
+    struct stream_facts {
+        std::uint32_t thread;
+        std::uint64_t last_tick;            // of the stream's last event
+        std::uint64_t operations, sampled;  // of the whole stream
+    };
+
+    thread_clock(const std::vector<trace::block_record>& blocks, const std::vector<stream_facts>& streams,
+                 std::uint64_t process_first_tick, double ticks_per_ns);
+
+    // CPU ns of a thread at a time, without the recorder's share. 0 for an unknown thread.
+    double at(std::uint32_t thread, std::uint64_t tick) const;
+    double cpu_ns() const { return cpu_ns_; }            // of all threads together, at their ends
+    double recorder_ns() const { return recorder_ns_; }  // what was taken off, all threads together
+
+  private:
+    struct point {
+        std::uint64_t tick;
+        double ns;
+    };
+
+    std::unordered_map<std::uint32_t, std::vector<point>> points_;
+    double cpu_ns_ = 0, recorder_ns_ = 0;
+};
+
+}  // namespace millpond::characterise
