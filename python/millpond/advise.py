@@ -164,8 +164,13 @@ class Advising:
             found.notes.append(
                 f"the program {describe(*recorded)} when it was recorded, and {describe(bare.exit_status, 0)} by itself"
             )
-        self._laboratory.look_up(found.candidates)
+        self._laboratory.look_up(found.candidates or [self._empty_plan()])
         self._judge(self._choose())
+
+    def _empty_plan(self) -> Plan:
+        """Routes nothing, and tells the controls which of the processes they are about."""
+        process = self._found.process.summary.get("process", {})
+        return Plan("empty", str(process.get("executable") or ""), str(process.get("build_id") or ""), ())
 
     def _choose(self) -> list[Plan]:
         """The plans to judge: the one to be advised first, then the single ones that it is made of."""

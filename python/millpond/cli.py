@@ -103,6 +103,8 @@ def _run(words: list[str]) -> int:
         result = app()(parsed, standalone_mode=False, prog_name="millpond", obj=line)
     except typer.Exit as done:
         return done.exit_code
+    except SystemExit:
+        return Status.OK  # Typer's answer to a reader of our output that has stopped reading: no error of ours
     except typer.Abort:
         return _end_as(0, signal.SIGINT)
     except Exception as error:

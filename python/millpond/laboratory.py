@@ -23,7 +23,6 @@ from millpond.standard_input import StandardInput
 
 TRIAL = "millpond-trial"
 THROUGH = "through"  # the stage of a run that shows how the program ends; it is compared with nothing
-_PADDING = "MILLPOND_PAD"
 _PADDING_LIMIT_BYTES = 4096
 _SIGKILL = 9
 
@@ -66,15 +65,12 @@ class Laboratory:
 
     def _survey(self) -> Path:
         modules = self._folder / "modules"
-        descriptor = os.open(self._stdin.path, os.O_RDONLY)
-        try:
+        with self._stdin.first() as descriptor:
             native.require(TRIAL, ["--survey", str(modules), "--", *self._program], stdin=descriptor)
-        finally:
-            os.close(descriptor)
         return modules
 
     def look_up(self, plans: Sequence[Plan]) -> None:
-        """Compiles the plans now: a wrong one fails before any round. `looked_up` looks for the first one's owners."""
+        """Compiles the plans now, before any round. The controls try the first one's process and look up its owners."""
         for plan in plans:
             self.compile(plan)
         self._looked_up = plans[0] if plans else None
@@ -98,15 +94,15 @@ class Laboratory:
     def _run(self, cell: Cell, stage: str, number: int, streams: list[str], descriptor: int | None) -> Outcome:
         result = self._folder / "round.json"
         result.unlink(missing_ok=True)
-        plan = cell.plan or (self._looked_up if cell.variant == "looked_up" else None)
+        plan = cell.plan or (self._looked_up if cell.variant != "bare" else None)
         routes = ["--routes", str(self.compile(plan))] if plan else []
-        command = ["--round", cell.variant, *routes, "--result", str(result), *streams, "--", *cell.workload]
+        pad = ["--pad", str(self._random.randrange(_PADDING_LIMIT_BYTES))]
+        command = ["--round", cell.variant, *routes, *pad, "--result", str(result), *streams, "--", *cell.workload]
         finished = native.run(
             TRIAL,
             command,
             passing=descriptor is not None,
             seconds=self.limit_seconds,
-            extra={_PADDING: "x" * self._random.randrange(_PADDING_LIMIT_BYTES)},
             **({} if descriptor is None else {"stdin": descriptor}),
         )
         if finished.timed_out:

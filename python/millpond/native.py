@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -61,13 +61,12 @@ def run(
     stdin: int = subprocess.DEVNULL,
     passing: bool = False,
     seconds: float | None = None,
-    extra: Mapping[str, str] | None = None,
 ) -> Finished:
     """Runs a native program to its end.
 
     Quiet by default: standard output is dropped, standard error kept. `passing` lets both through to the user.
-    `seconds` limits its time; `extra` adds environment variables. Whatever interrupts us ends it too: it is asked to
-    stop, which it passes on to the program that it measures, before it is killed.
+    `seconds` limits its time. Whatever interrupts us ends it too: it is asked to stop, which it passes on to the
+    program that it measures, before it is killed.
     """
     try:
         child = subprocess.Popen(
@@ -75,7 +74,7 @@ def run(
             stdin=stdin,
             stdout=None if passing else subprocess.DEVNULL,
             stderr=None if passing else subprocess.PIPE,
-            env={**user_environment(), **(extra or {})},
+            env=user_environment(),
         )
     except OSError as error:
         raise Failure(Status.ENVIRONMENT, f"cannot start {name}: {error.strerror or error}") from error

@@ -7,6 +7,8 @@ import json
 import os
 import sys
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -31,19 +33,30 @@ def prove_writable(target: str | None) -> None:
         raise cannot_write(path, error) from error
 
 
-def write_text(path: Path, text: str) -> None:
-    """Writes beside `path` and renames; a device or a pipe is written directly. Failure (status 4) if it cannot."""
+@contextmanager
+def written_aside(path: Path) -> Iterator[Path]:
+    """A place beside `path` to write to; renamed to `path` when the block ends, removed where it fails (status 4)."""
     aside = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
-        if path.exists() and not path.is_file():
-            path.write_text(text, encoding="utf-8")
-            return
-        aside.write_text(text, encoding="utf-8")
+        yield aside
         aside.rename(path)
     except OSError as error:
         raise cannot_write(path, error) from error
     finally:
-        aside.unlink(missing_ok=True)
+        with suppress(OSError):
+            aside.unlink(missing_ok=True)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Writes a file whole or not at all; a device or a pipe is written directly. Failure (status 4) if it cannot."""
+    if path.exists() and not path.is_file():
+        try:
+            path.write_text(text, encoding="utf-8")
+        except OSError as error:
+            raise cannot_write(path, error) from error
+        return
+    with written_aside(path) as aside:
+        aside.write_text(text, encoding="utf-8")
 
 
 def write_json(data: Any, target: str) -> None:

@@ -17,6 +17,8 @@ from millpond.errors import Failure, Status, cannot_write
 
 SCHEMA = "millpond.plan/1"
 REST = "*"
+# What the control that looks up and ignores gives to everything: locked only once the process has several threads.
+REST_STRATEGY = "synchronized(multipool)"
 SUFFIX = ".plan.json"
 
 
@@ -103,6 +105,18 @@ def _names(value: object) -> tuple[str, ...]:
 def read_folder(folder: Path) -> list[Plan]:
     """The candidate plans of a folder in the order of their numbers, without `all.plan.json`."""
     return [read(p) for p in sorted(folder.glob(f"*{SUFFIX}")) if p.name != f"all{SUFFIX}"]
+
+
+def with_rest(plan: Plan) -> Plan:
+    """The plan with everything that it does not name in one shared pool, as in the controls that it is compared with.
+
+    Left with the program's own malloc, the rest would differ from those controls too, and placement would not be alone.
+    """
+    if not plan.routes or any(REST in r.subsystems for r in plan.routes):
+        return plan
+    pools = {r.pool for r in plan.routes}
+    name = next(n for n in ("rest", *(f"rest{i}" for i in range(2, 999))) if n not in pools)
+    return Plan(plan.name, plan.path, plan.build_id, (*plan.routes, Route((REST,), name, REST_STRATEGY)))
 
 
 def combine(plans: Iterable[Plan], name: str) -> Plan:

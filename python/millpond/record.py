@@ -2,7 +2,7 @@
 """`millpond record -o FILE [--max-bytes N] -- PROGRAM ARGS`: becomes millpond-record.
 
 The process is replaced, not wrapped: status, signals, standard streams and job control are then the program's own
-without any code of ours. No option parser is imported: the recorder checks its command line itself, with the same statuses.
+without any code of ours. No option parser is imported: the recorder checks its own command line.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from typing import Any
 
 from millpond import native
 from millpond.errors import Failure, Status
-from millpond.plans import Plan, read_folder
+from millpond.plans import Plan, read_folder, with_rest
 from millpond.standard_input import StandardInput
 
 RECORD = "millpond-record"
@@ -119,7 +119,7 @@ def characterise(process: Process, folder: Path) -> tuple[dict[str, Any], list[P
     out, plans = folder / "characterisation.json", folder / "plans"
     plans.mkdir(exist_ok=True)
     native.require(CHARACTERISE, ["--json", str(out), "--plan-out", str(plans), str(process.trace)])
-    return read_json(out), read_folder(plans)
+    return read_json(out), [with_rest(plan) for plan in read_folder(plans)]
 
 
 def read_json(path: Path) -> Any:

@@ -8,12 +8,12 @@ Nothing to lock, nothing to corrupt; merging the stores of two machines is copyi
 
 from __future__ import annotations
 
-import os
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from millpond import output
 from millpond.errors import Failure, Status, cannot_write
 from millpond.observations import FIELDS, Journal
 
@@ -44,15 +44,9 @@ class Store:
         schema = pa.schema([(name, numeric.get(name, pa.string())) for name in FIELDS])
         table = pa.Table.from_pylist(journal.rows, schema=schema)
         path = self.folder / f"{journal.run}.parquet"
-        aside = path.with_name(f".{path.name}.{os.getpid()}.part")
-        try:
-            self.folder.mkdir(parents=True, exist_ok=True)
+        self.prepare()
+        with output.written_aside(path) as aside:
             parquet.write_table(table, aside, compression="zstd")
-            aside.rename(path)
-        except OSError as error:
-            raise cannot_write(path, error) from error
-        finally:
-            aside.unlink(missing_ok=True)
         return path
 
     def query(self, sql: str, parameters: Sequence[object] = ()) -> list[dict[str, Any]]:

@@ -24,7 +24,7 @@ from millpond.errors import Failure, ProgramEnded, Status
 from millpond.execution import by_round, measured_rounds, run_rounds
 from millpond.laboratory import Laboratory, describe
 from millpond.observations import Journal
-from millpond.plans import Plan, read
+from millpond.plans import Plan, read, with_rest
 from millpond.progress import ProgressReport, say
 from millpond.schedule import VERDICT_ROUNDS
 from millpond.standard_input import StandardInput
@@ -90,6 +90,7 @@ def _trial(
 ) -> tuple[dict[str, Any], Outcome]:
     stdin = StandardInput(folder)
     laboratory = Laboratory(folder, argv, stdin, seed)
+    laboratory.look_up(plans)  # a wrong plan fails here, before the user sees any output of the program
     started = time.monotonic()
     bare = laboratory.run_through(Cell(argv, "bare"))
     seconds = time.monotonic() - started
@@ -98,7 +99,6 @@ def _trial(
         return _document(argv, bare, [], plans, [], seed, []), bare
     laboratory.expected = (bare.exit_status, 0)
     laboratory.limit_seconds = time_limit(seconds)
-    laboratory.look_up(plans)
     cells = [*control_cells(argv), *(plan_cell(argv, p) for p in plans)]
     # Where time is short, the discarded round is the first thing to go: the bare run has warmed the machine.
     warm_up = deadline - time.monotonic() > 3 * len(cells) * seconds
@@ -109,6 +109,11 @@ def _trial(
     notes = [] if ran >= rounds else [f"the budget allowed {plural(ran, 'round')} of {rounds}"]
     if ran < VERDICT_ROUNDS:
         notes.append(f"{plural(ran, 'round')}: fewer than the {VERDICT_ROUNDS} that a verdict should rest on")
+    notes += [
+        f"{p.name} leaves what it does not name with the program's own malloc: its placement counts that change too"
+        for p in plans
+        if p.routes and with_rest(p) != p
+    ]
     notes += sorted({f"{o.cell.name} {o.why}" for o in outcomes if o.status != "ok"})
     if store is not None:
         journal = Journal("trial", argv)

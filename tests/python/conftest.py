@@ -5,13 +5,22 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import hypothesis
 import pytest
+
+from millpond.cli import main
+
+# How long an example takes says nothing: the machine may be busy.
+hypothesis.settings.register_profile("millpond", deadline=None, print_blob=True)
+hypothesis.settings.load_profile("millpond")
 
 ROOT = Path(__file__).resolve().parents[2]
 FAKE = Path(__file__).parent / "fakes" / "fake_lab.py"
@@ -30,10 +39,20 @@ def seed(request: pytest.FixtureRequest) -> int:
     return value
 
 
+@dataclass(frozen=True)
+class Done:
+    """How a command line ended, and what it said."""
+
+    status: int
+    stdout: str
+    stderr: str
+
+
 class FakeLab:
     """The native programs, faked: a folder for $MILLPOND_BIN whose figures `configure` decides."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, capture: pytest.CaptureFixture[str]) -> None:
+        self._capture = capture
         self.bin = folder / "bin"
         self.work = folder / "work"
         self.bin.mkdir()
@@ -52,24 +71,41 @@ class FakeLab:
         log = self.bin / "calls.log"
         return [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
 
-    def run(self, *words: str, stdin: bytes | None = None, **extra: Any) -> subprocess.CompletedProcess[bytes]:
-        """`millpond WORDS` in a fresh process, in `work`."""
-        environment = {
-            **os.environ,
-            "MILLPOND_BIN": str(self.bin),
-            "PYTHONPATH": str(ROOT / "python"),
-            "COLUMNS": "160",
-        }
-        where: dict[str, Any] = {"input": stdin} if stdin is not None else {"stdin": subprocess.DEVNULL}
-        return subprocess.run(
+    def run(self, *words: str) -> Done:
+        """`millpond WORDS` in this process, which is quick; standard input is empty."""
+        handlers = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
+        self._capture.readouterr()
+        try:
+            status = main(list(words))
+        finally:
+            for number, handler in handlers.items():
+                signal.signal(number, handler)
+        said = self._capture.readouterr()
+        return Done(int(status), said.out, said.err)
+
+    def run_apart(self, *words: str, stdin: bytes | None = None, stdout: int = subprocess.PIPE) -> Done:
+        """The same in a fresh process, for what ends or replaces its process. A signal's status is negative."""
+        done = subprocess.run(
             [sys.executable, "-m", "millpond", *words],
-            cwd=self.work, env=environment, capture_output=True, check=False, timeout=120, **(where | extra),
-        )  # fmt: skip
+            cwd=self.work,
+            env={**os.environ, "PYTHONPATH": str(ROOT / "python")},
+            stdin=subprocess.DEVNULL if stdin is None else None,
+            input=stdin,
+            stdout=stdout,
+            stderr=subprocess.PIPE,
+            check=False,
+            timeout=300,
+        )
+        return Done(done.returncode, (done.stdout or b"").decode(), done.stderr.decode())
 
 
 @pytest.fixture
-def lab(tmp_path: Path) -> FakeLab:
-    return FakeLab(tmp_path)
+def lab(tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> FakeLab:
+    result = FakeLab(tmp_path, capfd)
+    monkeypatch.setenv("MILLPOND_BIN", str(result.bin))
+    monkeypatch.setenv("COLUMNS", "160")
+    monkeypatch.chdir(result.work)
+    return result
 
 
 @pytest.fixture

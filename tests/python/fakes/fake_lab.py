@@ -9,6 +9,7 @@ It is installed under their names beside a `fake.json`:
   killed                                  variants under which the program dies
 """
 
+import contextlib
 import json
 import os
 import random
@@ -72,6 +73,7 @@ def trace_of(path: str, number: int) -> dict[str, object]:
 
 def subsystem_of(given: dict[str, object]) -> dict[str, object]:
     figure = {"value": 0.5, "kind": "estimated", "absolute": {}}
+    unknown = {"value": None, "kind": "measured", "why_null": "no references"}
     legal = bool(given.get("legal"))
     scopes = [
         {"scope": scope, "name": f"{scope}_1", "legal": legal, "outliving": 0 if legal else 12, "total": 20,
@@ -79,7 +81,7 @@ def subsystem_of(given: dict[str, object]) -> dict[str, object]:
         for scope in ("thread", "function")
     ]  # fmt: skip
     return {"kind": "class", "named": True, "events": 100, "bytes": 1000, "peak_live_bytes": 500, "W": 1,
-            "dvluc": {**{c: figure for c in "DVUC"}, "L": {"value": None, "kind": "measured", "why_null": "no capture"}},
+            "dvluc": {"D": figure, "V": figure, "U": figure, "C": figure, "L": unknown},
             "legality": scopes, **given}  # fmt: skip
 
 
@@ -112,11 +114,10 @@ def one_round(variant: str, number: int) -> None:
     seconds *= 1.0 + CONFIG.get("noise", 0.003) * random.Random(number).gauss(0.0, 1.0)
     status = CONFIG.get("exit", 0)
     if CONFIG.get("run"):
-        streams = {}
-        for name, mode in (("stdin", "rb"), ("stdout", "wb"), ("stderr", "wb")):
-            if option(f"--{name}"):
-                streams[name] = Path(option(f"--{name}") or "").open(mode)
-        status = subprocess.call(program(), **streams)
+        with contextlib.ExitStack() as files:
+            modes = {"stdin": "rb", "stdout": "wb", "stderr": "wb"}
+            given = {n: files.enter_context(Path(option(f"--{n}")).open(modes[n])) for n in modes if option(f"--{n}")}
+            status = subprocess.call(program(), **given)
     died = signal.SIGABRT if variant in CONFIG.get("killed", []) else CONFIG.get("signal", 0)
     result = {"schema": "millpond.round/1", "variant": variant, "cpu_seconds": seconds, "user_seconds": seconds,
               "system_seconds": 0.0, "wall_seconds": seconds, "peak_bytes": 10_000_000 + number % 3, "page_faults": 100,

@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: BSL-1.0
+"""Every error has its status and one line that begins `millpond:`; nothing is half-written."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from conftest import FakeLab
+
+SUBSYSTEMS = [{"name": "book"}, {"name": "printer"}]
+
+
+def the_line(stderr: str) -> str:
+    (line,) = [text for text in stderr.splitlines() if text.startswith("millpond:") and "recording" not in text]
+    return line
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        (["advise"], "`--` is missing"),
+        (["advise", "prog"], "`--` is missing"),
+        (["advise", "--"], "no program"),
+        (["advise", "stray", "--", "prog"], "'stray'"),
+        (["advise", "--budget", "many", "--", "prog"], "--budget"),
+        (["advise", "--budget", "-1", "--", "prog"], "--budget"),
+        (["advise", "--nonsense", "--", "prog"], "--nonsense"),
+        (["trial", "--", "prog"], "--plan"),
+        (["trial", "--rounds", "0", "--plan", "p", "--", "prog"], "--rounds"),
+        (["characterise"], "TRACE"),
+        (["nonsense"], "nonsense"),
+    ],
+)
+def test_wrong_usage_is_status_2_with_one_line(lab: FakeLab, words: list[str], reason: str) -> None:
+    done = lab.run(*words)
+    assert done.status == 2
+    assert reason in the_line(done.stderr)
+    assert done.stdout == ""
+
+
+@pytest.mark.parametrize(
+    ("step", "status"), [("record", 5), ("record", 4), ("characterise", 3), ("compile", 3), ("round", 4)]
+)
+def test_advise_fails_as_the_native_program_that_could_not_go_on(lab: FakeLab, step: str, status: int) -> None:
+    lab.configure(events=10, subsystems=SUBSYSTEMS, fails={step: [status, f"{step} cannot: try another"]})
+    done = lab.run("advise", "--json=out.json", "--", "prog")
+    assert done.status == status
+    assert the_line(done.stderr) == f"millpond: {step} cannot: try another"
+    assert not (lab.work / "out.json").exists()
+    assert not list(lab.work.glob("results/store/observations/*"))
+
+
+def test_characterise_passes_the_status_and_the_words_on(lab: FakeLab) -> None:
+    lab.configure(fails={"characterise": [3, "x.mpt: damaged at offset 12"]})
+    done = lab.run("characterise", "x.mpt", "--json=out.json")
+    assert (done.status, the_line(done.stderr)) == (3, "millpond: x.mpt: damaged at offset 12")
+    assert not (lab.work / "out.json").exists()
+
+
+@pytest.mark.parametrize(("step", "status"), [("survey", 5), ("compile", 2), ("compile", 3), ("round", 4)])
+def test_trial_fails_as_the_native_program(
+    lab: FakeLab, plan_file: Callable[..., Path], step: str, status: int
+) -> None:
+    lab.configure(fails={step: [status, "the reason"]})
+    done = lab.run("trial", "--plan", str(plan_file("p", "book")), "--", "prog")
+    assert done.status == status
+    assert the_line(done.stderr) == "millpond: the reason"
+
+
+def test_a_plan_that_is_none_is_missing_input(lab: FakeLab) -> None:
+    done = lab.run("trial", "--plan", "none.plan.json", "--", "prog")
+    assert done.status == 3
+    assert "none.plan.json" in the_line(done.stderr)
+
+
+def test_two_plans_of_one_name_are_a_usage_failure(lab: FakeLab, plan_file: Callable[..., Path]) -> None:
+    path = str(plan_file("p", "book"))
+    done = lab.run("trial", "--plan", path, "--plan", path, "--", "prog")
+    assert done.status == 2
+    assert "'p'" in the_line(done.stderr)
+
+
+def test_native_programs_that_are_missing_are_an_environment_failure(lab: FakeLab) -> None:
+    for name in ("record", "characterise"):
+        (lab.bin / f"millpond-{name}").unlink()
+        words = ["x.mpt"] if name == "characterise" else ["-o", "x.mpt", "--", "prog"]
+        done = lab.run(name, *words)
+        assert done.status == 4
+        assert f"millpond-{name} is missing" in the_line(done.stderr)
+        assert str(lab.bin) in the_line(done.stderr)
+
+
+@pytest.mark.parametrize(
+    "option", ["--json=none/out.json", "--html=none/out.html", "--store=/dev/null/store", "--json=/"]
+)
+def test_a_place_that_cannot_be_written_fails_before_the_program_runs(lab: FakeLab, option: str) -> None:
+    lab.configure(events=10, subsystems=SUBSYSTEMS, run=True)
+    done = lab.run("advise", option, "--", "touch", "ran")
+    assert done.status == 4
+    assert "cannot write" in the_line(done.stderr)
+    assert not (lab.work / "ran").exists()
+
+
+def test_a_full_disk_is_an_environment_failure(lab: FakeLab) -> None:
+    done = lab.run("advise", "--json=/dev/full", "--", "prog")
+    assert done.status == 4
+    assert "No space left on device; free some space" in the_line(done.stderr)
+
+
+def test_json_goes_to_standard_output_alone_or_to_the_file(lab: FakeLab) -> None:
+    lab.configure(events=10, subsystems=SUBSYSTEMS)
+    (lab.work / "x.mpt").write_text("0")
+    alone = lab.run("characterise", "x.mpt", "--json")
+    assert json.loads(alone.stdout)["schema"] == "millpond.characterisation/1"
+    both = lab.run("characterise", "--json=out.json", "x.mpt")
+    assert json.loads((lab.work / "out.json").read_text()) == json.loads(alone.stdout)
+    assert "book" in both.stdout
+    assert "{" not in both.stdout
+
+
+def test_a_reader_that_stops_reading_is_no_error(lab: FakeLab) -> None:
+    lab.configure(events=10, subsystems=[{"name": f"s{i}"} for i in range(3000)])
+    (lab.work / "x.mpt").write_text("0")
+    reading, writing = os.pipe()
+    os.close(reading)
+    done = lab.run_apart("characterise", "x.mpt", "--json", stdout=writing)
+    os.close(writing)
+    assert (done.status, done.stderr) == (0, "")
+
+
+def test_help_and_version_name_the_verbs(lab: FakeLab) -> None:
+    text = lab.run("--help").stdout
+    assert all(verb in text for verb in ("record", "characterise", "trial", "advise"))
+    assert lab.run("--version").stdout.strip()
+    assert "-o FILE" in lab.run("record", "--help").stdout
