@@ -17,11 +17,13 @@ write_basic_package_version_file("${PROJECT_BINARY_DIR}/millpond-config-version.
 install(FILES "${PROJECT_BINARY_DIR}/millpond-config.cmake" "${PROJECT_BINARY_DIR}/millpond-config-version.cmake"
   DESTINATION "${millpond_package_dir}" COMPONENT library)
 
-# Installs those of the named programs that this build has.
-function(millpond_install_programs)
-  foreach(program IN LISTS ARGN)
-    if(TARGET ${program})
-      install(TARGETS ${program} RUNTIME DESTINATION "${MILLPOND_INSTALL_BIN}" COMPONENT lab)
+# Installs the programs of a folder of the project whose names begin with `millpond-`; others are subjects of study.
+function(millpond_install_programs_below folder)
+  millpond_targets_below("${PROJECT_SOURCE_DIR}/${folder}" targets)
+  foreach(target IN LISTS targets)
+    get_target_property(type ${target} TYPE)
+    if(type STREQUAL "EXECUTABLE" AND target MATCHES "^millpond-")
+      install(TARGETS ${target} RUNTIME DESTINATION "${MILLPOND_INSTALL_BIN}" COMPONENT lab)
     endif()
   endforeach()
 endfunction()
