@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: BSL-1.0
+// chunk_cache_test: what is released is kept, up to the budget and no further; and the process's own cache after fork.
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <millpond/block.hpp>
+#include <new>
+#include <thread>
+#include <vector>
+
+#include "support/accounting_source.hpp"
+#include "support/seed.hpp"
+
+namespace millpond {
+namespace {
+
+using test::accounting_ref;
+using test::accounting_source;
+using cache_under_test = basic_chunk_cache<accounting_ref>;
+
+TEST(chunk_cache, a_released_chunk_serves_the_next_request_of_its_size) {
+    accounting_source upstream;
+    cache_under_test cache(upstream);
+    for (const std::size_t bytes : {1024u, 4096u, 5000u, 65536u, 1u << 20}) {
+        void* const first = cache.allocate(bytes, 16);
+        cache.deallocate(first, bytes, 16);
+        const std::size_t calls = upstream.calls();
+        EXPECT_EQ(cache.allocate(bytes, 16), first);
+        EXPECT_EQ(upstream.calls(), calls);
+        cache.deallocate(first, bytes, 16);
+    }
+}
+
+TEST(chunk_cache, what_was_released_last_goes_out_first) {
+    accounting_source upstream;
+    cache_under_test cache(upstream);
+    void* const a = cache.allocate(4096, 8);
+    void* const b = cache.allocate(4096, 8);
+    cache.deallocate(a, 4096, 8);
+    cache.deallocate(b, 4096, 8);
+    EXPECT_EQ(cache.allocate(4096, 8), b);
+    EXPECT_EQ(cache.allocate(4096, 8), a);
+    cache.deallocate(a, 4096, 8);
+    cache.deallocate(b, 4096, 8);
+}
+
+TEST(chunk_cache, chunks_hold_what_good_bytes_says_and_are_aligned) {
+    accounting_source upstream;
+    cache_under_test cache(upstream);
+    for (std::size_t bytes = 1; bytes < 300000; bytes = bytes * 5 / 4 + 1) {
+        for (std::size_t alignment = 1; alignment <= 4096; alignment *= 4) {
+            auto* const chunk = static_cast<char*>(cache.allocate(bytes, alignment));
+            EXPECT_TRUE(is_aligned(chunk, alignment));
+            const std::size_t good = cache_under_test::good_bytes(bytes);
+            EXPECT_GE(good, bytes);
+            EXPECT_EQ(cache_under_test::good_bytes(good), good);
+            if (alignment <= 64) std::memset(chunk, 1, good);
+            cache.deallocate(chunk, bytes, alignment);
+        }
+    }
+}
+
+TEST(chunk_cache, never_holds_more_than_its_budget) {
+    accounting_source upstream;
+    cache_under_test cache(upstream);
+    cache.set_budget_bytes(100000);
+    auto numbers = test::random_numbers();
+    std::vector<std::pair<void*, std::size_t>> chunks;
+    for (int step = 0; step < 5000; ++step) {
+        if (chunks.empty() || test::uniform(numbers, 0, 1) == 0) {
+            const auto bytes = test::uniform<std::size_t>(numbers, 1, 40000);
+            chunks.emplace_back(cache.allocate(bytes, 8), bytes);
+        } else {
+            std::swap(chunks[test::uniform<std::size_t>(numbers, 0, chunks.size() - 1)], chunks.back());
+            cache.deallocate(chunks.back().first, chunks.back().second, 8);
+            chunks.pop_back();
+        }
+        ASSERT_LE(cache.held_bytes(), 100000u);
+    }
+    for (const auto& [chunk, bytes] : chunks) cache.deallocate(chunk, bytes, 8);
+    EXPECT_EQ(cache.held_bytes(), upstream.live_bytes());
+}
+
+TEST(chunk_cache, a_smaller_budget_takes_effect_at_once_and_none_switches_it_off) {
+    accounting_source upstream;
+    cache_under_test cache(upstream);
+    std::vector<void*> chunks(10);
+    for (void*& chunk : chunks) chunk = cache.allocate(8192, 8);
+    for (void* chunk : chunks) cache.deallocate(chunk, 8192, 8);
+    EXPECT_EQ(cache.held_bytes(), 81920u);
+    cache.set_budget_bytes(30000);
+    EXPECT_EQ(cache.held_bytes(), 24576u);
+    cache.set_budget_bytes(0);
+    EXPECT_EQ(upstream.live_blocks(), 0u);
+    cache.deallocate(cache.allocate(8192, 8), 8192, 8);
+    EXPECT_EQ(upstream.live_blocks(), 0u);
+}
+
+TEST(chunk_cache, trim_keeps_as_much_as_it_is_told_and_gives_the_largest_first) {
+    accounting_source upstream;
+    cache_under_test cache(upstream);
+    for (const std::size_t bytes : {4096u, 65536u, 1u << 20}) cache.deallocate(cache.allocate(bytes, 8), bytes, 8);
+    cache.trim(70000);
+    EXPECT_EQ(cache.held_bytes(), 4096u + 65536u);
+    cache.trim();
+    EXPECT_EQ(cache.held_bytes(), 0u);
+    EXPECT_EQ(upstream.live_blocks(), 0u);
+}
+
+TEST(chunk_cache, small_huge_and_over_aligned_requests_pass_through) {
+    accounting_source upstream;
+    cache_under_test cache(upstream);
+    cache.deallocate(cache.allocate(1023, 8), 1023, 8);
+    cache.deallocate(cache.allocate(5000, 128), 5000, 128);
+    cache.deallocate(cache.allocate((32u << 20) + 1, 8), (32u << 20) + 1, 8);
+    EXPECT_EQ(upstream.live_blocks(), 0u);
+}
+
+TEST(chunk_cache, gives_up_what_it_holds_when_the_upstream_has_no_more) {
+    accounting_source upstream;
+    cache_under_test cache(upstream);
+    cache.deallocate(cache.allocate(65536, 8), 65536, 8);
+    upstream.fail_once_at(0);
+    void* const chunk = cache.try_allocate(4096, 8);
+    EXPECT_NE(chunk, nullptr);
+    EXPECT_EQ(cache.held_bytes(), 0u);
+    cache.deallocate(chunk, 4096, 8);
+    upstream.fail_from(0);
+    EXPECT_EQ(cache.try_allocate(65536, 8), nullptr);
+    EXPECT_THROW(static_cast<void>(cache.allocate(65536, 8)), std::bad_alloc);
+    EXPECT_EQ(cache.try_allocate(static_cast<std::size_t>(-1), 8), nullptr);
+}
+
+TEST(chunk_cache, its_destructor_gives_everything_back) {
+    accounting_source upstream;  // checks
+    cache_under_test cache(upstream);
+    cache.deallocate(cache.allocate(4096, 8), 4096, 8);
+}
+
+TEST(chunk_cache, the_process_has_one_whichever_handle_asks) {
+    chunk_cache::trim();
+    chunk_cache a, b;
+    EXPECT_EQ(a, b);
+    void* const chunk = a.allocate(10000, 8);
+    b.deallocate(chunk, 10000, 8);
+    EXPECT_EQ(chunk_cache::held_bytes(), chunk_cache::good_bytes(10000));
+    EXPECT_EQ(a.allocate(10000, 8), chunk);
+    a.deallocate(chunk, 10000, 8);
+    chunk_cache::trim();
+    EXPECT_EQ(chunk_cache::held_bytes(), 0u);
+}
+
+// Runs `work` in a child process. Returns: its exit status, or -1 if a signal ended it.
+template <class Work>
+int status_of_child(Work work) {
+    const pid_t child = fork();
+    if (child == 0) {
+        alarm(60);  // a child that hangs ends by this signal
+        _exit(work() ? 0 : 1);
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+TEST(chunk_cache, a_forked_child_goes_on_with_what_was_cached) {
+    chunk_cache::trim();
+    chunk_cache cache;
+    void* const chunk = cache.allocate(50000, 8);
+    cache.deallocate(chunk, 50000, 8);
+    EXPECT_EQ(status_of_child([&] {
+                  if (cache.try_allocate(50000, 8) != chunk) return false;
+                  cache.deallocate(chunk, 50000, 8);
+                  chunk_cache::trim();
+                  return chunk_cache::held_bytes() == 0;
+              }),
+              0);
+    EXPECT_EQ(chunk_cache::held_bytes(), chunk_cache::good_bytes(50000));
+    chunk_cache::trim();
+}
+
+// The threads are inside the cache at most of the forks; a child that inherits the lock held must work all the same.
+TEST(chunk_cache_threads, a_child_forked_while_threads_use_the_cache_never_hangs) {
+    std::atomic<bool> stop{false};
+    std::vector<std::thread> users;
+    for (int i = 0; i < 2; ++i) {
+        users.emplace_back([&stop] {
+            chunk_cache cache;
+            while (!stop.load(std::memory_order_relaxed)) cache.deallocate(cache.allocate(4096, 8), 4096, 8);
+        });
+    }
+    for (int round = 0; round < 30; ++round) {
+        EXPECT_EQ(status_of_child([] {
+                      chunk_cache cache;
+                      for (int i = 0; i < 100; ++i) {
+                          void* const chunk = cache.try_allocate(4096, 8);
+                          if (chunk == nullptr) return false;
+                          std::memset(chunk, 1, 4096);
+                          cache.deallocate(chunk, 4096, 8);
+                      }
+                      return true;
+                  }),
+                  0);
+    }
+    stop = true;
+    for (std::thread& user : users) user.join();
+    chunk_cache::trim();
+}
+
+TEST(chunk_cache_threads, no_two_threads_ever_hold_the_same_chunk) {
+    basic_chunk_cache<new_delete> cache;
+    cache.set_budget_bytes(std::size_t{1} << 20);
+    std::atomic<int> clashes{0};
+    std::vector<std::thread> users;
+    for (unsigned number = 1; number <= 4; ++number) {
+        users.emplace_back([&cache, &clashes, number] {
+            auto numbers = test::random_numbers(number);
+            std::vector<std::pair<unsigned*, std::size_t>> mine;
+            for (int step = 0; step < 20000; ++step) {
+                if (mine.size() < 8 && test::uniform(numbers, 0, 1) == 0) {
+                    const auto bytes = test::uniform<std::size_t>(numbers, 1000, 20000);
+                    auto* const chunk = static_cast<unsigned*>(cache.allocate(bytes, 8));
+                    *chunk = number;
+                    mine.emplace_back(chunk, bytes);
+                } else if (!mine.empty()) {
+                    if (*mine.back().first != number) ++clashes;
+                    cache.deallocate(mine.back().first, mine.back().second, 8);
+                    mine.pop_back();
+                }
+                if (step % 4096 == 0) cache.trim();
+            }
+            for (const auto& [chunk, bytes] : mine) cache.deallocate(chunk, bytes, 8);
+        });
+    }
+    for (std::thread& user : users) user.join();
+    EXPECT_EQ(clashes, 0);
+    EXPECT_LE(cache.held_bytes(), cache.budget_bytes());
+}
+
+}  // namespace
+}  // namespace millpond
