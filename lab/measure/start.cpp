@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -59,11 +60,15 @@ int redirect(const std::string& path, int stream, const std::string& shared_path
 }
 
 [[noreturn]] void become(const char* path, char** arguments, char** environment, const start_options& options,
-                         const sigset_t& mask, int report) {
+                         const sigset_t& mask, int report, pid_t caller) {
     child_failure failure{0, redirect(options.stdin_path, STDIN_FILENO, {}, -1)};
     if (failure.error == 0) failure = {1, redirect(options.stdout_path, STDOUT_FILENO, {}, -1)};
     if (failure.error == 0)
         failure = {2, redirect(options.stderr_path, STDERR_FILENO, options.stdout_path, STDOUT_FILENO)};
+    if (options.dies_with_caller) {
+        ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (::getppid() != caller) ::_exit(127);  // it died before that
+    }
     if (failure.error == 0) {
         ::sigprocmask(SIG_SETMASK, &mask, nullptr);
         ::execve(path, arguments, environment);
@@ -115,9 +120,10 @@ std::optional<start_error> start(const std::string& path, const std::vector<std:
     sigset_t all, before;
     ::sigfillset(&all);
     ::sigprocmask(SIG_SETMASK, &all, &before);
+    const pid_t caller = ::getpid();
     pid = ::fork();
     if (pid == 0)
-        become(path.c_str(), argument_pointers.data(), environment_pointers.data(), options, before, report[1]);
+        become(path.c_str(), argument_pointers.data(), environment_pointers.data(), options, before, report[1], caller);
     const int fork_error = errno;
     ::sigprocmask(SIG_SETMASK, &before, nullptr);
     ::close(report[1]);

@@ -26,6 +26,9 @@ struct start_options {
     // Files for the standard streams; empty means inherited. Output files are created or truncated; equal paths share
     // one file.
     std::string stdin_path, stdout_path, stderr_path;
+    // Whether the program is killed when the caller dies, so that a measurement that was given up does not disturb the
+    // next.
+    bool dies_with_caller = false;
 };
 
 // Starts `path` (as find_program or check_preloadable resolved it) with `arguments`, argv[0] included, and sets `pid`.

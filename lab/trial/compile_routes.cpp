@@ -39,6 +39,12 @@ class compiler {
         }
     }
 
+    // The names that the laboratory gives to what has no function.
+    void add_special_subsystems() {
+        pool_of_generated_ = pool_for("[generated code]");
+        pool_of_unknown_ = pool_for("[unknown]");
+    }
+
     void add(const surveyed_module& module) {
         // The preloaded library itself is never the caller of an allocation.
         if (module.path.find("/libmillpond-") != std::string::npos) return;
@@ -49,6 +55,7 @@ class compiler {
         added.path = intern(module.path);
         added.first_range = static_cast<std::uint32_t>(ranges_.size());
         added.pool = pool_for(functions.name());
+        added.standard = symbols::is_standard_module(module.path);
         for (const symbols::function& function : functions.all()) add(function, added.first_range);
         added.range_count = static_cast<std::uint32_t>(ranges_.size()) - added.first_range;
     }
@@ -75,6 +82,8 @@ class compiler {
         header.module_count = static_cast<std::uint32_t>(modules_.size());
         header.range_count = static_cast<std::uint32_t>(ranges_.size());
         header.other_modules_pool = pool_of_others_;
+        header.generated_pool = pool_of_generated_;
+        header.unknown_pool = pool_of_unknown_;
         header.string_bytes = static_cast<std::uint32_t>(strings_.size());
         std::string parts;
         header.pools_at = append(parts, pools_);
@@ -146,7 +155,7 @@ class compiler {
 
     const lab::plan& plan_;
     std::map<std::string, std::uint16_t> pool_of_;
-    std::uint16_t pool_of_others_ = 0;
+    std::uint16_t pool_of_others_ = 0, pool_of_generated_ = 0, pool_of_unknown_ = 0;
     std::set<std::string> names_;
     std::vector<route_pool> pools_;
     std::vector<route_module> modules_;
@@ -185,6 +194,7 @@ std::vector<surveyed_module> modules_of(const lab::plan& compiled, const survey&
 
 std::string compile_routes(const lab::plan& compiled, const survey& surveyed) {
     compiler result(compiled);
+    result.add_special_subsystems();
     for (const surveyed_module& module : modules_of(compiled, surveyed)) result.add(module);
     result.check_names();
     return result.content();

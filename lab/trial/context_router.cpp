@@ -11,8 +11,10 @@ bool context_router::start(const routes_view& routes, module_finder& modules, st
     modules_ = &modules;
     // Only the part that is used takes memory.
     answers_ = preload::take_pages<answer>(nodes_max * sizeof(answer));
-    node_count_ = answers_ != nullptr ? nodes_max : 0;
-    return answers_ != nullptr;
+    if (answers_ == nullptr) return false;
+    node_count_ = nodes_max;
+    if (!routes.empty()) answers_[0].pool = static_cast<std::uint8_t>(routes.header().unknown_pool);
+    return true;
 }
 
 void context_router::on_node(std::uint32_t id, std::uint32_t parent, std::uintptr_t return_address) noexcept {
@@ -21,12 +23,13 @@ void context_router::on_node(std::uint32_t id, std::uint32_t parent, std::uintpt
 }
 
 context_router::answer context_router::decide(answer caller, std::uintptr_t return_address) noexcept {
-    if (return_address == preload::context_tree::cut || return_address == preload::context_tree::generated)
-        return caller;
+    if (return_address == preload::context_tree::cut) return caller;
+    if (return_address == preload::context_tree::generated) return generated(caller);
     // The call lies before the return address, which may be another function's first byte.
     const module_finder::place place = modules_->find(return_address - 1);
     if (place.fresh && observer_ != nullptr) observer_(*place.identity);
-    if (!place.in_module || routes_.empty()) return caller;
+    if (routes_.empty()) return caller;
+    if (!place.in_module) return generated(caller);
     if (place.module == nullptr) {
         // A module that the survey did not meet: all its functions are of subsystems that no route names.
         return {static_cast<std::uint8_t>(routes_.header().other_modules_pool), footing::owner};
@@ -34,9 +37,17 @@ context_router::answer context_router::decide(answer caller, std::uintptr_t retu
     const route_range* const range = routes_.find(*place.module, place.file_address);
     const frame_role role = range != nullptr ? range->role : frame_role::outside;
     if (role == frame_role::owner) return {static_cast<std::uint8_t>(range->pool), footing::owner};
+    if (role == frame_role::outside && place.module->standard == 0)
+        return {static_cast<std::uint8_t>(place.module->pool), footing::owner};
     if (caller.rests_on >= footing::allocation) return caller;
     if (role == frame_role::allocation) return {static_cast<std::uint8_t>(range->pool), footing::allocation};
     return {static_cast<std::uint8_t>(place.module->pool), footing::module};
+}
+
+// Code that a program makes as it runs is one subsystem.
+context_router::answer context_router::generated(answer caller) const noexcept {
+    if (routes_.empty()) return caller;
+    return {static_cast<std::uint8_t>(routes_.header().generated_pool), footing::owner};
 }
 
 }  // namespace millpond::trial

@@ -7,7 +7,8 @@
 //
 // The owner of an allocation is the innermost frame that neither belongs to the standard library nor only allocates.
 // Where there is none, it is the outermost function that only allocates; where there is none of those either, the
-// innermost frame's module. All three can be carried from caller to callee, so a node needs nothing but its parent's
+// innermost frame's module. Code of a module without a known function is owned by the module, code without a file by
+// "[generated code]". All of this can be carried from caller to callee, so a node needs nothing but its parent's
 // answer. on_node runs under the context tree's lock; pool_of is one load, without a lock, for ids that the finder
 // returned.
 #pragma once
@@ -45,6 +46,7 @@ class context_router {
     };
 
     answer decide(answer caller, std::uintptr_t return_address) noexcept;
+    answer generated(answer caller) const noexcept;
 
     answer* answers_ = nullptr;
     std::size_t node_count_ = 0;

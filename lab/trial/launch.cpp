@@ -33,6 +33,7 @@ measure::measurement run(const launch& launched, const std::string& control_path
     options.stdin_path = launched.stdin_path;
     options.stdout_path = launched.stdout_path;
     options.stderr_path = launched.stderr_path;
+    options.dies_with_caller = true;
     // The bare program runs under the same conditions as the others, so a program that cannot be preloaded is refused
     // there too.
     auto error = measure::check_preloadable(launched.arguments.at(0), program);

@@ -42,10 +42,8 @@ class pool_slabs {
     }
     void deallocate(void* chunk, std::size_t bytes, std::size_t alignment) noexcept;
 
-    // Slabs are the unit: no chunk gains from asking for less.
-    static std::size_t good_bytes(std::size_t bytes) noexcept {
-        return slabs_for(bytes) * preload::slab_map::slab_bytes;
-    }
+    // One slab for one class: a chunk of several would leave more of it unused, and on huge pages unused is resident.
+    static constexpr std::size_t preferred_chunk_bytes = preload::slab_map::slab_bytes;
 
   private:
     static std::uint32_t slabs_for(std::size_t bytes) noexcept {

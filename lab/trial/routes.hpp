@@ -35,7 +35,8 @@ struct route_module {
     std::uint32_t path;
     std::uint32_t first_range;
     std::uint32_t range_count;
-    std::uint32_t pool;  // of what has no function here
+    std::uint32_t pool;      // of the module as a subsystem: code without a known function
+    std::uint32_t standard;  // 1: such code passes ownership to its caller
 };
 
 struct route_pool {
@@ -56,6 +57,8 @@ struct routes_header {
     std::uint32_t module_count;
     std::uint32_t range_count;
     std::uint32_t other_modules_pool;  // for modules that are not listed: the pool of "*", or 0
+    std::uint32_t generated_pool;      // for code without a file
+    std::uint32_t unknown_pool;        // for allocations without any frame of a module
     std::uint32_t pools_at, modules_at, ranges_at, strings_at;
     std::uint32_t string_bytes;  // the last is 0
 };

@@ -19,7 +19,8 @@ bool is_whole(const routes_header& h, const char* content, std::size_t bytes) {
         !inside(h.ranges_at, h.range_count, sizeof(route_range)) || !inside(h.strings_at, h.string_bytes, 1))
         return false;
     if (h.string_bytes == 0 || content[h.strings_at + h.string_bytes - 1] != '\0') return false;
-    if (h.program_build_id >= h.string_bytes || h.program_path >= h.string_bytes || h.other_modules_pool > h.pool_count)
+    if (h.program_build_id >= h.string_bytes || h.program_path >= h.string_bytes ||
+        h.other_modules_pool > h.pool_count || h.generated_pool > h.pool_count || h.unknown_pool > h.pool_count)
         return false;
     const auto* const pools = reinterpret_cast<const route_pool*>(content + h.pools_at);
     for (std::uint32_t i = 0; i < h.pool_count; ++i)
