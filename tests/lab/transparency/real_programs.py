@@ -107,7 +107,7 @@ REAL_PROGRAMS = [
     Program("ghostscript", (*_GHOSTSCRIPT, "-sOutputFile=page.ppm", "in.ps"), prepare={"in.ps": _POSTSCRIPT}),
     Program("perl", ("perl", "-e", _PERL), stdin=text(30_000)),
     # The interpreter itself: `python3` may be a script that looks for one.
-    Program("python3", (str(Path(sys.executable).resolve()), "-I", "-S", "-c", _PYTHON), stdin=text(5_000),
+    Program("python3", (str(Path(sys.executable).resolve()), "-s", "-S", "-c", _PYTHON), stdin=text(5_000),
             environment={"PYTHONMALLOC": "malloc", "PYTHONHASHSEED": "0"}),
     Program("sqlite3", ("sqlite3", "made.db"), stdin=_SQL.encode()),
     Program("g++", ("g++", "-std=c++17", "-O1", "-frandom-seed=1", "-Wl,--build-id=none", "-o", "made", "in.cpp"),

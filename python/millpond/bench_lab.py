@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: BSL-1.0
+"""`make bench-lab`: the laboratory's own costs against their bars, as a table and as results/bench/lab.json.
+
+    python -m millpond.bench_lab [--json FILE] [--quick] [--only WORDS] [--demo]
+
+What each row means, and what it leaves out, is in docs/benchmarks.md. Ratios are paired within a round; the figure of a
+row is their median, with its interval, and a bar holds if the median does. A row that could not be measured says why
+and does not hold. Exit status: 0 every bar holds, 1 one does not.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from millpond import __version__, bench_rows, output
+from millpond.bench_rows import Bench, Row
+from millpond.errors import Failure, Status
+from millpond.machine import this_machine
+from millpond.observations import FIELDS, utc_now
+from millpond.observations import SCHEMA as OBSERVATION_SCHEMA
+from millpond.progress import say
+
+SCHEMA = "millpond.bench/1"
+PLACE = Path("results/bench")
+ROUNDS, QUICK_ROUNDS = 11, 3
+
+
+@dataclass
+class Results:
+    """Rows in the order in which they were measured, and the observations behind them."""
+
+    run: str
+    rows: list[Row] = field(default_factory=list)
+
+    def observations(self) -> list[dict[str, Any]]:
+        """Every value of every row by the shared schema."""
+        return [o for row in self.rows for o in self._observations_of(row)]
+
+    def _observations_of(self, row: Row) -> Iterator[dict[str, Any]]:
+        for number, value in enumerate(row.values):
+            known: dict[str, Any] = {
+                "schema": OBSERVATION_SCHEMA, "id": f"{self.run}:{value.metric}:{row.name}:{value.contender}:{number}",
+                "run": self.run, "experiment": "bench-lab", "workload": row.workload,
+                "parameters": {"row": row.name}, "strategy": value.contender, "heap_state": "fresh",
+                "page_policy": this_machine().page_policy, "pass": "warm", "metric": value.metric, "unit": value.unit,
+                "value": value.value, "status": "ok", "kind": value.kind, "round": value.round,
+                "machine": str(this_machine()), "version": __version__, "time_utc": value.time_utc,
+            }  # fmt: skip
+            yield {name: known.get(name) for name in FIELDS}
+
+    def to_json(self) -> dict[str, Any]:
+        """The benchmark schema. A row without a bar has limit and holds null."""
+        return {
+            "schema": SCHEMA,
+            "machine": str(this_machine()),
+            "peers": [],
+            "time_utc": utc_now(),
+            "bars": [row.to_json() for row in self.rows],
+            "summary": [row.summary_json() for row in self.rows],
+            "observations": self.observations(),
+        }
+
+
+def measure(steps: list[tuple[str, Callable[[Bench], list[Row]]]], bench: Bench) -> list[Row]:
+    """The rows of all steps. A step that fails becomes a row that says why: the others are still worth having."""
+    rows: list[Row] = []
+    for number, (name, step) in enumerate(steps, 1):
+        started = time.monotonic()
+        try:
+            found = step(bench)
+        except Failure as failure:
+            found = [Row.missing(name, failure.message)]
+        rows += found
+        say(f"{number} of {len(steps)}, {time.monotonic() - started:.0f} s: " + "; ".join(r.short() for r in found))
+    return rows
+
+
+def print_table(rows: list[Row]) -> None:
+    """One line a row, on standard output."""
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(title=f"bench-lab, {this_machine()}", title_justify="left", caption_justify="left")
+    for heading in ("what", "figure", "interval", "bar", "holds"):
+        table.add_column(heading, justify="left" if heading == "what" else "right")
+    for row in rows:
+        figure, interval = row.figure_text()
+        holds = "" if row.holds is None else "yes" if row.holds else "[bold red]no[/]"
+        table.add_row(row.name + (f"\n  {row.note}" if row.note else ""), figure, interval, row.limit_text(), holds)
+    Console().print(table)
+
+
+def _options(words: list[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m millpond.bench_lab", description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--json", type=Path, default=PLACE / "lab.json", metavar="FILE", help="where the JSON goes")
+    parser.add_argument("--quick", action="store_true", help=f"{QUICK_ROUNDS} rounds, and a tenth of the large trace")
+    parser.add_argument("--only", default="", metavar="WORDS", help="only steps whose name contains this")
+    parser.add_argument("--demo", action="store_true", help="also time `make demo` from a fresh clone")
+    parser.add_argument("--seed", type=int, default=1)
+    return parser.parse_args(words)
+
+
+def main(words: list[str] | None = None) -> int:
+    """Measures, prints, writes. The status says whether every bar holds."""
+    chosen = _options(words)
+    steps = [(n, s) for n, s in bench_rows.steps(fresh_clone=chosen.demo) if chosen.only in n]
+    try:
+        if not steps:
+            raise Failure(Status.USAGE, f"no step is named like {chosen.only!r}; without --only, all of them run")
+        chosen.json.parent.mkdir(parents=True, exist_ok=True)
+        output.prove_writable(str(chosen.json))
+        with tempfile.TemporaryDirectory(prefix="bench-", dir=chosen.json.parent) as folder:
+            rounds = QUICK_ROUNDS if chosen.quick else ROUNDS
+            bench = Bench(Path(folder), PLACE / "inputs", rounds, chosen.quick, random.Random(chosen.seed))
+            rows = measure(steps, bench)
+        results = Results(f"bench-lab-{utc_now()}", rows)
+        print_table(rows)
+        output.write_json(results.to_json(), str(chosen.json))
+    except Failure as failure:
+        say(failure.message)
+        return failure.status
+    say(f"all rounds are in {chosen.json}")
+    return Status.OK if all(row.holds is not False for row in rows) else Status.GATE
+
+
+if __name__ == "__main__":
+    sys.exit(main())
