@@ -41,6 +41,10 @@ int main(int argc, char** argv) {
                            ->type_name("FILE");
     app.add_option("--max-bytes", options.bytes_max, "stop recording after this many bytes; the program goes on")
         ->type_name("N")
+        ->check([](const std::string& text) {
+            return text.starts_with('-') ? std::string("a number of bytes, such as 500MB, and not ") + text
+                                         : std::string();
+        })
         ->transform(CLI::AsSizeValue(false));
     app.add_flag("--check-contexts", options.check_contexts,
                  "compare 1 event in 64 with an uncached walk of its stack (1 in 4096 otherwise)");

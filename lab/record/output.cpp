@@ -39,8 +39,15 @@ void* map_shared(long descriptor, std::size_t bytes, std::uint64_t offset) noexc
     return p < 0 && p > -4096 ? nullptr : reinterpret_cast<void*>(p);
 }
 
+// Whether a file of ours may become this long: beyond its own limit on file sizes, a program is ended by a signal.
+bool within_size_limit(std::uint64_t bytes) noexcept {
+    struct rlimit limit{};
+    return system_call(SYS_getrlimit, RLIMIT_FSIZE, &limit) != 0 || bytes <= limit.rlim_cur;
+}
+
 // Reserves the blocks of a file's range, so that no later store into its mapping can fail (SIGBUS). 0 or errno.
 int reserve(const file& f, std::uint64_t offset, std::size_t bytes) noexcept {
+    if (!within_size_limit(offset + bytes)) return EFBIG;
     const long result =
         system_call(SYS_fallocate, f.descriptor(), 0, static_cast<off_t>(offset), static_cast<off_t>(bytes));
     if (result >= 0) return 0;
@@ -124,10 +131,7 @@ bool output::append(const void* block, std::size_t bytes) noexcept {
         stop(1);
         return false;
     }
-    // The program's own limit on file sizes would end it by a signal at our write.
-    struct rlimit limit{};
-    if (system_call(SYS_getrlimit, RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
-        total > limit.rlim_cur) {
+    if (!within_size_limit(total)) {
         stop(EFBIG);
         return false;
     }

@@ -89,9 +89,10 @@ class recorder::hold {
 stream* recorder::slow_stream() noexcept {
     if (__atomic_load_n(&state, __ATOMIC_ACQUIRE) == not_started) start();
     if (__atomic_load_n(&state, __ATOMIC_ACQUIRE) != recording_on) return nullptr;
-    if (!thread_.attached) {
-        thread_.attached = true;  // first, so that what attaching allocates goes to the late stream
-        if (stream* const s = attach()) return s;
+    attach();
+    if (stream* const s = thread_.own) {
+        thread_.own = nullptr;
+        return s;
     }
     constexpr int tries = 100000;
     for (int i = 0; i < tries; ++i) {
@@ -102,10 +103,12 @@ stream* recorder::slow_stream() noexcept {
     return nullptr;
 }
 
-stream* recorder::attach() noexcept {
+void recorder::attach() noexcept {
+    if (thread_.attached) return;
+    thread_.attached = true;  // first, so that what attaching allocates goes to the late stream
     stream* const s = stream::create(out, space, __atomic_add_fetch(&streams, 1, __ATOMIC_RELAXED));
     if (s != nullptr && has_thread_end) pthread_setspecific(thread_end, reinterpret_cast<void*>(std::uintptr_t{1}));
-    return s;
+    thread_.own = s;
 }
 
 // At a thread's end, in the last round of destructors, so that other destructors' events come before.
@@ -154,7 +157,9 @@ void recorder::begin() noexcept {
         pthread_atfork(&before_fork, &after_fork_in_parent, &after_fork_in_child);
     }
     late = stream::create(out, space, 0);
-    if (late != nullptr) __atomic_store_n(&state, int{recording_on}, __ATOMIC_RELEASE);
+    if (late == nullptr) return;
+    attach();  // at once: a program may lower its limits before its first event
+    __atomic_store_n(&state, int{recording_on}, __ATOMIC_RELEASE);
 }
 
 void recorder::exiting() noexcept {

@@ -57,7 +57,7 @@ class recorder {
     static void* record_allocation(unsigned flags, std::size_t bytes, std::size_t alignment,
                                    const preload::call_site& site, const Call& call) noexcept;
     static stream* slow_stream() noexcept;
-    static stream* attach() noexcept;
+    static void attach() noexcept;
     static void detach(void* s) noexcept;
     static void failed() noexcept;
     static void on_new_context(std::uint32_t id, std::uint32_t parent, std::uintptr_t return_address) noexcept;

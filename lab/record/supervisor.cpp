@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <string_view>
 #include <system_error>
 
 #include "lab/measure/preload_check.hpp"
@@ -76,6 +77,17 @@ T read_at(const fs::path& path, std::uint64_t offset) {
     file.seekg(static_cast<std::streamoff>(offset));
     file.read(reinterpret_cast<char*>(&value), sizeof value);
     return file ? value : T{};
+}
+
+// A process that has ended but was not waited for yet writes no more.
+bool still_runs(std::uint64_t pid) {
+    if (kill(static_cast<pid_t>(pid), 0) != 0 && errno != EPERM) return false;
+    std::ifstream stat("/proc/" + std::to_string(pid) + "/stat");
+    std::string line;
+    std::getline(stat, line);
+    const std::size_t name_end = line.rfind(") ");
+    return name_end == std::string::npos || name_end + 2 >= line.size() ||
+           std::string_view("ZX").find(line[name_end + 2]) == std::string_view::npos;
 }
 
 std::string trace_name(const std::string& file, const image_files& i, std::uint64_t root) {
@@ -177,7 +189,7 @@ std::optional<start_error> supervisor::finish(const std::optional<ending>& end) 
     for (const image_files& i : images)
         if (i.pid == root) last_root_image = i.image;
     for (const image_files& i : images) {
-        if (kill(static_cast<pid_t>(i.pid), 0) == 0 || errno == EPERM) {
+        if (still_runs(i.pid)) {
             running += (running.empty() ? "" : ", ") + std::to_string(i.pid);
             continue;
         }
