@@ -2,7 +2,7 @@
 // control: the memory that millpond-trial shares with the processes of one round: what they shall do, and what they
 // counted.
 //
-//   │ header: variant, limits, routes │ survey: modules seen │ process 0: counters │ process 1 │ … │ process 63 │
+//   │ header: variant, limits, routes │ survey: modules seen │ process 0: counters │ process 1 │ … │ process 511 │
 //
 // The driver makes it (an anonymous file, so nothing is left behind) and names it in the variable MILLPOND_TRIAL; the
 // preloaded library maps it. Counters live here while the program runs, so that nothing is lost when it is killed.
@@ -43,37 +43,41 @@ struct alignas(64) pool_counters {
     std::uint64_t slab_bytes_used;       // of which chunks were made
 };
 
-struct process_slot {
-    static constexpr std::size_t thread_lines = 128;
-    static constexpr std::size_t pools_max = 256;
+struct process_identity {
+    char executable[512];
+    char build_id[72];
+};
 
-    std::uint32_t claimed;  // 1 once this slot is in use
+struct process_slot {
+    static constexpr std::size_t thread_lines = 64;
+    static constexpr std::size_t pools_max = 200;
+
     std::int32_t pid;
-    std::uint32_t routed;                // 1: this process image is the one that the round is about
     std::uint32_t malloc_in_executable;  // 1: the program's own malloc comes before ours, so nothing reaches us
     std::uint64_t reserved_bytes;        // addresses; 0 where no reservation fitted
     std::uint64_t module_count, module_misses, nodes;
     char provider[256];  // module whose malloc the program uses, empty for the C library
-    char executable[512];
-    char build_id[72];
+    process_identity identity;
     thread_counters threads[thread_lines];
     pool_counters pools[pools_max];
 };
 
 struct control {
     static constexpr std::uint64_t magic_value = 0x314c'4149'5254'504d;  // "PMTRIAL1"
-    static constexpr std::size_t slots = 64;
+    static constexpr std::size_t slots = 512;
     static constexpr std::size_t survey_bytes = std::size_t{1} << 20;
 
     std::uint64_t magic;
     std::uint64_t bytes;  // of the whole mapping
     variant mode;
-    std::uint32_t slots_claimed;  // atomic; may exceed `slots`
+    std::uint32_t slots_claimed;    // atomic; may exceed `slots`
+    std::uint32_t other_processes;  // atomic: images of programs that the round is not about
+    std::uint32_t reserved;
     char image_build_id[72];    // only this program is tried, wherever it runs among the children; empty: every program
     char routes_path[4096];     // for variant::plan; also gives looked_up its look-ups
     std::uint32_t survey_used;  // atomic
     std::uint32_t survey_full;
-    char survey[survey_bytes];  // survey_record, path, zero, build-id, zero; padded to 4
+    char survey[survey_bytes];  // survey_record, path, zero, build-id, zero; padded to 8
     process_slot processes[slots];
 };
 

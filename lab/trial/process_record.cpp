@@ -53,36 +53,43 @@ control* process_record::map_control(const char* path) noexcept {
     return shared_ = shared;
 }
 
-process_slot* process_record::claim(control& shared) noexcept {
-    slot_index_ = __atomic_fetch_add(&shared.slots_claimed, 1, __ATOMIC_RELAXED);
-    process_slot& slot = slot_index_ < control::slots ? shared.processes[slot_index_] : shared_by_the_rest;
+process_slot* process_record::claim(const process_identity& identity) noexcept {
+    slot_index_ = __atomic_fetch_add(&shared_->slots_claimed, 1, __ATOMIC_RELAXED);
+    process_slot& slot = slot_index_ < control::slots ? shared_->processes[slot_index_] : shared_by_the_rest;
     slot.pid = getpid();
-    __atomic_store_n(&slot.claimed, 1, __ATOMIC_RELEASE);
+    slot.identity = identity;
     return &slot;
 }
 
-void process_record::describe(process_slot& slot) noexcept {
-    const ssize_t length = readlink("/proc/self/exe", slot.executable, sizeof slot.executable - 1);
-    slot.executable[length > 0 ? length : 0] = '\0';
+void process_record::identify(process_identity& identity) noexcept {
+    const ssize_t length = readlink("/proc/self/exe", identity.executable, sizeof identity.executable - 1);
+    identity.executable[length > 0 ? length : 0] = '\0';
     const auto* const headers = reinterpret_cast<const ElfW(Phdr)*>(getauxval(AT_PHDR));
     const std::size_t count = getauxval(AT_PHNUM);
     std::uintptr_t bias = 0;
     for (std::size_t i = 0; i < count; ++i)
         if (headers[i].p_type == PT_PHDR) bias = reinterpret_cast<std::uintptr_t>(headers) - headers[i].p_vaddr;
-    build_id_from_headers(headers, count, bias, slot.build_id);
+    build_id_from_headers(headers, count, bias, identity.build_id);
+}
+
+bool process_record::concerns(control& shared, const process_identity& identity) noexcept {
+    if (shared.image_build_id[0] == '\0' || strcmp(shared.image_build_id, identity.build_id) == 0) return true;
+    __atomic_fetch_add(&shared.other_processes, 1, __ATOMIC_RELAXED);
+    munmap(&shared, sizeof shared);
+    shared_ = nullptr;
+    return false;
+}
+
+void process_record::describe(process_slot& slot) noexcept {
     copy_text(slot.provider, preload::real::provider_path());
     slot.malloc_in_executable = preload::real::in_executable();
 }
 
 process_slot* process_record::claim_for_child(const process_slot& parent) noexcept {
-    process_slot* const slot = claim(*shared_);
-    if (slot == &parent) return slot;
-    copy_text(slot->executable, parent.executable);
-    copy_text(slot->build_id, parent.build_id);
-    copy_text(slot->provider, parent.provider);
-    slot->routed = parent.routed;
-    slot->malloc_in_executable = parent.malloc_in_executable;
+    process_slot* const slot = claim(parent.identity);
     slot->reserved_bytes = parent.reserved_bytes;
+    slot->malloc_in_executable = parent.malloc_in_executable;
+    copy_text(slot->provider, parent.provider);
     return slot;
 }
 
@@ -121,11 +128,8 @@ void process_record::note_module(const module_identity& identity) noexcept {
     __atomic_store_n(&record->ready, 1, __ATOMIC_RELEASE);
 }
 
-void process_record::note_loaded_modules() noexcept {
-    static char executable[512];
-    const ssize_t length = readlink("/proc/self/exe", executable, sizeof executable - 1);
-    executable[length > 0 ? length : 0] = '\0';
-    dl_iterate_phdr(&note_one, executable);
+void process_record::note_loaded_modules(const process_slot& slot) noexcept {
+    dl_iterate_phdr(&note_one, const_cast<char*>(slot.identity.executable));
 }
 
 }  // namespace millpond::trial

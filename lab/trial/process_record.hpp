@@ -14,10 +14,14 @@ class process_record {
   public:
     // Maps the file that MILLPOND_TRIAL names; null if it is not there (any more) or not ours.
     static control* map_control(const char* path) noexcept;
-    static process_slot* claim(control& shared) noexcept;
-    // Executable, build-id, whose malloc is used. Writes the slot.
+    // Which program this is.
+    static void identify(process_identity& identity) noexcept;
+    // Whether the round is about this program. If not, it is counted, and the control memory is let go.
+    static bool concerns(control& shared, const process_identity& identity) noexcept;
+    static process_slot* claim(const process_identity& identity) noexcept;
+    // Notes whose malloc the program uses.
     static void describe(process_slot& slot) noexcept;
-    // In the child of a fork: a slot of its own, described as the parent's.
+    // In the child of a fork, where the dynamic linker must not be asked: another slot, described as the parent's.
     static process_slot* claim_for_child(const process_slot& parent) noexcept;
 
     static thread_counters* claim_line(process_slot& slot) noexcept;
@@ -25,7 +29,7 @@ class process_record {
 
     // Surveys: each module once for each process, as far as there is room.
     static void note_module(const module_identity& identity) noexcept;
-    static void note_loaded_modules() noexcept;
+    static void note_loaded_modules(const process_slot& slot) noexcept;
 
   private:
     static inline control* shared_ = nullptr;

@@ -68,8 +68,7 @@ ordered_json pools_json(const std::vector<const process_slot*>& routed, const st
 ordered_json router_json(const control& shared, const std::vector<std::string>& pool_names) {
     std::vector<const process_slot*> routed;
     const std::size_t claimed = std::min<std::size_t>(shared.slots_claimed, control::slots);
-    for (std::size_t i = 0; i < claimed; ++i)
-        if (shared.processes[i].routed != 0) routed.push_back(&shared.processes[i]);
+    for (std::size_t i = 0; i < claimed; ++i) routed.push_back(&shared.processes[i]);
     thread_counters sum{};
     std::uint64_t nodes = 0, modules = 0, unlisted = 0, reserved = 0;
     bool own_malloc = false;
@@ -88,8 +87,8 @@ ordered_json router_json(const control& shared, const std::vector<std::string>& 
         own_malloc |= slot->malloc_in_executable != 0;
     }
     ordered_json result;
-    result["processes"] = routed.size();
-    result["other_processes"] = shared.slots_claimed - routed.size();
+    result["processes"] = shared.slots_claimed;
+    result["other_processes"] = shared.other_processes;
     result["malloc"] = routed.empty() ? "" : routed.front()->provider;
     result["malloc_in_executable"] = own_malloc;
     result["look_ups"] = sum.look_ups;

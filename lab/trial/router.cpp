@@ -51,13 +51,12 @@ void router::start(char** environment) noexcept {
     const int before = errno;
     const char* const path = variable(environment, control_variable);
     control* const shared = path != nullptr ? process_record::map_control(path) : nullptr;
-    if (shared != nullptr) {
-        slot_ = process_record::claim(*shared);
+    static constinit process_identity identity{};
+    if (shared != nullptr) process_record::identify(identity);
+    if (shared != nullptr && process_record::concerns(*shared, identity)) {
+        slot_ = process_record::claim(identity);
         process_record::describe(*slot_);
-        const bool concerned =
-            shared->image_build_id[0] == '\0' || strcmp(shared->image_build_id, slot_->build_id) == 0;
-        slot_->routed = concerned;
-        if (concerned && shared->mode != variant::empty) start_variant(shared->mode, shared->routes_path);
+        if (shared->mode != variant::empty) start_variant(shared->mode, shared->routes_path);
     }
     errno = before;
 }
@@ -68,10 +67,10 @@ void router::start_variant(variant mode, const char* routes_path) noexcept {
     if (pthread_atfork(&before_fork, &after_fork_in_parent, &after_fork_in_child) != 0) return;
     const bool looks_up = mode == variant::looked_up || mode == variant::plan || mode == variant::survey;
     if (looks_up) {
-        modules_.start(routes, slot_->executable);
+        modules_.start(routes, slot_->identity.executable);
         if (mode == variant::survey) {
             contexts_.set_module_observer(&process_record::note_module);
-            process_record::note_loaded_modules();
+            process_record::note_loaded_modules(*slot_);
         }
         if (!contexts_.start(routes, modules_, address_limit() == SIZE_MAX ? nodes_max : nodes_max_limited)) return;
         context_space_.tree.set_observer(&on_node);

@@ -54,7 +54,7 @@ survey run_survey(const launch& launched) {
     const std::size_t claimed = std::min<std::size_t>(shared->slots_claimed, control::slots);
     for (std::size_t i = 0; i < claimed; ++i) {
         const process_slot& slot = shared->processes[i];
-        result.processes.push_back({slot.pid, {slot.executable, slot.build_id}, {}});
+        result.processes.push_back({slot.pid, {slot.identity.executable, slot.identity.build_id}, {}});
     }
     result.complete = shared->slots_claimed <= control::slots && shared->survey_full == 0;
     add_modules(*shared, result);
