@@ -12,7 +12,7 @@ from typing import Any
 
 from millpond.effects import Effects
 from millpond.laboratory import describe
-from millpond.plans import Plan
+from millpond.plans import REST, Plan
 from millpond.recording import Process, Recording
 from millpond.rows import NOTHING, Tried, row
 from millpond.wording import effect_text, list_text, percent_text, plural, seconds_text
@@ -58,8 +58,8 @@ def placement_pays(found: Findings) -> bool:
 def document(found: Findings) -> dict[str, Any]:
     """The advice as plain data, by the shared schema."""
     advised = placement_pays(found)
-    by_subsystem = {t.plan.subsystems[0]: t for t in found.tried.values() if len(t.plan.subsystems) == 1}
-    candidates = {p.subsystems[0] for p in found.candidates if len(p.subsystems) == 1}
+    by_subsystem = {t.plan.alone: t for t in found.tried.values()}
+    candidates = {p.alone for p in found.candidates}
     rows = []
     for subsystem in found.characterisation.get("subsystems", []):
         name = subsystem["name"]
@@ -144,20 +144,25 @@ def _figure(found: Findings, name: str) -> str:
     return effect_text(cpu.to_json()) if cpu else "not measured"
 
 
+def _change(found: Findings, name: str) -> str:
+    return _figure(found, name).removesuffix(", better")
+
+
 def _placement(found: Findings, rows: list[dict[str, Any]]) -> str:
     if not placement_pays(found) or found.chosen is None:
         return ""
     paying = [r["name"] for r in rows if r["best"] != NOTHING]
-    who = list_text(paying or list(found.chosen.subsystems))
+    pools = [r.pool for r in found.chosen.routes if REST not in r.subsystems]
+    who = list_text(paying or pools)
     cpu = found.effects["placement"]["cpu_seconds"]
     peak = found.effects["total"].get("peak_bytes")
     changed = peak is not None and peak.verdict != "inside noise"
     memory = f", peak resident bytes {percent_text(peak.ratio.median)}" if peak and changed else ""
     if cpu.verdict != "better":
         return f"give {who} pools of their own to save memory{memory}"
-    each = "a pool of its own" if len(paying or found.chosen.subsystems) == 1 else "a pool each"
+    each = "a pool of its own" if len(paying or pools) == 1 else "a pool each"
     return (
-        f"give {who} {each}: placement saves {seconds_text(cpu.saved.median)}, {_figure(found, 'placement')}, "
+        f"give {who} {each}: placement saves {seconds_text(cpu.saved.median)}, {_change(found, 'placement')}, "
         f"beyond what a faster malloc gives{memory}"
     )
 
@@ -165,11 +170,11 @@ def _placement(found: Findings, rows: list[dict[str, Any]]) -> str:
 def _malloc(found: Findings) -> str:
     if found.verdict("faster_malloc") != "better":
         return ""
-    return f"any faster malloc gives {_figure(found, 'faster_malloc')}, without a change of the source"
+    return f"any faster malloc gives {_change(found, 'faster_malloc')}, without a change of the source"
 
 
 def _huge(found: Findings) -> str:
     # A pool on huge pages that beats a slow pool is no gain: the two together must beat the program as it is.
     if found.verdict("huge_pages") != "better" or found.verdict("malloc_and_huge_pages") != "better":
         return ""
-    return f"huge pages give {_figure(found, 'huge_pages')} on this machine"
+    return f"huge pages give {_change(found, 'huge_pages')} on this machine"

@@ -135,7 +135,7 @@ class Advising:
         self._deadline = deadline
         self._seed = seed
         self._program = found.program
-        self._bare_seconds = 0.0
+        self._run_seconds = 0.0
         self._listener: Listener = ProgressReport()
 
     def _left(self) -> float:
@@ -152,8 +152,9 @@ class Advising:
         started = time.monotonic()
         bare = self._laboratory.run_bare(Cell(self._program, "bare"))
         self._journal.add_outcomes([bare])
-        self._bare_seconds = time.monotonic() - started
-        self._laboratory.limit_seconds = time_limit(self._bare_seconds)
+        seconds = time.monotonic() - started
+        self._run_seconds = schedule.seconds_of_run(seconds)
+        self._laboratory.limit_seconds = time_limit(seconds)
         self._laboratory.expected = (bare.exit_status, bare.signal)
         recorded = (found.recording.exit_status, found.recording.signal)
         if bare.signal:
@@ -175,16 +176,18 @@ class Advising:
     def _choose(self) -> list[Plan]:
         """The plans to judge: the one to be advised first, then the single ones that it is made of."""
         found = self._found
-        spending = schedule.choosing(self._left(), self._bare_seconds, len(found.candidates))
+        spending = schedule.choosing(self._left(), self._run_seconds, len(found.candidates))
         candidates = found.candidates[: spending.candidates]
         if not spending.choosing_rounds:
             return candidates[:1]
         cells = [Cell(self._program, "looked_up"), *(plan_cell(self._program, p) for p in candidates)]
         say(f"choosing among {plural(len(candidates), 'candidate')}, {plural(spending.choosing_rounds, 'round')}")
+        started = time.monotonic()
         outcomes = run_rounds(
             cells, self._laboratory, self._listener, stage="choosing", rounds=spending.choosing_rounds,
             deadline=self._deadline, seed=self._seed,
         )  # fmt: skip
+        self._run_seconds = (time.monotonic() - started) / max(1, len(outcomes))
         self._journal.add_outcomes(outcomes)
         self._note_failures(outcomes)
         screened = screen(outcomes, self._program, candidates, self._seed)
@@ -198,7 +201,7 @@ class Advising:
         if not helpers:
             best = most_promising(screened)
             return [by_name[best]] if best else []
-        room = schedule.helpers(self._left(), self._bare_seconds, len(helpers))
+        room = schedule.helpers(self._left(), self._run_seconds, len(helpers))
         together = combine(helpers, "together") if len(helpers) > 1 else helpers[0]
         return [together, *(h for h in helpers[:room] if h is not together)]
 
@@ -207,9 +210,9 @@ class Advising:
         found = self._found
         chosen = plans[0] if plans else None
         cells = [*control_cells(self._program), *(plan_cell(self._program, p) for p in plans)]
-        rounds = schedule.judging(self._left(), self._bare_seconds, len(cells))
+        rounds = schedule.judging(self._left(), self._run_seconds, len(cells))
         if rounds == 0:
-            need = seconds_text(len(cells) * schedule.seconds_of_run(self._bare_seconds))
+            need = seconds_text(len(cells) * self._run_seconds)
             found.why_no_trial = f"not tried: one round takes about {need}, more than is left of the budget"
             return
         say(f"judging {plural(len(cells), 'contender')}, {plural(rounds, 'round')}")
@@ -226,7 +229,7 @@ class Advising:
                 f"the budget allowed {plural(found.rounds, 'judging round')}, fewer than the "
                 f"{schedule.VERDICT_ROUNDS} that a verdict should rest on"
             )
-        singles = [p for p in plans if len(p.subsystems) == 1]
+        singles = [p for p in plans if p.alone]
         found.effects, alone = split(outcomes, self._program, chosen, singles, self._seed)
         self._point_at_evidence(cells, chosen, singles, alone)
 

@@ -121,11 +121,18 @@ def helpful(screened: dict[str, dict[str, Comparison]]) -> list[str]:
         cpu, peak = by_metric.get("cpu_seconds"), by_metric.get("peak_bytes")
         if cpu is None:
             continue
-        faster = cpu.ratio.median <= 0.99 and cpu.p <= 0.15
-        smaller = peak is not None and peak.ratio.median <= 0.98 and peak.p <= 0.15 and cpu.ratio.median <= 1.01
+        faster = cpu.ratio.median <= 0.99 and _not_by_chance(cpu)
+        smaller = peak is not None and peak.ratio.median <= 0.98 and _not_by_chance(peak) and cpu.ratio.median <= 1.01
         if faster or smaller:
             chosen.append((cpu.ratio.median, name))
     return [name for _, name in sorted(chosen)]
+
+
+def _not_by_chance(comparison: Comparison) -> bool:
+    """Loosely: with three rounds or fewer no p-value can be small, so that only rounds that all agree are believed."""
+    if comparison.ratio.n <= 3:
+        return comparison.ratio.high < 1.0
+    return comparison.p <= 0.15
 
 
 def most_promising(screened: dict[str, dict[str, Comparison]]) -> str | None:

@@ -52,7 +52,6 @@ class Journal:
     def _add_outcome(self, outcome: Outcome, metric: str, unit: str) -> None:
         cell = outcome.cell
         value = outcome.values.get(metric)
-        named = cell.plan.subsystems if cell.plan else ()
         identifier = self._add(
             parameters={
                 "argv": list(cell.workload),
@@ -65,7 +64,7 @@ class Journal:
             },
             plan=cell.plan.text() if cell.plan else None,
             strategy=None if cell.plan else cell.variant,
-            subsystem=named[0] if len(named) == 1 else None,
+            subsystem=cell.plan.alone if cell.plan else None,
             page_policy="huge" if cell.variant == "shared_huge" else this_machine().page_policy,
             metric=metric,
             unit=unit,

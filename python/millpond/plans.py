@@ -46,6 +46,15 @@ class Plan:
         """The subsystems that are named, in order; the rest ("*") is not one of them."""
         return tuple(s for route in self.routes for s in route.subsystems if s != REST)
 
+    @property
+    def alone(self) -> str | None:
+        """The pool of a plan that has one pool besides that of the rest; None for any other plan.
+
+        A candidate's pool has the name of the subsystem that it serves, whose owners the route names.
+        """
+        pools = {r.pool for r in self.routes if REST not in r.subsystems}
+        return pools.pop() if len(pools) == 1 else None
+
     def to_json(self) -> dict[str, Any]:
         """The plan as the file format has it."""
         return {

@@ -20,6 +20,11 @@ CHOOSING_ROUNDS = 7
 FEWEST_CHOOSING_ROUNDS = 5
 HELPERS_AT_MOST = 4
 
+# Where the budget is short, fewer rounds choose and judge; a verdict from so few needs a large effect, and says so.
+SHORT_VERDICT_ROUNDS = 8
+SHORT_CHOOSING_ROUNDS = 3
+_WORTH_CHOOSING = 3
+
 # A run under a plan takes longer than a bare one: contexts are looked up, and the process is started by another.
 _SLOWER = 1.35
 _START_SECONDS = 0.01
@@ -34,32 +39,38 @@ class Schedule:
 
 
 def seconds_of_run(bare_seconds: float) -> float:
-    """What one round of one contender is expected to take."""
+    """What one round of one contender is expected to take, before any has been seen."""
     return bare_seconds * _SLOWER + _START_SECONDS
 
 
-def choosing(budget_seconds: float, bare_seconds: float, candidates: int) -> Schedule:
-    """How many candidates can be tried, and in how many rounds, so that a full judgement still fits behind them."""
+def choosing(budget_seconds: float, run_seconds: float, candidates: int) -> Schedule:
+    """How many candidates can be tried, and in how many rounds, so that a judgement still fits behind them.
+
+    The warm-up round counts too. With a full judgement behind it where there is room, else with a short one.
+    """
     if candidates <= 1:
         return Schedule(candidates, 0)
-    run = seconds_of_run(bare_seconds)
-    judgement = VERDICT_ROUNDS * (len(CONTROLS) + 2) * run
-    left = max(budget_seconds - judgement, 0.0)
+    affordable = int(budget_seconds / run_seconds)
+    left = affordable - VERDICT_ROUNDS * (len(CONTROLS) + 2)
     for rounds in range(CHOOSING_ROUNDS, FEWEST_CHOOSING_ROUNDS - 1, -1):
-        affordable = int(left / run / (rounds + 1)) - 1
-        if affordable >= candidates or (rounds == FEWEST_CHOOSING_ROUNDS and affordable >= 2):
-            return Schedule(min(candidates, affordable), rounds)
+        if left // (rounds + 1) - 1 >= candidates:
+            return Schedule(candidates, rounds)
+    for reserved, rounds in (
+        (VERDICT_ROUNDS * (len(CONTROLS) + 2), FEWEST_CHOOSING_ROUNDS),
+        (SHORT_VERDICT_ROUNDS * (len(CONTROLS) + 1), SHORT_CHOOSING_ROUNDS),
+    ):
+        tried = (affordable - reserved) // (rounds + 1) - 1
+        if tried >= min(candidates, _WORTH_CHOOSING):
+            return Schedule(min(candidates, tried), rounds)
     return Schedule(1, 0)
 
 
-def judging(left_seconds: float, bare_seconds: float, contenders: int) -> int:
+def judging(left_seconds: float, run_seconds: float, contenders: int) -> int:
     """How many judging rounds fit into what is left: VERDICT_ROUNDS or more where possible, 0 where none fits."""
-    affordable = int(left_seconds / (contenders * seconds_of_run(bare_seconds)))
-    return max(0, min(affordable, MOST_ROUNDS))
+    return max(0, min(int(left_seconds / (contenders * run_seconds)), MOST_ROUNDS))
 
 
-def helpers(left_seconds: float, bare_seconds: float, helpful: int) -> int:
+def helpers(left_seconds: float, run_seconds: float, helpful: int) -> int:
     """How many helpful candidates can also be judged alone without costing the verdict its rounds."""
-    run = seconds_of_run(bare_seconds)
-    room = int(left_seconds / (VERDICT_ROUNDS * run)) - len(CONTROLS) - 1
+    room = int(left_seconds / (VERDICT_ROUNDS * run_seconds)) - len(CONTROLS) - 1
     return max(0, min(helpful, room, HELPERS_AT_MOST))

@@ -3,19 +3,23 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import hypothesis
 import pytest
+from fakes import fake_lab
 
+from millpond import native
 from millpond.cli import main
 
 # How long an example takes says nothing: the machine may be busy.
@@ -71,8 +75,21 @@ class FakeLab:
         log = self.bin / "calls.log"
         return [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
 
+    def native_run(self, name: str, arguments: Sequence[str], **_: object) -> native.Finished:
+        """In the place of `native.run`: the fake as a call, which is a hundred times quicker than as a process."""
+        native.find(name)
+        status, words = 0, list(sys.argv)
+        with contextlib.redirect_stderr(io.StringIO()) as said:
+            try:
+                fake_lab.main([name, *arguments], self.bin)
+            except SystemExit as end:
+                status = int(end.code or 0)
+            finally:
+                sys.argv = words
+        return native.Finished(status, said.getvalue())
+
     def run(self, *words: str) -> Done:
-        """`millpond WORDS` in this process, which is quick; standard input is empty."""
+        """`millpond WORDS` in this process, and so are the fakes; standard input is empty."""
         handlers = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
         self._capture.readouterr()
         try:
@@ -104,6 +121,7 @@ def lab(tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.M
     result = FakeLab(tmp_path, capfd)
     monkeypatch.setenv("MILLPOND_BIN", str(result.bin))
     monkeypatch.setenv("COLUMNS", "160")
+    monkeypatch.setattr(native, "run", result.native_run)
     monkeypatch.chdir(result.work)
     return result
 

@@ -14,22 +14,23 @@ run_seconds = st.floats(min_value=0.001, max_value=600.0)
 
 
 @given(seconds, run_seconds, st.integers(0, 40))
-def test_choosing_leaves_room_for_a_whole_judgement(budget: float, run: float, candidates: int) -> None:
+def test_choosing_leaves_room_for_a_judgement(budget: float, run: float, candidates: int) -> None:
     found = schedule.choosing(budget, run, candidates)
     assert 0 <= found.candidates <= candidates
     if found.choosing_rounds:
         assert found.candidates >= 2
-        assert found.choosing_rounds >= schedule.FEWEST_CHOOSING_ROUNDS
-        one = schedule.seconds_of_run(run)
-        spent = (found.candidates + 1) * (found.choosing_rounds + 1) * one
-        assert spent + schedule.VERDICT_ROUNDS * (len(CONTROLS) + 2) * one <= budget * 1.000001
+        short = found.choosing_rounds < schedule.FEWEST_CHOOSING_ROUNDS
+        judgement = schedule.SHORT_VERDICT_ROUNDS * (len(CONTROLS) + 1)
+        if not short:
+            judgement = schedule.VERDICT_ROUNDS * (len(CONTROLS) + 2)
+        assert ((found.candidates + 1) * (found.choosing_rounds + 1) + judgement) * run <= budget * 1.000001
 
 
 @given(seconds, run_seconds, st.integers(1, 12))
 def test_judging_fits_into_what_is_left(left: float, run: float, contenders: int) -> None:
     rounds = schedule.judging(left, run, contenders)
     assert 0 <= rounds <= schedule.MOST_ROUNDS
-    assert rounds * contenders * schedule.seconds_of_run(run) <= left * 1.000001
+    assert rounds * contenders * run <= left * 1.000001
 
 
 @given(seconds, run_seconds, st.integers(0, 12))

@@ -13,13 +13,14 @@ import contextlib
 import json
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
 from pathlib import Path
 
 HERE = Path(__file__).parent
-CONFIG = json.loads((HERE / "fake.json").read_text())
+CONFIG: dict[str, object] = {}
 
 
 def option(name: str) -> str | None:
@@ -45,6 +46,12 @@ def call_number() -> int:
         return len(log.readlines())
 
 
+def die_of(number: int) -> None:
+    if __name__ == "__main__":
+        os.kill(os.getpid(), number)
+    sys.exit(-number)
+
+
 def record() -> None:
     fail_if_told("record")
     file = Path(option("-o") or "")
@@ -53,7 +60,7 @@ def record() -> None:
         path.write_text(str(number))
     status = subprocess.call(program()) if CONFIG.get("run") else CONFIG.get("exit", 0)
     if CONFIG.get("signal"):
-        os.kill(os.getpid(), CONFIG["signal"])
+        die_of(CONFIG["signal"])
     sys.exit(status)
 
 
@@ -100,7 +107,7 @@ def characterise() -> None:
     for number, s in enumerate(subsystems if plans else []):
         route = {"subsystems": [s["name"]], "pool": s["name"], "strategy": "multipool", "huge_pages": False}
         plan = {"schema": "millpond.plan/1", "program": {"path": "/bin/fake", "build_id": "ab12"}, "routes": [route]}
-        Path(plans or "", f"{number:02}-{s['name']}.plan.json").write_text(json.dumps(plan))
+        Path(plans or "", f"{number:02}-{re.sub(r'[^a-z]+', '-', s['name'])}.plan.json").write_text(json.dumps(plan))
 
 
 def one_round(variant: str, number: int) -> None:
@@ -137,4 +144,14 @@ def trial() -> None:
         one_round(option("--round") or "", number)
 
 
-{"millpond-record": record, "millpond-characterise": characterise, "millpond-trial": trial}[Path(sys.argv[0]).name]()
+def main(arguments: list[str], here: Path) -> None:
+    """Acts as the program that `arguments` name; ends by SystemExit, or by returning for status 0."""
+    global HERE, CONFIG  # noqa: PLW0603 (one program, one process: or one call at a time in a test)
+    HERE, sys.argv = here, arguments
+    CONFIG = json.loads((here / "fake.json").read_text())
+    programs = {"millpond-record": record, "millpond-characterise": characterise, "millpond-trial": trial}
+    programs[Path(arguments[0]).name]()
+
+
+if __name__ == "__main__":
+    main(sys.argv, HERE)

@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: BSL-1.0
+"""`make demo`: advises on a real program and on `examples/orders`, and leaves both on one page.
+
+    perl counting the words of a text that is made here     whatever the honest verdict is
+    examples/orders                                         three structures that pay for pools of their own, one that
+                                                            does not, one that outlives every scope
+
+Results: results/demo/report.html, and the advice on each as JSON beside it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import shutil
+import sys
+from pathlib import Path
+
+from millpond import native, output, terminal
+from millpond.advise import Options, advise
+from millpond.errors import Failure, Status
+from millpond.progress import say
+from millpond.report import write_report
+
+PLACE = Path("results/demo")
+WORDS = 110_000
+ORDERS = 120_000
+BUDGET_SECONDS = 54.0
+
+# Counts words and the words that follow them, then prints the most frequent: hashes of hashes, as scripts have them.
+SCRIPT = """\
+use strict; use warnings;
+my (%count, %next, $last);
+while (my $line = <>) {
+    for my $word (split /\\W+/, lc $line) {
+        next if $word eq '';
+        $count{$word}++;
+        $next{$last}{$word}++ if defined $last;
+        $last = $word;
+    }
+}
+for my $word ((sort { $count{$b} <=> $count{$a} || $a cmp $b } keys %count)[0 .. 19]) {
+    my $after = $next{$word} || {};
+    my ($most) = sort { $after->{$b} <=> $after->{$a} || $a cmp $b } keys %$after;
+    printf "%-12s %6d  then %s\\n", $word, $count{$word}, $most // '-';
+}
+"""
+
+
+def make_text(path: Path, words: int, seed: int) -> None:
+    """A text whose words are as unevenly frequent as those of a language (Zipf): the same on every machine."""
+    chance = random.Random(seed)
+    syllables = [c + v + e for c in "bdfgklmnprstvz" for v in "aeiou" for e in ("", "n", "r", "s")]
+    vocabulary = ["".join(chance.choices(syllables, k=chance.randint(1, 4))) for _ in range(12_000)]
+    weights = [1.0 / rank for rank in range(1, len(vocabulary) + 1)]
+    chosen = chance.choices(vocabulary, weights=weights, k=words)
+    lines = (" ".join(chosen[i : i + 11]) for i in range(0, words, 11))
+    output.write_text(path, "\n".join(lines) + "\n")
+
+
+def orders_program() -> Path:
+    """`examples/orders` of the same build as the native programs. Failure (status 4) where it is not built."""
+    for folder in native.search_path():
+        for candidate in (folder / "orders", folder.parent / "examples" / "orders" / "orders"):
+            if candidate.is_file():
+                return candidate
+    places = ", ".join(str(folder) for folder in native.search_path())
+    raise Failure(Status.ENVIRONMENT, f"examples/orders is not built; looked in {places}; `make demo` builds it")
+
+
+def demonstrate(options: argparse.Namespace) -> None:
+    """Advises on both programs and writes the page."""
+    perl = shutil.which("perl")
+    if perl is None:
+        raise Failure(Status.ENVIRONMENT, "perl is missing; apt-get install perl")
+    try:
+        PLACE.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise Failure(Status.ENVIRONMENT, f"cannot make {PLACE}: {error.strerror}") from error
+    text, script = PLACE / "words.txt", PLACE / "words.pl"
+    make_text(text, options.words, options.seed)
+    output.write_text(script, SCRIPT)
+    orders = (str(orders_program()), "--orders", str(options.orders), "--seed", str(options.seed))
+    programs = {"perl": (perl, str(script), str(text)), "orders": orders}
+    advices = []
+    for name, program in programs.items():
+        say(f"{name}: at most {options.budget:.0f} s")
+        advice = advise(program, Options(options.budget, seed=options.seed))
+        output.write_json(advice, str(PLACE / f"{name}.json"))
+        terminal.print_advice(advice, terminal.console())
+        print()
+        advices.append(advice)
+    write_report(PLACE / "report.html", advices)
+    print(f"The page: {PLACE / 'report.html'}; as JSON: " + ", ".join(str(PLACE / f"{name}.json") for name in programs))
+
+
+def main() -> int:
+    """Runs the demonstration; returns its exit status."""
+    parser = argparse.ArgumentParser(
+        prog="python -m millpond.demo", description="Advise on perl and on examples/orders."
+    )
+    parser.add_argument("--budget", type=float, default=BUDGET_SECONDS, help="seconds for each program")
+    parser.add_argument("--words", type=int, default=WORDS, help="words in perl's text")
+    parser.add_argument("--orders", type=int, default=ORDERS, help="orders of examples/orders")
+    parser.add_argument("--seed", type=int, default=1)
+    try:
+        demonstrate(parser.parse_args())
+    except Failure as failure:
+        print(f"millpond: {failure.message}", file=sys.stderr)
+        return failure.status
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,221 @@
+# SPDX-License-Identifier: BSL-1.0
+"""What helps is advised, what does not is not, and *do nothing* wins whenever nothing beats it beyond the noise."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import FakeLab
+
+from millpond.observations import FIELDS
+from millpond.store import Store
+
+CPU = {"bare": 0.010, "empty": 0.0101, "shared": 0.0090, "shared_huge": 0.0090, "looked_up": 0.0093}
+SUBSYSTEMS: list[dict[str, Any]] = [
+    {"name": "book", "bytes": 5000},
+    {"name": "prices", "bytes": 4000, "legal": True},
+    {"name": "printer", "bytes": 3000, "legal": True},
+]
+
+
+def advise(lab: FakeLab, *options: str, program: tuple[str, ...] = ("true",)) -> dict[str, Any]:
+    done = lab.run("advise", "--budget=30", "--json=advice.json", *options, "--", *program)
+    assert done.status == 0, done.stderr
+    result = json.loads((lab.work / "advice.json").read_text())
+    assert result["schema"] == "millpond.advice/1"
+    return dict(result)
+
+
+def rows(advice: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    return {r["name"]: r for r in advice["subsystems"]}
+
+
+@pytest.fixture
+def helped(lab: FakeLab) -> dict[str, Any]:
+    lab.configure(events=1000, subsystems=SUBSYSTEMS, cpu=CPU, gains={"book": 0.85, "prices": 0.9})
+    return advise(lab)
+
+
+def test_what_helps_is_advised_and_what_does_not_is_not(helped: dict[str, Any]) -> None:
+    found = rows(helped)
+    assert {n: r["best"] for n, r in found.items()} == {
+        "book": "multipool",
+        "prices": "multipool",
+        "printer": "nothing",
+    }
+    assert "book" in helped["verdict"] and "prices" in helped["verdict"] and "printer" not in helped["verdict"]
+    assert found["book"]["saves_cpu_seconds"]["verdict"] == "better"
+    assert found["book"]["saves_cpu_seconds"]["low"] > 0
+    assert found["printer"]["saves_cpu_seconds"]["verdict"] == "inside noise"
+    assert {p for r in helped["plan"]["routes"] for p in r["subsystems"]} == {"book", "prices", "*"}
+
+
+def test_three_effects_are_three_figures(helped: dict[str, Any]) -> None:
+    effects = helped["effects"]
+    assert set(effects) == {"faster_malloc", "huge_pages", "placement"}
+    assert effects["faster_malloc"]["median"] == pytest.approx(0.0090 / 0.0101, rel=0.01)
+    assert effects["huge_pages"]["verdict"] == "inside noise"
+    assert effects["placement"]["median"] == pytest.approx(0.85 * 0.9, rel=0.01)
+    for effect in effects.values():
+        assert {"n", "median", "low", "high", "level", "method", "verdict"} <= set(effect)
+        assert effect["n"] >= 11
+
+
+def test_the_verdict_rests_on_fresh_rounds_whose_observations_are_in_the_store(
+    lab: FakeLab, helped: dict[str, Any]
+) -> None:
+    stored = {r["id"]: r for r in Store(lab.work / "results/store").query("select * from observations")}
+    assert set(next(iter(stored.values()))) == set(FIELDS)
+    for name in ("book", "prices"):
+        behind = [stored[i] for i in rows(helped)[name]["evidence"]]
+        measured = [r for r in behind if r["round"] > 0]
+        assert {json.loads(r["parameters"])["stage"] for r in measured} == {"judging"}
+        assert {r["metric"] for r in measured} == {"cpu_seconds", "peak_bytes"}
+        assert {r["kind"] for r in behind} >= {"measured", "counted", "estimated"}
+    for effect in helped["effects"].values():
+        assert effect["evidence"]
+        assert set(effect["evidence"]) <= set(stored)
+
+
+def test_rounds_of_choosing_and_judging_never_mix(lab: FakeLab, helped: dict[str, Any]) -> None:
+    sql = "select parameters, round from observations where metric = 'cpu_seconds' and strategy is null"
+    names: dict[str, set[str]] = {}
+    for r in Store(lab.work / "results/store").query(sql):
+        parameters = json.loads(r["parameters"])
+        names.setdefault(parameters["stage"], set()).add(parameters["plan_name"])
+    assert "together" in names["judging"]
+    assert "together" not in names["choosing"]
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.003, 0.05])
+def test_nothing_is_advised_where_nothing_helps(lab: FakeLab, noise: float) -> None:
+    same = dict.fromkeys(CPU, 0.01)
+    lab.configure(events=1000, subsystems=SUBSYSTEMS, cpu=same, noise=noise)
+    found = advise(lab)
+    assert found["verdict"].startswith("Do nothing")
+    assert found["plan"] is None
+    assert {r["best"] for r in found["subsystems"]} == {"nothing"}
+
+
+def test_pools_that_only_mend_a_slow_trial_are_not_advised(lab: FakeLab) -> None:
+    slow = {"bare": 0.010, "empty": 0.010, "shared": 0.013, "shared_huge": 0.013, "looked_up": 0.0132}
+    lab.configure(events=1000, subsystems=SUBSYSTEMS, cpu=slow, gains={"book": 0.9})
+    found = advise(lab)
+    assert found["effects"]["placement"]["verdict"] == "better"
+    assert found["verdict"].startswith("Do nothing") or "not worth it" in found["verdict"]
+    assert found["plan"] is None
+    assert {r["best"] for r in found["subsystems"]} == {"nothing"}
+
+
+def test_a_pool_that_pulls_apart_what_is_used_together_is_called_worse(lab: FakeLab) -> None:
+    lab.configure(events=1000, subsystems=SUBSYSTEMS, cpu=CPU, gains={"book": 1.17, "prices": 0.8})
+    found = rows(advise(lab))
+    assert found["book"]["best"] == "nothing"
+    assert "costs time" in found["book"]["reason"]
+    assert found["prices"]["best"] == "multipool"
+
+
+def test_an_illegal_scope_is_never_advised_and_its_witnesses_are_kept(helped: dict[str, Any]) -> None:
+    book, prices = rows(helped)["book"], rows(helped)["prices"]
+    assert [s["legal"] for s in book["legality"]] == [False, False]
+    assert book["legality"][0]["witnesses"]
+    assert "illegal" in book["reason"] and "only a pool that lives as long as the process" in book["reason"]
+    assert "would be legal" not in book["reason"]
+    assert "would be legal" in prices["reason"]
+
+
+def test_a_single_candidate_is_judged_without_choosing(lab: FakeLab) -> None:
+    lab.configure(events=1000, subsystems=SUBSYSTEMS[:1], cpu=CPU, gains={"book": 0.8})
+    found = advise(lab)
+    assert rows(found)["book"]["best"] == "multipool"
+    assert found["plan"]
+
+
+def test_without_candidates_the_malloc_is_still_judged(lab: FakeLab) -> None:
+    lab.configure(events=1000, subsystems=[], cpu=CPU)
+    found = advise(lab)
+    assert found["effects"]["faster_malloc"]["verdict"] == "better"
+    assert found["effects"]["placement"]["n"] == 0
+    assert "faster malloc" in found["verdict"]
+
+
+def test_a_program_without_heap_events_has_nothing_to_advise(lab: FakeLab) -> None:
+    found = advise(lab)
+    assert found["verdict"] == "Nothing to advise: the program has no heap events."
+    assert not lab.calls()
+
+
+def test_a_crash_is_reported_and_its_trace_still_analysed(lab: FakeLab) -> None:
+    lab.configure(events=1000, subsystems=SUBSYSTEMS, cpu=CPU, signal=11)
+    found = advise(lab)
+    assert found["program"]["signal"] == 11
+    assert "SIGSEGV" in found["verdict"]
+    assert rows(found)["book"]["events"] == 100
+    assert "SIGSEGV" in rows(found)["book"]["reason"]
+
+
+def test_a_program_that_fails_in_order_is_tried_all_the_same(lab: FakeLab) -> None:
+    lab.configure(events=1000, subsystems=SUBSYSTEMS[:1], cpu=CPU, gains={"book": 0.8}, exit=3)
+    found = advise(lab)
+    assert found["program"]["exit"] == 3
+    assert rows(found)["book"]["best"] == "multipool"
+
+
+def test_a_plan_under_which_the_program_dies_is_not_advised(lab: FakeLab) -> None:
+    lab.configure(events=1000, subsystems=SUBSYSTEMS, cpu=CPU, gains={"book": 0.5}, killed=["plan"])
+    found = advise(lab)
+    assert found["plan"] is None
+    assert {r["best"] for r in found["subsystems"]} == {"nothing"}
+    assert any("SIGABRT" in note for note in found["notes"])
+
+
+def test_the_process_that_allocated_most_is_analysed_and_another_may_be_chosen(lab: FakeLab) -> None:
+    lab.configure(events=1000, subsystems=SUBSYSTEMS[:1], cpu=CPU, processes=3)
+    found = advise(lab)
+    assert [p["number"] for p in found["program"]["processes"]] == [1, 2, 3]
+    assert found["program"]["analysed"] == 2
+    assert advise(lab, "--process=3")["program"]["analysed"] == 3
+    wrong = lab.run("advise", "--process=4", "--", "true")
+    assert wrong.status == 2
+    assert "3 process" in wrong.stderr
+
+
+def test_a_budget_that_is_too_small_is_said(lab: FakeLab) -> None:
+    lab.configure(events=1000, subsystems=SUBSYSTEMS, cpu=CPU)
+    found = advise(lab, "--budget=0")
+    assert "budget" in found["verdict"]
+    assert found["verdict"].startswith("Do nothing")
+
+
+def test_every_round_gets_the_same_input_even_from_a_pipe(lab: FakeLab) -> None:
+    lab.configure(events=1000, subsystems=SUBSYSTEMS[:1], cpu=CPU, run=True)
+    count = lab.work / "counts"
+    text = b"line\n" * 50_000
+    program = ("sh", "-c", f"wc -c >> {count}")
+    done = lab.run_apart("advise", "--budget=3", "--json=a.json", "--", *program, stdin=text)
+    assert done.status == 0, done.stderr
+    assert set(count.read_text().split()) == {str(len(text))}
+
+
+def test_no_temporary_file_is_left(lab: FakeLab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    place = tmp_path / "tmp"
+    place.mkdir()
+    monkeypatch.setenv("TMPDIR", str(place))
+    lab.configure(events=1000, subsystems=SUBSYSTEMS[:1], cpu=CPU)
+    assert lab.run_apart("advise", "--budget=2", "--", "true").status == 0
+    lab.configure(fails={"record": [5, "no such program"]})
+    assert lab.run_apart("advise", "--budget=2", "--", "true").status == 5
+    assert not list(place.iterdir())
+
+
+def test_the_page_shows_every_program_and_nothing_that_a_name_smuggles_in(lab: FakeLab) -> None:
+    lab.configure(events=1000, subsystems=[{"name": "<script>alert(1)</script>"}], cpu=CPU)
+    done = lab.run("advise", "--budget=3", "--html=page.html", "--", "a<b>program")
+    assert done.status == 0, done.stderr
+    page = (lab.work / "page.html").read_text()
+    assert "<script" not in page and "http" not in page
+    assert "a&lt;b&gt;program" in page and "&lt;script&gt;alert(1)" in page
+    assert "prefers-color-scheme: dark" in page and 'name="viewport"' in page

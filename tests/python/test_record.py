@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: BSL-1.0
+"""`millpond record` becomes the recorder: nothing is imported that it does not need, nothing of Python stays behind."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from conftest import ROOT, FakeLab
+
+
+def test_no_library_is_imported_before_the_recorder_takes_over(lab: FakeLab) -> None:
+    done = subprocess.run(
+        [sys.executable, "-X", "importtime", "-m", "millpond", "record", "-o", "x.mpt", "--", "true"],
+        env={**os.environ, "PYTHONPATH": str(ROOT / "python")}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0
+    assert (lab.work / "x.mpt").exists()
+    imported = {line.rpartition("|")[2].strip().partition(".")[0] for line in done.stderr.splitlines()}
+    assert not imported & {"typer", "rich", "numpy", "scipy", "duckdb", "pyarrow", "jinja2"}
+
+
+def test_the_status_and_the_words_are_passed_through(lab: FakeLab) -> None:
+    lab.configure(run=True)
+    done = lab.run_apart("record", "-o", "x.mpt", "--", "sh", "-c", 'echo "$@"; exit 9', "sh", "a b", "--", "--json")
+    assert (done.status, done.stdout) == (9, "a b -- --json\n")
+
+
+def test_the_programs_signals_and_environment_are_those_of_the_user(lab: FakeLab) -> None:
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("LC_") and k != "LANG"}
+    # A recorder that is no Python, for a Python would ignore the same signals again.
+    shell = lab.bin / "millpond-record"
+    shell.write_text("#!/bin/sh\ngrep SigIgn /proc/self/status; env | grep LC_CTYPE; exit 0\n")
+    done = subprocess.run(
+        [sys.executable, "-m", "millpond", "record", "-o", "x.mpt", "--", "true"],
+        env={**environment, "PYTHONPATH": str(ROOT / "python"), "LC_ALL": ""},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert int(done.stdout.split()[1], 16) == 0
+    assert "LC_CTYPE" not in done.stdout
+
+
+def test_without_words_the_usage_is_shown_and_refused(lab: FakeLab) -> None:
+    done = lab.run("record")
+    assert done.status == 2
+    assert "usage: millpond record" in done.stderr
+
+
+def test_a_recorder_that_cannot_be_started_is_an_environment_failure(lab: FakeLab) -> None:
+    recorder: Path = lab.bin / "millpond-record"
+    recorder.write_text("#!/none/such\n")
+    done = lab.run_apart("record", "-o", "x.mpt", "--", "true")
+    assert done.status == 4
+    assert done.stderr.startswith("millpond: cannot start")

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: BSL-1.0
+"""Trial: the user sees the program's own output once, the rounds stay out of sight, and the end is the program's."""
+
+from __future__ import annotations
+
+import json
+import signal
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from conftest import FakeLab
+
+from millpond.cells import CONTROLS
+from millpond.store import Store
+
+Write = Callable[..., Path]
+
+
+def test_output_input_and_status_are_the_programs_own(lab: FakeLab, plan_file: Write) -> None:
+    lab.configure(run=True)
+    words = ("sh", "-c", "cat; echo to stderr >&2; exit 7")
+    done = lab.run_apart("trial", "--rounds=1", "--plan", str(plan_file("p", "book")), "--", *words, stdin=b"hello\n")
+    assert (done.status, done.stdout) == (7, "hello\n")
+    assert done.stderr.count("to stderr") == 1
+
+
+def test_a_signal_is_raised_again(lab: FakeLab, plan_file: Write) -> None:
+    lab.configure(signal=int(signal.SIGSEGV))
+    done = lab.run_apart("trial", "--plan", str(plan_file("p", "book")), "--", "prog")
+    assert done.status == -signal.SIGSEGV
+    assert "SIGSEGV" in done.stderr
+
+
+def test_every_control_and_every_plan_is_run_in_every_round(lab: FakeLab, plan_file: Write) -> None:
+    plans = [str(plan_file("one", "book")), str(plan_file("two", "prices"))]
+    done = lab.run(
+        "trial", "--rounds=3", "--json=out.json", "--store=s", "--plan", plans[0], "--plan", plans[1], "--", "x"
+    )
+    assert done.status == 0, done.stderr
+    found = json.loads((lab.work / "out.json").read_text())
+    assert found["rounds"] == 3
+    assert [c["name"] for c in found["contenders"]] == [*CONTROLS, "plan:one", "plan:two"]
+    assert all(c["metrics"]["cpu_seconds"]["n"] == 3 for c in found["contenders"])
+    rows = Store(lab.work / "s").query("select count(*) n from observations where metric = 'cpu_seconds' and round > 0")
+    assert rows == [{"n": 3 * 7}]
+    variants = [c[c.index("--round") + 1] for c in lab.calls() if "--round" in c]
+    assert variants[0] == "bare"
+    assert len(variants) == 1 + 4 * 7  # the user's own run, the warm-up, three rounds
+
+
+def test_controls_are_about_the_program_of_the_plan(lab: FakeLab, plan_file: Write) -> None:
+    lab.run("trial", "--rounds=1", "--plan", str(plan_file("p", "book")), "--", "x")
+    for call in lab.calls():
+        if "--round" in call:
+            assert ("--routes" in call) == (call[call.index("--round") + 1] != "bare")
+
+
+def test_the_effects_are_those_of_the_figures(lab: FakeLab, plan_file: Write) -> None:
+    cpu = {"bare": 1.0, "empty": 1.01, "shared": 0.9, "shared_huge": 0.8, "looked_up": 0.95}
+    lab.configure(cpu=cpu, gains={"book": 0.7}, noise=0.001)
+    lab.run("trial", "--json=out.json", "--plan", str(plan_file("p", "book")), "--", "x")
+    effects = json.loads((lab.work / "out.json").read_text())["plans"][0]["effects"]
+    expected = {
+        "faster_malloc": 0.9 / 1.01,
+        "huge_pages": 0.8 / 0.9,
+        "placement": 0.7,
+        "total": 0.7 * 0.95,
+        "net": (0.7 * 0.95 - 0.95 + 0.9) / 1.01,
+        "interposer": 1.01,
+        "look_up": 0.95 / 0.9,
+    }
+    for name, ratio in expected.items():
+        assert effects[name]["cpu_seconds"]["median"] == pytest.approx(ratio, rel=0.005), name
+
+
+def test_a_budget_is_kept_to_one_round_at_least_and_said(lab: FakeLab, plan_file: Write) -> None:
+    done = lab.run("trial", "--budget=0", "--json=out.json", "--plan", str(plan_file("p", "book")), "--", "x")
+    assert done.status == 0
+    assert json.loads((lab.work / "out.json").read_text())["rounds"] == 1
+    assert "the budget allowed 1 round of 11" in done.stderr
+
+
+def test_the_table_stays_off_standard_output(lab: FakeLab, plan_file: Write) -> None:
+    done = lab.run("trial", "--rounds=1", "--plan", str(plan_file("p", "book")), "--", "x")
+    assert done.stdout == ""
+    assert "looked_up" in done.stderr
