@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: BSL-1.0
+// Frame rules agree with the unwinder of the compiler; found contexts agree with walks; the tree keeps what it
+// promises.
+#include <gtest/gtest.h>
+#include <unwind.h>
+
+#include <atomic>
+#include <map>
+#include <memory>
+#include <set>
+#include <thread>
+#include <vector>
+
+#include "preload/context_finder.hpp"
+#include "stacks.hpp"
+#include "tests/unit/support/seed.hpp"
+
+namespace millpond::test {
+namespace {
+
+using preload::call_site;
+using preload::context_finder;
+using preload::context_space;
+using preload::context_tree;
+
+constexpr unsigned depth_max = context_finder::depth_max;
+
+std::vector<std::uintptr_t> walked(const call_site& site) {
+    std::vector<std::uintptr_t> addresses(depth_max);
+    addresses.resize(context_finder::walk_uncached(site, addresses.data(), depth_max));
+    return addresses;
+}
+
+std::vector<std::uintptr_t> in_tree(const context_tree& tree, std::uint32_t id) {
+    std::vector<std::uintptr_t> addresses;
+    for (; id != 0; id = tree.at(id).parent) addresses.push_back(tree.at(id).return_address);
+    return addresses;
+}
+
+std::vector<std::uintptr_t> by_compiler() {
+    std::vector<std::uintptr_t> addresses;
+    _Unwind_Backtrace(
+        [](_Unwind_Context* context, void* to) {
+            static_cast<std::vector<std::uintptr_t>*>(to)->push_back(_Unwind_GetIP(context));
+            return _URC_NO_REASON;
+        },
+        &addresses);
+    return addresses;
+}
+
+TEST(frame_rule, walks_agree_with_the_unwinder_of_the_compiler) {
+    auto numbers = random_numbers(1);
+    unsigned compared = 0;
+    for (int round = 0; round < 300; ++round) {
+        descend(static_cast<unsigned>(numbers() % 40), numbers, [&](const call_site& site) {
+            const std::vector<std::uintptr_t> ours = walked(site), truth = by_compiler();
+            // The compiler's begins inside the probe; ours begins at the probe's caller.
+            const auto start = std::find(truth.begin(), truth.end(), site.return_address);
+            ASSERT_NE(start, truth.end());
+            std::vector<std::uintptr_t> rest(start, truth.end());
+            while (!rest.empty() && rest.back() == 0) rest.pop_back();
+            ASSERT_EQ(ours, rest);
+            compared += static_cast<unsigned>(ours.size());
+        });
+    }
+    EXPECT_GT(compared, 3000u);
+}
+
+TEST(context_finder, every_context_is_the_walk_of_its_stack) {
+    auto numbers = random_numbers(2);
+    const auto space = std::make_unique<context_space>();
+    context_finder finder(*space);
+    for (int round = 0; round < 20000; ++round) {
+        // Few distinct journeys, repeated: both hits and misses, at the same depths of the stack.
+        std::mt19937_64 journey(numbers() % 200);
+        descend(static_cast<unsigned>(journey() % 25), journey, [&](const call_site& site) {
+            const std::uint32_t id = finder.find(site);
+            ASSERT_EQ(in_tree(space->tree, id), walked(site)) << "round " << round;
+            ASSERT_EQ(finder.find(site), id);
+        });
+    }
+}
+
+TEST(context_finder, the_same_stack_has_the_same_context_after_its_memory_was_used_otherwise) {
+    auto numbers = random_numbers(3);
+    const auto space = std::make_unique<context_space>();
+    context_finder finder(*space);
+    std::vector<std::uint32_t> first(50);
+    for (int round = 0; round < 40; ++round) {
+        for (std::uint64_t i = 0; i < first.size(); ++i) {
+            std::mt19937_64 journey(i);
+            const auto depth = static_cast<unsigned>(journey() % 30);
+            descend(depth, journey, [&](const call_site& site) {
+                const std::uint32_t id = finder.find(site);
+                if (round == 0) first[i] = id;
+                ASSERT_EQ(in_tree(space->tree, id), in_tree(space->tree, first[i]));
+            });
+            // Overwrites what lies below.
+            std::mt19937_64 noise(numbers());
+            descend(40, noise, [](const call_site&) {});
+        }
+    }
+}
+
+TEST(context_finder, stacks_deeper_than_the_limit_are_cut_and_keep_their_inner_frames) {
+    auto numbers = random_numbers(4);
+    const auto space = std::make_unique<context_space>();
+    context_finder finder(*space);
+    for (const unsigned depth : {600u, 700u, 650u, 600u, 2000u, 10u, 3000u}) {
+        descend(depth, numbers, [&](const call_site& site) {
+            const auto found = in_tree(space->tree, finder.find(site));
+            const auto truth = walked(site);
+            ASSERT_GE(found.size(), std::min<std::size_t>(truth.size(), 64));
+            for (std::size_t i = 0; i < 64 && i < truth.size(); ++i) ASSERT_EQ(found[i], truth[i]) << "frame " << i;
+        });
+    }
+}
+
+TEST(context_finder, what_was_forgotten_gets_new_contexts) {
+    const auto space = std::make_unique<context_space>();
+    context_finder finder(*space);
+    std::vector<std::uint32_t> found;
+    for (int round = 0; round < 4; ++round) {  // one call site for all rounds
+        if (round == 2) {
+            const std::uintptr_t inner = space->tree.at(found.back()).return_address;
+            space->forget(inner - 1, inner);
+        }
+        std::mt19937_64 journey(5);
+        descend(12, journey, [&](const call_site& site) {
+            found.push_back(finder.find(site));
+            ASSERT_EQ(in_tree(space->tree, found.back()), walked(site));
+        });
+    }
+    EXPECT_EQ(found[0], found[1]);
+    EXPECT_NE(found[1], found[2]);
+    EXPECT_EQ(found[2], found[3]);
+}
+
+TEST(context_finder_threads, threads_agree_on_contexts_and_observers_see_each_once) {
+    static std::vector<context_tree::node> seen;
+    seen.clear();
+    const auto space = std::make_unique<context_space>();
+    space->tree.set_observer([](std::uint32_t id, std::uint32_t parent, std::uintptr_t address) noexcept {
+        ASSERT_EQ(id, seen.size() + 1);
+        ASSERT_LT(parent, id);
+        seen.push_back({address, parent});
+    });
+    std::atomic<int> wrong{0};
+    {
+        std::vector<std::jthread> threads;
+        for (int t = 0; t < 4; ++t) {
+            threads.emplace_back([&space, &wrong] {
+                context_finder finder(*space);
+                for (std::uint64_t i = 0; i < 3000; ++i) {
+                    std::mt19937_64 journey(i % 60);
+                    descend(static_cast<unsigned>(journey() % 15), journey, [&](const call_site& site) {
+                        if (in_tree(space->tree, finder.find(site)) != walked(site)) ++wrong;
+                    });
+                }
+            });
+        }
+    }
+    EXPECT_EQ(wrong, 0);
+    ASSERT_EQ(space->tree.size(), seen.size());
+    std::set<std::pair<std::uint32_t, std::uintptr_t>> unique;
+    for (std::uint32_t id = 1; id <= seen.size(); ++id) {
+        EXPECT_EQ(space->tree.at(id).parent, seen[id - 1].parent);
+        EXPECT_TRUE(unique.emplace(seen[id - 1].parent, seen[id - 1].return_address).second)
+            << "node " << id << " twice";
+    }
+}
+
+TEST(context_tree, a_child_is_made_once_and_ids_are_dense) {
+    auto numbers = random_numbers(6);
+    const auto tree = std::make_unique<context_tree>();
+    std::map<std::pair<std::uint32_t, std::uintptr_t>, std::uint32_t> model;
+    for (int i = 0; i < 200000; ++i) {
+        const auto parent = static_cast<std::uint32_t>(numbers() % (tree->size() + 1));
+        const std::uintptr_t address = 4096 + numbers() % 50;
+        const std::uint32_t id = tree->child(parent, address);
+        const auto [known, is_new] = model.try_emplace({parent, address}, id);
+        ASSERT_EQ(known->second, id);
+        if (is_new) {
+            ASSERT_EQ(id, model.size());
+        }
+    }
+    EXPECT_EQ(tree->size(), model.size());
+}
+
+TEST(rule_cache, cached_rules_are_those_computed) {
+    const auto cache = std::make_unique<preload::rule_cache>();
+    auto numbers = random_numbers(7);
+    for (int i = 0; i < 20000; ++i) {
+        const auto address = reinterpret_cast<std::uintptr_t>(&descend) + numbers() % 3000;
+        const preload::frame_rule cached = cache->find(address), computed = preload::frame_rule::compute(address);
+        ASSERT_EQ(cached.kind, computed.kind);
+        ASSERT_EQ(cached.cfa_offset, computed.cfa_offset);
+        ASSERT_EQ(cached.bp_offset, computed.bp_offset);
+        ASSERT_EQ(cached.bp_rule, computed.bp_rule);
+    }
+}
+
+}  // namespace
+}  // namespace millpond::test
