@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <tuple>
 
 #include "block_file.hpp"
 #include "merge.hpp"
@@ -74,8 +75,8 @@ void reader::state::group_streams() {
     for (const block_record& block : blocks)
         if (block.header.kind == mpt_events) by_thread[block.header.thread].push_back(block);
     for (auto& [thread, list] : by_thread) {
-        std::stable_sort(list.begin(), list.end(), [](const block_record& a, const block_record& b) {
-            return a.header.sequence < b.header.sequence;
+        std::sort(list.begin(), list.end(), [](const block_record& a, const block_record& b) {
+            return std::tie(a.header.sequence, a.offset) < std::tie(b.header.sequence, b.offset);
         });
         stream_record record{thread, 0, list.front().header.first, list.back().header.first, 0};
         std::uint32_t sequence = 0;

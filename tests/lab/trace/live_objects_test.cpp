@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
 #include <random>
 #include <string>
 #include <unordered_map>
@@ -213,18 +214,20 @@ TEST(live_objects, mends_every_hand_off_that_is_stamped_wrong_within_the_window)
             holder = next;
         }
     }
-    std::stable_sort(events.begin(), events.end(), [](const stamped& a, const stamped& b) { return a.time < b.time; });
+    // Equal times in the order in which they were made: the events of one address must not change places.
+    std::multimap<std::uint64_t, stamped> by_time;
+    for (const stamped& e : events) by_time.emplace(e.time, e);
     live_objects<std::uint64_t> live(100);
     std::uint64_t freed = 0;
     const auto seen = [&](std::uint64_t began, std::uint64_t, moment at, ending how) {
         freed += how == ending::freed;
         EXPECT_GE(at.time_ticks, began);
     };
-    for (const stamped& e : events) {
+    for (const auto& [time, e] : by_time) {
         if (e.begins)
-            live.begin(e.address, e.time, {e.time, e.thread}, seen);
+            live.begin(e.address, time, {time, e.thread}, seen);
         else
-            live.end(e.address, {e.time, e.thread}, seen);
+            live.end(e.address, {time, e.thread}, seen);
     }
     live.settle(seen);
     EXPECT_EQ(freed, objects);

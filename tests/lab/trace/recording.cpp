@@ -7,7 +7,7 @@
 #include <fstream>
 #include <sstream>
 #include <stdexcept>
-#include <tuple>
+#include <utility>
 
 #include "lab/trace/records.hpp"
 #include "lab/trace/seal.h"
@@ -144,9 +144,10 @@ std::vector<std::string> to_text(std::span<const event> events) {
 }
 
 std::vector<event> in_order(std::vector<event> events) {
-    std::stable_sort(events.begin(), events.end(), [](const event& a, const event& b) {
-        return std::tie(a.time_ticks, a.thread) < std::tie(b.time_ticks, b.thread);
-    });
+    std::map<std::pair<std::uint64_t, std::uint32_t>, std::vector<event>> by_turn;
+    for (const event& e : events) by_turn[{e.time_ticks, e.thread}].push_back(e);
+    events.clear();
+    for (const auto& [turn, together] : by_turn) events.insert(events.end(), together.begin(), together.end());
     return events;
 }
 
