@@ -6,7 +6,9 @@
 namespace millpond::characterise {
 namespace {
 
-constexpr std::size_t prefetch_distance = 16;
+// An event ends in four places of memory, each of which the one before leads to: the object, its context, the
+// subsystem, the row of legality. So each is fetched some events ahead of the next.
+constexpr std::size_t object_ahead = 24, context_ahead = 16, counts_ahead = 8;
 // Surveys of pages visit every live object: at most one visit for each four events, or this many visits in all.
 constexpr std::uint64_t free_visits = std::uint64_t{1} << 22;
 
@@ -24,17 +26,19 @@ analysis::analysis(const subsystem_map& subsystems, const scope_tree& scopes,
       survey_interval_(events / diffusion_points_max + 1) {
     for (std::uint32_t i = 0; i < contexts_.size(); ++i) {
         const std::uint32_t scope = scopes.innermost(i);
-        contexts_[i] = {subsystems.subsystem_of(i), scope, scopes.depth(scope)};
+        const auto depth = static_cast<std::uint16_t>(scopes.depth(scope));
+        contexts_[i] = {subsystems.subsystem_of(i), scope, depth, depth};
     }
 }
 
 void analysis::consume(const trace::event* batch, std::size_t count) {
     if (count == 0) return;
     if (totals_.events == 0 && totals_.first_tick == 0) totals_.first_tick = batch[0].time_ticks;
-    for (std::size_t i = 0; i < std::min(count, prefetch_distance); ++i) live_.prefetch(batch[i].address);
+    for (std::size_t i = 0; i < std::min(count, object_ahead); ++i) live_.prefetch(batch[i].address);
+    for (std::size_t i = 0; i < std::min(count, context_ahead); ++i) look_ahead(batch, i, count);
     for (std::size_t i = 0; i < count; ++i) {
+        look_ahead(batch, i + context_ahead, count);
         const trace::event& e = batch[i];
-        if (i + prefetch_distance < count) live_.prefetch(batch[i + prefetch_distance].address);
         switch (e.op) {
             case trace::operation::allocate:
             case trace::operation::realloc_allocate:
@@ -54,7 +58,32 @@ void analysis::consume(const trace::event* batch, std::size_t count) {
     totals_.last_tick = std::max(totals_.last_tick, batch[count - 1].time_ticks);
 }
 
+// Called for each position once, `context_ahead` events before its turn. Changes nothing but what lies in the caches.
+void analysis::look_ahead(const trace::event* batch, std::size_t at, std::size_t count) {
+    constexpr std::size_t object_lead = object_ahead - context_ahead, counts_lag = context_ahead - counts_ahead;
+    if (at + object_lead < count) live_.prefetch(batch[at + object_lead].address);
+    if (at < count) {
+        const trace::event& e = batch[at];
+        std::uint32_t context = e.context;
+        if (e.op == trace::operation::free || e.op == trace::operation::realloc_free) {
+            const packed_object* ends = live_.find(e.address);
+            context = ends != nullptr ? ends->context() : 0;
+        } else if (e.op == trace::operation::note) {
+            context = 0;
+        }
+        __builtin_prefetch(&contexts_[context], 1);
+        context_ahead_[at % context_ahead_.size()] = context;
+    }
+    if (at >= counts_lag && at - counts_lag < count) {
+        const context_counts& context = contexts_[context_ahead_[(at - counts_lag) % context_ahead_.size()]];
+        __builtin_prefetch(&counts_[context.subsystem], 1);
+        __builtin_prefetch(&counts_[context.subsystem].lifetimes_ns);
+        legality_.prefetch(context.outlived);
+    }
+}
+
 void analysis::allocate(const trace::event& e) {
+    const std::uint64_t bytes = std::min(e.bytes, packed_object::bytes_max);
     context_counts& context = contexts_[e.context];
     subsystem_counts& s = counts_[context.subsystem];
     thread_state& t = thread(e.thread);
@@ -62,66 +91,62 @@ void analysis::allocate(const trace::event& e) {
     t.last_context = e.context;
     t.facts.last_tick = e.time_ticks;
 
-    if (s.allocations + s.reallocations == 0) s.first_tick = e.time_ticks;
-    if (e.op == trace::operation::allocate) {
-        ++s.allocations;
-        ++totals_.allocations;
-    } else {
-        ++s.reallocations;
-        ++totals_.reallocations;
-    }
+    if (s.peak_objects == 0) s.first_tick = e.time_ticks;
     s.last_tick = e.time_ticks;
-    s.bytes += e.bytes;
-    s.live_bytes += e.bytes;
+    s.live_bytes += bytes;
     s.peak_bytes = std::max(s.peak_bytes, s.live_bytes);
     s.peak_objects = std::max(s.peak_objects, ++s.live_objects);
-    ++s.sizes[size_class_of(e.bytes)];
-    ++context.allocations;
-    context.bytes += e.bytes;
-    totals_.bytes += e.bytes;
-    totals_.live_bytes += e.bytes;
+    s.reallocations += e.op == trace::operation::realloc_allocate;
+    ++s.sizes[size_class_of(bytes)];
+    ++context.objects;
+    context.bytes += bytes;
+    totals_.live_bytes += bytes;
     totals_.peak_bytes = std::max(totals_.peak_bytes, totals_.live_bytes);
     totals_.peak_objects = std::max(totals_.peak_objects, ++totals_.live_objects);
 
     thread_share& mine = share(t, e.thread, context.subsystem);
     add_operation(mine, e);
-    ++mine.allocations;
-    mine.instances.add(e.bytes, t.active, scopes_, [&](std::uint32_t function, std::uint64_t bytes) {
-        legality_.instance(context.subsystem, function, bytes);
+    ++mine.objects;
+    mine.instances.add(bytes, t.active, scopes_, [&](std::uint32_t function, std::uint64_t of_instance) {
+        legality_.instance(context.subsystem, function, of_instance);
     });
-    live_.begin(e.address, object{e.bytes, e.time_ticks, clock_, e.context, e.thread}, {e.time_ticks, e.thread},
-                [this](const object& o, std::uint64_t, trace::moment at, trace::ending how) {
+    const std::uint64_t tick = e.time_ticks > totals_.first_tick ? e.time_ticks - totals_.first_tick : 0;
+    const packed_object born(bytes, tick, clock_, e.context, e.thread);
+    live_.begin(e.address, born, {e.time_ticks, e.thread},
+                [this](const packed_object& o, std::uint64_t, trace::moment at, trace::ending how) {
                     object_ended(o, at, how, nullptr);
                 });
 }
 
 void analysis::end(const trace::event& e) {
     thread(e.thread).facts.last_tick = e.time_ticks;
-    if (e.op == trace::operation::free) ++totals_.frees;
-    live_.end(
-        e.address, {e.time_ticks, e.thread},
-        [&](const object& o, std::uint64_t, trace::moment at, trace::ending how) { object_ended(o, at, how, &e); });
+    totals_.frees += e.op == trace::operation::free;
+    live_.end(e.address, {e.time_ticks, e.thread},
+              [&](const packed_object& o, std::uint64_t, trace::moment at, trace::ending how) {
+                  object_ended(o, at, how, &e);
+              });
 }
 
-void analysis::object_ended(const object& o, trace::moment at, trace::ending how, const trace::event* event) {
-    context_counts& context = contexts_[o.context];
+void analysis::object_ended(const packed_object& o, trace::moment at, trace::ending how, const trace::event* event) {
+    context_counts& context = contexts_[o.context()];
     subsystem_counts& s = counts_[context.subsystem];
-    s.last_tick = std::max(s.last_tick, at.time_ticks);
-    s.live_bytes -= o.bytes;
-    totals_.live_bytes -= o.bytes;
+    if (at.time_ticks > s.last_tick) s.last_tick = at.time_ticks;
+    s.live_bytes -= o.bytes();
+    totals_.live_bytes -= o.bytes();
     --totals_.live_objects;
     if (--s.live_objects == 0) {
         if (s.first_empty_tick == 0) s.first_empty_tick = at.time_ticks;
         s.last_empty_tick = at.time_ticks;
     }
-    const std::uint64_t ticks = at.time_ticks > o.tick ? at.time_ticks - o.tick : 0;
+    const std::uint64_t born_tick = totals_.first_tick + o.tick();
+    const std::uint64_t ticks = at.time_ticks > born_tick ? at.time_ticks - born_tick : 0;
     s.lifetimes_ns.add(static_cast<std::uint64_t>(static_cast<double>(ticks) * ns_per_tick_));
     if (how == trace::ending::freed) {
         if (event != nullptr && event->op == trace::operation::realloc_free)
             ++s.realloc_frees;
         else
             ++s.frees;
-        s.freed_by_others += at.thread != o.thread;
+        if (at.thread != o.thread()) ++s.freed_by_others;
         // The operation counts where the object belongs, for the thread that performs it.
         thread_share& whose = share(thread(at.thread), at.thread, context.subsystem);
         if (event != nullptr)
@@ -130,12 +155,11 @@ void analysis::object_ended(const object& o, trace::moment at, trace::ending how
             ++whose.operations;
     }
 
-    const thread_state& born_on = threads_[o.thread];
-    const std::size_t surviving = born_on.active.surviving(o.birth);
+    const thread_state& born_on = threads_[o.thread()];
+    const std::size_t surviving = born_on.active.surviving(o.birth());
     if (surviving == context.depth && !born_on.ended) return;
-    const witness seen{o.context, o.thread, o.bytes, o.tick, at.time_ticks, at.thread};
-    if (surviving < context.depth)
-        legality_.outlived(context.subsystem, context.scope, surviving, context.outlived, seen);
+    const witness seen{o.context(), o.thread(), o.bytes(), born_tick, at.time_ticks, at.thread};
+    if (surviving < context.depth) legality_.outlived(context, surviving, seen);
     if (born_on.ended) {
         ++s.outlived_thread;
         legality_.outlived_thread(context.subsystem, seen);
@@ -143,10 +167,10 @@ void analysis::object_ended(const object& o, trace::moment at, trace::ending how
 }
 
 // An object that is live when the trace ends has outlived every scope.
-void analysis::object_left(const object& o) {
-    context_counts& context = contexts_[o.context];
-    const witness seen{o.context, o.thread, o.bytes, o.tick, 0, 0};
-    if (context.depth > 0) legality_.outlived(context.subsystem, context.scope, 0, context.outlived, seen);
+void analysis::object_left(const packed_object& o) {
+    context_counts& context = contexts_[o.context()];
+    const witness seen{o.context(), o.thread(), o.bytes(), totals_.first_tick + o.tick(), 0, 0};
+    if (context.depth > 0) legality_.outlived(context, 0, seen);
     ++counts_[context.subsystem].outlived_thread;
     legality_.outlived_thread(context.subsystem, seen);
 }
@@ -180,9 +204,10 @@ void analysis::add_operation(thread_share& s, const trace::event& e) {
 }
 
 analysis::thread_state& analysis::thread(std::uint32_t number) {
-    if (number >= threads_.size()) [[unlikely]]
-        threads_.resize(number + 1);
-    return threads_[number];
+    const std::uint32_t kept = std::min(number, packed_object::thread_max);
+    if (kept >= threads_.size()) [[unlikely]]
+        threads_.resize(kept + 1);
+    return threads_[kept];
 }
 
 thread_share& analysis::share(thread_state& t, std::uint32_t number, std::uint32_t subsystem) {
@@ -201,25 +226,34 @@ void analysis::survey_pages() {
     const std::uint64_t objects = live_.size();
     if (surveyed_objects_ + objects > std::max(free_visits, totals_.events / 4)) return;
     surveyed_objects_ += objects;
-    survey_.start(counts_.size(), objects);
+    survey_.start(counts_.size(), survey_.used());
     std::uint64_t now = totals_.last_tick;
-    live_.for_each([&](std::uint64_t address, const object& o) {
-        now = std::max(now, o.tick);
-        survey_.add(contexts_[o.context].subsystem, address, o.bytes);
+    live_.for_each([&](std::uint64_t address, const packed_object& o) {
+        now = std::max(now, totals_.first_tick + o.tick());
+        survey_.add(contexts_[o.context()].subsystem, address, o.bytes());
     });
+    survey_.finish();
     for (std::uint32_t i = 0; i < counts_.size(); ++i) {
         if (counts_[i].live_objects > 0) counts_[i].diffusion.push_back({now, counts_[i].live_bytes, survey_.bytes(i)});
     }
 }
 
 void analysis::finish() {
-    live_.settle([this](const object& o, std::uint64_t, trace::moment at, trace::ending how) {
+    live_.settle([this](const packed_object& o, std::uint64_t, trace::moment at, trace::ending how) {
         object_ended(o, at, how, nullptr);
     });
     totals_.unmatched_frees = live_.unmatched_frees();
     totals_.lost_frees = live_.lost_frees();
     totals_.mended = live_.mended();
-    live_.for_each([this](std::uint64_t, const object& o) { object_left(o); });
+    live_.for_each([this](std::uint64_t, const packed_object& o) { object_left(o); });
+    for (const context_counts& context : contexts_) {
+        counts_[context.subsystem].objects += context.objects;
+        counts_[context.subsystem].bytes += context.bytes;
+        totals_.bytes += context.bytes;
+        totals_.allocations += context.objects;
+    }
+    for (const subsystem_counts& s : counts_) totals_.reallocations += s.reallocations;
+    totals_.allocations -= totals_.reallocations;
     for (thread_state& t : threads_) t.active.leave_all();
     for (thread_share& s : shares_) {
         s.instances.settle(threads_[s.thread].active, scopes_, [&](std::uint32_t function, std::uint64_t bytes) {

@@ -9,6 +9,7 @@
 // with contexts, live objects and (threads × subsystems that meet), never with events. Not thread-safe.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <vector>
@@ -19,6 +20,7 @@
 #include "lab/trace/live_objects.hpp"
 #include "lab/trace/reader.hpp"
 #include "legality.hpp"
+#include "packed_object.hpp"
 #include "page_survey.hpp"
 #include "size_class.hpp"
 #include "subsystem_map.hpp"
@@ -29,31 +31,39 @@ struct diffusion_point {
     std::uint64_t tick, live_bytes, page_bytes;
 };
 
-// The hot counters come first; they share a cache line.
+// What every event touches comes first, in one cache line.
 struct alignas(64) subsystem_counts {
     std::uint64_t live_bytes = 0, peak_bytes = 0, live_objects = 0, peak_objects = 0;
-    std::uint64_t allocations = 0, reallocations = 0, frees = 0, bytes = 0;
+    std::uint64_t frees = 0, last_tick = 0;
+    std::uint64_t first_tick = 0;
+    std::uint64_t reallocations = 0;
 
-    std::uint64_t first_tick = 0, last_tick = 0;
-    std::uint64_t freed_by_others = 0;                        // by another thread than the one that allocated
-    std::uint64_t outlived_thread = 0;                        // still live when its thread ended, or the trace
-    std::uint64_t realloc_frees = 0;                          // ends by realloc, which are not in `frees`
-    std::uint64_t first_empty_tick = 0, last_empty_tick = 0;  // moments at which nothing of it was alive; 0: never
     histogram lifetimes_ns;
     std::vector<std::uint64_t> sizes = std::vector<std::uint64_t>(size_class_count);
+    std::uint64_t realloc_frees = 0;                          // ends by realloc, which are not in `frees`
+    std::uint64_t freed_by_others = 0;                        // by another thread than the one that allocated
+    std::uint64_t outlived_thread = 0;                        // still live when its thread ended, or the trace
+    std::uint64_t first_empty_tick = 0, last_empty_tick = 0;  // moments at which nothing of it was alive; 0: never
     std::vector<diffusion_point> diffusion;
+    // Summed up over the contexts at the end.
+    std::uint64_t objects = 0, bytes = 0;
+
+    std::uint64_t allocations() const { return objects - reallocations; }
+    std::uint64_t events() const { return objects + frees + realloc_frees; }
 };
 
 struct context_counts {
-    std::uint32_t subsystem = 0, scope = 0, depth = 0;
-    std::size_t outlived = 0;  // legality's row of this context; 0: none
-    std::uint64_t allocations = 0, bytes = 0;
+    std::uint32_t subsystem = 0, scope = 0;
+    std::uint16_t depth = 0;
+    std::uint16_t witnessed = 0;  // legality: witnesses have been offered to scopes deeper than this
+    std::uint32_t outlived = 0;   // legality: row of this context; 0: none
+    std::uint64_t objects = 0, bytes = 0;
 };
 
 // What one thread did in one subsystem.
 struct thread_share {
     std::uint32_t thread, subsystem;
-    std::uint64_t operations = 0, sampled = 0, sampled_ticks = 0, allocations = 0;
+    std::uint64_t operations = 0, objects = 0, sampled = 0, sampled_ticks = 0;
     instance_meter instances;
 };
 
@@ -89,10 +99,6 @@ class analysis {
     std::vector<thread_facts> threads() const;
 
   private:
-    struct object {
-        std::uint64_t bytes, tick, birth;  // birth: of the clock of activations
-        std::uint32_t context, thread;
-    };
     struct thread_state {
         activations active;
         std::vector<std::uint32_t> share_of;  // by subsystem: position in shares_ + 1; 0: none
@@ -101,12 +107,13 @@ class analysis {
         thread_facts facts;
     };
 
+    void look_ahead(const trace::event* batch, std::size_t at, std::size_t count);
     void allocate(const trace::event& e);
     void end(const trace::event& e);
     void note(const trace::event& e);
     // `event`: the one that ends the object, or null where an end that came too early has met it now.
-    void object_ended(const object& o, trace::moment at, trace::ending how, const trace::event* event);
-    void object_left(const object& o);
+    void object_ended(const packed_object& o, trace::moment at, trace::ending how, const trace::event* event);
+    void object_left(const packed_object& o);
     void add_operation(thread_share& s, const trace::event& e);
     thread_share& share(thread_state& t, std::uint32_t number, std::uint32_t subsystem);
     thread_state& thread(std::uint32_t number);
@@ -120,9 +127,10 @@ class analysis {
     std::vector<context_counts> contexts_;
     std::vector<thread_state> threads_;
     std::deque<thread_share> shares_;
-    trace::live_objects<object> live_;
+    trace::live_objects<packed_object> live_;
     legality_record legality_;
-    std::uint64_t clock_ = 0;  // of activations
+    std::uint64_t clock_ = 0;                        // of activations
+    std::array<std::uint32_t, 32> context_ahead_{};  // of the events that come next, as far as it is known
 
     page_survey survey_;
     std::uint64_t next_survey_, survey_interval_, surveyed_objects_ = 0;

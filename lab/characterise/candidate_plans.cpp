@@ -57,8 +57,7 @@ std::vector<std::uint32_t> large_subsystems(const characterisation& all) {
         const std::string& kind = all.subsystems().subsystems()[s].kind;
         if (kind == "module") continue;
         const subsystem_counts& counts = all.analysis().subsystems()[s];
-        const auto events =
-            static_cast<double>(counts.allocations + counts.frees + counts.reallocations + counts.realloc_frees);
+        const auto events = static_cast<double>(counts.events());
         const double share =
             std::max(events / static_cast<double>(std::max<std::uint64_t>(1, totals.events)),
                      static_cast<double>(counts.bytes) / static_cast<double>(std::max<std::uint64_t>(1, totals.bytes)));

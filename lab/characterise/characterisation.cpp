@@ -10,10 +10,6 @@ namespace {
 
 constexpr std::size_t frames_max = 12;
 
-std::uint64_t events_of(const subsystem_counts& s) {
-    return s.allocations + s.frees + s.reallocations + s.realloc_frees;
-}
-
 }  // namespace
 
 characterisation::characterisation(const std::string& path, const std::vector<owner_group>& groups)
@@ -54,11 +50,11 @@ void characterisation::run() {
 
     const std::vector<subsystem_counts>& counts = analysis_.subsystems();
     for (std::uint32_t s = 0; s < counts.size(); ++s) {
-        if (counts[s].allocations + counts[s].reallocations > 0) order_.push_back(s);
+        if (counts[s].objects > 0) order_.push_back(s);
     }
     std::sort(order_.begin(), order_.end(), [&](std::uint32_t a, std::uint32_t b) {
         if (counts[a].bytes != counts[b].bytes) return counts[a].bytes > counts[b].bytes;
-        if (events_of(counts[a]) != events_of(counts[b])) return events_of(counts[a]) > events_of(counts[b]);
+        if (counts[a].events() != counts[b].events()) return counts[a].events() > counts[b].events();
         return subsystems_.subsystems()[a].name < subsystems_.subsystems()[b].name;
     });
     shares_.resize(counts.size());
@@ -69,14 +65,12 @@ void characterisation::run() {
     const std::vector<context_counts>& contexts = analysis_.contexts();
     contexts_.resize(counts.size());
     for (std::uint32_t c = 0; c < contexts.size(); ++c) {
-        if (contexts[c].allocations > 0) contexts_[contexts[c].subsystem].push_back(c);
+        if (contexts[c].objects > 0) contexts_[contexts[c].subsystem].push_back(c);
     }
     for (std::vector<std::uint32_t>& of_one : contexts_) {
         std::sort(of_one.begin(), of_one.end(), [&](std::uint32_t a, std::uint32_t b) {
             if (contexts[a].bytes != contexts[b].bytes) return contexts[a].bytes > contexts[b].bytes;
-            return contexts[a].allocations != contexts[b].allocations
-                       ? contexts[a].allocations > contexts[b].allocations
-                       : a < b;
+            return contexts[a].objects != contexts[b].objects ? contexts[a].objects > contexts[b].objects : a < b;
         });
     }
 }
@@ -116,7 +110,7 @@ json characterisation::to_json() const {
     facts["mended_hand_offs"] = totals.mended;
     std::uint64_t owned = 0, named = 0, contexts = 0;
     for (const std::uint32_t s : order_) {
-        const std::uint64_t events = events_of(analysis_.subsystems()[s]);
+        const std::uint64_t events = analysis_.subsystems()[s].events();
         owned += events;
         if (subsystems_.subsystems()[s].named) named += events;
         contexts += contexts_[s].size();

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "analysis.hpp"
+
 namespace millpond::characterise {
 namespace {
 
@@ -22,24 +24,23 @@ legality_record::legality_record(const scope_tree& scopes, std::size_t subsystem
     }
 }
 
-void legality_record::outlived(std::uint32_t subsystem, std::uint32_t scope, std::size_t surviving, std::size_t& row,
-                               const witness& seen) {
-    if (row == 0) {
-        row = rows_.size();
-        const std::size_t depth = scopes_.depth(scope);
-        rows_.resize(row + 1 + depth);
-        rows_[row] = depth;
-    }
-    ++rows_[row + 1 + surviving];
-    if (surviving < rows_[row]) [[unlikely]] {
-        rows_[row] = surviving;
-        offer(subsystem, scope, surviving, seen);
-    }
+void legality_record::outlived(context_counts& context, std::size_t surviving, const witness& seen) {
+    if (context.outlived == 0) [[unlikely]]
+        open_row(context);
+    ++rows_[context.outlived + surviving];
+    if (surviving < context.witnessed) [[unlikely]]
+        offer(context, surviving, seen);
 }
 
-void legality_record::offer(std::uint32_t subsystem, std::uint32_t scope, std::size_t surviving, const witness& seen) {
-    for (candidate_record& candidate : candidates_[subsystem]) {
-        const std::uint32_t owning = scopes_.innermost_of(scope, candidate.function);
+void legality_record::open_row(context_counts& context) {
+    context.outlived = static_cast<std::uint32_t>(rows_.size());
+    rows_.resize(rows_.size() + context.depth);
+}
+
+void legality_record::offer(context_counts& context, std::size_t surviving, const witness& seen) {
+    context.witnessed = static_cast<std::uint16_t>(surviving);
+    for (candidate_record& candidate : candidates_[context.subsystem]) {
+        const std::uint32_t owning = scopes_.innermost_of(context.scope, candidate.function);
         if (owning != 0 && scopes_.depth(owning) > surviving) add_witness(candidate.witnesses, seen);
     }
 }
@@ -54,9 +55,9 @@ void legality_record::instance(std::uint32_t subsystem, std::uint32_t function, 
     }
 }
 
-std::uint64_t legality_record::outlived_depth(std::size_t row, std::uint32_t depth) const {
+std::uint64_t legality_record::outlived_depth(std::uint32_t row, std::uint32_t depth) const {
     std::uint64_t total = 0;
-    for (std::size_t d = 0; row != 0 && d < depth; ++d) total += rows_[row + 1 + d];
+    for (std::size_t d = 0; row != 0 && d < depth; ++d) total += rows_[row + d];
     return total;
 }
 

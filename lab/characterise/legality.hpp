@@ -10,7 +10,6 @@
 // outlived() for each object for which at least one scope had ended. O(1), but for the first witnesses.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -18,6 +17,8 @@
 #include "scope_tree.hpp"
 
 namespace millpond::characterise {
+
+struct context_counts;
 
 struct witness {
     std::uint32_t context, thread;
@@ -39,9 +40,9 @@ class legality_record {
 
     legality_record(const scope_tree& scopes, std::size_t subsystems);
 
-    // `row`: of the object's context, 0 at first; `surviving`: scopes around it that were still active.
-    void outlived(std::uint32_t subsystem, std::uint32_t scope, std::size_t surviving, std::size_t& row,
-                  const witness& seen);
+    // `surviving`: how many scopes around the object were still active.
+    void outlived(context_counts& context, std::size_t surviving, const witness& seen);
+    void prefetch(std::uint32_t row) const { __builtin_prefetch(rows_.data() + row, 1); }
     // As outlived its thread.
     void outlived_thread(std::uint32_t subsystem, const witness& seen);
     void instance(std::uint32_t subsystem, std::uint32_t function, std::uint64_t bytes);
@@ -49,16 +50,16 @@ class legality_record {
     const std::vector<candidate_record>& candidates(std::uint32_t subsystem) const { return candidates_[subsystem]; }
     const std::vector<witness>& thread_witnesses(std::uint32_t subsystem) const { return of_threads_[subsystem]; }
     // Objects of a context with this row that outlived the scope at `depth` (1: outermost).
-    std::uint64_t outlived_depth(std::size_t row, std::uint32_t depth) const;
+    std::uint64_t outlived_depth(std::uint32_t row, std::uint32_t depth) const;
 
   private:
-    void offer(std::uint32_t subsystem, std::uint32_t scope, std::size_t surviving, const witness& seen);
+    void open_row(context_counts& context);
+    void offer(context_counts& context, std::size_t surviving, const witness& seen);
 
     const scope_tree& scopes_;
     std::vector<std::vector<candidate_record>> candidates_;
     std::vector<std::vector<witness>> of_threads_;
-    // A row: the level up to which witnesses have been offered, then its counters.
-    std::vector<std::uint64_t> rows_{0};
+    std::vector<std::uint64_t> rows_{0};  // one after another; position 0 is no row
 };
 
 }  // namespace millpond::characterise

@@ -25,9 +25,9 @@ std::vector<judged_scope> judge(const characterisation& all, std::uint32_t subsy
             const std::uint32_t owning = all.scopes().innermost_of(context.scope, record.function);
             if (owning == 0) continue;
             const std::uint32_t depth = all.scopes().depth(owning);
-            scope.enclosed += context.allocations;
+            scope.enclosed += context.objects;
             scope.outlived += all.analysis().legality().outlived_depth(context.outlived, depth);
-            scope.depth += static_cast<double>(depth) * static_cast<double>(context.allocations);
+            scope.depth += static_cast<double>(depth) * static_cast<double>(context.objects);
         }
         if (static_cast<double>(scope.enclosed) < enclosing_share_min * static_cast<double>(objects)) continue;
         scope.depth /= static_cast<double>(scope.enclosed);
@@ -110,7 +110,7 @@ json scope_json(const characterisation& all, const subsystem_counts& s, const ch
 
 json legality_json(const characterisation& all, std::uint32_t subsystem) {
     const subsystem_counts& s = all.analysis().subsystems()[subsystem];
-    const std::uint64_t objects = s.allocations + s.reallocations;
+    const std::uint64_t objects = s.objects;
     json scopes = json::array();
     for (const judged_scope& scope : select(judge(all, subsystem, objects))) {
         scopes.push_back(scope_json(all, s, "function", all.functions().function(scope.record->function).name, objects,
@@ -119,7 +119,7 @@ json legality_json(const characterisation& all, std::uint32_t subsystem) {
     }
     histogram instances;
     for (const thread_share* share : all.shares(subsystem)) {
-        if (share->allocations > 0) instances.add(share->instances.thread_bytes());
+        if (share->objects > 0) instances.add(share->instances.thread_bytes());
     }
     scopes.push_back(scope_json(all, s, "thread", "of the allocation", objects, objects, s.outlived_thread, instances,
                                 all.analysis().legality().thread_witnesses(subsystem)));

@@ -49,13 +49,11 @@ json contexts_json(const characterisation& all, std::uint32_t subsystem) {
     for (const std::uint32_t c : all.contexts(subsystem)) {
         if (top.size() == top_contexts) break;
         const context_counts& context = all.analysis().contexts()[c];
-        const double share = s.bytes > 0 ? share_of(static_cast<double>(context.bytes), static_cast<double>(s.bytes))
-                                         : share_of(static_cast<double>(context.allocations),
-                                                    static_cast<double>(s.allocations + s.reallocations));
-        top.push_back({{"share", share},
-                       {"allocations", context.allocations},
-                       {"bytes", context.bytes},
-                       {"stack", all.stack(c)}});
+        const double share = s.bytes > 0
+                                 ? share_of(static_cast<double>(context.bytes), static_cast<double>(s.bytes))
+                                 : share_of(static_cast<double>(context.objects), static_cast<double>(s.objects));
+        top.push_back(
+            {{"share", share}, {"allocations", context.objects}, {"bytes", context.bytes}, {"stack", all.stack(c)}});
     }
     return top;
 }
@@ -71,8 +69,8 @@ json subsystem_json(const characterisation& all, std::uint32_t subsystem) {
     one["kind"] = identity.kind;
     one["named"] = identity.named;
     if (identity.kind == "group") one["owners"] = identity.owners;
-    one["events"] = s.allocations + s.frees + s.reallocations + s.realloc_frees;
-    one["allocations"] = s.allocations;
+    one["events"] = s.events();
+    one["allocations"] = s.allocations();
     one["frees"] = s.frees;
     one["reallocations"] = s.reallocations;
     one["bytes"] = s.bytes;

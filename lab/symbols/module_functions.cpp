@@ -223,14 +223,17 @@ bool is_standard_module(std::string_view path) noexcept {
                                "libjemalloc", "libtcmalloc", "libtcmalloc_minimal", "libmimalloc", "libtbbmalloc",
                                "libtbbmalloc_proxy", "libasan", "libtsan", "liblsan", "libubsan"};
     if (file.starts_with("libmillpond-") || file.starts_with("[v") || file.starts_with("linux-vdso")) return true;
-    // libc.so.6 and libc-2.31.so are the C library; libc-client.so is not.
     std::string_view stem = file.substr(0, file.find(".so"));
     if (stem.size() == file.size()) return false;
-    if (const std::size_t dash = stem.rfind('-'); dash != std::string_view::npos && dash + 1 < stem.size()) {
-        if (stem.substr(dash + 1).find_first_not_of("0123456789.") == std::string_view::npos)
-            stem = stem.substr(0, dash);
-    }
-    return std::find(stems.begin(), stems.end(), stem) != stems.end() || file.starts_with("libnss_");
+    const auto is_known = [&](std::string_view name) {
+        return std::find(stems.begin(), stems.end(), name) != stems.end();
+    };
+    if (is_known(stem) || file.starts_with("libnss_")) return true;
+    // libc-2.31.so is the C library too; libc-client.so is not.
+    const std::size_t dash = stem.rfind('-');
+    return dash != std::string_view::npos && dash + 1 < stem.size() &&
+           stem.substr(dash + 1).find_first_not_of("0123456789.") == std::string_view::npos &&
+           is_known(stem.substr(0, dash));
 }
 
 std::string build_id_of(const std::string& path) {
