@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "lab/plan/plan.hpp"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <string>
+
+#include "lab/plan/plan_error.hpp"
+
+namespace {
+
+using namespace millpond::lab;
+
+plan example() {
+    return {{"/usr/bin/gawk", "4f1c09"},
+            {{{"node_pool", "std::map<int, \"quoted\">"}, "nodes", strategy::multipool, false},
+             {{"*"}, "rest", strategy::synchronized_multipool, true}}};
+}
+
+const std::string good = R"({"schema":"millpond.plan/1","program":{"path":"p","build_id":"ab"},"routes":[)"
+                         R"({"subsystems":["a"],"pool":"x","strategy":"multipool","huge_pages":false}]})";
+
+std::string with(const std::string& from, const std::string& to) {
+    std::string text = good;
+    text.replace(text.find(from), from.size(), to);
+    return text;
+}
+
+struct refusal {
+    int status = 0;
+    std::string message;
+};
+
+refusal refusal_of(const std::function<void()>& act) {
+    try {
+        act();
+    } catch (const plan_error& error) {
+        return {error.status, error.what()};
+    }
+    return {};
+}
+
+// Both the status and the place in the message are what the user acts on.
+void expect_refused(const std::string& text, int status, const std::string& mentioned) {
+    const refusal found = refusal_of([&] { parse_plan(text, "file.plan.json"); });
+    EXPECT_EQ(found.status, status) << text;
+    EXPECT_NE(found.message.find(mentioned), std::string::npos) << found.message;
+    EXPECT_NE(found.message.find("file.plan.json"), std::string::npos) << found.message;
+}
+
+TEST(plan, what_is_printed_is_read_back_the_same) {
+    const std::string text = to_text(example());
+    const plan read = parse_plan(text, "text");
+    EXPECT_EQ(to_text(read), text);
+    ASSERT_EQ(read.routes.size(), 2u);
+    EXPECT_EQ(read.routes[0].subsystems, example().routes[0].subsystems);
+    EXPECT_EQ(read.routes[1].allocator, strategy::synchronized_multipool);
+    EXPECT_TRUE(read.routes[1].huge_pages);
+    EXPECT_EQ(read.program.build_id, "4f1c09");
+}
+
+TEST(plan, the_empty_plan_is_a_plan) {
+    plan empty = example();
+    empty.routes.clear();
+    EXPECT_TRUE(parse_plan(to_text(empty), "text").routes.empty());
+    EXPECT_TRUE(empty.pools().empty());
+}
+
+TEST(plan, routes_of_one_name_share_a_pool_in_the_order_of_their_first_route) {
+    plan shared = example();
+    shared.routes.push_back({{"other"}, "nodes", strategy::multipool, false});
+    EXPECT_EQ(parse_plan(to_text(shared), "text").pools(), (std::vector<std::string>{"nodes", "rest"}));
+}
+
+TEST(plan, every_missing_member_is_named) {
+    for (const char* member : {"schema", "program", "routes"}) {
+        expect_refused(with(std::string("\"") + member + "\"", "\"gone\""), 3, std::string(member) + " is missing");
+    }
+    expect_refused(with("\"path\"", "\"gone\""), 3, "program.path is missing");
+    expect_refused(with("\"build_id\"", "\"gone\""), 3, "program.build_id is missing");
+    expect_refused(with(R"("pool":"x",)", ""), 3, "routes[0].pool is missing");
+    expect_refused(with(R"("subsystems":["a"],)", ""), 3, "routes[0].subsystems is missing");
+    expect_refused(with(R"("strategy":"multipool",)", ""), 3, "routes[0].strategy is missing");
+}
+
+TEST(plan, every_member_of_a_wrong_type_is_named) {
+    expect_refused(with(R"("pool":"x")", R"("pool":1)"), 3, "routes[0].pool must be a string");
+    expect_refused(with(R"(["a"])", R"("a")"), 3, "routes[0].subsystems must be an array");
+    expect_refused(with(R"(["a"])", R"([1])"), 3, "routes[0].subsystems");
+    expect_refused(with(R"(["a"])", R"([])"), 3, "routes[0].subsystems");
+    expect_refused(with("false", "\"no\""), 3, "routes[0].huge_pages must be true or false");
+    expect_refused(with("\"ab\"", "\"not hex\""), 3, "program.build_id");
+    expect_refused("[]", 3, "must be an object");
+}
+
+TEST(plan, an_unknown_strategy_has_a_status_of_its_own_and_the_known_ones_are_named) {
+    expect_refused(with("\"multipool\"", "\"monotonic:type:wink\""), 2, "monotonic:type:wink");
+    expect_refused(with("\"multipool\"", "\"monotonic\""), 2, "multipool, synchronized(multipool)");
+}
+
+TEST(plan, a_misspelt_member_of_a_route_is_refused_and_an_unknown_one_above_is_not) {
+    expect_refused(with("huge_pages", "hugepages"), 3, "routes[0].hugepages");
+    EXPECT_EQ(parse_plan(with("\"schema\"", "\"note\":\"mine\",\"schema\""), "text").routes.size(), 1u);
+}
+
+TEST(plan, contradictions_between_routes_are_refused) {
+    const std::string second = R"(,{"subsystems":["b"],"pool":"x","strategy":"multipool","huge_pages":true}]})";
+    expect_refused(with("}]}", "}" + second), 3, "routes[1].pool");
+    const std::string twice = R"(,{"subsystems":["a"],"pool":"y","strategy":"multipool"}]})";
+    expect_refused(with("}]}", "}" + twice), 3, "routes[1].subsystems");
+}
+
+TEST(plan, more_pools_than_can_be_tried_are_refused) {
+    plan many = example();
+    many.routes.clear();
+    for (std::size_t i = 0; i <= plan::pools_max; ++i)
+        many.routes.push_back({{"s" + std::to_string(i)}, "p" + std::to_string(i), strategy::multipool, false});
+    expect_refused(to_text(many), 3, "pools");
+    many.routes.pop_back();
+    EXPECT_EQ(parse_plan(to_text(many), "text").pools().size(), plan::pools_max);
+}
+
+TEST(plan, every_truncation_is_refused_with_the_file_named) {
+    const std::string text = to_text(example());
+    const std::size_t last = text.find_last_of('}');
+    for (std::size_t length = 0; length <= last; ++length) expect_refused(text.substr(0, length), 3, "");
+}
+
+TEST(plan, another_schema_is_refused_with_both_named) {
+    expect_refused(with("plan/1", "plan/2"), 3, "millpond.plan/2");
+    expect_refused(with("plan/1", "plan/2"), 3, "millpond.plan/1");
+}
+
+class plan_file : public testing::Test {
+  protected:
+    void SetUp() override {
+        folder = std::filesystem::temp_directory_path() / ("millpond_plan_" + std::to_string(getpid()));
+        std::filesystem::create_directories(folder);
+    }
+    void TearDown() override { std::filesystem::remove_all(folder); }
+    std::filesystem::path folder;
+};
+
+TEST_F(plan_file, a_written_file_is_read_back_and_nothing_else_is_left) {
+    const std::string path = folder / "a.plan.json";
+    write_plan(example(), path);
+    EXPECT_EQ(to_text(read_plan(path)), to_text(example()));
+    EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder), {}), 1);
+}
+
+TEST_F(plan_file, a_missing_and_an_empty_file_are_damaged_input) {
+    EXPECT_EQ(refusal_of([&] { read_plan(folder / "none"); }).status, 3);
+    std::ofstream(folder / "empty").close();
+    EXPECT_EQ(refusal_of([&] { read_plan(folder / "empty"); }).status, 3);
+}
+
+TEST_F(plan_file, a_place_that_cannot_be_written_is_the_environments_fault) {
+    EXPECT_EQ(refusal_of([&] { write_plan(example(), folder / "no" / "such" / "folder"); }).status, 4);
+}
+
+TEST_F(plan_file, what_could_not_be_read_back_is_not_written) {
+    plan wrong = example();
+    wrong.routes[0].pool = "";
+    EXPECT_EQ(refusal_of([&] { write_plan(wrong, folder / "wrong"); }).status, 3);
+    EXPECT_FALSE(std::filesystem::exists(folder / "wrong"));
+}
+
+TEST(strategy, names_and_values_belong_together) {
+    for (const strategy each : {strategy::multipool, strategy::synchronized_multipool})
+        EXPECT_EQ(strategy_of(strategy_name(each)), each);
+    EXPECT_EQ(strategy_of("synchronized( multipool )"), strategy::synchronized_multipool);
+    EXPECT_FALSE(strategy_of("").has_value());
+}
+
+}  // namespace

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: BSL-1.0
+// slab_map against a model: whatever is taken, assigned and given back, every address is answered for as the model has
+// it.
+#include "preload/slab_map.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <random>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+namespace {
+
+using millpond::preload::slab_map;
+using millpond::preload::slab_owner;
+
+std::uint64_t seed = 0;
+
+constexpr std::size_t reservation = std::size_t{1} << 30;
+
+class slab_map_test : public testing::Test {
+  protected:
+    void SetUp() override { ASSERT_TRUE(map.reserve(reservation)); }
+    void TearDown() override { map.unreserve(); }
+
+    char* take(std::uint32_t slabs, bool huge = false) { return static_cast<char*>(map.take(slabs, huge)); }
+
+    slab_map map;
+};
+
+bool is_zero(const char* first, std::size_t bytes) {
+    return std::all_of(first, first + bytes, [](char c) { return c == 0; });
+}
+
+TEST_F(slab_map_test, an_address_outside_has_no_owner) {
+    int on_stack = 0;
+    EXPECT_EQ(map.owner_of(&on_stack).block_bytes, 0u);
+    EXPECT_EQ(map.owner_of(nullptr).block_bytes, 0u);
+    EXPECT_EQ(map.owner_of(reinterpret_cast<void*>(~std::uintptr_t{0})).block_bytes, 0u);
+    char* const run = take(1);
+    EXPECT_EQ(map.owner_of(run).block_bytes, 0u) << "taken but not assigned";
+    EXPECT_FALSE(map.contains(run - 1));
+}
+
+TEST_F(slab_map_test, every_byte_of_an_assigned_run_has_its_owner_and_no_other_byte_has) {
+    char* const before = take(4);
+    char* const run = take(4);
+    char* const behind = take(4);
+    map.assign(run, 4, {48, 7});
+    for (const std::size_t at : {std::size_t{0}, std::size_t{1}, slab_map::slab_bytes, 4 * slab_map::slab_bytes - 1}) {
+        EXPECT_EQ(map.owner_of(run + at).block_bytes, 48u);
+        EXPECT_EQ(map.owner_of(run + at).pool, 7u);
+    }
+    EXPECT_EQ(map.owner_of(before + 4 * slab_map::slab_bytes - 1).block_bytes, 0u);
+    EXPECT_EQ(map.owner_of(behind).block_bytes, 0u);
+}
+
+TEST_F(slab_map_test, the_largest_owner_is_kept_whole) {
+    char* const run = take(1);
+    map.assign(run, 1, {0xffff'ffffu, 0xffff});
+    EXPECT_EQ(map.owner_of(run).block_bytes, 0xffff'ffffu);
+    EXPECT_EQ(map.owner_of(run).pool, 0xffffu);
+}
+
+TEST_F(slab_map_test, runs_are_aligned_to_their_size) {
+    for (std::uint32_t slabs = 1; slabs <= slab_map::extent_slabs_max; slabs *= 2) {
+        take(1);
+        EXPECT_EQ(reinterpret_cast<std::uintptr_t>(take(slabs)) % (slabs * slab_map::slab_bytes), 0u) << slabs;
+    }
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(take(1, true)) % slab_map::extent_bytes_max, 0u);
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(take(40)) % slab_map::extent_bytes_max, 0u);
+}
+
+TEST_F(slab_map_test, neighbours_that_were_given_back_become_one_extent_again) {
+    std::vector<char*> slabs(slab_map::extent_slabs_max);
+    for (char*& slab : slabs) slab = take(1);
+    char* const lowest = *std::min_element(slabs.begin(), slabs.end());
+    std::shuffle(slabs.begin(), slabs.end(), std::mt19937_64(seed));
+    for (char* slab : slabs) map.give_back(slab, 1);
+    EXPECT_EQ(take(slab_map::extent_slabs_max), lowest);
+    EXPECT_EQ(map.accessible_bytes(), slab_map::extent_bytes_max);
+}
+
+TEST_F(slab_map_test, what_comes_back_is_zero_again) {
+    for (const bool huge : {false, true}) {
+        char* const run = take(slab_map::extent_slabs_max, huge);
+        std::memset(run, 0xa5, slab_map::extent_bytes_max);
+        map.give_back(run, slab_map::extent_slabs_max);
+        char* const again = take(slab_map::extent_slabs_max, huge);
+        EXPECT_EQ(again, run);
+        EXPECT_TRUE(is_zero(again, slab_map::extent_bytes_max));
+    }
+}
+
+TEST_F(slab_map_test, extents_for_huge_pages_and_others_are_never_exchanged) {
+    char* const huge = take(1, true);
+    map.give_back(huge, slab_map::extent_slabs_max);
+    EXPECT_NE(take(slab_map::extent_slabs_max), huge);
+    EXPECT_EQ(take(1, true), huge);
+}
+
+TEST(slab_map_limits, a_used_up_reservation_is_null_and_stays_usable) {
+    slab_map map;
+    ASSERT_TRUE(map.reserve(2 * slab_map::extent_bytes_max));
+    void* const first = map.take(slab_map::extent_slabs_max);
+    void* const second = map.take(slab_map::extent_slabs_max);
+    ASSERT_NE(first, nullptr);
+    ASSERT_NE(second, nullptr);
+    EXPECT_EQ(map.take(1), nullptr);
+    EXPECT_EQ(map.take(1, true), nullptr);
+    EXPECT_EQ(map.take(1000), nullptr);
+    EXPECT_EQ(map.take(0xffff'ffffu), nullptr);
+    map.give_back(second, slab_map::extent_slabs_max);
+    EXPECT_NE(map.take(1), nullptr);
+    map.unreserve();
+}
+
+TEST(slab_map_limits, without_a_reservation_nothing_is_taken_and_nothing_has_an_owner) {
+    slab_map map;
+    EXPECT_EQ(map.take(1), nullptr);
+    EXPECT_EQ(map.owner_of(&map).block_bytes, 0u);
+    EXPECT_FALSE(map.reserve(slab_map::extent_bytes_max / 2)) << "less than one extent";
+}
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+TEST(slab_map_limits, a_reservation_shrinks_until_it_fits_the_limit_of_addresses) {
+    const pid_t child = fork();
+    if (child == 0) {
+        const rlimit limit{std::size_t{400} << 20, std::size_t{400} << 20};
+        slab_map map;
+        const bool good = setrlimit(RLIMIT_AS, &limit) == 0 && map.reserve(std::size_t{1} << 40) &&
+                          map.reserved_bytes() <= limit.rlim_cur && map.take(1) != nullptr;
+        _exit(good ? 0 : 1);
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    EXPECT_EQ(status, 0);
+}
+#endif
+
+// What the map should answer: runs by their first byte.
+struct model_run {
+    std::uint32_t slabs;
+    slab_owner owner;
+    bool huge;
+};
+
+TEST_F(slab_map_test, random_takes_and_returns_agree_with_a_model) {
+    std::mt19937_64 random(seed);
+    std::map<char*, model_run> model;
+    const auto overlaps = [&](char* first, std::uint32_t slabs) {
+        auto next = model.lower_bound(first);
+        if (next != model.end() && next->first < first + slabs * slab_map::slab_bytes) return true;
+        return next != model.begin() && (--next)->first + next->second.slabs * slab_map::slab_bytes > first;
+    };
+    for (int step = 0; step < 20000; ++step) {
+        if (model.empty() || random() % 5 < 3) {
+            const auto wanted = static_cast<std::uint32_t>(1 + (random() % 8 == 0 ? random() % 80 : random() % 33));
+            const bool huge = random() % 16 == 0;
+            char* const run = take(wanted, huge);
+            if (run == nullptr) continue;
+            const std::uint32_t slabs = slab_map::rounded(wanted, huge);
+            ASSERT_FALSE(overlaps(run, slabs)) << "step " << step;
+            const slab_owner owner{static_cast<std::uint32_t>(8 + random() % 32768),
+                                   static_cast<std::uint16_t>(random())};
+            map.assign(run, slabs, owner);
+            ASSERT_EQ(*run, 0);
+            *run = 1;
+            model[run] = {slabs, owner, huge};
+        } else {
+            auto gone = model.begin();
+            std::advance(gone, static_cast<std::ptrdiff_t>(random() % std::min<std::size_t>(model.size(), 40)));
+            map.give_back(gone->first, gone->second.slabs);
+            EXPECT_EQ(map.owner_of(gone->first).block_bytes, 0u);
+            model.erase(gone);
+        }
+        if (step % 100 != 0) continue;
+        for (const auto& [first, run] : model) {
+            for (char* at : {first, first + run.slabs * slab_map::slab_bytes - 1}) {
+                ASSERT_EQ(map.owner_of(at).block_bytes, run.owner.block_bytes) << "step " << step;
+                ASSERT_EQ(map.owner_of(at).pool, run.owner.pool) << "step " << step;
+            }
+        }
+    }
+}
+
+TEST_F(slab_map_test, owners_are_read_while_others_are_changed) {
+    char* const mine = take(1);
+    map.assign(mine, 1, {64, 3});
+    bool stop = false;
+    std::uint64_t wrong = 0;
+    std::thread reader([&] {
+        while (!__atomic_load_n(&stop, __ATOMIC_RELAXED)) wrong += map.owner_of(mine).block_bytes != 64;
+    });
+    for (int i = 0; i < 2000; ++i) {
+        void* const other = map.take(1);
+        map.assign(other, 1, {128, 4});
+        if (i % 2 == 0) map.give_back(other, 1);
+    }
+    __atomic_store_n(&stop, true, __ATOMIC_RELAXED);
+    reader.join();
+    EXPECT_EQ(wrong, 0u);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    testing::InitGoogleTest(&argc, argv);
+    seed = std::random_device{}();
+    for (int i = 1; i < argc; ++i) {
+        std::string_view argument(argv[i]);
+        if (argument == "--seed" && i + 1 < argc) argument = argv[++i];
+        if (argument.starts_with("--seed=")) argument.remove_prefix(7);
+        seed = std::strtoull(argument.data(), nullptr, 10);
+    }
+    std::printf("seed: --seed=%llu\n", static_cast<unsigned long long>(seed));
+    return RUN_ALL_TESTS();
+}
