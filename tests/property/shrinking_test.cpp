@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// shrinking_test: the same promises through RapidCheck, which shrinks a failing life to the few operations that break
-// it.
+// shrinking_test: the same promises through RapidCheck, which shrinks a failing life to a few operations.
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 

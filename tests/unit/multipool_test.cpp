@@ -128,7 +128,7 @@ TEST(multipool, holds_little_more_than_twice_what_is_used) {
         accounting_source source;
         pool_under_test pool(source);
         std::size_t used = 0;
-        for (int i = 0; used < (8u << 20); ++i) {
+        while (used < (8u << 20)) {
             static_cast<void>(pool.allocate(bytes, 8));
             used += pool_under_test::block_bytes(bytes, 8);
             ASSERT_LE(pool.held_bytes(), 2 * used + used / 2 + 8192) << bytes;
@@ -281,6 +281,25 @@ TEST(multipool_over_slabs, a_slab_keeps_its_block_size_through_reset) {
             EXPECT_LE(source.calls(), calls + 10);
         }
     }
+}
+
+// One object of a class must not cost a chunk as large as those of the busiest class.
+TEST(multipool_over_slabs, slabs_of_free_size_grow_with_their_own_class) {
+    test::accounting_loose_slab_source source;
+    multipool<source_ref<test::accounting_loose_slab_source>> pool(source);
+    for (int i = 0; i < 100000; ++i) static_cast<void>(pool.allocate(32, 8));
+    const std::size_t before = source.live_bytes();
+    for (std::size_t bytes = 40; bytes <= 256; bytes += 8) static_cast<void>(pool.allocate(bytes, 8));
+    EXPECT_LE(source.live_bytes() - before, 28u * 400u);
+    for (const auto& [start, gift] : source.given()) EXPECT_NE(gift.block_bytes, 0u);
+}
+
+TEST(multipool_over_slabs, a_source_with_little_left_gives_a_slab_of_one_block) {
+    test::accounting_loose_slab_source source;
+    source.refuse_above(200);
+    multipool<source_ref<test::accounting_loose_slab_source>> pool(source);
+    for (int i = 0; i < 100; ++i) ASSERT_NE(pool.try_allocate(64, 8), nullptr);
+    EXPECT_EQ(pool.try_allocate(256, 8), nullptr);
 }
 
 TEST(multipool_over_slabs, larger_blocks_are_no_slabs) {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// sanitizer_test: under AddressSanitizer exactly the requested bytes of a live block may be touched, and nothing else
-// of a chunk.
+// sanitizer_test: under AddressSanitizer exactly the requested bytes of live blocks may be touched in a chunk.
 #include <gtest/gtest.h>
 
 #include <millpond/millpond.hpp>

@@ -32,8 +32,7 @@ TYPED_TEST(size_classes_test, sizes_of_classes_ascend) {
     }
 }
 
-// All sizes 0 … 4096 and alignments 1 … 64: the block fits, keeps the alignment in a row of its kind, and no smaller
-// one would do.
+// All sizes 0 … 4096 and alignments 1 … 64: the block fits, and keeps its alignment in a row of its kind.
 TYPED_TEST(size_classes_test, every_request_gets_the_smallest_block_that_fits_and_is_aligned) {
     for (std::size_t alignment = 1; alignment <= 64; alignment *= 2) {
         for (std::size_t bytes = 0; bytes <= 4096; ++bytes) {

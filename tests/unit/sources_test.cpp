@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// sources_test: new_delete, upstream_resource and source_ref: what they give, and that they say null where others
-// throw.
+// sources_test: new_delete, upstream_resource and source_ref: what they give, and null where others throw.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -56,6 +55,13 @@ TEST(sources, impossible_sizes_are_null_or_bad_alloc) {
         EXPECT_THROW(static_cast<void>(new_delete{}.allocate(bytes, 8)), std::bad_alloc);
         EXPECT_THROW(static_cast<void>(upstream_resource{}.allocate(bytes, 8)), std::bad_alloc);
     }
+    for (const std::size_t alignment : {std::size_t{1} << 63, std::size_t{1} << 62}) {
+        EXPECT_EQ(new_delete{}.try_allocate(max_bytes, alignment), nullptr);
+        EXPECT_EQ(chunk_cache{}.try_allocate(max_bytes, alignment), nullptr);
+        EXPECT_EQ(upstream_resource{}.try_allocate(max_bytes, alignment), nullptr);
+    }
+    EXPECT_EQ(new_delete{}.try_allocate(1, std::size_t{1} << 63), nullptr);
+    EXPECT_EQ(upstream_resource{}.try_allocate(1, std::size_t{1} << 63), nullptr);
 }
 
 TEST(sources, whatever_an_upstream_resource_throws_is_null) {

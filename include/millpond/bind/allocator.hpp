@@ -2,18 +2,18 @@
 // allocator: binds containers to an allocator by type: a standard allocator that holds a pointer to it.
 //
 //   std::vector<row, allocator<row, multipool<>>> ─┐
-//     row { std::vector<int, allocator<int, …>> } ─┴─▶ one multipool<>: elements that can take the allocator are given
-//     it
+//     row { std::vector<int, allocator<int, …>> } ─┴─▶ one multipool<>, given on to every element that can take it
 //
 // Use it where the container's type may say which allocator it uses: calls inline down to the block. Where the type
-// must stay the same for all allocators, or nothing may be known at compile time, bind by base with resource.
+// must stay the same for all allocators, bind by base with resource.
 //
-// Propagation: never, as in std::pmr. A container keeps the allocator it was made with: copy and move assignment and
-// swap leave it where it is; copy construction takes the source's, since there is no default one; move construction
-// takes it along. Containers over different allocators are moved element by element, and must not be swapped. Nested
-// containers get the same allocator by uses-allocator construction, as with std::scoped_allocator_adaptor, pairs
-// included. allocate, deallocate: O(1) on top of the allocator's, and as thread-safe. Two compare equal when they refer
-// to one allocator.
+// Propagation: never, as in std::pmr. A container keeps the allocator it was made with: copy assignment, move
+// assignment and swap leave it where it is. Copy construction takes the source's, since there is no default one; move
+// construction takes it along. Between different allocators elements are moved one by one, and swap is not allowed.
+// Nested containers get the same allocator by uses-allocator construction, as with std::scoped_allocator_adaptor,
+// pairs included.
+//
+// allocate, deallocate: O(1) on top of the allocator's, and as thread-safe. Equal: both refer to one allocator.
 //
 // Example:
 //     millpond::multipool<> pool;
@@ -72,8 +72,7 @@ class allocator {
 
     [[nodiscard]] static constexpr std::size_t max_size() noexcept { return max_bytes / sizeof(T); }
 
-    // Effects: constructs an object that can take this allocator, or a pair, whose parts might. All others need no
-    // help.
+    // Effects: constructs an object that can take this allocator, or a pair, whose parts might. Others need no help.
     template <class U, class... Arguments>
         requires std::uses_allocator_v<U, allocator> || is_pair<U>
     void construct(U* place, Arguments&&... arguments) {

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSL-1.0
 // is_winkable: says whether an object may vanish without its destructor when all its memory is released at once.
 //
-//   trivially destructible                                         yes: its destructor does nothing
-//   std containers over our bindings, of winkable elements         yes: their destructors would only free memory of the
-//   pool pair, tuple, array, optional, variant of winkable types        yes everything else no: its destructor might
-//   close a file, or free memory elsewhere
+//   trivially destructible                                   yes: its destructor does nothing
+//   std containers of winkable elements over our bindings    yes: their destructors would only free memory of the pool
+//   pair, tuple, array, optional, variant of winkable types  yes
+//   everything else                                          no: it might close a file, or free memory elsewhere
 //
 // Specialise it for your own types whose destructors do nothing but destroy winkable members:
 //     template <> struct millpond::is_winkable<order> : std::true_type {};
 // It is your word: nothing can prove that no lock or file is owned. std::pmr containers count as ours, whatever
-// resource they get at run time; give them the one that is winked out. Comparison and hash functions must be winkable
-// as well. Compile-time only. Following P0089R0, sections 3 and 4.
+// resource they get at run time: give them the one that is winked out. Comparison and hash functions count as parts.
+// Compile-time only. Following P0089R0, sections 3 and 4.
 //
 // Example:
 //     static_assert(millpond::is_winkable_v<std::pmr::map<int, std::pmr::string>>);

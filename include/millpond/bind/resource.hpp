@@ -4,10 +4,11 @@
 //   std::pmr::vector<…> ──virtual call──▶ resource<multipool<>>  ──▶ the multipool inside it
 //   std::pmr::string    ──virtual call──▶ resource<multipool<>&> ──▶ a multipool elsewhere
 //
-// Use it where the type of the container must not depend on the allocator: at interfaces, and with std::pmr. A virtual
-// call for each allocation is the price; binding by type with allocator avoids it. resource<A> owns its allocator;
-// resource<A&> refers to one, so that one allocator can serve both bindings. Complexity and thread-safety: those of the
-// allocator. Equal to another resource that refers to the same allocator.
+// Use it where the type of the container must not depend on the allocator: at interfaces, and with std::pmr. The price
+// is a virtual call for each allocation; binding by type with allocator avoids it.
+// resource<A> owns its allocator; resource<A&> refers to one, so that one allocator can serve both bindings.
+//
+// Complexity and thread-safety: those of the allocator. Equal: both refer to the same allocator.
 //
 // Example:
 //     millpond::resource<millpond::monotonic<>> pool;
@@ -32,8 +33,8 @@ class resource : public std::pmr::memory_resource {
     using target_type = std::remove_reference_t<A>;
 
   public:
-    // Ownership: the allocator is a member made from the arguments; resource<A&> refers to the argument, which must
-    // outlive this.
+    // Ownership: the allocator is a member, made from the arguments; resource<A&> refers to its argument instead,
+    // which must outlive this.
     template <class... Arguments>
         requires std::constructible_from<A, Arguments...>
     explicit resource(Arguments&&... arguments) : target_(std::forward<Arguments>(arguments)...) {}

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: BSL-1.0
-// wink_out: an object and everything it owns, built in a managed allocator and dropped with it, without any destructor.
+// wink_out: an object and all that it owns, built in a managed allocator and dropped with it, without any destructor.
 //
-//   pool │hdr│ map │ node │ node │ text │ node │ …         the object itself lies in the pool, too
-//                                                  drop ─▶ pool.release(): no node is visited again
+//   pool │header│ map │ node │ node │ text │ node │ …      the object itself lies in the pool, too
+//                                                 drop ─▶  pool.release(): no node is visited again
 //
-// Use it for large structures whose destruction costs as much as their use: a tree of nodes is freed in O(chunks). Only
-// types that say so may be winked out (is_winkable.hpp); for one that owns files, locks or memory elsewhere, let the
-// destructor run. The allocator serves this object and what it owns, nothing else, until the object is dropped: all its
-// memory goes. Both bindings: over an allocator A with allocator<…, A>, over a resource<A> with std::pmr. The object is
-// given the allocator by uses-allocator construction. Following P0089R0, section 3, and the strategies of even number
-// of its section 4. Construction: that of the object, and one allocation. Destruction: that of release. Not
-// thread-safe.
+// Use it for large structures whose destruction costs as much as their use: a tree of nodes is freed in O(chunks).
+// Only types that say so may be winked out (is_winkable.hpp); for one that owns files, locks or memory elsewhere, let
+// the destructor run. The allocator serves this object and what it owns, nothing else, until the object is dropped:
+// all its memory goes.
+//
+// Both bindings: over an allocator A with allocator<…, A>, over a resource<A> with std::pmr. The object is given the
+// allocator by uses-allocator construction. Following P0089R0: section 3, and the even strategies of section 4.
+//
+// Construction: that of the object, and one allocation. Destruction: that of release. Not thread-safe.
 //
 // Example:
 //     millpond::resource<millpond::monotonic<>> pool;

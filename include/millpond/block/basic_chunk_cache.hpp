@@ -1,21 +1,24 @@
 // SPDX-License-Identifier: BSL-1.0
-// basic_chunk_cache: keeps released chunks, sorted by size, up to a budget, over any upstream. chunk_cache is the
-// process's own.
+// basic_chunk_cache: keeps released chunks, sorted by size, up to a budget. chunk_cache is the process's own.
 //
-//   bin 4 KiB  ─▶│link│▒▒▒▒▒▒│─▶│link│▒▒▒▒▒▒│         a stack for each size: what was released last is warm and goes
-//   out first bin 5 KiB bin 6 KiB  ─▶│link│▒▒▒▒▒▒▒▒▒│                     sizes: every KiB up to 8 KiB, then four an
-//   octave up to 32 MiB …
+//   bin 4 KiB  ─▶│link│▒▒▒▒│─▶│link│▒▒▒▒│     a stack for each size: the chunk released last goes out first
+//   bin 5 KiB
+//   bin 6 KiB  ─▶│link│▒▒▒▒▒▒│                sizes: every KiB up to 8 KiB, then four an octave up to 32 MiB
+//   …
 //
-// A page that goes back to the system costs about a thousand times an allocation when it is faulted in again, so chunks
-// stay here. Requests below 1 KiB, above 32 MiB, or aligned to more than 64 pass straight to the upstream. Chunks are
-// aligned to 64.
+// A page that goes back to the system costs about a thousand times an allocation when it is faulted in again, so
+// chunks stay here. They are aligned to 64. Requests below 1 KiB, above 32 MiB, or aligned to more than 64 pass
+// straight to the upstream.
 //
 // Held bytes never exceed the budget: a chunk that would go beyond it is given upstream. When the upstream has no
-// memory, the cache gives it everything that it holds and asks once more. allocate, deallocate: O(1). Thread-safe: one
-// brief_lock is held for a few instructions; a thread that does not get it in about a microsecond goes to the upstream
-// instead, and no thread ever waits. So a child of fork() in whose parent another thread held the lock at that instant
-// works without the cache, for its whole life, instead of hanging. The destructor gives everything back; of an immortal
-// cache (one that static destructors may still use) it does nothing.
+// memory, the cache gives it everything that it holds and asks once more.
+//
+// allocate, deallocate: O(1). Thread-safe: one brief_lock is held for a few instructions; a thread that does not get
+// it in about a microsecond goes to the upstream instead, so no thread ever waits. A child of fork() in whose parent
+// another thread held the lock at that instant works without the cache for its whole life, instead of hanging.
+//
+// The destructor gives everything back; of an immortal cache, one that static destructors may still use, it does
+// nothing.
 //
 // Example:
 //     millpond::basic_chunk_cache<millpond::new_delete> cache;
@@ -70,8 +73,7 @@ class basic_chunk_cache {
         out_of_memory(bytes, alignment);
     }
 
-    // Effects: keeps the chunk, or gives it upstream if the budget is spent. `bytes` and `alignment` as they were asked
-    // for.
+    // Effects: keeps the chunk, or gives it upstream if the budget is spent. Both sizes: as they were asked for.
     void deallocate(void* chunk, std::size_t bytes, std::size_t alignment) noexcept {
         const unsigned bin = bin_of(bytes, alignment);
         if (bin == sizes::count) {
@@ -88,7 +90,7 @@ class basic_chunk_cache {
     }
 
     // Effects: gives chunks upstream, the largest first, until at most `bytes_to_keep` are held.
-    // Complexity: O(chunks given back). Another thread that uses the cache meanwhile is not held up.
+    // Complexity: O(chunks given back). No other thread is held up; under heavy use by them some chunks may stay.
     void trim(std::size_t bytes_to_keep = 0) noexcept {
         for (unsigned bin = sizes::count; bin-- > 0;) {
             while (held_bytes() > bytes_to_keep) {

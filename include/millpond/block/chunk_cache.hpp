@@ -6,15 +6,16 @@
 //   multipool<> c ─┘                          └─▶ new_delete
 //
 // An object of this class is an empty handle; all of them mean the same cache, and compare equal.
-// Use it wherever allocators come and go: the next one starts in pages that are already there. Not for memory that must
-// be returned to the system when an allocator dies: give that allocator new_delete, or call chunk_cache::trim() at a
-// quiet moment.
+// Use it wherever allocators come and go: the next one starts in pages that are already there. Where memory must go
+// back to the system with its allocator, use new_delete, or call chunk_cache::trim() at a quiet moment.
 //
 // Start and exit: the cache is constant-initialised and never destroyed, so constructors and destructors of static
-// objects may use it in any order. What it holds at exit stays reachable: leak checkers report none of it. fork: the
-// child has its own copy of what was cached and goes on with it; if another thread of the parent was inside the cache
-// at that instant, the child works without the cache instead (basic_chunk_cache says why it cannot hang). allocate,
-// deallocate: O(1). Thread-safe.
+// objects may use it in any order. What it holds at exit stays reachable: leak checkers report none of it.
+//
+// fork: the child has its own copy of what was cached and goes on with it. If another thread of the parent was inside
+// the cache at that instant, the child works without the cache instead (basic_chunk_cache says why it cannot hang).
+//
+// allocate, deallocate: O(1). Thread-safe.
 //
 // Example:
 //     millpond::chunk_cache::set_budget_bytes(16 << 20);

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSL-1.0
 // new_delete: the block source that is the program's own operator new and delete.
 //
-//   try_allocate ──▶ operator new(bytes, alignment, nothrow)      deallocate ──▶ operator delete(pointer, bytes,
-//   alignment)
+//   try_allocate ──▶ operator new(bytes, alignment, nothrow)
+//   deallocate   ──▶ operator delete(block, bytes, alignment)
 //
 // Use it as the upstream of everything else, and as the baseline that local allocators are compared with (AS1 and AS2
 // of P0089R0, section 4). As the direct source of a pool that is often released it is slow: the C library trims its
-// heap each time and the pages fault in again; chunk_cache keeps them. Complexity and thread-safety: those of operator
-// new. Stateless: all objects are equal.
+// heap each time, and the pages fault in again; chunk_cache keeps them.
+//
+// Complexity and thread-safety: those of operator new. Stateless: all objects are equal.
 //
 // Example:
 //     millpond::new_delete source;
@@ -27,7 +28,7 @@ class new_delete {
   public:
     // Returns: `bytes` of memory aligned to `alignment`, or null.
     [[nodiscard]] void* try_allocate(std::size_t bytes, std::size_t alignment) noexcept {
-        if (bytes > max_bytes) return nullptr;
+        if (bytes > max_bytes || alignment > max_bytes - bytes) return nullptr;
         if (alignment <= __STDCPP_DEFAULT_NEW_ALIGNMENT__) return ::operator new(bytes, std::nothrow);
         return ::operator new(bytes, std::align_val_t{alignment}, std::nothrow);
     }

@@ -4,9 +4,10 @@
 //   multipool<upstream_resource> ──chunks──▶ upstream_resource ──virtual call──▶ any std::pmr::memory_resource
 //
 // Use it to put our allocators over somebody else's resource, or over one that is known only at run time; the virtual
-// call is paid for each chunk, not for each block. Where the source is known at compile time, name it instead. Whatever
-// the resource throws means "no memory" here. Built with -fno-exceptions, a resource that throws ends the program. O(1)
-// on top of the resource; as thread-safe as the resource. Copies refer to the same resource.
+// call is paid for each chunk, not for each block. Where the source is known at compile time, name it instead.
+// Whatever the resource throws means "no memory" here. Built with -fno-exceptions, a throw ends the program.
+//
+// O(1) on top of the resource; as thread-safe as the resource. Copies refer to the same resource.
 //
 // Example:
 //     std::pmr::monotonic_buffer_resource theirs;
@@ -29,7 +30,7 @@ class upstream_resource {
 
     // Returns: `bytes` of memory aligned to `alignment`, or null if the resource threw.
     [[nodiscard]] void* try_allocate(std::size_t bytes, std::size_t alignment) noexcept {
-        if (bytes > max_bytes) return nullptr;
+        if (bytes > max_bytes || alignment > max_bytes - bytes) return nullptr;
 #if defined(__cpp_exceptions)
         try {
             return resource_->allocate(bytes, alignment);
@@ -43,7 +44,7 @@ class upstream_resource {
 
     // Throws: what the resource throws.
     [[nodiscard]] void* allocate(std::size_t bytes, std::size_t alignment) {
-        if (bytes > max_bytes) out_of_memory(bytes, alignment);
+        if (bytes > max_bytes || alignment > max_bytes - bytes) out_of_memory(bytes, alignment);
         return resource_->allocate(bytes, alignment);
     }
 

@@ -50,8 +50,7 @@ inline constexpr std::size_t default_alignment = alignof(std::max_align_t);
     return padding_to(pointer, alignment) == 0;
 }
 
-// Returns: the largest power of two that divides `bytes` (which is not 0): what every block of a row of such blocks is
-// aligned to.
+// Returns: the largest power of two that divides `bytes` (not 0): the alignment of every block in a row of such blocks.
 [[nodiscard]] constexpr std::size_t natural_alignment(std::size_t bytes) noexcept { return bytes & (0 - bytes); }
 
 }  // namespace millpond

@@ -3,9 +3,10 @@
 //
 //   │8│16│24│32│40│48│ … │Largest│      (Spacing 8)
 //
-// Use it where small sizes dominate and density decides the traversal time: a list node of 24 bytes takes 24. It has
-// many classes, so a freed block serves few other sizes; where sizes vary widely, four_an_octave reuses more. O(1), one
-// shift. Thread-safe: there is no state.
+// Use it where small sizes dominate and density decides the traversal time. It has many classes, so a freed block
+// serves few other sizes; where sizes vary widely, four_an_octave reuses more.
+//
+// O(1), one shift. Thread-safe: there is no state.
 //
 // Example:
 //     using classes = millpond::exact_spacing<8, 512>;

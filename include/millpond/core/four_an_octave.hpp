@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSL-1.0
 // four_an_octave: size classes that divide every octave into four equal steps.
 //
-//   │8│16│24│32│40│48│56│64│ 80│ 96│112│128│ 160│ 192│ 224│ 256│ … │Largest│      (Granule 8)
+//   │8│16│24│32│40│48│56│64│ 80│ 96│112│128│ 160│ 192│ 224│ 256│ … │Largest│    (Granule 8)
 //    steps of the granule    │ steps of 16    │ steps of 32       │
 //
-// Use it by default: at most a fifth of a block above 8 granules is lost to rounding, and every multiple of the granule
-// up to 8 of them is exact. With powers_of_two a freed block serves more sizes; with exact_spacing nothing is lost on
-// small ones. O(1), branch-free arithmetic. Thread-safe: there is no state.
+// Use it by default: less than a fifth of a block above 4 granules is lost to rounding, and every multiple of the
+// granule up to 8 of them is exact. With powers_of_two a freed block serves more sizes; with exact_spacing nothing is
+// lost on small ones.
+//
+// O(1), branch-free arithmetic. Thread-safe: there is no state.
 //
 // Example:
 //     using classes = millpond::four_an_octave<>;

@@ -4,10 +4,11 @@
 //   allocate ──null──▶ out_of_memory ──exceptions on───▶ throw std::bad_alloc
 //                                    └─exceptions off──▶ out_of_memory_handler(bytes, alignment) ──returned──▶ abort
 //
-// Set the handler in programs built with -fno-exceptions that want a word in their last moment; it may leave by longjmp
-// or exit. Programs that can go on without the memory call `try_allocate` instead, and nothing here is linked. All
-// translation units that use one allocator must agree on -fexceptions, as for any inline code. Thread-safety: set the
-// handler before the first thread starts.
+// Set the handler in programs built with -fno-exceptions that want a last word; it may leave by longjmp or exit.
+// Programs that can go on without the memory call `try_allocate` instead, and nothing here is linked.
+// All translation units that use one allocator must agree on -fexceptions, as for any inline code.
+//
+// Thread-safety: set the handler before the first thread starts.
 //
 // Example:
 //     millpond::out_of_memory_handler = [](std::size_t, std::size_t) { std::_Exit(3); };

@@ -3,9 +3,9 @@
 //
 //   │8│16│32│64│128│256│ … │Largest│
 //
-// Use it where sizes drift, as in growing vectors: a freed block serves a whole octave of later requests. Up to half of
-// a block is lost to rounding; four_an_octave loses a fifth. O(1), branch-free arithmetic. Thread-safe: there is no
-// state.
+// Use it where sizes drift, as in growing vectors: a freed block serves a whole octave of later requests. Up to half
+// of a block is lost to rounding; four_an_octave loses a fifth.
+// O(1), branch-free arithmetic. Thread-safe: there is no state.
 //
 // Example:
 //     static_assert(millpond::powers_of_two<>::bytes_of(millpond::powers_of_two<>::class_of(100, 8)) == 128);

@@ -8,8 +8,8 @@
 //
 // Every allocator that carves chunks calls these; user code needs them only when it writes an allocator of its own.
 // In builds without AddressSanitizer all of it compiles to nothing. Exact for blocks that start at multiples of 8;
-// for others the shadow rounds, never so that a legal access is reported. O(bytes / 8). Thread-safe for disjoint
-// memory.
+// for others the shadow rounds, never so that a legal access is reported.
+// O(bytes / 8). Thread-safe for disjoint memory.
 //
 // Example:
 //     alignas(8) char chunk[64];

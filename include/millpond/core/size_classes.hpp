@@ -1,19 +1,17 @@
 // SPDX-License-Identifier: BSL-1.0
-// size_classes: the shape of a scheme that rounds requests up to a few block sizes. It is a parameter of multipool.
+// size_classes: the shape of a scheme that rounds requests up to a few block sizes; a parameter of multipool.
 //
 //   request (bytes, alignment) ──class_of──▶ index ──bytes_of──▶ block size ≥ bytes, a multiple of alignment
 //                                        └─▶ count: no class serves it, the request passes to the block source
 //
-// Four schemes exist, each in its own header:
-//   four_an_octave   8 16 24 … 64 80 96 112 128 160 …   the default: at most a quarter of a block is lost above 32
-//   bytes powers_of_two    8 16 32 64 …                       fewest classes: memory freed by one size serves many
-//   others exact_spacing    8 16 24 32 …                       nothing lost but rounding to the spacing; for small
-//   sizes class_map        24 40 64 1000 …                    any list of sizes, for one made from a program's profile
-// All are stateless, constexpr, O(1) arithmetic or one look-up.
+// Four schemes exist, each in its own header, all stateless, constexpr, O(1) arithmetic or one look-up:
+//   four_an_octave   8 16 24 … 64 80 96 112 128 160 …  the default: less than a fifth of a block is lost above 32 bytes
+//   powers_of_two    8 16 32 64 …                      fewest classes: memory freed by one size serves many others
+//   exact_spacing    8 16 24 32 …                      nothing is lost but rounding to the spacing; for small sizes
+//   class_map        24 40 64 1000 …                   any list of sizes, such as a program's profile suggests
 //
 // Blocks are cut from rows, so a block is aligned to the largest power of two that divides its size: class_of must
-// return a class whose size is a multiple of the alignment. That is what keeps a request of 24 bytes aligned to 16 from
-// being misplaced.
+// return a class whose size is a multiple of the alignment. So 24 bytes aligned to 16 get a block of 32.
 #pragma once
 
 #include <concepts>

@@ -7,9 +7,10 @@
 //
 // monotonic and multipool stand on it; use it to write another allocator that carves chunks. It owns the block source.
 // A new chunk comes from the spare ones if one fits, else from the source; where the source has not enough for a chunk
-// of the planned size, the smallest that serves the request is tried. acquire: O(1), and O(spare chunks) only where
-// they are used in another order than before the reset. release, reset: O(chunks), or one call where the source is a
-// managed allocator of our own. Not thread-safe.
+// of the planned size, the smallest that serves the request is tried.
+//
+// acquire: O(1), but O(spare chunks) where they are used in another order than before the reset.
+// release, reset: O(chunks), or one call where the source is a managed allocator of our own. Not thread-safe.
 #pragma once
 
 #include <cassert>
@@ -80,8 +81,7 @@ class chunk_stock {
 
     [[nodiscard]] chunk_header* newest() const noexcept { return in_use_; }
 
-    // Effects: moves chunks newer than `oldest_kept` (null: all) to the spare ones, so that they are used again in the
-    // same order.
+    // Effects: makes chunks newer than `oldest_kept` (null: all) spare ones, to be used again in the same order.
     void spare_down_to(const chunk_header* oldest_kept) noexcept {
         while (in_use_ != oldest_kept) {
             assert(in_use_ != nullptr && "rewind: the checkpoint is no longer valid");
@@ -143,7 +143,9 @@ class chunk_stock {
     }
 
     [[nodiscard]] chunk_header* take_from_source(std::size_t needed_bytes, std::size_t block_bytes) noexcept {
-        std::size_t bytes = needed_bytes < planned_bytes_ ? planned_bytes_ : needed_bytes;
+        // The plan is for chunks that all classes share; how large a slab should be the caller knows.
+        const std::size_t planned = block_bytes == 0 ? planned_bytes_ : 0;
+        std::size_t bytes = needed_bytes < planned ? planned : needed_bytes;
         if constexpr (fixed_chunk_source<Source>) {
             bytes = needed_bytes < Source::preferred_chunk_bytes ? Source::preferred_chunk_bytes : needed_bytes;
         } else if constexpr (rounding_source<Source>) {
@@ -155,7 +157,7 @@ class chunk_stock {
             memory = obtain(bytes, block_bytes);
         }
         if (memory == nullptr) return nullptr;
-        if (planned_bytes_ < largest_planned_bytes) planned_bytes_ *= 2;
+        if (block_bytes == 0 && planned_bytes_ < largest_planned_bytes) planned_bytes_ *= 2;
         chunk_header* const chunk = ::new (memory) chunk_header{nullptr, bytes, block_bytes};
         poison(chunk->begin(), chunk->payload_bytes());
         return chunk;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// large_blocks: blocks that come straight from a block source one by one, remembered so that all can be returned at
-// once.
+// large_blocks: blocks that come from a block source one by one, remembered so that all can be returned at once.
 //
 //   │block……………………………│redzone│ previous, next, bytes, alignment │       the record lies behind the block:
 //                             ▲  found from the block's size          no header, any alignment, O(1) to unlink

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: BSL-1.0
 // monotonic: a bump pointer through growing chunks; single blocks never come back, everything goes at once.
 //
-//   chunk 1 │hdr│a│bb│c│dddd│      chunk 2 │hdr│eee│ff│▒▒▒▒▒▒▒▒▒▒▒▒│
-//                                                     ▲ next block  ▲ end          chunk 3 will be twice as large
+//   chunk 1 │header│a│bb│c│dddd│      chunk 2 │header│eee│ff│▒▒▒▒▒▒▒▒▒▒▒▒│      chunk 3 will be twice as large
+//                                                     next ▲             ▲ end
 //
 // Use it for data that is built, used and dropped together: a request, a frame, a parse tree. It is the smallest and
-// the fastest there. Not for containers that erase or grow in place for long: what they free stays taken. multipool
-// reuses it. checkpoint() and rewind() free in the order of a stack; rewind_scope does it for a scope.
+// the fastest there. Not for containers that erase or grow for long: what they free stays taken; multipool reuses it.
+// checkpoint() and rewind() free in the order of a stack; rewind_scope does it for a scope.
 //
-// allocate: O(1), amortised over chunks that double from 4 KiB to 256 KiB. deallocate: does nothing. release:
-// O(chunks). reset, rewind: O(chunks given up); the memory is kept. The same work after a reset takes nothing more from
-// the source. Every alignment and every size are served; what cannot be had is null, and nothing has changed. A block
-// of 0 bytes is one of 1. Not thread-safe: one thread, or wrap it in synchronized. Following P0089R0, section 3.
+// allocate: O(1), amortised over chunks that double from 4 KiB to 256 KiB. deallocate: does nothing.
+// release: O(chunks). reset, rewind: O(chunks given up), and the memory is kept: the same work after a reset takes
+// nothing more from the source.
+// Every alignment and every size are served; what cannot be had is null, and nothing has changed. A block of 0 bytes
+// is one of 1. Not thread-safe: one thread, or wrap it in synchronized. Following P0089R0, section 3.
 //
 // Example:
 //     millpond::monotonic<> pool;
@@ -115,8 +116,7 @@ class monotonic {
         return place;
     }
 
-    // Effects: forgets every block allocated since the checkpoint; the chunks are kept for reuse. Older checkpoints
-    // stay valid.
+    // Effects: forgets every block allocated since the checkpoint and keeps the chunks. Older checkpoints stay valid.
     void rewind(checkpoint_type place) noexcept {
         stock_.spare_down_to(place.newest);
         next_ = place.next;
@@ -149,8 +149,7 @@ class monotonic {
         if (chunk == nullptr) return nullptr;
         char* const block = chunk->begin() + padding_to(chunk->begin(), alignment);
         unpoison(block, bytes);
-        // A large block fills its own chunk; then the room of the old one is worth more than what is left of the new
-        // one.
+        // A large block fills its own chunk; then the room of the old one is worth more than the rest of the new one.
         if (chunk->end() - (block + bytes) >= end_ - next_) {
             next_ = block + bytes;
             end_ = chunk->end();

@@ -1,24 +1,22 @@
 // SPDX-License-Identifier: BSL-1.0
 // multipool: blocks of many sizes, each size from its own row and its own free list; freed blocks are used again.
 //
-//   chunk │hdr│16│16│16│▒▒│24│24│▒▒│▒▒│16│16│▒▒▒…▒▒│ room │       rows of one size, each twice as long as the one
-//   before
-//                       ▲           ▲
-//   class 1 (16): fresh ┘ free ─▶│16│─▶│16│              fresh blocks go out in the order of addresses and are never
-//   linked; class 2 (24): fresh ────────────┘ free ─▶ none      when the row is used up, freed ones follow, the last
-//   freed first … above the largest class, or aligned to more than 64:  │block│record│ ◀─▶ │block│record│     straight
-//   from the source
+//   chunk │header│16│16│16│▒▒│24│24│24│▒▒│▒▒│16│16│▒▒▒▒▒▒▒▒│ room │    rows of one size, each twice as long as the last
+//                                     ▲
+//   class 24:  fresh ─────────────────┘    first the row's fresh blocks, in the order of addresses, never linked;
+//              freed ─▶│24│─▶│24│          when the row is used up the freed ones, the last freed first
+//   above the largest class, or aligned to more than 64:  │block│record│ ◀─▶ │block│record│  from the source itself
 //
 // Use it for containers that insert and erase. For data that is only built, monotonic is smaller. Memory freed in one
-// class serves no other one before reset or release, and nothing returns to the source before release. The classes are
-// a parameter (size_classes.hpp); blocks have no headers, so deallocate must be told the size and the alignment that
-// were asked for, or the block's size. An empty multipool is a few stores, and has allocated nothing.
+// class serves no other one before reset or release, and nothing returns to the source before release.
+// The classes are a parameter (size_classes.hpp). Blocks have no headers, so deallocate must be told the size and the
+// alignment that were asked for, or the block's size. An empty multipool is a few stores, and has allocated nothing.
 //
-// allocate, deallocate: O(1); for constant sizes about ten instructions. A large block: one call of the source. reset:
-// O(chunks), memory kept, large blocks returned. release: O(chunks + large blocks). An owned source that is itself a
-// managed allocator, as in multipool<monotonic<>>, is reset and released along with it. Every alignment and every size
-// are served; what cannot be had is null, and nothing has changed. A block of 0 bytes is one of 1. Not thread-safe: one
-// thread, or wrap it in synchronized. Following P0089R0, section 3.
+// allocate, deallocate: O(1), for constant sizes about ten instructions; a large block is one call of the source.
+// reset: O(chunks), memory kept, large blocks returned. release: O(chunks + large blocks). An owned source that is a
+// managed allocator itself, as in multipool<monotonic<>>, is reset and released along with it.
+// Every alignment and every size are served; what cannot be had is null, and nothing has changed. A block of 0 bytes
+// is one of 1. Not thread-safe: one thread, or wrap it in synchronized. Following P0089R0, section 3.
 //
 // Example:
 //     millpond::multipool<> pool;
@@ -79,8 +77,7 @@ class multipool {
     multipool& operator=(const multipool&) = delete;
     ~multipool() { drop_large_blocks(); }  // and the stock gives back the chunks
 
-    // Returns: the size of the block that serves the request, a multiple of `alignment`; 0 if the request passes to the
-    // source.
+    // Returns: the size of the block that serves the request, a multiple of `alignment`; 0 if it passes to the source.
     [[nodiscard]] static constexpr std::size_t block_bytes(std::size_t bytes, std::size_t alignment) noexcept {
         const unsigned index = Classes::class_of(bytes, alignment);
         return index < Classes::count ? Classes::bytes_of(index) : 0;
@@ -105,8 +102,7 @@ class multipool {
         out_of_memory(bytes, alignment);
     }
 
-    // Effects: makes the block free for requests of its class. `bytes` and `alignment` must be those that were asked
-    // for.
+    // Effects: makes the block free for requests of its class. `bytes` and `alignment`: as they were asked for.
     void deallocate(void* block, std::size_t bytes, std::size_t alignment) noexcept {
         const unsigned index = Classes::class_of(bytes, alignment);
         if (index < Classes::count) [[likely]] {
@@ -116,8 +112,7 @@ class multipool {
         }
     }
 
-    // Effects: as deallocate, for callers that know the size of the block, as block_bytes returned it, and not the
-    // request.
+    // Effects: as deallocate, for callers that know not the request but the size of the block, as block_bytes says it.
     void deallocate_block(void* block, std::size_t bytes_of_block) noexcept {
         classes_[Classes::class_of(bytes_of_block, 1)].freed.push(block, bytes_of_block);
     }
@@ -199,11 +194,12 @@ class multipool {
         const std::size_t alignment = natural < max_class_alignment ? natural : max_class_alignment;
         const std::size_t needed = block + (alignment > alignof(chunk_header) ? alignment - alignof(chunk_header) : 0);
         if constexpr (slab_source<Source>) {
-            chunk_header* const chunk = stock_.acquire(needed, block);
+            const std::size_t row = fixed_chunk_source<Source> || to.row_bytes < needed ? needed : to.row_bytes;
+            chunk_header* chunk = stock_.acquire(row, block);
+            if (chunk == nullptr && row > needed) chunk = stock_.acquire(needed, block);
             if (chunk == nullptr) return false;
             region slab = aligned({chunk->begin(), chunk->end()}, alignment);
             cut(to, slab, block, slab.bytes());
-            return true;
         } else {
             region room = aligned(room_, alignment);
             if (room.bytes() < block) {
@@ -217,9 +213,9 @@ class multipool {
                 cut(to, room, block, to.row_bytes);
                 room_ = room;
             }
-            if (to.row_bytes < largest_row_bytes) to.row_bytes *= 2;
-            return true;
         }
+        if (to.row_bytes < largest_row_bytes) to.row_bytes *= 2;
+        return true;
     }
 
     // Returns: the part of `whole` from its first aligned address on; nothing if there is none.
@@ -246,8 +242,8 @@ class multipool {
         }
     }
 
-    // Tells the compiler that the classes have some value, or gcc warns of reads that the bits in ready_ rule out. No
-    // instruction.
+    // Tells the compiler that the classes have some value, or gcc warns of reads that the bits in ready_ rule out.
+    // It costs no instruction.
     void leave_classes_unwritten() noexcept { asm("" : "=m"(classes_)); }
 
     void start_empty() noexcept {
@@ -255,6 +251,15 @@ class multipool {
         for (std::uint64_t& word : ready_) word = 0;
     }
 
+    static constexpr bool every_class_fits_a_chunk() noexcept {
+        if constexpr (fixed_chunk_source<Source>) {
+            return Classes::largest + sizeof(chunk_header) + max_class_alignment <= Source::preferred_chunk_bytes;
+        }
+        return true;
+    }
+    static_assert(every_class_fits_a_chunk(),
+                  "multipool: the largest size class and its chunk's header do not fit the source's "
+                  "preferred_chunk_bytes; choose classes with a smaller largest size");
     static_assert(Classes::largest <= std::size_t{1} << 30, "multipool: the largest size class is too large");
 
     std::uint64_t ready_[ready_words] = {};

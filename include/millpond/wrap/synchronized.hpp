@@ -8,8 +8,8 @@
 // Use it where several threads really share one allocator. Where each thread can have its own, that is faster, and the
 // default block source is thread-safe already. One lock for each call: under contention threads wait for one another.
 // release, reset and rewind are locked too, yet whoever calls them must know that no thread still uses a block.
-// Complexity: that of the allocator, and one lock. Thread-safe, but for unlocked(). The mutex may be any with lock and
-// unlock.
+//
+// Complexity: that of the allocator, and one lock. Thread-safe, but for unlocked(). Mutex: anything with lock, unlock.
 //
 // Example:
 //     millpond::synchronized<millpond::multipool<>> pool;

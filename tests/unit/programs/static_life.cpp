@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// static_life: chunk_cache is used by constructors before main and by destructors after it, in two orders; a leak
-// checker stays silent.
+// static_life: chunk_cache serves constructors before main and destructors after it, and a leak checker stays silent.
 #include <cstdio>
 #include <cstring>
 #include <millpond/millpond.hpp>

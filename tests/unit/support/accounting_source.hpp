@@ -115,6 +115,14 @@ class accounting_slab_source : public accounting_source {
     }
 };
 
+// Slabs of any size.
+class accounting_loose_slab_source : public accounting_source {
+  public:
+    [[nodiscard]] void* try_allocate_slab(std::size_t bytes, std::size_t alignment, std::size_t block_bytes) noexcept {
+        return give(bytes, alignment, block_bytes);
+    }
+};
+
 using accounting_ref = source_ref<accounting_source>;
 using accounting_slab_ref = source_ref<accounting_slab_source>;
 

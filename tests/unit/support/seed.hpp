@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // seed: where every random test gets its numbers from, so that a failure can be run again.
 //
-//   program --seed=42      the same numbers as the last time 42 was printed; without it, a new seed, printed at the
-//   start
+//   program --seed=42      the same numbers as the last time 42 was printed; without it, a new seed, which is printed
 #pragma once
 
 #include <cstdint>
