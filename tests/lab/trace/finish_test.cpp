@@ -8,8 +8,10 @@
 #include <cstring>
 #include <system_error>
 
+#include "lab/trace/block_output.hpp"
 #include "lab/trace/finish.hpp"
 #include "lab/trace/index.hpp"
+#include "lab/trace/records.hpp"
 #include "lab/trace/trace_set.hpp"
 #include "random_events.hpp"
 #include "seed.hpp"
@@ -103,6 +105,30 @@ TEST_F(killed, before_its_first_write_leaves_a_trace_of_open_blocks) {
     write_file(open, short_lived.open());
     EXPECT_EQ(trace::finish(folder.path("absent"), open, out, {}).events, 20u);
     EXPECT_EQ(to_text(read_all(out)), to_text(in_order(few)));
+}
+
+TEST_F(killed, the_open_block_of_contexts_is_taken_to_its_last_whole_node) {
+    const std::vector<trace::context_node> more = random_contexts(seed(), context_count + 9);
+    trace::field_writer nodes;
+    for (std::uint32_t id = context_count; id < context_count + 10; ++id) trace::put_context(id, more[id - 1], nodes);
+    std::string slot(slot_bytes, '\0');
+    mpt_block_header header = trace::make_header(mpt_contexts, 0, 1, context_count);
+    header.magic = mpt_magic;
+    header.version = mpt_version;
+    header.stored_bytes = static_cast<std::uint32_t>(nodes.bytes().size() - 1);  // killed inside the tenth
+    std::memcpy(slot.data(), &header, sizeof header);
+    std::memcpy(slot.data() + sizeof header, nodes.bytes().data(), nodes.bytes().size());
+    std::string slots = made.open() + slot;
+    mpt_open_header open_header;
+    std::memcpy(&open_header, slots.data(), sizeof open_header);
+    ++open_header.slots;
+    std::memcpy(slots.data(), &open_header, sizeof open_header);
+    write_file(open, slots);
+    EXPECT_EQ(trace::finish(raw, open, out, {}).damages.size(), 1u);
+    reader opened(out);
+    ASSERT_EQ(opened.contexts().size(), context_count + 9u);
+    EXPECT_EQ(opened.contexts().back().offset, more[context_count + 7].offset);
+    EXPECT_EQ(to_text(read_all(opened)), expected());
 }
 
 TEST_F(killed, finishing_a_finished_trace_again_keeps_its_events) {
