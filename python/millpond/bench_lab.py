@@ -95,7 +95,7 @@ def print_table(rows: list[Row]) -> None:
         figure, interval = row.figure_text()
         holds = "" if row.holds is None else "yes" if row.holds else "[bold red]no[/]"
         table.add_row(row.name + (f"\n  {row.note}" if row.note else ""), figure, interval, row.limit_text(), holds)
-    Console().print(table)
+    Console(width=None if sys.stdout.isatty() else 120).print(table)
 
 
 def _options(words: list[str] | None) -> argparse.Namespace:

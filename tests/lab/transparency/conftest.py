@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Makes the helpers of this folder importable, and says at once what has to be built."""
+"""What the tests of this folder share: programs are run bare once, recorded once, and compared often."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -11,11 +12,45 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import harness
+from harness import Outcome, Program
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
     absent = [path.name for path in (harness.RECORD, harness.PROGRAMS) if not path.exists()]
     if absent:
-        pytest.exit(
-            f"{', '.join(absent)} not built beside {harness.BIN}: build first, or set MILLPOND_BIN", returncode=4
-        )
+        why = f"{', '.join(absent)} not built beside {harness.BIN}: build first, or set MILLPOND_BIN"
+        pytest.exit(why, returncode=4)
+
+
+@pytest.fixture(scope="session")
+def bare(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Program], Outcome]:
+    """How a program ends by itself."""
+    known: dict[str, Outcome] = {}
+
+    def run(program: Program) -> Outcome:
+        if why := harness.missing(program):
+            pytest.skip(why)
+        if program.name not in known:
+            known[program.name] = harness.run_bare(program, tmp_path_factory.mktemp("bare"))
+        return known[program.name]
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Program], tuple[Outcome, list[Path]]]:
+    """How it ends while it is recorded, and the traces of its processes, its own first."""
+    known: dict[str, tuple[Outcome, list[Path]]] = {}
+
+    def run(program: Program) -> tuple[Outcome, list[Path]]:
+        if why := harness.missing(program):
+            pytest.skip(why)
+        if program.name not in known:
+            place = tmp_path_factory.mktemp("recorded")
+            (place / "traces").mkdir()
+            trace = place / "traces" / "trace.mpt"
+            outcome = harness.run_recorded(program, place, trace)
+            known[program.name] = (outcome, harness.traces_of(trace))
+        return known[program.name]
+
+    return run

@@ -7,14 +7,16 @@ import json
 import re
 import shutil
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from harness import BIN, TRIAL, Program, environment_of, make_folder, missing, run_bare, run_recorded, run_round
+from harness import BIN, TRIAL, Outcome, Program, environment_of, make_folder, run_recorded, run_round
 from real_programs import REAL_PROGRAMS
 from special_programs import SPECIAL_PROGRAMS
 
-# A shell reads its input as it goes; what it starts is what is looked at.
+Bare = Callable[[Program], Outcome]
+
 EVERY_PROGRAM = [*REAL_PROGRAMS, *SPECIAL_PROGRAMS]
 
 
@@ -42,38 +44,38 @@ def compile_plan(program: Program, routes: list[dict[str, object]], place: Path)
     return compiled
 
 
-def skip_if_missing(program: Program) -> None:
-    if why := missing(program):
-        pytest.skip(why)
-
-
 @pytest.mark.parametrize("variant", ["empty", "shared", "looked_up"])
 @pytest.mark.parametrize("program", EVERY_PROGRAM, ids=lambda program: program.name)
-def test_controls_change_nothing_that_the_world_sees(program: Program, variant: str, tmp_path: Path) -> None:
-    skip_if_missing(program)
-    assert run_round(program, tmp_path / "trial", variant) == run_bare(program, tmp_path / "bare")
+def test_controls_change_nothing_that_the_world_sees(
+    program: Program, variant: str, bare: Bare, tmp_path: Path
+) -> None:
+    expected = bare(program)
+    assert run_round(program, tmp_path / "trial", variant) == expected
 
 
 @pytest.mark.parametrize("program", EVERY_PROGRAM, ids=lambda program: program.name)
-def test_one_pool_for_everything_changes_nothing_that_the_world_sees(program: Program, tmp_path: Path) -> None:
-    skip_if_missing(program)
+def test_one_pool_for_everything_changes_nothing_that_the_world_sees(
+    program: Program, bare: Bare, tmp_path: Path
+) -> None:
+    expected = bare(program)
     everything: dict[str, object] = {"subsystems": ["*"], "pool": "all", "strategy": "synchronized(multipool)"}
     compiled = compile_plan(program, [everything], tmp_path / "plan")
-    assert run_round(program, tmp_path / "trial", "plan", compiled) == run_bare(program, tmp_path / "bare")
+    assert run_round(program, tmp_path / "trial", "plan", compiled) == expected
 
 
 @pytest.mark.parametrize("program", [*REAL_PROGRAMS, SPECIAL_PROGRAMS[0]], ids=lambda program: program.name)
-def test_plans_from_its_own_trace_change_nothing_that_the_world_sees(program: Program, tmp_path: Path) -> None:
-    skip_if_missing(program)
+def test_plans_from_its_own_trace_change_nothing_that_the_world_sees(
+    program: Program, bare: Bare, tmp_path: Path
+) -> None:
+    expected = bare(program)
     trace, plans = tmp_path / "trace.mpt", tmp_path / "plans"
     run_recorded(program, tmp_path / "recorded", trace)
     plans.mkdir()
     argv = [str(BIN / "millpond-characterise"), "--plan-out", str(plans), str(trace)]
     subprocess.run(argv, capture_output=True, check=True)
-    bare = run_bare(program, tmp_path / "bare")
     found = sorted(plans.rglob("*.plan.json"))
     for number, plan in enumerate(found):
         written = json.loads(plan.read_text())
         place = tmp_path / str(number)
         compiled = compile_plan(program, written["routes"], place)
-        assert run_round(program, place / "trial", "plan", compiled) == bare, plan.name
+        assert run_round(program, place / "trial", "plan", compiled) == expected, plan.name
