@@ -63,8 +63,10 @@ def document(found: Findings) -> dict[str, Any]:
     rows = []
     for subsystem in found.characterisation.get("subsystems", []):
         name = subsystem["name"]
-        why = found.why_no_trial or _why_untried(name in candidates)
-        rows.append(row(subsystem, by_subsystem.get(name), why, found.counted.get(name, []), advised))
+        large = name in candidates
+        why = found.why_no_trial or _why_untried(large)
+        counted = found.counted.get(name, [])
+        rows.append(row(subsystem, by_subsystem.get(name), why, counted, large=large, advised=advised))
     trace = dict(found.process.summary.get("trace", {})) | dict(found.characterisation.get("trace", {}))
     return {
         "schema": SCHEMA,

@@ -27,9 +27,9 @@ PAIRS = {
     "placement": ("plan", "looked_up"),
     "total": ("plan", "bare"),
     "malloc_and_huge_pages": ("shared_huge", "empty"),
-    "interposer": ("empty", "bare"),
-    "look_up": ("looked_up", "shared"),
 }
+# What a trial itself costs: reported, advised by nobody, and so no part of the family that is judged together.
+COSTS = {"interposer": ("empty", "bare"), "look_up": ("looked_up", "shared")}
 NET = "net"
 METRICS_COMPARED = ("cpu_seconds", "wall_seconds", "peak_bytes", "page_faults")
 
@@ -76,9 +76,11 @@ def split(
     single: dict[str, dict[str, Comparison]] = {}
     for metric in METRICS_COMPARED:
         family: dict[tuple[str, str], Comparison] = {}
-        for name, (of, against) in PAIRS.items():
+        for name, (of, against) in (PAIRS | COSTS).items():
             found = compare_cells(outcomes, cells[of], cells[against], metric, seed) if of in cells else None
-            if found is not None:
+            if found is not None and name in COSTS:
+                effects.setdefault(name, {})[metric] = found
+            elif found is not None:
                 family["effect", name] = found
         net = _net(outcomes, cells, metric, seed) if "plan" in cells else None
         if net is not None:

@@ -62,9 +62,12 @@ def legality_text(scopes: list[dict[str, Any]]) -> str:
 
 
 def row(
-    subsystem: dict[str, Any], tried: Tried | None, why_untried: str, counted: list[str], advised: bool
+    subsystem: dict[str, Any], tried: Tried | None, why_untried: str, counted: list[str], *, large: bool, advised: bool
 ) -> dict[str, Any]:
-    """The row of one subsystem. `advised`: pools by subsystem pay at all (a plan that does not has no helpers)."""
+    """The row of one subsystem.
+
+    `large`: it was a candidate. `advised`: pools by subsystem pay at all (a plan that does not has no helpers).
+    """
     pays = advised and tried is not None and tried.pays()
     comparisons: Mapping[str, Comparison] = tried.comparisons if tried else {}
     scopes = list(subsystem.get("legality") or [])
@@ -76,7 +79,7 @@ def row(
         "saves_cpu_seconds": summary_json(comparisons.get("cpu_seconds")),
         "saves_bytes": summary_json(comparisons.get("peak_bytes")),
         "cpu_ratio": comparisons["cpu_seconds"].to_json() if "cpu_seconds" in comparisons else None,
-        "reason": _reason(tried, why_untried, advised) + _legal_note(scopes, pays),
+        "reason": _reason(tried, why_untried, advised) + (_legal_note(scopes, pays) if large else ""),
         "evidence": [*(tried.evidence if tried else []), *counted],
     }
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSL-1.0
 """How `advise` spends its seconds: first it chooses among the candidates, then it judges the choice on fresh rounds.
 
-    budget  ├─ record, characterise ─┤├── choosing ──┤├───────────── judging ─────────────┤
-                                       looked_up       5 controls, the chosen plan,
-                                       + candidates    the helpers alone
+    budget  ├─ record, characterise ─┤├── choosing ──┤├─ combining ─┤├──────────── judging ────────────┤
+                                       looked_up       helpers:       5 controls, the chosen plan,
+                                       + candidates    all or one     the other helpers alone
 
 Rounds that chose a plan never judge it: the best of several noisy figures looks better than it is.
 """
@@ -63,6 +63,13 @@ def choosing(budget_seconds: float, run_seconds: float, candidates: int) -> Sche
         if tried >= min(candidates, _WORTH_CHOOSING):
             return Schedule(min(candidates, tried), rounds)
     return Schedule(1, 0)
+
+
+def combining(left_seconds: float, run_seconds: float, helpful: int) -> int:
+    """How many rounds compare the helpers together with the best of them alone; 0 where that would cost the verdict."""
+    contenders = len(CONTROLS) + 1 + min(helpful, HELPERS_AT_MOST)
+    room = int(left_seconds / run_seconds) - VERDICT_ROUNDS * contenders
+    return max(0, min(CHOOSING_ROUNDS, room // 2)) if room // 2 >= FEWEST_CHOOSING_ROUNDS else 0
 
 
 def judging(left_seconds: float, run_seconds: float, contenders: int) -> int:

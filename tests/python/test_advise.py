@@ -110,6 +110,13 @@ def test_pools_that_only_mend_a_slow_trial_are_not_advised(lab: FakeLab) -> None
     assert {r["best"] for r in found["subsystems"]} == {"nothing"}
 
 
+def test_pools_that_help_alone_but_not_together_are_not_combined(lab: FakeLab) -> None:
+    lab.configure(events=1000, subsystems=SUBSYSTEMS, cpu=CPU, gains={"book": 0.85, "prices": 0.9}, together=1.3)
+    found = advise(lab)
+    assert rows(found)["book"]["best"] == "multipool"
+    assert {s for r in found["plan"]["routes"] for s in r["subsystems"]} == {"book", "*"}
+
+
 def test_a_pool_that_pulls_apart_what_is_used_together_is_called_worse(lab: FakeLab) -> None:
     lab.configure(events=1000, subsystems=SUBSYSTEMS, cpu=CPU, gains={"book": 1.17, "prices": 0.8})
     found = rows(advise(lab))

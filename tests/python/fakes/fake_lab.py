@@ -4,6 +4,7 @@
 It is installed under their names beside a `fake.json`:
   events, subsystems [{name, bytes, …}]   what the trace holds             processes      how many are recorded
   cpu {variant: seconds}                  what a round of a control costs  gains {name: factor} what its own pool does
+  together                                what several pools do beyond their gains
   noise                                   relative, seeded                 run            really run the program
   exit, signal                            how the program ends             fails {step: [status, message]}
   killed                                  variants under which the program dies
@@ -115,9 +116,11 @@ def one_round(variant: str, number: int) -> None:
     cpu = CONFIG.get("cpu", {})
     seconds = cpu.get("looked_up" if variant == "plan" else variant, 1.0)
     if variant == "plan":
-        for route in json.loads(Path(option("--routes") or "").read_text())["routes"]:
-            for name in route["subsystems"]:
-                seconds *= CONFIG.get("gains", {}).get(name, 1.0)
+        routes = json.loads(Path(option("--routes") or "").read_text())["routes"]
+        named = [name for route in routes for name in route["subsystems"] if name != "*"]
+        for name in named:
+            seconds *= CONFIG.get("gains", {}).get(name, 1.0)
+        seconds *= CONFIG.get("together", 1.0) if len(named) > 1 else 1.0
     seconds *= 1.0 + CONFIG.get("noise", 0.003) * random.Random(number).gauss(0.0, 1.0)
     status = CONFIG.get("exit", 0)
     if CONFIG.get("run"):
