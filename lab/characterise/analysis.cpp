@@ -7,8 +7,11 @@ namespace millpond::characterise {
 namespace {
 
 // An event ends in four places of memory, each of which the one before leads to: the object, its context, the
-// subsystem, the row of legality. So each is fetched some events ahead of the next.
-constexpr std::size_t object_ahead = 24, context_ahead = 16, counts_ahead = 8;
+// subsystem, the row of legality. So events are taken in chunks, and each place is fetched a chunk ahead of the next.
+constexpr std::size_t chunk = 16;
+
+bool ends_object(trace::operation op) { return op == trace::operation::free || op == trace::operation::realloc_free; }
+
 // Surveys of pages visit every live object: at most one visit for each four events, or this many visits in all.
 constexpr std::uint64_t free_visits = std::uint64_t{1} << 22;
 
@@ -34,52 +37,86 @@ analysis::analysis(const subsystem_map& subsystems, const scope_tree& scopes,
 void analysis::consume(const trace::event* batch, std::size_t count) {
     if (count == 0) return;
     if (totals_.events == 0 && totals_.first_tick == 0) totals_.first_tick = batch[0].time_ticks;
-    for (std::size_t i = 0; i < std::min(count, object_ahead); ++i) live_.prefetch(batch[i].address);
-    for (std::size_t i = 0; i < std::min(count, context_ahead); ++i) look_ahead(batch, i, count);
-    for (std::size_t i = 0; i < count; ++i) {
-        look_ahead(batch, i + context_ahead, count);
-        const trace::event& e = batch[i];
-        switch (e.op) {
-            case trace::operation::allocate:
-            case trace::operation::realloc_allocate:
-                allocate(e);
-                break;
-            case trace::operation::free:
-            case trace::operation::realloc_free:
-                end(e);
-                break;
-            case trace::operation::note:
-                note(e);
-                continue;
-        }
-        if (++totals_.events >= next_survey_) [[unlikely]]
-            survey_pages();
+    const auto part = [&](std::size_t at) {
+        return std::span(batch + std::min(at, count), std::min(at + chunk, count) - std::min(at, count));
+    };
+    fetch_objects(part(0));
+    fetch_objects(part(chunk));
+    fetch_contexts(part(0));
+    for (std::size_t at = 0; at < count; at += chunk) {
+        fetch_objects(part(at + 2 * chunk));
+        fetch_counts(part(at).size());
+        fetch_contexts(part(at + chunk));
+        for (const trace::event& e : part(at)) take(e);
     }
     totals_.last_tick = std::max(totals_.last_tick, batch[count - 1].time_ticks);
 }
 
-// Called for each position once, `context_ahead` events before its turn. Changes nothing but what lies in the caches.
-void analysis::look_ahead(const trace::event* batch, std::size_t at, std::size_t count) {
-    constexpr std::size_t object_lead = object_ahead - context_ahead, counts_lag = context_ahead - counts_ahead;
-    if (at + object_lead < count) live_.prefetch(batch[at + object_lead].address);
-    if (at < count) {
-        const trace::event& e = batch[at];
+inline void analysis::take(const trace::event& e) {
+    if (ends_object(e.op))
+        end(e);
+    else if (e.op == trace::operation::note)
+        return note(e);
+    else
+        allocate(e);
+    if (++totals_.events >= next_survey_) [[unlikely]]
+        survey_pages();
+}
+
+inline void analysis::fetch_objects(std::span<const trace::event> events) const {
+    for (const trace::event& e : events) live_.prefetch(e.address);
+}
+
+inline void analysis::fetch_contexts(std::span<const trace::event> events) {
+    std::uint32_t* next = contexts_ahead_.data();
+    for (const trace::event& e : events) {
         std::uint32_t context = e.context;
-        if (e.op == trace::operation::free || e.op == trace::operation::realloc_free) {
+        if (ends_object(e.op)) {
             const packed_object* ends = live_.find(e.address);
             context = ends != nullptr ? ends->context() : 0;
-        } else if (e.op == trace::operation::note) {
-            context = 0;
         }
         __builtin_prefetch(&contexts_[context], 1);
-        context_ahead_[at % context_ahead_.size()] = context;
+        *next++ = context;
     }
-    if (at >= counts_lag && at - counts_lag < count) {
-        const context_counts& context = contexts_[context_ahead_[(at - counts_lag) % context_ahead_.size()]];
+}
+
+inline void analysis::fetch_counts(std::size_t count) const {
+    for (std::size_t i = 0; i < count; ++i) {
+        const context_counts& context = contexts_[contexts_ahead_[i]];
         __builtin_prefetch(&counts_[context.subsystem], 1);
-        __builtin_prefetch(&counts_[context.subsystem].lifetimes_ns);
+        __builtin_prefetch(&counts_[context.subsystem].lifetimes_ns, 1);
         legality_.prefetch(context.outlived);
     }
+}
+
+inline analysis::thread_state& analysis::thread(std::uint32_t number) {
+    const std::uint32_t kept = std::min(number, packed_object::thread_max);
+    if (kept >= threads_.size()) [[unlikely]]
+        add_threads(kept + 1);
+    return threads_[kept];
+}
+
+void analysis::add_threads(std::uint32_t count) { threads_.resize(count); }
+
+inline thread_share& analysis::share(thread_state& t, std::uint32_t number, std::uint32_t subsystem) {
+    if (subsystem < t.share_of.size() && t.share_of[subsystem] != nullptr) [[likely]]
+        return *t.share_of[subsystem];
+    return add_share(t, number, subsystem);
+}
+
+thread_share& analysis::add_share(thread_state& t, std::uint32_t number, std::uint32_t subsystem) {
+    shares_.push_back({std::min(number, packed_object::thread_max), subsystem, 0, 0, 0, 0, {}});
+    if (subsystem >= t.share_of.size()) t.share_of.resize(subsystem + 1, nullptr);
+    return *(t.share_of[subsystem] = &shares_.back());
+}
+
+inline void analysis::add_operation(thread_share& s, const trace::event& e) {
+    // A realloc is one operation in two events; either may carry its duration.
+    s.operations += e.op != trace::operation::realloc_free;
+    if (e.duration_ticks == 0) [[likely]]
+        return;
+    ++s.sampled;
+    s.sampled_ticks += e.duration_ticks;
 }
 
 void analysis::allocate(const trace::event& e) {
@@ -190,37 +227,6 @@ void analysis::note(const trace::event& e) {
     }
 }
 
-void analysis::add_operation(thread_share& s, const trace::event& e) {
-    // A realloc is one operation in two events; either may carry its duration.
-    const bool counts = e.op != trace::operation::realloc_free;
-    const bool sampled = e.duration_ticks != 0;
-    s.operations += counts;
-    totals_.operations += counts;
-    if (!sampled) return;
-    ++s.sampled;
-    s.sampled_ticks += e.duration_ticks;
-    ++totals_.sampled;
-    totals_.sampled_ticks += e.duration_ticks;
-}
-
-analysis::thread_state& analysis::thread(std::uint32_t number) {
-    const std::uint32_t kept = std::min(number, packed_object::thread_max);
-    if (kept >= threads_.size()) [[unlikely]]
-        threads_.resize(kept + 1);
-    return threads_[kept];
-}
-
-thread_share& analysis::share(thread_state& t, std::uint32_t number, std::uint32_t subsystem) {
-    if (subsystem >= t.share_of.size()) [[unlikely]]
-        t.share_of.resize(subsystem + 1, 0);
-    std::uint32_t& position = t.share_of[subsystem];
-    if (position == 0) [[unlikely]] {
-        shares_.push_back({number, subsystem, 0, 0, 0, 0, {}});
-        position = static_cast<std::uint32_t>(shares_.size());
-    }
-    return shares_[position - 1];
-}
-
 void analysis::survey_pages() {
     next_survey_ = totals_.events + survey_interval_;
     const std::uint64_t objects = live_.size();
@@ -260,10 +266,11 @@ void analysis::finish() {
             legality_.instance(s.subsystem, function, bytes);
         });
     }
-    for (thread_state& t : threads_) t.facts.operations = t.facts.sampled = 0;
     for (const thread_share& s : shares_) {
         threads_[s.thread].facts.operations += s.operations;
         threads_[s.thread].facts.sampled += s.sampled;
+        totals_.sampled += s.sampled;
+        totals_.sampled_ticks += s.sampled_ticks;
     }
 }
 

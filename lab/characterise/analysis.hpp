@@ -12,6 +12,7 @@
 #include <array>
 #include <cstdint>
 #include <deque>
+#include <span>
 #include <vector>
 
 #include "activations.hpp"
@@ -72,7 +73,7 @@ struct trace_totals {
     std::uint64_t live_bytes = 0, peak_bytes = 0, live_objects = 0, peak_objects = 0;
     std::uint64_t lost_by_notes = 0, unmatched_frees = 0, lost_frees = 0, mended = 0;
     std::uint64_t first_tick = 0, last_tick = 0;
-    std::uint64_t operations = 0, sampled = 0, sampled_ticks = 0;
+    std::uint64_t sampled = 0, sampled_ticks = 0;  // operations with a duration
 };
 
 class analysis {
@@ -101,13 +102,16 @@ class analysis {
   private:
     struct thread_state {
         activations active;
-        std::vector<std::uint32_t> share_of;  // by subsystem: position in shares_ + 1; 0: none
+        std::vector<thread_share*> share_of;  // by subsystem; null: none
         std::uint32_t last_context = 0;
         bool ended = false;
         thread_facts facts;
     };
 
-    void look_ahead(const trace::event* batch, std::size_t at, std::size_t count);
+    void take(const trace::event& e);
+    void fetch_objects(std::span<const trace::event> events) const;
+    void fetch_contexts(std::span<const trace::event> events);
+    void fetch_counts(std::size_t count) const;
     void allocate(const trace::event& e);
     void end(const trace::event& e);
     void note(const trace::event& e);
@@ -116,7 +120,9 @@ class analysis {
     void object_left(const packed_object& o);
     void add_operation(thread_share& s, const trace::event& e);
     thread_share& share(thread_state& t, std::uint32_t number, std::uint32_t subsystem);
+    thread_share& add_share(thread_state& t, std::uint32_t number, std::uint32_t subsystem);
     thread_state& thread(std::uint32_t number);
+    void add_threads(std::uint32_t count);
     void survey_pages();
 
     const scope_tree& scopes_;
@@ -129,8 +135,8 @@ class analysis {
     std::deque<thread_share> shares_;
     trace::live_objects<packed_object> live_;
     legality_record legality_;
-    std::uint64_t clock_ = 0;                        // of activations
-    std::array<std::uint32_t, 32> context_ahead_{};  // of the events that come next, as far as it is known
+    std::uint64_t clock_ = 0;                         // of activations
+    std::array<std::uint32_t, 16> contexts_ahead_{};  // of the next chunk of events, where they are known
 
     page_survey survey_;
     std::uint64_t next_survey_, survey_interval_, surveyed_objects_ = 0;
