@@ -126,7 +126,7 @@ def sentence(found: Findings, rows: list[dict[str, Any]]) -> str:
     if not found.process.summary.get("trace", {}).get("events"):
         return f"{crash}Nothing to advise: the program has no heap events."
     if found.why_no_trial:
-        return f"{crash}Do nothing: {found.why_no_trial.removeprefix('not tried: ')}."
+        return f"Do nothing: {found.why_no_trial.removeprefix('not tried: ')}."
     parts = [p for p in (_placement(found, rows), _malloc(found), _huge(found)) if p]
     measured = f"{plural(found.rounds, 'round')}, CPU time"
     if not parts:

@@ -37,13 +37,14 @@ class Process:
     def to_json(self) -> dict[str, Any]:
         """What the advice says of each process."""
         process, trace = self.summary.get("process", {}), self.summary.get("trace", {})
+        status = process.get("exit_status")  # -1 where nobody has seen this process end
         return {
             "number": self.number,
             "pid": process.get("pid"),
             "parent_pid": process.get("parent_pid"),
             "executable": process.get("executable"),
             "argv": process.get("argv"),
-            "exit": process.get("exit_status"),
+            "exit": status if isinstance(status, int) and status >= 0 else None,
             "signal": process.get("signal"),
             "events": trace.get("events"),
             "bytes": trace.get("bytes"),

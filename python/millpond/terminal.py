@@ -118,7 +118,8 @@ def print_advice(advice: dict[str, Any], out: Console) -> None:
         out.print(Text(f"The program {describe(program['exit'] or 0, program['signal'] or 0)}."))
     if not advice["subsystems"]:
         return
-    out.print(_effects_table(advice))
+    if advice["rounds"]:
+        out.print(_effects_table(advice))
     out.print(_advice_table(advice["subsystems"]))
     out.print(subsystems_table(advice["subsystems"]))
 
