@@ -21,7 +21,7 @@
 namespace {
 
 void pass_some() {
-    for (unsigned long i = 0; i < 50'000; ++i) marked::pass(i);
+    for (unsigned long i = 0; i < 15'000; ++i) marked::pass(i);
 }
 
 // Writes 1000 lines to each of eight files: whatever else is written to their descriptors would be seen in them.

@@ -79,7 +79,7 @@ int forks_in_thread() {
     });
     while (passed == 0) std::this_thread::yield();
     std::thread forking([] {
-        for (int i = 0; i < 20; ++i) {
+        for (int i = 0; i < 8; ++i) {
             const pid_t pid = fork();
             if (pid == 0) {
                 pass_all();

@@ -5,7 +5,7 @@
 //   alternate  the same on an alternate signal stack
 //   nested     a handler on the alternate stack raises a second signal, whose handler runs on the same stack
 //   jump       a handler on the alternate stack leaves it by siglongjmp
-//   timer      a timer interrupts a loop of malloc and free 2000 times a second; its handler does not allocate
+//   timer      a timer interrupts a loop of malloc and free every 100 µs; its handler does not allocate
 //   blocked    every signal is blocked while a thread's worth of objects comes and goes; the mask is as it was
 //
 // malloc is not for handlers in general; here signals that allocate are raised where no heap call is under way.
@@ -98,12 +98,12 @@ int jumps() {
 }
 
 int timer() {
-    handle(SIGPROF, counting_handler, SA_RESTART);
-    const itimerval often{{0, 500}, {0, 500}};
-    if (setitimer(ITIMER_PROF, &often, nullptr) != 0) return 96;
+    handle(SIGALRM, counting_handler, SA_RESTART);
+    const itimerval often{{0, 100}, {0, 100}};
+    if (setitimer(ITIMER_REAL, &often, nullptr) != 0) return 96;
     while (handled < 100) allocate_below(8);
     const itimerval never{};
-    setitimer(ITIMER_PROF, &never, nullptr);
+    setitimer(ITIMER_REAL, &never, nullptr);
     marked::line("balanced", marked::allocations == marked::frees);
     return 0;
 }

@@ -21,7 +21,7 @@ COUNTED = [
     *_modes("stacks", "jump", "coroutines", "thread_coroutines", "frames", "recursion", "exceptions"),
     *_modes("signals", "handler", "alternate", "nested", "jump", "blocked"),
     *_modes("descriptors", "numbers", "close", "folder"),
-    Program("killed-late", ("{programs}/endings", "kill", "300000")),
+    Program("killed-late", ("{programs}/endings", "kill", "60000")),
 ]  # fmt: skip
 
 # Several processes, or several programs in one: every trace of the recording belongs to one of them.
@@ -39,9 +39,12 @@ _PRELOADED = {"LD_PRELOAD": f"{PROGRAMS}/early_library.so"}
 UNCOUNTED = [
     *_modes("processes", "forked_thread"),
     *_modes("signals", "timer"),
-    *_modes("descriptors", "limit", "silent"),
+    *_modes("descriptors", "silent"),
     Program("quiet", ("{programs}/quiet",)),
     Program("preloaded", ("sh", "-c", "getconf PAGESIZE; ls"), environment=_PRELOADED),
 ]  # fmt: skip
+
+# Forbids itself files as large as a trace: recording must stop, and the program must not notice.
+LIMITED = Program("descriptors-limit", ("{programs}/descriptors", "limit"))
 
 SPECIAL_PROGRAMS = [*COUNTED, *FAMILY_PROGRAMS, *UNCOUNTED]

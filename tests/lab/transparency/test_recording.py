@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from harness import PROGRAMS, Outcome, Program, run_bare, run_recorded
 from real_programs import REAL_PROGRAMS
-from special_programs import COUNTED, FAMILY_PROGRAMS, SPECIAL_PROGRAMS
+from special_programs import COUNTED, FAMILY_PROGRAMS, LIMITED, SPECIAL_PROGRAMS
 from trace_reading import ALLOCATE, Trace, count_marked, read
 
 Bare = Callable[[Program], Outcome]
@@ -104,6 +104,14 @@ def test_recording_stops_at_max_bytes_and_the_program_does_not(tmp_path: Path) -
     trace = read(path)
     assert trace.end_number(6) == 1
     assert 0 < counted(trace)[0] < said(outcome.stdout)[0][0]
+
+
+def test_a_programs_own_limit_on_file_sizes_stops_the_recording_alone(tmp_path: Path) -> None:
+    path = tmp_path / "t.mpt"
+    outcome, expected = run_recorded(LIMITED, tmp_path, path), run_bare(LIMITED, tmp_path / "bare")
+    assert (outcome.stdout, outcome.files) == (expected.stdout, expected.files)
+    assert outcome.status == 4 and outcome.stderr.startswith(b"millpond: ")
+    assert read(path).end_number(4) > 0, "what is missing must be said"
 
 
 def test_check_contexts_changes_nothing_that_the_world_sees(tmp_path: Path) -> None:

@@ -13,11 +13,11 @@ from pathlib import Path
 import pytest
 from harness import BIN, TRIAL, Outcome, Program, environment_of, make_folder, run_recorded, run_round
 from real_programs import REAL_PROGRAMS
-from special_programs import SPECIAL_PROGRAMS
+from special_programs import LIMITED, SPECIAL_PROGRAMS
 
 Bare = Callable[[Program], Outcome]
 
-EVERY_PROGRAM = [*REAL_PROGRAMS, *SPECIAL_PROGRAMS]
+EVERY_PROGRAM = [*REAL_PROGRAMS, *SPECIAL_PROGRAMS, LIMITED]
 
 
 def build_id(argv: list[str]) -> str:
