@@ -65,7 +65,8 @@ class Advising:
         bare = self._laboratory.run_bare(Cell(self._program, "bare"))
         self._journal.add_outcomes([bare])
         seconds = time.monotonic() - started
-        self._run_seconds = schedule.seconds_of_run(seconds)
+        # The recorded run was no quicker: where it was, the machine was busy during this one.
+        self._run_seconds = schedule.seconds_of_run(min(seconds, found.recording.seconds))
         self._laboratory.limit_seconds = time_limit(seconds)
         self._laboratory.expected = (bare.exit_status, bare.signal)
         recorded = (found.recording.exit_status, found.recording.signal)
@@ -93,11 +94,13 @@ class Advising:
         if not spending.choosing_rounds:
             return candidates[:1]
         cells = [Cell(self._program, "looked_up"), *(plan_cell(self._program, p) for p in candidates)]
-        say(f"choosing among {plural(len(candidates), 'candidate')}, {plural(spending.choosing_rounds, 'round')}")
+        say(f"choosing among {plural(len(candidates), 'candidate')}")
+        # Runs are often quicker than expected: more rounds than planned, as long as the judgement keeps its time.
+        judgement = schedule.seconds_of_judgement(self._run_seconds, spending.choosing_rounds)
         started = time.monotonic()
         outcomes = run_rounds(
-            cells, self._laboratory, self._listener, stage="choosing", rounds=spending.choosing_rounds,
-            deadline=self._deadline, seed=self._seed,
+            cells, self._laboratory, self._listener, stage="choosing", rounds=schedule.CHOOSING_ROUNDS,
+            deadline=self._deadline - judgement, at_least=spending.choosing_rounds, seed=self._seed,
         )  # fmt: skip
         self._run_seconds = (time.monotonic() - started) / max(1, len(outcomes))
         self._journal.add_outcomes(outcomes)

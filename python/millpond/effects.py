@@ -131,9 +131,9 @@ def helpful(screened: dict[str, dict[str, Comparison]]) -> list[str]:
 
 
 def _not_by_chance(comparison: Comparison) -> bool:
-    """Loosely: with three rounds or fewer no p-value can be small, so that only rounds that all agree are believed."""
-    if comparison.ratio.n <= 3:
-        return comparison.ratio.high < 1.0
+    """Loosely: of fewer than five rounds no p-value can be small, so a large effect in most of them is believed."""
+    if comparison.ratio.n < 5:
+        return comparison.ratio.median <= 0.95 or comparison.ratio.high < 1.0
     return comparison.p <= 0.15
 
 

@@ -65,6 +65,13 @@ def choosing(budget_seconds: float, run_seconds: float, candidates: int) -> Sche
     return Schedule(1, 0)
 
 
+def seconds_of_judgement(run_seconds: float, rounds: int) -> float:
+    """What choosing must leave: a whole judgement, or a short one where only short choosing (`rounds`) fitted."""
+    if rounds < FEWEST_CHOOSING_ROUNDS:
+        return SHORT_VERDICT_ROUNDS * (len(CONTROLS) + 1) * run_seconds
+    return VERDICT_ROUNDS * (len(CONTROLS) + 2) * run_seconds
+
+
 def combining(left_seconds: float, run_seconds: float, helpful: int) -> int:
     """How many rounds compare the helpers together with the best of them alone; 0 where that would cost the verdict."""
     contenders = len(CONTROLS) + 1 + min(helpful, HELPERS_AT_MOST)
