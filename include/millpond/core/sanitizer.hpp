@@ -12,7 +12,7 @@
 // O(bytes / 8). Thread-safe for disjoint memory.
 //
 // Example:
-//     alignas(8) char chunk[64];
+//     alignas(8) char chunk[64] = {};
 //     millpond::poison(chunk, sizeof chunk);
 //     millpond::unpoison(chunk, 13);            // chunk[13] is now an error, chunk[12] is not
 //     millpond::unpoison(chunk, sizeof chunk);  // before the memory is given back

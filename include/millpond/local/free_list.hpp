@@ -7,7 +7,7 @@
 // push, pop: O(1). Not thread-safe.
 //
 // Example:
-//     alignas(8) char block[24];
+//     alignas(8) char block[24] = {};
 //     millpond::free_list list{};
 //     list.push(block, sizeof block);
 //     assert(list.pop(sizeof block) == block && list.pop(sizeof block) == nullptr);
