@@ -33,7 +33,7 @@ bool is_identifier(char letter) noexcept {
 }
 
 bool starts_word(std::string_view text, std::size_t at, std::string_view word) noexcept {
-    if (text.substr(at, word.size()) != word) return false;
+    if (at > text.size() || text.substr(at, word.size()) != word) return false;
     if (at > 0 && is_identifier(text[at - 1])) return false;
     return at + word.size() == text.size() || !is_identifier(text[at + word.size()]);
 }

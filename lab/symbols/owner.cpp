@@ -61,6 +61,11 @@ bool is_start_up(std::string_view name) noexcept {
     return contains(names, name);
 }
 
+bool is_new_or_delete(std::string_view name) noexcept {
+    return name == "operator new" || name == "operator new[]" || name == "operator delete" ||
+           name == "operator delete[]";
+}
+
 bool is_inline_scope(std::string_view scope) noexcept { return scope == "__cxx11" || scope == "__1"; }
 
 // Functions of the library through which a thread or a std::function enters what it was given.
@@ -185,7 +190,7 @@ ownership own_demangled(std::string_view demangled) {
             if (const std::string_view lambda = lambda_among(demangled); !lambda.empty())
                 return own_demangled(std::string(lambda) + "::operator()()");
         }
-    } else if (own_name.starts_with("operator new") || own_name.starts_with("operator delete")) {
+    } else if (is_new_or_delete(own_name) || (leaf == 0 && is_start_up(own_name))) {
         result.standard = true;
     } else {
         result.allocation =
