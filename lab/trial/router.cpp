@@ -137,8 +137,10 @@ void router::end_thread(void*) noexcept {
 
 void* router::allocate_aligned(std::size_t alignment, std::size_t bytes, const call_site& site) noexcept {
     // A block of a class that is a multiple of the alignment is aligned by itself; that is what the pool looks for.
-    if (bytes - 1 >= small_max_ || alignment > max_class_alignment || (alignment & (alignment - 1)) != 0)
-        return pass(real::allocate_aligned(alignment, bytes), &thread_counters::passed_large);
+    if (bytes - 1 >= small_max_ || alignment > max_class_alignment || (alignment & (alignment - 1)) != 0) {
+        count(&thread_counters::passed_large);
+        return real::allocate_aligned(alignment, bytes);
+    }
     const std::size_t usual = alignment_for(bytes);
     if (void* const p = allocate_small(bytes, alignment > usual ? alignment : usual, site)) return p;
     return real::allocate_aligned(alignment, bytes);

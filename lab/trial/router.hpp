@@ -34,14 +34,20 @@ class router {
     using real = preload::real;
 
     static void* allocate(std::size_t bytes, const call_site& site) noexcept {
-        if (bytes - 1 >= small_max_) return pass(real::allocate(bytes), &thread_counters::passed_large);
+        if (bytes - 1 >= small_max_) {
+            count(&thread_counters::passed_large);
+            return real::allocate(bytes);
+        }
         if (void* const p = allocate_small(bytes, alignment_for(bytes), site)) [[likely]]
             return p;
         return real::allocate(bytes);
     }
 
     static void* allocate_zeroed(std::size_t bytes, const call_site& site) noexcept {
-        if (bytes - 1 >= small_max_) return pass(real::allocate_zeroed(bytes), &thread_counters::passed_large);
+        if (bytes - 1 >= small_max_) {
+            count(&thread_counters::passed_large);
+            return real::allocate_zeroed(bytes);
+        }
         // Whether a block was used before is the multipool's own affair, so every one is cleared.
         if (void* const p = allocate_small(bytes, alignment_for(bytes), site)) [[likely]]
             return memset(p, 0, bytes);
@@ -71,9 +77,8 @@ class router {
     // Every block of at least 16 bytes must suit any type; smaller ones only need to suit what fits into them.
     static constexpr std::size_t alignment_for(std::size_t bytes) noexcept { return bytes <= 8 ? 8 : 16; }
 
-    static void* pass(void* p, std::uint64_t thread_counters::* reason) noexcept {
+    static void count(std::uint64_t thread_counters::* reason) noexcept {
         if (small_max_ != 0) ++(thread().counters->*reason);
-        return p;
     }
 
     // Null if the program's allocator shall serve this.
@@ -83,11 +88,15 @@ class router {
             index = pool_of(site);
             if (ignores_answer_)
                 index = 0;
-            else if (index-- == 0)
-                return pass(nullptr, &thread_counters::passed_unrouted);
+            else if (index-- == 0) {
+                count(&thread_counters::passed_unrouted);
+                return nullptr;
+            }
         }
         void* const p = pools_[index].allocate(bytes, alignment, thread_.id());
-        return p != nullptr ? p : pass(nullptr, &thread_counters::passed_refused);
+        if (p == nullptr) [[unlikely]]
+            count(&thread_counters::passed_refused);
+        return p;
     }
 
     static std::uint32_t pool_of(const call_site& site) noexcept {

@@ -19,8 +19,13 @@ namespace {
 }  // namespace
 
 extern "C" [[gnu::visibility("default")]] int dlclose(void* library) noexcept {
-    static int (*next)(void*) = nullptr;
-    if (next == nullptr) next = reinterpret_cast<int (*)(void*)>(dlsym(RTLD_NEXT, "dlclose"));
+    using function = int (*)(void*);
+    static function found = nullptr;
+    function next = __atomic_load_n(&found, __ATOMIC_RELAXED);
+    if (next == nullptr) {
+        next = reinterpret_cast<function>(dlsym(RTLD_NEXT, "dlclose"));
+        __atomic_store_n(&found, next, __ATOMIC_RELAXED);
+    }
     const int result = next != nullptr ? next(library) : -1;
     millpond::trial::router::after_unload();
     return result;

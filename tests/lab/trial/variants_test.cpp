@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: BSL-1.0
+// Whatever is tried, malloc keeps its promises, and the router counts exactly what it did.
+#include <signal.h>
+
+#include "trial_run.hpp"
+
+namespace {
+
+using json = nlohmann::json;
+
+const std::string multipool = "multipool", synchronized = "synchronized(multipool)";
+
+class variants : public millpond::test::trial_run, public testing::WithParamInterface<const char*> {};
+
+TEST_P(variants, malloc_keeps_its_promises_to_C) {
+    const json result = round(GetParam(), {SEMANTICS_C});
+    EXPECT_EQ(result["exit_status"], 0) << content(in("stderr"));
+    EXPECT_EQ(result["schema"], "millpond.round/1");
+    EXPECT_EQ(result["variant"], GetParam());
+    EXPECT_GT(result["peak_bytes"], 1 << 20);
+    EXPECT_EQ(result["router"].is_null(), std::string(GetParam()) == "bare");
+}
+
+TEST_P(variants, under_a_limit_of_addresses_malloc_keeps_its_promises) {
+    // The limit holds for the program alone.
+    const json result = round(GetParam(), {"/bin/sh", "-c", "ulimit -v 600000; exec " + std::string(SEMANTICS_C)});
+    EXPECT_EQ(result["exit_status"], 0) << content(in("stderr"));
+}
+
+INSTANTIATE_TEST_SUITE_P(each, variants, testing::Values("bare", "empty", "shared", "shared_huge", "looked_up"),
+                         [](const auto& each) { return std::string(each.param); });
+
+class plans : public millpond::test::trial_run {
+  protected:
+    void compiled(const words& program, const json& routes) {
+        const ended end = compile(survey(program), routes);
+        ASSERT_EQ(end.status, 0) << end.message;
+    }
+    static const json& pool(const json& result, const std::string& name) {
+        for (const json& each : result["router"]["pools"])
+            if (each["pool"] == name) return each;
+        static const json none;
+        ADD_FAILURE() << "no pool " << name;
+        return none;
+    }
+};
+
+TEST_F(plans, malloc_keeps_its_promises_under_every_strategy) {
+    for (const std::string& strategy : {multipool, synchronized}) {
+        for (const bool huge : {false, true}) {
+            compiled({SEMANTICS_C}, json::array({route({"*"}, "all", strategy, huge)}));
+            const json result = round("plan", {SEMANTICS_C}, in("routes"));
+            EXPECT_EQ(result["exit_status"], 0) << strategy << content(in("stderr"));
+            EXPECT_GT(pool(result, "all")["allocations"], 10000);
+        }
+    }
+}
+
+TEST_F(plans, each_subsystem_is_routed_to_its_pool_and_nothing_else_is) {
+    compiled({STRUCTURES, "10"}, json::array({route({"alpha::table"}, "a", multipool), route({"beta"}, "b", multipool),
+                                              route({"gamma_ray::log"}, "c", synchronized)}));
+    const json result = round("plan", {STRUCTURES, "1000"}, in("routes"));
+    EXPECT_EQ(result["exit_status"], 0);
+    EXPECT_EQ(pool(result, "a")["allocations"], 1000);
+    EXPECT_EQ(pool(result, "a")["deallocations"], 1000);
+    EXPECT_EQ(pool(result, "b")["allocations"], 2000) << "a realloc that moves is an allocation of its pool";
+    EXPECT_EQ(pool(result, "b")["deallocations"], 2000);
+    EXPECT_EQ(pool(result, "c")["allocations"], 11) << "a vector that doubles to 1024";
+    EXPECT_EQ(result["router"]["processes"], 1);
+    EXPECT_EQ(result["router"]["look_up_misses"], 0);
+    EXPECT_EQ(result["router"]["unlisted_modules"], 0);
+}
+
+TEST_F(plans, the_rest_goes_where_the_star_says) {
+    compiled({STRUCTURES, "10"},
+             json::array({route({"alpha::table"}, "a", multipool), route({"*"}, "rest", synchronized)}));
+    const json result = round("plan", {STRUCTURES, "1000"}, in("routes"));
+    EXPECT_EQ(pool(result, "a")["allocations"], 1000);
+    EXPECT_GE(pool(result, "rest")["allocations"], 2011);
+    EXPECT_EQ(result["router"]["passed"]["unrouted"], 0);
+}
+
+TEST_F(plans, routes_of_one_pool_share_it) {
+    compiled({STRUCTURES, "10"},
+             json::array({route({"alpha::table"}, "both", multipool), route({"beta"}, "both", multipool)}));
+    const json result = round("plan", {STRUCTURES, "500"}, in("routes"));
+    ASSERT_EQ(result["router"]["pools"].size(), 1u);
+    EXPECT_EQ(pool(result, "both")["allocations"], 1500);
+}
+
+TEST_F(plans, the_empty_plan_routes_nothing) {
+    compiled({STRUCTURES, "10"}, json::array());
+    const json result = round("plan", {STRUCTURES, "500"}, in("routes"));
+    EXPECT_EQ(result["exit_status"], 0);
+    EXPECT_TRUE(result["router"]["pools"].empty());
+    EXPECT_GE(result["router"]["passed"]["unrouted"], 1000);
+}
+
+TEST_F(plans, a_synchronized_pool_serves_every_thread_and_another_only_its_first) {
+    compiled({STRUCTURES, "10"},
+             json::array({route({"alpha::table"}, "a", multipool), route({"beta"}, "b", synchronized)}));
+    const json result = round("plan", {STRUCTURES, "2000", "4"}, in("routes"));
+    EXPECT_EQ(result["exit_status"], 0);
+    EXPECT_EQ(pool(result, "b")["allocations"], 4 * 4000);
+    EXPECT_EQ(pool(result, "b")["refused_thread"], 0);
+    const json& single = pool(result, "a");
+    EXPECT_EQ(single["allocations"].get<int>() + single["refused_thread"].get<int>(), 4 * 2000);
+    EXPECT_GE(single["allocations"], 2000);
+    EXPECT_EQ(single["allocations"], single["deallocations"].get<int>() + single["remote_deallocations"].get<int>());
+}
+
+TEST_F(plans, another_program_is_left_alone_and_counted_as_such) {
+    compiled({STRUCTURES, "10"}, json::array({route({"*"}, "all", synchronized)}));
+    for (const char* variant : {"plan", "shared", "looked_up"}) {
+        const json result = round(variant, {"/bin/sh", "-c", std::string(STRUCTURES) + " 100; true"}, in("routes"));
+        EXPECT_EQ(result["exit_status"], 0);
+        EXPECT_EQ(result["router"]["processes"], 1) << variant << ": the program that the plan is about";
+        EXPECT_GE(result["router"]["other_processes"], 1) << variant << ": the shell";
+    }
+}
+
+TEST_F(plans, what_was_counted_survives_a_kill) {
+    const json result = round("shared", {"/bin/sh", "-c", std::string(STRUCTURES) + " 100; kill -9 $$"});
+    EXPECT_EQ(result["signal"], SIGKILL);
+    EXPECT_TRUE(result["exit_status"].is_null());
+    EXPECT_GT(result["router"]["pools"][0]["allocations"], 100);
+}
+
+TEST_F(plans, the_programs_streams_and_arguments_are_its_own) {
+    const std::string input = file("input", "one\ntwo\n");
+    const ended end = trial({"--round", "shared", "--result", in("round.json"), "--stdin", input, "--stdout", in("out"),
+                             "--stderr", in("err"), "--", "/bin/sh", "-c", "cat; echo \"$1\" >&2", "sh", "--result"});
+    EXPECT_EQ(end.status, 0) << end.message;
+    EXPECT_EQ(content(in("out")), "one\ntwo\n");
+    EXPECT_EQ(content(in("err")), "--result\n");
+}
+
+}  // namespace
