@@ -28,17 +28,34 @@ using measure::start_error;
 
 constexpr std::uint32_t usual_check_interval = 4096, thorough_check_interval = 64;
 
-pid_t child_to_tell = 0;
+// What is sent to us goes on to the program; what the terminal sends has reached it already. In force before the
+// program is started, so that nothing sent meanwhile ends us alone; handlers do not survive its exec.
+class signal_relay {
+  public:
+    signal_relay() {
+        struct sigaction relay{};
+        relay.sa_handler = [](int s) {
+            if (program_ != 0)
+                kill(program_, s);
+            else
+                early_ = s;
+        };
+        relay.sa_flags = SA_RESTART;
+        for (const int s : {SIGTERM, SIGHUP, SIGUSR1, SIGUSR2}) sigaction(s, &relay, nullptr);
+    }
+    static void started(pid_t program) {
+        program_ = program;
+        if (early_ != 0) kill(program, early_);
+        signal(SIGINT, SIG_IGN);
+        signal(SIGQUIT, SIG_IGN);
+    }
 
-// Waits until `child` ends. What is sent to us goes on to it; what the terminal sends has reached it already.
+  private:
+    static inline volatile pid_t program_ = 0;
+    static inline volatile sig_atomic_t early_ = 0;
+};
+
 ending wait_for(pid_t child) {
-    child_to_tell = child;
-    struct sigaction pass_on{};
-    pass_on.sa_handler = [](int s) { kill(child_to_tell, s); };
-    pass_on.sa_flags = SA_RESTART;
-    for (const int s : {SIGTERM, SIGHUP, SIGUSR1, SIGUSR2}) sigaction(s, &pass_on, nullptr);
-    signal(SIGINT, SIG_IGN);
-    signal(SIGQUIT, SIG_IGN);
     int status = 0;
     while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
     }
@@ -160,6 +177,7 @@ std::optional<start_error> supervisor::run(const record_options& options, ending
     if (auto error = prepare(options)) return error;
     measure::start_options start_options;
     start_options.environment = {{"LD_PRELOAD", measure::preload_value(own_library())}, {variable, partial_}};
+    const signal_relay relay;
     pid_t child = 0;
     if (auto error = measure::start(path, options.command, start_options, child)) {
         discard();
@@ -171,6 +189,7 @@ std::optional<start_error> supervisor::run(const record_options& options, ending
         const std::int32_t root = child;
         shared.write(reinterpret_cast<const char*>(&root), sizeof root);
     }
+    signal_relay::started(child);
     end = wait_for(child);
     return std::nullopt;
 }
