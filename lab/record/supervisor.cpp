@@ -41,7 +41,11 @@ class signal_relay {
                 early_ = s;
         };
         relay.sa_flags = SA_RESTART;
-        for (const int s : {SIGTERM, SIGHUP, SIGUSR1, SIGUSR2}) sigaction(s, &relay, nullptr);
+        for (const int s : {SIGTERM, SIGHUP, SIGUSR1, SIGUSR2}) {
+            struct sigaction before{};
+            sigaction(s, nullptr, &before);
+            if (before.sa_handler != SIG_IGN) sigaction(s, &relay, nullptr);  // under nohup, the program ignores it too
+        }
     }
     static void started(pid_t program) {
         program_ = program;
