@@ -153,20 +153,25 @@ def _change(found: Findings, name: str) -> str:
 def _placement(found: Findings, rows: list[dict[str, Any]]) -> str:
     if not placement_pays(found) or found.chosen is None:
         return ""
-    paying = [r["name"] for r in rows if r["best"] != NOTHING]
     pools = [r.pool for r in found.chosen.routes if REST not in r.subsystems]
-    who = list_text(paying or pools)
+    who = list_text(pools)
     cpu = found.effects["placement"]["cpu_seconds"]
     peak = found.effects["total"].get("peak_bytes")
     changed = peak is not None and peak.verdict != "inside noise"
     memory = f", peak resident bytes {percent_text(peak.ratio.median)}" if peak and changed else ""
     if cpu.verdict != "better":
         return f"give {who} pools of their own to save memory{memory}"
-    each = "a pool of its own" if len(paying or pools) == 1 else "a pool each"
+    each = "a pool of its own" if len(pools) == 1 else "a pool each"
     return (
         f"give {who} {each}: placement saves {seconds_text(cpu.saved.median)}, {_change(found, 'placement')}, "
-        f"beyond what a faster malloc gives{memory}"
+        f"beyond what a faster malloc gives{memory}{_alternatives(pools, rows)}"
     )
+
+
+def _alternatives(pools: list[str], rows: list[dict[str, Any]]) -> str:
+    """Pools that pay alone but are no part of the plan: the figures of the plan are not theirs."""
+    others = [r["name"] for r in rows if r["best"] != NOTHING and r["name"] not in pools]
+    return f" (a pool for {' or for '.join(others)} pays alone too, but not added to these)" if others else ""
 
 
 def _malloc(found: Findings) -> str:

@@ -121,7 +121,7 @@ class Advising:
         return [chosen, *others[: schedule.helpers(self._left(), self._run_seconds, len(others))]]
 
     def _best_of(self, helpers: list[Plan]) -> Plan:
-        """Those that helped, together, unless the best of them alone needs less: what helps alone may not add up."""
+        """Those that helped, together, unless the best of them alone is faster: what helps alone may not add up."""
         together = combine(helpers, "together")
         rounds = schedule.combining(self._left(), self._run_seconds, len(helpers))
         if rounds == 0:
@@ -134,7 +134,8 @@ class Advising:
         self._journal.add_outcomes(outcomes)
         self._note_failures(outcomes)
         compared = compare_cells(outcomes, cells[0], cells[1], "cpu_seconds", self._seed)
-        return together if compared and compared.ratio.median <= 1.0 else helpers[0]
+        slower = compared is not None and compared.ratio.median >= 1.01 and compared.p <= 0.15
+        return helpers[0] if slower or compared is None else together
 
     def _judge(self, plans: list[Plan]) -> None:
         """Fresh rounds of the controls and the chosen plans: nothing that chose a plan is used to judge it."""

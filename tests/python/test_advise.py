@@ -115,6 +115,8 @@ def test_pools_that_help_alone_but_not_together_are_not_combined(lab: FakeLab) -
     found = advise(lab)
     assert rows(found)["book"]["best"] == "multipool"
     assert {s for r in found["plan"]["routes"] for s in r["subsystems"]} == {"book", "*"}
+    assert found["effects"]["placement"]["median"] == pytest.approx(0.85, rel=0.01)
+    assert "Give book a pool of its own" in found["verdict"] and "a pool for prices pays alone too" in found["verdict"]
 
 
 def test_a_pool_that_pulls_apart_what_is_used_together_is_called_worse(lab: FakeLab) -> None:
