@@ -23,8 +23,8 @@ from millpond.progress import say
 from millpond.report import write_report
 
 PLACE = Path("results/demo")
-WORDS = 110_000
-ORDERS = 120_000
+WORDS = 60_000
+ORDERS = 70_000
 BUDGET_SECONDS = 54.0
 
 # Counts words and the words that follow them, then prints the most frequent: hashes of hashes, as scripts have them.
