@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: BSL-1.0
+// The JSON of a characterisation: figures worked out by hand, the golden trace, and the program's exit statuses.
+#include "lab/characterise/characterisation.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+
+#include "lab/characterise/candidate_plans.hpp"
+#include "lab/trace/finish.hpp"
+#include "small_program.hpp"
+#include "tests/lab/trace/recording.hpp"
+
+namespace millpond::test {
+namespace {
+
+using characterise::characterisation;
+using characterise::json;
+using trace::event;
+
+// A trace of a program: one tick is one nanosecond.
+std::string write_trace(const scratch_folder& folder, const small_program& program, const std::vector<event>& events,
+                        bool clean = true) {
+    recording made;
+    trace::process_record process;
+    process.pid = 42;
+    process.executable = "/usr/bin/shop";
+    process.build_id = "0123456789abcdef0123";
+    process.arguments = {"shop", "--open"};
+    process.start_ticks = process.start_ns = 1;
+    made.put_process(process);
+    made.put_contexts(1, std::span(program.nodes()).subspan(1));
+    for (const event& e : events) made.add(e, true);
+    made.close_all();
+    const std::string raw = folder.path("raw"), path = folder.path("trace.mpt");
+    made.save(raw);
+    trace::end_record end;
+    end.clean = clean;
+    end.end_ticks = end.end_ns = 1'000'000'001;
+    trace::finish(raw, "", path, end);
+    return path;
+}
+
+struct characterised : ::testing::Test {
+    scratch_folder folder;
+    small_program program;
+
+    json of(const std::vector<event>& events, bool clean = true) {
+        const std::string path = write_trace(folder, program, events, clean);
+        const characterise::context_functions functions = program.functions();
+        const characterisation found(path, trace::reader(path), functions, {});
+        plans = characterise::candidate_plans(found);
+        return found.to_json();
+    }
+    static json subsystem(const json& all, const std::string& name) {
+        for (const json& one : all.at("subsystems")) {
+            if (one.at("name") == name) return one;
+        }
+        return nullptr;
+    }
+    static json scope(const json& one, const std::string& name) {
+        for (const json& s : one.at("legality")) {
+            if (s.at("name") == name) return s;
+        }
+        return nullptr;
+    }
+
+    std::vector<characterise::candidate_plan> plans;
+};
+
+TEST_F(characterised, a_subsystem_has_the_dimensions_that_hands_compute) {
+    const std::uint32_t main = program.frame(0, "main");
+    const std::uint32_t add = program.frame(main, "book::add");
+    // Two sizes alike often, eight objects of 16 and 64 bytes; all operations take 10 ticks; one object is live at
+    // once.
+    std::vector<event> events;
+    for (std::uint64_t i = 0; i < 8; ++i) {
+        events.push_back(allocation(100'000 * (2 * i + 1), 1, 0x1000, i % 2 ? 64 : 16, add, 10));
+        events.push_back(deallocation(100'000 * (2 * i + 2), 1, 0x1000, 10));
+    }
+    const json book = subsystem(of(events), "book");
+    EXPECT_EQ(book["events"], 16);
+    EXPECT_EQ(book["bytes"], 320);
+    EXPECT_EQ(book["peak_live_bytes"], 64);
+    EXPECT_EQ(book["end_live_objects"], 0);
+    EXPECT_NEAR(book["effective_sizes"].get<double>(), 2, 1e-9);
+    EXPECT_NEAR(book["dvluc"]["V"]["value"].get<double>(), 0.5, 1e-9);
+    EXPECT_NEAR(book["dvluc"]["U"]["value"].get<double>(), 0.2, 1e-9);
+    EXPECT_EQ(book["dvluc"]["C"]["value"], 0);
+    EXPECT_TRUE(book["dvluc"]["L"]["value"].is_null());
+    EXPECT_EQ(book["dvluc"]["L"]["why_null"], "no references captured");
+    // The recording says 1000 ns of CPU for its only block; 16 operations of 10 ns within it.
+    EXPECT_NEAR(book["operation_seconds"].get<double>(), 160e-9, 1e-15);
+    EXPECT_NEAR(book["N"]["cpu_seconds"].get<double>(), 1000e-9, 1e-15);
+    EXPECT_NEAR(book["dvluc"]["D"]["value"].get<double>(), 0.16, 1e-9);
+    EXPECT_EQ(book["W"], 1);
+    EXPECT_NEAR(book["lifetimes"]["max"].get<double>(), 1e-4, 1e-12);
+}
+
+TEST_F(characterised, two_threads_contend_for_their_shares_of_the_time) {
+    const std::uint32_t add = program.frame(program.frame(0, "main"), "book::add");
+    // Over 300 000 ns each thread performs 30 operations of 1000 ns: a tenth of the time each.
+    std::vector<event> events;
+    for (std::uint64_t i = 0; i < 60; ++i)
+        events.push_back(allocation(1000 + i * 300'000 / 59, i % 2 + 1, 0x1000 + 64 * i, 32, add, 1000));
+    const json book = subsystem(of(events), "book");
+    EXPECT_EQ(book["W"], 2);
+    EXPECT_NEAR(book["dvluc"]["C"]["absolute"]["threads_inside"].get<double>(), 2 * 0.1 * 0.1, 1e-4);
+    EXPECT_NEAR(book["dvluc"]["C"]["value"].get<double>(), 0.01, 1e-4);
+    EXPECT_EQ(plans.at(0).plan["routes"][0]["strategy"], "synchronized(multipool)");
+}
+
+TEST_F(characterised, what_outlives_a_scope_is_shown_with_its_witness) {
+    const std::uint32_t main = program.frame(0, "main");
+    const std::uint32_t add = program.frame(program.frame(main, "run"), "book::add");
+    const std::uint32_t later = program.frame(main, "page::print");
+    const std::vector<event> events{allocation(1'000'000, 1, 0x1000, 40, add),
+                                    allocation(2'000'000, 1, 0x2000, 16, later), deallocation(3'000'000, 2, 0x1000)};
+    const json all = of(events);
+    const json book = subsystem(all, "book"), page = subsystem(all, "page");
+    EXPECT_EQ(scope(book, "run")["legal"], false);
+    EXPECT_EQ(scope(book, "run")["outliving"], 1);
+    EXPECT_EQ(scope(book, "main")["legal"], true);
+    EXPECT_EQ(scope(book, "of the allocation")["legal"], true);
+    EXPECT_EQ(book["freed_by_other_threads"], 1);
+    const json seen = scope(book, "run")["witnesses"][0];
+    EXPECT_EQ(seen["stack"], (json{"book::add", "run", "main"}));
+    EXPECT_EQ(seen["bytes"], 40);
+    EXPECT_EQ(seen["ended"], "freed after the scope ended, by thread 2");
+    for (const json& s : page["legality"]) {
+        EXPECT_EQ(s["legal"], false) << s;
+        EXPECT_EQ(s["witnesses"][0]["ended"], "still live at exit");
+    }
+}
+
+TEST_F(characterised, the_order_of_scopes_is_from_the_innermost_outward) {
+    std::uint32_t at = program.frame(0, "main");
+    for (int i = 0; i < 20; ++i) at = program.frame(at, "level" + std::to_string(i));
+    const json one = subsystem(of({allocation(1'000'000, 1, 0x1000, 8, at)}), "level19");
+    EXPECT_EQ(one["legality"].size(), 7u);
+    EXPECT_EQ(one["legality"][0]["name"], "level19");
+    EXPECT_EQ(one["legality"][5]["name"], "main");
+    EXPECT_EQ(one["legality"][6]["scope"], "thread");
+}
+
+TEST_F(characterised, large_subsystems_get_plans_and_small_ones_none) {
+    const std::uint32_t main = program.frame(0, "main");
+    const std::uint32_t large = program.frame(main, "book::add"), small = program.frame(main, "page::print");
+    const std::uint32_t nobody = program.frame(0, "std::f");
+    std::vector<event> events;
+    for (std::uint64_t i = 0; i < 400; ++i)
+        events.push_back(allocation(1000 * (i + 1), 1, 0x1000 + 64 * i, 48, i == 0 ? small : i % 4 ? large : nobody));
+    of(events);
+    ASSERT_EQ(plans.size(), 2u);
+    EXPECT_EQ(plans[0].file_name, "01-book.plan.json");
+    EXPECT_EQ(plans[0].plan["program"]["build_id"], "0123456789abcdef0123");
+    EXPECT_EQ(
+        plans[0].plan["routes"],
+        json::array({{{"subsystems", {"book"}}, {"pool", "book"}, {"strategy", "multipool"}, {"huge_pages", false}}}));
+    EXPECT_EQ(plans[1].file_name, "all.plan.json");
+}
+
+TEST_F(characterised, a_program_without_heap_events_has_no_subsystems) {
+    const json all = of({});
+    EXPECT_EQ(all["trace"]["events"], 0);
+    EXPECT_TRUE(all["trace"]["named_share"].is_null());
+    EXPECT_TRUE(all["subsystems"].empty());
+    EXPECT_TRUE(plans.empty());
+}
+
+TEST_F(characterised, diffusion_has_at_most_64_points_and_follows_the_pages) {
+    const std::uint32_t add = program.frame(program.frame(0, "main"), "book::add");
+    std::vector<event> events;
+    for (std::uint64_t i = 0; i < 1000; ++i)
+        events.push_back(allocation(1000 * (i + 1), 1, 0x100000 + 4096 * i, 64, add));
+    const json book = subsystem(of(events), "book");
+    EXPECT_LE(book["diffusion"].size(), 64u);
+    EXPECT_GE(book["diffusion"].size(), 32u);
+    for (const json& point : book["diffusion"]) EXPECT_DOUBLE_EQ(point["ratio"].get<double>(), 64);
+}
+
+// Equal but for the last digits of numbers that come from a library of mathematics.
+void expect_close(const json& found, const json& expected, const std::string& where) {
+    if (found.is_number() && expected.is_number()) {
+        const double a = found.get<double>(), b = expected.get<double>();
+        EXPECT_NEAR(a, b, 1e-9 * std::max(std::abs(a), std::abs(b))) << where;
+    } else if (found.is_object() && expected.is_object()) {
+        EXPECT_EQ(found.size(), expected.size()) << where;
+        for (const auto& [key, value] : expected.items()) {
+            ASSERT_TRUE(found.contains(key)) << where << "." << key;
+            expect_close(found.at(key), value, where + "." + key);
+        }
+    } else if (found.is_array() && expected.is_array() && found.size() == expected.size()) {
+        for (std::size_t i = 0; i < expected.size(); ++i)
+            expect_close(found[i], expected[i], where + "[" + std::to_string(i) + "]");
+    } else {
+        EXPECT_EQ(found, expected) << where;
+    }
+}
+
+TEST(golden_characterisation, says_what_it_always_said) {
+    json found = characterisation(MILLPOND_GOLDEN_TRACE, {}).to_json();
+    found["trace"]["path"] = "three_threads.mpt";
+    const std::string expected = MILLPOND_SOURCE_DIR "/three_threads.json";
+    if (std::getenv("MILLPOND_REGENERATE") != nullptr) write_file(expected, found.dump(1) + "\n");
+    expect_close(found, json::parse(read_file(expected)), "characterisation");
+}
+
+struct program_run : ::testing::Test {
+    scratch_folder folder;
+    std::string said;
+
+    int run(const std::string& arguments) {
+        const std::string out = folder.path("said");
+        const int status = std::system((MILLPOND_CHARACTERISE " " + arguments + " > " + out + " 2>&1").c_str());
+        said = read_file(out);
+        return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    }
+    std::string file(const std::string& name, const std::string& bytes) const {
+        write_file(folder.path(name), bytes);
+        return folder.path(name);
+    }
+};
+
+TEST_F(program_run, refuses_what_is_no_trace_with_status_3) {
+    for (const std::string& path : {folder.path("missing"), file("empty", ""), file("text", "not a trace at all"),
+                                    file("cut", read_file(MILLPOND_GOLDEN_TRACE).substr(0, 40))}) {
+        EXPECT_EQ(run(path), 3) << path;
+        EXPECT_TRUE(said.starts_with("millpond: ")) << said;
+        EXPECT_NE(said.find(path), std::string::npos) << said;
+        EXPECT_EQ(run("--summary " + path), 3) << path;
+    }
+}
+
+TEST_F(program_run, refuses_a_wrong_command_line_with_status_2) {
+    EXPECT_EQ(run(""), 2);
+    EXPECT_EQ(run("--no-such-option x"), 2);
+    EXPECT_EQ(run("--group nonsense " MILLPOND_GOLDEN_TRACE), 2);
+    EXPECT_EQ(run(MILLPOND_GOLDEN_TRACE " " MILLPOND_GOLDEN_TRACE), 2);
+    EXPECT_TRUE(said.starts_with("millpond: ")) << said;
+    EXPECT_EQ(run("--help"), 0);
+}
+
+TEST_F(program_run, says_with_status_4_where_it_cannot_write) {
+    EXPECT_EQ(run("--json /proc/nowhere/x.json " MILLPOND_GOLDEN_TRACE), 4);
+    EXPECT_TRUE(said.starts_with("millpond: ")) << said;
+    EXPECT_EQ(run("--plan-out /proc/nowhere " MILLPOND_GOLDEN_TRACE), 4);
+    EXPECT_EQ(run("--json /dev/full " MILLPOND_GOLDEN_TRACE), 4);
+    EXPECT_TRUE(std::filesystem::is_character_file("/dev/full"));
+}
+
+TEST_F(program_run, writes_whole_files_and_nothing_else) {
+    const std::string out = folder.path("out.json"), plans = folder.path("plans");
+    EXPECT_EQ(run("--json " + out + " --plan-out " + plans + " " MILLPOND_GOLDEN_TRACE), 0) << said;
+    EXPECT_EQ(json::parse(read_file(out))["schema"], "millpond.characterisation/1");
+    EXPECT_TRUE(std::filesystem::is_directory(plans));
+    EXPECT_EQ(said, "");
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(folder.path(".")))
+        EXPECT_EQ(entry.path().string().find(".tmp"), std::string::npos);
+}
+
+TEST_F(program_run, summarises_several_traces_as_an_array) {
+    ASSERT_EQ(run("--summary " MILLPOND_GOLDEN_TRACE " " MILLPOND_GOLDEN_TRACE), 0);
+    const json two = json::parse(said);
+    ASSERT_EQ(two.size(), 2u);
+    ASSERT_EQ(run("--summary " MILLPOND_GOLDEN_TRACE), 0);
+    const json one = json::parse(said);
+    const json whole = characterisation(MILLPOND_GOLDEN_TRACE, {}).to_json();
+    EXPECT_EQ(one, two[0]);
+    for (const char* key : {"events", "allocations", "frees", "reallocations", "bytes", "threads", "damages", "clean"})
+        EXPECT_EQ(one["trace"][key], whole["trace"][key]) << key;
+    EXPECT_EQ(one["process"], whole["process"]);
+}
+
+}  // namespace
+}  // namespace millpond::test

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: BSL-1.0
+// The measures of which a characterisation is made, each on cases worked out by hand.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+#include <set>
+#include <vector>
+
+#include "lab/characterise/dvluc.hpp"
+#include "lab/characterise/histogram.hpp"
+#include "lab/characterise/packed_object.hpp"
+#include "lab/characterise/page_survey.hpp"
+#include "lab/characterise/size_class.hpp"
+#include "lab/characterise/thread_clock.hpp"
+#include "tests/lab/trace/seed.hpp"
+
+namespace millpond::characterise {
+namespace {
+
+using counts = std::vector<std::uint64_t>;
+
+TEST(entropy, is_that_of_the_shares) {
+    EXPECT_DOUBLE_EQ(entropy(counts{}), 0);
+    EXPECT_DOUBLE_EQ(entropy(counts{7}), 0);
+    EXPECT_DOUBLE_EQ(entropy(counts{0, 9, 0}), 0);
+    EXPECT_NEAR(std::exp(entropy(counts{5, 5, 0, 5, 5})), 4, 1e-12);
+    EXPECT_NEAR(entropy(counts{1, 3}), -(0.25 * std::log(0.25) + 0.75 * std::log(0.75)), 1e-12);
+}
+
+TEST(variation, is_none_for_one_size_and_nears_one_for_many) {
+    EXPECT_DOUBLE_EQ(variation(0), 0);
+    EXPECT_NEAR(variation(std::log(2)), 0.5, 1e-12);
+    EXPECT_NEAR(variation(std::log(100)), 0.99, 1e-12);
+}
+
+TEST(contention, counts_moments_with_two_or_more) {
+    // Both always inside: two at once, all the time, of two threads.
+    EXPECT_DOUBLE_EQ(contention(std::vector<double>{1, 1}), 1);
+    // Each half of the time: a quarter of the moments have both.
+    EXPECT_NEAR(threads_inside_at_once(std::vector<double>{0.5, 0.5}), 0.5, 1e-12);
+    EXPECT_NEAR(contention(std::vector<double>{0.5, 0.5}), 0.25, 1e-12);
+    // Three of one half: 3/8 · 2 + 1/8 · 3 = 9/8, of three threads.
+    EXPECT_NEAR(contention(std::vector<double>{0.5, 0.5, 0.5}), 0.375, 1e-12);
+}
+
+TEST(contention, is_none_for_one_thread_and_where_one_alone_allocates) {
+    EXPECT_DOUBLE_EQ(contention(std::vector<double>{}), 0);
+    EXPECT_DOUBLE_EQ(contention(std::vector<double>{1}), 0);
+    EXPECT_NEAR(contention(std::vector<double>{0.9, 0, 0}), 0, 1e-12);
+}
+
+TEST(contention, is_the_expectation_over_all_subsets) {
+    std::mt19937_64 random(test::seed());
+    for (int round = 0; round < 200; ++round) {
+        std::vector<double> inside(2 + random() % 6);
+        for (double& share : inside) share = static_cast<double>(random() % 1001) / 1000;
+        double expected = 0;
+        for (unsigned who = 0; who < (1u << inside.size()); ++who) {
+            double probability = 1;
+            for (std::size_t t = 0; t < inside.size(); ++t) probability *= who >> t & 1 ? inside[t] : 1 - inside[t];
+            const int together = std::popcount(who);
+            if (together >= 2) expected += together * probability;
+        }
+        EXPECT_NEAR(threads_inside_at_once(inside), expected, 1e-9);
+    }
+}
+
+TEST(histogram, keeps_percentiles_within_a_bin) {
+    std::mt19937_64 random(test::seed());
+    histogram h;
+    std::vector<std::uint64_t> values;
+    for (int i = 0; i < 5000; ++i) values.push_back(random() >> (random() % 64));
+    for (const std::uint64_t value : values) h.add(value);
+    std::sort(values.begin(), values.end());
+    for (const double share : {0.01, 0.1, 0.5, 0.9, 0.99}) {
+        const auto rank = static_cast<std::size_t>(std::ceil(share * 5000)) - 1;
+        const auto exact = static_cast<double>(values[rank]);
+        EXPECT_NEAR(static_cast<double>(h.percentile(share)), exact, exact * 0.04 + 0.5) << share;
+    }
+    EXPECT_EQ(h.percentile(1), values.back());
+    EXPECT_EQ(h.count(), 5000u);
+}
+
+TEST(histogram, counts_octaves_exactly) {
+    std::mt19937_64 random(test::seed());
+    histogram h;
+    counts expected(65);
+    for (int i = 0; i < 5000; ++i) {
+        const std::uint64_t value = random() >> (random() % 64);
+        h.add(value);
+        ++expected[static_cast<std::size_t>(std::bit_width(value))];
+    }
+    counts found = h.octaves();
+    found.resize(65);
+    EXPECT_EQ(found, expected);
+}
+
+TEST(histogram, of_nothing_says_nothing) {
+    EXPECT_EQ(histogram().percentile(0.5), 0u);
+    EXPECT_EQ(histogram().max(), 0u);
+    EXPECT_TRUE(histogram().octaves().empty());
+}
+
+TEST(size_classes, are_four_an_octave_and_hold_their_sizes) {
+    for (std::uint64_t bytes = 0; bytes < 100'000; ++bytes) {
+        const std::size_t index = size_class_of(bytes);
+        ASSERT_GE(size_class_bytes(index), bytes);
+        if (index > 0) {
+            ASSERT_LT(size_class_bytes(index - 1), bytes);
+        }
+    }
+    for (std::uint64_t octave = 16; octave < 1u << 20; octave *= 2)
+        EXPECT_EQ(size_class_of(2 * octave) - size_class_of(octave), 4u);
+    EXPECT_LT(size_class_of(~std::uint64_t{0}), size_class_count);
+}
+
+TEST(packed_objects, give_back_what_they_were_given) {
+    std::mt19937_64 random(test::seed());
+    for (int i = 0; i < 10'000; ++i) {
+        const std::uint64_t bytes = (random() >> (random() % 64)) & packed_object::bytes_max;
+        const std::uint64_t tick = (random() >> (random() % 64)) & packed_object::tick_max;
+        const std::uint64_t birth = (random() >> (random() % 64)) & packed_object::bytes_max;
+        const auto context = static_cast<std::uint32_t>(random());
+        const auto thread = static_cast<std::uint32_t>(random()) & packed_object::thread_max;
+        const packed_object o(bytes, tick, birth, context, thread);
+        ASSERT_EQ(o.bytes(), bytes);
+        ASSERT_EQ(o.tick(), tick);
+        ASSERT_EQ(o.birth(), birth);
+        ASSERT_EQ(o.context(), context);
+        ASSERT_EQ(o.thread(), thread);
+    }
+    EXPECT_EQ(packed_object(~0ull, ~0ull, 0, 0, ~0u).bytes(), packed_object::bytes_max);
+}
+
+TEST(page_survey, counts_each_page_of_a_subsystem_once) {
+    std::mt19937_64 random(test::seed());
+    page_survey survey;
+    for (int round = 0; round < 20; ++round) {
+        constexpr std::uint32_t subsystems = 4;
+        std::set<std::pair<std::uint32_t, std::uint64_t>> pages;
+        survey.start(subsystems, round % 2 ? 0 : 1000);
+        for (std::uint64_t at = 0x7f0000000000, i = 0; i < 2000; ++i) {
+            const std::uint64_t bytes = random() % 16 == 0 ? random() % 100'000 : random() % 200;
+            const auto s = static_cast<std::uint32_t>(random() % subsystems);
+            survey.add(s, at, bytes);
+            for (std::uint64_t page = at >> 12; page <= (at + (bytes ? bytes - 1 : 0)) >> 12; ++page)
+                pages.insert({s, page});
+            at += bytes + random() % 64 * (random() % 64);
+        }
+        survey.finish();
+        std::vector<std::uint64_t> expected(subsystems);
+        for (const auto& [s, page] : pages) expected[s] += 4096;
+        for (std::uint32_t s = 0; s < subsystems; ++s) EXPECT_EQ(survey.bytes(s), expected[s]);
+    }
+}
+
+mpt_block_header block(std::uint32_t thread, std::uint32_t sequence, std::uint64_t first, std::uint64_t cpu_ns,
+                       std::uint32_t overhead_ticks) {
+    mpt_block_header header{};
+    header.kind = mpt_events;
+    header.thread = thread;
+    header.sequence = sequence;
+    header.first = first;
+    header.cpu_ns = cpu_ns;
+    header.overhead_ticks = overhead_ticks;
+    return header;
+}
+
+TEST(thread_clock, runs_straight_between_the_ends_of_blocks) {
+    const std::vector<trace::block_record> blocks{{0, block(1, 0, 1000, 400, 0)}, {0, block(1, 1, 2000, 500, 0)}};
+    const thread_clock clock(blocks, {{1, 3000, 100, 10}}, 0, 1.0);
+    EXPECT_DOUBLE_EQ(clock.at(1, 500), 0);
+    EXPECT_DOUBLE_EQ(clock.at(1, 1000), 0);
+    EXPECT_DOUBLE_EQ(clock.at(1, 1500), 200);
+    EXPECT_DOUBLE_EQ(clock.at(1, 2000), 400);
+    EXPECT_DOUBLE_EQ(clock.at(1, 2500), 450);
+    EXPECT_DOUBLE_EQ(clock.at(1, 9000), 500);
+    EXPECT_DOUBLE_EQ(clock.at(2, 2000), 0);
+    EXPECT_DOUBLE_EQ(clock.cpu_ns(), 500);
+}
+
+TEST(thread_clock, takes_the_recorders_time_off) {
+    // 30 ticks in one of ten operations, two ticks a nanosecond: the recorder took 150 ns of the block's 400.
+    const std::vector<trace::block_record> blocks{{0, block(1, 0, 1000, 400, 30)}};
+    const thread_clock clock(blocks, {{1, 2000, 100, 10}}, 0, 2.0);
+    EXPECT_DOUBLE_EQ(clock.recorder_ns(), 150);
+    EXPECT_DOUBLE_EQ(clock.at(1, 2000), 250);
+    EXPECT_DOUBLE_EQ(clock.at(1, 1500), 125);
+}
+
+TEST(thread_clock, never_runs_backward) {
+    // More overhead than CPU time, a block that nobody closed, and times out of order.
+    const std::vector<trace::block_record> blocks{
+        {0, block(1, 0, 1000, 10, 1000)}, {0, block(1, 1, 2000, 0, 0)}, {0, block(1, 2, 1500, 5000, 0)}};
+    const thread_clock clock(blocks, {{1, 1800, 100, 100}}, 500, 1.0);
+    double before = 0;
+    for (std::uint64_t tick = 0; tick < 4000; tick += 50) {
+        EXPECT_GE(clock.at(1, tick), before);
+        before = clock.at(1, tick);
+    }
+}
+
+}  // namespace
+}  // namespace millpond::characterise
