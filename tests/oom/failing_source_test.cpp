@@ -45,8 +45,8 @@ template <class Pool>
 int live_on(Pool& pool, test::block_model& model, std::uint64_t salt) {
     int refused = 0;
     auto numbers = test::random_numbers(salt);
-    for (int step = 0; step < 1500 && !testing::Test::HasFailure(); ++step) {
-        if (step == 700) {
+    for (int step = 0; step < 600 && !testing::Test::HasFailure(); ++step) {
+        if (step == 300) {
             model.check_all();
             pool.reset();
             model.clear();
@@ -126,8 +126,8 @@ TYPED_TEST(failing_source, a_failed_allocate_throws_and_changes_nothing) {
 TEST(failing_source, a_block_freed_before_the_failure_serves_after_it) {
     accounting_source source;
     multipool<accounting_ref> pool(source);
-    std::vector<void*> blocks;
-    for (int i = 0; i < 1000; ++i) blocks.push_back(pool.allocate(100, 8));
+    std::vector<void*> blocks(1000);
+    for (void*& block : blocks) block = pool.allocate(100, 8);
     source.fail_from(0);
     for (void* block : blocks) pool.deallocate(block, 100, 8);
     for (int i = 0; i < 1000; ++i) EXPECT_NE(pool.try_allocate(100, 8), nullptr);

@@ -32,7 +32,8 @@ std::ostream& operator<<(std::ostream& out, const operation& done) {
 rc::Gen<operation> any_operation() {
     const auto kinds = rc::gen::weightedElement<operation::kind_type>(
         {{30, operation::allocate}, {25, operation::deallocate}, {1, operation::reset}, {1, operation::release}});
-    const auto bytes = rc::gen::oneOf(rc::gen::inRange<std::size_t>(0, 100), rc::gen::inRange<std::size_t>(0, 70000));
+    const auto bytes = rc::gen::weightedOneOf<std::size_t>(
+        {{15, rc::gen::inRange<std::size_t>(0, 200)}, {1, rc::gen::inRange<std::size_t>(0, 70000)}});
     const auto alignments = rc::gen::map(rc::gen::inRange(0, 13), [](int log2) { return std::size_t{1} << log2; });
     return rc::gen::map(
         rc::gen::tuple(kinds, bytes, alignments, rc::gen::arbitrary<std::size_t>()), [](const auto& parts) {

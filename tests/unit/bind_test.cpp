@@ -37,7 +37,8 @@ const char* const long_text = "a text that is longer than the small buffer of an
 using traits = std::allocator_traits<bound<int>>;
 static_assert(!traits::propagate_on_container_copy_assignment::value);
 static_assert(!traits::propagate_on_container_move_assignment::value);
-static_assert(!traits::propagate_on_container_swap::value && !traits::is_always_equal::value);
+static_assert(!traits::propagate_on_container_swap::value);
+static_assert(!traits::is_always_equal::value);
 static_assert(std::is_same_v<traits::rebind_alloc<double>, bound<double>>);
 static_assert(!std::is_default_constructible_v<bound<int>>);
 

@@ -184,9 +184,9 @@ TEST(chunk_cache, a_forked_child_goes_on_with_what_was_cached) {
 // The threads are inside the cache at most of the forks; a child that inherits the lock held must work all the same.
 TEST(chunk_cache_threads, a_child_forked_while_threads_use_the_cache_never_hangs) {
     std::atomic<bool> stop{false};
-    std::vector<std::thread> users;
-    for (int i = 0; i < 2; ++i) {
-        users.emplace_back([&stop] {
+    std::vector<std::thread> users(2);
+    for (std::thread& user : users) {
+        user = std::thread([&stop] {
             chunk_cache cache;
             while (!stop.load(std::memory_order_relaxed)) cache.deallocate(cache.allocate(4096, 8), 4096, 8);
         });

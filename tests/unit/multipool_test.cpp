@@ -72,8 +72,8 @@ TYPED_TEST(multipool_schemes, deallocate_block_takes_what_block_bytes_gave) {
     TypeParam pool(source);
     for (std::size_t bytes = 1; bytes <= 1000; ++bytes) {
         const std::size_t block_bytes = TypeParam::block_bytes(bytes, 8);
-        std::vector<void*> row;
-        for (int i = 0; i < 200; ++i) row.push_back(pool.allocate(bytes, 8));
+        std::vector<void*> row(200);
+        for (void*& block : row) block = pool.allocate(bytes, 8);
         const std::size_t calls = source.calls();
         for (void* block : row) pool.deallocate_block(block, block_bytes);
         for (int i = 0; i < 200; ++i) static_cast<void>(pool.allocate(bytes, 8));

@@ -2,6 +2,7 @@
 // size_classes_test: every scheme, every small request: the block fits, is aligned, and is not much too large.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <millpond/core.hpp>
 
 namespace millpond {
@@ -49,7 +50,8 @@ TYPED_TEST(size_classes_test, every_request_gets_the_smallest_block_that_fits_an
 TYPED_TEST(size_classes_test, larger_requests_get_no_smaller_class) {
     for (std::size_t alignment = 1; alignment <= 64; alignment *= 2) {
         unsigned last = 0;
-        for (std::size_t bytes = 0; bytes <= TypeParam::largest + 1 && bytes < 70000; ++bytes) {
+        const std::size_t end = std::min<std::size_t>(TypeParam::largest + 2, 70000);
+        for (std::size_t bytes = 0; bytes < end; ++bytes) {
             const unsigned index = TypeParam::class_of(bytes, alignment);
             ASSERT_LE(last, index) << bytes << " aligned to " << alignment;
             last = index;

@@ -14,9 +14,9 @@ class static_source {
     static constexpr std::size_t preferred_chunk_bytes = 65536;
 
     void* try_allocate(std::size_t bytes, std::size_t alignment) noexcept {
-        const std::size_t start = millpond::align_up(used, alignment);
+        const std::size_t start = millpond::align_up(used_, alignment);
         if (start > sizeof memory || bytes > sizeof memory - start) return nullptr;
-        used = start + bytes;
+        used_ = start + bytes;
         return memory + start;
     }
     void* try_allocate_slab(std::size_t bytes, std::size_t alignment, std::size_t) noexcept {
@@ -25,7 +25,7 @@ class static_source {
     void deallocate(void*, std::size_t, std::size_t) noexcept {}
 
   private:
-    std::size_t used = 0;
+    std::size_t used_ = 0;
 };
 
 using pool_type = millpond::multipool<static_source, millpond::four_an_octave<8192>>;
