@@ -49,9 +49,9 @@ void event_decoder::open(const mpt_block_header& header, std::span<const std::ui
 // Any event, every bound checked behind it: in rows all fields have the same cursor. No event is longer than the
 // padding behind a payload, so that a field may be read before it is known to lie inside. False at a flaw; nothing is
 // taken then.
-template <bool columns>
+template <bool Columns>
 inline bool event_decoder::take_event(cursors& now, event& e) {
-    constexpr auto column = [](event_column which) -> std::size_t { return columns ? which : 0; };
+    constexpr auto column = [](event_column which) -> std::size_t { return Columns ? which : 0; };
     constexpr std::size_t tags = column(column_tags), addresses = column(column_addresses),
                           sizes = column(column_sizes), contexts = column(column_contexts),
                           times = column(column_times), durations = column(column_durations);
@@ -82,7 +82,7 @@ inline bool event_decoder::take_event(cursors& now, event& e) {
         flaw_ = "an event's tag is unknown";
     }
     std::ptrdiff_t room = end_[tags] - at[tags];
-    if constexpr (columns)  // negative where any is: only the sign is asked for
+    if constexpr (Columns)  // negative where any is: only the sign is asked for
         room |= (end_[addresses] - at[addresses]) | (end_[sizes] - at[sizes]) | (end_[contexts] - at[contexts]) |
                 (end_[times] - at[times]) | (end_[durations] - at[durations]);
     if (room >= 0 && flaw_ == nullptr) [[likely]]
@@ -92,16 +92,16 @@ inline bool event_decoder::take_event(cursors& now, event& e) {
     return false;
 }
 
-template <bool columns>
+template <bool Columns>
 std::size_t event_decoder::decode_as(event* to, std::size_t wanted) {
     cursors now = now_;
     std::size_t done = 0;
     while (done < wanted) {
-        if constexpr (columns) {
+        if constexpr (Columns) {
             done += take_plain(now, to + done, wanted - done);
             if (done == wanted) break;
         }
-        if (!take_event<columns>(now, to[done])) break;
+        if (!take_event<Columns>(now, to[done])) break;
         ++done;
     }
     now_ = now;

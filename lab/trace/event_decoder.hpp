@@ -53,9 +53,9 @@ class event_decoder {
         std::uint64_t time, address;
     };
 
-    template <bool columns>
+    template <bool Columns>
     std::size_t decode_as(event* to, std::size_t wanted);
-    template <bool columns>
+    template <bool Columns>
     bool take_event(cursors& now, event& e);
     std::size_t take_plain(cursors& now, event* to, std::size_t wanted);
     std::uint32_t known_context(std::uint64_t context) {

@@ -33,19 +33,20 @@ void record_descriptions(recording& to) {
     to.put_module({2, 0x7f0000000000, 0x7f0000000000, 0x7f0000200000, "/lib/libplugin.so", "00ff", start_ticks + 9,
                    start_ticks + 4000});
     std::vector<trace::context_node> nodes;
-    for (std::uint32_t id = 1; id <= contexts; ++id) nodes.push_back({id / 2, 1 + id % 2, 0x1000 + 0x11 * id});
+    for (std::uint32_t id = 1; id <= contexts; ++id)
+        nodes.push_back({id / 2, 1 + id % 2, 0x1000 + std::uint64_t{0x11} * id});
     nodes[contexts - 1] = {contexts / 2, 0, 1};  // a stack that was cut
     to.put_contexts(1, nodes);
 }
 
 // The k-th event of a thread in a block, by turns: a producer (1), a consumer (2) and a thread that reallocates (3).
-event golden_event(std::uint32_t thread, unsigned block, unsigned k, std::uint64_t time) {
+event golden_event(std::uint32_t thread, std::uint64_t block, std::uint64_t k, std::uint64_t time) {
     event e{time, 0, 0, 0, thread, 0, operation::allocate, 0, false};
-    const unsigned object = block * 40 + k;
+    const std::uint64_t object = block * 40 + k;
     if (thread == 1) {
         e.address = heap + 48 * object;
         e.bytes = k == 7 ? 3'000'000'000 : 24 + k % 5;
-        e.context = 1 + k % (contexts - 1);
+        e.context = static_cast<std::uint32_t>(1 + k % (contexts - 1));
         e.alignment_log2 = k % 9 == 4 ? 6 : 0;
         e.zeroed = k % 6 == 1;
     } else if (thread == 2) {
@@ -62,13 +63,14 @@ event golden_event(std::uint32_t thread, unsigned block, unsigned k, std::uint64
     return e;
 }
 
-void record_block(recording& to, unsigned block) {
+void record_block(recording& to, std::uint64_t block) {
     std::uint64_t last[4] = {};
-    for (unsigned k = 0; k < 30; ++k) {
+    for (std::uint64_t k = 0; k < 30; ++k) {
         for (std::uint32_t thread = 1; thread <= 3; ++thread) {
             const bool timed = k == 0 || k % 7 != 5;
             // The consumer is 500 ticks behind the producer.
-            const std::uint64_t now = start_ticks + 5000 * block + 100 * k + 3 * thread + (thread == 2 ? 500 : 0);
+            const std::uint64_t now =
+                start_ticks + 5000 * block + 100 * k + std::uint64_t{3} * thread + (thread == 2 ? 500 : 0);
             if (timed) last[thread] = now;
             to.add(golden_event(thread, block, k, last[thread]), timed);
         }

@@ -94,7 +94,8 @@ TEST_F(killed, open_files_of_nonsense_are_reported_and_never_followed) {
         try {
             const trace::finish_result result = trace::finish(raw, open, out, {});
             EXPECT_EQ(read_all(out).size(), result.events);
-        } catch (const trace::trace_error&) {
+        } catch (const trace::trace_error& refused) {
+            EXPECT_STRNE(refused.what(), "");
         }
     }
 }

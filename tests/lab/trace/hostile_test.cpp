@@ -45,7 +45,8 @@ struct lying : ::testing::Test {
         memory.write(bytes);
         try {
             read_and_check(memory.path());
-        } catch (const trace::trace_error&) {
+        } catch (const trace::trace_error& refused) {
+            EXPECT_STRNE(refused.what(), "");
         }
     }
 };

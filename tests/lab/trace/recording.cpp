@@ -89,7 +89,7 @@ void recording::close(std::uint32_t thread) {
     stream& s = streams_[thread];
     if (!s.in_use) return;
     auto* header = reinterpret_cast<mpt_block_header*>(s.slot.data());
-    header->cpu_ns = 1000u * s.sequence;
+    header->cpu_ns = std::uint64_t{1000} * s.sequence;
     const std::uint32_t bytes = mpt_seal_block(header, s.writer.count);
     closed_.append(s.slot.begin(), s.slot.begin() + bytes);
     s.in_use = false;
