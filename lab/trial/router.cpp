@@ -49,6 +49,7 @@ routes_view map_routes(const char* path) noexcept {
 
 void router::start(char** environment) noexcept {
     const int before = errno;
+    passes_to_libc_ = real::is_libc();
     const char* const path = variable(environment, control_variable);
     control* const shared = path != nullptr ? process_record::map_control(path) : nullptr;
     static constinit process_identity identity{};

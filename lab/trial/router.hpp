@@ -34,13 +34,8 @@ class router {
     using real = preload::real;
 
     static void* allocate(std::size_t bytes, const call_site& site) noexcept {
-        if (bytes - 1 >= small_max_) {
-            count(&thread_counters::passed_large);
-            return real::allocate(bytes);
-        }
-        if (void* const p = allocate_small(bytes, alignment_for(bytes), site)) [[likely]]
-            return p;
-        return real::allocate(bytes);
+        if (bytes - 1 >= small_max_) return small_max_ == 0 ? pass(bytes) : allocate_large(bytes);
+        return allocate_routed(bytes, site.return_address, site.stack, site.frame);
     }
 
     static void* allocate_zeroed(std::size_t bytes, const call_site& site) noexcept {
@@ -58,9 +53,10 @@ class router {
     static void* reallocate(void* old, std::size_t bytes, const call_site& site) noexcept;
 
     static void deallocate(void* p) noexcept {
-        const preload::slab_owner owner = space_.map.owner_of(p);
-        if (owner.block_bytes == 0) return real::deallocate(p);
-        pools_[owner.pool].deallocate(p, owner.block_bytes, thread_.id());
+        if (space_.map.contains(p)) return deallocate_routed(p);
+        if (passes_to_libc_) [[likely]]
+            return __libc_free(p);
+        real::deallocate(p);
     }
 
     static std::size_t usable_size(void* p) noexcept {
@@ -76,6 +72,31 @@ class router {
   private:
     // Every block of at least 16 bytes must suit any type; smaller ones only need to suit what fits into them.
     static constexpr std::size_t alignment_for(std::size_t bytes) noexcept { return bytes <= 8 ? 8 : 16; }
+
+    // What follows is apart from the functions above so that these, when they only pass calls on, save no register and
+    // end in a jump; for the same reason a call site comes in registers.
+    static void* pass(std::size_t bytes) noexcept {
+        if (passes_to_libc_) [[likely]]
+            return __libc_malloc(bytes);
+        return pass_to_provider(bytes);
+    }
+    [[gnu::noinline]] static void* pass_to_provider(std::size_t bytes) noexcept { return real::allocate(bytes); }
+    [[gnu::noinline]] static void* allocate_large(std::size_t bytes) noexcept {
+        count(&thread_counters::passed_large);
+        return real::allocate(bytes);
+    }
+    [[gnu::noinline]] static void* allocate_routed(std::size_t bytes, std::uintptr_t return_address,
+                                                   std::uintptr_t stack, std::uintptr_t frame) noexcept {
+        if (void* const p = allocate_small(bytes, alignment_for(bytes), {return_address, stack, frame})) [[likely]]
+            return p;
+        return real::allocate(bytes);
+    }
+    [[gnu::noinline]] static void deallocate_routed(void* p) noexcept {
+        const preload::slab_owner owner = space_.map.owner_of(p);
+        if (owner.block_bytes == 0)
+            return real::deallocate(p);  // no block of anybody: what that does is the provider's affair
+        pools_[owner.pool].deallocate(p, owner.block_bytes, thread_.id());
+    }
 
     static void count(std::uint64_t thread_counters::* reason) noexcept {
         if (small_max_ != 0) ++(thread().counters->*reason);
@@ -132,7 +153,8 @@ class router {
     static void after_fork_in_child() noexcept;
 
     // Read by every call, written by start alone.
-    static inline std::size_t small_max_ = 0;  // 0: everything passes
+    static inline std::size_t small_max_ = 0;    // 0: everything passes
+    static inline bool passes_to_libc_ = false;  // until it is known, and for a program with a malloc of its own
     static inline bool looks_up_ = false;
     static inline bool ignores_answer_ = false;
     static inline pool* pools_ = nullptr;
