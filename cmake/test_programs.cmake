@@ -12,6 +12,29 @@ function(millpond_place_test_programs directory)
   endforeach()
 endfunction()
 
+# In instrumented builds, gives the test programs below a directory an instrumented twin of a plain library: a sanitizer
+# that sees only the inline half of a lock reports races that are none, and misses those that are.
+function(millpond_instrument_for_tests directory library)
+  if(NOT TARGET ${library} OR NOT (MILLPOND_SANITIZE OR MILLPOND_COVERAGE))
+    return()
+  endif()
+  get_target_property(sources ${library} SOURCES)
+  get_target_property(folder ${library} SOURCE_DIR)
+  list(TRANSFORM sources PREPEND "${folder}/" REGEX "^[^/]")
+  add_library(${library}_instrumented STATIC EXCLUDE_FROM_ALL ${sources})
+  target_include_directories(${library}_instrumented PUBLIC "${PROJECT_SOURCE_DIR}")
+  target_compile_options(${library}_instrumented PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-fno-exceptions>)
+  target_link_libraries(${library}_instrumented PRIVATE millpond::millpond millpond_warnings)
+  millpond_targets_below("${directory}" targets)
+  foreach(target IN LISTS targets)
+    get_target_property(linked ${target} LINK_LIBRARIES)
+    if(library IN_LIST linked)
+      list(TRANSFORM linked REPLACE "^${library}$" "${library}_instrumented")
+      set_target_properties(${target} PROPERTIES LINK_LIBRARIES "${linked}")
+    endif()
+  endforeach()
+endfunction()
+
 # thread_tests: a target that builds those test programs below a directory whose sources start threads, so that a TSan
 # build need not compile the others. Which they are is read from the sources: a list by hand would be forgotten.
 function(millpond_collect_thread_tests directory)
