@@ -10,7 +10,7 @@
 //
 // An object born at clock b (after its own push) still has alive, of all invocations around its birth, exactly those
 // entries of the stack whose serial is not above b: they have been there since, so they are around it. So nothing needs
-// to be stored in objects but b. enter: O(frames that differ); surviving: O(frames that have changed since).
+// to be stored in objects but b. enter: O(frames that differ); surviving: O(log frames).
 #pragma once
 
 #include <cstdint>
@@ -38,11 +38,19 @@ class activations {
         scope_ = 0;
     }
 
-    // How many of the outermost invocations around an object's birth are still active.
+    // How many of the outermost invocations around an object's birth are still active. Serials rise inward; most
+    // objects either see all of them or die long after most have gone, hence a search by halves.
     std::size_t surviving(std::uint64_t birth) const {
         std::size_t depth = stack_.size();
-        while (depth > 0 && stack_[depth - 1].serial > birth) --depth;
-        return depth;
+        if (depth == 0 || stack_[depth - 1].serial <= birth) return depth;
+        std::size_t first = 0;
+        for (std::size_t left = depth - 1; left > 0;) {
+            const std::size_t half = left / 2;
+            const bool alive = stack_[first + half].serial <= birth;
+            first = alive ? first + half + 1 : first;
+            left = alive ? left - half - 1 : half;
+        }
+        return first;
     }
 
     const std::vector<activation>& stack() const { return stack_; }

@@ -50,8 +50,9 @@ void legality_record::outlived_thread(std::uint32_t subsystem, const witness& se
 }
 
 void legality_record::instance(std::uint32_t subsystem, std::uint32_t function, std::uint64_t bytes) {
-    for (candidate_record& candidate : candidates_[subsystem]) {
-        if (candidate.function == function) candidate.instance_bytes.add(bytes);
+    const std::vector<std::uint32_t>& functions = scopes_.candidates(subsystem);  // in the order of candidates_
+    for (std::size_t i = 0; i < functions.size(); ++i) {
+        if (functions[i] == function) return candidates_[subsystem][i].instance_bytes.add(bytes);
     }
 }
 
