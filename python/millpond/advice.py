@@ -66,7 +66,10 @@ def document(found: Findings) -> dict[str, Any]:
         large = name in candidates
         why = found.why_no_trial or _why_untried(large)
         counted = found.counted.get(name, [])
-        rows.append(row(subsystem, by_subsystem.get(name), why, counted, large=large, advised=advised))
+        tried = by_subsystem.get(name)
+        rows.append(
+            row(subsystem, tried, why, counted, large=large, advised=advised, in_plan=name in _pooled(found.chosen))
+        )
     trace = dict(found.process.summary.get("trace", {})) | dict(found.characterisation.get("trace", {}))
     return {
         "schema": SCHEMA,
@@ -90,6 +93,11 @@ def document(found: Findings) -> dict[str, Any]:
         "subsystems": rows,
         "notes": found.notes,
     }
+
+
+def _pooled(plan: Plan | None) -> list[str]:
+    """The subsystems that a plan gives pools of their own."""
+    return [name for r in plan.routes for name in r.subsystems if name != REST] if plan else []
 
 
 def _why_untried(candidate: bool) -> str:
@@ -153,7 +161,11 @@ def _change(found: Findings, name: str) -> str:
 def _placement(found: Findings, rows: list[dict[str, Any]]) -> str:
     if not placement_pays(found) or found.chosen is None:
         return ""
-    pools = [r.pool for r in found.chosen.routes if REST not in r.subsystems]
+    confirmed = {r["name"] for r in rows if r["best"] != NOTHING}
+    pools = [name for name in _pooled(found.chosen) if name in confirmed]
+    silent = [name for name in _pooled(found.chosen) if name not in confirmed]
+    if not pools:  # only together do they show anything
+        pools, silent = silent, []
     who = list_text(pools)
     cpu = found.effects["placement"]["cpu_seconds"]
     peak = found.effects["total"].get("peak_bytes")
@@ -164,8 +176,16 @@ def _placement(found: Findings, rows: list[dict[str, Any]]) -> str:
     each = "a pool of its own" if len(pools) == 1 else "a pool each"
     return (
         f"give {who} {each}: placement saves {seconds_text(cpu.saved.median)}, {_change(found, 'placement')}, "
-        f"beyond what a faster malloc gives{memory}{_alternatives(pools, rows)}"
+        f"beyond what a faster malloc gives{memory}{_with_silent(silent)}{_alternatives([*pools, *silent], rows)}"
     )
+
+
+def _with_silent(silent: list[str]) -> str:
+    """Pools that the judged plan had and that alone showed nothing: the figures are of a plan that has them too."""
+    if not silent:
+        return ""
+    show = "shows" if len(silent) == 1 else "show"
+    return f" (measured with {list_text(silent)} in a pool too, which alone {show} nothing)"
 
 
 def _alternatives(pools: list[str], rows: list[dict[str, Any]]) -> str:

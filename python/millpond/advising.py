@@ -24,6 +24,7 @@ from millpond.effects import (
     plan_cell,
     screen,
     split,
+    substantial,
 )
 from millpond.execution import Listener, measured_rounds, run_rounds
 from millpond.laboratory import Laboratory, describe
@@ -112,11 +113,13 @@ class Advising:
                 "choosing", [cells[0], plan_cell(self._program, by_name[name])], _JUDGED_METRICS
             )
             found.tried[name] = Tried(by_name[name], comparisons, evidence, judged=False)
-        helpers = [by_name[name] for name in helpful(screened)]
+        names = helpful(screened)
+        helpers = [by_name[name] for name in names]
         if not helpers:
             best = most_promising(screened)
             return [by_name[best]] if best else []
-        chosen = self._best_of(helpers) if len(helpers) > 1 else helpers[0]
+        joined = [by_name[name] for name in substantial(screened, names)]
+        chosen = self._best_of(joined) if len(joined) > 1 else joined[0]
         others = [h for h in helpers if h is not chosen]
         return [chosen, *others[: schedule.helpers(self._left(), self._run_seconds, len(others))]]
 

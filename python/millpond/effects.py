@@ -130,6 +130,20 @@ def helpful(screened: dict[str, dict[str, Comparison]]) -> list[str]:
     return [name for _, name in sorted(chosen)]
 
 
+def substantial(screened: dict[str, dict[str, Comparison]], helpers: Sequence[str]) -> list[str]:
+    """Those of the helpers that gain at least a quarter of what the best of them does, in CPU or in bytes.
+
+    A plan is to be the smallest that gives the gain: a pool whose small help may be luck would ride along in it unseen.
+    """
+
+    def gain(name: str) -> float:
+        ratios = (screened[name][m].ratio.median for m in ("cpu_seconds", "peak_bytes") if m in screened[name])
+        return 1 - min(ratios, default=1.0)
+
+    best = max((gain(name) for name in helpers), default=0.0)
+    return [name for name in helpers if gain(name) >= best / 4]
+
+
 def _not_by_chance(comparison: Comparison) -> bool:
     """Loosely: of fewer than five rounds no p-value can be small, so a large effect in most of them is believed."""
     if comparison.ratio.n < 5:

@@ -62,13 +62,21 @@ def legality_text(scopes: list[dict[str, Any]]) -> str:
 
 
 def row(
-    subsystem: dict[str, Any], tried: Tried | None, why_untried: str, counted: list[str], *, large: bool, advised: bool
+    subsystem: dict[str, Any],
+    tried: Tried | None,
+    why_untried: str,
+    counted: list[str],
+    *,
+    large: bool,
+    advised: bool,
+    in_plan: bool,
 ) -> dict[str, Any]:
     """The row of one subsystem.
 
     `large`: it was a candidate. `advised`: pools by subsystem pay at all (a plan that does not has no helpers).
+    `in_plan`: the plan that was judged has a pool for it, so it is advised unless fresh rounds of it alone say otherwise.
     """
-    pays = advised and tried is not None and tried.pays()
+    pays = advised and tried is not None and (tried.pays() or (in_plan and not tried.judged))
     comparisons: Mapping[str, Comparison] = tried.comparisons if tried else {}
     scopes = list(subsystem.get("legality") or [])
     return {
@@ -79,12 +87,12 @@ def row(
         "saves_cpu_seconds": summary_json(comparisons.get("cpu_seconds")),
         "saves_bytes": summary_json(comparisons.get("peak_bytes")),
         "cpu_ratio": comparisons["cpu_seconds"].to_json() if "cpu_seconds" in comparisons else None,
-        "reason": _reason(tried, why_untried, advised) + (_legal_note(scopes, pays) if large else ""),
+        "reason": _reason(tried, why_untried, advised, in_plan) + (_legal_note(scopes, pays) if large else ""),
         "evidence": [*(tried.evidence if tried else []), *counted],
     }
 
 
-def _reason(tried: Tried | None, why_untried: str, advised: bool) -> str:
+def _reason(tried: Tried | None, why_untried: str, advised: bool, in_plan: bool) -> str:
     cpu = tried.comparisons.get("cpu_seconds") if tried else None
     if tried is None or cpu is None:
         return why_untried or "not tried: no round of it ended as the bare program does"
@@ -98,6 +106,8 @@ def _reason(tried: Tried | None, why_untried: str, advised: bool) -> str:
             f"a pool of its own saves {seconds_text(saved.median)} of CPU beyond a shared pool: {change}, "
             f"{cpu.ratio.n} fresh rounds"
         )
+    if advised and in_plan and not tried.judged:
+        return f"part of the plan that fresh rounds have judged; alone it was measured while choosing: {change}"
     if tried.pays():
         return f"a pool of its own gains over a shared one ({change}), but not over the program as it is"
     if cpu.verdict == "worse":
