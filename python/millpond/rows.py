@@ -74,7 +74,7 @@ def row(
     """The row of one subsystem.
 
     `large`: it was a candidate. `advised`: pools by subsystem pay at all (a plan that does not has no helpers).
-    `in_plan`: the plan that was judged has a pool for it, so it is advised unless fresh rounds of it alone say otherwise.
+    `in_plan`: the plan that was judged has a pool for it, so it is advised unless its own fresh rounds say no.
     """
     pays = advised and tried is not None and (tried.pays() or (in_plan and not tried.judged))
     comparisons: Mapping[str, Comparison] = tried.comparisons if tried else {}
