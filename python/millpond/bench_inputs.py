@@ -198,7 +198,7 @@ def sqlite3(folder: Path) -> Workload:
 
 def ghostscript(folder: Path) -> Workload:
     page = _write_once(folder / "page.ps", lambda: _POSTSCRIPT)
-    options = ("-q", "-dSAFER", "-dBATCH", "-dNOPAUSE", "-sDEVICE=ppmraw", "-r100", "-sOutputFile=/dev/null")
+    options = ("-q", "-dSAFER", "-dBATCH", "-dNOPAUSE", "-sDEVICE=txtwrite", "-sOutputFile=/dev/null")
     return Workload("ghostscript", (_require("gs"), *options, str(page)))
 
 
