@@ -12,7 +12,7 @@ constexpr std::size_t chunk = 16;
 
 bool ends_object(trace::operation op) { return op == trace::operation::free || op == trace::operation::realloc_free; }
 
-// Surveys of pages visit every live object: at most one visit for each four events, or this many visits in all.
+// Surveys of pages visit every live object: at most one visit for each eight events, or this many visits in all.
 constexpr std::uint64_t free_visits = std::uint64_t{1} << 22;
 
 }  // namespace
@@ -74,6 +74,8 @@ inline void analysis::fetch_contexts(std::span<const trace::event> events) {
         if (ends_object(e.op)) {
             const packed_object* ends = live_.find(e.address);
             context = ends != nullptr ? ends->context() : 0;
+            // The table closes the gap that an object leaves, and so looks at the slot behind it.
+            __builtin_prefetch(ends != nullptr ? ends + 1 : ends, 1);
         }
         __builtin_prefetch(&contexts_[context], 1);
         *next++ = context;
@@ -85,18 +87,22 @@ inline void analysis::fetch_counts(std::size_t count) const {
         const context_counts& context = contexts_[contexts_ahead_[i]];
         __builtin_prefetch(&counts_[context.subsystem], 1);
         __builtin_prefetch(&counts_[context.subsystem].lifetimes_ns, 1);
-        legality_.prefetch(context.outlived);
+        legality_.prefetch(context.outlived, context.depth);
     }
 }
 
 inline analysis::thread_state& analysis::thread(std::uint32_t number) {
-    const std::uint32_t kept = std::min(number, packed_object::thread_max);
-    if (kept >= threads_.size()) [[unlikely]]
-        add_threads(kept + 1);
-    return threads_[kept];
+    if (number != recent_number_) [[unlikely]]
+        find_thread(number);
+    return *recent_thread_;
 }
 
-void analysis::add_threads(std::uint32_t count) { threads_.resize(count); }
+void analysis::find_thread(std::uint32_t number) {
+    const std::uint32_t kept = std::min(number, packed_object::thread_max);
+    while (kept >= threads_.size()) threads_.emplace_back();
+    recent_number_ = number;
+    recent_thread_ = &threads_[kept];
+}
 
 inline thread_share& analysis::share(thread_state& t, std::uint32_t number, std::uint32_t subsystem) {
     if (subsystem < t.share_of.size() && t.share_of[subsystem] != nullptr) [[likely]]
@@ -176,8 +182,10 @@ void analysis::object_ended(const packed_object& o, trace::moment at, trace::end
         s.last_empty_tick = at.time_ticks;
     }
     const std::uint64_t born_tick = totals_.first_tick + o.tick();
-    const std::uint64_t ticks = at.time_ticks > born_tick ? at.time_ticks - born_tick : 0;
-    s.lifetimes_ns.add(static_cast<std::uint64_t>(static_cast<double>(ticks) * ns_per_tick_));
+    // Signed, because that is one instruction each way.
+    const auto ticks = static_cast<std::int64_t>(at.time_ticks > born_tick ? at.time_ticks - born_tick : 0);
+    s.lifetimes_ns.add(
+        static_cast<std::uint64_t>(static_cast<std::int64_t>(static_cast<double>(ticks) * ns_per_tick_)));
     if (how == trace::ending::freed) {
         if (event != nullptr && event->op == trace::operation::realloc_free)
             ++s.realloc_frees;
@@ -192,11 +200,14 @@ void analysis::object_ended(const packed_object& o, trace::moment at, trace::end
             ++whose.operations;
     }
 
-    const thread_state& born_on = threads_[o.thread()];
+    const thread_state& born_on = thread(o.thread());
     const std::size_t surviving = born_on.active.surviving(o.birth());
     if (surviving == context.depth && !born_on.ended) return;
+    const bool wanted = surviving < context.depth && legality_.outlived(context, surviving);
+    if (!wanted && !born_on.ended) [[likely]]
+        return;
     const witness seen{o.context(), o.thread(), o.bytes(), born_tick, at.time_ticks, at.thread};
-    if (surviving < context.depth) legality_.outlived(context, surviving, seen);
+    if (wanted) legality_.offer(context, surviving, seen);
     if (born_on.ended) {
         ++s.outlived_thread;
         legality_.outlived_thread(context.subsystem, seen);
@@ -207,7 +218,7 @@ void analysis::object_ended(const packed_object& o, trace::moment at, trace::end
 void analysis::object_left(const packed_object& o) {
     context_counts& context = contexts_[o.context()];
     const witness seen{o.context(), o.thread(), o.bytes(), totals_.first_tick + o.tick(), 0, 0};
-    if (context.depth > 0) legality_.outlived(context, 0, seen);
+    if (context.depth > 0 && legality_.outlived(context, 0)) legality_.offer(context, 0, seen);
     ++counts_[context.subsystem].outlived_thread;
     legality_.outlived_thread(context.subsystem, seen);
 }
@@ -230,7 +241,7 @@ void analysis::note(const trace::event& e) {
 void analysis::survey_pages() {
     next_survey_ = totals_.events + survey_interval_;
     const std::uint64_t objects = live_.size();
-    if (surveyed_objects_ + objects > std::max(free_visits, totals_.events / 4)) return;
+    if (surveyed_objects_ + objects > std::max(free_visits, totals_.events / 8)) return;
     surveyed_objects_ += objects;
     survey_.start(counts_.size(), survey_.used());
     std::uint64_t now = totals_.last_tick;

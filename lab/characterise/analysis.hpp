@@ -122,7 +122,7 @@ class analysis {
     thread_share& share(thread_state& t, std::uint32_t number, std::uint32_t subsystem);
     thread_share& add_share(thread_state& t, std::uint32_t number, std::uint32_t subsystem);
     thread_state& thread(std::uint32_t number);
-    void add_threads(std::uint32_t count);
+    void find_thread(std::uint32_t number);
     void survey_pages();
 
     const scope_tree& scopes_;
@@ -131,7 +131,9 @@ class analysis {
     trace_totals totals_;
     std::vector<subsystem_counts> counts_;
     std::vector<context_counts> contexts_;
-    std::vector<thread_state> threads_;
+    std::deque<thread_state> threads_;  // by number
+    thread_state* recent_thread_ = nullptr;
+    std::uint32_t recent_number_ = ~std::uint32_t{0};
     std::deque<thread_share> shares_;
     trace::live_objects<packed_object> live_;
     legality_record legality_;

@@ -24,12 +24,11 @@ legality_record::legality_record(const scope_tree& scopes, std::size_t subsystem
     }
 }
 
-void legality_record::outlived(context_counts& context, std::size_t surviving, const witness& seen) {
+bool legality_record::outlived(context_counts& context, std::size_t surviving) {
     if (context.outlived == 0) [[unlikely]]
         open_row(context);
     ++rows_[context.outlived + surviving];
-    if (surviving < context.witnessed) [[unlikely]]
-        offer(context, surviving, seen);
+    return surviving < context.witnessed;
 }
 
 void legality_record::open_row(context_counts& context) {

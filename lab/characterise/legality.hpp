@@ -40,9 +40,14 @@ class legality_record {
 
     legality_record(const scope_tree& scopes, std::size_t subsystems);
 
-    // `surviving`: how many scopes around the object were still active.
-    void outlived(context_counts& context, std::size_t surviving, const witness& seen);
-    void prefetch(std::uint32_t row) const { __builtin_prefetch(rows_.data() + row, 1); }
+    // An object of this context has ended; `surviving`: how many scopes around it were still active, fewer than all.
+    // True if a witness of that is wanted: offer it.
+    bool outlived(context_counts& context, std::size_t surviving);
+    void offer(context_counts& context, std::size_t surviving, const witness& seen);
+    void prefetch(std::uint32_t row, std::size_t depth) const {
+        __builtin_prefetch(rows_.data() + row, 1);
+        if (depth > 8) __builtin_prefetch(rows_.data() + row + depth - 1, 1);
+    }
     // As outlived its thread.
     void outlived_thread(std::uint32_t subsystem, const witness& seen);
     void instance(std::uint32_t subsystem, std::uint32_t function, std::uint64_t bytes);
@@ -54,7 +59,6 @@ class legality_record {
 
   private:
     void open_row(context_counts& context);
-    void offer(context_counts& context, std::size_t surviving, const witness& seen);
 
     const scope_tree& scopes_;
     std::vector<std::vector<candidate_record>> candidates_;
