@@ -35,8 +35,8 @@ check: ## formatters, linters, types, layering
 	@scripts/test --check
 
 bench-lab: ## measure recording, characterising and trial against their bars; table and JSON
-	@scripts/setup build demo bench
-	@scripts/build release --programs
+	@scripts/setup build demo test bench
+	@scripts/build release preload/all lab/all examples/all make_big_trace
 	@.venv/bin/python -m millpond.bench_lab
 
 setup: ## install what building and testing need (system packages by apt, Python packages in .venv)
