@@ -5,11 +5,10 @@
 #include <gtest/gtest.h>
 
 #include <map>
-#include <optional>
 #include <random>
 #include <set>
-#include <tuple>
 
+#include "literal_model.hpp"
 #include "small_program.hpp"
 #include "tests/lab/trace/seed.hpp"
 
@@ -19,114 +18,6 @@ namespace {
 using characterise::subsystem_counts;
 using trace::event;
 using trace::operation;
-
-bool begins(const event& e) { return e.op == operation::allocate || e.op == operation::realloc_allocate; }
-bool ends(const event& e) { return e.op == operation::free || e.op == operation::realloc_free; }
-
-// An invocation that encloses a context: the frame that called the function, and the function.
-using invocation = std::pair<std::uint32_t, std::uint32_t>;
-
-// From the outermost inward.
-std::vector<invocation> invocations(const small_program& program, std::uint32_t context) {
-    std::vector<invocation> path;
-    for (std::uint32_t at = context; at != 0; at = program.nodes()[at].parent)
-        path.insert(path.begin(), {program.nodes()[at].parent, program.function_of(at)});
-    return path;
-}
-
-// The definition, taken literally: an invocation is active until its thread shows otherwise.
-class model {
-  public:
-    model(const small_program& program, const std::vector<event>& events) : program_(program), events_(events) {}
-
-    struct life {
-        std::size_t born, died;  // positions; died: events.size() if live at the end
-    };
-
-    std::vector<life> lives() const {
-        std::vector<life> all;
-        std::map<std::uint64_t, std::size_t> live;
-        for (std::size_t i = 0; i < events_.size(); ++i) {
-            if (begins(events_[i])) {
-                live[events_[i].address] = all.size();
-                all.push_back({i, events_.size()});
-            } else if (ends(events_[i])) {
-                const auto found = live.find(events_[i].address);
-                if (found == live.end()) continue;
-                all[found->second].died = i;
-                live.erase(found);
-            }
-        }
-        return all;
-    }
-
-    // Where a thread is said to be by an event; nothing if the event does not say.
-    std::optional<std::uint32_t> place(std::size_t at, std::uint32_t thread) const {
-        const event& e = events_[at];
-        if (e.thread != thread) return {};
-        if (begins(e)) return e.context;
-        if (e.op != operation::note) return {};
-        if (e.bytes == mpt_note_thread_end) return 0;
-        if (e.bytes != mpt_note_returned) return {};
-        std::uint32_t node = 0;  // of the last allocation before
-        for (std::size_t i = 0; i < at; ++i) {
-            if (events_[i].thread == thread && begins(events_[i])) node = events_[i].context;
-        }
-        for (std::uint64_t up = 0; up < e.address && node != 0; ++up) node = program_.nodes()[node].parent;
-        return node;
-    }
-
-    // Whether the innermost invocation of `function` around the object's birth has ended before its death.
-    bool outlived(const life& object, std::uint32_t function) const {
-        if (object.died == events_.size()) return true;
-        const event& birth = events_[object.born];
-        const std::vector<invocation> path = invocations(program_, birth.context);
-        std::size_t depth = path.size();
-        while (path[depth - 1].second != function) --depth;
-        for (std::size_t i = object.born; i < object.died; ++i) {
-            const std::optional<std::uint32_t> now = place(i, birth.thread);
-            if (!now) continue;
-            const std::vector<invocation> there = invocations(program_, *now);
-            if (there.size() < depth ||
-                !std::equal(path.begin(), path.begin() + static_cast<long>(depth), there.begin()))
-                return true;
-        }
-        return false;
-    }
-
-    bool enclosed(const life& object, std::uint32_t function) const {
-        const std::vector<invocation> path = invocations(program_, events_[object.born].context);
-        return std::any_of(path.begin(), path.end(), [&](const invocation& i) { return i.second == function; });
-    }
-
-    // Bytes of each activation of `function` in which the subsystem allocates, in no order.
-    std::multiset<std::uint64_t> instances(const pass& found, std::uint32_t subsystem, std::uint32_t function) const {
-        std::map<std::tuple<std::uint32_t, std::size_t, std::size_t>, std::uint64_t> bytes;
-        std::map<std::uint32_t, std::vector<std::pair<invocation, std::size_t>>> stacks;  // with the start's position
-        for (std::size_t i = 0; i < events_.size(); ++i) {
-            const event& e = events_[i];
-            const std::optional<std::uint32_t> now = place(i, e.thread);
-            if (!now) continue;
-            const std::vector<invocation> path = invocations(program_, *now);
-            auto& stack = stacks[e.thread];
-            std::size_t common = 0;
-            while (common < path.size() && common < stack.size() && stack[common].first == path[common]) ++common;
-            stack.resize(common);
-            while (stack.size() < path.size()) stack.push_back({path[stack.size()], i});
-            if (!begins(e) || found.subsystems.subsystem_of(e.context) != subsystem) continue;
-            for (std::size_t d = 0; d < stack.size(); ++d) {
-                if (stack[d].first.second == function) bytes[{e.thread, d, stack[d].second}] += e.bytes;
-            }
-        }
-        std::multiset<std::uint64_t> all;
-        for (const auto& [activation, sum] : bytes) all.insert(sum);
-        return all;
-    }
-
-  private:
-    const small_program& program_;
-    const std::vector<event>& events_;
-};
 
 struct expected_counts {
     std::uint64_t live = 0, peak = 0, live_objects = 0, peak_objects = 0, objects = 0, bytes = 0, frees = 0,
@@ -197,13 +88,13 @@ void expect_same_counts(const pass& found, const std::vector<event>& events) {
 }
 
 void expect_same_legality(const small_program& program, const pass& found, const std::vector<event>& events) {
-    const model literal(program, events);
-    const std::vector<model::life> lives = literal.lives();
+    const literal_model literal(program, events);
+    const std::vector<literal_model::life> lives = literal.lives();
     for (std::uint32_t s = 0; s < found.subsystems.subsystems().size(); ++s) {
         for (const std::uint32_t function : found.scopes.candidates(s)) {
             SCOPED_TRACE(found.subsystems.subsystems()[s].name + " within " + program.name(function));
             std::uint64_t outlived = 0, enclosed = 0;
-            for (const model::life& object : lives) {
+            for (const literal_model::life& object : lives) {
                 if (found.subsystems.subsystem_of(events[object.born].context) != s) continue;
                 if (!literal.enclosed(object, function)) continue;
                 ++enclosed;
@@ -362,50 +253,6 @@ TEST(legality, lets_a_note_tell_invocations_apart) {
     };
     EXPECT_EQ(outlived(untold), 0u);
     EXPECT_EQ(outlived(told), 1u);
-}
-
-TEST(subsystems, are_owned_by_the_nearest_owner) {
-    small_program program;
-    const std::uint32_t main = program.frame(0, "main");
-    const std::uint32_t add = program.frame(main, "book::add");
-    const std::uint32_t through_library =
-        program.frame(program.frame(add, "std::list<int>::push_back"), "operator new");
-    const std::uint32_t through_wrapper = program.frame(add, "xmalloc");
-    const std::uint32_t only_wrappers = program.frame(program.frame(0, "g_malloc"), "xmalloc");
-    const std::uint32_t only_library = program.frame(0, "std::f");
-    const pass found(program, {});
-    const auto owner = [&](std::uint32_t context) {
-        return found.subsystems.subsystems()[found.subsystems.subsystem_of(context)].name;
-    };
-    EXPECT_EQ(owner(through_library), "book");
-    EXPECT_EQ(owner(through_wrapper), "book");
-    EXPECT_EQ(owner(main), "main");
-    EXPECT_EQ(owner(only_wrappers), "g_malloc");
-    EXPECT_EQ(owner(only_library), "[unknown]");
-    EXPECT_EQ(owner(0), "[unknown]");
-}
-
-TEST(subsystems, are_joined_by_patterns) {
-    small_program program;
-    const std::uint32_t main = program.frame(0, "main");
-    const std::uint32_t a = program.frame(main, "shop::a::f"), b = program.frame(main, "shop::b::f");
-    const std::vector<event> events{allocation(1 << 20, 1, 0x1000, 8, a), allocation(2 << 20, 1, 0x2000, 16, b)};
-    const pass found(program, events, 1.0, {{"shops", "shop::*"}});
-    EXPECT_EQ(found.counts("shops").bytes, 24u);
-    const characterise::subsystem_identity& joined = found.subsystems.subsystems()[found.subsystem("shops")];
-    EXPECT_EQ(joined.kind, "group");
-    EXPECT_EQ(joined.owners, (std::vector<std::string>{"shop::a", "shop::b"}));
-}
-
-TEST(patterns, fit_whole_names) {
-    using characterise::fits_pattern;
-    EXPECT_TRUE(fits_pattern("*", ""));
-    EXPECT_TRUE(fits_pattern("a*b*c", "aXbYbZc"));
-    EXPECT_TRUE(fits_pattern("a?c", "abc"));
-    EXPECT_TRUE(fits_pattern("*::x", "a::b::x"));
-    EXPECT_FALSE(fits_pattern("a", "ab"));
-    EXPECT_FALSE(fits_pattern("a*c", "ab"));
-    EXPECT_FALSE(fits_pattern("", "a"));
 }
 
 }  // namespace
