@@ -263,8 +263,7 @@ TEST_F(measuring, padding_lengthens_the_environment_by_what_was_asked) {
 
 TEST_F(measuring, a_termination_sent_to_us_reaches_the_program) {
     // The program tells by its own signal that it is ready, through its parent's id.
-    const measurement result =
-        run({"sh", "-c", "trap 'exit 9' TERM; kill -TERM $PPID; while :; do :; done"});
+    const measurement result = run({"sh", "-c", "trap 'exit 9' TERM; kill -TERM $PPID; while :; do :; done"});
     EXPECT_EQ(result.exit_status, 9);
 }
 
