@@ -54,7 +54,11 @@ class live_objects {
         allocate_slots(10);
     }
 
-    void prefetch(std::uint64_t address) const { __builtin_prefetch(&slots_[home(address)], 1); }
+    void prefetch(std::uint64_t address) const {
+        const slot* const at = &slots_[home(address)];
+        __builtin_prefetch(at, 1);
+        __builtin_prefetch(at + 1, 1);  // half of all searches go one slot on, and slots cross cache lines
+    }
 
     // An object begins. Address 0 is no object: it ends at once, its free lost.
     template <typename Ended>
@@ -145,7 +149,7 @@ class live_objects {
     std::size_t home(std::uint64_t address) const {
         return static_cast<std::size_t>(((address >> 3) * 0x9E3779B97F4A7C15u) >> shift_);
     }
-    bool waiting() const { return (displaced_.size() | early_ends_.size()) != 0; }
+    bool waiting() const { return !displaced_.empty() || !early_ends_.empty(); }
     // Also true for an event that lies before `then`: one stream may be behind by some ticks.
     bool within(std::uint64_t then, std::uint64_t now) const { return now < then || now - then <= window_ticks_; }
 
