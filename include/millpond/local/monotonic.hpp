@@ -48,9 +48,9 @@ class monotonic {
     // A place in the life of a monotonic. Valid until release, reset, or a rewind to an older one.
     class checkpoint_type {
         friend monotonic;
-        char* next;
-        char* end;
-        chunk_header* newest;
+        char* next_;
+        char* end_;
+        chunk_header* newest_;
     };
 
     // Ownership: the source is a member, made from the arguments. Nothing is allocated yet.
@@ -110,17 +110,17 @@ class monotonic {
     // Returns: the present place, for rewind.
     [[nodiscard]] checkpoint_type checkpoint() const noexcept {
         checkpoint_type place;
-        place.next = next_;
-        place.end = end_;
-        place.newest = stock_.newest();
+        place.next_ = next_;
+        place.end_ = end_;
+        place.newest_ = stock_.newest();
         return place;
     }
 
     // Effects: forgets every block allocated since the checkpoint and keeps the chunks. Older checkpoints stay valid.
     void rewind(checkpoint_type place) noexcept {
-        stock_.spare_down_to(place.newest);
-        next_ = place.next;
-        end_ = place.end;
+        stock_.spare_down_to(place.newest_);
+        next_ = place.next_;
+        end_ = place.end_;
         poison(next_, static_cast<std::size_t>(end_ - next_));
     }
 
