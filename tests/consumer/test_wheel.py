@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import sysconfig
 import zipfile
 from pathlib import Path
 
@@ -32,6 +33,12 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return work / "site"
 
 
+def user_environment(installed: Path) -> dict[str, str]:
+    """What a user has who installed the wheel. With -S, python leaves out the editable install of this tree."""
+    kept = {key: value for key, value in os.environ.items() if key != "MILLPOND_BIN"}
+    return {**kept, "PYTHONPATH": f"{installed}{os.pathsep}{sysconfig.get_path('purelib')}"}
+
+
 def test_wheel_holds_programs_and_libraries(installed: Path) -> None:
     native = installed / "millpond/_native"
     for program in PROGRAMS:
@@ -44,19 +51,19 @@ def test_wheel_holds_programs_and_libraries(installed: Path) -> None:
 def test_installed_program_records(installed: Path, tmp_path: Path) -> None:
     """The recorder finds its library from where the wheel put it, and python finds the recorder."""
     trace = tmp_path / "true.mpt"
-    environment = {key: value for key, value in os.environ.items() if key != "MILLPOND_BIN"}
-    environment["PYTHONPATH"] = str(installed)
-    command = [sys.executable, "-m", "millpond", "record", "-o", str(trace), "--", "perl", "-e", "print 1"]
-    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    command = [sys.executable, "-S", "-m", "millpond", "record", "-o", str(trace), "--", "perl", "-e", "print 1"]
+    done = subprocess.run(
+        command, cwd=tmp_path, env=user_environment(installed), capture_output=True, text=True, check=False
+    )
     assert (done.returncode, done.stdout) == (0, "1"), done.stderr
     assert trace.stat().st_size > 0
 
 
 def test_installed_package_finds_its_own_programs(installed: Path) -> None:
-    environment = {key: value for key, value in os.environ.items() if key != "MILLPOND_BIN"}
-    environment["PYTHONPATH"] = str(installed)
+    environment = user_environment(installed)
     code = "from millpond import native; print(native.find('millpond-record'))"
-    found = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    command = [sys.executable, "-S", "-c", code]
+    found = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
     assert Path(found.stdout.strip()) == installed / "millpond/_native/bin/millpond-record"
 
 
