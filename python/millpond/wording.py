@@ -15,24 +15,24 @@ def _digits(value: float) -> str:
     return f"{value:.0f}" if size >= 99.95 else f"{value:.1f}" if size >= 9.995 else f"{value:.2f}"
 
 
-def bytes_text(value: float | None) -> str:
-    """`12.3 MB` (powers of ten); a dash for what is unknown."""
+def _scaled(value: float | None, units: tuple[tuple[float, str], ...], unscaled: str) -> str:
+    """In the largest unit that the value reaches; whole, with `unscaled` behind it, below the smallest."""
     if value is None:
         return "–"
-    for unit, name in _BYTES:
+    for unit, name in units:
         if abs(value) >= unit:
             return f"{_digits(value / unit)} {name}"
-    return f"{value:.0f} B"
+    return f"{value:.0f}{unscaled}"
+
+
+def bytes_text(value: float | None) -> str:
+    """`12.3 MB` (powers of ten); a dash for what is unknown."""
+    return _scaled(value, _BYTES, " B")
 
 
 def count_text(value: float | None) -> str:
     """`1.20 M`."""
-    if value is None:
-        return "–"
-    for unit, name in _COUNTS:
-        if abs(value) >= unit:
-            return f"{_digits(value / unit)} {name}"
-    return f"{value:.0f}"
+    return _scaled(value, _COUNTS, "")
 
 
 def seconds_text(value: float | None) -> str:
