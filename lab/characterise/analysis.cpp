@@ -8,8 +8,6 @@ namespace {
 
 // An event ends in four places of memory, each of which the one before leads to: the object, its context, the
 // subsystem, the row of legality. So events are taken in chunks, and each place is fetched a chunk ahead of the next.
-constexpr std::size_t chunk = 16;
-
 bool ends_object(trace::operation op) { return op == trace::operation::free || op == trace::operation::realloc_free; }
 
 // Surveys of pages visit every live object: at most one visit for each eight events, or this many visits in all.
@@ -42,19 +40,21 @@ void analysis::consume(const trace::event* batch, std::size_t count) {
     };
     fetch_objects(part(0));
     fetch_objects(part(chunk));
-    fetch_contexts(part(0));
-    for (std::size_t at = 0; at < count; at += chunk) {
+    look_ahead ahead[2];
+    fetch_contexts(part(0), ahead[0]);
+    for (std::size_t at = 0, turn = 0; at < count; at += chunk, turn ^= 1) {
+        const std::span<const trace::event> now = part(at);
         fetch_objects(part(at + 2 * chunk));
-        fetch_counts(part(at).size());
-        fetch_contexts(part(at + chunk));
-        for (const trace::event& e : part(at)) take(e);
+        fetch_counts(now.size(), ahead[turn]);
+        fetch_contexts(part(at + chunk), ahead[turn ^ 1]);
+        for (std::size_t i = 0; i < now.size(); ++i) take(now[i], ahead[turn].position[i]);
     }
     totals_.last_tick = std::max(totals_.last_tick, batch[count - 1].time_ticks);
 }
 
-inline void analysis::take(const trace::event& e) {
+inline void analysis::take(const trace::event& e, std::size_t position) {
     if (ends_object(e.op))
-        end(e);
+        end(e, position);
     else if (e.op == trace::operation::note)
         return note(e);
     else
@@ -67,24 +67,22 @@ inline void analysis::fetch_objects(std::span<const trace::event> events) const 
     for (const trace::event& e : events) live_.prefetch(e.address);
 }
 
-inline void analysis::fetch_contexts(std::span<const trace::event> events) {
-    std::uint32_t* next = contexts_ahead_.data();
-    for (const trace::event& e : events) {
+inline void analysis::fetch_contexts(std::span<const trace::event> events, look_ahead& ahead) const {
+    for (std::size_t i = 0; i < events.size(); ++i) {
+        const trace::event& e = events[i];
         std::uint32_t context = e.context;
         if (ends_object(e.op)) {
-            const packed_object* ends = live_.find(e.address);
-            context = ends != nullptr ? ends->context() : 0;
-            // The table closes the gap that an object leaves, and so looks at the slot behind it.
-            __builtin_prefetch(ends != nullptr ? ends + 1 : ends, 1);
+            ahead.position[i] = live_.locate(e.address);
+            context = live_.payload_at(ahead.position[i]).context();  // a wrong one does no harm
         }
         __builtin_prefetch(&contexts_[context], 1);
-        *next++ = context;
+        ahead.context[i] = context;
     }
 }
 
-inline void analysis::fetch_counts(std::size_t count) const {
+inline void analysis::fetch_counts(std::size_t count, const look_ahead& ahead) const {
     for (std::size_t i = 0; i < count; ++i) {
-        const context_counts& context = contexts_[contexts_ahead_[i]];
+        const context_counts& context = contexts_[ahead.context[i]];
         __builtin_prefetch(&counts_[context.subsystem], 1);
         __builtin_prefetch(&counts_[context.subsystem].lifetimes_ns, 1);
         legality_.prefetch(context.outlived, context.depth);
@@ -161,13 +159,15 @@ void analysis::allocate(const trace::event& e) {
                 });
 }
 
-void analysis::end(const trace::event& e) {
+inline void analysis::end(const trace::event& e, std::size_t position) {
     thread(e.thread).facts.last_tick = e.time_ticks;
     totals_.frees += e.op == trace::operation::free;
-    live_.end(e.address, {e.time_ticks, e.thread},
-              [&](const packed_object& o, std::uint64_t, trace::moment at, trace::ending how) {
-                  object_ended(o, at, how, &e);
-              });
+    live_.end(
+        e.address, {e.time_ticks, e.thread},
+        [&](const packed_object& o, std::uint64_t, trace::moment at, trace::ending how) {
+            object_ended(o, at, how, &e);
+        },
+        position);
 }
 
 void analysis::object_ended(const packed_object& o, trace::moment at, trace::ending how, const trace::event* event) {

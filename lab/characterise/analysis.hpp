@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "activations.hpp"
+#include "context_counts.hpp"
 #include "histogram.hpp"
 #include "instance_meter.hpp"
 #include "lab/trace/live_objects.hpp"
@@ -51,14 +52,6 @@ struct alignas(64) subsystem_counts {
 
     std::uint64_t allocations() const { return objects - reallocations; }
     std::uint64_t events() const { return objects + frees + realloc_frees; }
-};
-
-struct context_counts {
-    std::uint32_t subsystem = 0, scope = 0;
-    std::uint16_t depth = 0;
-    std::uint16_t witnessed = 0;  // legality: witnesses have been offered to scopes deeper than this
-    std::uint32_t outlived = 0;   // legality: row of this context; 0: none
-    std::uint64_t objects = 0, bytes = 0;
 };
 
 // What one thread did in one subsystem.
@@ -108,12 +101,19 @@ class analysis {
         thread_facts facts;
     };
 
-    void take(const trace::event& e);
+    static constexpr std::size_t chunk = 16;
+    // What a chunk of events will touch, as far as it is known before they are taken: hints.
+    struct look_ahead {
+        std::array<std::uint32_t, chunk> context{};
+        std::array<std::size_t, chunk> position{};  // in live_
+    };
+
+    void take(const trace::event& e, std::size_t position);
     void fetch_objects(std::span<const trace::event> events) const;
-    void fetch_contexts(std::span<const trace::event> events);
-    void fetch_counts(std::size_t count) const;
+    void fetch_contexts(std::span<const trace::event> events, look_ahead& ahead) const;
+    void fetch_counts(std::size_t count, const look_ahead& ahead) const;
     void allocate(const trace::event& e);
-    void end(const trace::event& e);
+    void end(const trace::event& e, std::size_t position);
     void note(const trace::event& e);
     // `event`: the one that ends the object, or null where an end that came too early has met it now.
     void object_ended(const packed_object& o, trace::moment at, trace::ending how, const trace::event* event);
@@ -137,8 +137,7 @@ class analysis {
     std::deque<thread_share> shares_;
     trace::live_objects<packed_object> live_;
     legality_record legality_;
-    std::uint64_t clock_ = 0;                         // of activations
-    std::array<std::uint32_t, 16> contexts_ahead_{};  // of the next chunk of events, where they are known
+    std::uint64_t clock_ = 0;  // of activations
 
     page_survey survey_;
     std::uint64_t next_survey_, survey_interval_, surveyed_objects_ = 0;

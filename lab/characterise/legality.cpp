@@ -3,8 +3,6 @@
 
 #include <algorithm>
 
-#include "analysis.hpp"
-
 namespace millpond::characterise {
 namespace {
 
@@ -18,17 +16,15 @@ void add_witness(std::vector<witness>& witnesses, const witness& seen) {
 }  // namespace
 
 legality_record::legality_record(const scope_tree& scopes, std::size_t subsystems)
-    : scopes_(scopes), candidates_(subsystems), of_threads_(subsystems) {
+    : scopes_(scopes), candidates_(subsystems), index_(subsystems), of_threads_(subsystems) {
     for (std::uint32_t s = 0; s < subsystems; ++s) {
-        for (const std::uint32_t f : scopes.candidates(s)) candidates_[s].push_back({f, {}, {}});
+        index_[s].first.fill(candidate_index::none);
+        for (const std::uint32_t f : scopes.candidates(s)) {
+            std::uint8_t& first = index_[s].first[f % index_[s].first.size()];
+            if (first == candidate_index::none) first = static_cast<std::uint8_t>(candidates_[s].size());
+            candidates_[s].push_back({f, {}, {}});
+        }
     }
-}
-
-bool legality_record::outlived(context_counts& context, std::size_t surviving) {
-    if (context.outlived == 0) [[unlikely]]
-        open_row(context);
-    ++rows_[context.outlived + surviving];
-    return surviving < context.witnessed;
 }
 
 void legality_record::open_row(context_counts& context) {
@@ -46,13 +42,6 @@ void legality_record::offer(context_counts& context, std::size_t surviving, cons
 
 void legality_record::outlived_thread(std::uint32_t subsystem, const witness& seen) {
     add_witness(of_threads_[subsystem], seen);
-}
-
-void legality_record::instance(std::uint32_t subsystem, std::uint32_t function, std::uint64_t bytes) {
-    const std::vector<std::uint32_t>& functions = scopes_.candidates(subsystem);  // in the order of candidates_
-    for (std::size_t i = 0; i < functions.size(); ++i) {
-        if (functions[i] == function) return candidates_[subsystem][i].instance_bytes.add(bytes);
-    }
 }
 
 std::uint64_t legality_record::outlived_depth(std::uint32_t row, std::uint32_t depth) const {

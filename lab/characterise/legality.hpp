@@ -10,15 +10,15 @@
 // outlived() for each object for which at least one scope had ended. O(1), but for the first witnesses.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
+#include "context_counts.hpp"
 #include "histogram.hpp"
 #include "scope_tree.hpp"
 
 namespace millpond::characterise {
-
-struct context_counts;
 
 struct witness {
     std::uint32_t context, thread;
@@ -42,7 +42,12 @@ class legality_record {
 
     // An object of this context has ended; `surviving`: how many scopes around it were still active, fewer than all.
     // True if a witness of that is wanted: offer it.
-    bool outlived(context_counts& context, std::size_t surviving);
+    bool outlived(context_counts& context, std::size_t surviving) {
+        if (context.outlived == 0) [[unlikely]]
+            open_row(context);
+        ++rows_[context.outlived + surviving];
+        return surviving < context.witnessed;
+    }
     void offer(context_counts& context, std::size_t surviving, const witness& seen);
     void prefetch(std::uint32_t row, std::size_t depth) const {
         __builtin_prefetch(rows_.data() + row, 1);
@@ -50,7 +55,14 @@ class legality_record {
     }
     // As outlived its thread.
     void outlived_thread(std::uint32_t subsystem, const witness& seen);
-    void instance(std::uint32_t subsystem, std::uint32_t function, std::uint64_t bytes);
+    // An activation of `function` has ended, during which the subsystem asked for so many bytes.
+    void instance(std::uint32_t subsystem, std::uint32_t function, std::uint64_t bytes) {
+        const candidate_index& index = index_[subsystem];
+        std::vector<candidate_record>& candidates = candidates_[subsystem];
+        for (std::size_t i = index.first[function % index.first.size()]; i < candidates.size(); ++i) {
+            if (candidates[i].function == function) return candidates[i].instance_bytes.add(bytes);
+        }
+    }
 
     const std::vector<candidate_record>& candidates(std::uint32_t subsystem) const { return candidates_[subsystem]; }
     const std::vector<witness>& thread_witnesses(std::uint32_t subsystem) const { return of_threads_[subsystem]; }
@@ -58,10 +70,18 @@ class legality_record {
     std::uint64_t outlived_depth(std::uint32_t row, std::uint32_t depth) const;
 
   private:
+    // Finds a function among the few candidates of a subsystem: its place there in most cases, by the low bits of its
+    // id. none: no candidate has these bits. Where two have them, the search starts at the first.
+    struct candidate_index {
+        static constexpr std::uint8_t none = 0xff;
+        std::array<std::uint8_t, 64> first;
+    };
+
     void open_row(context_counts& context);
 
     const scope_tree& scopes_;
     std::vector<std::vector<candidate_record>> candidates_;
+    std::vector<candidate_index> index_;
     std::vector<std::vector<witness>> of_threads_;
     std::vector<std::uint64_t> rows_{0};  // one after another; position 0 is no row
 };

@@ -84,12 +84,14 @@ class live_objects {
             grow();
     }
 
-    // The object at `address` ends. False if there is none (yet).
+    // The object at `address` ends. False if there is none (yet). `hint`: where locate() has seen it, or anything.
     template <typename Ended>
-    bool end(std::uint64_t address, moment now, Ended&& ended) {
+    bool end(std::uint64_t address, moment now, Ended&& ended, std::size_t hint = 0) {
         if (waiting()) [[unlikely]]
             if (expire(now.time_ticks, ended); ends_displaced(address, now, ended)) return true;
-        for (std::size_t at = home(address); slots_[at].address != 0; at = (at + 1) & mask_) {
+        std::size_t at = hint & mask_;
+        if (slots_[at].address != address || address == 0) at = home(address);
+        for (; slots_[at].address != 0; at = (at + 1) & mask_) {
             if (slots_[at].address != address) continue;
             const Payload payload = slots_[at].payload;
             erase(at);
@@ -103,11 +105,19 @@ class live_objects {
 
     // The object at `address`, or null. Valid until the next begin or end.
     Payload* find(std::uint64_t address) {
-        if (address == 0) return nullptr;
-        for (std::size_t at = home(address); slots_[at].address != 0; at = (at + 1) & mask_)
-            if (slots_[at].address == address) return &slots_[at].payload;
-        return nullptr;
+        const std::size_t at = locate(address);
+        return slots_[at].address != 0 ? &slots_[at].payload : nullptr;
     }
+
+    // Where the object at `address` is, or else an empty slot. Fetches what ending it there will touch.
+    std::size_t locate(std::uint64_t address) const {
+        std::size_t at = home(address);
+        while (slots_[at].address != 0 && slots_[at].address != address) at = (at + 1) & mask_;
+        __builtin_prefetch(&slots_[at] + 1, 1);  // the gap that the object leaves is closed from there
+        return at;
+    }
+    // What is, or was, kept there.
+    const Payload& payload_at(std::size_t position) const { return slots_[position].payload; }
 
     // After the last event: whatever still waits is decided.
     template <typename Ended>
