@@ -15,7 +15,7 @@ constexpr std::uint64_t free_visits = std::uint64_t{1} << 22;
 
 }  // namespace
 
-analysis::analysis(const subsystem_map& subsystems, const scope_tree& scopes,
+analysis::analysis(const symbols::subsystem_map& subsystems, const scope_tree& scopes,
                    const std::vector<trace::context_node>& nodes, std::uint64_t events, double ticks_per_ns)
     : scopes_(scopes),
       nodes_(nodes),

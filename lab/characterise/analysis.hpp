@@ -25,7 +25,7 @@
 #include "packed_object.hpp"
 #include "page_survey.hpp"
 #include "size_class.hpp"
-#include "subsystem_map.hpp"
+#include "lab/symbols/subsystem_map.hpp"
 
 namespace millpond::characterise {
 
@@ -74,7 +74,7 @@ class analysis {
     static constexpr std::size_t diffusion_points_max = 64;
 
     // `events`: how many there will be, about; it spaces the surveys of pages.
-    analysis(const subsystem_map& subsystems, const scope_tree& scopes, const std::vector<trace::context_node>& nodes,
+    analysis(const symbols::subsystem_map& subsystems, const scope_tree& scopes, const std::vector<trace::context_node>& nodes,
              std::uint64_t events, double ticks_per_ns);
 
     void consume(const trace::event* batch, std::size_t count);

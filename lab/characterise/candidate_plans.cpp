@@ -31,7 +31,7 @@ std::string slug(const std::string& name) {
 }
 
 json route(const characterisation& all, std::uint32_t subsystem) {
-    const subsystem_identity& identity = all.subsystems().subsystems()[subsystem];
+    const symbols::subsystem_identity& identity = all.subsystems().subsystems()[subsystem];
     const bool several = all.shares(subsystem).size() > 1;
     return {{"subsystems", identity.owners},
             {"pool", identity.name},

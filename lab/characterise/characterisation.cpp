@@ -12,10 +12,10 @@ constexpr std::size_t frames_max = 12;
 
 }  // namespace
 
-characterisation::characterisation(const std::string& path, const std::vector<owner_group>& groups)
+characterisation::characterisation(const std::string& path, const std::vector<symbols::owner_group>& groups)
     : path_(path),
       reader_(path),
-      own_functions_(std::make_unique<context_functions>(reader_.contexts(), reader_.modules())),
+      own_functions_(std::make_unique<symbols::context_functions>(reader_.contexts(), reader_.modules())),
       functions_(own_functions_.get()),
       subsystems_(*functions_, groups),
       scopes_(*functions_, subsystems_),
@@ -24,8 +24,8 @@ characterisation::characterisation(const std::string& path, const std::vector<ow
     run();
 }
 
-characterisation::characterisation(const std::string& path, trace::reader&& reader, const context_functions& functions,
-                                   const std::vector<owner_group>& groups)
+characterisation::characterisation(const std::string& path, trace::reader&& reader, const symbols::context_functions& functions,
+                                   const std::vector<symbols::owner_group>& groups)
     : path_(path),
       reader_(std::move(reader)),
       functions_(&functions),
@@ -87,7 +87,7 @@ json characterisation::stack(std::uint32_t context) const {
     json frames = json::array();
     for (std::uint32_t at = context; at != 0 && frames.size() < frames_max; at = functions_->node(at).parent) {
         const std::uint32_t id = functions_->function_of(at);
-        std::string name = id != context_functions::none ? functions_->function(id).name : functions_->module_name(at);
+        std::string name = id != symbols::context_functions::none ? functions_->function(id).name : functions_->module_name(at);
         if (name.empty()) name = functions_->node(at).offset == 0 ? "[generated code]" : "[stack cut here]";
         if (frames.empty() || frames.back() != name) frames.push_back(std::move(name));
     }
@@ -124,7 +124,7 @@ json characterisation::to_json() const {
     facts["end_live_bytes"] = totals.live_bytes;
     facts["end_live_objects"] = totals.live_objects;
     facts["modules_without_names"] = json::array();
-    for (const unreadable_module& module : functions_->unreadable())
+    for (const symbols::unreadable_module& module : functions_->unreadable())
         facts["modules_without_names"].push_back({{"path", module.path}, {"why", module.reason}});
 
     json all;

@@ -14,10 +14,10 @@
 #include <vector>
 
 #include "analysis.hpp"
-#include "context_functions.hpp"
+#include "lab/symbols/context_functions.hpp"
 #include "lab/trace/reader.hpp"
 #include "scope_tree.hpp"
-#include "subsystem_map.hpp"
+#include "lab/symbols/subsystem_map.hpp"
 #include "thread_clock.hpp"
 
 namespace millpond::characterise {
@@ -28,16 +28,16 @@ class characterisation {
   public:
     static constexpr const char* schema = "millpond.characterisation/1";
 
-    characterisation(const std::string& path, const std::vector<owner_group>& groups);
+    characterisation(const std::string& path, const std::vector<symbols::owner_group>& groups);
     // Of a reader and functions that are at hand; `functions` must outlive this object.
-    characterisation(const std::string& path, trace::reader&& reader, const context_functions& functions,
-                     const std::vector<owner_group>& groups);
+    characterisation(const std::string& path, trace::reader&& reader, const symbols::context_functions& functions,
+                     const std::vector<symbols::owner_group>& groups);
 
     json to_json() const;
 
     const trace::reader& reader() const { return reader_; }
-    const context_functions& functions() const { return *functions_; }
-    const subsystem_map& subsystems() const { return subsystems_; }
+    const symbols::context_functions& functions() const { return *functions_; }
+    const symbols::subsystem_map& subsystems() const { return subsystems_; }
     const scope_tree& scopes() const { return scopes_; }
     const class analysis& analysis() const { return analysis_; }
     const thread_clock& clock() const { return *clock_; }
@@ -59,9 +59,9 @@ class characterisation {
 
     std::string path_;
     trace::reader reader_;
-    std::unique_ptr<context_functions> own_functions_;
-    const context_functions* functions_;
-    subsystem_map subsystems_;
+    std::unique_ptr<symbols::context_functions> own_functions_;
+    const symbols::context_functions* functions_;
+    symbols::subsystem_map subsystems_;
     scope_tree scopes_;
     double ticks_per_ns_;
     class analysis analysis_;

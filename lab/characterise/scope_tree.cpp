@@ -39,7 +39,7 @@ std::vector<std::uint32_t> choose(std::vector<enclosing> all) {
 
 }  // namespace
 
-void scope_tree::choose_candidates(const context_functions& functions, const subsystem_map& subsystems) {
+void scope_tree::choose_candidates(const symbols::context_functions& functions, const symbols::subsystem_map& subsystems) {
     const std::uint32_t nodes = functions.node_count();
     std::vector<char> has_child(nodes, 0);
     for (std::uint32_t i = 1; i < nodes; ++i) has_child[functions.node(i).parent] = 1;
@@ -65,7 +65,7 @@ void scope_tree::choose_candidates(const context_functions& functions, const sub
             std::vector<std::uint32_t> met;
             for (std::uint32_t at = contexts[s][c]; at != 0; at = functions.node(at).parent, --depth) {
                 const std::uint32_t f = functions.function_of(at);
-                if (f == context_functions::none || functions.function(f).standard) continue;
+                if (f == symbols::context_functions::none || functions.function(f).standard) continue;
                 if (std::find(met.begin(), met.end(), f) != met.end()) continue;  // a recursion counts once
                 met.push_back(f);
                 ++counts.try_emplace(f, enclosing{f, 0, depth}).first->second.contexts;
@@ -77,7 +77,7 @@ void scope_tree::choose_candidates(const context_functions& functions, const sub
     }
 }
 
-scope_tree::scope_tree(const context_functions& functions, const subsystem_map& subsystems) {
+scope_tree::scope_tree(const symbols::context_functions& functions, const symbols::subsystem_map& subsystems) {
     choose_candidates(functions, subsystems);
     std::vector<char> kept(functions.size(), 0);
     for (const std::vector<std::uint32_t>& of_one : candidates_) {

@@ -16,14 +16,14 @@
 #include <cstdint>
 #include <vector>
 
-#include "context_functions.hpp"
-#include "subsystem_map.hpp"
+#include "lab/symbols/context_functions.hpp"
+#include "lab/symbols/subsystem_map.hpp"
 
 namespace millpond::characterise {
 
 struct scope_node {
     std::uint32_t parent;    // 0: none
-    std::uint32_t function;  // id in context_functions
+    std::uint32_t function;  // id in symbols::context_functions
     std::uint32_t depth;     // 1: outermost
 };
 
@@ -31,7 +31,7 @@ class scope_tree {
   public:
     static constexpr std::size_t candidates_max = 16;
 
-    scope_tree(const context_functions& functions, const subsystem_map& subsystems);
+    scope_tree(const symbols::context_functions& functions, const symbols::subsystem_map& subsystems);
 
     // The innermost scope around a context; 0 if there is none.
     std::uint32_t innermost(std::uint32_t context) const { return innermost_[context]; }
@@ -43,7 +43,7 @@ class scope_tree {
     std::uint32_t innermost_of(std::uint32_t scope, std::uint32_t function) const;
 
   private:
-    void choose_candidates(const context_functions& functions, const subsystem_map& subsystems);
+    void choose_candidates(const symbols::context_functions& functions, const symbols::subsystem_map& subsystems);
 
     std::vector<scope_node> nodes_{{0, 0, 0}};
     std::vector<std::uint32_t> innermost_;

@@ -62,7 +62,7 @@ json contexts_json(const characterisation& all, std::uint32_t subsystem) {
 
 json subsystem_json(const characterisation& all, std::uint32_t subsystem) {
     const subsystem_counts& s = all.analysis().subsystems()[subsystem];
-    const subsystem_identity& identity = all.subsystems().subsystems()[subsystem];
+    const symbols::subsystem_identity& identity = all.subsystems().subsystems()[subsystem];
     dimensions measured = measure_dimensions(all, subsystem);
     json one;
     one["name"] = identity.name;

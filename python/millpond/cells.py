@@ -15,7 +15,7 @@ from millpond.plans import Plan
 CONTROLS = ("bare", "empty", "shared", "shared_huge", "looked_up")
 VARIANTS = (*CONTROLS, "plan")
 
-# What a round measures: metric of the observation → its unit. All of them are better when smaller.
+# What a round of a trial measures: metric of the observation → its unit. All of them are better when smaller.
 METRICS = {
     "cpu_seconds": "seconds",
     "wall_seconds": "seconds",
@@ -23,19 +23,40 @@ METRICS = {
     "page_faults": "faults",
     "major_faults": "faults",
 }
+# The same for every experiment that runs cells. A new experiment adds a line here and a runner.
+METRICS_OF = {
+    "trial": METRICS,
+    "replay": {
+        "cpu_seconds": "seconds",
+        "wall_seconds": "seconds",
+        "peak_bytes": "bytes",
+        "end_bytes": "bytes",
+        "peak_live_bytes": "bytes",
+        "held_bytes": "bytes",
+        "page_faults": "faults",
+    },
+    "mallocs": METRICS,
+}
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One contender. `name` is unique within a run: the variant, or `plan:NAME`."""
+    """One contender. `name` is unique within a run of one experiment: the variant, or `plan:NAME`.
+
+    Variants of a trial are VARIANTS. Of a replay: a strategy, or the path of a malloc library; with a plan, the plan
+    decides. Of `mallocs`: the path of the malloc library that is preloaded.
+    """
 
     workload: tuple[str, ...]
     variant: str
     plan: Plan | None = None
     parameters: tuple[tuple[str, str], ...] = ()
+    experiment: str = "trial"
 
     def __post_init__(self) -> None:
-        if self.variant not in VARIANTS:
+        if self.experiment not in METRICS_OF:
+            raise ValueError(f"unknown experiment {self.experiment!r}; there are {', '.join(METRICS_OF)}")
+        if self.experiment == "trial" and self.variant not in VARIANTS:
             raise ValueError(f"unknown variant {self.variant!r}; the variants are {', '.join(VARIANTS)}")
         if (self.variant == "plan") != (self.plan is not None):
             raise ValueError("a plan belongs to the variant `plan`, and to no other")
@@ -52,6 +73,7 @@ class Cell:
             "plan": self.plan.to_json() if self.plan else None,
             "plan_name": self.plan.name if self.plan else None,
             "parameters": dict(self.parameters),
+            "experiment": self.experiment,
         }
 
 

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from millpond import __version__
-from millpond.cells import METRICS, Cell, Outcome
+from millpond.cells import METRICS_OF, Cell, Outcome
 from millpond.machine import this_machine
 
 SCHEMA = "millpond.observation/1"
@@ -46,7 +46,7 @@ class Journal:
     def add_outcomes(self, outcomes: Iterable[Outcome]) -> None:
         """Adds a row for each metric of each outcome; a metric that is absent is null, with the reason."""
         for outcome in outcomes:
-            for metric, unit in METRICS.items():
+            for metric, unit in METRICS_OF[outcome.cell.experiment].items():
                 self._add_outcome(outcome, metric, unit)
 
     def _add_outcome(self, outcome: Outcome, metric: str, unit: str) -> None:

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "lab/characterise/analysis.hpp"
-#include "lab/characterise/context_functions.hpp"
+#include "lab/symbols/context_functions.hpp"
 #include "lab/symbols/owner.hpp"
 #include "lab/trace/reader.hpp"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Who owns an allocation, and owners that users join.
-#include "lab/characterise/subsystem_map.hpp"
+#include "lab/symbols/subsystem_map.hpp"
 
 #include <gtest/gtest.h>
 
@@ -46,13 +46,13 @@ TEST(subsystems, are_joined_by_patterns) {
 
 TEST(patterns, fit_whole_names) {
     using characterise::fits_pattern;
-    EXPECT_TRUE(fits_pattern("*", ""));
-    EXPECT_TRUE(fits_pattern("a*b*c", "aXbYbZc"));
-    EXPECT_TRUE(fits_pattern("a?c", "abc"));
-    EXPECT_TRUE(fits_pattern("*::x", "a::b::x"));
-    EXPECT_FALSE(fits_pattern("a", "ab"));
-    EXPECT_FALSE(fits_pattern("a*c", "ab"));
-    EXPECT_FALSE(fits_pattern("", "a"));
+    EXPECT_TRUE(symbols::fits_pattern("*", ""));
+    EXPECT_TRUE(symbols::fits_pattern("a*b*c", "aXbYbZc"));
+    EXPECT_TRUE(symbols::fits_pattern("a?c", "abc"));
+    EXPECT_TRUE(symbols::fits_pattern("*::x", "a::b::x"));
+    EXPECT_FALSE(symbols::fits_pattern("a", "ab"));
+    EXPECT_FALSE(symbols::fits_pattern("a*c", "ab"));
+    EXPECT_FALSE(symbols::fits_pattern("", "a"));
 }
 
 }  // namespace

@@ -6,7 +6,7 @@
 #include <stdexcept>
 #include <unordered_map>
 
-namespace millpond::characterise {
+namespace millpond::symbols {
 namespace {
 
 std::string file_name(const std::string& path) {
@@ -15,9 +15,9 @@ std::string file_name(const std::string& path) {
 }
 
 // The functions of a module, or null with the reason why they cannot be had.
-std::unique_ptr<symbols::module_functions> open_module(const trace::module_record& module, std::string& reason) {
+std::unique_ptr<module_functions> open_module(const trace::module_record& module, std::string& reason) {
     try {
-        auto opened = std::make_unique<symbols::module_functions>(module.path);
+        auto opened = std::make_unique<module_functions>(module.path);
         // The end of the shorter one is no difference: a recorder may keep the first bytes only.
         const std::size_t digits = std::min(opened->build_id().size(), module.build_id.size());
         if (opened->build_id().compare(0, digits, module.build_id, 0, digits) == 0) return opened;
@@ -33,17 +33,17 @@ std::unique_ptr<symbols::module_functions> open_module(const trace::module_recor
 
 context_functions::context_functions(const std::vector<trace::context_node>& nodes,
                                      const std::vector<trace::module_record>& modules)
-    : nodes_(&nodes), functions_{{"", "", symbols::owner_kind::module, false, false, false}} {
-    std::vector<std::unique_ptr<symbols::module_functions>> opened(modules.size() + 1);
+    : nodes_(&nodes), functions_{{"", "", owner_kind::module, false, false, false}} {
+    std::vector<std::unique_ptr<module_functions>> opened(modules.size() + 1);
     std::vector<char> tried(modules.size() + 1, 0);
     module_names_.resize(modules.size() + 1);
     module_standard_.resize(modules.size() + 1, 0);
     for (std::size_t i = 0; i < modules.size(); ++i) {
         module_names_[i + 1] = file_name(modules[i].path);
-        module_standard_[i + 1] = symbols::is_standard_module(modules[i].path);
+        module_standard_[i + 1] = is_standard_module(modules[i].path);
     }
 
-    std::unordered_map<const symbols::function*, std::uint32_t> known;
+    std::unordered_map<const function*, std::uint32_t> known;
     std::unordered_map<std::string, std::uint32_t> by_name;
     function_of_node_.resize(nodes.size(), none);
     for (std::size_t i = 1; i < nodes.size(); ++i) {
@@ -58,7 +58,7 @@ context_functions::context_functions(const std::vector<trace::context_node>& nod
         }
         if (!opened[node.module]) continue;
         // The return address may be the first of the next function: the call lies before it.
-        const symbols::function* found = opened[node.module]->find(node.offset - 1);
+        const function* found = opened[node.module]->find(node.offset - 1);
         if (found == nullptr) continue;
         auto [entry, is_new] = known.try_emplace(found, 0);
         if (is_new) {
@@ -87,4 +87,4 @@ bool context_functions::in_standard_module(std::uint32_t node) const {
     return module < module_standard_.size() && module_standard_[module] != 0;
 }
 
-}  // namespace millpond::characterise
+}  // namespace millpond::symbols

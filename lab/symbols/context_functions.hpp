@@ -15,11 +15,11 @@
 #include "lab/symbols/module_functions.hpp"
 #include "lab/trace/reader.hpp"
 
-namespace millpond::characterise {
+namespace millpond::symbols {
 
 struct frame_function {
     std::string name, owner;
-    symbols::owner_kind kind;
+    owner_kind kind;
     bool named, standard, allocation;
 };
 
@@ -58,4 +58,4 @@ class context_functions {
     std::vector<unreadable_module> unreadable_;
 };
 
-}  // namespace millpond::characterise
+}  // namespace millpond::symbols

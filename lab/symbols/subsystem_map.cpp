@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <string_view>
 
-namespace millpond::characterise {
+namespace millpond::symbols {
 namespace {
 
 constexpr std::uint32_t nobody = ~std::uint32_t{0};
@@ -77,7 +77,7 @@ subsystem_map::subsystem_map(const context_functions& functions, const std::vect
     };
     const auto subsystem_of_module = [&](std::uint32_t node) {
         const std::string module = functions.module_name(node);
-        return intern(module.empty() ? "[unknown]" : module, kind_name(symbols::owner_kind::module), false, groups);
+        return intern(module.empty() ? "[unknown]" : module, kind_name(owner_kind::module), false, groups);
     };
 
     subsystem_of_node_.resize(std::max<std::uint32_t>(nodes, 1), nobody);
@@ -91,7 +91,7 @@ subsystem_map::subsystem_map(const context_functions& functions, const std::vect
             if (!f.standard) path.owner = subsystem_of_function(id);
             if (f.allocation && path.allocation == nobody) path.allocation = id;
         } else if (node.module == 0 && node.offset == generated_code) {
-            path.owner = intern("[generated code]", kind_name(symbols::owner_kind::module), false, groups);
+            path.owner = intern("[generated code]", kind_name(owner_kind::module), false, groups);
         } else if (node.module != 0 && !functions.in_standard_module(i)) {
             path.owner = subsystem_of_module(i);
         }
@@ -105,4 +105,4 @@ subsystem_map::subsystem_map(const context_functions& functions, const std::vect
     subsystem_of_node_[0] = subsystem_of_module(0);
 }
 
-}  // namespace millpond::characterise
+}  // namespace millpond::symbols

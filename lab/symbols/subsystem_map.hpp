@@ -18,7 +18,7 @@
 
 #include "context_functions.hpp"
 
-namespace millpond::characterise {
+namespace millpond::symbols {
 
 struct owner_group {
     std::string name, pattern;  // `*` any run of characters, `?` any one
@@ -50,4 +50,4 @@ class subsystem_map {
 // Whether a pattern of a group fits the whole name.
 bool fits_pattern(std::string_view pattern, std::string_view name);
 
-}  // namespace millpond::characterise
+}  // namespace millpond::symbols
