@@ -19,13 +19,13 @@
 #include "context_counts.hpp"
 #include "histogram.hpp"
 #include "instance_meter.hpp"
+#include "lab/symbols/subsystem_map.hpp"
 #include "lab/trace/live_objects.hpp"
 #include "lab/trace/reader.hpp"
 #include "legality.hpp"
 #include "packed_object.hpp"
 #include "page_survey.hpp"
 #include "size_class.hpp"
-#include "lab/symbols/subsystem_map.hpp"
 
 namespace millpond::characterise {
 
@@ -74,8 +74,8 @@ class analysis {
     static constexpr std::size_t diffusion_points_max = 64;
 
     // `events`: how many there will be, about; it spaces the surveys of pages.
-    analysis(const symbols::subsystem_map& subsystems, const scope_tree& scopes, const std::vector<trace::context_node>& nodes,
-             std::uint64_t events, double ticks_per_ns);
+    analysis(const symbols::subsystem_map& subsystems, const scope_tree& scopes,
+             const std::vector<trace::context_node>& nodes, std::uint64_t events, double ticks_per_ns);
 
     void consume(const trace::event* batch, std::size_t count);
     void finish();

@@ -24,7 +24,8 @@ characterisation::characterisation(const std::string& path, const std::vector<sy
     run();
 }
 
-characterisation::characterisation(const std::string& path, trace::reader&& reader, const symbols::context_functions& functions,
+characterisation::characterisation(const std::string& path, trace::reader&& reader,
+                                   const symbols::context_functions& functions,
                                    const std::vector<symbols::owner_group>& groups)
     : path_(path),
       reader_(std::move(reader)),
@@ -87,7 +88,8 @@ json characterisation::stack(std::uint32_t context) const {
     json frames = json::array();
     for (std::uint32_t at = context; at != 0 && frames.size() < frames_max; at = functions_->node(at).parent) {
         const std::uint32_t id = functions_->function_of(at);
-        std::string name = id != symbols::context_functions::none ? functions_->function(id).name : functions_->module_name(at);
+        std::string name =
+            id != symbols::context_functions::none ? functions_->function(id).name : functions_->module_name(at);
         if (name.empty()) name = functions_->node(at).offset == 0 ? "[generated code]" : "[stack cut here]";
         if (frames.empty() || frames.back() != name) frames.push_back(std::move(name));
     }

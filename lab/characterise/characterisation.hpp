@@ -15,9 +15,9 @@
 
 #include "analysis.hpp"
 #include "lab/symbols/context_functions.hpp"
+#include "lab/symbols/subsystem_map.hpp"
 #include "lab/trace/reader.hpp"
 #include "scope_tree.hpp"
-#include "lab/symbols/subsystem_map.hpp"
 #include "thread_clock.hpp"
 
 namespace millpond::characterise {

@@ -35,7 +35,7 @@ int complain(int status, const std::string& text) {
     return status;
 }
 
-bool parse_groups(const std::vector<std::string>& texts, std::vector<symbols::owner_group>& groups) {
+bool parse_groups(const std::vector<std::string>& texts, std::vector<millpond::symbols::owner_group>& groups) {
     for (const std::string& text : texts) {
         const std::size_t equals = text.find('=');
         if (equals == 0 || equals == std::string::npos || equals + 1 == text.size()) return false;
@@ -63,7 +63,7 @@ void summarise_all(const options& chosen) {
 }
 
 int run(const options& chosen) {
-    std::vector<symbols::owner_group> groups;
+    std::vector<millpond::symbols::owner_group> groups;
     if (!parse_groups(chosen.groups, groups))
         return complain(usage, "--group takes NAME=PATTERN, for example --group 'strings=*string*'");
     if (!chosen.summary && chosen.traces.size() > 1)

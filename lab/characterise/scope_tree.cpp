@@ -39,7 +39,8 @@ std::vector<std::uint32_t> choose(std::vector<enclosing> all) {
 
 }  // namespace
 
-void scope_tree::choose_candidates(const symbols::context_functions& functions, const symbols::subsystem_map& subsystems) {
+void scope_tree::choose_candidates(const symbols::context_functions& functions,
+                                   const symbols::subsystem_map& subsystems) {
     const std::uint32_t nodes = functions.node_count();
     std::vector<char> has_child(nodes, 0);
     for (std::uint32_t i = 1; i < nodes; ++i) has_child[functions.node(i).parent] = 1;

@@ -43,7 +43,7 @@ context_functions::context_functions(const std::vector<trace::context_node>& nod
         module_standard_[i + 1] = is_standard_module(modules[i].path);
     }
 
-    std::unordered_map<const function*, std::uint32_t> known;
+    std::unordered_map<const symbols::function*, std::uint32_t> known;
     std::unordered_map<std::string, std::uint32_t> by_name;
     function_of_node_.resize(nodes.size(), none);
     for (std::size_t i = 1; i < nodes.size(); ++i) {
@@ -58,7 +58,7 @@ context_functions::context_functions(const std::vector<trace::context_node>& nod
         }
         if (!opened[node.module]) continue;
         // The return address may be the first of the next function: the call lies before it.
-        const function* found = opened[node.module]->find(node.offset - 1);
+        const symbols::function* found = opened[node.module]->find(node.offset - 1);
         if (found == nullptr) continue;
         auto [entry, is_new] = known.try_emplace(found, 0);
         if (is_new) {

@@ -50,7 +50,7 @@ struct characterised : ::testing::Test {
 
     json of(const std::vector<event>& events, bool clean = true) {
         const std::string path = write_trace(folder, program, events, clean);
-        const characterise::context_functions functions = program.functions();
+        const symbols::context_functions functions = program.functions();
         const characterisation found(path, trace::reader(path), functions, {});
         plans = characterise::candidate_plans(found);
         return found.to_json();

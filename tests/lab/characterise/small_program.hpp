@@ -40,12 +40,12 @@ class small_program {
         return static_cast<std::uint32_t>(functions_.size() - 1);
     }
 
-    characterise::context_functions functions() const { return {nodes_, functions_, function_of_node_}; }
+    symbols::context_functions functions() const { return {nodes_, functions_, function_of_node_}; }
 
   private:
     std::vector<trace::context_node> nodes_{{0, 0, 0}};
     std::vector<std::uint32_t> function_of_node_{0};
-    std::vector<characterise::frame_function> functions_{{"", "", symbols::owner_kind::module, false, false, false}};
+    std::vector<symbols::frame_function> functions_{{"", "", symbols::owner_kind::module, false, false, false}};
 };
 
 inline trace::event allocation(std::uint64_t time, std::uint32_t thread, std::uint64_t address, std::uint64_t bytes,
@@ -65,7 +65,7 @@ inline trace::event note(std::uint64_t time, std::uint32_t thread, std::uint64_t
 // What a pass over events found, with everything that it stands on.
 struct pass {
     pass(const small_program& program, const std::vector<trace::event>& events, double ticks_per_ns = 1.0,
-         const std::vector<characterise::owner_group>& groups = {})
+         const std::vector<symbols::owner_group>& groups = {})
         : nodes(program.nodes()),
           functions(program.functions()),
           subsystems(functions, groups),
@@ -98,8 +98,8 @@ struct pass {
     }
 
     const std::vector<trace::context_node>& nodes;
-    characterise::context_functions functions;
-    characterise::subsystem_map subsystems;
+    symbols::context_functions functions;
+    symbols::subsystem_map subsystems;
     characterise::scope_tree scopes;
     characterise::analysis counted;
 };

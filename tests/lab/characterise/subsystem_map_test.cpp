@@ -39,13 +39,12 @@ TEST(subsystems, are_joined_by_patterns) {
     const std::vector<event> events{allocation(1 << 20, 1, 0x1000, 8, a), allocation(2 << 20, 1, 0x2000, 16, b)};
     const pass found(program, events, 1.0, {{"shops", "shop::*"}});
     EXPECT_EQ(found.counts("shops").bytes, 24u);
-    const characterise::subsystem_identity& joined = found.subsystems.subsystems()[found.subsystem("shops")];
+    const symbols::subsystem_identity& joined = found.subsystems.subsystems()[found.subsystem("shops")];
     EXPECT_EQ(joined.kind, "group");
     EXPECT_EQ(joined.owners, (std::vector<std::string>{"shop::a", "shop::b"}));
 }
 
 TEST(patterns, fit_whole_names) {
-    using characterise::fits_pattern;
     EXPECT_TRUE(symbols::fits_pattern("*", ""));
     EXPECT_TRUE(symbols::fits_pattern("a*b*c", "aXbYbZc"));
     EXPECT_TRUE(symbols::fits_pattern("a?c", "abc"));
