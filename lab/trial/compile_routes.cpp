@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "lab/symbols/module_functions.hpp"
-#include "lab/trial/near_names.hpp"
+#include "lab/plan/near_names.hpp"
 #include "lab/trial/routes.hpp"
 #include "lab/trial/trial_error.hpp"
 
@@ -65,7 +65,7 @@ class compiler {
         for (const auto& [subsystem, pool] : pool_of_) {
             if (names_.contains(subsystem)) continue;
             std::string message = "no function of the program's modules belongs to the subsystem \"" + subsystem + "\"";
-            const std::vector<std::string> near = near_names(subsystem, known);
+            const std::vector<std::string> near = lab::near_names(subsystem, known);
             for (const std::string& name : near)
                 message += (name == near.front() ? "; near it: \"" : ", \"") + name + "\"";
             throw trial_error(trial_error::usage, message);

@@ -28,6 +28,7 @@ class Findings:
     recording: Recording
     process: Process
     characterisation: dict[str, Any] = field(default_factory=dict)
+    contexts: dict[str, Any] = field(default_factory=dict)
     candidates: list[Plan] = field(default_factory=list)
     tried: dict[str, Tried] = field(default_factory=dict)
     chosen: Plan | None = None

@@ -3,7 +3,7 @@
 
 record ─▶ the process that allocated most ─▶ characterise ─▶ candidate plans
        ─▶ choosing rounds: each large subsystem alone ─▶ those that helped, together
-       ─▶ judging rounds, fresh: every control, the chosen plan, the helpers alone ─▶ verdict
+       ─▶ judging rounds, fresh: every control, the chosen plan, the helpers alone ─▶ verdict ─▶ store
 """
 
 from __future__ import annotations
@@ -78,13 +78,24 @@ def advise(program: tuple[str, ...], options: Options) -> dict[str, Any]:
         stdin = StandardInput(folder)
         say(f"recording {program[0]}")
         found = _record(program, folder, stdin, options)
-        journal = Journal("advise", program)
+        journal = Journal("advise", program, seed=options.seed)
         _note_counts(found, journal)
         if not found.why_no_trial:
             Advising(found, journal, Laboratory(folder, program, stdin, options.seed), deadline, options.seed).run()
-        if journal.rows:
-            store.write(journal)
-        return {**document(found), "machine": str(machine.this_machine()), "run": journal.run, "seed": options.seed}
+        about = {"machine": str(machine.this_machine()), "run": journal.run, "seed": options.seed}
+        advice = {**document(found), **about}
+        _keep(store, journal, found, advice)
+        return advice
+
+
+def _keep(store: Store, journal: Journal, found: Findings, advice: dict[str, Any]) -> None:
+    """Everything that the run found out, under its id; the advice last, so that where it is, the rest is too."""
+    if journal.rows:
+        store.write(journal)
+    if found.characterisation:
+        store.write_contexts(journal.run, found.contexts)
+        store.write_characterisation(journal.run, found.characterisation)
+    store.write_document("advice", journal.run, advice)
 
 
 def _record(program: tuple[str, ...], folder: Path, stdin: StandardInput, options: Options) -> Findings:
@@ -94,7 +105,7 @@ def _record(program: tuple[str, ...], folder: Path, stdin: StandardInput, option
     if not chosen.summary.get("trace", {}).get("events"):
         found.why_no_trial = "not tried: the program has no heap events"
         return found
-    found.characterisation, found.candidates = recording.characterise(chosen, folder)
+    found.characterisation, found.contexts, found.candidates = recording.characterise(chosen, folder)
     if recorded.signal:
         how = describe(recorded.exit_status, recorded.signal)
         found.why_no_trial = f"not tried: the program {how}, so that its runs cannot be compared"

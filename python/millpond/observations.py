@@ -32,16 +32,43 @@ def utc_now() -> str:
 
 
 class Journal:
-    """The observations of one run of one verb, in the order in which they were made."""
+    """The observations of one run of one verb, in the order in which they were made.
 
-    def __init__(self, experiment: str, workload: Sequence[str], compiler: str | None = None) -> None:
+    `seed` and `subject` (what was measured: see `resumption.subject_of`) are true of the whole run; a later run of the
+    same may go on from this one.
+    """
+
+    def __init__(
+        self,
+        experiment: str,
+        workload: Sequence[str],
+        compiler: str | None = None,
+        *,
+        seed: int | None = None,
+        subject: str = "",
+    ) -> None:
         stamp = datetime.datetime.now(datetime.UTC).strftime("%Y%m%dT%H%M%S")
         self.run = f"{stamp}-{secrets.token_hex(4)}"
         self.rows: list[dict[str, Any]] = []
         self._experiment = experiment
         self._workload = " ".join(workload)
         self._compiler = compiler
+        self._seed = seed
+        self._subject = subject
         self._ids: dict[tuple[str, str, str], list[str]] = {}
+
+    def about(self) -> dict[str, Any]:
+        """What is true of the run as a whole: kept beside its rows."""
+        return {
+            "run": self.run,
+            "experiment": self._experiment,
+            "workload": self._workload,
+            "machine": str(this_machine()),
+            "fingerprint": this_machine().fingerprint,
+            "version": __version__,
+            "seed": self._seed,
+            "subject": self._subject,
+        }
 
     def add_outcomes(self, outcomes: Iterable[Outcome]) -> None:
         """Adds a row for each metric of each outcome; a metric that is absent is null, with the reason."""

@@ -115,12 +115,13 @@ def choose(processes: tuple[Process, ...], wanted: int | None) -> Process:
     )
 
 
-def characterise(process: Process, folder: Path) -> tuple[dict[str, Any], list[Plan]]:
-    """The characterisation of one trace ("millpond.characterisation/1"), and its candidate plans, the largest first."""
-    out, plans = folder / "characterisation.json", folder / "plans"
+def characterise(process: Process, folder: Path) -> tuple[dict[str, Any], dict[str, Any], list[Plan]]:
+    """One trace: "millpond.characterisation/1", "millpond.contexts/1", and its candidate plans, the largest first."""
+    out, contexts, plans = folder / "characterisation.json", folder / "contexts.json", folder / "plans"
     plans.mkdir(exist_ok=True)
-    native.require(CHARACTERISE, ["--json", str(out), "--plan-out", str(plans), str(process.trace)])
-    return read_json(out), [with_rest(plan) for plan in read_folder(plans)]
+    options = ["--json", str(out), "--contexts", str(contexts), "--plan-out", str(plans)]
+    native.require(CHARACTERISE, [*options, str(process.trace)])
+    return read_json(out), read_json(contexts), [with_rest(plan) for plan in read_folder(plans)]
 
 
 def read_json(path: Path) -> Any:

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "lab/trial/context_router.hpp"
-#include "lab/trial/near_names.hpp"
+#include "lab/plan/near_names.hpp"
 #include "lab/trial/routes.hpp"
 
 namespace {

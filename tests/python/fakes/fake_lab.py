@@ -93,9 +93,16 @@ def subsystem_of(given: dict[str, object]) -> dict[str, object]:
             "legality": scopes, **given}  # fmt: skip
 
 
+def contexts_of(subsystems: list[str]) -> dict[str, object]:
+    """main calls the owner of each subsystem, which allocates."""
+    nodes = [[0, 0, -1, 0, 0, 0, 0], *([1, i + 1, i, 20, 1000, 2, 100] for i in range(len(subsystems)))]
+    functions = ["main", *(f"{name}::make" for name in subsystems)]
+    return {"schema": "millpond.contexts/1", "functions": functions, "subsystems": subsystems, "nodes": nodes}
+
+
 def characterise() -> None:
     fail_if_told("characterise")
-    taking_value = ("--json", "--plan-out")
+    taking_value = ("--json", "--plan-out", "--contexts")
     words = sys.argv[1:]
     traces = [w for i, w in enumerate(words) if not w.startswith("--") and (i == 0 or words[i - 1] not in taking_value)]
     summaries = [trace_of(t, int(Path(t).read_text())) for t in traces]
@@ -104,6 +111,9 @@ def characterise() -> None:
     if "--summary" not in words:
         data = {"schema": "millpond.characterisation/1", **summaries[0], "subsystems": subsystems}
     Path(option("--json") or "").write_text(json.dumps(data))
+    contexts = option("--contexts")
+    if contexts:
+        Path(contexts).write_text(json.dumps(contexts_of([s["name"] for s in subsystems])))
     plans = option("--plan-out")
     for number, s in enumerate(subsystems if plans else []):
         route = {"subsystems": [s["name"]], "pool": s["name"], "strategy": "multipool", "huge_pages": False}

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "lab/trial/near_names.hpp"
+#include "lab/plan/near_names.hpp"
 
 #include <algorithm>
 #include <cctype>
 #include <numeric>
 #include <utility>
 
-namespace millpond::trial {
+namespace millpond::lab {
 namespace {
 
 std::string lower(std::string text) {
@@ -58,4 +58,4 @@ std::vector<std::string> near_names(const std::string& wanted, const std::vector
     return result;
 }
 
-}  // namespace millpond::trial
+}  // namespace millpond::lab
