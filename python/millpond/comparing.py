@@ -1,0 +1,332 @@
+# SPDX-License-Identifier: BSL-1.0
+"""Compares two stores, or two runs of one: cells are paired, changes judged together, conditions held against them.
+
+    A ─observations─▶ samples by (cell, metric) ─┐ paired by what a cell is: workload, parameters, plan or
+    B ─observations─▶ samples by (cell, metric) ─┘ variant, subsystem ─▶ changes ─▶ verdicts ─▶ breaches
+
+What a run says of itself (its stage, how its program ended, the build-id of the program) is no part of what a cell is:
+a gate compares yesterday's build with today's.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import PurePath
+from typing import Any
+
+from millpond.cells import METRICS_OF
+from millpond.conditions import Condition, change_text
+from millpond.errors import Failure, Status
+from millpond.unpaired import Change, Sample, change, judge_family
+
+SCHEMA = "millpond.compare/1"
+QUERY_FIELDS = (
+    "run", "experiment", "workload", "parameters", "plan", "strategy", "subsystem", "heap_state", "page_policy",
+    '"pass"', "metric", "unit", "value", "why_null", "status", "kind", "round", "machine",
+)  # fmt: skip
+
+# What differs between two runs of one cell. Everything else in `parameters` tells cells apart.
+_OF_THE_RUN = {"argv", "variant", "plan_name", "stage", "exit_status", "signal", "seed", "trace"}
+# Rounds that judged are kept apart from those that chose: what was chosen for being quick was lucky, too.
+_BEST_STAGES = ("judging", "trial")
+_SAME_EXPERIMENT = {"advise": "trial"}
+_TIMES = {"cpu_seconds", "wall_seconds"}
+
+
+@dataclass(frozen=True, order=True)
+class CellKey:
+    """What makes two cells of two runs the same."""
+
+    experiment: str
+    program: str
+    arguments: tuple[str, ...]
+    subsystem: str
+    contender: str
+    parameters: str
+    state: str
+
+    @property
+    def workload(self) -> str:
+        return " ".join([self.program, *self.arguments])
+
+    @property
+    def text(self) -> str:
+        """The cell in a few words, without its workload."""
+        of = f"subsystem {self.subsystem}" if self.contender == "recorded" and self.subsystem else self.contender
+        return of + (f" {self.parameters}" if self.parameters != "{}" else "")
+
+
+@dataclass
+class Cells:
+    """The observations of one side, by cell and metric."""
+
+    name: str
+    runs: set[str] = field(default_factory=set)
+    machines: set[str] = field(default_factory=set)
+    policies: set[str] = field(default_factory=set)
+    samples: dict[tuple[CellKey, str], Sample] = field(default_factory=dict)
+    units: dict[str, str] = field(default_factory=dict)
+    failed: dict[CellKey, str] = field(default_factory=dict)
+
+    @property
+    def keys(self) -> set[CellKey]:
+        return {cell for cell, _ in self.samples} | set(self.failed)
+
+    @property
+    def metrics(self) -> set[str]:
+        return set(self.units)
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "name": self.name,
+            "runs": sorted(self.runs),
+            "machines": sorted(self.machines),
+            "cells": len(self.keys),
+            "observations": sum(len(s.values) for s in self.samples.values()),
+        }
+
+
+@dataclass(frozen=True)
+class Breach:
+    """A condition that a cell breached, as a sentence."""
+
+    condition: Condition
+    cell: CellKey
+    sentence: str
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """All pairs with their changes, the breaches among them, and what a reader must know beside them."""
+
+    a: Cells
+    b: Cells
+    changes: Mapping[tuple[CellKey, str], Change]
+    conditions: Sequence[Condition]
+    breaches: Sequence[Breach]
+    only_a: Sequence[CellKey]
+    only_b: Sequence[CellKey]
+    notes: Sequence[str]
+
+    def to_json(self) -> dict[str, Any]:
+        """The whole comparison ("millpond.compare/1")."""
+        return {
+            "schema": SCHEMA,
+            "a": self.a.to_json(),
+            "b": self.b.to_json(),
+            "pairs": [
+                {**_cell_json(cell), "metric": metric, "unit": self.b.units[metric], **found.to_json()}
+                for (cell, metric), found in sorted(self.changes.items(), key=lambda item: item[0])
+            ],
+            "conditions": [
+                {
+                    "condition": c.text,
+                    "metric": c.metric,
+                    "limit": c.limit,
+                    "unit": c.unit,
+                    "breached": any(b.condition is c for b in self.breaches),
+                    "breaches": [{**_cell_json(b.cell), "sentence": b.sentence} for b in self.breaches
+                                 if b.condition is c],
+                }
+                for c in self.conditions
+            ],
+            "breached": bool(self.breaches),
+            "only_in_a": [_cell_json(c) for c in self.only_a],
+            "only_in_b": [_cell_json(c) for c in self.only_b],
+            "notes": list(self.notes),
+        }  # fmt: skip
+
+
+def _cell_json(cell: CellKey) -> dict[str, Any]:
+    return {
+        "workload": cell.workload,
+        "cell": cell.text,
+        "subsystem": cell.subsystem or None,
+        "parameters": json.loads(cell.parameters),
+    }
+
+
+def key_of(row: Mapping[str, Any]) -> CellKey:
+    """The cell that an observation belongs to."""
+    parameters = json.loads(row["parameters"] or "{}")
+    argv = parameters.get("argv") or [str(row["workload"])]
+    own = {k: v for k, v in parameters.items() if k not in _OF_THE_RUN}
+    experiment = str(row["experiment"])
+    return CellKey(
+        experiment=_SAME_EXPERIMENT.get(experiment, experiment),
+        program=str(argv[0]),
+        arguments=tuple(map(str, argv[1:])),
+        subsystem="" if row["plan"] else str(row["subsystem"] or ""),
+        contender=_plan_text(row["plan"]) if row["plan"] else str(row["strategy"] or ""),
+        parameters=json.dumps(own, sort_keys=True),
+        state=f"{row['heap_state']}, {row['pass']}",
+    )
+
+
+def _plan_text(plan: str) -> str:
+    """The routes alone, in one order: a plan of another build of the program is the same plan."""
+    routes = sorted(
+        f"{'+'.join(sorted(r['subsystems']))} in {r['strategy']}{' on huge pages' if r.get('huge_pages') else ''}"
+        for r in json.loads(plan).get("routes", [])
+    )
+    return "plan " + ("; ".join(routes) or "empty")
+
+
+def cells_of(name: str, rows: Iterable[Mapping[str, Any]]) -> Cells:
+    """Groups observations by cell, metric and run. Warm-up rounds are left out; so are rounds that chose a plan,
+    wherever others judged it."""
+    found = Cells(name)
+    values: dict[tuple[CellKey, str], dict[str, dict[str, list[float]]]] = {}
+    counted: dict[tuple[CellKey, str], bool] = {}
+    for row in rows:
+        stage = str(json.loads(row["parameters"] or "{}").get("stage") or "")
+        if stage and not row["round"]:
+            continue
+        cell, metric = key_of(row), str(row["metric"])
+        found.runs.add(str(row["run"]))
+        found.machines.add(str(row["machine"]))
+        found.policies.add(str(row["page_policy"]))
+        found.units[metric] = str(row["unit"])
+        if row["status"] != "ok":
+            found.failed.setdefault(cell, f"{row['status']}: {row['why_null'] or 'no reason is kept'}")
+        elif row["value"] is not None:
+            at = (cell, metric)
+            counted[at] = counted.get(at, True) and row["kind"] in ("counted", "simulated")
+            values.setdefault(at, {}).setdefault(stage, {}).setdefault(str(row["run"]), []).append(row["value"])
+    for at, stages in values.items():
+        best = [s for s in _BEST_STAGES if s in stages] or list(stages)
+        runs: dict[str, list[float]] = {}
+        for stage in best:
+            for run, some in stages[stage].items():
+                runs.setdefault(run, []).extend(some)
+        found.samples[at] = Sample(tuple(tuple(v) for _, v in sorted(runs.items())), counted[at])
+    return found
+
+
+def compare(a: Cells, b: Cells, conditions: Sequence[Condition], only: str = "") -> Comparison:
+    """Pairs the cells, judges the changes, holds the conditions against them. `only`: cells whose text contains it.
+
+    Failure: 2 for a metric that neither side nor Millpond knows, 3 where nothing is in common.
+    """
+    _require_known(conditions, a, b)
+    b, renamed = _under_the_names_of(a, b)
+    common = sorted(c for c in a.keys & b.keys if only in c.text or only in c.workload)
+    pairs = [at for at in a.samples if at in b.samples and at[0] in set(common)]
+    if not pairs:
+        raise Failure(Status.INPUT, _nothing_in_common(a, b, only))
+    changes = _judged({at: change(a.samples[at], b.samples[at]) for at in pairs}, {c.metric for c in conditions})
+    _require_compared(conditions, changes)
+    breaches = [x for c in conditions for x in _breaches(c, changes, a, b, common)]
+    return Comparison(
+        a, b, changes, conditions, breaches,
+        sorted(a.keys - b.keys), sorted(b.keys - a.keys),
+        [*renamed, *_notes(a, b, conditions, changes)],
+    )  # fmt: skip
+
+
+def _judged(changes: dict[tuple[CellKey, str], Change], gated: set[str]) -> dict[tuple[CellKey, str], Change]:
+    """The gated metrics are one family, since any of them can fail the gate; each other metric is one of its own."""
+    families: dict[str, dict[tuple[CellKey, str], Change]] = {}
+    for at, found in changes.items():
+        families.setdefault("" if at[1] in gated else at[1], {})[at] = found
+    return {at: found for family in families.values() for at, found in judge_family(family).items()}
+
+
+def _breaches(
+    condition: Condition, changes: Mapping[tuple[CellKey, str], Change], a: Cells, b: Cells, common: Sequence[CellKey]
+) -> list[Breach]:
+    found = []
+    for cell in common:
+        at = (cell, condition.metric)
+        where = f"{condition.metric} of {cell.text} ({cell.workload})"
+        if at in changes and condition.breached_by(changes[at], b.units[condition.metric]):
+            how = change_text(changes[at], b.units[condition.metric])
+            found.append(Breach(condition, cell, f"{where}: {how}, beyond {condition.limit_text()}"))
+        elif at in a.samples and at not in b.samples and cell in b.failed:
+            found.append(Breach(condition, cell, f"{where} has no value any more: {b.failed[cell]}"))
+    return found
+
+
+def _require_known(conditions: Sequence[Condition], a: Cells, b: Cells) -> None:
+    units = {m: u for metrics in METRICS_OF.values() for m, u in metrics.items()} | a.units | b.units
+    for condition in conditions:
+        if condition.metric not in units:
+            raise Failure(
+                Status.USAGE,
+                f"--fail-if {condition.text!r}: no metric is called {condition.metric!r}; "
+                f"there are {', '.join(sorted(units))}",
+            )
+        condition.limit_in(units[condition.metric])
+
+
+def _require_compared(conditions: Sequence[Condition], changes: Mapping[tuple[CellKey, str], Change]) -> None:
+    metrics = {metric for _, metric in changes}
+    for condition in conditions:
+        if condition.metric not in metrics:
+            raise Failure(
+                Status.INPUT,
+                f"--fail-if {condition.text!r}: no pair has {condition.metric}; "
+                f"compared are {', '.join(sorted(metrics))}",
+            )
+
+
+def _under_the_names_of(a: Cells, b: Cells) -> tuple[Cells, list[str]]:
+    """B with the programs of A, where both call one program by different paths: two builds lie in two folders."""
+    if {c.program for c in a.keys} & {c.program for c in b.keys}:
+        return b, []
+    names: dict[str, str] = {}
+    for program in sorted({c.program for c in b.keys}):
+        same = {c.program for c in a.keys if PurePath(c.program).name == PurePath(program).name}
+        if len(same) == 1:
+            names[program] = same.pop()
+    if not names or len(set(names.values())) != len(names):
+        return b, []
+
+    def renamed(cell: CellKey) -> CellKey:
+        return replace(cell, program=names.get(cell.program, cell.program))
+
+    return replace(
+        b,
+        samples={(renamed(cell), metric): sample for (cell, metric), sample in b.samples.items()},
+        failed={renamed(cell): why for cell, why in b.failed.items()},
+    ), [f"{theirs} of B is taken for {ours} of A: they have one name" for theirs, ours in names.items()]
+
+
+def _nothing_in_common(a: Cells, b: Cells, only: str) -> str:
+    def has(side: str, cells: Cells) -> str:
+        some = sorted({c.workload for c in cells.keys})
+        shown = "; ".join(repr(w[:80]) for w in some[:3]) + (f" and {len(some) - 3} more" if len(some) > 3 else "")
+        kinds = sorted({c.contender for c in cells.keys})
+        return f"{side} ({cells.name}) has {shown or 'nothing'}, as {', '.join(kinds[:6]) or 'nothing'}"
+
+    asked = f" among cells named like {only!r}" if only else ""
+    return f"nothing in common to compare{asked}: {has('A', a)}; {has('B', b)}"
+
+
+def _notes(
+    a: Cells, b: Cells, conditions: Sequence[Condition], changes: Mapping[tuple[CellKey, str], Change]
+) -> list[str]:
+    notes = []
+    timed = any(metric in _TIMES for _, metric in changes)
+    if a.machines != b.machines:
+        words = f"different machines: A on {' and '.join(sorted(a.machines))}; B on {' and '.join(sorted(b.machines))}"
+        notes.append(words + ("; their times say nothing about the program" if timed else ""))
+    elif timed and len(a.runs) == len(b.runs) == 1:
+        notes.append(
+            "each side is one run: how far whole runs of the same thing lie apart on this machine is not in the "
+            "intervals of times; several runs a side would show it"
+        )
+    noisy = {metric for (_, metric), found in changes.items() if not found.exact}
+    notes += [
+        f"{c.text!r}: a change of less than 1 % of a measured value always counts as noise"
+        for c in conditions
+        if c.below_noise and c.metric in noisy
+    ]
+    short = sorted({c.text for (c, m), f in changes.items() if not f.exact and min(f.n_a, f.n_b) in (2, 3)})
+    if short:
+        notes.append(f"fewer than 4 rounds a side show nothing beyond the noise: {', '.join(short[:5])}")
+    failed = [(c, why) for c, why in sorted(b.failed.items()) if c not in a.failed]
+    notes += [f"{c.text} failed in B: {why}" for c, why in failed]
+    return notes

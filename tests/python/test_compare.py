@@ -1,0 +1,288 @@
+# SPDX-License-Identifier: BSL-1.0
+"""The gate: what is inside the noise never fails it, what is not does, and what cannot be compared is said."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import pytest
+from conftest import FakeLab
+
+from millpond import comparing, conditions
+from millpond.cells import Cell, Outcome
+from millpond.errors import Failure
+from millpond.observations import Journal
+from millpond.plans import Plan, Route
+from millpond.statistics import ALPHA
+from millpond.store import Store
+
+ROUNDS = 11
+ARGV = ("./program", "big.txt")
+
+
+def outcome(cell: Cell, number: int, values: Mapping[str, float], status: str = "ok", why: str = "") -> Outcome:
+    return Outcome(cell, "judging", number, dict(values), 0, 0, status, "2026-01-02T03:04:05.000+00:00", why)
+
+
+def rounds_of(
+    generator: np.random.Generator, cell: Cell, *, factor: float = 1.0, noise: float = 0.02, rounds: int = ROUNDS
+) -> list[Outcome]:
+    """A warm-up that would spoil every median, then rounds around one second and ten megabytes."""
+    found = [outcome(cell, 0, {"cpu_seconds": 99.0, "peak_bytes": 1.0})]
+    for number in range(1, rounds + 1):
+        cpu, peak = factor * generator.lognormal(0, noise, 2)
+        values = {"cpu_seconds": cpu, "wall_seconds": cpu * 1.1, "peak_bytes": 1e7 * peak, "page_faults": 500}
+        found.append(outcome(cell, number, values))
+    return found
+
+
+def journal(outcomes: list[Outcome], experiment: str = "advise", program: tuple[str, ...] = ARGV) -> Journal:
+    result = Journal(experiment, program)
+    result.add_outcomes(outcomes)
+    return result
+
+
+def compared(a: Journal, b: Journal, *texts: str) -> comparing.Comparison:
+    sides = [comparing.cells_of(name, j.rows) for name, j in (("a", a), ("b", b))]
+    return comparing.compare(*sides, [conditions.parse(t) for t in texts])
+
+
+BARE = Cell(ARGV, "bare")
+
+
+def plan(build_id: str, name: str = "one") -> Plan:
+    return Plan(name, "./program", build_id, (Route(("book",), "book", "multipool"),))
+
+
+def test_equal_runs_fail_the_gate_no_more_often_than_stated(seed: int) -> None:
+    """With the smallest limit that there is: any larger one fails less often."""
+    generator = np.random.default_rng(seed)
+    trials, failed = 150, 0
+    for _ in range(trials):
+        a, b = (journal(rounds_of(generator, BARE)) for _ in "ab")
+        failed += bool(compared(a, b, "cpu_seconds > +0%", "peak_bytes > +0%").breaches)
+    assert failed / trials <= ALPHA + 4 * math.sqrt(ALPHA * (1 - ALPHA) / trials)
+
+
+def test_equal_runs_never_fail_a_limit_above_their_noise(seed: int) -> None:
+    generator = np.random.default_rng(seed)
+    for _ in range(100):
+        a, b = (journal(rounds_of(generator, BARE)) for _ in "ab")
+        assert not compared(a, b, "cpu_seconds > +3%", "peak_bytes > +3%").breaches
+
+
+def test_a_real_increase_fails_and_the_sentence_has_its_figures(seed: int) -> None:
+    generator = np.random.default_rng(seed)
+    a, b = journal(rounds_of(generator, BARE)), journal(rounds_of(generator, BARE, factor=1.1))
+    found = compared(a, b, "cpu_seconds > +5%", "peak_bytes > +50%")
+    assert [x.condition.metric for x in found.breaches] == ["cpu_seconds"]
+    sentence = found.breaches[0].sentence
+    assert "cpu_seconds of bare (./program big.txt)" in sentence and "beyond +5 %" in sentence
+
+
+def test_a_real_increase_below_the_limit_holds(seed: int) -> None:
+    generator = np.random.default_rng(seed)
+    a, b = journal(rounds_of(generator, BARE)), journal(rounds_of(generator, BARE, factor=1.1))
+    assert not compared(a, b, "cpu_seconds > +20%", "peak_bytes > +3MB").breaches
+    assert compared(a, b, "peak_bytes > +500kB").breaches
+
+
+def test_a_decrease_is_gated_by_less_than(seed: int) -> None:
+    generator = np.random.default_rng(seed)
+    a, b = journal(rounds_of(generator, BARE)), journal(rounds_of(generator, BARE, factor=0.8))
+    assert compared(a, b, "cpu_seconds < -10%").breaches
+    assert not compared(a, b, "cpu_seconds > +0%").breaches
+
+
+def test_counted_values_are_compared_exactly() -> None:
+    a, b = Journal("advise", ARGV), Journal("advise", ARGV)
+    for j, events in ((a, 1_000_000), (b, 1_000_001)):
+        j.add_counted("book", "events", "events", events, "counted")
+    found = compared(a, b, "events > +0", "events > +5%")
+    assert [x.condition.text for x in found.breaches] == ["events > +0"]
+    assert "subsystem book" in found.breaches[0].sentence
+
+
+def test_a_plan_of_another_build_is_the_same_plan(seed: int) -> None:
+    generator = np.random.default_rng(seed)
+    a = journal(rounds_of(generator, Cell(ARGV, "plan", plan("aa11", "01-book"))))
+    b = journal(rounds_of(generator, Cell(ARGV, "plan", plan("bb22", "02-book"))))
+    found = compared(a, b)
+    assert {cell.contender for cell, _ in found.changes} == {"plan book in multipool"}
+
+
+def test_other_workloads_parameters_and_contenders_are_not_paired(seed: int) -> None:
+    generator = np.random.default_rng(seed)
+    a = journal([o for c in (BARE, Cell(ARGV, "empty")) for o in rounds_of(generator, c)])
+    b = journal([
+        o
+        for c in (BARE, Cell(ARGV, "shared"), Cell(ARGV, "empty", parameters=(("threads", "2"),)))
+        for o in rounds_of(generator, c)
+    ])  # fmt: skip
+    found = compared(a, b)
+    assert {cell.text for cell, _ in found.changes} == {"bare"}
+    assert {c.contender for c in found.only_b} == {"shared", "empty"}
+    with pytest.raises(Failure, match="nothing in common") as other:
+        compared(a, journal(rounds_of(generator, Cell(("else", "x"), "bare")), program=("else", "x")))
+    assert other.value.status == 3
+    assert "./program big.txt" in other.value.message and "else x" in other.value.message
+
+
+def test_two_builds_of_a_program_are_paired_by_its_name(seed: int) -> None:
+    generator = np.random.default_rng(seed)
+    old, new = ("old/program", "x"), ("new/program", "x")
+    a = journal(rounds_of(generator, Cell(old, "bare")), program=old)
+    b = journal(rounds_of(generator, Cell(new, "bare"), factor=1.2), program=new)
+    found = compared(a, b, "cpu_seconds > +5%")
+    assert found.breaches
+    assert any("new/program of B is taken for old/program of A" in note for note in found.notes)
+
+
+def test_what_fails_in_b_alone_fails_the_gate(seed: int) -> None:
+    generator = np.random.default_rng(seed)
+    dead = [outcome(BARE, 1, {}, "killed", "dies of SIGSEGV where the bare program exits with 0")]
+    a = journal([o for c in (BARE, Cell(ARGV, "empty")) for o in rounds_of(generator, c)])
+    b = journal(dead + rounds_of(generator, Cell(ARGV, "empty")))
+    found = compared(a, b, "peak_bytes > +5%")
+    assert len(found.breaches) == 1
+    assert "SIGSEGV" in found.breaches[0].sentence
+
+
+def test_rounds_that_chose_are_left_out_where_others_judged(seed: int) -> None:
+    generator = np.random.default_rng(seed)
+    judged = rounds_of(generator, BARE)
+    chosen = [Outcome(BARE, "choosing", i, {"cpu_seconds": 50.0}, 0, 0, "ok", "t") for i in range(1, 8)]
+    found = comparing.cells_of("a", journal(judged + chosen).rows)
+    sample = found.samples[next(at for at in found.samples if at[1] == "cpu_seconds")]
+    assert len(sample.values) == ROUNDS and max(sample.values) < 2
+
+
+def test_other_machines_are_said_and_their_times_warned_of(seed: int) -> None:
+    generator = np.random.default_rng(seed)
+    a, b = journal(rounds_of(generator, BARE)), journal(rounds_of(generator, BARE))
+    for row in b.rows:
+        row["machine"] = "another [abc]"
+    notes = compared(a, b).notes
+    assert any("different machines" in n and "times say nothing" in n for n in notes)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("", "is no condition"),
+        ("peak_bytes +5%", "is no condition"),
+        ("peak_bytes >= +5%", "is no condition"),
+        ("peak_bytes > five%", "is no condition"),
+        ("peak_bytes > +5% and more", "is no condition"),
+        ("peak_bytes > -5%", "'peak_bytes < -5%' meant"),
+        ("peak_bytes < +5%", "'peak_bytes > +5%' meant"),
+        ("peak_bytes < 5%", "is written peak_bytes < -5%"),
+        ("peak_bytes > +5", "needs a unit"),
+        ("peak_bytes > +5ms", "no unit of it"),
+        ("page_faults > +5MB", "no unit of it"),
+        ("weak_bytes > +5%", "there are cpu_seconds"),
+    ],
+)
+def test_a_wrong_condition_is_refused_with_what_would_be_right(text: str, says: str) -> None:
+    generator = np.random.default_rng(1)
+    a, b = journal(rounds_of(generator, BARE)), journal(rounds_of(generator, BARE))
+    with pytest.raises(Failure) as refused:
+        compared(a, b, text)
+    assert refused.value.status == 2
+    assert says in refused.value.message
+
+
+@pytest.mark.parametrize(
+    ("text", "unit", "limit"),
+    [
+        ("m > +5%", "bytes", 0.05),
+        ("m>5 %", "seconds", 0.05),
+        ("m > +2MiB", "bytes", 2 * 2**20),
+        ("m > +1.5 kB", "bytes", 1500),
+        ("m > +20ms", "seconds", 0.02),
+        ("m > +1000", "faults", 1000),
+        ("m > 1e3", "faults", 1000),
+        ("m < -10%", "bytes", -0.1),
+        ("m < -3", "faults", -3),
+    ],
+)
+def test_limits_mean_what_they_say(text: str, unit: str, limit: float) -> None:
+    assert conditions.parse(text).limit_in(unit) == pytest.approx(limit)
+
+
+def test_a_metric_that_nobody_measured_is_an_input_that_is_missing(seed: int) -> None:
+    generator = np.random.default_rng(seed)
+    a, b = journal(rounds_of(generator, BARE)), journal(rounds_of(generator, BARE))
+    with pytest.raises(Failure, match="no pair has held_bytes") as refused:
+        compared(a, b, "held_bytes > +5%")
+    assert refused.value.status == 3
+
+
+@pytest.fixture
+def stores(lab: FakeLab, seed: int) -> Callable[..., list[str]]:
+    def write(*factors: float) -> list[str]:
+        generator = np.random.default_rng(seed)
+        names = []
+        for number, factor in enumerate(factors):
+            store = Store(lab.work / f"store{number}")
+            store.write(journal(rounds_of(generator, BARE, factor=factor)))
+            names.append(f"store{number}")
+        return names
+
+    return write
+
+
+def document(lab: FakeLab, status: int, *words: str) -> dict[str, Any]:
+    done = lab.run("compare", *words, "--json=out.json")
+    assert done.status == status, done.stderr
+    return dict(json.loads((lab.work / "out.json").read_text()))
+
+
+def test_the_verb_fails_by_status_one_and_says_why(lab: FakeLab, stores: Callable[..., list[str]]) -> None:
+    names = stores(1.0, 1.1)
+    done = lab.run("compare", *names, "--fail-if", "cpu_seconds > +5%", "--fail-if", "peak_bytes > +90%")
+    assert done.status == 1
+    assert "breached 'cpu_seconds > +5%'" in done.stderr and "peak_bytes" not in done.stderr
+    assert "1 condition of 2 breached" in done.stdout
+    found = document(lab, 1, *names, "--fail-if", "cpu_seconds > +5%")
+    assert found["schema"] == "millpond.compare/1"
+    assert found["breached"] and found["conditions"][0]["breaches"]
+    pair = next(p for p in found["pairs"] if p["metric"] == "cpu_seconds")
+    assert {"n", "median", "low", "high", "level", "method", "verdict"} <= set(pair["ratio"])
+
+
+def test_the_verb_holds_for_equal_stores(lab: FakeLab, stores: Callable[..., list[str]]) -> None:
+    found = document(lab, 0, *stores(1.0, 1.0), "--fail-if", "cpu_seconds > +3%")
+    assert not found["breached"]
+
+
+def test_the_verb_refuses_what_is_not_there(lab: FakeLab, stores: Callable[..., list[str]]) -> None:
+    names = stores(1.0)
+    assert lab.run("compare", names[0], "nowhere/store").status == 3
+    assert lab.run("compare", names[0], names[0], "--fail-if", "x").status == 2
+    assert lab.run("compare", names[0]).status == 2
+    (lab.work / "empty").mkdir()
+    assert lab.run("compare", names[0], "empty").status == 3
+
+
+def test_runs_of_one_store_are_compared_by_their_ids(lab: FakeLab, seed: int) -> None:
+    generator = np.random.default_rng(seed)
+    store = Store(lab.work / "results/store")
+    runs = [journal(rounds_of(generator, BARE, factor=f)) for f in (1.0, 1.3)]
+    for run in runs:
+        store.write(run)
+    found = document(lab, 1, runs[0].run, runs[1].run, "--fail-if", "cpu_seconds > +5%")
+    assert found["a"]["runs"] == [runs[0].run]
+    assert lab.run("compare", runs[0].run, "20000101T000000").status == 3
+
+
+def test_a_damaged_file_is_named_and_gives_status_three(lab: FakeLab, stores: Callable[..., list[str]]) -> None:
+    names = stores(1.0, 1.0)
+    (lab.work / "store1/observations/broken.parquet").write_text("no parquet")
+    done = lab.run("compare", *names)
+    assert done.status == 3
+    assert "broken.parquet" in done.stderr and "pair" in done.stdout
