@@ -14,7 +14,6 @@ copying files. What is damaged or not ours is skipped and named: `skipped` lists
 from __future__ import annotations
 
 import datetime
-import glob
 import re
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -183,9 +182,13 @@ class Store:
                 raise Failure(Status.INPUT, f"the store {self.folder} cannot be read: {error}") from error
 
     def _add_view(self, connection: Any, relation: str) -> None:
-        files = [glob.escape(str(path)) for path in self.files(relation)]
+        from pyarrow import dataset
+
+        files = self.files(relation)
         if files:
-            connection.read_parquet(files, union_by_name=True).create_view(relation)
+            # Read by the reader that has checked them: what one library forgives, another may not.
+            columns = store_files.schema_of(RELATIONS[relation])
+            connection.register(relation, dataset.dataset([str(path) for path in files], schema=columns))
         elif relation == _OBSERVATIONS:
             why = "; ".join(map(str, self._inspector.skipped_in(relation)))
             reason = f" that can be read ({why})" if why else "; `millpond advise` writes them"

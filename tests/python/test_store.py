@@ -70,9 +70,9 @@ def test_an_empty_store_and_a_damaged_one_are_told_apart_from_a_good_one(tmp_pat
     with pytest.raises(Failure, match="no observations") as caught:
         store.query("select 1")
     assert caught.value.status == Status.INPUT
-    store.write(journal_of(1)[0])
-    (tmp_path / "observations" / "bad.parquet").write_bytes(b"PAR1 not really")
-    with pytest.raises(Failure, match="cannot be read") as caught:
+    path = store.write(journal_of(1)[0])
+    path.write_bytes(b"PAR1 not really")
+    with pytest.raises(Failure, match="no observations that can be read") as caught:
         store.query("select * from observations")
     assert caught.value.status == Status.INPUT
 
