@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "lab/measure/costs.hpp"
+
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+#if defined(__x86_64__)
+#include <cpuid.h>
+#include <x86intrin.h>
+#endif
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <numeric>
+#include <utility>
+
+namespace millpond::measure {
+namespace {
+
+constexpr std::size_t huge_page_bytes = std::size_t{2} << 20;
+
+double now_ns() {
+    timespec now;
+    ::clock_gettime(CLOCK_MONOTONIC, &now);
+    return static_cast<double>(now.tv_sec) * 1e9 + static_cast<double>(now.tv_nsec);
+}
+
+// The compiler must believe that somebody looks at what `p` points to.
+void escape(const void* p) { asm volatile("" : : "g"(p) : "memory"); }
+
+template <typename Operation>
+cost_samples samples_of(std::size_t operations, Operation operation) {
+    cost_samples result;
+    for (std::size_t sample = 0; sample < cost_sample_count; ++sample) {
+        const double begin = now_ns();
+        for (std::size_t i = 0; i < operations; ++i) operation();
+        result.push_back((now_ns() - begin) / static_cast<double>(operations));
+    }
+    return result;
+}
+
+std::uint64_t small_faults() {
+    rusage usage;
+    ::getrusage(RUSAGE_SELF, &usage);
+    return static_cast<std::uint64_t>(usage.ru_minflt);
+}
+
+class mapping {
+  public:
+    explicit mapping(std::size_t bytes) : bytes_(bytes) {
+        void* const p = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        data_ = p == MAP_FAILED ? nullptr : static_cast<char*>(p);
+    }
+    mapping(const mapping&) = delete;
+    mapping& operator=(const mapping&) = delete;
+    ~mapping() {
+        if (data_ != nullptr) ::munmap(data_, bytes_);
+    }
+    char* data() const { return data_; }
+
+  private:
+    char* data_;
+    std::size_t bytes_;
+};
+
+// Touches every page of the range; returns nanoseconds and the faults that it took.
+std::pair<double, std::uint64_t> touch(char* begin, std::size_t bytes, std::size_t page_bytes) {
+    const std::uint64_t before = small_faults();
+    const double start = now_ns();
+    for (std::size_t at = 0; at < bytes; at += page_bytes) *static_cast<volatile char*>(begin + at) = 1;
+    return {now_ns() - start, small_faults() - before};
+}
+
+std::size_t page_bytes() { return static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)); }
+
+}  // namespace
+
+cost_samples time_stamp_cost() {
+#if defined(__x86_64__)
+    return samples_of(100'000, [] {
+        const auto ticks = __rdtsc();
+        asm volatile("" : : "r"(ticks));
+    });
+#else
+    return clock_cost();
+#endif
+}
+
+cost_samples clock_cost() {
+    return samples_of(50'000, [] {
+        timespec now;
+        ::clock_gettime(CLOCK_MONOTONIC, &now);
+        escape(&now);
+    });
+}
+
+cost_samples allocation_cost() {
+    return samples_of(100'000, [] {
+        void* const p = std::malloc(64);
+        escape(p);
+        std::free(p);
+    });
+}
+
+cost_samples memory_latency() {
+    // A single cycle through all lines in random order (Sattolo): no prefetcher can guess the next one.
+    struct line {
+        std::uint32_t next;
+        char rest[60];
+    };
+    constexpr std::uint32_t lines = 1U << 20;
+    const auto data = std::make_unique<line[]>(lines);
+    std::vector<std::uint32_t> order(lines);
+    std::iota(order.begin(), order.end(), 0U);
+    std::uint64_t state = 20;
+    for (std::uint32_t i = lines - 1; i > 0; --i) {
+        state = state * 6364136223846793005U + 1442695040888963407U;
+        std::swap(order[i], order[(state >> 33) % i]);
+    }
+    for (std::uint32_t i = 0; i < lines; ++i) data[order[i]].next = order[(i + 1) % lines];
+    std::uint32_t at = 0;
+    cost_samples result = samples_of(100'000, [&] { at = data[at].next; });
+    escape(&at);
+    return result;
+}
+
+cost_samples page_fault_cost() {
+    constexpr std::size_t bytes = std::size_t{8} << 20;
+    cost_samples result;
+    for (std::size_t sample = 0; sample < cost_sample_count; ++sample) {
+        const mapping fresh(bytes);
+        if (fresh.data() == nullptr) return {};
+        ::madvise(fresh.data(), bytes, MADV_NOHUGEPAGE);  // an old kernel without them refuses, which is as good
+        const auto [ns, faults] = touch(fresh.data(), bytes, page_bytes());
+        result.push_back(ns / static_cast<double>(std::max<std::uint64_t>(1, faults)));
+    }
+    return result;
+}
+
+huge_page_cost huge_page_fault_cost() {
+    constexpr std::size_t pages = 8;
+    huge_page_cost result;
+    for (std::size_t sample = 0; sample < cost_sample_count; ++sample) {
+        const mapping fresh((pages + 1) * huge_page_bytes);
+        if (fresh.data() == nullptr) return {{}, "memory cannot be mapped"};
+        const auto address = reinterpret_cast<std::uintptr_t>(fresh.data());
+        char* const aligned = fresh.data() + (huge_page_bytes - address % huge_page_bytes) % huge_page_bytes;
+        if (::madvise(aligned, pages * huge_page_bytes, MADV_HUGEPAGE) != 0)
+            return {{}, std::string("the kernel refuses MADV_HUGEPAGE: ") + std::strerror(errno)};
+        const auto [ns, faults] = touch(aligned, pages * huge_page_bytes, page_bytes());
+        if (faults > 2 * pages) return {{}, "the kernel took small pages although MADV_HUGEPAGE asked for huge ones"};
+        result.samples.push_back(ns / static_cast<double>(pages));
+    }
+    return result;
+}
+
+std::optional<bool> time_stamp_is_invariant() {
+#if defined(__x86_64__)
+    unsigned a = 0, b = 0, c = 0, d = 0;
+    if (__get_cpuid(0x80000007U, &a, &b, &c, &d) == 0) return std::nullopt;
+    return (d & (1U << 8)) != 0;
+#else
+    return std::nullopt;
+#endif
+}
+
+unsigned long spin(unsigned long steps) {
+    constexpr std::size_t live = 4096;
+    std::vector<unsigned char*> heap(live, nullptr);
+    std::uint64_t state = 7;
+    unsigned long sum = 0;
+    for (unsigned long step = 0; step < steps; ++step) {
+        state = state * 6364136223846793005U + 1442695040888963407U;
+        unsigned char*& slot = heap[(state >> 40) % live];
+        if (slot != nullptr) sum += *slot;
+        std::free(slot);
+        slot = static_cast<unsigned char*>(std::malloc(16 + (state >> 20) % 240));
+        if (slot == nullptr) std::abort();
+        *slot = static_cast<unsigned char>(step);
+    }
+    for (unsigned char* slot : heap) std::free(slot);
+    return sum;
+}
+
+}  // namespace millpond::measure

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: BSL-1.0
+// millpond-probe: what this machine's basic operations cost, and what its kernel allows.
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "lab/measure/abilities.hpp"
+#include "lab/measure/costs.hpp"
+
+namespace {
+
+using namespace millpond::measure;
+using nlohmann::ordered_json;
+
+ordered_json cost_json(cost_samples samples, const std::string& why_none) {
+    if (samples.empty()) return {{"median", nullptr}, {"n", 0}, {"unit", "ns"}, {"why_null", why_none}};
+    std::sort(samples.begin(), samples.end());
+    return {{"n", samples.size()},    {"median", samples[samples.size() / 2]},
+            {"low", samples.front()}, {"high", samples.back()},
+            {"unit", "ns"},           {"why_null", nullptr}};
+}
+
+ordered_json ability_json(const ability& found) {
+    return {{"name", found.name},
+            {"available", found.available},
+            {"why_not", found.available ? ordered_json(nullptr) : ordered_json(found.why_not)}};
+}
+
+ordered_json probe() {
+    const std::string unmapped = "memory cannot be mapped";
+    const huge_page_cost huge = huge_page_fault_cost();
+    ordered_json result;
+    result["schema"] = "millpond.probe/1";
+    result["costs"] = {{"time_stamp", cost_json(time_stamp_cost(), "")},
+                       {"clock", cost_json(clock_cost(), "")},
+                       {"allocation", cost_json(allocation_cost(), "")},
+                       {"page_fault", cost_json(page_fault_cost(), unmapped)},
+                       {"huge_page_fault", cost_json(huge.samples, huge.why_none)},
+                       {"memory_latency", cost_json(memory_latency(), "")}};
+    const auto invariant = time_stamp_is_invariant();
+    result["time_stamp_is_invariant"] = invariant ? ordered_json(*invariant) : ordered_json(nullptr);
+    ordered_json counters = ordered_json::array();
+    for (const ability& found : counter_abilities()) counters.push_back(ability_json(found));
+    result["counters"] = counters;
+    result["ptrace"] = ability_json(ptrace_ability());
+    return result;
+}
+
+int write(const std::string& path, const std::string& text) {
+    std::FILE* const file = path == "-" ? stdout : std::fopen(path.c_str(), "w");
+    if (file == nullptr || std::fputs(text.c_str(), file) < 0 || std::fflush(file) != 0) {
+        std::fprintf(stderr, "millpond: cannot write %s\n", path.c_str());
+        return 4;
+    }
+    if (file != stdout) std::fclose(file);
+    return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    CLI::App app{"Measures what this machine's basic operations cost, and says what its kernel allows."};
+    std::string json_path;
+    unsigned long steps = 0;
+    auto* const mode = app.add_option_group("mode", "what to do: exactly one");
+    mode->add_option("--json", json_path, "measure, and write the result to FILE (- is standard output)")
+        ->type_name("FILE");
+    mode->add_option("--spin", steps, "do a fixed piece of work of N steps, for measuring noise")->type_name("N");
+    mode->require_option(1);
+    app.footer("Exit status: 0 done, 2 usage, 4 the result cannot be written.");
+    try {
+        app.parse(argc, argv);
+    } catch (const CLI::CallForHelp& help) {
+        return app.exit(help);
+    } catch (const CLI::ParseError& error) {
+        std::fprintf(stderr, "millpond: %s\n", error.what());
+        return 2;
+    }
+    if (!json_path.empty()) return write(json_path, probe().dump(2) + "\n");
+    return spin(steps) == ~0UL;  // never: the sum must be used, or there would be no work
+}

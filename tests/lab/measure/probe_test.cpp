@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSL-1.0
+// The probe's figures are positive or say why they are missing, and its work for measuring noise is the same each time.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "lab/measure/abilities.hpp"
+#include "lab/measure/costs.hpp"
+
+namespace {
+
+using namespace millpond::measure;
+
+void expect_positive(const cost_samples& samples) {
+    EXPECT_EQ(samples.size(), cost_sample_count);
+    EXPECT_TRUE(std::all_of(samples.begin(), samples.end(), [](double ns) { return ns > 0; }));
+}
+
+TEST(probe, every_cost_has_positive_samples) {
+    expect_positive(time_stamp_cost());
+    expect_positive(clock_cost());
+    expect_positive(allocation_cost());
+    expect_positive(page_fault_cost());
+}
+
+TEST(probe, huge_pages_have_a_cost_or_a_reason) {
+    const huge_page_cost found = huge_page_fault_cost();
+    EXPECT_NE(found.samples.empty(), found.why_none.empty());
+}
+
+TEST(probe, what_is_not_available_has_a_reason) {
+    const auto counters = counter_abilities();
+    ASSERT_FALSE(counters.empty());
+    EXPECT_EQ(counters.front().name, "instructions");
+    for (const ability& found : counters) EXPECT_NE(found.available, !found.why_not.empty()) << found.name;
+    const ability tracing = ptrace_ability();
+    EXPECT_NE(tracing.available, !tracing.why_not.empty());
+}
+
+TEST(probe, the_same_steps_are_the_same_work) {
+    EXPECT_EQ(spin(20'000), spin(20'000));
+    EXPECT_NE(spin(20'000), spin(20'001));
+}
+
+}  // namespace
