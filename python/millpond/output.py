@@ -47,21 +47,31 @@ def written_aside(path: Path) -> Iterator[Path]:
             aside.unlink(missing_ok=True)
 
 
-def write_text(path: Path, text: str) -> None:
+def write_bytes(path: Path, content: bytes) -> None:
     """Writes a file whole or not at all; a device or a pipe is written directly. Failure (status 4) if it cannot."""
     if path.exists() and not path.is_file():
         try:
-            path.write_text(text, encoding="utf-8")
+            path.write_bytes(content)
         except OSError as error:
             raise cannot_write(path, error) from error
         return
     with written_aside(path) as aside:
-        aside.write_text(text, encoding="utf-8")
+        aside.write_bytes(content)
+
+
+def write_text(path: Path, text: str) -> None:
+    """The same for text, as UTF-8."""
+    write_bytes(path, text.encode())
+
+
+def json_text(data: Any) -> str:
+    """JSON as all our verbs write it: indented, one line at the end. ValueError for what JSON has no number for."""
+    return json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def write_json(data: Any, target: str) -> None:
     """Writes JSON to a file, or to standard output for `-`."""
-    text = json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    text = json_text(data)
     if target == STDOUT:
         sys.stdout.write(text)
         sys.stdout.flush()

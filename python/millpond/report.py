@@ -1,53 +1,160 @@
 # SPDX-License-Identifier: BSL-1.0
-"""One plain offline page with the tables of `advise`: no script, no network, readable on a phone, light and dark."""
+"""`millpond report [STORE]`: what the store keeps of `advise`, as a page, as text, as data, or for another tool.
+
+    html text json markdown      the latest run of each workload, each a section; --run picks one
+    csv                          the observations of one run, or its subsystems (--relation)
+    pprof collapsed speedscope   the call tree of one run
+    chrome                       live bytes and pages over time of one run
+
+The format follows from the name behind -o; without one the report goes to the terminal.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import sys
+from collections.abc import Callable, Sequence
+from enum import StrEnum
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+import typer
 
-from millpond import __version__, output, wording
-from millpond.laboratory import describe
-from millpond.observations import utc_now
-from millpond.rows import NOTHING, legality_text
-from millpond.terminal import EFFECT_WORDS, trace_warnings
-
-TEMPLATE = "report.html.j2"
-WITNESSES_AT_MOST = 3
+from millpond import output, report_cases
+from millpond.characterise import Json
+from millpond.errors import Failure, Status
+from millpond.report_cases import Case
+from millpond.store import DEFAULT, Store
 
 
-def render(advices: Sequence[dict[str, Any]]) -> str:
-    """The page for these advices, in their order. Whatever a program is called, its name stays text."""
-    environment = Environment(
-        loader=PackageLoader("millpond"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters.update(
-        bytes=wording.bytes_text,
-        count=wording.count_text,
-        share=wording.share_text,
-        effect=wording.effect_text,
-        saved=wording.saved_text,
-        legality=legality_text,
-        warnings=trace_warnings,
-    )
-    return environment.get_template(TEMPLATE).render(
-        advices=list(advices),
-        effect_words=EFFECT_WORDS,
-        describe=describe,
-        nothing=NOTHING,
-        witnesses_at_most=WITNESSES_AT_MOST,
-        time=utc_now()[:19],
-        version=__version__,
-    )
+class Format(StrEnum):
+    """What a report can be written as."""
+
+    HTML = "html"
+    TEXT = "text"
+    JSON = "json"
+    MARKDOWN = "markdown"
+    CSV = "csv"
+    PPROF = "pprof"
+    COLLAPSED = "collapsed"
+    SPEEDSCOPE = "speedscope"
+    CHROME = "chrome"
 
 
-def write_report(path: Path, advices: Sequence[dict[str, Any]]) -> None:
-    """Writes the page. Failure (status 4) where that is impossible."""
-    output.write_text(path, render(advices))
+class Weight(StrEnum):
+    """What the width of a collapsed stack means."""
+
+    BYTES = "bytes"
+    OBJECTS = "objects"
+    LIVE_BYTES = "live_bytes"
+
+
+class Relation(StrEnum):
+    """What a row of the CSV is."""
+
+    OBSERVATIONS = "observations"
+    SUBSYSTEMS = "subsystems"
+
+
+# The longest ending that fits decides.
+ENDINGS = {
+    ".html": Format.HTML, ".htm": Format.HTML, ".txt": Format.TEXT, ".md": Format.MARKDOWN, ".csv": Format.CSV,
+    ".json": Format.JSON, ".pb.gz": Format.PPROF, ".folded": Format.COLLAPSED,
+    ".speedscope.json": Format.SPEEDSCOPE, ".chrome.json": Format.CHROME,
+}  # fmt: skip
+
+
+def command(
+    folder: Annotated[
+        Path | None, typer.Argument(metavar="[STORE]", help="The store to report; --store says the same.")
+    ] = None,
+    store: Annotated[Path, typer.Option(metavar="DIR", help="Where the runs are kept.")] = DEFAULT,
+    run: Annotated[
+        str | None, typer.Option(metavar="RUN", help="One run: its id, the beginning of it, or `latest`.")
+    ] = None,
+    out: Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help="Where the report goes.")] = None,
+    form: Annotated[
+        Format | None, typer.Option("--format", help="Follows from FILE's name where it is left out.")
+    ] = None,
+    weight: Annotated[Weight, typer.Option(help="What a collapsed stack counts.")] = Weight.BYTES,
+    relation: Annotated[Relation, typer.Option(help="What a row of the CSV is.")] = Relation.OBSERVATIONS,
+    json: Json = None,
+    seed: Annotated[int, typer.Option(metavar="N", help="Accepted as by every verb; nothing here is random.")] = 1,
+) -> None:
+    """Report what `advise` has found and kept: a page, text, JSON, Markdown, or a file for another tool."""
+    del seed
+    if json is not None:
+        out, form = (out or Path(json)), Format.JSON
+    chosen = format_of(out, form)
+    output.prove_writable(str(out) if out else None)
+    source = Store(folder or store)
+    if not source.folder.is_dir():
+        raise Failure(Status.INPUT, f"there is no store {source.folder}; `millpond advise --store DIR` makes one")
+    if chosen is Format.TEXT and out is None:
+        from millpond import report_text, terminal
+
+        cases = report_cases.load(source, run)
+        report_text.print_cases(cases, terminal.console(), [str(s) for s in source.skipped])
+    else:
+        write_out(_make(source, chosen, run, weight, relation), out)
+    source.finish()
+
+
+def format_of(out: Path | None, form: Format | None) -> Format:
+    """The format that was asked for, else that of the name, else text. Failure (status 2) for an unknown name."""
+    if form is not None or out is None:
+        return form or Format.TEXT
+    fitting = [ending for ending in ENDINGS if out.name.endswith(ending)]
+    if fitting:
+        return ENDINGS[max(fitting, key=len)]
+    if str(out) == "-" or (out.exists() and not out.is_file()):
+        return Format.TEXT
+    raise Failure(Status.USAGE, f"the name {out.name!r} tells no format ({', '.join(ENDINGS)}); --format names one")
+
+
+def _make(store: Store, chosen: Format, run: str | None, weight: Weight, relation: Relation) -> str | bytes:
+    from millpond import export_chrome, export_csv, export_pprof, export_stacks
+
+    exports: dict[Format, Callable[[str], str | bytes]] = {
+        Format.CSV: lambda of: export_csv.table(store, of, str(relation)),
+        Format.PPROF: lambda of: export_pprof.profile(export_stacks.tree_of(store, of)),
+        Format.COLLAPSED: lambda of: export_stacks.collapsed(export_stacks.tree_of(store, of), str(weight)),
+        Format.SPEEDSCOPE: lambda of: export_stacks.speedscope(export_stacks.tree_of(store, of)),
+        Format.CHROME: lambda of: export_chrome.counters(store, of),
+    }
+    if chosen in exports:
+        return exports[chosen](report_cases.latest(store, run))
+    return document(chosen, report_cases.load(store, run), [str(s) for s in store.skipped])
+
+
+def document(chosen: Format, cases: Sequence[Case], damaged: Sequence[str] = ()) -> str:
+    """The report itself in one of its four forms."""
+    from millpond import report_markdown, report_page, report_text
+
+    if chosen is Format.HTML:
+        return report_page.render(cases, damaged)
+    if chosen is Format.MARKDOWN:
+        return report_markdown.render(cases, damaged)
+    if chosen is Format.JSON:
+        return output.json_text({
+            "schema": "millpond.report/1", "skipped": list(damaged), "cases": [c.to_json() for c in cases]
+        })  # fmt: skip
+    return report_text.render(cases, damaged)
+
+
+def write_out(content: str | bytes, out: Path | None) -> None:
+    """Writes to the file, or to standard output where there is none or it is `-`."""
+    if out is not None and str(out) != "-":
+        output.write_bytes(out, content.encode() if isinstance(content, str) else content)
+        return
+    sys.stdout.flush()
+    if isinstance(content, str):
+        sys.stdout.write(content)
+    else:
+        sys.stdout.buffer.write(content)
+    sys.stdout.flush()
+
+
+def write_report(path: Path, advices: Sequence[dict[str, Any]], store: Store | None = None) -> None:
+    """Writes the page of these advices, with what `store` keeps of their runs. Failure (4) where that is impossible."""
+    cases = [report_cases.of_run(store, str(a["run"]), a) if store and a.get("run") else Case(a) for a in advices]
+    output.write_text(path, document(Format.HTML, cases))

@@ -108,7 +108,7 @@ PACKAGE = Path("python/millpond")
 ABOVE = {"__main__", "demo", "bench_lab"}
 VERBS = {
     "record", "characterise", "advise", "trial", "replay", "simulate",
-    "bench", "litter", "synthesize", "compare", "doctor",
+    "bench", "litter", "synthesize", "compare", "doctor", "report",
     "advising",
 }  # fmt: skip
 

@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: BSL-1.0
+"""Live bytes and the pages they touch, over time, as counters in Chrome's trace-event format (Perfetto reads it too).
+
+Each subsystem has two counters, for a viewer piles the series of one counter up, and live bytes lie *on* their pages.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from millpond import output
+from millpond.errors import Failure, Status
+from millpond.store import Store
+
+_COUNTERS = (("live bytes", "live_bytes"), ("page bytes", "page_bytes"))
+
+
+def counters(store: Store, run: str) -> str:
+    """The trace of one run. Failure (status 3) where the store does not keep its characterisation."""
+    data = store.characterisation(run)
+    if data is None:
+        raise Failure(Status.INPUT, f"run {run} keeps no characterisation; `millpond advise` keeps one")
+    return output.json_text(trace_events(data))
+
+
+def trace_events(data: dict[str, Any]) -> dict[str, Any]:
+    """A characterisation as trace events, in the order of their time. Times are microseconds since the first event."""
+    process = data.get("process") or {}
+    number = int(process.get("pid") or 1)
+    program = " ".join(map(str, process.get("argv") or [process.get("executable") or "?"]))
+    found: list[dict[str, Any]] = []
+    for subsystem in data.get("subsystems") or []:
+        for point in subsystem.get("diffusion") or []:
+            for words, key in _COUNTERS:
+                found.append({
+                    "name": f"{subsystem['name']}: {words}", "cat": "heap", "ph": "C", "pid": number, "tid": 0,
+                    "ts": round(1e6 * point["time_seconds"], 3), "args": {"bytes": int(point[key])},
+                })  # fmt: skip
+    found.sort(key=lambda event: float(event["ts"]))
+    named = {"name": "process_name", "ph": "M", "pid": number, "tid": 0, "args": {"name": program}}
+    return {"traceEvents": [named, *found], "displayTimeUnit": "ms"}

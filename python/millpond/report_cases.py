@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: BSL-1.0
+"""What a report is made of: a case for each run of `advise`, with everything that the store keeps of that run.
+
+    STORE ──▶ runs of advise ──▶ the latest of each workload ──▶ Case(advice, characterisation, replay, observations)
+
+What a store does not keep (an older run, a damaged file) is None or empty; whoever shows a case says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from millpond.errors import Failure, Status
+from millpond.paired_rounds import PairedRounds
+from millpond.rows import NOTHING
+from millpond.store import Store
+
+EXPERIMENT = "advise"
+_OBSERVATIONS = "select * from observations where run = ? order by id"
+
+
+@dataclass(frozen=True)
+class Case:
+    """One run of `advise`. Only the advice is always there."""
+
+    advice: dict[str, Any]
+    characterisation: dict[str, Any] | None = None
+    replay: dict[str, Any] | None = None
+    observations: Sequence[dict[str, Any]] = field(default=(), repr=False)
+
+    @property
+    def run(self) -> str:
+        return str(self.advice.get("run") or "")
+
+    @property
+    def argv(self) -> list[str]:
+        """The program as it was started."""
+        return [str(word) for word in self.advice["program"]["argv"]]
+
+    @property
+    def name(self) -> str:
+        """The program's name without its folder."""
+        return Path(self.argv[0]).name if self.argv and self.argv[0] else "program"
+
+    @cached_property
+    def rounds(self) -> PairedRounds:
+        """Every measured round of the run."""
+        return PairedRounds(self.observations)
+
+    @cached_property
+    def trace(self) -> dict[str, Any]:
+        """What is known of the trace; the characterisation's figures where it is kept."""
+        return {**self.advice["trace"], **((self.characterisation or {}).get("trace") or {})}
+
+    @cached_property
+    def process(self) -> dict[str, Any]:
+        """The process that was analysed."""
+        analysed = self.advice["program"].get("analysed")
+        known = [p for p in self.advice["program"].get("processes") or [] if p.get("number") == analysed]
+        return {**(known[0] if known else {}), **((self.characterisation or {}).get("process") or {})}
+
+    @cached_property
+    def subsystems(self) -> list[dict[str, Any]]:
+        """Rows of the advice with what was characterised beside them: the advised first, then by bytes."""
+        characterised = {s["name"]: s for s in (self.characterisation or {}).get("subsystems") or []}
+        rows = [{**characterised.get(row["name"], {}), **row} for row in self.advice["subsystems"]]
+        return sorted(rows, key=lambda row: (row["best"] == NOTHING, -(row.get("bytes") or 0)))
+
+    def to_json(self) -> dict[str, Any]:
+        """The case as plain data: what was advised, what it rests on, and every round of the effects."""
+        effects = {**self.advice["effects"], **self.advice["sums"]}
+        return {
+            "run": self.run,
+            "advice": self.advice,
+            "characterisation": self.characterisation,
+            "replay": self.replay,
+            "rounds": {
+                name: [r.to_json() for r in self.rounds.ratios(effect["of"], effect["against"])]
+                for name, effect in effects.items()
+                if effect.get("n") and effect.get("of")
+            },
+        }
+
+
+def of_run(store: Store, run: str, advice: dict[str, Any]) -> Case:
+    """The case of a run whose advice is at hand."""
+    return Case(
+        {"run": run, **advice},
+        store.characterisation(run),
+        store.document("replay", run) or advice.get("replay"),
+        store.query(_OBSERVATIONS, [run]),
+    )
+
+
+def load(store: Store, run: str | None) -> list[Case]:
+    """The run that was asked for, or the latest of each workload; the newest first.
+
+    Failure (status 3) where the run is unknown or keeps no advice, and where no run of the store does.
+    """
+    if run is not None:
+        found = store.find_run(run)
+        advice = store.document("advice", found.run)
+        if advice is None:
+            raise Failure(
+                Status.INPUT,
+                f"run {found.run} ({found.experiment}) has no readable advice; `millpond advise` writes one. "
+                "What any run has: --format csv",
+            )
+        return [of_run(store, found.run, advice)]
+    cases: dict[str, Case] = {}
+    for known in reversed(store.runs()):
+        if known.experiment != EXPERIMENT or known.workload in cases:
+            continue
+        advice = store.document("advice", known.run)
+        if advice is not None:
+            cases[known.workload] = of_run(store, known.run, advice)
+    if not cases:
+        raise Failure(Status.INPUT, f"the store {store.folder} holds no advice; `millpond advise --store` writes it")
+    return list(cases.values())
+
+
+def latest(store: Store, run: str | None) -> str:
+    """The id of the run that --run names, or of the latest run of advise. Failure (status 3) where there is none."""
+    if run is not None:
+        return str(store.find_run(run).run)
+    ids = [known.run for known in store.runs() if known.experiment == EXPERIMENT]
+    if not ids:
+        raise Failure(Status.INPUT, f"the store {store.folder} holds no run of advise; --run names another run")
+    return str(ids[-1])

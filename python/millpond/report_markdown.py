@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: BSL-1.0
+"""The report for a pull request: verdict, table, effects; what is long is folded."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from millpond import report_words
+from millpond.page_case import rest_text
+from millpond.report_cases import Case
+from millpond.terminal import EFFECT_WORDS
+from millpond.wording import bytes_text, count_text, effect_text, saved_text, share_text
+
+ROWS_AT_MOST = 15
+# What Markdown would take for its own; names of programs are full of them.
+_SPECIAL = re.compile(r"([\\`*_{}\[\]()#+!|~$@-])")
+
+
+def escaped(text: str) -> str:
+    """Text of a program as text: no markup, no HTML, no mention of a user, one line."""
+    return _SPECIAL.sub(r"\\\1", html.escape(" ".join(text.split()), quote=False))
+
+
+def fenced(text: str, language: str = "") -> str:
+    """A block of code around any text, whatever fences it holds itself."""
+    longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return f"{fence}{language}\n{text}\n{fence}"
+
+
+def render(cases: Sequence[Case], damaged: Sequence[str] = ()) -> str:
+    """The Markdown of these cases, in their order."""
+    lines = [f"> **Not read:** {escaped(line)}\n" for line in damaged]
+    lines += [_case(case) for case in cases]
+    return "\n".join(lines)
+
+
+def _case(case: Case) -> str:
+    _, headline = report_words.answer(case.advice)
+    parts = [
+        f"### {escaped(case.name)}: {escaped(headline)}",
+        escaped(case.advice["verdict"]),
+        *[f"> {escaped(note)}" for note in case.advice["notes"]],
+        _subsystems(case),
+        _effects(case.advice),
+        f"{escaped(' · '.join(report_words.facts(case)))}  \n{escaped(str(case.advice.get('machine') or ''))}",
+        _fold("Reasons", "\n".join(
+            f"- **{escaped(s['name'])}**: {escaped(str(s.get('reason') or ''))}" for s in case.subsystems[:ROWS_AT_MOST]
+        )) if case.subsystems else "",
+        _fold("Do it again", fenced("\n".join(
+            f"# {what}\n{command}" for what, command in report_words.commands(case)), "sh")),
+    ]  # fmt: skip
+    plan = case.advice["plan"] or case.advice["plan_tried"]
+    if plan:
+        text = json.dumps(plan, indent=2, ensure_ascii=False)
+        parts.append(_fold(escaped(report_words.plan_name(case)), fenced(text, "json")))
+    left_out = "\n".join(f"- {escaped(line)}" for line in report_words.not_measured(case))
+    parts.append(_fold("What was not measured", left_out))
+    return "\n\n".join(p for p in parts if p) + "\n"
+
+
+def _fold(summary: str, body: str) -> str:
+    return f"<details><summary>{summary}</summary>\n\n{body}\n\n</details>"
+
+
+def _table(head: Sequence[str], left: int, rows: Sequence[Sequence[str]]) -> str:
+    rule = [":--" if i < left else "--:" for i in range(len(head))]
+    return "\n".join("| " + " | ".join(cells) + " |" for cells in (head, rule, *rows))
+
+
+def _subsystems(case: Case) -> str:
+    if not case.subsystems:
+        return ""
+    rows = []
+    for s in case.subsystems[:ROWS_AT_MOST]:
+        share = report_words.cpu_share(s, case.trace)
+        letters = [share_text(((s.get("dvluc") or {}).get(k) or {}).get("value")) for k in report_words.DVLUC_NAMES]
+        ratio = s.get("cpu_ratio") or {}
+        rows.append([
+            escaped(s["name"]), bytes_text(s.get("bytes")), count_text(s.get("events")),
+            "–" if share is None else f"{100 * share:.1f} %", *letters, escaped(report_words.short_advice(s)),
+            escaped(effect_text(ratio)) if ratio.get("n") else "–", escaped(report_words.short_legality(s)[1]),
+        ])  # fmt: skip
+    head = ["subsystem", "bytes", "events", "CPU", *report_words.DVLUC_NAMES, "advice", "predicted gain", "arena in"]
+    rest = rest_text(case.subsystems[ROWS_AT_MOST:])
+    return _table(head, 1, rows) + (f"\n\n{escaped(rest)}" if rest else "")
+
+
+def _effects(advice: dict[str, Any]) -> str:
+    found = {**advice["effects"], **advice["sums"]}
+    rows = [
+        [escaped(words), escaped(effect_text(found[name])), saved_text(found[name].get("saved"), "seconds")]
+        for name, words in EFFECT_WORDS.items()
+        if (found.get(name) or {}).get("n")
+    ]
+    return _table(["effect on CPU time", "change", "saves"], 1, rows) if rows else ""

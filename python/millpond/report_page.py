@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: BSL-1.0
+"""The report as one offline page: cases in, HTML out; no network, a few lines of script, under 3 MB.
+
+Whatever a program calls its functions stays text: Jinja escapes, and so does every figure. The page carries a content
+security policy that names its own style and script by their hashes, so that nothing else could ever run in it.
+
+    each case at full detail ──▶ too large for what is left? ──▶ at less detail ──▶ at least: verdict and plan
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from millpond import __version__, report_words
+from millpond.observations import utc_now
+from millpond.page_case import Detail, case_view
+from millpond.report_cases import Case
+
+BUDGET_BYTES = 2_900_000
+_CONTENTS_LETTERS = 48
+DETAILS = (
+    Detail(table_rows=40, subsystems=12, witnesses=3, heap=True),
+    Detail(table_rows=20, subsystems=3, witnesses=1, heap=True),
+    Detail(table_rows=10, subsystems=0, witnesses=0, heap=False),
+)
+
+
+@dataclass(frozen=True)
+class _Page:
+    environment: Environment
+    style: str
+    script: str
+
+    @property
+    def policy(self) -> str:
+        """Only what this page brought itself."""
+        return (
+            f"default-src 'none'; style-src '{_hash(self.style)}'; script-src '{_hash(self.script)}'; "
+            "base-uri 'none'; form-action 'none'"
+        )
+
+
+def _hash(text: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+@cache
+def _page() -> _Page:
+    loader = PackageLoader("millpond")
+    environment = Environment(
+        loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    source = [loader.get_source(environment, f"report.{kind}")[0] for kind in ("css", "js")]
+    return _Page(environment, *source)
+
+
+def render(cases: Sequence[Case], damaged: Sequence[str] = ()) -> str:
+    """The page for these cases, in their order. `damaged`: files of the store that could not be read."""
+    page = _page()
+    template = page.environment.get_template("report_case.html.j2")
+    left = BUDGET_BYTES - len(page.style) - len(page.script) - 8000 - sum(map(len, damaged))
+    sections: list[Markup] = []
+    contents: list[tuple[str, str, str]] = []
+    for number, case in enumerate(cases, 1):
+        html = _section(template, case, f"case-{number}", left)
+        if html is None:
+            break
+        left -= len(html.encode())
+        sections.append(Markup(html))
+        contents.append((f"case-{number}", _short(case), report_words.answer(case.advice)[1]))
+    omitted = len(cases) - len(sections)
+    return page.environment.get_template("report.html.j2").render(
+        policy=page.policy,
+        style=Markup(page.style),
+        script=Markup(page.script),
+        version=__version__,
+        time=utc_now()[:19].replace("T", " "),
+        title=_title(cases),
+        damaged=damaged,
+        contents=contents,
+        sections=sections,
+        omitted=f"{omitted} older workloads have no room on this page; --run shows them." if omitted else "",
+        kinds=report_words.KINDS,
+    )
+
+
+def _section(template: Any, case: Case, anchor: str, left: int) -> str | None:
+    """The case with as much detail as there is room for; None where there is room for nothing."""
+    for detail in DETAILS:
+        html = str(template.render(**case_view(case, anchor, detail)))
+        if len(html.encode()) <= left:
+            return html
+    return None
+
+
+def _short(case: Case) -> str:
+    """The program and the beginning of its arguments, without the folder that it lies in."""
+    words = " ".join([case.name, *case.argv[1:]])
+    return words if len(words) <= _CONTENTS_LETTERS else f"{words[:_CONTENTS_LETTERS]}…"
+
+
+def _title(cases: Sequence[Case]) -> str:
+    if len(cases) == 1:
+        return f"Millpond: {cases[0].name}: {report_words.answer(cases[0].advice)[1]}"
+    return "Millpond: would a local allocator pay?"
