@@ -84,6 +84,12 @@ class Laboratory:
         """A quiet run that shows how the program ends and how long it takes, whatever that is. Not a measured round."""
         return self._run(cell, THROUGH, 0, self._quiet(), None)
 
+    def rehearse(self, cell: Cell) -> Outcome:
+        """As `run_bare`, but the first run of all: standard input goes in, output nowhere."""
+        silent = ["--stdout", os.devnull, "--stderr", os.devnull]
+        with self._stdin.first() as descriptor:
+            return self._run(cell, THROUGH, 0, silent, descriptor)
+
     def _quiet(self) -> list[str]:
         return ["--stdin", str(self._stdin.path), "--stdout", os.devnull, "--stderr", os.devnull]
 

@@ -49,6 +49,11 @@ class StandardInput:
             return False
         return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)
 
+    @property
+    def is_stream(self) -> bool:
+        """Whether the spool is empty until the first run has read its input."""
+        return self._is_stream
+
     @contextmanager
     def first(self) -> Iterator[int]:
         """A descriptor for the first run's standard input; when the block ends, the spool is complete."""

@@ -35,6 +35,7 @@ from millpond.store_relations import (
     subsystems_of,
     subsystems_table,
 )
+from millpond.unfinished import salvage
 
 DEFAULT = Path("results/store")
 LATEST = "latest"
@@ -61,8 +62,11 @@ class Store:
         self._inspector = Inspector(folder)
 
     def prepare(self) -> None:
-        """Makes the folder and proves that it can be written: before an hour of rounds, not after it."""
-        self._folder_for(_OBSERVATIONS)
+        """Makes the folder and proves that it can be written: before an hour of rounds, not after it.
+
+        Runs that were killed before they could write their file get it now.
+        """
+        salvage(self._folder_for(_OBSERVATIONS))
 
     def _folder_for(self, kind: str) -> Path:
         folder = self.folder / kind

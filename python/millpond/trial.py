@@ -2,7 +2,8 @@
 """`millpond trial --plan FILE -- PROGRAM ARGS`: the unmodified program under a plan, against every control.
 
 The first, bare run is the user's: its input and output are the program's own, and this verb exits as it does. The
-rounds behind it run on the same input with their output dropped; their table goes to standard error.
+rounds behind it run on the same input with their output dropped; their table goes to standard error. With a store,
+rounds that an earlier run of the same has left there are not run again.
 """
 
 from __future__ import annotations
@@ -10,22 +11,36 @@ from __future__ import annotations
 import sys
 import tempfile
 import time
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from millpond import machine, output
+from millpond import machine, native, output
 from millpond.arguments import CommandLine, program_of
 from millpond.cells import METRICS, Cell, Outcome
 from millpond.characterise import Json
 from millpond.effects import control_cells, plan_cell, split
 from millpond.errors import Failure, ProgramEnded, Status
-from millpond.execution import by_round, measured_rounds, run_rounds
-from millpond.laboratory import Laboratory, describe
+from millpond.execution import WHOLE, Shard, Work, by_round, measured_rounds, run_rounds
+from millpond.grids import (
+    CellsOption,
+    DryRunOption,
+    GridOptions,
+    ListOption,
+    ShardOption,
+    forecast,
+    listing,
+    select,
+    stored_seconds,
+    text_of,
+)
+from millpond.laboratory import TRIAL, Laboratory, describe
 from millpond.observations import Journal
 from millpond.plans import Plan, read, with_rest
 from millpond.progress import ProgressReport, say
+from millpond.round_log import RoundLog, logged, subject_of
 from millpond.schedule import VERDICT_ROUNDS
 from millpond.standard_input import StandardInput
 from millpond.statistics import summarise
@@ -33,6 +48,7 @@ from millpond.store import Store
 from millpond.wording import plural
 
 SCHEMA = "millpond.trial/1"
+STAGE = "trial"
 _SLOWEST = 20.0
 _PATIENCE_SECONDS = 60.0
 
@@ -52,7 +68,11 @@ def command(
     rounds: Annotated[int, typer.Option(metavar="N", min=1, help="Measured rounds of each.")] = VERDICT_ROUNDS,
     json: Json = None,
     store: Annotated[Path | None, typer.Option(metavar="DIR", help="Keep the observations of all rounds here.")] = None,
-    seed: Annotated[int, typer.Option(metavar="N", help="Decides the order of the rounds.")] = 1,
+    seed: Annotated[int, typer.Option(metavar="N", help="Decides the order; another one measures anew.")] = 1,
+    list_only: ListOption = False,
+    dry_run: DryRunOption = False,
+    cells: CellsOption = None,
+    shard: ShardOption = None,
 ) -> None:
     """Run a program under a plan and under the controls, interleaved; exit as the program does."""
     line: CommandLine = context.obj
@@ -62,12 +82,21 @@ def command(
             Status.USAGE, "no --plan is given; `millpond characterise --plan-out DIR TRACE` writes candidate plans"
         )
     plans = _distinct([read(path) for path in plan])
+    grid = GridOptions.given(list_only, dry_run, cells, shard)
+    grid.require_store(store)
+    contenders = select([*control_cells(argv), *(plan_cell(argv, p) for p in plans)], grid.filters)
     output.prove_writable(json)
-    if store is not None:
-        Store(store).prepare()
     deadline = time.monotonic() + budget if budget is not None else float("inf")
     with tempfile.TemporaryDirectory(prefix="millpond-") as folder:
-        result, ended = _trial(argv, plans, Path(folder), rounds, deadline, seed, store)
+        trial = Trial(argv, plans, contenders, Path(folder), rounds, deadline, seed, Store(store) if store else None)
+        if grid.list_only or grid.dry_run:
+            shown = listing("trial", contenders) if grid.list_only else trial.forecast(grid.shard)
+            if json is not None:
+                output.write_json(shown, json)
+            if json != "-":
+                print(text_of(shown))
+            return
+        result, ended = trial.run(grid.shard)
     if json is not None:
         output.write_json(result, json)
     from millpond import terminal
@@ -85,41 +114,84 @@ def _distinct(plans: list[Plan]) -> list[Plan]:
     return plans
 
 
-def _trial(
-    argv: tuple[str, ...], plans: list[Plan], folder: Path, rounds: int, deadline: float, seed: int, store: Path | None
-) -> tuple[dict[str, Any], Outcome]:
-    stdin = StandardInput(folder)
-    laboratory = Laboratory(folder, argv, stdin, seed)
-    laboratory.look_up(plans)  # a wrong plan fails here, before the user sees any output of the program
-    started = time.monotonic()
-    bare = laboratory.run_through(Cell(argv, "bare"))
-    seconds = time.monotonic() - started
-    if bare.signal:
-        say(f"the program {describe(bare.exit_status, bare.signal)} by itself: there is nothing to compare")
-        return _document(argv, bare, [], plans, [], seed, []), bare
-    laboratory.expected = (bare.exit_status, 0)
-    laboratory.limit_seconds = time_limit(seconds)
-    cells = [*control_cells(argv), *(plan_cell(argv, p) for p in plans)]
-    # Where time is short, the discarded round is the first thing to go: the bare run has warmed the machine.
-    warm_up = deadline - time.monotonic() > 3 * len(cells) * seconds
-    outcomes = run_rounds(
-        cells, laboratory, ProgressReport(), stage="trial", rounds=rounds, deadline=deadline, seed=seed, warm_up=warm_up
-    )
-    ran = measured_rounds(outcomes)
-    notes = [] if ran >= rounds else [f"the budget allowed {plural(ran, 'round')} of {rounds}"]
-    if ran < VERDICT_ROUNDS:
-        notes.append(f"{plural(ran, 'round')}: fewer than the {VERDICT_ROUNDS} that a verdict should rest on")
-    notes += [
-        f"{p.name} leaves what it does not name with the program's own malloc: its placement counts that change too"
-        for p in plans
-        if p.routes and with_rest(p) != p
-    ]
-    notes += sorted({f"{o.cell.name} {o.why}" for o in outcomes if o.status != "ok"})
-    if store is not None:
-        journal = Journal("trial", argv)
-        journal.add_outcomes(outcomes)
-        Store(store).write(journal)
-    return _document(argv, bare, cells, plans, outcomes, seed, notes), bare
+class Trial:
+    """One program under its controls and plans: what was asked for, and the laboratory that it runs in."""
+
+    def __init__(
+        self, argv: tuple[str, ...], plans: list[Plan], cells: list[Cell], folder: Path, rounds: int, deadline: float,
+        seed: int, store: Store | None,
+    ) -> None:  # fmt: skip
+        self._argv = argv
+        self._plans = plans
+        self._cells = cells
+        self._rounds = rounds
+        self._deadline = deadline
+        self._seed = seed
+        self._store = store
+        self._stdin = StandardInput(folder)
+        self._laboratory = Laboratory(folder, argv, self._stdin, seed)
+
+    def _journal(self) -> Journal:
+        """Of a run that may go on from an earlier one of the same. The input must have been read."""
+        tools = [native.find(TRIAL), native.find(TRIAL).parent.parent / "lib" / "millpond" / "libmillpond-trial.so"]
+        subject = subject_of(self._argv, tools, self._stdin.path)
+        return Journal("trial", self._argv, seed=self._seed, subject=subject)
+
+    def forecast(self, shard: Shard) -> dict[str, Any]:
+        """What is left to run and how long it takes, from stored rounds or from one bare run. Writes nothing."""
+        bare = Cell(self._argv, "bare")
+        found = stored_seconds(self._store, " ".join(self._argv))
+        source = f"{plural(found[1], 'stored round')} of the bare program" if found else "one bare run"
+        started = time.monotonic()
+        if found is None or self._stdin.is_stream:
+            self._laboratory.rehearse(bare)
+        seconds = found[0] if found else time.monotonic() - started
+        log = RoundLog(self._store, self._journal(), resume=True) if self._store else None
+        work = Work.of(self._cells, stage=STAGE, rounds=self._rounds, shard=shard, memory=log)
+        return forecast("trial", work, warm_up=True, bare_seconds=seconds, source=source)
+
+    def run(self, shard: Shard) -> tuple[dict[str, Any], Outcome]:
+        """The user's own run, then the rounds; the result ("millpond.trial/1"), and how the program ended."""
+        laboratory = self._laboratory
+        if self._store is not None:
+            self._store.prepare()
+        laboratory.look_up(self._plans)  # a wrong plan fails here, before the user sees any output of the program
+        started = time.monotonic()
+        bare = laboratory.run_through(Cell(self._argv, "bare"))
+        seconds = time.monotonic() - started
+        if bare.signal:
+            say(f"the program {describe(bare.exit_status, bare.signal)} by itself: there is nothing to compare")
+            return _document(self._argv, bare, [], self._plans, [], self._seed, []), bare
+        laboratory.expected = (bare.exit_status, 0)
+        laboratory.limit_seconds = time_limit(seconds)
+        outcomes = self._run_rounds(shard, seconds)
+        return _document(
+            self._argv, bare, self._cells, self._plans, outcomes, self._seed, self._notes(outcomes, shard)
+        ), bare
+
+    def _run_rounds(self, shard: Shard, seconds: float) -> list[Outcome]:
+        # Where time is short, the discarded round is the first thing to go: the bare run has warmed the machine.
+        warm_up = self._deadline - time.monotonic() > 3 * len(self._cells) * seconds
+        with logged(self._store, self._journal(), resume=True) if self._store else nullcontext() as log:
+            return run_rounds(
+                self._cells, self._laboratory, ProgressReport(), stage=STAGE, rounds=self._rounds,
+                deadline=self._deadline, seed=self._seed, warm_up=warm_up, memory=log, shard=shard,
+            )  # fmt: skip
+
+    def _notes(self, outcomes: list[Outcome], shard: Shard) -> list[str]:
+        ran = measured_rounds(outcomes)
+        wanted = sum(shard.has(0, n) for n in range(1, self._rounds + 1))
+        notes = [] if ran >= wanted else [f"the budget allowed {plural(ran, 'round')} of {wanted}"]
+        if shard != WHOLE:
+            notes.append(f"part {shard} of the rounds: copy the parts into one store to see the whole")
+        elif ran < VERDICT_ROUNDS:
+            notes.append(f"{plural(ran, 'round')}: fewer than the {VERDICT_ROUNDS} that a verdict should rest on")
+        notes += [
+            f"{p.name} leaves what it does not name with the program's own malloc: its placement counts that change too"
+            for p in self._plans
+            if p.routes and with_rest(p) != p
+        ]
+        return notes + sorted({f"{o.cell.name} {o.why}" for o in outcomes if o.status != "ok"})
 
 
 def _document(

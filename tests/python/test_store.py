@@ -68,7 +68,7 @@ def test_two_runs_are_two_files_and_one_relation(tmp_path: Path) -> None:
 def test_an_empty_store_and_a_damaged_one_are_told_apart_from_a_good_one(tmp_path: Path) -> None:
     store = Store(tmp_path)
     with pytest.raises(Failure, match="no observations") as caught:
-        store.query("select 1")
+        store.query("select 1 from observations")
     assert caught.value.status == Status.INPUT
     path = store.write(journal_of(1)[0])
     path.write_bytes(b"PAR1 not really")

@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: BSL-1.0
+"""The options that every verb with a grid shares, and what a grid would cost.
+
+--list            the cells, nothing is run
+--dry-run         the cells, their runs and the seconds that they will take; nothing is written or kept
+--cells FILTER    only cells whose name fits (a shell pattern; may be repeated)
+--shard i/n       one of n equal parts, for n machines; see `execution.Shard`
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Annotated, Any
+
+import typer
+
+from millpond.cells import Cell
+from millpond.errors import Failure, Status
+from millpond.execution import WHOLE, Shard, Work
+from millpond.machine import this_machine
+from millpond.schedule import seconds_of_run
+from millpond.store import Store
+from millpond.wording import plural, seconds_text
+
+SCHEMA = "millpond.grid/1"
+
+ListOption = Annotated[bool, typer.Option("--list", help="Show the cells and run nothing.")]
+DryRunOption = Annotated[
+    bool, typer.Option("--dry-run", help="Show the cells and what they would cost; write nothing, keep nothing.")
+]
+CellsOption = Annotated[
+    list[str] | None,
+    typer.Option("--cells", metavar="FILTER", help="Only cells whose name fits, as `plan:*`; may be repeated."),
+]
+ShardOption = Annotated[
+    str | None, typer.Option("--shard", metavar="I/N", help="One of N parts, each for a machine of its own.")
+]
+
+
+@dataclass(frozen=True)
+class GridOptions:
+    """What the user asks of a grid."""
+
+    list_only: bool = False
+    dry_run: bool = False
+    filters: tuple[str, ...] = ()
+    shard: Shard = WHOLE
+
+    @classmethod
+    def given(cls, list_only: bool, dry_run: bool, filters: Sequence[str] | None, shard: str | None) -> GridOptions:
+        """From the command line. Failure (status 2) for a shard that is none."""
+        return cls(list_only, dry_run, tuple(filters or ()), Shard.parse(shard) if shard else WHOLE)
+
+    def require_store(self, store: object) -> None:
+        """Failure (status 2) where the rounds of a part would be kept nowhere."""
+        if self.shard != WHOLE and store is None and not (self.list_only or self.dry_run):
+            raise Failure(Status.USAGE, f"--shard {self.shard} needs --store DIR: a part is only worth having if kept")
+
+
+def select(cells: Sequence[Cell], filters: Sequence[str]) -> list[Cell]:
+    """The cells that any of the filters names, in their order; all without filters. Failure (2) for one without any."""
+    for text in filters:
+        if not any(_fits(cell, text) for cell in cells):
+            names = ", ".join(dict.fromkeys(c.name for c in cells))
+            raise Failure(Status.USAGE, f"--cells {text!r} fits no cell; the cells are {names}")
+    return [c for c in cells if not filters or any(_fits(c, text) for text in filters)]
+
+
+def _fits(cell: Cell, text: str) -> bool:
+    return cell.name == text or fnmatchcase(cell.name, text)
+
+
+def stored_seconds(store: Store | None, workload: str) -> tuple[float, int] | None:
+    """The median wall time of the stored bare rounds of a workload on this machine, and how many; None without any."""
+    if store is None or not store.files("observations"):
+        return None
+    sql = (
+        "select median(value) seconds, count(*) n from observations where metric = 'wall_seconds' and status = 'ok' "
+        "and strategy = 'bare' and workload = ? and machine = ?"
+    )
+    (found,) = store.query(sql, [workload, str(this_machine())])
+    return (float(found["seconds"]), int(found["n"])) if found["n"] else None
+
+
+def listing(experiment: str, cells: Sequence[Cell]) -> dict[str, Any]:
+    """The cells of a grid as data."""
+    return {"schema": SCHEMA, "experiment": experiment, "cells": [_described(cell) for cell in cells]}
+
+
+def _described(cell: Cell) -> dict[str, Any]:
+    return {"name": cell.name, **cell.to_json()}
+
+
+def forecast(experiment: str, work: Work, *, warm_up: bool, bare_seconds: float, source: str) -> dict[str, Any]:
+    """What is left to run of a grid, and how long that takes if every run is like the bare program's."""
+    rows = []
+    for group in work.groups:
+        numbers = work.numbers(group)
+        each = len(numbers) + (1 if warm_up and numbers else 0)
+        rows += [{**_described(cell), "group": group.index, "runs": each} for cell in group.alive]
+    runs = sum(row["runs"] for row in rows)
+    return {
+        "schema": SCHEMA,
+        "experiment": experiment,
+        "cells": rows,
+        "rounds": work.rounds,
+        "shard": str(work.shard),
+        "runs": runs,
+        "stored_runs": len(work.recalled()),
+        "estimated_seconds": runs * seconds_of_run(bare_seconds),
+        "estimated_from": source,
+    }
+
+
+def text_of(grid: dict[str, Any]) -> str:
+    """A listing or a forecast as lines for a terminal."""
+    counted = "runs" in grid
+    width = max((len(cell["name"]) for cell in grid["cells"]), default=0)
+    lines = [f"{c['name']:{width}}  {plural(c['runs'], 'run')}" if counted else c["name"] for c in grid["cells"]]
+    if counted:
+        part = "" if grid["shard"] == str(WHOLE) else f", part {grid['shard']}"
+        stored = f", {plural(grid['stored_runs'], 'run')} stored already" if grid["stored_runs"] else ""
+        seconds = seconds_text(grid["estimated_seconds"])
+        lines.append(
+            f"{plural(grid['rounds'], 'round')}{part}: {plural(grid['runs'], 'run')}{stored}, about {seconds} "
+            f"(from {grid['estimated_from']})"
+        )
+    return "\n".join(lines)
