@@ -8,8 +8,8 @@
 #include <set>
 #include <vector>
 
-#include "lab/symbols/module_functions.hpp"
 #include "lab/plan/near_names.hpp"
+#include "lab/symbols/module_functions.hpp"
 #include "lab/trial/routes.hpp"
 #include "lab/trial/trial_error.hpp"
 

@@ -7,13 +7,14 @@
 #include <string>
 #include <vector>
 
-#include "lab/trial/context_router.hpp"
 #include "lab/plan/near_names.hpp"
+#include "lab/trial/context_router.hpp"
 #include "lab/trial/routes.hpp"
 
 namespace {
 
 using namespace millpond::trial;
+using millpond::lab::near_names;
 
 // A file of routes in memory: one module with these ranges.
 class routes_in_memory {
