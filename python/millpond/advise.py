@@ -24,6 +24,7 @@ from millpond.characterise import Json
 from millpond.laboratory import Laboratory, describe
 from millpond.observations import Journal
 from millpond.progress import say
+from millpond.round_log import logged
 from millpond.standard_input import StandardInput
 from millpond.store import DEFAULT, Store
 
@@ -80,8 +81,10 @@ def advise(program: tuple[str, ...], options: Options) -> dict[str, Any]:
         found = _record(program, folder, stdin, options)
         journal = Journal("advise", program, seed=options.seed)
         _note_counts(found, journal)
-        if not found.why_no_trial:
-            Advising(found, journal, Laboratory(folder, program, stdin, options.seed), deadline, options.seed).run()
+        laboratory = Laboratory(folder, program, stdin, options.seed)
+        with logged(store, journal) as log:
+            if not found.why_no_trial:
+                Advising(found, log, laboratory, deadline, options.seed).run()
         about = {"machine": str(machine.this_machine()), "run": journal.run, "seed": options.seed}
         advice = {**document(found), **about}
         _keep(store, journal, found, advice)
@@ -89,9 +92,7 @@ def advise(program: tuple[str, ...], options: Options) -> dict[str, Any]:
 
 
 def _keep(store: Store, journal: Journal, found: Findings, advice: dict[str, Any]) -> None:
-    """Everything that the run found out, under its id; the advice last, so that where it is, the rest is too."""
-    if journal.rows:
-        store.write(journal)
+    """What the run found out, beside its observations; the advice last, so that where it is, the rest is too."""
     if found.characterisation:
         store.write_contexts(journal.run, found.contexts)
         store.write_characterisation(journal.run, found.characterisation)

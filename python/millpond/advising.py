@@ -28,9 +28,9 @@ from millpond.effects import (
 )
 from millpond.execution import Listener, measured_rounds, run_rounds
 from millpond.laboratory import Laboratory, describe
-from millpond.observations import Journal
 from millpond.plans import Plan, combine
 from millpond.progress import ProgressReport, say
+from millpond.round_log import RoundLog
 from millpond.rows import Tried
 from millpond.trial import time_limit
 from millpond.wording import plural, seconds_text
@@ -39,11 +39,12 @@ _JUDGED_METRICS = ("cpu_seconds", "peak_bytes")
 
 
 class Advising:
-    """The rounds of one `advise`: fills in the findings and the journal."""
+    """The rounds of one `advise`: fills in the findings; every outcome is kept in the log as it comes."""
 
-    def __init__(self, found: Findings, journal: Journal, laboratory: Laboratory, deadline: float, seed: int) -> None:
+    def __init__(self, found: Findings, log: RoundLog, laboratory: Laboratory, deadline: float, seed: int) -> None:
         self._found = found
-        self._journal = journal
+        self._log = log
+        self._journal = log.journal
         self._laboratory = laboratory
         self._deadline = deadline
         self._seed = seed
@@ -64,7 +65,7 @@ class Advising:
         self._laboratory.limit_seconds = time_limit(found.recording.seconds)
         started = time.monotonic()
         bare = self._laboratory.run_bare(Cell(self._program, "bare"))
-        self._journal.add_outcomes([bare])
+        self._log.keep(bare)
         seconds = time.monotonic() - started
         # The recorded run was no quicker: where it was, the machine was busy during this one.
         self._run_seconds = schedule.seconds_of_run(min(seconds, found.recording.seconds))
@@ -102,9 +103,9 @@ class Advising:
         outcomes = run_rounds(
             cells, self._laboratory, self._listener, stage="choosing", rounds=schedule.CHOOSING_ROUNDS,
             deadline=self._deadline - judgement, at_least=spending.choosing_rounds, seed=self._seed,
+            memory=self._log,
         )  # fmt: skip
         self._run_seconds = (time.monotonic() - started) / max(1, len(outcomes))
-        self._journal.add_outcomes(outcomes)
         self._note_failures(outcomes)
         screened = screen(outcomes, self._program, candidates, self._seed)
         by_name = {p.name: p for p in candidates}
@@ -132,9 +133,8 @@ class Advising:
         cells = [plan_cell(self._program, p) for p in (together, helpers[0])]
         outcomes = run_rounds(
             cells, self._laboratory, self._listener, stage="combining", rounds=rounds, deadline=self._deadline,
-            seed=self._seed + 2, warm_up=False,
+            seed=self._seed + 2, warm_up=False, memory=self._log,
         )  # fmt: skip
-        self._journal.add_outcomes(outcomes)
         self._note_failures(outcomes)
         compared = compare_cells(outcomes, cells[0], cells[1], "cpu_seconds", self._seed)
         slower = compared is not None and compared.ratio.median >= 1.01 and compared.p <= 0.15
@@ -153,9 +153,8 @@ class Advising:
         say(f"judging {plural(len(cells), 'contender')}, {plural(rounds, 'round')}")
         outcomes = run_rounds(
             cells, self._laboratory, self._listener, stage="judging", rounds=rounds, deadline=self._deadline,
-            seed=self._seed + 1, warm_up=False,
+            seed=self._seed + 1, warm_up=False, memory=self._log,
         )  # fmt: skip
-        self._journal.add_outcomes(outcomes)
         self._note_failures(outcomes)
         found.chosen = chosen
         found.rounds = measured_rounds(outcomes)

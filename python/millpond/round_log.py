@@ -52,19 +52,22 @@ def _state(path: Path) -> bytes:
 
 
 class RoundLog:
-    """A memory for `execution.run_rounds` in a store. Without `resume` it only keeps."""
+    """A memory for `execution.run_rounds` in a store. Without `resume` it only keeps. `measured`: it has a round."""
 
     def __init__(self, store: Store, journal: Journal, *, resume: bool) -> None:
         self.journal = journal
         self._store = store
         self._resume = resume
         self._unfinished = Unfinished(store.folder / "observations", journal.about())
+        self._written = 0
+        self.measured = False
 
     def keep(self, outcome: Outcome) -> None:
         """Adds the outcome to the journal and to the store. Failure (status 4) where it cannot be written."""
-        before = len(self.journal.rows)
         self.journal.add_outcomes([outcome])
-        self._unfinished.append(self.journal.rows[before:])
+        self._unfinished.append(self.journal.rows[self._written :])
+        self._written = len(self.journal.rows)
+        self.measured = self.measured or outcome.round > 0
 
     def recall(self, cells: Sequence[Cell], stage: str) -> list[list[Outcome]]:
         """The outcomes of these cells in that stage of each earlier run of the same, the oldest run first."""
@@ -85,15 +88,24 @@ class RoundLog:
             self._store.write(self.journal)
         self._unfinished.remove()
 
+    def discard(self) -> None:
+        """Forgets a run that came to nothing."""
+        self._unfinished.remove()
+
 
 @contextmanager
 def logged(store: Store, journal: Journal, *, resume: bool = False) -> Iterator[RoundLog]:
-    """A log that is finished when the block ends, however it ends: also half a run is worth keeping."""
+    """A log that is finished when the block ends, however it ends: half a run is worth keeping, if it has a round."""
     log = RoundLog(store, journal, resume=resume)
     try:
         yield log
-    finally:
-        log.finish()
+    except BaseException:
+        if log.measured:
+            log.finish()
+        else:
+            log.discard()
+        raise
+    log.finish()
 
 
 def _key(argv: Sequence[str], variant: str, plan: str | None, parameters: dict[str, Any]) -> str:
