@@ -2,7 +2,7 @@
 """The heap over time: which subsystem's objects lie where, and who keeps whose dead pages.
 
 high ┌──────────────────────┐   a cell is a range of addresses at a moment; its colour is the subsystem that has most
-     │ ▓▓▓▓▓▓▓▓▓░░░░░░░░░░░ │   of the touched pages there, its strength how many of its pages are touched
+     │ ▓▓▓▓▓▓▓▓▓░░░░░░░░░░░ │   of the touched pages there, its strength how much it has them to itself
 low  │ ████▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒ │   neighbours in time that look the same are one box
      └──────────────────────┘
      start               end
@@ -26,6 +26,7 @@ _ROW_PIXELS_AT_MOST = 8.0
 _MAP_PIXELS = 320.0
 _GAP_PIXELS = 2.0
 _TWIN_MOMENTS = 6
+_STRENGTHS = (0.4, 0.6, 0.85)
 Cell = tuple[int, float, float]  # subsystem, share, fill
 
 
@@ -113,18 +114,23 @@ def _draw(
 
 
 def _runs(row: int, columns: int, grid: dict[tuple[int, int], Cell]) -> list[tuple[int, int, int]]:
-    """Neighbours in time with one subsystem and one strength: (first column, column behind the last, strength 1-4)."""
+    """Neighbours in time with one subsystem and strength: (first column, column behind the last, strength 1-4)."""
     found: list[tuple[int, int, int]] = []
     key: tuple[int, int] | None = None
     for column in range(columns):
         cell = grid.get((row, column))
-        here = (cell[0], min(4, 1 + int(4 * cell[2]))) if cell else None
+        here = (cell[0], _strength(cell[1])) if cell else None
         if here is not None and here == key:
             found[-1] = (found[-1][0], column + 1, here[1])
         elif here is not None:
             found.append((column, column + 1, here[1]))
         key = here
     return found
+
+
+def _strength(share: float) -> int:
+    """1 (many subsystems share the pages) to 4 (one has them nearly to itself)."""
+    return 1 + sum(share >= limit for limit in _STRENGTHS)
 
 
 def _title(row: dict[str, Any], columns: list[dict[str, Any]], cells: list[Cell], name: str) -> str:

@@ -197,7 +197,7 @@ def _pins(case: Case) -> dict[str, Any] | None:
         "sentence": (
             f"Counted: of what was live at the peak ({seconds_text(pins.get('peak_seconds'))}), "
             f"{bytes_text(pins.get('dead_bytes'))} are dead at {seconds_text(pins.get('time_seconds'))} and still "
-            f"occupy {count_text(pins.get('pages'))} pages, because something else on these pages lives."
+            "occupy pages, because something else on these pages lives. A page that several keep counts for each."
         ),
         "pairs": [
             {"by": p["by"], "of": p["of"], "bytes": bytes_text(p["bytes"]), "pages": count_text(p["pages"])}

@@ -65,9 +65,9 @@ def effects(advice: dict[str, Any]) -> list[Effect]:
     found = [
         _effect(label, advice["effects"].get(name), EFFECT_WORDS[name])
         for name, label in (
-            ("placement", "pools by subsystem"),
-            ("faster_malloc", "a faster malloc"),
-            ("huge_pages", "huge pages"),
+            ("placement", "pools by subsystem, CPU"),
+            ("faster_malloc", "a faster malloc, CPU"),
+            ("huge_pages", "huge pages, CPU"),
         )
     ]
     total = advice["sums"].get("total") or {}
