@@ -35,7 +35,7 @@ def app() -> typer.Typer:
     """The Typer application, made when it is needed."""
     import typer
 
-    from millpond import advise, characterise, compare, trial
+    from millpond import advise, characterise, compare, doctor, report, trial
 
     result = typer.Typer(
         name="millpond",
@@ -48,7 +48,9 @@ def app() -> typer.Typer:
     result.command("characterise")(characterise.command)
     result.command("trial")(trial.command)
     result.command("advise")(advise.command)
+    result.command("report")(report.command)
     result.command("compare")(compare.command)
+    result.command("doctor")(doctor.command)
 
     @result.callback(invoke_without_command=True)
     def root(version: bool = typer.Option(False, "--version", help="Print the version and exit.")) -> None:

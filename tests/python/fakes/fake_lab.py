@@ -8,6 +8,7 @@ It is installed under their names beside a `fake.json`:
   noise                                   relative, seeded                 run            really run the program
   exit, signal                            how the program ends             fails {step: [status, message]}
   killed                                  variants under which the program dies
+  no_preload                              libraries are never loaded        costs {name: cost} as the probe has them
 """
 
 import contextlib
@@ -141,7 +142,8 @@ def one_round(variant: str, number: int) -> None:
     died = signal.SIGABRT if variant in CONFIG.get("killed", []) else CONFIG.get("signal", 0)
     result = {"schema": "millpond.round/1", "variant": variant, "cpu_seconds": seconds, "user_seconds": seconds,
               "system_seconds": 0.0, "wall_seconds": seconds, "peak_bytes": 10_000_000 + number % 3, "page_faults": 100,
-              "major_faults": 0, "exit_status": status, "signal": died, "router": {}}  # fmt: skip
+              "major_faults": 0, "exit_status": status, "signal": died,
+              "router": {"processes": 0 if CONFIG.get("no_preload") else 1}}  # fmt: skip
     Path(option("--result") or "").write_text(json.dumps(result))
 
 
@@ -157,12 +159,26 @@ def trial() -> None:
         one_round(option("--round") or "", number)
 
 
+def probe() -> None:
+    fail_if_told("probe")
+    if "--spin" in sys.argv:
+        return
+    names = ("time_stamp", "clock", "allocation", "page_fault", "huge_page_fault", "memory_latency")
+    costs = {n: {"n": 11, "median": 10.0 * (i + 1), "low": 1.0, "high": 99.0} for i, n in enumerate(names)}
+    counters = [{"name": "instructions", "available": False, "why_not": "offers no such counter"}]
+    ptrace = {"name": "ptrace", "available": True, "why_not": None}
+    data = {"schema": "millpond.probe/1", "costs": costs | CONFIG.get("costs", {}), "counters": counters,
+            "time_stamp_is_invariant": True, "ptrace": ptrace}  # fmt: skip
+    Path(option("--json") or "").write_text(json.dumps(data))
+
+
 def main(arguments: list[str], here: Path) -> None:
     """Acts as the program that `arguments` name; ends by SystemExit, or by returning for status 0."""
     global HERE, CONFIG  # noqa: PLW0603 (one program, one process: or one call at a time in a test)
     HERE, sys.argv = here, arguments
     CONFIG = json.loads((here / "fake.json").read_text())
-    programs = {"millpond-record": record, "millpond-characterise": characterise, "millpond-trial": trial}
+    programs = {"millpond-record": record, "millpond-characterise": characterise, "millpond-trial": trial,
+                "millpond-probe": probe}  # fmt: skip
     programs[Path(arguments[0]).name]()
 
 

@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: BSL-1.0
+"""The doctor says what is there, what works and what follows; status 4 exactly where something needed is missing."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import FakeLab
+
+from millpond import diagnosis, machine_facts, mallocs
+from millpond.cells import Outcome
+from millpond.noise import noise_of, twins
+
+
+@pytest.fixture
+def whole(lab: FakeLab) -> FakeLab:
+    """A laboratory with the libraries that it preloads."""
+    place = lab.bin.parent / "lib" / "millpond"
+    place.mkdir(parents=True)
+    for name in ("libmillpond-record.so", "libmillpond-trial.so"):
+        (place / name).touch()
+    return lab
+
+
+def doctor(lab: FakeLab, status: int = 0) -> dict[str, Any]:
+    done = lab.run("doctor", "--json=doctor.json")
+    assert done.status == status, done.stdout + done.stderr
+    return dict(json.loads((lab.work / "doctor.json").read_text()))
+
+
+def about(document: dict[str, Any], level: str) -> set[str]:
+    return {f["about"] for f in document["findings"] if f["level"] == level}
+
+
+def test_everything_is_in_the_document_and_said_in_sentences(whole: FakeLab) -> None:
+    found = doctor(whole)
+    assert found["schema"] == "millpond.doctor/1"
+    assert found["ok"] is True
+    assert {"facts", "costs", "counters", "installed", "works", "store", "noise"} <= set(found)
+    assert [w["available"] for w in found["works"]] == [True, True, True]
+    assert {m["metric"] for m in found["noise"]["metrics"]} == {"cpu_seconds", "wall_seconds", "peak_bytes"}
+    assert {"noise", "page faults"} <= about(found, "note") | about(found, "warning")
+    assert all(f["sentence"].endswith(".") for f in found["findings"])
+
+
+def test_the_reason_for_absent_counters_is_said(whole: FakeLab) -> None:
+    said = " ".join(f["sentence"] for f in doctor(whole)["findings"])
+    assert "instructions (offers no such counter)" in said
+
+
+def test_a_missing_program_that_is_needed_gives_status_four(whole: FakeLab) -> None:
+    (whole.bin / "millpond-characterise").unlink()
+    found = doctor(whole, status=4)
+    assert found["ok"] is False
+    assert any("millpond-characterise" in f["sentence"] for f in found["findings"] if f["level"] == "missing")
+
+
+def test_a_missing_library_gives_status_four(lab: FakeLab) -> None:
+    assert "installed" in about(doctor(lab, status=4), "missing")
+
+
+def test_a_library_that_is_never_loaded_gives_status_four(whole: FakeLab) -> None:
+    whole.configure(no_preload=True)
+    assert "preload" in about(doctor(whole, status=4), "missing")
+
+
+def test_a_recorder_that_fails_gives_status_four_with_its_reason(whole: FakeLab) -> None:
+    whole.configure(fails={"record": [4, "no space"]})
+    found = doctor(whole, status=4)
+    assert any("no space" in f["sentence"] for f in found["findings"] if f["level"] == "missing")
+
+
+def test_without_the_probe_the_rest_is_examined_all_the_same(whole: FakeLab) -> None:
+    (whole.bin / "millpond-probe").unlink()
+    found = doctor(whole)
+    assert {"costs", "noise", "installed"} <= about(found, "warning")
+
+
+def test_a_store_that_cannot_be_written_is_missing(whole: FakeLab) -> None:
+    found = doctor(whole)
+    found["store"] |= {"writable": False, "why_not": "Read-only file system"}
+    assert [f.about for f in diagnosis.diagnose(found) if f.level == "missing"] == ["store"]
+
+
+@pytest.mark.parametrize(
+    ("fact", "value", "finding"),
+    [
+        ("cores", 1, "cores"),
+        ("load", 99.0, "cores"),
+        ("cpu_quota_cores", 0.5, "cores"),
+        ("governor", "powersave", "clock"),
+        ("overcommit", "never", "overcommit"),
+        ("address_randomisation", "0", "addresses"),
+        ("preloaded", "/lib/libother.so", "preload"),
+    ],
+)
+def test_each_fact_that_hurts_results_is_a_warning(whole: FakeLab, fact: str, value: object, finding: str) -> None:
+    document = doctor(whole)
+    quiet = {"cores": 64, "load": 0.0, "cpu_quota_cores": None, "governor": None, "overcommit": "heuristic"}
+    document["facts"] |= quiet | {"address_randomisation": "2", "preloaded": None}
+    before = {f.about for f in diagnosis.diagnose(document) if f.level == "warning"}
+    assert finding not in before
+    document["facts"][fact] = value
+    assert finding in {f.about for f in diagnosis.diagnose(document) if f.level == "warning"}
+
+
+def test_huge_pages_that_are_not_given_are_explained(whole: FakeLab) -> None:
+    whole.configure(costs={"huge_page_fault": {"n": 0, "median": None, "why_null": "the kernel took small pages"}})
+    assert any("the kernel took small pages" in f["sentence"] for f in doctor(whole)["findings"])
+
+
+def test_facts_that_the_kernel_does_not_give_are_null(tmp_path: Path) -> None:
+    found = machine_facts.facts(tmp_path)
+    assert found["clock_source"] is None and found["huge_pages"] is None and found["mappings_limit"] is None
+    assert found["cores"] >= 1
+
+
+def test_facts_are_read_as_the_kernel_writes_them(tmp_path: Path) -> None:
+    for path, text in {
+        "sys/kernel/mm/transparent_hugepage/enabled": "always [madvise] never\n",
+        "proc/sys/vm/overcommit_memory": "2\n",
+        "sys/fs/cgroup/cpu.max": "150000 100000\n",
+        "sys/fs/cgroup/memory.max": "1000000\n",
+        "proc/self/status": "Name:\tpython\nSeccomp:\t2\n",
+        "proc/cpuinfo": "processor\t: 0\nflags\t\t: fpu hypervisor\n",
+    }.items():
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text(text)
+    found = machine_facts.facts(tmp_path)
+    assert (found["huge_pages"], found["overcommit"], found["cpu_quota_cores"]) == ("madvise", "never", 1.5)
+    assert (found["memory_limit_bytes"], found["seccomp"], found["virtual"]) == (1_000_000, "filter", True)
+
+
+def test_mallocs_are_found_in_order_and_missing_ones_have_a_package(tmp_path: Path) -> None:
+    (tmp_path / "libmimalloc.so.2.0").touch()
+    found, missing = mallocs.find_mallocs([tmp_path])
+    assert [m.name for m in found] == ["glibc", "mimalloc"]
+    assert missing["jemalloc"] == "libjemalloc2"
+    assert mallocs.preloaded(["a", "b"], found[1].variant, {"X": "1"})[1:] == [
+        "X=1", f"LD_PRELOAD={tmp_path / 'libmimalloc.so.2.0'}", "a", "b",
+    ]  # fmt: skip
+    assert mallocs.preloaded(["a"], found[0].variant)[1:] == ["a"]
+
+
+def test_noise_is_that_of_pairs_within_a_round() -> None:
+    cells = twins(("p",))
+    outcomes = [
+        Outcome(cell, "noise", i, {"cpu_seconds": (1.0 + i) * factor}, 0, 0, "ok", "t")
+        for i in range(1, 12)
+        for cell, factor in zip(cells, (1.0, 1.01 if i % 2 else 0.99), strict=True)
+    ]
+    found = noise_of(outcomes, cells)
+    assert [n.metric for n in found] == ["cpu_seconds"]
+    assert found[0].floor == pytest.approx(0.01)
+    assert found[0].spread > 0.5
