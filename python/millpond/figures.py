@@ -17,9 +17,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
 _ACROSS = 1000.0
+_EDGE = 0.09
+_FEWEST_BARS = 6  # a single bar does not fill the figure
 _TOP = 16  # pixels over the plot, for the label of the highest line
 
 
@@ -73,28 +75,35 @@ def nice_ceiling(value: float) -> float:
     return next((step * power for step in (1, 1.5, 2, 3, 4, 5, 6, 8) if step * power >= value), 10 * power)
 
 
-def bars(
-    values: Sequence[float], titles: Sequence[str], labels: Sequence[str], show: Callable[[float], str], label: str
-) -> Markup:
-    """A histogram. `labels` stand below, spread from the first bar to the last; `titles` are said of each bar."""
+def bars(rows: Sequence[tuple[str, float]], show: Callable[[float], str], what: str, label: str) -> Markup:
+    """A histogram of (class, value); the first, the middle and the last class are named below it. O(rows)."""
     height, bottom = 132, 112.0
     plot = bottom - _TOP
-    top = nice_ceiling(max(values, default=0))
-    width = 1 / max(1, len(values))
+    top = nice_ceiling(max((value for _, value in rows), default=0))
+    width = 1 / max(_FEWEST_BARS, len(rows))
+    left = (1 - width * len(rows)) / 2
     marks = [across_line(_TOP), text(0, _TOP - 4, show(top)), across_line(_TOP + plot / 2)]
-    for i, (value, title) in enumerate(zip(values, titles, strict=True)):
+    for i, (name, value) in enumerate(rows):
         tall = max(plot * value / top, 1.0 if value else 0.0)
-        marks.append(rectangle("bar", (i + 0.1) * width, bottom - tall, 0.8 * width, tall, title))
+        title = f"{name}: {show(value)} {what}"
+        marks.append(rectangle("bar", left + (i + 0.1) * width, bottom - tall, 0.8 * width, tall, title))
     marks.append(across_line(bottom, "axis"))
-    marks += edge_labels(labels, height - 4)
+    for i in sorted({0, len(rows) // 2, len(rows) - 1}) if rows else []:
+        marks.append(_label_at(left + (i + 0.5) * width, height - 4, rows[i][0]))
     return figure(height, joined(marks), label)
+
+
+def _label_at(x: float, y: float, words: str) -> Markup:
+    """A label centred below a place, unless the edge is near."""
+    if x < _EDGE:
+        return text(0, y, words)
+    return text(1, y, words, "end") if x > 1 - _EDGE else text(x, y, words, "middle")
 
 
 def edge_labels(labels: Sequence[str], y: float) -> list[Markup]:
     """Labels spread evenly from the left edge to the right one."""
-    last = len(labels) - 1
-    anchors = {0: "start", last: "end"}
-    return [text(i / max(1, last), y, words, anchors.get(i, "middle")) for i, words in enumerate(labels)]
+    last = max(1, len(labels) - 1)
+    return [_label_at(i / last, y, words) for i, words in enumerate(labels)]
 
 
 def curves(
@@ -137,8 +146,3 @@ def meter(value: float | None) -> Markup:
         '<svg class="meter" width="100%" height="4" aria-hidden="true"><rect class="track" width="100%" height="4"/>'
         '<rect class="bar" width="{}" height="4"/></svg>'
     ).format(percent(min(1.0, max(0.0, value))))
-
-
-def escaped(words: object) -> Markup:
-    """Text of a program as text of the page."""
-    return escape(words)

@@ -51,9 +51,7 @@ def heat_map(data: dict[str, Any], names: list[str]) -> HeatMap | None:
             grid[row, column] = (subsystem, share, fill)
     if not grid or not rows or not columns:
         return None
-    area = Counter[int]()
-    for (row, _), (subsystem, share, fill) in grid.items():
-        area[subsystem] += int(share * fill * (rows[row].get("bytes") or 1))
+    area = Counter(subsystem for subsystem, _, _ in grid.values())
     ranked = [s for s, _ in area.most_common(COLOURS)]
     colour = {subsystem: place for place, subsystem in enumerate(ranked)}
     whole = sum(area.values()) or 1

@@ -25,7 +25,7 @@ _GOLDEN = 0.6180339887
 _NARROWEST = 0.04  # of the logarithm: an axis never spans less than 4 % on either side
 _WIDEST = math.log(8.0)
 _TICKS = (-80, -60, -50, -40, -30, -20, -10, -5, -2, 0, 2, 5, 10, 20, 30, 50, 100, 200, 400)
-_TICKS_AT_MOST = 7
+_APART = 0.13  # of the width: labels stay apart on a phone
 JUDGING = "judging"
 
 
@@ -42,12 +42,14 @@ class Axis:
         return min(1.0, max(0.0, fraction))
 
     def ticks(self) -> list[int]:
-        """Round changes in per cent that lie inside, few enough to be read."""
-        inside = [t for t in _TICKS if self.low <= math.log(1 + t / 100) <= self.high]
-        while len(inside) > _TICKS_AT_MOST:
-            zero = inside.index(0) if 0 in inside else 0
-            inside = [t for i, t in enumerate(inside) if (i - zero) % 2 == 0]
-        return inside
+        """Round changes in per cent that lie inside, outward from no change, none too near to another."""
+        chosen: list[int] = []
+        for tick in sorted(_TICKS, key=abs):
+            ratio = math.log(1 + tick / 100)
+            places = [self.place(1 + t / 100) for t in chosen]
+            if self.low <= ratio <= self.high and all(abs(self.place(1 + tick / 100) - p) >= _APART for p in places):
+                chosen.append(tick)
+        return sorted(chosen)
 
 
 def axis_of(summaries: Sequence[dict[str, Any]], ratios: Sequence[Ratio]) -> Axis:

@@ -23,7 +23,7 @@ def subsystem_view(s: dict[str, Any], case: Case, anchor: str, witnesses: int) -
         "anchor": anchor,
         "open": s["best"] != NOTHING,
         "name": s["name"],
-        "summary": f"{bytes_text(s.get('bytes'))}, {count_text(s.get('events'))} events; "
+        "summary": f"{bytes_text(s.get('bytes'))}, {report_words.events_text(s.get('events'))}; "
         f"{report_words.short_advice(s)}",
         "reason": _sentence(str(s.get("reason") or "")),
         "facts": _facts(s),
@@ -63,9 +63,8 @@ def _sizes(s: dict[str, Any]) -> dict[str, Any] | None:
     if not sizes:
         return None
     rows = [(bytes_text(c["bytes"]), count_text(c["count"])) for c in sizes]
-    labels = [rows[i][0] for i in sorted({0, len(rows) // 2, len(rows) - 1})]
-    counts = [float(c["count"]) for c in sizes]
-    svg = figures.bars(counts, [f"{a}: {b} allocations" for a, b in rows], labels, count_text, "allocations by size")
+    bars = [(bytes_text(c["bytes"]), float(c["count"])) for c in sizes]
+    svg = figures.bars(bars, count_text, "allocations", "allocations by size")
     return {"title": "Sizes", "svg": svg, "legend": [], "head": ("size class", "allocations"), "table": rows,
             "caption": "Counted: allocations in each size class that occurs, four classes an octave."}  # fmt: skip
 
@@ -79,10 +78,11 @@ def _lifetimes(s: dict[str, Any]) -> dict[str, Any] | None:
     first = min((k for k in histogram if k > 0), default=0)
     buckets = range(first, max(histogram) + 1)
     early = sum(count for k, count in histogram.items() if k < first)
-    counts = [float(histogram.get(k, 0) + (early if k == first else 0)) for k in buckets]
-    rows = [(f"below {seconds_text(2.0**k * 1e-9)}", count_text(n)) for k, n in zip(buckets, counts, strict=True)]
-    labels = [seconds_text(2.0 ** buckets[i] * 1e-9) for i in sorted({0, len(buckets) // 2, len(buckets) - 1})]
-    svg = figures.bars(counts, [f"{a}: {b} objects" for a, b in rows], labels, count_text, "objects by lifetime")
+    bars = [
+        (f"< {seconds_text(2.0**k * 1e-9)}", float(histogram.get(k, 0) + (early if k == first else 0))) for k in buckets
+    ]
+    rows = [(words, count_text(count)) for words, count in bars]
+    svg = figures.bars(bars, count_text, "objects", "objects by lifetime")
     middle = f"; half die within {seconds_text(lifetimes['p50'])}" if lifetimes.get("p50") is not None else ""
     tail = f", nine in ten within {seconds_text(lifetimes['p90'])}" if lifetimes.get("p90") is not None else ""
     return {"title": "Lifetimes", "svg": svg, "legend": [], "head": ("lifetime", "objects"), "table": rows,
@@ -105,7 +105,7 @@ def _live(s: dict[str, Any]) -> dict[str, Any] | None:
     ratios = [p["ratio"] for p in points if p.get("ratio") is not None]
     worst = f" Diffusion (pages / live): at most {max(ratios):.2f}." if ratios else ""
     return {"title": "Live bytes and diffusion", "svg": svg, "head": ("time", "live", "pages", "diffusion"),
-            "legend": [("area live", "live"), ("area pages", "pages touched")], "table": rows,
+            "legend": [("live", "live"), ("pages", "pages touched")], "table": rows,
             "caption": f"Counted.{worst}"}  # fmt: skip
 
 

@@ -72,7 +72,7 @@ def effects(advice: dict[str, Any]) -> list[Effect]:
     ]
     total = advice["sums"].get("total") or {}
     peak = (total.get("other_metrics") or {}).get("peak_bytes")
-    return [*found, _effect("peak resident bytes", peak, "the trial as it ran, against the bare program")]
+    return [*found, _effect("peak resident bytes, plan", peak, "the trial as it ran, against the bare program")]
 
 
 def _effect(label: str, summary: dict[str, Any] | None, title: str) -> Effect:
@@ -84,6 +84,11 @@ def _effect(label: str, summary: dict[str, Any] | None, title: str) -> Effect:
         label, percent_text(summary["median"]), interval_text(summary), summary["verdict"],
         f"{title}; median of {n}, {level} interval ({summary.get('method')})",
     )  # fmt: skip
+
+
+def events_text(number: float | None, word: str = "event") -> str:
+    """`1 event`, `455 k events`."""
+    return f"{count_text(number)} {word}{'' if number == 1 else 's'}"
 
 
 def interval_text(summary: dict[str, Any]) -> str:
@@ -201,7 +206,7 @@ def facts(case: Case) -> list[str]:
     """What was recorded, and on what machine: the line under the verdict."""
     trace = case.trace
     found = [
-        f"{count_text(trace.get('events'))} heap events",
+        events_text(trace.get("events"), "heap event"),
         f"{bytes_text(trace.get('bytes'))} allocated",
         f"{bytes_text(trace.get('peak_live_bytes'))} live at the peak",
         plural(int(trace.get("threads") or 1), "thread"),
@@ -216,6 +221,6 @@ def facts(case: Case) -> list[str]:
 def replay_lines(case: Case, row: dict[str, Any]) -> list[str]:
     """What replay predicts for a subsystem; one line that says so where it was not replayed."""
     if not case.replay:
-        return ["Not replayed."]
+        return ["Replay: not replayed."]
     del row
     return []
