@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: BSL-1.0
+// millpond-replay: a recorded program's heap events on a real allocator.
+//
+//   millpond-replay --prepare TRACE [--plan FILE | --per-subsystem] -o SCRIPT [--json FILE]
+//   millpond-replay --play SCRIPT --strategy NAME [--malloc LIBRARY] [--order …] [--touch …] --result FILE
+//
+// Exit status: 0 done · 2 usage, an unknown strategy or subsystem · 3 a trace or script missing or damaged, a plan of
+// another build, a library that is no malloc · 4 no memory, or a place that cannot be written.
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <string>
+
+#include "lab/plan/plan_error.hpp"
+#include "lab/replay/play_stage.hpp"
+#include "lab/replay/prepare.hpp"
+#include "lab/replay/replay_error.hpp"
+#include "lab/trace/reader.hpp"
+
+namespace {
+
+using namespace millpond::replay;
+
+struct command_line {
+    prepare_request prepared;
+    stage_request round;
+    std::string json = "-";
+};
+
+int fail(int status, const std::string& message) {
+    std::fprintf(stderr, "millpond: %s\n", message.c_str());
+    return status;
+}
+
+void declare(CLI::App& app, command_line& line) {
+    auto* const mode = app.add_option_group("mode", "what to do: exactly one");
+    mode->add_option("--prepare", line.prepared.trace, "write TRACE as a script")->type_name("TRACE");
+    mode->add_option("--play", line.round.script, "play SCRIPT once, in a fresh process")->type_name("SCRIPT");
+    mode->require_option(1);
+    app.add_option("-o", line.prepared.script, "with --prepare: where the script goes")->type_name("SCRIPT");
+    auto* const plan = app.add_option("--plan", line.prepared.plan, "with --prepare: a pool for each pool of PLAN");
+    plan->type_name("PLAN");
+    app.add_flag("--per-subsystem", line.prepared.per_subsystem, "with --prepare: a pool for each subsystem")
+        ->excludes(plan);
+    app.add_option("--json", line.json, "with --prepare: where the summary goes, \"-\" for standard output");
+    app.add_option("--strategy", line.round.strategy, "with --play: " + strategies_accepted());
+    app.add_option("--malloc", line.round.malloc_library, "with --play: a malloc library to preload");
+    app.add_option("--order", line.round.order, "with --play: total (one thread) or dependency (each thread its own)")
+        ->check(CLI::IsMember({"total", "dependency"}));
+    app.add_option("--touch", line.round.touch, "with --play: what is written to a block after its allocation")
+        ->check(CLI::IsMember({"none", "line", "check"}));
+    app.add_option("--diffusion", line.round.diffusion, "with --play: an untimed pass that surveys pages N times")
+        ->check(CLI::Range(0, 10000));
+    app.add_option("--pad", line.round.padding_bytes, "with --play: bytes added to the environment")
+        ->check(CLI::Range(0, 65536));
+    app.add_option("--result", line.round.result, "with --play: where the result goes")->type_name("FILE");
+}
+
+void require(const std::string& value, const char* option, const char* mode) {
+    if (value.empty()) throw replay_error(replay_error::usage, std::string(mode) + " needs " + option + "; see --help");
+}
+
+void write(const std::string& text, const std::string& path) {
+    if (path == "-") {
+        std::fputs(text.c_str(), stdout);
+        if (std::fflush(stdout) != 0) throw replay_error(replay_error::environment_lacks, "cannot write the summary");
+        return;
+    }
+    std::ofstream file(path, std::ios::binary | std::ios::trunc);
+    file << text << std::flush;
+    if (!file) throw replay_error(replay_error::environment_lacks, "cannot write " + path);
+}
+
+void act(const command_line& line) {
+    if (line.prepared.trace.empty()) {
+        require(line.round.result, "--result", "--play");
+        start(line.round);
+    }
+    require(line.prepared.script, "-o", "--prepare");
+    write(prepare(line.prepared), line.json);
+}
+
+// Runs what may fail; its exit status.
+template <class Action>
+int guarded(Action action) {
+    try {
+        return action();
+    } catch (const replay_error& error) {
+        return fail(error.status, error.what());
+    } catch (const millpond::lab::plan_error& error) {
+        return fail(error.status, error.what());
+    } catch (const millpond::trace::trace_error& error) {
+        return fail(replay_error::bad_input, error.what());
+    } catch (const std::bad_alloc&) {
+        return fail(replay_error::environment_lacks, "out of memory");
+    } catch (const std::exception& error) {
+        return fail(replay_error::environment_lacks, error.what());
+    }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    // First, before anything has called malloc.
+    if (argc > 1 && std::strcmp(argv[1], stage_word) == 0) return guarded([&] { return run(argv + 2); });
+    CLI::App app{"Plays a recorded program's heap events on a real allocator."};
+    command_line line;
+    declare(app, line);
+    try {
+        app.parse(argc, argv);
+    } catch (const CLI::CallForHelp& help) {
+        return app.exit(help);
+    } catch (const CLI::ParseError& error) {
+        return fail(replay_error::usage, error.what());
+    }
+    return guarded([&] {
+        act(line);
+        return 0;
+    });
+}

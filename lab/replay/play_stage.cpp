@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "lab/replay/play_stage.hpp"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <malloc.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "lab/measure/measurement.hpp"
+#include "lab/measure/start.hpp"
+#include "lab/replay/replay_error.hpp"
+
+namespace millpond::replay {
+namespace {
+
+using nlohmann::ordered_json;
+
+// The words of the second command line, in this order.
+enum word { script_word, strategy_word, malloc_word, order_word, touch_word, diffusion_word, result_word, words };
+
+std::string library_path(const std::string& given) {
+    char resolved[PATH_MAX];
+    if (::realpath(given.c_str(), resolved) == nullptr || ::access(resolved, R_OK) != 0)
+        throw replay_error(replay_error::bad_input,
+                           "the malloc library " + given + " cannot be read: " + std::strerror(errno));
+    if (std::strpbrk(resolved, " :") != nullptr)
+        throw replay_error(
+            replay_error::environment_lacks,
+            std::string(resolved) + ": the dynamic linker takes no path with a space or a colon; copy it");
+    return resolved;
+}
+
+void prove_writable(const std::string& path) {
+    const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (file < 0)
+        throw replay_error(replay_error::environment_lacks, "cannot write " + path + ": " + std::strerror(errno));
+    ::close(file);
+}
+
+touch touch_of(const char* name) {
+    return std::strcmp(name, "none") == 0 ? touch::none : std::strcmp(name, "check") == 0 ? touch::check : touch::line;
+}
+
+// The file whose malloc this process uses; empty where nobody knows.
+std::string malloc_provider() {
+    Dl_info about;
+    void* const found = ::dlsym(RTLD_DEFAULT, "malloc");
+    char resolved[PATH_MAX];
+    if (found == nullptr || ::dladdr(found, &about) == 0 || ::realpath(about.dli_fname, resolved) == nullptr) return "";
+    return resolved;
+}
+
+bool is_c_library(const std::string& path) { return path.find("/libc.so") != std::string::npos; }
+
+// Preloading fails with a warning at most; then the round would be that of another malloc.
+void check_preloaded(const char* library) {
+    if (*library == '\0') return;
+    Dl_info about;
+    void* const found = ::dlsym(RTLD_DEFAULT, "malloc");
+    char resolved[PATH_MAX];
+    if (found != nullptr && ::dladdr(found, &about) != 0 && ::realpath(about.dli_fname, resolved) != nullptr &&
+        std::strcmp(resolved, library) == 0)
+        return;
+    throw replay_error(replay_error::bad_input, std::string(library) + ": is no malloc library for this machine");
+}
+
+ordered_json number_or_null(const std::optional<std::uint64_t>& value) {
+    return value ? ordered_json(*value) : nullptr;
+}
+
+ordered_json to_json(const play_result& result, const char* const* given) {
+    const bool timed = result.diffusion.empty();
+    ordered_json json{{"schema", "millpond.replay.round/1"},
+                      {"strategy", given[strategy_word]},
+                      {"malloc", malloc_provider()},
+                      {"order", given[order_word]},
+                      {"touch", given[touch_word]},
+                      {"status", result.why == nullptr ? "ok" : "bad_alloc"},
+                      {"why", result.why == nullptr ? "" : result.why},
+                      {"records", result.records},
+                      {"cpu_seconds", timed ? ordered_json(result.cpu_seconds) : nullptr},
+                      {"wall_seconds", timed ? ordered_json(result.wall_seconds) : nullptr},
+                      {"peak_bytes", result.peak_bytes},
+                      {"end_bytes", result.end_bytes},
+                      {"page_faults", result.page_faults},
+                      {"peak_live_bytes", result.peak_live_bytes},
+                      {"end_live_bytes", result.end_live_bytes},
+                      {"held_bytes", number_or_null(result.held_bytes)},
+                      {"held_end_bytes", number_or_null(result.held_end_bytes)}};
+    if (!result.held_bytes) json["held_why_null"] = "a malloc does not say what it holds at its peak";
+    if (timed) return json;
+    json["diffusion"] = ordered_json::array();
+    for (const diffusion_point& p : result.diffusion)
+        json["diffusion"].push_back({{"event_share", p.event_share},
+                                     {"time_seconds", p.time_seconds},
+                                     {"live_bytes", p.live_bytes},
+                                     {"page_bytes", p.page_bytes}});
+    return json;
+}
+
+void write_result(const char* path, const std::string& text) {
+    std::FILE* const file = std::fopen(path, "w");
+    const bool written = file != nullptr && std::fwrite(text.data(), 1, text.size(), file) == text.size();
+    if (file == nullptr || std::fclose(file) != 0 || !written)
+        throw replay_error(replay_error::environment_lacks, std::string("cannot write ") + path);
+}
+
+}  // namespace
+
+void start(const stage_request& request) {
+    const std::optional<strategy> chosen = strategy_of(request.strategy);
+    if (!chosen)
+        throw replay_error(replay_error::usage,
+                           "unknown strategy " + request.strategy + "; there are: " + strategies_accepted());
+    const std::string library = request.malloc_library.empty() ? "" : library_path(request.malloc_library);
+    prove_writable(request.result);
+    char self[PATH_MAX];
+    const ssize_t length = ::readlink("/proc/self/exe", self, sizeof self - 1);
+    if (length < 0) throw replay_error(replay_error::environment_lacks, "cannot find this program in /proc");
+    self[length] = '\0';
+    if (!library.empty()) ::setenv("LD_PRELOAD", measure::preload_value(library).c_str(), 1);
+    if (request.padding_bytes > 0)
+        ::setenv(measure::padding_variable, std::string(request.padding_bytes, 'x').c_str(), 1);
+    const std::string diffusion = std::to_string(request.diffusion);
+    const std::vector<const char*> arguments{self,
+                                             stage_word,
+                                             request.script.c_str(),
+                                             request.strategy.c_str(),
+                                             library.c_str(),
+                                             request.order.c_str(),
+                                             request.touch.c_str(),
+                                             diffusion.c_str(),
+                                             request.result.c_str(),
+                                             nullptr};
+    ::execv(self, const_cast<char**>(arguments.data()));
+    throw replay_error(replay_error::environment_lacks,
+                       std::string("cannot start this program again: ") + std::strerror(errno));
+}
+
+int run(char** arguments) {
+    for (int i = 0; i < words; ++i)
+        if (arguments[i] == nullptr)
+            throw replay_error(replay_error::usage, "this is --play's own way to start itself");
+    check_preloaded(arguments[malloc_word]);
+    play_request request;
+    request.of_a_plan = std::strcmp(arguments[strategy_word], "plan") == 0;
+    request.script = arguments[script_word];
+    request.chosen = strategy_of(arguments[strategy_word]).value_or(strategy::recorded);
+    request.in = std::strcmp(arguments[order_word], "dependency") == 0 ? order::dependency : order::total;
+    request.touching = touch_of(arguments[touch_word]);
+    request.diffusion = static_cast<std::uint32_t>(std::strtoul(arguments[diffusion_word], nullptr, 10));
+    play_result result = play(request);
+    // Everything has been measured; from here on malloc may be called.
+    if (request.chosen == strategy::recorded && is_c_library(malloc_provider())) {
+        const struct mallinfo2 info = ::mallinfo2();
+        result.held_end_bytes = info.arena + info.hblkhd;
+    }
+    write_result(arguments[result_word], to_json(result, arguments).dump(2) + "\n");
+    std::fflush(nullptr);
+    ::_exit(0);
+}
+
+}  // namespace millpond::replay

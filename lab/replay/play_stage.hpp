@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: BSL-1.0
+// play_stage: a round in a process that has done nothing else.
+//
+//   --play …  ─▶ command line read, checked ─▶ exec ourselves ─▶ the malloc under test is there, and nothing of ours
+//                                              (LD_PRELOAD, MILLPOND_PAD)   has called it ─▶ play() ─▶ result as JSON
+//
+// start() does the left half and never returns; run() is what main() does first, when it is called in the second way.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "lab/replay/play.hpp"
+
+namespace millpond::replay {
+
+struct stage_request {
+    std::string script, strategy = "recorded", malloc_library, order = "total", touch = "line", result;
+    unsigned diffusion = 0;
+    std::size_t padding_bytes = 0;
+};
+
+// The first word of a command line that run() is for.
+inline constexpr const char* stage_word = "--in-this-process";
+
+// Throws replay_error: a strategy that does not exist (2), a library that is not there (3), a place that cannot be
+// written (4).
+[[noreturn]] void start(const stage_request& request);
+
+// argv behind stage_word, as start() has made it. Returns the exit status. Throws replay_error.
+int run(char** arguments);
+
+}  // namespace millpond::replay

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: BSL-1.0
+// pool_choice: which pool each allocation of a trace goes to.
+//
+//   nothing          pool 0, malloc, for all of them
+//   per subsystem    a pool for each subsystem that allocates, in the order in which they first do
+//   a plan           the pools of its routes; what no route names stays with malloc. As millpond-trial does it: blocks
+//                    above 32 KiB or aligned to more than 64 stay with malloc; a pool without a lock belongs to the
+//                    first thread that allocates from it, and other threads' allocations stay with malloc; what realloc
+//                    resizes stays where it was
+//
+// Throws: plan_error, replay_error with the statuses of a trial: 2 for a subsystem that the program does not have, 3
+// for a plan of another build. choose: O(1). Not thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "lab/plan/plan.hpp"
+#include "lab/replay/script.hpp"
+#include "lab/symbols/context_functions.hpp"
+#include "lab/symbols/subsystem_map.hpp"
+#include "lab/trace/reader.hpp"
+
+namespace millpond::replay {
+
+class pool_choice {
+  public:
+    static constexpr std::size_t pools_max = 65000;
+
+    struct pool {
+        std::string name, strategy;
+        bool one_thread = false;  // refuses the allocations of all threads but the first
+        std::uint32_t first_thread = 0;
+        std::uint64_t objects = 0, refused = 0;
+        bool shared = false;
+    };
+
+    // Everything from malloc.
+    pool_choice() = default;
+    // A pool for each subsystem.
+    explicit pool_choice(const trace::reader& reader);
+    pool_choice(const trace::reader& reader, const lab::plan& chosen);
+
+    // The pool of the new object of an allocation.
+    std::uint16_t choose(const trace::event& e) {
+        if (pool_of_subsystem_.empty()) return malloc_pool;
+        const std::uint32_t subsystem = map_->subsystem_of(e.context < contexts_ ? e.context : 0);
+        if (pool_of_subsystem_[subsystem] == undecided) pool_of_subsystem_[subsystem] = add(subsystem);
+        return admit(pool_of_subsystem_[subsystem], e);
+    }
+    // The pool of an object of `old` that realloc has resized to these bytes.
+    std::uint16_t choose_resized(std::uint16_t old, const trace::event& e) { return admit(old, e); }
+    void note_free(std::uint16_t from, std::uint32_t thread) {
+        if (from != malloc_pool && pools_[from].first_thread != thread) pools_[from].shared = true;
+    }
+
+    // Position 0 is malloc.
+    const std::vector<pool>& pools() const { return pools_; }
+    bool of_a_plan() const { return of_a_plan_; }
+
+  private:
+    static constexpr std::uint64_t pooled_bytes_max = std::uint64_t{32} << 10;
+    static constexpr unsigned pooled_alignment_log2_max = 6;
+
+    static constexpr std::uint16_t undecided = 0xffff;
+
+    std::uint16_t add(std::uint32_t subsystem);
+    std::uint16_t admit(std::uint16_t wanted, const trace::event& e);
+    void map_subsystems(const trace::reader& reader);
+    void check_names(const trace::reader& reader, const lab::plan& chosen) const;
+
+    std::vector<pool> pools_{{"malloc", "malloc", false, 0, 0, 0, false}};
+    std::unique_ptr<symbols::context_functions> functions_;
+    std::unique_ptr<symbols::subsystem_map> map_;
+    std::vector<std::uint16_t> pool_of_subsystem_;  // empty: everything from malloc
+    std::uint32_t contexts_ = 0;
+    bool of_a_plan_ = false;
+};
+
+}  // namespace millpond::replay

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "lab/replay/prepare.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include "lab/replay/preparation.hpp"
+
+namespace millpond::replay {
+namespace {
+
+using nlohmann::ordered_json;
+
+pool_choice choice_of(const prepare_request& request, const trace::reader& reader) {
+    if (!request.plan.empty()) return {reader, lab::read_plan(request.plan)};
+    if (request.per_subsystem) return pool_choice(reader);
+    return {};
+}
+
+ordered_json pools_json(const pool_choice& pools) {
+    ordered_json result = ordered_json::array();
+    for (std::size_t i = 1; i < pools.pools().size(); ++i) {
+        const pool_choice::pool& p = pools.pools()[i];
+        ordered_json one{{"name", p.name}, {"objects", p.objects}, {"shared", p.shared}};
+        if (!p.strategy.empty()) one["strategy"] = p.strategy;
+        if (p.refused > 0) one["refused_other_threads"] = p.refused;
+        result.push_back(one);
+    }
+    return result;
+}
+
+}  // namespace
+
+std::string prepare(const prepare_request& request) {
+    trace::reader reader(request.trace);
+    pool_choice pools = choice_of(request, reader);
+    script_writer script(request.script);
+    preparation pass(pools, script, reader.ticks_per_ns());
+    reader.for_each_batch([&](const trace::event* batch, std::size_t count) { pass.consume(batch, count); });
+    const preparation_totals totals = pass.finish();
+    ordered_json damages = ordered_json::array();
+    for (const trace::damage& d : reader.damages()) damages.push_back({{"offset", d.offset}, {"what", d.what}});
+    const ordered_json summary{
+        {"schema", "millpond.replay.script/1"},
+        {"trace", request.trace},
+        {"events", totals.events},
+        {"records", totals.records},
+        {"allocations", totals.allocations},
+        {"frees", totals.frees},
+        {"reallocations", totals.reallocations},
+        {"peak_live_bytes", totals.peak_live_bytes},
+        {"peak_live_objects", totals.peak_live_objects},
+        {"end_live_bytes", totals.end_live_bytes},
+        {"end_live_objects", totals.end_live_objects},
+        {"unmatched", totals.unmatched},
+        {"lost_frees", totals.lost_frees},
+        {"mended", totals.mended},
+        {"lost", reader.process().events_lost},
+        {"slots", totals.slots},
+        {"threads", totals.threads},
+        {"span_seconds", totals.span_seconds},
+        {"malloc_provider", reader.process().malloc_provider},
+        {"pools", pools_json(pools)},
+        {"damages", damages},
+    };
+    // Names of a program may be in any encoding; what is not UTF-8 is replaced.
+    return summary.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace millpond::replay

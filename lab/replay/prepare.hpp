@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: BSL-1.0
+// prepare: a trace as a script, and what is told of it ("millpond.replay.script/1").
+#pragma once
+
+#include <string>
+
+namespace millpond::replay {
+
+struct prepare_request {
+    std::string trace, plan;  // an empty plan: everything from malloc, unless per_subsystem
+    bool per_subsystem = false;
+    std::string script;
+};
+
+// Returns: the summary as JSON text. Throws trace::trace_error, lab::plan_error, replay_error. O(events).
+std::string prepare(const prepare_request& request);
+
+}  // namespace millpond::replay
