@@ -10,8 +10,11 @@ namespace {
 // subsystem, the row of legality. So events are taken in chunks, and each place is fetched a chunk ahead of the next.
 bool ends_object(trace::operation op) { return op == trace::operation::free || op == trace::operation::realloc_free; }
 
-// Surveys of pages visit every live object: at most one visit for each eight events, or this many visits in all.
-constexpr std::uint64_t free_visits = std::uint64_t{1} << 22;
+// Surveys of pages visit every live object, and look at the pages of so many of them; more are sampled. At most one
+// look for each eight events, or free_looks in all, in either case spread over the whole trace. Passing an object by
+// costs an eighth of a look.
+constexpr std::uint64_t free_looks = std::uint64_t{1} << 22;
+constexpr std::uint64_t looks_a_survey = std::uint64_t{1} << 18;
 
 }  // namespace
 
@@ -24,7 +27,8 @@ analysis::analysis(const symbols::subsystem_map& subsystems, const scope_tree& s
       contexts_(std::max<std::size_t>(nodes.size(), 1)),
       legality_(scopes, subsystems.subsystems().size()),
       next_survey_(std::max<std::uint64_t>(1, events / diffusion_points_max)),
-      survey_interval_(events / diffusion_points_max + 1) {
+      survey_interval_(events / diffusion_points_max + 1),
+      looks_an_event_(std::max(0.125, static_cast<double>(free_looks) / static_cast<double>(events + 1))) {
     for (std::uint32_t i = 0; i < contexts_.size(); ++i) {
         const std::uint32_t scope = scopes.innermost(i);
         const auto depth = static_cast<std::uint16_t>(scopes.depth(scope));
@@ -217,6 +221,8 @@ void analysis::object_ended(const packed_object& o, trace::moment at, trace::end
 // An object that is live when the trace ends has outlived every scope.
 void analysis::object_left(const packed_object& o) {
     context_counts& context = contexts_[o.context()];
+    ++left_[o.context()].objects;
+    left_[o.context()].bytes += o.bytes();
     const witness seen{o.context(), o.thread(), o.bytes(), totals_.first_tick + o.tick(), 0, 0};
     if (context.depth > 0 && legality_.outlived(context, 0)) legality_.offer(context, 0, seen);
     ++counts_[context.subsystem].outlived_thread;
@@ -241,18 +247,24 @@ void analysis::note(const trace::event& e) {
 void analysis::survey_pages() {
     next_survey_ = totals_.events + survey_interval_;
     const std::uint64_t objects = live_.size();
-    if (surveyed_objects_ + objects > std::max(free_visits, totals_.events / 8)) return;
-    surveyed_objects_ += objects;
-    survey_.start(counts_.size(), survey_.used());
+    unsigned sample_log2 = 0;
+    while (objects >> sample_log2 > looks_a_survey) ++sample_log2;
+    const std::uint64_t looks = looks_ + (objects >> sample_log2) + objects / 8;
+    if (static_cast<double>(looks) > looks_an_event_ * static_cast<double>(totals_.events)) return;
+    looks_ = looks;
+    survey_.start(counts_.size(), survey_.used(), sample_log2);
     std::uint64_t now = totals_.last_tick;
     live_.for_each([&](std::uint64_t address, const packed_object& o) {
         now = std::max(now, totals_.first_tick + o.tick());
+        if (!survey_.wants(address, o.bytes())) return;
         survey_.add(contexts_[o.context()].subsystem, address, o.bytes());
     });
     survey_.finish();
     for (std::uint32_t i = 0; i < counts_.size(); ++i) {
         if (counts_[i].live_objects > 0) counts_[i].diffusion.push_back({now, counts_[i].live_bytes, survey_.bytes(i)});
     }
+    addresses_.add(survey_, now, totals_.live_bytes);
+    pinning_.add(survey_, now, totals_.live_bytes);
 }
 
 void analysis::finish() {
@@ -262,6 +274,7 @@ void analysis::finish() {
     totals_.unmatched_frees = live_.unmatched_frees();
     totals_.lost_frees = live_.lost_frees();
     totals_.mended = live_.mended();
+    left_.resize(contexts_.size());
     live_.for_each([this](std::uint64_t, const packed_object& o) { object_left(o); });
     for (const context_counts& context : contexts_) {
         counts_[context.subsystem].objects += context.objects;

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "activations.hpp"
+#include "address_map.hpp"
 #include "context_counts.hpp"
 #include "histogram.hpp"
 #include "instance_meter.hpp"
@@ -25,6 +26,7 @@
 #include "legality.hpp"
 #include "packed_object.hpp"
 #include "page_survey.hpp"
+#include "pinning.hpp"
 #include "size_class.hpp"
 
 namespace millpond::characterise {
@@ -85,6 +87,10 @@ class analysis {
     const std::vector<context_counts>& contexts() const { return contexts_; }
     const std::deque<thread_share>& shares() const { return shares_; }
     const legality_record& legality() const { return legality_; }
+    const address_map& addresses() const { return addresses_; }
+    const class pinning& pinning() const { return pinning_; }
+    // Objects and bytes of each context that are live when the trace ends; known after finish().
+    const std::vector<live_counts>& left() const { return left_; }
 
     struct thread_facts {
         std::uint64_t last_tick = 0, operations = 0, sampled = 0;
@@ -140,7 +146,11 @@ class analysis {
     std::uint64_t clock_ = 0;  // of activations
 
     page_survey survey_;
-    std::uint64_t next_survey_, survey_interval_, surveyed_objects_ = 0;
+    address_map addresses_;
+    class pinning pinning_;
+    std::vector<live_counts> left_;
+    std::uint64_t next_survey_, survey_interval_, looks_ = 0;
+    double looks_an_event_;  // that surveys may take
 };
 
 }  // namespace millpond::characterise

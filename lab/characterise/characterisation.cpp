@@ -84,13 +84,18 @@ double characterisation::seconds(std::uint64_t tick) const {
     return ticks / ticks_per_ns_ * 1e-9;
 }
 
+std::string characterisation::frame_name(std::uint32_t node) const {
+    const std::uint32_t id = functions_->function_of(node);
+    std::string name =
+        id != symbols::context_functions::none ? functions_->function(id).name : functions_->module_name(node);
+    if (name.empty()) name = functions_->node(node).offset == 0 ? "[generated code]" : "[stack cut here]";
+    return name;
+}
+
 json characterisation::stack(std::uint32_t context) const {
     json frames = json::array();
     for (std::uint32_t at = context; at != 0 && frames.size() < frames_max; at = functions_->node(at).parent) {
-        const std::uint32_t id = functions_->function_of(at);
-        std::string name =
-            id != symbols::context_functions::none ? functions_->function(id).name : functions_->module_name(at);
-        if (name.empty()) name = functions_->node(at).offset == 0 ? "[generated code]" : "[stack cut here]";
+        std::string name = frame_name(at);
         if (frames.empty() || frames.back() != name) frames.push_back(std::move(name));
     }
     return frames;
@@ -135,10 +140,37 @@ json characterisation::to_json() const {
     all["process"] = process_json(reader_.process());
     all["subsystems"] = json::array();
     for (const std::uint32_t s : order_) all["subsystems"].push_back(subsystem_json(*this, s));
+    std::vector<std::size_t> position(subsystems_.subsystems().size());
+    for (std::size_t i = 0; i < order_.size(); ++i) position[order_[i]] = i;
+    all["heat_map"] = analysis_.addresses().to_json([this](std::uint64_t tick) { return seconds(tick); },
+                                                    [&](std::uint32_t s) { return position[s]; });
+    all["pins"] = pins_json();
     all["notes"] = {
         "activations are lower bounds: invocations in a row without an event between them cannot be told apart",
         "an object that is live when the trace ends outlives every scope",
+        "pages (diffusion, heat map, pins) are counted; above 262 144 live objects they are estimated from a sample",
         "D and C are estimated from the operations that were timed (1 in 64); L needs references to memory"};
+    return all;
+}
+
+json characterisation::pins_json() const {
+    const class pinning& pins = analysis_.pinning();
+    const std::vector<pinned_pair> pairs = pins.pairs();
+    if (pairs.empty()) return nullptr;
+    double bytes = 0;
+    for (const pinned_pair& pair : pairs) bytes += pair.bytes;
+    json all = {{"time_seconds", seconds(pins.later_tick())},
+                {"peak_seconds", seconds(pins.peak_tick())},
+                {"dead_bytes", static_cast<std::uint64_t>(bytes)},
+                {"pairs", json::array()}};
+    const auto name = [this](std::uint32_t s) { return subsystems_.subsystems()[s].name; };
+    for (std::size_t i = 0; i < std::min(pairs.size(), pairs_max); ++i) {
+        const pinned_pair& pair = pairs[i];
+        all["pairs"].push_back({{"by", name(pair.by)},
+                                {"of", name(pair.of)},
+                                {"bytes", static_cast<std::uint64_t>(pair.bytes)},
+                                {"pages", pair.pages}});
+    }
     return all;
 }
 

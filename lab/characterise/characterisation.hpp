@@ -53,9 +53,14 @@ class characterisation {
     double ticks_per_ns() const { return ticks_per_ns_; }
     // Function names from the innermost frame outward, at most `frames_max`, each run of one name once.
     json stack(std::uint32_t context) const;
+    // The function of a node, else its module, else what it is in brackets.
+    std::string frame_name(std::uint32_t node) const;
 
   private:
+    static constexpr std::size_t pairs_max = 100;
+
     void run();
+    json pins_json() const;
 
     std::string path_;
     trace::reader reader_;

@@ -14,4 +14,9 @@ struct context_counts {
     std::uint64_t objects = 0, bytes = 0;
 };
 
+// What of a context is live at one moment.
+struct live_counts {
+    std::uint64_t objects = 0, bytes = 0;
+};
+
 }  // namespace millpond::characterise

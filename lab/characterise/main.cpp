@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // millpond-characterise: what the subsystems of a recorded program do with memory.
 //
-//   millpond-characterise [--json FILE] [--plan-out DIR] [--group NAME=PATTERN …] TRACE
+//   millpond-characterise [--json FILE] [--contexts FILE] [--plan-out DIR] [--group NAME=PATTERN …] TRACE
 //   millpond-characterise --summary [--json FILE] TRACE…
 //
 // Exit status: 0 ok (a trace without events too) · 2 usage · 3 a trace missing, damaged beyond use or empty · 4 a place
@@ -17,6 +17,7 @@
 
 #include "candidate_plans.hpp"
 #include "characterisation.hpp"
+#include "context_json.hpp"
 
 namespace {
 
@@ -25,7 +26,7 @@ using namespace millpond::characterise;
 enum exit_status { ok = 0, usage = 2, bad_input = 3, bad_environment = 4 };
 
 struct options {
-    std::string json_to = "-", plan_out;
+    std::string json_to = "-", plan_out, contexts_to;
     std::vector<std::string> groups, traces;
     bool summary = false;
 };
@@ -44,28 +45,31 @@ bool parse_groups(const std::vector<std::string>& texts, std::vector<millpond::s
     return true;
 }
 
-void print(const options& chosen, const json& what) {
+// `indent` -1: on one line.
+void print(const std::string& to, const json& what, int indent = 2) {
     // Names of a program may be in any encoding; what is not UTF-8 is replaced.
-    const std::string text = what.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
-    if (chosen.json_to == "-") {
+    const std::string text = what.dump(indent, ' ', false, json::error_handler_t::replace) + "\n";
+    if (to == "-") {
         std::cout << text << std::flush;
         if (!std::cout) throw std::system_error(errno, std::generic_category(), "cannot write to standard output");
     } else {
-        write_whole_file(chosen.json_to, text);
+        write_whole_file(to, text);
     }
 }
 
 void summarise_all(const options& chosen) {
-    if (chosen.traces.size() == 1) return print(chosen, summarise(chosen.traces.front()));
+    if (chosen.traces.size() == 1) return print(chosen.json_to, summarise(chosen.traces.front()));
     json all = json::array();
     for (const std::string& trace : chosen.traces) all.push_back(summarise(trace));
-    print(chosen, all);
+    print(chosen.json_to, all);
 }
 
 int run(const options& chosen) {
     std::vector<millpond::symbols::owner_group> groups;
     if (!parse_groups(chosen.groups, groups))
         return complain(usage, "--group takes NAME=PATTERN, for example --group 'strings=*string*'");
+    if (chosen.summary && !chosen.contexts_to.empty())
+        return complain(usage, "--summary looks at no context: drop it, or --contexts");
     if (!chosen.summary && chosen.traces.size() > 1)
         return complain(usage, "several traces can only be summarised: add --summary, or name one trace");
     if (chosen.summary && !chosen.plan_out.empty())
@@ -78,7 +82,8 @@ int run(const options& chosen) {
         }
         const characterisation found(chosen.traces.front(), groups);
         if (!chosen.plan_out.empty()) write_candidate_plans(candidate_plans(found), chosen.plan_out);
-        print(chosen, found.to_json());
+        if (!chosen.contexts_to.empty()) print(chosen.contexts_to, contexts_json(found), -1);
+        print(chosen.json_to, found.to_json());
         return ok;
     } catch (const millpond::trace::trace_error& error) {
         return complain(bad_input, error.what());
@@ -96,6 +101,7 @@ int main(int argc, char** argv) {
     CLI::App app("What the subsystems of a recorded program do with memory: figures, DVLUC, legality, candidate plans.",
                  "millpond-characterise");
     app.add_option("--json", chosen.json_to, "where the result goes, \"-\" for standard output")->capture_default_str();
+    app.add_option("--contexts", chosen.contexts_to, "also write the tree of contexts with its counts to this file");
     app.add_option("--plan-out", chosen.plan_out, "write candidate plans into this folder");
     app.add_option("--group", chosen.groups, "NAME=PATTERN: owners that the pattern (*, ?) fits are one subsystem")
         ->expected(1)

@@ -225,6 +225,26 @@ struct program_run : ::testing::Test {
     }
 };
 
+TEST_F(program_run, writes_the_tree_of_contexts_with_all_that_was_allocated) {
+    ASSERT_EQ(run("--contexts " + folder.path("contexts") + " " MILLPOND_GOLDEN_TRACE), 0);
+    const json facts = json::parse(said)["trace"];
+    const json contexts = json::parse(read_file(folder.path("contexts")));
+    std::uint64_t objects = 0, bytes = 0, live_objects = 0, live_bytes = 0, number = 0;
+    for (const json& node : contexts["nodes"]) {
+        EXPECT_LE(node[0].get<std::uint64_t>(), number++);
+        EXPECT_LT(node[1].get<std::size_t>(), contexts["functions"].size());
+        EXPECT_EQ(node[2].get<int>() < 0, node[3] == 0);
+        objects += node[3].get<std::uint64_t>();
+        bytes += node[4].get<std::uint64_t>();
+        live_objects += node[5].get<std::uint64_t>();
+        live_bytes += node[6].get<std::uint64_t>();
+    }
+    EXPECT_EQ(objects, facts["allocations"].get<std::uint64_t>() + facts["reallocations"].get<std::uint64_t>());
+    EXPECT_EQ(bytes, facts["bytes"]);
+    EXPECT_EQ(live_objects, facts["end_live_objects"]);
+    EXPECT_EQ(live_bytes, facts["end_live_bytes"]);
+}
+
 TEST_F(program_run, refuses_what_is_no_trace_with_status_3) {
     for (const std::string& path : {folder.path("missing"), file("empty", ""), file("text", "not a trace at all"),
                                     file("cut", read_file(MILLPOND_GOLDEN_TRACE).substr(0, 40))}) {

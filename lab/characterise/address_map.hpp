@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: BSL-1.0
+// address_map: whose objects lie where, at several moments: the heat map of time × address.
+//
+//   high │ . . b b B b      a column for each survey of pages, a row for each range of used addresses;
+//        │ a A A A a .      in each cell the subsystem that touches most of its pages, its share, and how full it is
+//   low  │ A A A C C C ──▶ time
+//
+// Addresses that no survey has seen in use are left out. Use: add() after each survey, then to_json(). add: O(pairs of
+// page and subsystem). Memory: at most entries_max entries a survey; where there are more, addresses are taken in
+// larger granules. Not thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "page_survey.hpp"
+
+namespace millpond::characterise {
+
+class address_map {
+  public:
+    static constexpr std::size_t entries_max = 16384, rows_max = 96;
+    static constexpr unsigned granule_pages_log2 = 4;  // 64 KiB
+
+    void add(const page_survey& survey, std::uint64_t tick, std::uint64_t live_bytes);
+
+    // `seconds(tick)`; `position(subsystem)`: its place in the list that the reader sees. Null where nothing was added.
+    template <typename Seconds, typename Position>
+    nlohmann::ordered_json to_json(const Seconds& seconds, const Position& position) const {
+        nlohmann::ordered_json map = rows_json();
+        if (map.is_null()) return map;
+        map["columns"] = nlohmann::ordered_json::array();
+        for (const column& c : columns_)
+            map["columns"].push_back({{"time_seconds", seconds(c.tick)}, {"live_bytes", c.live_bytes}});
+        map["cells"] = nlohmann::ordered_json::array();
+        for (const cell& c : cells()) map["cells"].push_back({c.row, c.column, position(c.subsystem), c.share, c.fill});
+        return map;
+    }
+
+  private:
+    struct entry {
+        std::uint64_t granule;
+        std::uint32_t subsystem, pages;
+    };
+    struct column {
+        std::uint64_t tick, live_bytes;
+        unsigned granule_pages_log2;
+        std::vector<entry> entries;  // by granule, then subsystem
+    };
+    struct cell {
+        std::size_t row, column;
+        std::uint32_t subsystem;
+        double share, fill;
+    };
+    struct layout {
+        unsigned granule_pages_log2 = 0;
+        std::size_t granules_a_row = 1;
+        std::vector<std::uint64_t> granules;  // in use at any moment, rising
+    };
+
+    static void coarsen(std::vector<entry>& entries, unsigned shift);
+    layout rows() const;
+    nlohmann::ordered_json rows_json() const;
+    std::vector<cell> cells() const;
+
+    std::vector<column> columns_;
+    page_survey gathered_;
+};
+
+}  // namespace millpond::characterise

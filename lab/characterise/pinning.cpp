@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "pinning.hpp"
+
+#include <algorithm>
+#include <map>
+#include <unordered_map>
+
+namespace millpond::characterise {
+namespace {
+
+struct holding {
+    std::uint64_t page;
+    std::uint32_t subsystem;
+    std::uint64_t bytes;
+};
+
+std::vector<holding> by_page(const page_survey& survey, unsigned sample_log2) {
+    std::vector<holding> all;
+    all.reserve(survey.used());
+    survey.for_each([&](std::uint32_t subsystem, std::uint64_t page, std::uint64_t bytes) {
+        if (page_survey::sampled(page, sample_log2)) all.push_back({page, subsystem, bytes});
+    });
+    std::sort(all.begin(), all.end(), [](const holding& a, const holding& b) {
+        return a.page != b.page ? a.page < b.page : a.subsystem < b.subsystem;
+    });
+    return all;
+}
+
+// The part of `all` from `at` on that lies on one page.
+std::size_t end_of_page(const std::vector<holding>& all, std::size_t at) {
+    std::size_t end = at;
+    while (end < all.size() && all[end].page == all[at].page) ++end;
+    return end;
+}
+
+using sums = std::map<std::pair<std::uint32_t, std::uint32_t>, pinned_pair>;
+
+// What the holders [then, then_end) of a page at the peak have freed since, shared out among its survivors.
+void share_out(const std::vector<holding>& peak, std::size_t then, std::size_t then_end,
+               const std::vector<holding>& later, std::size_t now, std::size_t now_end, sums& into) {
+    std::uint64_t living = 0;
+    for (std::size_t i = now; i < now_end; ++i) living += later[i].bytes;
+    for (std::size_t i = then; i < then_end; ++i) {
+        std::uint64_t kept = 0;
+        for (std::size_t j = now; j < now_end; ++j) {
+            if (later[j].subsystem == peak[i].subsystem) kept = later[j].bytes;
+        }
+        if (kept >= peak[i].bytes) continue;
+        const auto dead = static_cast<double>(peak[i].bytes - kept);
+        for (std::size_t j = now; j < now_end; ++j) {
+            const double share = living > 0 ? static_cast<double>(later[j].bytes) / static_cast<double>(living)
+                                            : 1.0 / static_cast<double>(now_end - now);
+            pinned_pair& pair = into[{later[j].subsystem, peak[i].subsystem}];
+            pair.by = later[j].subsystem;
+            pair.of = peak[i].subsystem;
+            pair.bytes += dead * share;
+            ++pair.pages;
+        }
+    }
+}
+
+}  // namespace
+
+// The part of the touched pages that nothing live fills. Pages inside one object count as full.
+double pinning::moment::waste() const {
+    std::uint64_t bytes = 0;
+    survey.for_each([&](std::uint32_t, std::uint64_t, std::uint64_t of_page) { bytes += of_page; });
+    const auto pages = static_cast<double>(survey.used() << page_survey::page_bytes_log2);
+    return std::max(0.0, pages - static_cast<double>(bytes)) * static_cast<double>(1u << survey.sample_log2());
+}
+
+void pinning::add(const page_survey& survey, std::uint64_t tick, std::uint64_t live_bytes) {
+    if (!peak_ || live_bytes >= peak_->live_bytes) {
+        peak_ = {survey, tick, live_bytes};
+        later_.reset();
+        return;
+    }
+    if (survey.used() == 0) return;
+    moment candidate{survey, tick, live_bytes};
+    if (!later_ || candidate.waste() > later_->waste()) later_ = std::move(candidate);
+}
+
+std::vector<pinned_pair> pinning::pairs() const {
+    if (!later_) return {};
+    const unsigned sample_log2 = std::max(peak_->survey.sample_log2(), later_->survey.sample_log2());
+    const std::vector<holding> peak = by_page(peak_->survey, sample_log2);
+    const std::vector<holding> later = by_page(later_->survey, sample_log2);
+    sums found;
+    std::size_t then = 0;
+    for (std::size_t now = 0, now_end; now < later.size(); now = now_end) {
+        now_end = end_of_page(later, now);
+        while (then < peak.size() && peak[then].page < later[now].page) ++then;
+        if (then == peak.size()) break;
+        if (peak[then].page == later[now].page)
+            share_out(peak, then, end_of_page(peak, then), later, now, now_end, found);
+    }
+    std::vector<pinned_pair> all;
+    for (const auto& [subsystems, pair] : found)
+        all.push_back(
+            {pair.by, pair.of, pair.bytes * static_cast<double>(1u << sample_log2), pair.pages << sample_log2});
+    std::sort(all.begin(), all.end(), [](const pinned_pair& a, const pinned_pair& b) { return a.bytes > b.bytes; });
+    return all;
+}
+
+}  // namespace millpond::characterise

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSL-1.0
+// pinning: who pins whom: pages that one subsystem's survivors keep among what others have freed.
+//
+//   a page at the peak    │aaa│b│aaaaa│bb│      of a later moment, when all a have died:
+//   the same page later   │   │b│     │bb│      b keeps the page; of it, the bytes of a are dead
+//
+// Two moments are compared: the one with most bytes live, and of the later ones that in which live objects fill the
+// least of their pages. A moment is a survey of pages. The dead bytes of a page are shared out among its survivors by
+// their bytes. Use: add() after each survey, then pairs(). Memory: two surveys. Not thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "page_survey.hpp"
+
+namespace millpond::characterise {
+
+struct pinned_pair {
+    std::uint32_t by, of;  // subsystems
+    double bytes;
+    std::uint64_t pages;
+};
+
+class pinning {
+  public:
+    void add(const page_survey& survey, std::uint64_t tick, std::uint64_t live_bytes);
+
+    // Largest first; empty where no moment lies behind the peak.
+    std::vector<pinned_pair> pairs() const;
+    std::uint64_t peak_tick() const { return peak_ ? peak_->tick : 0; }
+    std::uint64_t later_tick() const { return later_ ? later_->tick : 0; }
+
+  private:
+    struct moment {
+        page_survey survey;
+        std::uint64_t tick, live_bytes;
+        double waste() const;
+    };
+
+    std::optional<moment> peak_, later_;
+};
+
+}  // namespace millpond::characterise
