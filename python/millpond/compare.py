@@ -12,8 +12,9 @@ from rich.table import Table
 from rich.text import Text
 
 from millpond import conditions, output
+from millpond.cell_samples import QUERY_FIELDS, Cells, cells_of
 from millpond.characterise import Json
-from millpond.comparing import QUERY_FIELDS, Cells, Comparison, cells_of
+from millpond.comparing import Comparison
 from millpond.comparing import compare as compare_cells
 from millpond.conditions import value_text
 from millpond.errors import Failure, Status

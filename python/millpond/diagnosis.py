@@ -116,7 +116,7 @@ def _pages(document: dict[str, Any]) -> Iterator[Finding]:
     fault, pair = cost(document, "page_fault"), cost(document, "allocation")
     if fault and pair:
         yield Finding("note", "page faults", f"A page fault costs {ns_text(fault)}, as much as {fault / pair:.0f} "
-                      f"pairs of malloc and free ({ns_text(pair)}): an allocator that keeps memory saves time here, and "
+                      f"pairs of malloc and free ({ns_text(pair)}): an allocator that keeps memory saves time, and "
                       "page faults explain more of a difference than calls do.")  # fmt: skip
     policy, huge = document["facts"]["huge_pages"], document["costs"].get("huge_page_fault", {})
     if huge.get("median") is None:

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from conftest import FakeLab
 
-from millpond import comparing, conditions
+from millpond import cell_samples, comparing, conditions
 from millpond.cells import Cell, Outcome
 from millpond.errors import Failure
 from millpond.observations import Journal
@@ -47,7 +47,7 @@ def journal(outcomes: list[Outcome], experiment: str = "advise", program: tuple[
 
 
 def compared(a: Journal, b: Journal, *texts: str) -> comparing.Comparison:
-    sides = [comparing.cells_of(name, j.rows) for name, j in (("a", a), ("b", b))]
+    sides = [cell_samples.cells_of(name, j.rows) for name, j in (("a", a), ("b", b))]
     return comparing.compare(*sides, [conditions.parse(t) for t in texts])
 
 
@@ -156,7 +156,7 @@ def test_rounds_that_chose_are_left_out_where_others_judged(seed: int) -> None:
     generator = np.random.default_rng(seed)
     judged = rounds_of(generator, BARE)
     chosen = [Outcome(BARE, "choosing", i, {"cpu_seconds": 50.0}, 0, 0, "ok", "t") for i in range(1, 8)]
-    found = comparing.cells_of("a", journal(judged + chosen).rows)
+    found = cell_samples.cells_of("a", journal(judged + chosen).rows)
     sample = found.samples[next(at for at in found.samples if at[1] == "cpu_seconds")]
     assert len(sample.values) == ROUNDS and max(sample.values) < 2
 

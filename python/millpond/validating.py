@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: BSL-1.0
+"""Runs a validation of replay: real programs under the mallocs that are here, and their traces on the same mallocs.
+
+    for each program:  record once ─▶ trace
+                       rounds of the program under glibc, jemalloc, mimalloc …      (experiment "mallocs")
+                       rounds of the trace on the same                              (experiment "replay")
+                       ─▶ a difference for each pair of mallocs and each metric
+
+A program that cannot be run becomes a note: what the others show is still worth having.
+"""
+
+from __future__ import annotations
+
+import itertools
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from millpond import __version__, bench_inputs, native
+from millpond.bench_inputs import Workload
+from millpond.cells import Cell, Outcome
+from millpond.errors import Failure, Status
+from millpond.execution import Listener, Runner, run_rounds
+from millpond.machine import this_machine
+from millpond.mallocs import GLIBC, Malloc, MallocRunner, preloaded
+from millpond.observations import Journal, utc_now
+from millpond.progress import say
+from millpond.recording import CHARACTERISE, RECORD, read_json, trace_set
+from millpond.validation import SCHEMA, VALIDATED, Difference, difference, summary_of
+
+PROGRAMS: Mapping[str, Callable[[Path], Workload]] = {
+    "gawk": bench_inputs.gawk,
+    "perl": bench_inputs.perl,
+    "sqlite3": bench_inputs.sqlite3,
+    "cc1plus": bench_inputs.cc1plus,
+    "ghostscript": bench_inputs.ghostscript,
+    "python3": bench_inputs.python3,
+}
+ROUNDS = 11
+_RECORDED = "recorded"
+_SLOWEST = 20.0
+_PATIENCE_SECONDS = 60.0
+# Of a program's share of the budget, how much its own rounds may take; the rest is its trace's.
+_MEASURED_SHARE = 0.6
+
+# Makes the runner of a program's replays, given a folder of its own and a seed.
+ReplayFactory = Callable[[Path, int], Runner]
+
+
+@dataclass
+class Validating:
+    """What a validation has found so far; `run` adds one program after the other."""
+
+    mallocs: Sequence[Malloc]
+    inputs: Path
+    replays: ReplayFactory
+    listener: Listener
+    rounds: int = ROUNDS
+    seed: int = 1
+    journal: Journal = field(default_factory=lambda: Journal("validation", ("millpond", "doctor", "--validate")))
+    differences: list[Difference] = field(default_factory=list)
+    programs: list[dict[str, Any]] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    def run(self, names: Sequence[str], deadline: float = float("inf")) -> None:
+        """Validates the programs in turn, each with its share of what is left. Failure (2) for an unknown name."""
+        unknown = [name for name in names if name not in PROGRAMS]
+        if unknown:
+            raise Failure(Status.USAGE, f"no program is called {unknown[0]!r}; there are {', '.join(PROGRAMS)}")
+        for number, name in enumerate(names):
+            left = deadline - time.monotonic()
+            if left <= 0:
+                self.notes.append(f"{name}: not run, the budget is spent")
+                continue
+            try:
+                self._program(PROGRAMS[name](self.inputs), time.monotonic() + left / (len(names) - number))
+            except (Failure, subprocess.CalledProcessError) as failure:
+                self.notes.append(f"{name}: {failure}")
+
+    def _program(self, workload: Workload, deadline: float) -> None:
+        say(f"validating on {workload.name}")
+        with tempfile.TemporaryDirectory(prefix="millpond-") as name:
+            folder = Path(name)
+            started = time.monotonic()
+            trace, summary = record(workload, folder)
+            recorded = time.monotonic() - started
+            limit = _PATIENCE_SECONDS + _SLOWEST * recorded
+            middle = time.monotonic() + _MEASURED_SHARE * (deadline - time.monotonic())
+            runner = MallocRunner(folder, workload.stdin, workload.environment, self.seed, limit_seconds=limit)
+            real = [self._cell(workload, m) for m in self.mallocs]
+            measured = self._rounds(real, runner, "measured", middle)
+            played = [self._replay_cell(workload, trace, m) for m in self.mallocs]
+            predicted = self._rounds(played, self.replays(folder, self.seed), "predicted", deadline)
+        self.journal.add_outcomes([*measured, *predicted])
+        self.notes += sorted({f"{workload.name}: {o.cell.variant} {o.why}" for o in [*measured, *predicted]
+                              if o.status != "ok"})  # fmt: skip
+        self.programs.append(
+            {
+                "name": workload.name,
+                "command": list(workload.command[:1]),
+                "events": summary["trace"].get("events"),
+                "rounds": {"measured": _number(measured), "predicted": _number(predicted)},
+            }
+        )
+        for metric, (i, j) in itertools.product(VALIDATED, itertools.combinations(range(len(self.mallocs)), 2)):
+            found = difference(
+                workload.name, metric, (measured, real[j], real[i]), (predicted, played[j], played[i]),
+                (self.mallocs[j].name, self.mallocs[i].name),
+            )  # fmt: skip
+            if found is not None:
+                self.differences.append(found)
+
+    def _rounds(self, cells: list[Cell], runner: Runner, stage: str, deadline: float) -> list[Outcome]:
+        return run_rounds(
+            cells, runner, self.listener, stage=stage, rounds=self.rounds, deadline=deadline, seed=self.seed
+        )
+
+    def _cell(self, workload: Workload, malloc: Malloc) -> Cell:
+        parameters = (("malloc", malloc.name), ("program", workload.name))
+        return Cell(workload.command, malloc.variant, None, parameters, "mallocs")
+
+    def _replay_cell(self, workload: Workload, trace: Path, malloc: Malloc) -> Cell:
+        parameters = (("malloc", malloc.name), ("program", workload.name))
+        variant = _RECORDED if malloc.name == GLIBC else malloc.variant
+        return Cell((str(trace),), variant, None, parameters, "replay")
+
+    def document(self) -> dict[str, Any]:
+        """Everything found ("millpond.validation/1")."""
+        return {
+            "schema": SCHEMA,
+            "run": self.journal.run,
+            "machine": str(this_machine()),
+            "version": __version__,
+            "time_utc": utc_now(),
+            "mallocs": [{"name": m.name, "path": str(m.path) if m.path else None} for m in self.mallocs],
+            "programs": self.programs,
+            "differences": [d.to_json() for d in self.differences],
+            "summary": summary_of(self.differences),
+            "notes": self.notes,
+        }
+
+
+def _number(outcomes: Sequence[Outcome]) -> int:
+    return len({o.round for o in outcomes if o.round > 0 and o.status == "ok"})
+
+
+def record(workload: Workload, folder: Path) -> tuple[Path, dict[str, Any]]:
+    """Records a workload once, on the C library's malloc; the trace of the process that allocated most, its summary."""
+    file = folder / "validated.mpt"
+    command = preloaded(workload.command, GLIBC, workload.environment)
+    with (workload.stdin or Path("/dev/null")).open("rb") as stdin:
+        finished = native.run(RECORD, ["-o", str(file), "--", *command], stdin=stdin.fileno())
+    traces = trace_set(file)
+    if not traces or finished.status != 0:
+        raise native.failure_of(RECORD, finished)
+    out = folder / "validated.json"
+    native.require(CHARACTERISE, ["--summary", "--json", str(out), *map(str, traces)])
+    data = read_json(out)
+    summaries: list[dict[str, Any]] = data if isinstance(data, list) else [data]
+    largest = max(range(len(traces)), key=lambda i: int(summaries[i]["trace"].get("bytes") or 0))
+    for number, trace in enumerate(traces):
+        if number != largest:
+            trace.unlink()
+    return traces[largest], summaries[largest]

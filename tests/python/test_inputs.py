@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: BSL-1.0
+"""Only what holds in all inputs is advised without a warning; what would make one of them worse never is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from millpond import inputs, merged
+from millpond.errors import Failure
+from millpond.rows import NOTHING
+
+PROGRAM = {"path": "/bin/fake", "build_id": "ab12"}
+REST = {"subsystems": ["*"], "pool": "rest", "strategy": "synchronized(multipool)", "huge_pages": False}
+
+
+def summary(verdict: str, median: float = 0.9, n: int = 11) -> dict[str, Any]:
+    return {"n": n, "median": median, "low": median - 0.02, "high": median + 0.02, "level": 0.98,
+            "method": "order statistics", "verdict": verdict}  # fmt: skip
+
+
+EMPTY = {"n": 0, "median": None, "low": None, "high": None, "level": None, "method": "none", "verdict": ""}
+
+
+def row(name: str, status: str, size: int = 1000) -> dict[str, Any]:
+    holds = status == merged.HOLDS
+    route = {"subsystems": [name], "pool": name, "strategy": "multipool", "huge_pages": False}
+    cpu = {
+        merged.HOLDS: summary("better"),
+        merged.HURTS: summary("worse", 1.2),
+        merged.CHANGES_NOTHING: summary("inside noise", 1.0),
+        merged.UNTRIED: dict(EMPTY),
+    }[status]
+    return {
+        "name": name, "bytes": size, "best": "multipool" if holds else NOTHING, "saves_cpu_seconds": cpu,
+        "saves_bytes": summary("inside noise", 1.0) if cpu["n"] else dict(EMPTY), "reason": f"{name} {status}",
+        "plan": {"schema": "millpond.plan/1", "program": PROGRAM, "routes": [route, REST]} if holds else None,
+        "evidence": [f"{name}:{status}"],
+    }  # fmt: skip
+
+
+def advice(*rows: dict[str, Any], malloc: str = "inside noise", notes: tuple[str, ...] = ()) -> dict[str, Any]:
+    effects = {"faster_malloc": summary(malloc), "huge_pages": dict(EMPTY), "placement": summary("better")}
+    return {
+        "schema": "millpond.advice/1", "verdict": "…", "effects": effects, "sums": {"total": summary("better")},
+        "rounds": 11, "plan": None, "plan_tried": None, "notes": list(notes), "run": "r", "subsystems": list(rows),
+        "program": {"argv": ["p"], "exit": 0, "signal": 0, "processes": [], "analysed": 1},
+        "trace": {"events": 10, "bytes": 100, "lost": 0, "aliasing": {"share": 0.0}, "named_share": 0.9,
+                  "damages": [], "clean": True, "contexts": 3},
+    }  # fmt: skip
+
+
+def together(*advices: dict[str, Any]) -> dict[str, Any]:
+    return merged.merge(("p", "{}"), [(i, (f"in{i}",)) for i in range(1, len(advices) + 1)], advices)
+
+
+def rows_of(document: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    return {r["name"]: r for r in document["subsystems"]}
+
+
+def test_what_holds_in_all_inputs_is_advised_without_a_warning() -> None:
+    found = together(advice(row("book", merged.HOLDS)), advice(row("book", merged.HOLDS)))
+    book = rows_of(found)["book"]
+    assert (book["best"], book["warning"]) == ("multipool", None)
+    assert found["verdict"].startswith("In all 2 inputs: give book a pool of its own")
+    assert [r["subsystems"] for r in found["plan"]["routes"]] == [["book"], ["*"]]
+    assert found["schema"] == "millpond.advice/1"
+    assert [i["arguments"] for i in found["inputs"]] == [["in1"], ["in2"]]
+
+
+@pytest.mark.parametrize(
+    ("other", "words"),
+    [(merged.CHANGES_NOTHING, "changes nothing beyond the noise in input 2"), (merged.UNTRIED, "not tried in input 2")],
+)
+def test_what_holds_in_some_inputs_is_advised_with_a_warning(other: str, words: str) -> None:
+    found = together(advice(row("book", merged.HOLDS)), advice(row("book", other)))
+    book = rows_of(found)["book"]
+    assert book["best"] == "multipool"
+    assert "holds in input 1" in book["warning"] and words in book["warning"]
+    assert found["plan"] is None
+    assert found["verdict"].startswith("Do nothing: no advice holds in all 2 inputs.")
+    assert "In some only: a pool for book" in found["verdict"]
+
+
+def test_what_does_not_occur_in_an_input_has_a_warning() -> None:
+    found = together(advice(row("book", merged.HOLDS)), advice(row("else", merged.CHANGES_NOTHING)))
+    assert "does not occur in input 2" in rows_of(found)["book"]["warning"]
+
+
+def test_what_makes_one_input_worse_is_not_advised() -> None:
+    found = together(advice(row("book", merged.HOLDS)), advice(row("book", merged.HURTS)))
+    book = rows_of(found)["book"]
+    assert (book["best"], book["plan"]) == (NOTHING, None)
+    assert "costs time or memory in input 2" in book["reason"]
+
+
+def test_a_plan_has_only_what_holds_in_all() -> None:
+    one = advice(row("book", merged.HOLDS), row("prices", merged.HOLDS), row("printer", merged.HOLDS))
+    two = advice(row("book", merged.HOLDS), row("prices", merged.CHANGES_NOTHING), row("printer", merged.HOLDS))
+    routes = together(one, two)["plan"]["routes"]
+    assert [r["subsystems"] for r in routes] == [["book"], ["printer"], ["*"]]
+
+
+def test_an_effect_is_better_only_where_it_is_in_all_inputs() -> None:
+    assert together(advice(malloc="better"), advice(malloc="better"))["effects"]["faster_malloc"]["verdict"] == "better"
+    assert together(advice(malloc="better"), advice())["effects"]["faster_malloc"]["verdict"] == "inside noise"
+    assert together(advice(malloc="better"), advice(malloc="worse"))["effects"]["faster_malloc"]["verdict"] == "worse"
+    assert together(advice(), advice())["effects"]["huge_pages"]["n"] == 0
+
+
+@given(st.lists(st.floats(0.5, 1.5), min_size=1, max_size=6))
+@settings(max_examples=30)
+def test_an_envelope_contains_every_interval(medians: list[float]) -> None:
+    found = merged.envelope([summary("better", m) for m in medians])
+    assert found["low"] == pytest.approx(min(medians) - 0.02)
+    assert found["high"] == pytest.approx(max(medians) + 0.02)
+    assert found["low"] <= found["median"] <= found["high"]
+    assert found["n"] == 11 * len(medians)
+
+
+def test_notes_that_all_inputs_share_are_said_once() -> None:
+    found = together(advice(notes=("same", "mine")), advice(notes=("same",)))
+    assert found["notes"] == ["same", "input 1: mine"]
+
+
+def test_traces_are_added_up_and_the_worst_of_trust_is_kept() -> None:
+    one, two = advice(), advice()
+    two["trace"] |= {"named_share": 0.4, "clean": False, "lost": 3}
+    trace = together(one, two)["trace"]
+    assert (trace["events"], trace["lost"], trace["named_share"], trace["clean"]) == (20, 3, 0.4, False)
+
+
+def test_lines_are_split_as_a_shell_does(tmp_path: Path) -> None:
+    file = tmp_path / "inputs"
+    file.write_text("one.txt\n\n  # a comment\n-n 3 'two words.txt'\n")
+    found = inputs.read_inputs(file)
+    assert [(i.line, i.arguments) for i in found] == [(1, ("one.txt",)), (4, ("-n", "3", "two words.txt"))]
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [("a\n'b\n", "line 2: no closing quotation"), ("# nothing\n", "has no inputs"), (None, "cannot read the inputs")],
+)
+def test_a_file_that_is_no_list_of_inputs_is_refused(tmp_path: Path, text: str | None, says: str) -> None:
+    file = tmp_path / "inputs"
+    if text is not None:
+        file.write_text(text)
+    with pytest.raises(Failure) as refused:
+        inputs.read_inputs(file)
+    assert refused.value.status == 3
+    assert says in refused.value.message
+
+
+def test_arguments_go_where_the_braces_are() -> None:
+    two = inputs.Input(1, ("-n", "a b"))
+    assert inputs.command_of(("p", "{}", "end"), two) == ("p", "-n", "a b", "end")
+    assert inputs.command_of(("p", "--in={}"), inputs.Input(1, ("x",))) == ("p", "--in=x")
+    with pytest.raises(Failure) as several:
+        inputs.command_of(("p", "--in={}"), two)
+    assert several.value.status == 3 and "line 1" in several.value.message
+    with pytest.raises(Failure) as nowhere:
+        inputs.command_of(("p",), two)
+    assert nowhere.value.status == 2
+
+
+def test_the_budget_is_shared_by_what_is_left(tmp_path: Path) -> None:
+    file = tmp_path / "inputs"
+    file.write_text("a\nb\nc\n")
+    now, given_seconds = [0.0], []
+
+    def adviser(command: tuple[str, ...], seconds: float) -> dict[str, Any]:
+        given_seconds.append((command, seconds))
+        now[0] += 10.0  # less than its share: the others get what it left
+        return advice()
+
+    inputs.advise_on_inputs(("p", "{}"), file, 60.0, adviser, clock=lambda: now[0])
+    assert given_seconds == [(("p", "a"), 20.0), (("p", "b"), 25.0), (("p", "c"), 40.0)]
+
+
+def test_a_failure_names_the_line_of_its_input(tmp_path: Path) -> None:
+    file = tmp_path / "inputs"
+    file.write_text("a\n\nb\n")
+
+    def adviser(command: tuple[str, ...], _: float) -> dict[str, Any]:
+        if command[-1] == "b":
+            raise Failure(5, "no such program")  # type: ignore[arg-type]
+        return advice()
+
+    with pytest.raises(Failure, match="line 3: no such program") as failed:
+        inputs.advise_on_inputs(("p", "{}"), file, 60.0, adviser)
+    assert failed.value.status == 5
