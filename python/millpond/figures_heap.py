@@ -11,6 +11,7 @@ low  │ ████▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒ │   neig
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -41,7 +42,7 @@ class HeatMap:
     gaps: int
 
 
-def heat_map(data: dict[str, Any], names: list[str]) -> HeatMap | None:
+def heat_map(data: dict[str, Any], names: Sequence[str]) -> HeatMap | None:
     """Draws a characterisation's heat map; None where it has no cells. O(cells)."""
     rows, columns = data.get("rows") or [], data.get("columns") or []
     grid: dict[tuple[int, int], Cell] = {}
@@ -55,7 +56,7 @@ def heat_map(data: dict[str, Any], names: list[str]) -> HeatMap | None:
     ranked = [s for s, _ in area.most_common(COLOURS)]
     colour = {subsystem: place for place, subsystem in enumerate(ranked)}
     whole = sum(area.values()) or 1
-    legend = [(LETTERS[i], f"c{i}", names[s], area[s] / whole) for i, s in enumerate(ranked)]
+    legend = [(LETTERS[i], f"c{i}", _name(names, s), area[s] / whole) for i, s in enumerate(ranked)]
     if len(area) > len(ranked):
         others = f"{len(area) - len(ranked)} others"
         legend.append((_REST, "rest", others, sum(area[s] for s in area if s not in colour) / whole))
@@ -72,6 +73,10 @@ def heat_map(data: dict[str, Any], names: list[str]) -> HeatMap | None:
     )  # fmt: skip
 
 
+def _name(names: Sequence[str], subsystem: int) -> str:
+    return names[subsystem] if 0 <= subsystem < len(names) else f"subsystem {subsystem}"
+
+
 def _twin_cell(cell: Cell | None, colour: dict[int, int]) -> str:
     if cell is None:
         return ""
@@ -84,7 +89,7 @@ def _draw(
     columns: list[dict[str, Any]],
     grid: dict[tuple[int, int], Cell],
     colour: dict[int, int],
-    names: list[str],
+    names: Sequence[str],
 ) -> Markup:
     tall = min(_ROW_PIXELS_AT_MOST, _MAP_PIXELS / len(rows))
     marks = []
@@ -97,7 +102,7 @@ def _draw(
             marks.append(
                 figures.rectangle(
                     f"{kind} f{level}", begin / len(columns), y, (end - begin) / len(columns), tall,
-                    _title(rows[i], columns[begin : end], cells, names[subsystem]),
+                    _title(rows[i], columns[begin : end], cells, _name(names, subsystem)),
                 )
             )  # fmt: skip
         y += tall

@@ -53,7 +53,6 @@ def case_view(case: Case, anchor: str, detail: Detail) -> dict[str, Any]:
     kind, headline = report_words.answer(advice)
     shown = _shown(case.subsystems, detail.table_rows)
     parts = shown[: detail.subsystems]
-    names = [s["name"] for s in (case.characterisation or {}).get("subsystems") or []]
     heat = (case.characterisation or {}).get("heat_map") if detail.heap else None
     return {
         "anchor": anchor,
@@ -70,7 +69,7 @@ def case_view(case: Case, anchor: str, detail: Detail) -> dict[str, Any]:
         "facts": report_words.facts(case),
         "machine": advice.get("machine") or "an unknown machine",
         "strips": _strips(case),
-        "heat": figures_heap.heat_map(heat, names) if heat else None,
+        "heat": figures_heap.heat_map(heat, case.names) if heat else None,
         "pins": _pins(case) if detail.heap else None,
         "details": [subsystem_view(s, case, f"{anchor}-{i}", detail.witnesses) for i, s in enumerate(parts, 1)],
         "details_rest": _untold(len(case.subsystems) - len(parts)),

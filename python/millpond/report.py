@@ -123,7 +123,7 @@ def _make(store: Store, chosen: Format, run: str | None, weight: Weight, relatio
     }
     if chosen in exports:
         return exports[chosen](report_cases.latest(store, run))
-    return document(chosen, report_cases.load(store, run), [str(s) for s in store.skipped])
+    return document(chosen, report_cases.load(store, run, chosen is Format.JSON), [str(s) for s in store.skipped])
 
 
 def document(chosen: Format, cases: Sequence[Case], damaged: Sequence[str] = ()) -> str:

@@ -8,6 +8,7 @@ What a store does not keep (an older run, a damaged file) is None or empty; whoe
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -20,15 +21,23 @@ from millpond.rows import NOTHING
 from millpond.store import Store
 
 EXPERIMENT = "advise"
+SHOWN_AT_MOST = 80  # subsystems of a case whose details are read
 _OBSERVATIONS = "select * from observations where run = ? order by id"
+_NAMES = "select name from subsystems where run = ? order by position"
+_DETAILS = "select detail from subsystems where run = ? and list_contains(?, name) order by position"
 
 
 @dataclass(frozen=True)
 class Case:
-    """One run of `advise`. Only the advice is always there."""
+    """One run of `advise`. Only the advice is always there.
+
+    `characterisation` holds the subsystems that were asked for; `names` has all of them, for whoever counts from the
+    first (the map of the heap does).
+    """
 
     advice: dict[str, Any]
     characterisation: dict[str, Any] | None = None
+    names: Sequence[str] = field(default=(), repr=False)
     replay: dict[str, Any] | None = None
     observations: Sequence[dict[str, Any]] = field(default=(), repr=False)
 
@@ -67,16 +76,15 @@ class Case:
     def subsystems(self) -> list[dict[str, Any]]:
         """Rows of the advice with what was characterised beside them: the advised first, then by bytes."""
         characterised = {s["name"]: s for s in (self.characterisation or {}).get("subsystems") or []}
-        rows = [{**characterised.get(row["name"], {}), **row} for row in self.advice["subsystems"]]
-        return sorted(rows, key=lambda row: (row["best"] == NOTHING, -(row.get("bytes") or 0)))
+        return [{**characterised.get(row["name"], {}), **row} for row in by_importance(self.advice)]
 
     def to_json(self) -> dict[str, Any]:
-        """The case as plain data: what was advised, what it rests on, and every round of the effects."""
+        """The case as plain data: the advice, all that is known of each subsystem, every round of the effects."""
         effects = {**self.advice["effects"], **self.advice["sums"]}
         return {
             "run": self.run,
-            "advice": self.advice,
-            "characterisation": self.characterisation,
+            "advice": {**self.advice, "subsystems": self.subsystems},
+            "characterisation": {k: v for k, v in (self.characterisation or {}).items() if k != "subsystems"} or None,
             "replay": self.replay,
             "rounds": {
                 name: [r.to_json() for r in self.rounds.ratios(effect["of"], effect["against"])]
@@ -86,18 +94,28 @@ class Case:
         }
 
 
-def of_run(store: Store, run: str, advice: dict[str, Any]) -> Case:
-    """The case of a run whose advice is at hand."""
+def by_importance(advice: dict[str, Any]) -> list[dict[str, Any]]:
+    """The rows of an advice: the advised first, then by bytes."""
+    return sorted(advice["subsystems"], key=lambda row: (row["best"] == NOTHING, -(row.get("bytes") or 0)))
+
+
+def of_run(store: Store, run: str, advice: dict[str, Any], whole: bool = False) -> Case:
+    """The case of a run whose advice is at hand; `whole`: with every subsystem, not only those a page has room for."""
+    shown = [str(row["name"]) for row in by_importance(advice)[: None if whole else SHOWN_AT_MOST]]
+    rest = store.document("characterisation", run)
+    names = [str(row["name"]) for row in store.query(_NAMES, [run])] if rest is not None else []
+    details = store.query(_DETAILS, [run, shown]) if names else []
     return Case(
         {"run": run, **advice},
-        store.characterisation(run),
+        {**(rest or {}), "subsystems": [json.loads(row["detail"]) for row in details]} if names else None,
+        names,
         store.document("replay", run) or advice.get("replay"),
-        store.query(_OBSERVATIONS, [run]),
+        store.query(_OBSERVATIONS, [run]) if store.files("observations") else [],
     )
 
 
-def load(store: Store, run: str | None) -> list[Case]:
-    """The run that was asked for, or the latest of each workload; the newest first.
+def load(store: Store, run: str | None, whole: bool = False) -> list[Case]:
+    """The run that was asked for, or the latest of each workload; the newest first. `whole`: see `of_run`.
 
     Failure (status 3) where the run is unknown or keeps no advice, and where no run of the store does.
     """
@@ -110,14 +128,14 @@ def load(store: Store, run: str | None) -> list[Case]:
                 f"run {found.run} ({found.experiment}) has no readable advice; `millpond advise` writes one. "
                 "What any run has: --format csv",
             )
-        return [of_run(store, found.run, advice)]
+        return [of_run(store, found.run, advice, whole)]
     cases: dict[str, Case] = {}
     for known in reversed(store.runs()):
         if known.experiment != EXPERIMENT or known.workload in cases:
             continue
         advice = store.document("advice", known.run)
         if advice is not None:
-            cases[known.workload] = of_run(store, known.run, advice)
+            cases[known.workload] = of_run(store, known.run, advice, whole)
     if not cases:
         raise Failure(Status.INPUT, f"the store {store.folder} holds no advice; `millpond advise --store` writes it")
     return list(cases.values())
