@@ -44,6 +44,9 @@ class page_array {
         if (data_ != nullptr) ::munmap(data_, bytes_);
     }
 
+    // The memory stays for the life of the process.
+    T* release() { return std::exchange(data_, nullptr); }
+
     T* data() { return data_; }
     const T* data() const { return data_; }
     std::size_t size() const { return count_; }

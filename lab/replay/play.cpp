@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "lab/replay/counted_source.hpp"
+#include "lab/replay/dependency_order.hpp"
 #include "lab/replay/heaps.hpp"
 #include "lab/replay/resident.hpp"
 #include "lab/replay/script_source.hpp"
@@ -26,27 +27,46 @@ constexpr std::array<std::pair<const char*, strategy>, 6> names{
      {"multipool(monotonic)", strategy::multipool_monotonic},
      {"plan", strategy::multipool}}};
 
+// A single thread has nobody to wait for, and mallocs are quicker while there is but one.
+bool on_threads(const script_source& script, const play_request& request) {
+    return request.in == order::dependency && request.diffusion == 0 && script.header().threads > 1;
+}
+
+template <class Heap, touch Touch>
+void play_touching(Heap& heap, script_source& script, const play_request& request, play_result& result) {
+    if (!on_threads(script, request)) return play_in_total_order<Heap, Touch>(heap, script, result);
+    dependency_round<Heap, Touch>(heap, script).play(result);
+}
+
 template <class Heap>
 void play_on(Heap& heap, script_source& script, const play_request& request, play_result& result) {
     if (request.diffusion > 0) return survey_diffusion(heap, script, request.diffusion, result);
     switch (request.touching) {
         case touch::none:
-            return play_in_total_order<Heap, touch::none>(heap, script, result);
+            return play_touching<Heap, touch::none>(heap, script, request, result);
         case touch::line:
-            return play_in_total_order<Heap, touch::line>(heap, script, result);
+            return play_touching<Heap, touch::line>(heap, script, request, result);
         case touch::check:
-            return play_in_total_order<Heap, touch::check>(heap, script, result);
+            return play_touching<Heap, touch::check>(heap, script, request, result);
     }
+}
+
+template <class Allocator, bool ReleaseWhenEmpty, class Mutex>
+void play_pooled_behind(script_source& script, const play_request& request, play_result& result) {
+    const bool of_a_plan = (script.header().flags & script_header::of_a_plan) != 0;
+    const std::span<const script_pool> pools(script.pools().data(), script.pools().size());
+    pooled_heap<Allocator, ReleaseWhenEmpty, Mutex> heap(pools, of_a_plan);
+    play_on(heap, script, request, result);
+    result.held_bytes = counts_of_source.most_bytes.load();
+    result.held_end_bytes = counts_of_source.held_bytes.load();
 }
 
 template <class Allocator, bool ReleaseWhenEmpty>
 void play_pooled(script_source& script, const play_request& request, play_result& result) {
-    const bool of_a_plan = (script.header().flags & script_header::of_a_plan) != 0;
-    const std::span<const script_pool> pools(script.pools().data(), script.pools().size());
-    pooled_heap<Allocator, ReleaseWhenEmpty, no_mutex> heap(pools, of_a_plan);
-    play_on(heap, script, request, result);
-    result.held_bytes = counts_of_source.most_bytes.load();
-    result.held_end_bytes = counts_of_source.held_bytes.load();
+    if (on_threads(script, request))
+        play_pooled_behind<Allocator, ReleaseWhenEmpty, std::mutex>(script, request, result);
+    else
+        play_pooled_behind<Allocator, ReleaseWhenEmpty, no_mutex>(script, request, result);
 }
 
 void play_by_strategy(script_source& script, const play_request& request, play_result& result) {
@@ -56,7 +76,7 @@ void play_by_strategy(script_source& script, const play_request& request, play_r
             return play_on(heap, script, request, result);
         }
         case strategy::null: {
-            null_heap heap;
+            null_heap heap(script.header().threads);
             return play_on(heap, script, request, result);
         }
         case strategy::multipool:

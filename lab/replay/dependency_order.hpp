@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: BSL-1.0
+// dependency_order: plays a script on a thread for each of the trace's, each in its own order.
+//
+//   script ─▶ dispatcher ─▶ queue of thread 1 ─▶ player 1 ─┐
+//             (total order,  queue of thread 2 ─▶ player 2 ─┼─▶ slots, each with the number of its next turn
+//              numbers the turns of each slot) …            ─┘
+//
+// A record's turn comes when what the total order has before it at its slot has been done: a free waits for its
+// allocation, and the next object for the slot. Every wait is for an earlier record, and the earliest record not yet
+// played waits for nothing, so that all of it ends. The clock of a player runs while it plays; what it waits in between
+// is taken off. Queues are bounded: the dispatcher is at most a queue ahead of the slowest thread.
+//
+// Memory: the slots with their turns, and a queue of 100 kB for each thread that lives at once.
+#pragma once
+
+#include <sched.h>
+
+#include <atomic>
+#include <cstdint>
+#include <cstdlib>
+#include <span>
+
+#include "lab/replay/clocks.hpp"
+#include "lab/replay/page_array.hpp"
+#include "lab/replay/play.hpp"
+#include "lab/replay/player.hpp"
+#include "lab/replay/script_source.hpp"
+#include "lab/replay/system_thread.hpp"
+#include "lab/replay/total_order.hpp"
+
+namespace millpond::replay {
+
+struct turned_record {
+    record what;
+    std::uint32_t turn;
+    std::uint32_t is_last;  // the queue ends here
+};
+
+// A queue from the dispatcher to one player. Waiting is asleep, not spinning: there may be more threads than cores.
+class record_queue {
+  public:
+    static constexpr std::uint32_t capacity = 4096;  // a power of two
+
+    // The dispatcher's side. False if there is no room now; what was put is seen after publish().
+    bool put(const turned_record& r) noexcept {
+        if (written_ - taken_.load(std::memory_order_acquire) == capacity) return false;
+        ring_[written_++ % capacity] = r;
+        return true;
+    }
+    void publish() noexcept {
+        if (published_.load(std::memory_order_relaxed) == written_) return;
+        published_.store(written_, std::memory_order_release);
+        published_.notify_one();
+    }
+    void wait_for_room() const noexcept {
+        const std::uint32_t full = written_ - capacity;
+        taken_.wait(full, std::memory_order_acquire);
+    }
+
+    // The player's side: what is there, at least one record, waiting for it. Given back by take().
+    std::span<const turned_record> wait() const noexcept {
+        const std::uint32_t from = taken_.load(std::memory_order_relaxed);
+        published_.wait(from, std::memory_order_acquire);
+        const std::uint32_t there = published_.load(std::memory_order_acquire) - from;
+        const std::uint32_t to_end = capacity - from % capacity;
+        return {ring_ + from % capacity, there < to_end ? there : to_end};
+    }
+    void take(std::size_t count) noexcept {
+        taken_.fetch_add(static_cast<std::uint32_t>(count), std::memory_order_release);
+        taken_.notify_one();
+    }
+
+  private:
+    alignas(64) std::atomic<std::uint32_t> published_{0};
+    std::uint32_t written_ = 0;
+    alignas(64) std::atomic<std::uint32_t> taken_{0};
+    alignas(64) turned_record ring_[capacity];
+};
+
+template <class Heap, touch Touch>
+class dependency_round {
+  public:
+    dependency_round(Heap& heap, script_source& script)
+        : heap_(heap),
+          script_(script),
+          slots_(script.header().slots + std::size_t{1}),
+          turns_(script.header().slots + std::size_t{1}),
+          next_turn_(script.header().slots + std::size_t{1}),
+          pending_(script.header().threads + std::size_t{1}),
+          workers_(script.header().threads + std::size_t{1}) {}
+    dependency_round(const dependency_round&) = delete;
+    dependency_round& operator=(const dependency_round&) = delete;
+
+    void play(play_result& result) {
+        seconds_a_wait_ = seconds_of_looking_at_the_clock();
+        const std::uint64_t faults = page_faults();
+        const double begin = wall_seconds();
+        try {
+            dispatch_all();
+        } catch (...) {
+            // No thread may outlive what it plays with.
+            state_.store(play_state::out_of_memory);
+            end_all();
+            throw;
+        }
+        end_all();
+        result.wall_seconds = wall_seconds() - begin;
+        result.page_faults = page_faults() - faults;
+        for (std::size_t i = 0; i < workers_.size(); ++i) {
+            result.cpu_seconds += workers_[i].cpu_seconds;
+            result.records += workers_[i].records;
+        }
+        result.why = words_of(state_.load());
+    }
+
+  private:
+    struct worker {
+        dependency_round* round;
+        record_queue* queue;
+        system_thread thread;
+        bool running;
+        std::uint64_t records;
+        double cpu_seconds, waited_seconds;
+    };
+
+    // What a wait costs beside the time that it says: the halves of its two looks at the clock that lie outside.
+    static double seconds_of_looking_at_the_clock() noexcept {
+        constexpr int looks = 256;
+        double inside = 0;
+        const double begin = thread_cpu_seconds();
+        for (int i = 0; i < looks; ++i) {
+            const double look = thread_cpu_seconds();
+            inside += thread_cpu_seconds() - look;
+        }
+        return (thread_cpu_seconds() - begin - inside) / looks;
+    }
+
+    bool stopped() const noexcept { return state_.load(std::memory_order_relaxed) != play_state::going; }
+
+    void dispatch_all() {
+        for (auto records = script_.next(); !records.empty() && !stopped(); records = script_.next()) {
+            for (const record& r : records) dispatch(r);
+            publish_all();
+        }
+    }
+
+    void end_all() {
+        for (std::size_t i = 0; i < workers_.size(); ++i) end(i);
+    }
+
+    void dispatch(const record& r) {
+        worker& w = workers_[r.thread()];
+        if (!w.running) begin(w);
+        // The first half of a realloc does nothing to its slot that others could wait for.
+        const bool takes_turn = r.op() != operation::resize_from && r.op() != operation::thread_end;
+        const turned_record turned{r, next_turn_[r.slot()], 0};
+        if (takes_turn) ++next_turn_[r.slot()];
+        while (!w.queue->put(turned)) {
+            publish_all();  // what this thread waits for may still lie in another queue
+            w.queue->wait_for_room();
+        }
+        if (r.op() == operation::thread_end) end(r.thread());
+    }
+
+    void publish_all() noexcept {
+        for (std::size_t i = 0; i < workers_.size(); ++i)
+            if (workers_[i].running) workers_[i].queue->publish();
+    }
+
+    void begin(worker& w) {
+        if (w.queue == nullptr) w.queue = make_queue();
+        w.round = this;
+        w.thread.start(&run, &w);
+        w.running = true;
+    }
+
+    // Joins a thread: all that it may wait for has been dispatched before.
+    void end(std::size_t i) {
+        worker& w = workers_[i];
+        if (!w.running) return;
+        const turned_record last{record(operation::thread_end, 0, 0, 0, 0, static_cast<std::uint16_t>(i)), 0, 1};
+        while (!w.queue->put(last)) {
+            publish_all();
+            w.queue->wait_for_room();
+        }
+        publish_all();
+        w.thread.join();
+        w.running = false;
+    }
+
+    static record_queue* make_queue() {
+        page_array<record_queue> memory(1);
+        return new (memory.release()) record_queue;
+    }
+
+    static void* run(void* of_worker) {
+        worker& w = *static_cast<worker*>(of_worker);
+        w.round->play_queue(w);
+        return nullptr;
+    }
+
+    void play_queue(worker& w) noexcept {
+        player<Heap, Touch> plays(heap_, slots_.data(), pending_.data());
+        for (bool last = false; !last;) {
+            const std::span<const turned_record> records = w.queue->wait();
+            w.waited_seconds = 0;
+            const double begin = thread_cpu_seconds();
+            for (const turned_record& r : records) {
+                last = r.is_last != 0;
+                if (!last) play_in_turn(plays, r, w);
+            }
+            w.cpu_seconds += thread_cpu_seconds() - begin - w.waited_seconds;
+            w.records += records.size() - last;
+            w.queue->take(records.size());
+        }
+    }
+
+    void play_in_turn(player<Heap, Touch>& plays, const turned_record& r, worker& w) noexcept {
+        if (r.what.op() == operation::thread_end) return;
+        std::atomic<std::uint32_t>& turn = turns_[r.what.slot()];
+        if (turn.load(std::memory_order_acquire) != r.turn) [[unlikely]]
+            wait_for(turn, r.turn, w);
+        // After a failure turns are still taken, so that everybody comes to an end.
+        if (!stopped() && !plays.play(r.what)) state_.store(plays.state(), std::memory_order_relaxed);
+        if (r.what.op() != operation::resize_from) turn.store(r.turn + 1, std::memory_order_release);
+    }
+
+    [[gnu::noinline]] void wait_for(const std::atomic<std::uint32_t>& turn, std::uint32_t wanted,
+                                    worker& w) const noexcept {
+        const double begin = thread_cpu_seconds();
+        constexpr int looks = 64;
+        for (int i = 0; turn.load(std::memory_order_acquire) != wanted; ++i) {
+            if (i >= looks) ::sched_yield();
+        }
+        w.waited_seconds += thread_cpu_seconds() - begin + seconds_a_wait_;
+    }
+
+    Heap& heap_;
+    script_source& script_;
+    page_array<void*> slots_;
+    page_array<std::atomic<std::uint32_t>> turns_;
+    page_array<std::uint32_t> next_turn_;  // the dispatcher's
+    page_array<record> pending_;
+    page_array<worker> workers_;
+    double seconds_a_wait_ = 0;
+    std::atomic<play_state> state_{play_state::going};
+};
+
+}  // namespace millpond::replay
