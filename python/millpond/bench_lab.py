@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from millpond import __version__, bench_rows, output
+from millpond import __version__, bench_advice, bench_rows, output
 from millpond.bench_rows import Bench, Row
 from millpond.errors import Failure, Status
 from millpond.machine import this_machine
@@ -111,7 +111,8 @@ def _options(words: list[str] | None) -> argparse.Namespace:
 def main(words: list[str] | None = None) -> int:
     """Measures, prints, writes. The status says whether every bar holds."""
     chosen = _options(words)
-    steps = [(n, s) for n, s in bench_rows.steps(fresh_clone=chosen.demo) if chosen.only in n]
+    known = [*bench_rows.steps(fresh_clone=chosen.demo), *bench_advice.steps()]
+    steps = [(n, s) for n, s in known if chosen.only in n]
     try:
         if not steps:
             raise Failure(Status.USAGE, f"no step is named like {chosen.only!r}; without --only, all of them run")

@@ -223,25 +223,23 @@ def trial(make: Callable[[Bench], Workload]) -> Callable[[Bench], list[Row]]:
     return step
 
 
-def _big_trace_maker() -> Path:
-    """It is built with the tests, and lies among them."""
-    place = native.find("millpond-characterise").parent.parent / "tests" / "bin" / "make_big_trace"
-    if not place.exists():
-        raise Failure(Status.ENVIRONMENT, f"{place} is missing: `make build` builds the tests, which it belongs to")
-    return place
+def make_big_trace(trace: Path, events: int, live: int) -> None:
+    """A made-up trace. What makes it is built with the tests, and lies among them. Failure (4) where it is not."""
+    maker = native.find("millpond-characterise").parent.parent / "tests" / "bin" / "make_big_trace"
+    if not maker.exists():
+        raise Failure(Status.ENVIRONMENT, f"{maker} is missing: `make build` builds the tests, which it belongs to")
+    made = subprocess.run(
+        [str(maker), str(trace), "--events", str(events), "--live", str(live)], capture_output=True, check=False
+    )
+    if made.returncode != 0:
+        raise Failure(Status.ENVIRONMENT, f"make_big_trace failed: {made.stderr.decode(errors='replace').strip()}")
 
 
 def characterising(bench: Bench) -> list[Row]:
     """Speed and memory on one large trace. Reading it once warms the page cache: it is the reader that is measured."""
     events = 10_000_000 if bench.quick else 100_000_000
     trace = bench.folder / "big.mpt"
-    made = subprocess.run(
-        [str(_big_trace_maker()), str(trace), "--events", str(events), "--live", "1000000"],
-        capture_output=True,
-        check=False,
-    )
-    if made.returncode != 0:
-        raise Failure(Status.ENVIRONMENT, f"make_big_trace failed: {made.stderr.decode(errors='replace').strip()}")
+    make_big_trace(trace, events, 1_000_000)
     out = str(bench.folder / "big.json")
     argv = [str(native.find("millpond-characterise")), "--json", out, str(trace)]
     workload = Workload(f"a trace of {events // 1_000_000} M events with 1 M live objects", tuple(argv))
