@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import cache
 from typing import Any, Literal, TypeVar
 
 import numpy as np
@@ -26,8 +27,8 @@ Verdict = Literal["better", "worse", "inside noise"]
 LEVEL = 0.95
 ALPHA = 0.05
 MINIMUM_EFFECT = 0.01
-BOOTSTRAP_FROM = 20
-RESAMPLES = 2000
+METHOD = "order statistics"
+EXACT_UP_TO = 60
 
 
 @dataclass(frozen=True)
@@ -81,51 +82,67 @@ class Comparison:
 
 
 def summarise(values: Sequence[float], *, seed: int = 0, level: float = LEVEL) -> Summary:
-    """The median and its interval: order statistics below 20 values, seeded percentile bootstrap from there on.
+    """The median, and the narrowest pair of order statistics that covers it with `level`. O(n log n).
 
-    Raises ValueError without values.
+    This holds for every distribution and every number of values, because only their order is used. (A percentile
+    bootstrap was used from 20 values on, until a simulation showed that it covers 92 % at 21 values and 94 % at 31
+    where it claims 95: of a median it picks order statistics too, one place too far inside.) Nothing here is random:
+    `seed` is taken from callers that have one for their rounds. Raises ValueError without values.
     """
     if not values:
         raise ValueError("a summary needs at least one value")
     ordered = np.sort(np.asarray(values, dtype=float))
-    if len(ordered) < BOOTSTRAP_FROM:
-        low, high, attained = _order_statistics(ordered, level)
-        return Summary(len(ordered), float(np.median(ordered)), low, high, attained, "order statistics")
-    low, high = _bootstrap(ordered, level, seed)
-    return Summary(len(ordered), float(np.median(ordered)), low, high, level, "bootstrap")
-
-
-def _order_statistics(ordered: np.ndarray[Any, np.dtype[np.float64]], level: float) -> tuple[float, float, float]:
-    """The narrowest pair of order statistics, the same number from each end, that covers the median with `level`.
-
-    With k values left out at each end the coverage is 1 - 2 P(Binomial(n, 1/2) <= k), whatever the distribution.
-    """
     n = len(ordered)
-    outside, tail = 0, 1.0 / 2.0**n
+    outside, attained = left_out(n, level)
+    low, high = float(ordered[outside]), float(ordered[n - 1 - outside])
+    return Summary(n, float(np.median(ordered)), low, high, attained, METHOD)
+
+
+@cache
+def left_out(n: int, level: float) -> tuple[int, float]:
+    """How many of n values lie outside an interval for the median on each side, and the level that it attains.
+
+    With k left out at each end the coverage is 1 - 2 P(Binomial(n, 1/2) <= k), if no two values are equal, and more if
+    some are. Below six values 0.95 is out of reach: then nothing is left out. O(n), once for each n.
+    """
+    outside, tail = 0, _binomial(n, 0)
     while outside + 1 < (n + 1) // 2:
-        wider = tail + math.comb(n, outside + 1) / 2.0**n
+        wider = tail + _binomial(n, outside + 1)
         if 1.0 - 2.0 * wider < level:
             break
         outside, tail = outside + 1, wider
-    return float(ordered[outside]), float(ordered[n - 1 - outside]), 1.0 - 2.0 * tail
+    return outside, max(0.0, 1.0 - 2.0 * tail)
 
 
-def _bootstrap(ordered: np.ndarray[Any, np.dtype[np.float64]], level: float, seed: int) -> tuple[float, float]:
-    generator = np.random.default_rng(seed)
-    n = len(ordered)
-    medians = np.median(ordered[generator.integers(0, n, size=(RESAMPLES, n))], axis=1)
-    low, high = np.quantile(medians, [(1.0 - level) / 2.0, (1.0 + level) / 2.0])
-    return float(low), float(high)
+def _binomial(n: int, k: int) -> float:
+    """P(Binomial(n, 1/2) = k); a thousand values and more neither overflow nor vanish."""
+    return math.exp(math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1) - n * math.log(2.0))
 
 
 def signed_rank_p(differences: Sequence[float], *, alternative: Literal["two-sided", "less"] = "two-sided") -> float:
-    """Wilcoxon's signed-rank p-value that differences lie around zero ("less": not below it). 1 if all are zero."""
-    from scipy.stats import wilcoxon
+    """Wilcoxon's signed-rank p-value that differences lie around zero ("less": not below it). 1 if all are zero.
 
-    moved = [d for d in differences if d != 0.0]
-    if not moved:
+    Zeros are left out, equal sizes share their ranks. The p-value is that of these very ranks with every choice of
+    signs equally likely, so ties (clock ticks, counted pages) cost nothing of its exactness; beyond EXACT_UP_TO values
+    the normal approximation takes over. O(n^3) up to there.
+    """
+    moved = np.asarray([d for d in differences if d != 0.0], dtype=float)
+    if not len(moved):
         return 1.0
-    return float(wilcoxon(moved, alternative=alternative).pvalue)
+    _, place, equal = np.unique(np.abs(moved), return_inverse=True, return_counts=True)
+    doubled = (2 * np.cumsum(equal) - equal + 1)[place]  # twice the mean rank: whole, where the rank may be a half
+    positive, total = int(doubled[moved > 0].sum()), int(doubled.sum())
+    if len(moved) <= EXACT_UP_TO:
+        chance = np.zeros(total + 1)
+        chance[0] = 1.0
+        for rank in doubled:
+            chance[rank:] = 0.5 * (chance[rank:] + chance[: total + 1 - rank])
+            chance[:rank] *= 0.5
+        below, above = float(chance[: positive + 1].sum()), float(chance[positive:].sum())
+    else:
+        z = (positive - total / 2) / math.sqrt(float((doubled.astype(float) ** 2).sum()) / 4)
+        below, above = math.erfc(-z / math.sqrt(2)) / 2, math.erfc(z / math.sqrt(2)) / 2
+    return min(1.0, below if alternative == "less" else 2.0 * min(below, above))
 
 
 def compare(
