@@ -17,8 +17,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from millpond.bench_inputs import Workload
+from millpond.cells import METRICS_OF, Cell, Outcome
 from millpond.environment import user_environment
 from millpond.errors import Failure, Status
+from millpond.execution import Silence, run_rounds
 from millpond.native import signal_name
 from millpond.observations import utc_now
 
@@ -78,12 +80,24 @@ def run_once(argv: Sequence[str], workload: Workload, rng: random.Random, log: P
     return Round(used.ru_utime + used.ru_stime, own, wall, used.ru_maxrss * 1024, utc_now())
 
 
+class _Contenders:
+    """A runner whose cells are contenders; the rounds stay as they were measured."""
+
+    def __init__(self, contenders: Sequence[Contender]) -> None:
+        self._contenders = {contender.name: contender for contender in contenders}
+        self.measured: dict[str, list[Round]] = {contender.name: [] for contender in contenders}
+
+    def run(self, cell: Cell, stage: str, number: int) -> Outcome:
+        done = self._contenders[cell.variant].run()
+        if number > 0:
+            self.measured[cell.variant].append(done)
+        values = {metric: float(getattr(done, metric)) for metric in METRICS_OF["bench"]}
+        return Outcome(cell, stage, number, values, 0, 0, "ok", done.time_utc)
+
+
 def interleave(contenders: Sequence[Contender], rounds: int, rng: random.Random) -> dict[str, list[Round]]:
     """`rounds` rounds of each contender behind one warm-up, in an order that is drawn anew each time."""
-    measured: dict[str, list[Round]] = {contender.name: [] for contender in contenders}
-    for number in range(rounds + 1):
-        for contender in rng.sample(list(contenders), len(contenders)):
-            outcome = contender.run()
-            if number > 0:
-                measured[contender.name].append(outcome)
-    return measured
+    runner = _Contenders(contenders)
+    cells = [Cell(("bench",), contender.name, experiment="bench") for contender in contenders]
+    run_rounds(cells, runner, Silence(), stage="bench", rounds=rounds, seed=rng.randrange(1 << 32))
+    return runner.measured

@@ -36,6 +36,7 @@ METRICS_OF = {
         "page_faults": "faults",
     },
     "mallocs": METRICS,
+    "bench": {"cpu_seconds": "seconds", "own_cpu_seconds": "seconds", "wall_seconds": "seconds", "peak_bytes": "bytes"},
 }
 
 
@@ -44,7 +45,7 @@ class Cell:
     """One contender. `name` is unique within a run of one experiment: the variant, or `plan:NAME`.
 
     Variants of a trial are VARIANTS. Of a replay: a strategy, or the path of a malloc library; with a plan, the plan
-    decides. Of `mallocs`: the path of the malloc library that is preloaded.
+    decides. Of `mallocs`: the path of the malloc library that is preloaded. Of `bench`: the contender's name.
     """
 
     workload: tuple[str, ...]
