@@ -44,7 +44,7 @@ class Detail:
     table_rows: int
     subsystems: int
     witnesses: int
-    heap: bool
+    figures: bool
 
 
 def case_view(case: Case, anchor: str, detail: Detail) -> dict[str, Any]:
@@ -53,7 +53,7 @@ def case_view(case: Case, anchor: str, detail: Detail) -> dict[str, Any]:
     kind, headline = report_words.answer(advice)
     shown = _shown(case.subsystems, detail.table_rows)
     parts = shown[: detail.subsystems]
-    heat = (case.characterisation or {}).get("heat_map") if detail.heap else None
+    heat = (case.characterisation or {}).get("heat_map") if detail.figures else None
     return {
         "anchor": anchor,
         "run": case.run,
@@ -68,9 +68,9 @@ def case_view(case: Case, anchor: str, detail: Detail) -> dict[str, Any]:
         "rest": rest_text(case.subsystems[len(shown) :]),
         "facts": report_words.facts(case),
         "machine": advice.get("machine") or "an unknown machine",
-        "strips": _strips(case),
+        "strips": _strips(case) if detail.figures else None,
         "heat": figures_heap.heat_map(heat, case.names) if heat else None,
-        "pins": _pins(case) if detail.heap else None,
+        "pins": _pins(case) if detail.figures else None,
         "details": [subsystem_view(s, case, f"{anchor}-{i}", detail.witnesses) for i, s in enumerate(parts, 1)],
         "details_rest": _untold(len(case.subsystems) - len(parts)),
         "uncharacterised": "" if case.characterisation else (

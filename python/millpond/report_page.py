@@ -26,10 +26,11 @@ from millpond.report_cases import Case
 
 BUDGET_BYTES = 2_900_000
 _CONTENTS_LETTERS = 48
+_CONTENTS_AT_MOST = 200
 DETAILS = (
-    Detail(table_rows=40, subsystems=12, witnesses=3, heap=True),
-    Detail(table_rows=20, subsystems=3, witnesses=1, heap=True),
-    Detail(table_rows=10, subsystems=0, witnesses=0, heap=False),
+    Detail(table_rows=40, subsystems=12, witnesses=3, figures=True),
+    Detail(table_rows=20, subsystems=3, witnesses=1, figures=True),
+    Detail(table_rows=10, subsystems=0, witnesses=0, figures=False),
 )
 
 
@@ -66,16 +67,17 @@ def render(cases: Sequence[Case], damaged: Sequence[str] = ()) -> str:
     """The page for these cases, in their order. `damaged`: files of the store that could not be read."""
     page = _page()
     template = page.environment.get_template("report_case.html.j2")
-    left = BUDGET_BYTES - len(page.style) - len(page.script) - 8000 - sum(map(len, damaged))
+    lines = 200 * min(len(cases), _CONTENTS_AT_MOST) + 2 * sum(map(len, damaged))
+    left = BUDGET_BYTES - len(page.style) - len(page.script) - 8000 - lines
     sections: list[Markup] = []
     contents: list[tuple[str, str, str]] = []
     for number, case in enumerate(cases, 1):
-        html = _section(template, case, f"case-{number}", left)
-        if html is None:
-            break
-        left -= len(html.encode())
-        sections.append(Markup(html))
-        contents.append((f"case-{number}", _short(case), report_words.answer(case.advice)[1]))
+        html = _section(template, case, f"case-{number}", left) if len(sections) == number - 1 else None
+        if html is not None:
+            left -= len(html.encode())
+            sections.append(Markup(html))
+        if number <= _CONTENTS_AT_MOST:
+            contents.append((f"case-{number}" if html else "", _short(case), report_words.answer(case.advice)[1]))
     omitted = len(cases) - len(sections)
     return page.environment.get_template("report.html.j2").render(
         policy=page.policy,

@@ -1,0 +1,238 @@
+# SPDX-License-Identifier: BSL-1.0
+"""A store with runs of `advise` that never ran: real rounds' statistics over made-up figures, everything decided here.
+
+Four subsystems: `shop::book` and `shop::index` gain by pools of their own, `printer` does not, `tiny` was not tried.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from millpond import effects
+from millpond.advice import Findings, document
+from millpond.cells import Cell, Outcome
+from millpond.observations import Journal
+from millpond.plans import Plan, Route, combine, with_rest
+from millpond.recording import Process, Recording
+from millpond.rows import Tried
+from millpond.store import Store
+
+NAMES = ("shop::book", "shop::index", "printer", "tiny")
+PROGRAM = ("/opt/shop/bin/orders", "--orders", "70 000", "it's")
+BUILD = "1afe00f4"
+CPU = {"bare": 1.0, "empty": 1.0, "shared": 0.8, "shared_huge": 0.75, "looked_up": 0.82}
+GAINS = {"shop::book": 0.75, "shop::index": 0.7, "printer": 1.0}
+ROUNDS = 15
+
+
+def subsystem(name: str, position: int) -> dict[str, Any]:
+    """A subsystem as millpond-characterise describes it."""
+    size = 4_000_000 // (position + 1)
+    counted = {"value": 0.25 * position, "kind": "counted", "absolute": {}}
+    density = {"value": 0.05, "kind": "estimated", "absolute": {"operation_seconds": 0.02, "cpu_seconds": 0.4}}
+    unknown = {"value": None, "kind": "counted", "absolute": {}, "why_null": "no references captured"}
+    witness = {
+        "stack": [f"{name}::add", "trade", "main"],
+        "thread": 1,
+        "bytes": 48,
+        "allocated_seconds": 0.01,
+        "ended": "still live at exit",
+    }
+    scopes = [
+        {
+            "scope": "function",
+            "name": f"{name}::add",
+            "legal": False,
+            "outliving": 70,
+            "total": 700,
+            "witnesses": [witness],
+            "instance_bytes": {"p50": 48, "p95": 64, "max": 96},
+        },
+        {
+            "scope": "function",
+            "name": "trade",
+            "legal": position < 2,
+            "outliving": 0 if position < 2 else 3,
+            "total": 700,
+            "witnesses": [] if position < 2 else [witness],
+            "instance_bytes": {"p50": size, "p95": size, "max": size},
+        },
+    ]
+    return {
+        "name": name,
+        "kind": "type",
+        "named": True,
+        "events": 1400,
+        "allocations": 700,
+        "frees": 690,
+        "reallocations": 0,
+        "bytes": size,
+        "end_live_bytes": 480,
+        "peak_live_bytes": size // 2,
+        "peak_live_objects": 600,
+        "W": 1,
+        "lifetimes": {
+            "p10": 1e-5,
+            "p50": 1e-3,
+            "p90": 0.1,
+            "max": 0.2,
+            "histogram": [{"below_ns_log2": k, "count": 10 * k} for k in (0, 10, 11, 13, 20)],
+        },
+        "sizes": [{"bytes": 16 * k, "count": 100 * k} for k in (1, 2, 3)],
+        "effective_sizes": 2.5,
+        "N": {"cpu_seconds": 0.4},
+        "freed_by_other_threads": 0,
+        "dvluc": {"D": density, "V": counted, "L": unknown, "U": counted, "C": counted},
+        "diffusion": [
+            {"time_seconds": t / 10, "live_bytes": size * t // 12, "page_bytes": size * t // 10, "ratio": 1.2}
+            for t in range(1, 7)
+        ],
+        "legality": scopes,
+        "top_contexts": [{"share": 0.5, "allocations": 350, "bytes": size // 2, "stack": witness["stack"]}],
+    }
+
+
+def characterisation(names: Sequence[str] = NAMES) -> dict[str, Any]:
+    """A whole characterisation, the map of the heap and who pins whom included."""
+    cells = [
+        [row, column, (row + column) % min(4, len(names)), 0.5 + 0.01 * column, 0.9]
+        for row in range(12)
+        for column in range(16)
+        if column >= row
+    ]
+    return {
+        "schema": "millpond.characterisation/1",
+        "trace": trace_facts(),
+        "process": {
+            "pid": 7,
+            "parent_pid": 1,
+            "executable": PROGRAM[0],
+            "build_id": BUILD,
+            "argv": list(PROGRAM),
+            "exit_status": 0,
+            "signal": None,
+            "malloc_provider": "libc",
+        },
+        "subsystems": [subsystem(name, i) for i, name in enumerate(names)],
+        "heat_map": {
+            "granule_bytes": 65536,
+            "rows": [
+                {"offset_bytes": 65536 * i, "bytes": 65536, "gap_bytes": 4096 if i == 5 else 0} for i in range(12)
+            ],
+            "columns": [{"time_seconds": 0.02 * i, "live_bytes": 1000 * i} for i in range(16)],
+            "cells": cells,
+        },
+        "pins": {
+            "time_seconds": 0.3,
+            "peak_seconds": 0.2,
+            "dead_bytes": 5000,
+            "pages": 9,
+            "pairs": [{"by": names[0], "of": names[-1], "bytes": 5000, "pages": 9}],
+        },
+        "notes": [],
+    }
+
+
+def trace_facts() -> dict[str, Any]:
+    """What a trace's summary says of it."""
+    return {
+        "events": 5600,
+        "bytes": 9_000_000,
+        "lost": 0,
+        "aliasing": {"sampled": 50, "differed": 0, "share": 0.0},
+        "named_share": 0.93,
+        "contexts": 20,
+        "damages": [],
+        "clean": True,
+        "stopped_early": False,
+        "duration_seconds": 0.5,
+        "cpu_seconds": 0.4,
+        "threads": 2,
+        "peak_live_bytes": 3_000_000,
+        "end_live_bytes": 2000,
+    }
+
+
+def contexts(names: Sequence[str] = NAMES) -> dict[str, Any]:
+    """main calls the owner of each subsystem, which allocates, the first one through a function with a `;`."""
+    functions = ["main", *(f"{name}::add" for name in names), "operator new; with space"]
+    nodes = [
+        [0, 0, -1, 0, 0, 0, 0],
+        *([1, i + 1, i, 10 * (i + 1), 1000 * (i + 1), i, 100 * i] for i in range(len(names))),
+    ]
+    nodes.append([2, len(functions) - 1, 0, 3, 96, 1, 32])
+    return {"schema": "millpond.contexts/1", "functions": functions, "subsystems": list(names), "nodes": nodes}
+
+
+def plan_for(name: str) -> Plan:
+    """A pool of its own for one subsystem."""
+    return with_rest(Plan(f"alone-{NAMES.index(name)}", PROGRAM[0], BUILD, (Route((name,), name, "multipool"),)))
+
+
+def _outcomes(cells: Sequence[Cell], stage: str, rounds: int, noise: random.Random) -> list[Outcome]:
+    found = []
+    for number in range(1, rounds + 1):
+        weather = 1 + abs(noise.gauss(0, 0.02))
+        for cell in cells:
+            seconds = CPU.get(cell.variant, CPU["looked_up"])
+            for name in cell.plan.subsystems if cell.plan else ():
+                seconds *= GAINS.get(name, 1.0)
+            seconds *= weather * (1 + noise.gauss(0, 0.01))
+            values = {
+                "cpu_seconds": seconds,
+                "wall_seconds": 1.1 * seconds,
+                "peak_bytes": 8e6 * (1 + noise.gauss(0, 1e-3)),
+                "page_faults": 2000.0,
+                "major_faults": 0.0,
+            }
+            found.append(Outcome(cell, stage, number, values, 0, 0, "ok", "2026-01-01T00:00:00Z"))
+    return found
+
+
+def advise(
+    folder: Path, program: Sequence[str] = PROGRAM, *, rename: dict[str, str] | None = None, seed: int = 1
+) -> dict[str, Any]:
+    """Adds a run of `advise` with all that it keeps; returns the advice. `rename`: other names in its documents."""
+    argv, noise = tuple(program), random.Random(seed)
+    journal = Journal("advise", argv)
+    singles = [plan_for(name) for name in NAMES[:3]]
+    chosen = combine(singles[:2], "together")
+    screening = _outcomes(
+        [Cell(argv, "looked_up"), *(effects.plan_cell(argv, p) for p in singles)], "choosing", 7, noise
+    )
+    cells = [*effects.control_cells(argv), *(effects.plan_cell(argv, p) for p in (chosen, *singles[:2]))]
+    judging = _outcomes(cells, "judging", ROUNDS, noise)
+    journal.add_outcomes([*screening, *judging])
+    summary = {"trace": trace_facts(), "process": characterisation()["process"]}
+    process = Process(1, folder / "a.mpt", summary)
+    found = Findings(argv, Recording(0, 0, 1.0, (process,)), process, characterisation())
+    found.candidates, found.chosen, found.rounds = singles, chosen, ROUNDS
+    found.effects, alone = effects.split(judging, argv, chosen, singles[:2], seed)
+    screened = effects.screen(screening, argv, singles, seed)
+    for plan in singles:
+        judged = plan.name in alone
+        found.tried[plan.name] = Tried(plan, alone[plan.name] if judged else screened[plan.name], [], judged)
+    advice = {**document(found), "machine": "a made-up machine", "run": journal.run, "seed": seed}
+    store = Store(folder)
+    store.write(journal)
+    rename = rename or {}
+    store.write_contexts(journal.run, renamed(contexts(), rename))
+    store.write_characterisation(journal.run, renamed(characterisation(), rename))
+    advice = renamed(advice, rename)
+    store.write_document("advice", journal.run, advice)
+    return advice
+
+
+def renamed(data: Any, names: dict[str, str]) -> Any:
+    """The same data with other texts in the place of some."""
+    if isinstance(data, dict):
+        return {key: renamed(value, names) for key, value in data.items()}
+    if isinstance(data, list):
+        return [renamed(value, names) for value in data]
+    if isinstance(data, str):
+        for old, new in names.items():
+            data = data.replace(old, new)
+    return data

@@ -1,0 +1,273 @@
+# SPDX-License-Identifier: BSL-1.0
+"""The report says what the store keeps, in every form alike; names of programs stay text; what is damaged is named."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+import json
+import re
+import shlex
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sample_store
+from conftest import FakeLab
+from sample_store import NAMES, PROGRAM, ROUNDS
+
+from millpond import report_cases, report_page
+from millpond.arguments import split
+from millpond.report import Format, document, format_of
+from millpond.report_cases import Case
+from millpond.store import Store
+
+HOSTILE = "</style><script>alert(1)</script><img src=x onerror='a'>\"`|*_&amp;{{7*7}}"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store with one run; nobody may change it."""
+    place = tmp_path_factory.mktemp("store")
+    sample_store.advise(place)
+    return place
+
+
+@pytest.fixture(scope="module")
+def cases(folder: Path) -> list[Case]:
+    return report_cases.load(Store(folder), None)
+
+
+class Page(HTMLParser):
+    """Which elements and attributes a page has, and its text."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.open: list[str] = []
+        self.words: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+        if tag not in ("meta", "br", "rect", "circle", "line", "path"):
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag in ("rect", "circle", "line", "path"):
+            return
+        assert self.open and self.open[-1] == tag, f"</{tag}> closes {self.open[-3:]}"
+        self.open.pop()
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+
+    def handle_data(self, data: str) -> None:
+        self.words.append(data)
+
+
+def page_of(cases: list[Case]) -> tuple[str, Page]:
+    text = report_page.render(cases)
+    page = Page(text)
+    assert page.open == []
+    return text, page
+
+
+def test_the_page_is_whole_offline_and_brings_only_what_its_policy_names(cases: list[Case]) -> None:
+    text, page = page_of(cases)
+    assert len(text.encode()) < 3_000_000
+    assert not [a for _, a in page.elements if {"src", "style", "onclick"} & a.keys()]
+    links = [str(a["href"]) for tag, a in page.elements if tag == "a"]
+    assert links and all(link.startswith(("#", "data:application/json")) for link in links)
+    policy = next(str(a["content"]) for tag, a in page.elements if a.get("http-equiv") == "Content-Security-Policy")
+    for kind in ("style", "script"):
+        content = text.partition(f"<{kind}>")[2].partition(f"</{kind}>")[0]
+        digest = base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()
+        assert f"{kind}-src 'sha256-{digest}'" in policy
+        assert text.count(f"<{kind}") == 1
+    assert "default-src 'none'" in policy and "unsafe" not in policy
+    assert "prefers-color-scheme: dark" in text and "@media print" in text
+
+
+def test_every_link_in_the_page_leads_somewhere_and_every_anchor_is_one(cases: list[Case]) -> None:
+    _, page = page_of(cases)
+    anchors = [str(a["id"]) for _, a in page.elements if "id" in a]
+    assert len(anchors) == len(set(anchors))
+    assert {str(a["href"])[1:] for tag, a in page.elements if tag == "a" and str(a["href"])[0] == "#"} <= set(anchors)
+
+
+def test_the_verdict_comes_first_then_the_table_then_the_evidence(cases: list[Case]) -> None:
+    text, _ = page_of(cases)
+    verdict = html.escape(cases[0].advice["verdict"])
+    order = [text.index(words) for words in (verdict, "<tbody>", "What the gain is made of", "Each subsystem")]
+    assert order == sorted(order)
+    assert all(text.count(html.escape(name)) > 1 for name in NAMES)
+
+
+def test_every_measured_round_is_a_dot(cases: list[Case]) -> None:
+    text, _ = page_of(cases)
+    dots = re.findall(r"<title>(choosing|judging), round (\d+): ", text)
+    effects, tried, choosing = 5, 2, 3  # figures of judged effects; subsystems judged; subsystems that were screened
+    assert dots.count(("judging", "1")) == effects + tried
+    assert dots.count(("judging", str(ROUNDS))) == effects + tried
+    assert sum(stage == "choosing" for stage, _ in dots) == 7 * choosing
+
+
+def test_the_dots_are_the_ratios_that_the_summary_summarises(cases: list[Case]) -> None:
+    for name in ("placement", "net", "total"):
+        effect = {**cases[0].advice["effects"], **cases[0].advice["sums"]}[name]
+        ratios = sorted(r.value for r in cases[0].rounds.ratios(effect["of"], effect["against"]))
+        assert len(ratios) == effect["n"]
+        assert ratios[len(ratios) // 2] == pytest.approx(effect["median"])
+
+
+def test_names_of_programs_stay_text_in_page_and_markdown(tmp_path: Path) -> None:
+    sample_store.advise(tmp_path, rename={"printer": HOSTILE, "main": HOSTILE, "shop::book": f"{HOSTILE}2"})
+    found = report_cases.load(Store(tmp_path), None)
+    text, page = page_of(found)
+    assert [tag for tag, _ in page.elements].count("script") == 1
+    assert not [tag for tag, _ in page.elements if tag in ("img", "b2")]
+    assert HOSTILE in "".join(page.words) and "49" not in re.findall(r"\{\{(\d+)", text)
+    markdown = document(Format.MARKDOWN, found)
+    outside = re.sub(r"^(`{3,}).*?^\1$", "", markdown, flags=re.DOTALL | re.MULTILINE)
+    assert "<script" not in outside and "<img" not in outside
+    assert set(re.findall(r"</?[a-z]+", outside)) == {"<details", "</details", "<summary", "</summary"}
+    rows = [line for line in outside.splitlines() if line.startswith("| ")]
+    assert {len(re.findall(r"(?<!\\)\|", row)) for row in rows} == {13, 4}
+
+
+def test_text_json_and_markdown_tell_the_same_as_the_page(cases: list[Case]) -> None:
+    advice = cases[0].advice
+    for form in (Format.TEXT, Format.MARKDOWN):
+        said = " ".join(re.sub(r"\\(.)", r"\1", document(form, cases)).split())
+        assert advice["verdict"] in said
+        assert "7.0 % of the events are owned by functions without a name" in said
+        for verb in ("record", "characterise", "trial", "replay", "advise"):
+            assert f"millpond {verb} " in said
+    data = json.loads(document(Format.JSON, cases))
+    assert data["schema"] == "millpond.report/1"
+    (case,) = data["cases"]
+    assert case["advice"]["verdict"] == advice["verdict"]
+    assert [s["name"] for s in case["advice"]["subsystems"]][:2] == ["shop::book", "shop::index"]
+    assert all("diffusion" in s and "best" in s for s in case["advice"]["subsystems"])
+    assert len(case["rounds"]["placement"]) == ROUNDS
+
+
+def test_commands_can_be_pasted_into_a_shell_and_the_plan_is_the_plan(cases: list[Case]) -> None:
+    text, page = page_of(cases)
+    commands = [html.unescape(c) for c in re.findall(r"<dd><pre>(millpond [^<]*)</pre>", text)]
+    assert [shlex.split(c)[1] for c in commands] == ["advise", "record", "characterise", "trial", "replay"]
+    for command in commands:
+        program = split(shlex.split(command)[1:]).program
+        assert program in (PROGRAM, None)
+    link = next(a for _, a in page.elements if "download" in a)
+    assert json.loads(base64.b64decode(str(link["href"]).partition("base64,")[2])) == cases[0].advice["plan"]
+    assert link["download"] == "orders.plan.json"
+
+
+def test_what_has_no_room_is_stated_and_summed(folder: Path, tmp_path: Path) -> None:
+    case = report_cases.load(Store(folder), None)[0]
+    rows = [{**case.advice["subsystems"][-1], "name": f"n{i}", "bytes": 1000, "events": 10} for i in range(300)]
+    advice = {**case.advice, "subsystems": [*case.advice["subsystems"], *rows]}
+    text = report_page.render([Case(advice)])
+    assert text.count('<td class="name">') < 100
+    hidden = 300 + len(NAMES) - 40
+    assert f"and {hidden} smaller ones: {hidden} kB, {10 * hidden / 1000:.2f} k events" in text
+    assert "keeps no characterisation of this run" in text
+
+
+def test_a_page_of_many_runs_stays_below_its_limit(cases: list[Case], monkeypatch: pytest.MonkeyPatch) -> None:
+    one = len(report_page.render(cases).encode())
+    monkeypatch.setattr(report_page, "BUDGET_BYTES", 4 * one)
+    text = report_page.render(cases * 60)
+    assert len(text.encode()) <= 4 * one
+    shown = text.count("<article")
+    assert 3 < shown < 60
+    assert f"{60 - shown} older workloads have no room" in text
+    assert text.count("<li>orders ") + text.count('<li><a href="#case-') == 60, "each has its line at the top at least"
+
+
+def test_the_latest_run_of_each_workload_is_reported_and_one_can_be_picked(
+    lab: FakeLab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old = sample_store.advise(tmp_path / "s", seed=1)["run"]
+    new = sample_store.advise(tmp_path / "s", seed=2)["run"]
+    sample_store.advise(tmp_path / "s", ("/bin/other",))
+    path = tmp_path / "s" / "advice" / f"{old}.json.gz"
+    assert path.exists()
+    done = lab.run("report", str(tmp_path / "s"), "-o", "all.json")
+    assert done.status == 0, done.stderr
+    found = json.loads((lab.work / "all.json").read_text())["cases"]
+    latest = max(old, new)  # both may have begun within one second
+    assert len(found) == 2 and {c["run"] for c in found} >= {latest}
+    assert lab.run("report", str(tmp_path / "s"), "--run", old, "--json=one.json").status == 0
+    (one,) = json.loads((lab.work / "one.json").read_text())["cases"]
+    assert one["run"] == old and one["advice"]["seed"] == 1
+    assert lab.run("report", "--store", str(tmp_path / "s"), "--run", "no-such-run").status == 3
+
+
+def test_a_damaged_file_is_named_and_the_rest_is_reported_with_status_3(lab: FakeLab, tmp_path: Path) -> None:
+    store = tmp_path / "s"
+    advice = sample_store.advise(store)
+    (store / "advice" / "20200101T000000-00000000.json.gz").write_bytes(b"not gzip")
+    path = next((store / "characterisation").iterdir())
+    path.write_bytes(path.read_bytes()[:-9])
+    done = lab.run("report", str(store), "-o", "page.html")
+    assert done.status == 3
+    assert "20200101T000000" in done.stderr and path.name in done.stderr
+    page = (lab.work / "page.html").read_text()
+    assert html.escape(advice["verdict"]) in page and page.count("Not read: ") == 2
+
+
+def test_no_store_and_a_store_without_advice_are_said(lab: FakeLab, tmp_path: Path) -> None:
+    done = lab.run("report", str(tmp_path / "nothing"))
+    assert done.status == 3 and "there is no store" in done.stderr
+    (tmp_path / "empty").mkdir()
+    done = lab.run("report", str(tmp_path / "empty"))
+    assert done.status == 3 and "no advice" in done.stderr
+    done = lab.run("report", str(tmp_path / "empty"), "-o", str(tmp_path / "no" / "folder.html"))
+    assert done.status == 4
+
+
+def test_the_terminal_gets_text(lab: FakeLab, folder: Path) -> None:
+    done = lab.run("report", str(folder))
+    assert done.status == 0, done.stderr
+    assert done.stdout.startswith("Yes: local pools pay, for shop::book and shop::index.")
+
+
+@pytest.mark.parametrize(
+    ("name", "form"),
+    [
+        ("a.html", Format.HTML), ("a.speedscope.json", Format.SPEEDSCOPE), ("a.chrome.json", Format.CHROME),
+        ("a.json", Format.JSON), ("a.md", Format.MARKDOWN), ("a.pb.gz", Format.PPROF), ("a.folded", Format.COLLAPSED),
+        ("a.csv", Format.CSV), ("a.txt", Format.TEXT), ("/dev/null", Format.TEXT),
+    ],
+)  # fmt: skip
+def test_the_format_follows_from_the_name(name: str, form: Format) -> None:
+    assert format_of(Path(name), None) is form
+
+
+def test_an_unknown_name_is_a_usage_error(lab: FakeLab, folder: Path) -> None:
+    done = lab.run("report", str(folder), "-o", "page.pdf")
+    assert done.status == 2 and "--format" in done.stderr
+
+
+def answers(**changes: Any) -> dict[str, Any]:
+    """An advice in which nothing was found, with changes."""
+    noise = {"verdict": "inside noise"}
+    effects = {"faster_malloc": noise, "huge_pages": noise, "placement": noise}
+    return {"plan": None, "rounds": 11, "effects": effects, "sums": {"malloc_and_huge_pages": noise}, **changes}
+
+
+def test_the_answer_follows_the_evidence() -> None:
+    from millpond.report_words import answer
+
+    better = {"verdict": "better"}
+    assert answer(answers())[0] == "nothing"
+    assert answer(answers(rounds=0))[0] == "unknown"
+    assert "malloc" in answer(answers(effects={**answers()["effects"], "faster_malloc": better}))[1]
+    huge = {**answers()["effects"], "huge_pages": better}
+    assert answer(answers(effects=huge))[0] == "nothing", "huge pages that do not beat the program as it is are no gain"
+    assert "huge pages" in answer(answers(effects=huge, sums={"malloc_and_huge_pages": better}))[1]
