@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,12 +15,18 @@ from rich.text import Text
 from millpond import output
 from millpond.characterise import Json
 from millpond.diagnosis import Finding, cost, diagnose, ns_text
-from millpond.errors import Status
+from millpond.errors import Failure, Status
 from millpond.examination import examine
+from millpond.mallocs import find_mallocs
 from millpond.progress import ProgressReport, say
-from millpond.store import DEFAULT
+from millpond.replaying import ReplayRunner
+from millpond.store import DEFAULT, Store
+from millpond.validating import PROGRAMS, ROUNDS, Validating
+from millpond.validation import KIND, replay_error
 from millpond.wording import bytes_text, percent_text
 
+INPUTS = Path("results/bench/inputs")
+FEWEST_MALLOCS = 2
 _MARKS = {"missing": ("✗", "bold red"), "warning": ("!", "yellow"), "note": ("·", "")}
 
 
@@ -27,11 +34,26 @@ def command(
     store: Annotated[Path, typer.Option(metavar="DIR", help="The store whose place is examined.")] = DEFAULT,
     json: Json = None,
     seed: Annotated[int, typer.Option(metavar="N", help="Decides the order of the rounds.")] = 1,
+    validate: Annotated[
+        bool, typer.Option("--validate", help="Hold replay against real programs, and keep how far it is off.")
+    ] = False,
+    programs: Annotated[
+        str, typer.Option(metavar="NAMES", help="With --validate: which, separated by commas.")
+    ] = ",".join(PROGRAMS),
+    rounds: Annotated[
+        int, typer.Option(metavar="N", min=1, help="With --validate: rounds of each contender.")
+    ] = ROUNDS,
+    budget: Annotated[
+        float, typer.Option(metavar="SECONDS", min=0.0, help="With --validate: for everything together.")
+    ] = 1800.0,
 ) -> int:
     """Examine this machine and this installation; say what follows for the results. Status 4: something is missing."""
     output.prove_writable(json)
+    if validate:
+        return _validate([n.strip() for n in programs.split(",") if n.strip()], rounds, budget, store, seed, json)
     say("measuring costs and noise")
     document = examine(store, ProgressReport(), seed=seed)
+    document["replay_error"] = replay_error(Store(store)).to_json()
     findings = diagnose(document)
     document["findings"] = [f.to_json() for f in findings]
     document["ok"] = not any(f.level == "missing" for f in findings)
@@ -42,6 +64,38 @@ def command(
 
         print_document(document, findings, terminal.console())
     return Status.OK if document["ok"] else Status.ENVIRONMENT
+
+
+def _validate(names: list[str], rounds: int, budget: float, folder: Path, seed: int, json: str | None) -> int:
+    mallocs, missing = find_mallocs()
+    if len(mallocs) < FEWEST_MALLOCS:
+        packages = " ".join(missing.values())
+        raise Failure(
+            Status.ENVIRONMENT,
+            "replay is validated on differences between mallocs, and the C library's is the only one here; "
+            f"install others: {packages}",
+        )
+    store = Store(folder)
+    store.prepare()
+    for name, package in missing.items():
+        say(f"{name} is not here ({package} has it); the others are compared without it")
+    work = Validating(mallocs, INPUTS, ReplayRunner, ProgressReport(), rounds, seed)
+    work.run(names, time.monotonic() + budget)
+    document = work.document()
+    if not work.differences:
+        raise Failure(
+            Status.ENVIRONMENT, f"nothing could be validated: {'; '.join(work.notes) or 'no program was named'}"
+        )
+    store.write(work.journal)
+    store.write_document(KIND, work.journal.run, document)
+    if json is not None:
+        output.write_json(document, json)
+    if json != "-":
+        from millpond import terminal
+        from millpond.validation_table import print_validation
+
+        print_validation(document, terminal.console())
+    return Status.OK
 
 
 def print_document(document: dict[str, Any], findings: list[Finding], out: Console) -> None:

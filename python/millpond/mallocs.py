@@ -12,12 +12,14 @@ import os
 import platform
 import random
 import shutil
+import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from millpond import native
 from millpond.cells import METRICS, Cell, Outcome
+from millpond.environment import user_environment
 from millpond.errors import Failure, Status
 from millpond.laboratory import TRIAL, describe
 from millpond.observations import utc_now
@@ -73,6 +75,21 @@ def preloaded(command: Sequence[str], variant: str, environment: Mapping[str, st
         raise Failure(Status.ENVIRONMENT, "the program env is missing, by which a malloc library is preloaded")
     preload = [] if variant == GLIBC else [f"LD_PRELOAD={':'.join([variant, *_already()])}"]
     return [env, *(f"{k}={v}" for k, v in (environment or {}).items()), *preload, *command]
+
+
+def library_bytes(mallocs: Sequence[Malloc]) -> dict[str, float]:
+    """Resident bytes of mapped files in a program that does nothing, by malloc: what a library's own code takes.
+
+    A malloc library brings its code, and the libraries that it needs, into every program; no heap event tells of that.
+    """
+    cat = shutil.which("cat") or "cat"
+    result = {}
+    for malloc in mallocs:
+        command = preloaded([cat, "/proc/self/status"], malloc.variant)
+        said = subprocess.run(command, capture_output=True, text=True, env=user_environment(), check=False).stdout
+        line = next((x for x in said.splitlines() if x.startswith("RssFile:")), "")
+        result[malloc.name] = float(line.split()[1]) * 1024 if line else 0.0
+    return result
 
 
 def _already() -> list[str]:

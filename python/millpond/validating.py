@@ -26,7 +26,7 @@ from millpond.cells import Cell, Outcome
 from millpond.errors import Failure, Status
 from millpond.execution import Listener, Runner, run_rounds
 from millpond.machine import this_machine
-from millpond.mallocs import GLIBC, Malloc, MallocRunner, preloaded
+from millpond.mallocs import GLIBC, Malloc, MallocRunner, library_bytes, preloaded
 from millpond.observations import Journal, utc_now
 from millpond.progress import say
 from millpond.recording import CHARACTERISE, RECORD, read_json, trace_set
@@ -65,12 +65,14 @@ class Validating:
     differences: list[Difference] = field(default_factory=list)
     programs: list[dict[str, Any]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    library_bytes: Mapping[str, float] = field(default_factory=dict)
 
     def run(self, names: Sequence[str], deadline: float = float("inf")) -> None:
         """Validates the programs in turn, each with its share of what is left. Failure (2) for an unknown name."""
         unknown = [name for name in names if name not in PROGRAMS]
         if unknown:
             raise Failure(Status.USAGE, f"no program is called {unknown[0]!r}; there are {', '.join(PROGRAMS)}")
+        self.library_bytes = library_bytes(self.mallocs)
         for number, name in enumerate(names):
             left = deadline - time.monotonic()
             if left <= 0:
@@ -107,9 +109,11 @@ class Validating:
             }
         )
         for metric, (i, j) in itertools.product(VALIDATED, itertools.combinations(range(len(self.mallocs)), 2)):
+            against, of = self.mallocs[i].name, self.mallocs[j].name
+            beside = self.library_bytes[of] - self.library_bytes[against] if metric == "peak_bytes" else 0.0
             found = difference(
-                workload.name, metric, (measured, real[j], real[i]), (predicted, played[j], played[i]),
-                (self.mallocs[j].name, self.mallocs[i].name),
+                workload.name, metric, (measured, real[j], real[i]), (predicted, played[j], played[i]), (of, against),
+                beside,
             )  # fmt: skip
             if found is not None:
                 self.differences.append(found)
@@ -137,6 +141,7 @@ class Validating:
             "version": __version__,
             "time_utc": utc_now(),
             "mallocs": [{"name": m.name, "path": str(m.path) if m.path else None} for m in self.mallocs],
+            "library_bytes": dict(self.library_bytes),
             "programs": self.programs,
             "differences": [d.to_json() for d in self.differences],
             "summary": summary_of(self.differences),

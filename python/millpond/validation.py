@@ -3,6 +3,7 @@
 
     measured    PROGRAM under malloc X  −  PROGRAM under malloc Y        paired within a round
     predicted   its trace on malloc X   −  its trace on malloc Y         paired within a round
+                + the resident code of library X − that of Y            in peak bytes: no heap event tells of it
     error       predicted − measured, as a share of the difference, and of what the program takes altogether
 
 Replay predicts differences only, so only differences are held against it. The error of the last validation of a
@@ -96,14 +97,18 @@ def difference(
     measured: tuple[Sequence[Outcome], Cell, Cell],
     predicted: tuple[Sequence[Outcome], Cell, Cell],
     names: tuple[str, str],
+    beside: float = 0.0,
 ) -> Difference | None:
-    """The difference between two contenders as measured and as predicted; None where a side has no common round."""
+    """The difference between two contenders as measured and as predicted; None where a side has no common round.
 
-    def paired(side: tuple[Sequence[Outcome], Cell, Cell]) -> list[float]:
+    `beside`: what is known to come on top of what a replay shows, in the metric's unit.
+    """
+
+    def paired(side: tuple[Sequence[Outcome], Cell, Cell], more: float) -> list[float]:
         of, against = by_round(side[0], side[1], metric), by_round(side[0], side[2], metric)
-        return [of[i] - against[i] for i in sorted(of.keys() & against.keys())]
+        return [of[i] - against[i] + more for i in sorted(of.keys() & against.keys())]
 
-    left, right = paired(measured), paired(predicted)
+    left, right = paired(measured, 0.0), paired(predicted, beside)
     whole = list(by_round(measured[0], measured[2], metric).values())
     if not left or not right:
         return None

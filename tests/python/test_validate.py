@@ -1,0 +1,203 @@
+# SPDX-License-Identifier: BSL-1.0
+"""Replay's error is that of the differences it predicts; it is kept, and it widens what rests on a replay."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import FakeLab
+
+from millpond import doctor, mallocs, validating, validation
+from millpond.bench_inputs import Workload
+from millpond.cells import METRICS_OF, Cell, Outcome
+from millpond.errors import Failure, Status
+from millpond.execution import Silence
+from millpond.mallocs import Malloc
+from millpond.statistics import summarise
+from millpond.store import Store
+from millpond.validation import Difference
+
+GLIBC, FAST, LEAN = Malloc("glibc", None), Malloc("fast", Path("/lib/fast.so")), Malloc("lean", Path("/lib/lean.so"))
+MALLOCS = (GLIBC, FAST, LEAN)
+
+
+class FakeRunner:
+    """Rounds of given figures: seconds and bytes by malloc, the same in every round."""
+
+    def __init__(self, cpu: Sequence[float], peak: Sequence[float]) -> None:
+        self._values = {m.name: (c, p) for m, c, p in zip(MALLOCS, cpu, peak, strict=True)}
+
+    def run(self, cell: Cell, stage: str, number: int) -> Outcome:
+        cpu, peak = self._values[dict(cell.parameters)["malloc"]]
+        values = {"cpu_seconds": cpu, "wall_seconds": cpu, "peak_bytes": peak, "page_faults": 10.0}
+        known = {m: v for m, v in values.items() if m in METRICS_OF[cell.experiment]}
+        return Outcome(cell, stage, number, known, 0, 0, "ok", "2026-01-02T03:04:05.000+00:00")
+
+
+@pytest.fixture
+def programs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two programs that need no input, in the place of the real ones."""
+    made = {name: lambda _, name=name: Workload(name, ("true", name)) for name in ("one", "two")}
+    monkeypatch.setattr(validating, "PROGRAMS", made)
+    monkeypatch.setattr(validating, "MallocRunner", lambda *_, **__: FakeRunner((1.0, 0.9, 1.1), (1e7, 1.2e7, 9e6)))
+    monkeypatch.setattr(validating, "library_bytes", lambda *_: dict.fromkeys((m.name for m in MALLOCS), 0.0))
+
+
+def validated(tmp_path: Path, cpu: Sequence[float], peak: Sequence[float]) -> validating.Validating:
+    work = validating.Validating(MALLOCS, tmp_path, lambda *_: FakeRunner(cpu, peak), Silence(), rounds=3)
+    work.run(["one", "two"])
+    return work
+
+
+def test_a_replay_that_is_right_has_no_error(lab: FakeLab, programs: None, tmp_path: Path) -> None:
+    """Only differences count: what the loop of a replay itself takes is in all of them."""
+    lab.configure(events=1000)
+    work = validated(tmp_path, (0.3, 0.2, 0.4), (3e6, 5e6, 2e6))
+    found = work.document()
+    assert not found["notes"]
+    assert len(found["differences"]) == 2 * 2 * 3
+    assert {d["error"] for d in found["differences"] if d["metric"] == "peak_bytes"} == {0.0}
+    for summary in found["summary"].values():
+        assert summary["holds"] and summary["within"] == summary["differences"] == 6
+        assert summary["widens_by"] == pytest.approx(0.0, abs=1e-9)
+
+
+def test_a_replay_that_is_wrong_does_not_hold(lab: FakeLab, programs: None, tmp_path: Path) -> None:
+    lab.configure(events=1000)
+    found = validated(tmp_path, (0.3, 0.4, 0.4), (3e6, 5e6, 2e6)).document()
+    cpu = found["summary"]["cpu_seconds"]
+    assert not cpu["holds"]
+    assert cpu["widens_by"] > 0.1
+    assert found["summary"]["peak_bytes"]["holds"]
+
+
+@pytest.mark.parametrize(
+    ("measured", "predicted", "whole", "holds"),
+    [
+        (0.10, 0.12, 1.0, True),  # a fifth of the difference
+        (0.10, 0.13, 1.0, False),
+        (0.01, 0.029, 1.0, True),  # twice the difference, but within 2 % of the program
+        (0.01, 0.031, 1.0, False),
+        (-0.10, 0.10, 1.0, False),
+        (0.0, 0.0, 1.0, True),
+    ],
+)
+def test_the_bar_is_a_quarter_of_the_difference_or_two_per_cent_of_the_program(
+    measured: float, predicted: float, whole: float, holds: bool
+) -> None:
+    sides = [summarise([value] * 3) for value in (measured, predicted)]
+    found = Difference("p", "b", "a", "cpu_seconds", sides[0], sides[1], whole)
+    assert found.to_json()["holds"] is holds
+
+
+def test_the_observations_of_both_sides_are_kept(lab: FakeLab, programs: None, tmp_path: Path) -> None:
+    lab.configure(events=1000)
+    work = validated(tmp_path, (0.3, 0.2, 0.4), (3e6, 5e6, 2e6))
+    store = Store(tmp_path / "store")
+    store.write(work.journal)
+    rows = store.query("select * from observations")
+    assert {r["experiment"] for r in rows} == {"validation"}
+    seen = {(json.loads(r["parameters"])["program"], json.loads(r["parameters"])["stage"]) for r in rows}
+    assert seen == {(p, s) for p in ("one", "two") for s in ("measured", "predicted")}
+
+
+def test_a_program_that_fails_becomes_a_note_and_the_others_go_on(
+    lab: FakeLab, programs: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lab.configure(events=1000)
+
+    def absent(_: Path) -> Workload:
+        raise Failure(Status.ENVIRONMENT, "one is missing")
+
+    monkeypatch.setattr(validating, "PROGRAMS", {**validating.PROGRAMS, "one": absent})
+    work = validated(tmp_path, (0.3, 0.2, 0.4), (3e6, 5e6, 2e6))
+    assert [p["name"] for p in work.programs] == ["two"]
+    assert work.notes == ["one: one is missing"]
+
+
+def test_the_error_of_the_latest_validation_of_this_machine_is_taken(
+    lab: FakeLab, programs: None, tmp_path: Path
+) -> None:
+    lab.configure(events=1000)
+    store = Store(tmp_path / "store")
+    assert validation.replay_error(store) == validation.NOT_VALIDATED
+    assert "not validated on this machine" in validation.NOT_VALIDATED.sentence
+    for cpu in ((0.3, 0.4, 0.4), (0.3, 0.2, 0.4)):
+        work = validated(tmp_path, cpu, (3e6, 5e6, 2e6))
+        store.write(work.journal)
+        document = work.document()
+        store.write_document(validation.KIND, work.journal.run, document)
+    found = validation.replay_error(store)
+    assert found.validated and found.programs == 2
+    assert found.run == max(r.run for r in store.runs() if r.time_utc)
+    assert found.of("end_bytes") == found.of("peak_bytes")
+
+
+def test_a_validation_of_another_machine_counts_for_nothing(lab: FakeLab, programs: None, tmp_path: Path) -> None:
+    lab.configure(events=1000)
+    work = validated(tmp_path, (0.3, 0.2, 0.4), (3e6, 5e6, 2e6))
+    for row in work.journal.rows:
+        row["machine"] = "another [abc]"
+    store = Store(tmp_path / "store")
+    store.write(work.journal)
+    store.write_document(validation.KIND, work.journal.run, {**work.document(), "machine": "another [abc]"})
+    assert not validation.replay_error(store).validated
+
+
+def test_a_widened_interval_contains_the_narrow_one_and_says_why_it_is_wide() -> None:
+    narrow = summarise([1.0, 1.1, 1.2])
+    wide = validation.widen(narrow, 0.5)
+    assert (wide.low, wide.median, wide.high) == (narrow.low - 0.5, narrow.median, narrow.high + 0.5)
+    assert "widened" in wide.method
+    assert validation.widen(wide, 0.0) == wide
+    with pytest.raises(ValueError, match="never made narrower"):
+        validation.widen(narrow, -1.0)
+
+
+def test_the_verb_keeps_what_it_found_and_doctor_tells_of_it(
+    lab: FakeLab, programs: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lab.configure(events=1000)
+    monkeypatch.setattr(doctor, "find_mallocs", lambda: (list(MALLOCS), {"tcmalloc": "libtcmalloc-minimal4"}))
+    monkeypatch.setattr(doctor, "ReplayRunner", lambda *_: FakeRunner((0.3, 0.2, 0.4), (3e6, 5e6, 2e6)))
+    done = lab.run("doctor", "--validate", "--programs=one,two", "--rounds=3", "--json=v.json")
+    assert done.status == 0, done.stderr
+    found: dict[str, Any] = json.loads((lab.work / "v.json").read_text())
+    assert found["schema"] == "millpond.validation/1"
+    assert "fast − glibc" in done.stdout and "tcmalloc is not here" in done.stderr
+    store = Store(lab.work / "results/store")
+    assert store.document("validation", found["run"]) == found
+    lab.run("doctor", "--json=d.json")
+    told = json.loads((lab.work / "d.json").read_text())["replay_error"]
+    assert (told["validated"], told["run"]) == (True, found["run"])
+
+
+def test_without_a_second_malloc_the_verb_says_what_to_install(lab: FakeLab, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor, "find_mallocs", lambda: mallocs.find_mallocs([lab.work]))
+    done = lab.run("doctor", "--validate")
+    assert done.status == 4
+    assert "libjemalloc2" in done.stderr and "libmimalloc2.0" in done.stderr
+
+
+def test_an_unknown_program_is_refused(lab: FakeLab, programs: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor, "find_mallocs", lambda: (list(MALLOCS), {}))
+    done = lab.run("doctor", "--validate", "--programs=three")
+    assert done.status == 2
+    assert "'three'" in done.stderr and "one, two" in done.stderr
+
+
+def test_rounds_under_a_malloc_are_compared_only_where_the_program_ends_well(lab: FakeLab, tmp_path: Path) -> None:
+    lab.configure(cpu={"bare": 0.5}, noise=0.0)
+    runner = mallocs.MallocRunner(tmp_path)
+    cell = Cell(("true",), str(FAST.path), None, (("malloc", "fast"),), "mallocs")
+    good = runner.run(cell, "measured", 1)
+    assert (good.status, good.values["cpu_seconds"]) == ("ok", 0.5)
+    assert lab.calls()[-1][-2:] == [f"LD_PRELOAD={FAST.path}", "true"]
+    lab.configure(exit=3)
+    bad = runner.run(replace(cell, variant="glibc"), "measured", 2)
+    assert bad.status == "killed" and "exits with 3" in bad.why
