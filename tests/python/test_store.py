@@ -3,11 +3,21 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
+import millpond
 from millpond.cells import METRICS, Cell, Outcome
 from millpond.errors import Failure, Status
 from millpond.observations import FIELDS, Journal
@@ -92,3 +102,208 @@ def test_a_place_that_cannot_be_written_is_an_environment_failure(tmp_path: Path
         with pytest.raises(Failure) as caught:
             act()
         assert caught.value.status == Status.ENVIRONMENT
+
+
+CHARACTERISATION = {
+    "schema": "millpond.characterisation/1",
+    "trace": {"events": 12},
+    "subsystems": [
+        {"name": "book", "kind": "class", "named": True, "events": 7, "bytes": 70, "dvluc": {"D": {"value": 0.5}}},
+        {"name": "µ::prices", "kind": "function", "named": False, "events": 5, "dvluc": {"L": {"value": None}}},
+    ],
+    "heat_map": {"granule_bytes": 4096, "cells": [[0, 0, 1, 0.5, 0.25]]},
+    "pins": None,
+}
+CONTEXTS = {
+    "schema": "millpond.contexts/1",
+    "functions": ["main", "book::add", "never called"],
+    "subsystems": ["book", "µ::prices"],
+    "nodes": [[0, 0, -1, 0, 0, 0, 0], [1, 1, 0, 7, 70, 1, 10], [1, 1, 1, 5, 50, 0, 0]],
+}
+
+
+def full_store(place: Path) -> tuple[Store, str]:
+    store = Store(place)
+    journal, _ = journal_of(2)
+    store.write(journal)
+    store.write_characterisation(journal.run, CHARACTERISATION)
+    store.write_contexts(journal.run, CONTEXTS)
+    store.write_document("advice", journal.run, {"verdict": "Do nothing", "machine": "m"})
+    return store, journal.run
+
+
+def test_documents_come_back_as_they_were_written(tmp_path: Path) -> None:
+    _, run = full_store(tmp_path)
+    store = Store(tmp_path)
+    assert store.characterisation(run) == CHARACTERISATION
+    assert store.contexts(run) == CONTEXTS
+    assert store.document("advice", run) == {"verdict": "Do nothing", "machine": "m"}
+    assert store.document("replay", run) is None
+    assert store.characterisation("another") is None and store.contexts("another") is None
+    assert store.skipped == []
+    store.finish()
+
+
+def test_subsystems_and_contexts_are_relations(tmp_path: Path) -> None:
+    store, run = full_store(tmp_path)
+    sql = "select s.name, s.D, c.function, c.objects from subsystems s join contexts c using (run) "
+    assert store.query(sql + "where s.name = c.subsystem order by s.position") == [
+        {"name": "book", "D": 0.5, "function": "book::add", "objects": 7},
+        {"name": "µ::prices", "D": None, "function": "book::add", "objects": 5},
+    ]
+    assert store.query("select distinct run from contexts") == [{"run": run}]
+
+
+def test_a_relation_that_no_run_has_written_is_empty(tmp_path: Path) -> None:
+    Store(tmp_path).write(journal_of(1)[0])
+    assert Store(tmp_path).query("select * from subsystems") == []
+
+
+def test_runs_are_found_by_a_beginning_or_as_the_latest(tmp_path: Path) -> None:
+    store, run = full_store(tmp_path)
+    store.write_document("advice", "20200102T030405-0000", {"program": {"argv": ["quiet", "x"]}, "machine": "m"})
+    quiet, measured = store.runs()
+    assert (quiet.run, quiet.workload, quiet.machine) == ("20200102T030405-0000", "quiet x", "m")
+    assert quiet.time_utc.startswith("2020-01-02T03:04:05")
+    assert (measured.run, measured.experiment, measured.workload) == (run, "advise", "prog a b")
+    assert store.find_run("latest") == store.find_run(run) == store.find_run(run[:-3]) == measured
+    assert store.find_run("2020") == quiet
+    for text, reason in (("2", "2 runs begin with"), ("1999", "no run begins with")):
+        with pytest.raises(Failure, match=reason) as caught:
+            store.find_run(text)
+        assert caught.value.status == Status.INPUT
+    with pytest.raises(Failure, match="has no runs"):
+        Store(tmp_path / "none").find_run("latest")
+
+
+def test_two_machines_stores_merge_by_copying_files(tmp_path: Path) -> None:
+    runs = {full_store(tmp_path / name)[1]: name for name in ("here", "there")}
+    shutil.copytree(tmp_path / "there", tmp_path / "here", dirs_exist_ok=True)
+    merged = Store(tmp_path / "here")
+    assert {r.run for r in merged.runs()} == set(runs)
+    assert merged.query("select count(*) n from observations") == [{"n": 2 * 2 * len(METRICS)}]
+    for run in runs:
+        assert merged.characterisation(run) == CHARACTERISATION
+        assert merged.contexts(run) == CONTEXTS
+    shutil.copytree(tmp_path / "there", tmp_path / "here", dirs_exist_ok=True)  # once more changes nothing
+    assert len(Store(tmp_path / "here").runs()) == 2
+    merged.finish()
+
+
+def test_damaged_and_foreign_files_are_named_and_skipped_with_status_3(tmp_path: Path) -> None:
+    store, run = full_store(tmp_path)
+    parquet, document = store.folder / "observations" / f"{run}.parquet", store.folder / "advice" / f"{run}.json.gz"
+    whole = parquet.read_bytes()
+    table = pa.table({"run": ["other"], "x": [1]})
+    wrong_type = pa.table({name: ["text"] for name in FIELDS})
+    bad: dict[str, bytes] = {
+        "observations/empty.parquet": b"",
+        "observations/cut.parquet": whole[: len(whole) // 2],
+        "observations/flipped.parquet": whole[:100] + bytes([whole[100] ^ 4]) + whole[101:],
+        "observations/copy.parquet": whole,
+        "observations/notes.txt": b"mine",
+        "advice/cut.json.gz": document.read_bytes()[:-5],
+        "advice/list.json.gz": gzip.compress(b"[1]"),
+        "advice/text.json.gz": b"{}",
+        "README": b"hello",
+    }
+    for name, content in bad.items():
+        (tmp_path / name).write_bytes(content)
+    parquets = {"observations/foreign.parquet": table, "observations/typed.parquet": wrong_type}
+    for name, foreign in parquets.items():
+        pq.write_table(foreign, tmp_path / name)
+    (tmp_path / "observations" / ".old.parquet.7.part").write_bytes(b"PAR1")
+    (tmp_path / "observations" / "folder.parquet").mkdir()
+    store = Store(tmp_path)
+    assert len(store.runs()) == 1  # the verb goes on
+    assert store.query("select count(*) n from observations") == [{"n": 2 * len(METRICS)}]
+    expected = {tmp_path / name for name in (*bad, *parquets, "observations/folder.parquet")}
+    assert {s.path for s in store.skipped} == expected
+    assert all(s.reason for s in store.skipped)
+    with pytest.raises(Failure) as caught:
+        store.finish()
+    assert caught.value.status == Status.INPUT
+    assert all(str(path) in caught.value.message for path in expected)
+    assert "\n" not in caught.value.message
+
+
+def test_a_damaged_part_of_a_run_is_none_and_named(tmp_path: Path) -> None:
+    _, run = full_store(tmp_path)
+    for name in (f"subsystems/{run}.parquet", f"contexts/{run}.parquet", f"advice/{run}.json.gz"):
+        path = tmp_path / name
+        path.write_bytes(path.read_bytes()[:-9])
+    store = Store(tmp_path)
+    assert (store.characterisation(run), store.contexts(run), store.document("advice", run)) == (None, None, None)
+    assert len(store.skipped) == 3
+
+
+def test_a_flipped_bit_is_noticed_or_changes_no_value(tmp_path: Path, seed: int) -> None:
+    chance = random.Random(seed)
+    journal, _ = journal_of(2)
+    path = Store(tmp_path).write(journal)
+    whole = path.read_bytes()
+    sql = "select id, value, round from observations order by id"
+    expected = Store(tmp_path).query(sql)
+    noticed = 0
+    for _ in range(40):
+        at = chance.randrange(len(whole))
+        path.write_bytes(whole[:at] + bytes([whole[at] ^ (1 << chance.randrange(8))]) + whole[at + 1 :])
+        store = Store(tmp_path)
+        try:
+            assert store.query(sql) == expected, f"byte {at} of {len(whole)}"
+        except Failure as failure:
+            noticed += 1
+            assert str(path) in failure.message
+    assert noticed
+
+
+WRITER = """
+import sys
+from pathlib import Path
+from millpond.cells import Cell, Outcome
+from millpond.observations import Journal
+from millpond.round_log import RoundLog
+from millpond.store import Store
+from millpond import store_files
+store, cell = Store(Path(sys.argv[1])), Cell(("prog",), "bare")
+store.prepare()
+log = RoundLog(store, Journal("trial", ["prog"], seed=1), resume=False)
+for number in range(4):
+    log.keep(Outcome(cell, "trial", number, {"cpu_seconds": 1.0 + number}, 0, 0, "ok", "2026-01-01T00:00:00Z"))
+if sys.argv[2] == "half a line":
+    log._unfinished._file.write(b'[{"run": "')
+if sys.argv[2] == "half a file":
+    import pyarrow.parquet
+    real = pyarrow.parquet.write_table
+    def half(table, where, **options):
+        real(table, where, **options)
+        Path(where).write_bytes(Path(where).read_bytes()[:500])
+        print("now", flush=True); sys.stdin.read()
+    pyarrow.parquet.write_table = half
+    log.finish()
+print("now", flush=True)
+sys.stdin.read()
+"""
+
+
+@pytest.mark.parametrize("moment", ["a round", "half a line", "half a file"])
+def test_a_killed_writer_leaves_its_rounds_and_nothing_half(tmp_path: Path, moment: str) -> None:
+    command = [sys.executable, "-c", WRITER, str(tmp_path), moment]
+    environment = {**os.environ, "PYTHONPATH": str(Path(millpond.__file__).parents[1])}
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment) as writer:
+        assert writer.stdout is not None
+        assert writer.stdout.readline() == b"now\n"
+        store = Store(tmp_path)
+        assert (store.runs(), store.skipped) == ([], [])
+        store.prepare()
+        assert store.runs() == []  # whoever is alive is left alone
+        writer.send_signal(signal.SIGKILL)
+    store.prepare()
+    (run,) = store.runs()
+    assert (run.experiment, run.workload) == ("trial", "prog")
+    sql = "select round, value from observations where metric = 'cpu_seconds' order by round"
+    assert [(r["round"], r["value"]) for r in store.query(sql)] == [(n, 1.0 + n) for n in range(4)]
+    assert store.skipped == []
+    store.prepare()
+    assert len(store.runs()) == 1
+    assert not list((tmp_path / "observations").glob(".*.rounds"))
