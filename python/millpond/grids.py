@@ -77,11 +77,11 @@ def stored_seconds(store: Store | None, workload: str) -> tuple[float, int] | No
     if store is None or not store.files("observations"):
         return None
     sql = (
-        "select median(value) seconds, count(*) n from observations where metric = 'wall_seconds' and status = 'ok' "
+        "select median(value) as middle, count(*) n from observations where metric = 'wall_seconds' and status = 'ok' "
         "and strategy = 'bare' and workload = ? and machine = ?"
     )
     (found,) = store.query(sql, [workload, str(this_machine())])
-    return (float(found["seconds"]), int(found["n"])) if found["n"] else None
+    return (float(found["middle"]), int(found["n"])) if found["n"] else None
 
 
 def listing(experiment: str, cells: Sequence[Cell]) -> dict[str, Any]:

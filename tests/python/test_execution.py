@@ -3,25 +3,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Sequence
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from millpond.cells import CONTROLS, Cell, Outcome
-from millpond.execution import by_round, measured_rounds, order_of, run_rounds
+from millpond.errors import Failure, Status
+from millpond.execution import Shard, Silence, Work, by_round, groups_of, measured_rounds, order_of, run_rounds
 from millpond.plans import Plan, Route
 
 CELLS = [Cell(("prog",), variant) for variant in CONTROLS]
-
-
-class Silence:
-    def begin(self, what: str, total: int) -> None: ...
-
-    def step(self) -> None: ...
-
-    def end(self) -> None: ...
 
 
 class Script:
@@ -99,3 +93,130 @@ def test_a_cell_has_a_plan_exactly_if_its_variant_is_plan() -> None:
         Cell(("x",), "bare", plan)
     with pytest.raises(ValueError, match="unknown variant"):
         Cell(("x",), "faster")
+
+
+class Remembered:
+    """A memory in this process: `runs` are earlier runs, what is kept becomes the last of them."""
+
+    def __init__(self, *runs: list[Outcome]) -> None:
+        self.runs = [*map(list, runs), []]
+
+    def recall(self, cells: Sequence[Cell], stage: str) -> list[list[Outcome]]:
+        return [[o for o in run if o.cell in cells and o.stage == stage] for run in self.runs]
+
+    def keep(self, outcome: Outcome) -> None:
+        self.runs[-1].append(outcome)
+
+    def again(self) -> Remembered:
+        return Remembered(*self.runs)
+
+
+def ran(script: Script) -> set[tuple[str, int]]:
+    """What was run, warm-ups apart; nothing twice."""
+    measured = [(name, number) for name, number in script.ran if number > 0]
+    assert len(measured) == len(set(measured))
+    return set(measured)
+
+
+def resumed(memory: Remembered, rounds: int, cells: Sequence[Cell] = CELLS, seed: int = 1) -> tuple[Script, Remembered]:
+    script, memory = Script(), memory.again()
+    outcomes = run_rounds(cells, script, Silence(), stage="s", rounds=rounds, seed=seed, memory=memory)
+    assert measured_rounds(outcomes) == rounds
+    assert all(len(by_round(outcomes, c, "cpu_seconds")) == rounds for c in cells)
+    return script, memory
+
+
+def test_what_is_stored_whole_is_not_run_again() -> None:
+    first, memory = resumed(Remembered(), 4)
+    assert ran(first) == {(c.name, n) for c in CELLS for n in range(1, 5)}
+    second, memory = resumed(memory, 4)
+    assert second.ran == []  # not even a warm-up
+    third, _ = resumed(memory, 6)
+    assert ran(third) == {(c.name, n) for c in CELLS for n in (5, 6)}
+
+
+@given(killed_after=st.integers(0, 30))
+def test_a_killed_run_is_continued_and_pairs_stay_pairs(killed_after: int) -> None:
+    memory = Remembered()
+
+    class Killed(Script):
+        def run(self, cell: Cell, stage: str, number: int) -> Outcome:
+            if len(self.ran) == killed_after:
+                raise KeyboardInterrupt
+            return super().run(cell, stage, number)
+
+    with contextlib.suppress(KeyboardInterrupt):
+        run_rounds(CELLS, Killed(), Silence(), stage="s", rounds=5, memory=memory, seed=3)
+    assert len(memory.runs[-1]) == killed_after
+    whole = max(0, killed_after // len(CELLS) - 1)  # the warm-up is none
+    script, _ = resumed(memory, 5, seed=3)
+    assert ran(script) == {(c.name, n) for c in CELLS for n in range(whole + 1, 6)}
+
+
+def test_a_round_that_lacks_a_contender_is_no_round() -> None:
+    _, memory = resumed(Remembered(), 3, CELLS[:4])
+    script, _ = resumed(memory, 3)
+    assert ran(script) == {(c.name, n) for c in CELLS for n in range(1, 4)}
+    fewer, _ = resumed(memory, 3, CELLS[:2])
+    assert fewer.ran == []
+
+
+def test_a_contender_that_was_killed_in_an_earlier_run_stays_out() -> None:
+    shared = next(c for c in CELLS if c.variant == "shared")
+    memory = Remembered()
+    script = Script(status=lambda cell, n: "killed" if cell == shared and n == 2 else "ok")
+    run_rounds(CELLS, script, Silence(), stage="s", rounds=3, memory=memory)
+    later = Script()
+    outcomes = run_rounds(CELLS, later, Silence(), stage="s", rounds=5, memory=memory.again())
+    assert ran(later) == {(c.name, n) for c in CELLS if c != shared for n in (4, 5)}
+    assert [o.round for o in outcomes if o.cell == shared and o.status == "killed"] == [2]
+
+
+def test_recalled_rounds_count_for_the_budget() -> None:
+    _, memory = resumed(Remembered(), 2)
+    script = Script()
+    outcomes = run_rounds(
+        CELLS, script, Silence(), stage="s", rounds=9, deadline=-1.0, clock=script.clock, memory=memory, warm_up=False
+    )
+    assert script.ran == []
+    assert measured_rounds(outcomes) == 2
+
+
+WIDE = [Cell((f"prog{i}",), variant) for i in range(3) for variant in CONTROLS[:3]]
+
+
+def test_cells_that_are_compared_run_side_by_side() -> None:
+    script = Script()
+    order: list[Cell] = []
+    original = script.run
+    script.run = lambda cell, stage, number: (order.append(cell), original(cell, stage, number))[1]  # type: ignore[method-assign]
+    run_rounds(WIDE, script, Silence(), stage="s", rounds=4, seed=5)
+    assert len(groups_of(WIDE)) == 3
+    for at in range(0, len(order), 3):
+        assert {c.variant for c in order[at : at + 3]} == set(CONTROLS[:3])
+        assert len({c.workload for c in order[at : at + 3]}) == 1
+
+
+@given(of=st.integers(1, 7), rounds=st.integers(1, 12), cells=st.sampled_from([CELLS, WIDE, WIDE[:2]]))
+def test_shards_are_disjoint_complete_and_keep_pairs_together(of: int, rounds: int, cells: list[Cell]) -> None:
+    parts = []
+    for number in range(1, of + 1):
+        work = Work.of(cells, stage="s", rounds=rounds, shard=Shard(number, of))
+        parts.append({(g.index, n) for g in work.groups for n in work.numbers(g)})
+        script, seen = Script(), set()
+        for outcome in run_rounds(cells, script, Silence(), stage="s", rounds=rounds, shard=Shard(number, of)):
+            if outcome.round > 0:
+                seen.add((outcome.cell, outcome.round))
+        assert seen == {(c, n) for i, n in parts[-1] for c in work.groups[i].alive}
+        assert len(script.ran) == work.runs(warm_up=True)
+    assert sum(map(len, parts)) == len(set().union(*parts)) == len(groups_of(cells)) * rounds
+    sizes = [len(p) for p in parts]
+    assert max(sizes) - min(sizes) <= len(groups_of(cells))
+
+
+@pytest.mark.parametrize("text", ["0/2", "3/2", "1", "", "a/b", "1/2/3", "-1/2", "1/0"])
+def test_a_shard_that_is_none_is_a_usage_failure(text: str) -> None:
+    with pytest.raises(Failure) as caught:
+        Shard.parse(text)
+    assert caught.value.status == Status.USAGE
+    assert Shard.parse("2/3") == Shard(2, 3)
