@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSL-1.0
 """Debian's Chromium without a window, driven through the pipe of its DevTools protocol: no driver, no web socket.
 
-    we ──fd 3──▶ {"id": 1, "method": …}\\0 ──▶ Chromium        replies carry our id, events carry a method
-    we ◀─fd 4── {"id": 1, "result": …}\\0 ◀── Chromium
+we ──fd 3──▶ {"id": 1, "method": …}\\0 ──▶ Chromium        replies carry our id, events carry a method
+we ◀─fd 4── {"id": 1, "result": …}\\0 ◀── Chromium
 """
 
 from __future__ import annotations
@@ -107,9 +107,7 @@ class Chromium:
     def open(self, page: Path, width: int, height: int, *, scheme: str = "light") -> None:
         """Opens a file in a window of that size and waits until it is laid out."""
         mobile = width < 600
-        self.send(
-            "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=mobile
-        )
+        self.send("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=mobile)
         self.send("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
         self.events.clear()
         self.send("Page.navigate", url=page.resolve().as_uri())

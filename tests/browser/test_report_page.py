@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: BSL-1.0
+"""The report in a browser, from a file: silent, offline, the answer on the first screen, readable on any screen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sample_store
+from devtools import Chromium, find_chromium
+
+from millpond import report_cases, report_page
+from millpond.store import Store
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(find_chromium() is None, reason="chromium is missing; apt-get install chromium"),
+]
+
+SCREENS = [(1280, 800, "light"), (1280, 800, "dark"), (400, 800, "light"), (400, 800, "dark")]
+HOSTILE = "</style><script>alert(1)</script><img src='http://127.0.0.1:9/x' onerror='alert(2)'>"
+LONG = "std::_Hashtable<unsigned_int,std::pair<unsigned_int_const,shop::customer_index::visit>,std::allocator>" * 3
+
+# Text whose contrast against what lies below it is less than WCAG's AA asks for (4.5), with its ratio.
+FAINT = """(() => {
+  const parse = (c) => (c.match(/[\\d.]+/g) || []).map(Number);
+  const lum = ([r, g, b]) => [r, g, b].map((v) => (v /= 255) <= .04045 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4)
+    .reduce((sum, v, i) => sum + v * [.2126, .7152, .0722][i], 0);
+  const below = (e) => { for (; e; e = e.parentElement) { const c = parse(getComputedStyle(e).backgroundColor);
+    if (c.length == 3 || c[3] == 1) return c; } return [255, 255, 255]; };
+  const faint = [];
+  for (const e of document.querySelectorAll("body *")) {
+    if (![...e.childNodes].some((n) => n.nodeType == 3 && n.data.trim()) || !e.checkVisibility()) continue;
+    if (["SCRIPT", "TITLE", "title"].includes(e.tagName)) continue;
+    const style = getComputedStyle(e);
+    const [a, b] = [lum(parse(e.namespaceURI.includes("svg") ? style.fill : style.color)), lum(below(e))];
+    const ratio = (Math.max(a, b) + .05) / (Math.min(a, b) + .05);
+    if (ratio < 4.5) faint.push(`${ratio.toFixed(2)} ${e.tagName}.${e.className} ${e.textContent.slice(0, 40)}`);
+  }
+  return faint;
+})()"""
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chromium]:
+    with Chromium(tmp_path_factory.mktemp("chromium")) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A report of two workloads, one with names that are long or mean harm."""
+    folder = tmp_path_factory.mktemp("report")
+    sample_store.advise(folder / "store", ("/opt/other", HOSTILE), rename={"printer": HOSTILE, "shop::index": LONG})
+    sample_store.advise(folder / "store")
+    path = folder / "report.html"
+    cases = sorted(report_cases.load(Store(folder / "store"), None), key=lambda case: case.name != "orders")
+    path.write_text(report_page.render(cases), encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize(("width", "height", "scheme"), SCREENS)
+def test_no_error_no_request_no_dialog(browser: Chromium, page: Path, width: int, height: int, scheme: str) -> None:
+    browser.open(page, width, height, scheme=scheme)
+    for button in range(int(browser.evaluate("document.querySelectorAll('th button').length"))):
+        browser.evaluate(f"document.querySelectorAll('th button')[{button}].click()")
+    browser.evaluate("document.querySelectorAll('details').forEach((fold) => fold.open = true)")
+    assert browser.complaints() == []
+    assert browser.requests() == [page.resolve().as_uri()]
+    assert not [e for e in browser.events if e.get("method") == "Page.javascriptDialogOpening"]
+    assert browser.evaluate("document.scripts.length") == 1
+
+
+@pytest.mark.parametrize(("width", "height", "scheme"), SCREENS)
+def test_the_verdict_is_seen_without_scrolling(
+    browser: Chromium, page: Path, width: int, height: int, scheme: str
+) -> None:
+    browser.open(page, width, height, scheme=scheme)
+    for selector in (".answer", ".verdict", *([".case tbody tr:nth-child(2)"] if width > 1000 else [])):
+        box: dict[str, Any] = browser.evaluate(f"document.querySelector('{selector}').getBoundingClientRect().toJSON()")
+        assert box["top"] >= 0 and box["bottom"] <= height and box["right"] <= width, (selector, box)
+
+
+@pytest.mark.parametrize(("width", "height", "scheme"), SCREENS)
+def test_nothing_is_wider_than_the_screen_and_all_text_can_be_read(
+    browser: Chromium, page: Path, width: int, height: int, scheme: str
+) -> None:
+    browser.open(page, width, height, scheme=scheme)
+    browser.evaluate("document.querySelectorAll('details').forEach((fold) => fold.open = true)")
+    assert browser.evaluate("document.documentElement.scrollWidth") <= width
+    assert browser.evaluate(FAINT) == []
+    small = (
+        "[...document.querySelectorAll('p, td, li, pre')].filter(e => parseFloat(getComputedStyle(e).fontSize) < 11)"
+    )
+    assert browser.evaluate(f"{small}.length") == 0
+
+
+def test_a_heading_sorts_and_sorts_back(browser: Chromium, page: Path) -> None:
+    browser.open(page, 1280, 800)
+    names = "[...document.querySelectorAll('.case')][0].querySelectorAll('tbody td.bytes')"
+    by_bytes = f"[...{names}].map(cell => +cell.dataset.v)"
+    click = "document.querySelectorAll('.case th button')[1].click()"
+    browser.evaluate(click)
+    down = browser.evaluate(by_bytes)
+    browser.evaluate(click)
+    up = browser.evaluate(by_bytes)
+    assert down == sorted(down, reverse=True) and up == sorted(down) and len(set(up)) > 2
+    assert browser.evaluate("document.querySelectorAll('[aria-sort=ascending]').length") == 1
+
+
+def test_a_name_leads_to_its_part_and_printing_unfolds_everything(browser: Chromium, page: Path) -> None:
+    browser.open(page, 1280, 800)
+    closed = "document.querySelectorAll('details:not([open])').length"
+    before = browser.evaluate(closed)
+    browser.evaluate("document.querySelectorAll('.case td.name a')[2].click()")
+    assert browser.evaluate("document.querySelectorAll('.case details.subsystem')[2].open")
+    assert browser.evaluate(closed) == before - 1
+    browser.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert browser.evaluate(closed) == 0
+    browser.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert browser.evaluate(closed) == before - 1
+    printed = browser.send("Page.printToPDF", paperWidth=8.27, paperHeight=11.7)
+    assert len(printed["data"]) > 10_000
+
+
+def test_the_checks_notice_what_they_look_for(browser: Chromium, tmp_path: Path) -> None:
+    bad = tmp_path / "bad.html"
+    bad.write_text(
+        "<!doctype html><p style='color:#999;font-size:16px'>faint</p><img src='http://127.0.0.1:9/x.png'>"
+        "<script>console.error('wrong')</script>"
+    )
+    browser.open(bad, 400, 800)
+    assert len(browser.complaints()) >= 1 and len(browser.requests()) == 2
+    assert len(browser.evaluate(FAINT)) == 1
