@@ -4,19 +4,24 @@
 round   1 2 3 …      the ratios b / a should all be 1; how far their interval reaches is what no effect
 a       A A A        below it can be told from, with this many rounds of runs of this length
 b       A A A
+
+Rounds of bare programs that are kept anyway say it too, without a measurement: `stored_noise`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from millpond.cells import Cell, Outcome
 from millpond.execution import by_round
+from millpond.machine import this_machine
 from millpond.statistics import Summary, summarise
+from millpond.store import Store
 
 COMPARED = ("cpu_seconds", "wall_seconds", "peak_bytes")
+FEWEST_ROUNDS = 6
 
 
 @dataclass(frozen=True)
@@ -64,3 +69,54 @@ def noise_of(outcomes: Sequence[Outcome], cells: tuple[Cell, Cell], seed: int = 
         spread = (values[3 * len(values) // 4] - values[len(values) // 4]) / middle if middle else 0.0
         result.append(Noise(metric, summarise(ratios, seed=seed), middle, spread))
     return result
+
+
+@dataclass(frozen=True)
+class StoredNoise:
+    """What the kept bare rounds of one workload on this machine say of its noise, in one metric.
+
+    `within`: the quartiles of a run's rounds lie this far apart, relative to their median; the middle one of all runs.
+    `between`: how far the median of one run lies from that of all of them at most, relative; null for a single run. A
+    paired comparison is spared both (its rounds meet the same weather), one of two runs made apart is not.
+    """
+
+    workload: str
+    metric: str
+    runs: int
+    rounds: int
+    within: float
+    between: float | None
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def stored_noise(store: Store, metrics: Sequence[str] = COMPARED) -> list[StoredNoise]:
+    """The noise of every workload with enough bare rounds in the store, those with most rounds first.
+
+    Runs of fewer than FEWEST_ROUNDS rounds are left out: their quartiles say nothing. Failure as `Store.query`.
+    """
+    sql = """
+        with runs as (
+            select workload, metric, run, count(*) as n, median(value) as middle,
+                   quantile_cont(value, 0.75) - quantile_cont(value, 0.25) as width
+            from observations
+            where strategy = 'bare' and round > 0 and status = 'ok' and value > 0 and machine = ?
+            group by workload, metric, run having count(*) >= ?
+        )
+        select workload, metric, count(*) as runs, sum(n) as rounds, median(width / middle) as within,
+               greatest(max(middle) / median(middle) - 1, 1 - min(middle) / median(middle)) as between_runs
+        from runs group by workload, metric order by rounds desc, workload, metric
+    """
+    return [
+        StoredNoise(
+            r["workload"],
+            r["metric"],
+            int(r["runs"]),
+            int(r["rounds"]),
+            float(r["within"]),
+            float(r["between_runs"]) if r["runs"] > 1 else None,
+        )
+        for r in store.query(sql, [str(this_machine()), FEWEST_ROUNDS])
+        if r["metric"] in metrics
+    ]
