@@ -66,7 +66,8 @@ std::span<const record> script_source::next() {
         return {};
     }
     read(&block_, sizeof block_);
-    if (block_.count == 0 || block_.count > script_block::records_max) damaged("a block of it is damaged");
+    if (block_.count == 0 || block_.count > script_block::records_max || block_.reserved != 0)
+        damaged("a block of it is damaged");
     read(records_of_block_.data(), block_.count * sizeof(record));
     if (checksum_of(block_, records_of_block_.data()) != block_.checksum) damaged("a block of it is damaged");
     const std::span<const record> given(records_of_block_.data(), block_.count);
