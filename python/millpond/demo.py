@@ -21,6 +21,7 @@ from millpond.advise import Options, advise
 from millpond.errors import Failure, Status
 from millpond.progress import say
 from millpond.report import write_report
+from millpond.store import DEFAULT, Store
 
 PLACE = Path("results/demo")
 WORDS = 60_000
@@ -90,7 +91,7 @@ def demonstrate(options: argparse.Namespace) -> None:
         terminal.print_advice(advice, terminal.console())
         print()
         advices.append(advice)
-    write_report(PLACE / "report.html", advices)
+    write_report(PLACE / "report.html", advices, Store(DEFAULT))
     print(f"The page: {PLACE / 'report.html'}; as JSON: " + ", ".join(str(PLACE / f"{name}.json") for name in programs))
 
 

@@ -8,7 +8,7 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from millpond import figures, figures_heap, figures_rounds, report_words
+from millpond import figures, figures_heap, figures_rounds, report_replay, report_words
 from millpond.figures_rounds import JUDGING
 from millpond.page_subsystem import subsystem_view
 from millpond.report_cases import Case
@@ -34,6 +34,7 @@ _LABELS = {
 }
 _PINS_AT_MOST = 12
 _PROCESSES_AT_MOST = 30
+_REPLAY_AT_MOST = 40
 _WORDS_AT_MOST = 200
 
 
@@ -69,6 +70,8 @@ def case_view(case: Case, anchor: str, detail: Detail) -> dict[str, Any]:
         "facts": report_words.facts(case),
         "machine": advice.get("machine") or "an unknown machine",
         "strips": _strips(case) if detail.figures else None,
+        "replay": report_replay.lines(case)[:_REPLAY_AT_MOST],
+        "replay_words": report_replay.sentence(case),
         "heat": figures_heap.heat_map(heat, case.names) if heat else None,
         "pins": _pins(case) if detail.figures else None,
         "details": [subsystem_view(s, case, f"{anchor}-{i}", detail.witnesses) for i, s in enumerate(parts, 1)],

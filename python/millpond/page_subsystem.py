@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from millpond import figures, figures_rounds, report_words
+from millpond import figures, figures_rounds, report_replay, report_words
 from millpond.report_cases import Case
 from millpond.rows import NOTHING
 from millpond.wording import bytes_text, count_text, effect_text, plural, saved_text, seconds_text
@@ -29,7 +29,7 @@ def subsystem_view(s: dict[str, Any], case: Case, anchor: str, witnesses: int) -
         "facts": _facts(s),
         "figures": [f for f in found if f],
         "tried": _tried(s, case),
-        "replay": report_words.replay_lines(case, s),
+        "replay": report_replay.of_subsystem(case, s),
         "legality": [_scope(scope, witnesses) for scope in (s.get("legality") or [])[:_SCOPES_AT_MOST]],
         "contexts": [_context(c) for c in (s.get("top_contexts") or [])[:_CONTEXTS_AT_MOST]] if witnesses else [],
     }

@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from millpond import report_words
+from millpond import report_replay, report_words
 from millpond.page_case import rest_text
 from millpond.report_cases import Case
 from millpond.terminal import EFFECT_WORDS
@@ -47,6 +47,7 @@ def _case(case: Case) -> str:
         *[f"> {escaped(note)}" for note in case.advice["notes"]],
         _subsystems(case),
         _effects(case.advice),
+        _replay(case),
         f"{escaped(' · '.join(report_words.facts(case)))}  \n{escaped(str(case.advice.get('machine') or ''))}",
         _fold("Reasons", "\n".join(
             f"- **{escaped(s['name'])}**: {escaped(str(s.get('reason') or ''))}" for s in case.subsystems[:ROWS_AT_MOST]
@@ -98,3 +99,14 @@ def _effects(advice: dict[str, Any]) -> str:
         if (found.get(name) or {}).get("n")
     ]
     return _table(["effect on CPU time", "change", "saves"], 1, rows) if rows else ""
+
+
+def _replay(case: Case) -> str:
+    lines = report_replay.lines(case)[:ROWS_AT_MOST]
+    rows = [[escaped(line.subject), escaped(line.what), escaped(line.cpu), escaped(line.peak)] for line in lines]
+    words = escaped(report_replay.sentence(case))
+    return (
+        _fold("Replay beside the trial", f"{_table(['of', 'saves', 'CPU', 'peak'], 2, rows)}\n\n{words}")
+        if rows
+        else words
+    )

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from rich.console import Console
 from rich.text import Text
 
-from millpond import report_words, terminal
+from millpond import report_replay, report_words, terminal
 from millpond.report_cases import Case
 
 
@@ -35,6 +35,7 @@ def _print(case: Case, out: Console) -> None:
     out.print(Text(headline), style="bold")
     terminal.print_advice(case.advice, out)
     out.print(Text(f"{', '.join(report_words.facts(case))}. {case.advice.get('machine') or ''}"))
+    _print_replay(case, out)
     out.print(Text("Not measured"), style="bold")
     for line in report_words.not_measured(case):
         out.print(Text(f"- {line}"))
@@ -43,3 +44,11 @@ def _print(case: Case, out: Console) -> None:
         # One line however long, so that it can be copied.
         out.print(Text(f"# {what}"), style="dim")
         out.print(Text(command), soft_wrap=True)
+
+
+def _print_replay(case: Case, out: Console) -> None:
+    out.print(Text(report_replay.sentence(case)))
+    for line in report_replay.lines(case):
+        if line.kind == "trial":
+            out.print(Text(f"  {line.subject}"))
+        out.print(Text(f"    {line.what}: saves CPU {line.cpu}, peak resident bytes {line.peak}"))

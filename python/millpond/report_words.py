@@ -25,6 +25,8 @@ KINDS = {
 }
 DVLUC_NAMES = {"D": "density", "V": "variation", "L": "locality", "U": "utilization", "C": "contention"}
 _SHORT_AT_MOST = 44
+_NAME_AT_MOST = 60
+_POOLS_AT_MOST = 4
 
 
 @dataclass(frozen=True)
@@ -45,8 +47,7 @@ def answer(advice: dict[str, Any]) -> tuple[str, str]:
     """
     effects, sums = advice["effects"], advice["sums"]
     if advice["plan"]:
-        pools = list_text([str(p) for p in _pools(advice["plan"])])
-        return "pays", f"Yes: local pools pay, for {pools}."
+        return "pays", f"Yes: local pools pay, for {list_text(_pools(advice))}."
     if not advice["rounds"]:
         return "unknown", "Nothing was tried, so nothing is advised."
     if effects["faster_malloc"]["verdict"] == "better":
@@ -56,8 +57,14 @@ def answer(advice: dict[str, Any]) -> tuple[str, str]:
     return "nothing", "No: nothing beats the program as it is."
 
 
-def _pools(plan: dict[str, Any]) -> list[str]:
-    return [r["pool"] for r in plan["routes"] if REST not in r["subsystems"]]
+def _pools(advice: dict[str, Any]) -> list[str]:
+    """The subsystems that the plan is advised for; those that showed nothing alone only where none did."""
+    pools = [str(r["pool"]) for r in advice["plan"]["routes"] if REST not in r["subsystems"]]
+    confirmed = {row["name"] for row in advice["subsystems"] if row["best"] != NOTHING}
+    chosen = [p for p in pools if p in confirmed] or pools
+    names = [p if len(p) <= _NAME_AT_MOST else f"{p[:_NAME_AT_MOST]}…" for p in chosen[:_POOLS_AT_MOST]]
+    more = len(chosen) - len(names)
+    return [*names, f"{more} more"] if more else names
 
 
 def effects(advice: dict[str, Any]) -> list[Effect]:
@@ -165,7 +172,7 @@ def not_measured(case: Case) -> list[str]:
         said.append("locality (L): no data references were captured")
     said.append(
         "monotonic allocators, winking out and a pool for each instance: an unmodified program cannot show them"
-        + ("" if case.replay else "; not replayed")
+        + ("; replay predicts some of it" if replayed(case) else "; not replayed")
     )
     return said
 
@@ -218,9 +225,6 @@ def facts(case: Case) -> list[str]:
     return found
 
 
-def replay_lines(case: Case, row: dict[str, Any]) -> list[str]:
-    """What replay predicts for a subsystem; one line that says so where it was not replayed."""
-    if not case.replay:
-        return ["Replay: not replayed."]
-    del row
-    return []
+def replayed(case: Case) -> bool:
+    """Whether the run has figures of a replay."""
+    return bool(case.replay and case.replay.get("rounds") and case.replay.get("predictions"))

@@ -135,7 +135,7 @@ def test_names_of_programs_stay_text_in_page_and_markdown(tmp_path: Path) -> Non
     assert "<script" not in outside and "<img" not in outside
     assert set(re.findall(r"</?[a-z]+", outside)) == {"<details", "</details", "<summary", "</summary"}
     rows = [line for line in outside.splitlines() if line.startswith("| ")]
-    assert {len(re.findall(r"(?<!\\)\|", row)) for row in rows} == {13, 4}
+    assert {len(re.findall(r"(?<!\\)\|", row)) for row in rows} == {13, 4, 5}
 
 
 def test_text_json_and_markdown_tell_the_same_as_the_page(cases: list[Case]) -> None:
@@ -153,6 +153,16 @@ def test_text_json_and_markdown_tell_the_same_as_the_page(cases: list[Case]) -> 
     assert [s["name"] for s in case["advice"]["subsystems"]][:2] == ["shop::book", "shop::index"]
     assert all("diffusion" in s and "best" in s for s in case["advice"]["subsystems"])
     assert len(case["rounds"]["placement"]) == ROUNDS
+
+
+def test_replay_stands_beside_the_trial_and_its_absence_is_said(cases: list[Case]) -> None:
+    advice = {**cases[0].advice, "replay": {"rounds": 0, "why_null": "no time", "predictions": []}}
+    for form in (Format.HTML, Format.TEXT, Format.MARKDOWN):
+        said = " ".join(re.sub(r"\\(.)", r"\1", document(form, cases)).split())
+        assert "predicted, monotonic instead of a multipool" in said and "Its error is unknown" in said
+        said = re.sub(r"\\(.)", r"\1", document(form, [Case(advice, replay=advice["replay"])]))
+        assert "not replayed: no time" in said and "monotonic instead" not in said
+        assert "not replayed" in document(form, [Case(advice)])
 
 
 def test_commands_can_be_pasted_into_a_shell_and_the_plan_is_the_plan(cases: list[Case]) -> None:
