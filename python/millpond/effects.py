@@ -95,6 +95,28 @@ def split(
     return effects, single
 
 
+def split_all(
+    outcomes: Sequence[Outcome], program: Sequence[str], plans: Sequence[Plan], seed: int
+) -> dict[str, Effects]:
+    """The effects of several plans that were tried together, by plan: false discoveries are held over all of them."""
+    found = {plan.name: split(outcomes, program, plan, [], seed)[0] for plan in plans}
+    for metric in METRICS_COMPARED:
+        # What only the controls decide is the same for every plan, and is one comparison.
+        family = {
+            (plan if "plan" in PAIRS.get(name, ("plan",)) else "", name): metrics[metric]
+            for plan, effects in found.items()
+            for name, metrics in effects.items()
+            if name not in COSTS and metric in metrics
+        }
+        judged = judge_family(family)
+        for plan, effects in found.items():
+            for name, metrics in effects.items():
+                one = judged.get((plan, name)) or judged.get(("", name))
+                if one is not None and metric in metrics:
+                    metrics[metric] = one
+    return found
+
+
 def screen(
     outcomes: Sequence[Outcome], program: Sequence[str], candidates: Sequence[Plan], seed: int
 ) -> dict[str, dict[str, Comparison]]:

@@ -52,7 +52,10 @@ def _state(path: Path) -> bytes:
 
 
 class RoundLog:
-    """A memory for `execution.run_rounds` in a store. Without `resume` it only keeps. `measured`: it has a round."""
+    """A memory for `execution.run_rounds` in a store. Without `resume` it only keeps.
+
+    `rounds` are the measured ones that were kept so far.
+    """
 
     def __init__(self, store: Store, journal: Journal, *, resume: bool) -> None:
         self.journal = journal
@@ -60,14 +63,15 @@ class RoundLog:
         self._resume = resume
         self._unfinished = Unfinished(store.folder / "observations", journal.about())
         self._written = 0
-        self.measured = False
+        self.rounds: set[int] = set()
 
     def keep(self, outcome: Outcome) -> None:
         """Adds the outcome to the journal and to the store. Failure (status 4) where it cannot be written."""
         self.journal.add_outcomes([outcome])
         self._unfinished.append(self.journal.rows[self._written :])
         self._written = len(self.journal.rows)
-        self.measured = self.measured or outcome.round > 0
+        if outcome.round > 0:
+            self.rounds.add(outcome.round)
 
     def recall(self, cells: Sequence[Cell], stage: str) -> list[list[Outcome]]:
         """The outcomes of these cells in that stage of each earlier run of the same, the oldest run first."""
@@ -100,7 +104,7 @@ def logged(store: Store, journal: Journal, *, resume: bool = False) -> Iterator[
     try:
         yield log
     except BaseException:
-        if log.measured:
+        if log.rounds:
             log.finish()
         else:
             log.discard()

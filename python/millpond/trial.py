@@ -21,7 +21,7 @@ from millpond import machine, native, output
 from millpond.arguments import CommandLine, program_of
 from millpond.cells import METRICS, Cell, Outcome
 from millpond.characterise import Json
-from millpond.effects import control_cells, plan_cell, split
+from millpond.effects import control_cells, plan_cell, split_all
 from millpond.errors import Failure, ProgramEnded, Status
 from millpond.execution import WHOLE, Shard, Work, by_round, measured_rounds, run_rounds
 from millpond.grids import (
@@ -164,24 +164,27 @@ class Trial:
             return _document(self._argv, bare, [], self._plans, [], self._seed, []), bare
         laboratory.expected = (bare.exit_status, 0)
         laboratory.limit_seconds = time_limit(seconds)
-        outcomes = self._run_rounds(shard, seconds)
-        return _document(
-            self._argv, bare, self._cells, self._plans, outcomes, self._seed, self._notes(outcomes, shard)
-        ), bare
+        outcomes, earlier = self._run_rounds(shard, seconds)
+        notes = self._notes(outcomes, shard, earlier)
+        return _document(self._argv, bare, self._cells, self._plans, outcomes, self._seed, notes), bare
 
-    def _run_rounds(self, shard: Shard, seconds: float) -> list[Outcome]:
+    def _run_rounds(self, shard: Shard, seconds: float) -> tuple[list[Outcome], int]:
+        """All outcomes, and how many rounds of earlier runs are among them."""
         # Where time is short, the discarded round is the first thing to go: the bare run has warmed the machine.
         warm_up = self._deadline - time.monotonic() > 3 * len(self._cells) * seconds
         with logged(self._store, self._journal(), resume=True) if self._store else nullcontext() as log:
-            return run_rounds(
+            outcomes = run_rounds(
                 self._cells, self._laboratory, ProgressReport(), stage=STAGE, rounds=self._rounds,
                 deadline=self._deadline, seed=self._seed, warm_up=warm_up, memory=log, shard=shard,
             )  # fmt: skip
+            return outcomes, len({o.round for o in outcomes if o.round > 0} - log.rounds) if log else 0
 
-    def _notes(self, outcomes: list[Outcome], shard: Shard) -> list[str]:
+    def _notes(self, outcomes: list[Outcome], shard: Shard, earlier: int) -> list[str]:
         ran = measured_rounds(outcomes)
         wanted = sum(shard.has(0, n) for n in range(1, self._rounds + 1))
         notes = [] if ran >= wanted else [f"the budget allowed {plural(ran, 'round')} of {wanted}"]
+        if earlier:
+            notes.append(f"{plural(earlier, 'round')} of earlier runs in the store; another --seed measures anew")
         if shard != WHOLE:
             notes.append(f"part {shard} of the rounds: copy the parts into one store to see the whole")
         elif ran < VERDICT_ROUNDS:
@@ -202,6 +205,7 @@ def _document(
         values = {m: list(by_round(outcomes, cell, m).values()) for m in METRICS}
         return {m: {**summarise(v, seed=seed).to_json(), "unit": METRICS[m]} for m, v in values.items() if v}
 
+    effects = split_all(outcomes, argv, plans, seed) if cells else {}
     return {
         "schema": SCHEMA,
         "program": {"argv": list(argv), "exit": bare.exit_status, "signal": bare.signal},
@@ -214,7 +218,7 @@ def _document(
                 "plan": p.to_json(),
                 "effects": {
                     name: {metric: c.to_json() for metric, c in found.items()}
-                    for name, found in split(outcomes, argv, p, [], seed)[0].items()
+                    for name, found in effects[p.name].items()
                 },
             }
             for p in (plans if cells else [])
