@@ -28,6 +28,13 @@ ordered_json pools_json(const pool_choice& pools) {
     return result;
 }
 
+// What the recorded program took, with the recorder.
+double cpu_seconds(const trace::reader& reader) {
+    double ns = 0;
+    for (const trace::stream_record& stream : reader.streams()) ns += static_cast<double>(stream.cpu_ns);
+    return ns * 1e-9;
+}
+
 }  // namespace
 
 std::string prepare(const prepare_request& request) {
@@ -58,6 +65,7 @@ std::string prepare(const prepare_request& request) {
         {"slots", totals.slots},
         {"threads", totals.threads},
         {"span_seconds", totals.span_seconds},
+        {"cpu_seconds", cpu_seconds(reader)},
         {"malloc_provider", reader.process().malloc_provider},
         {"pools", pools_json(pools)},
         {"damages", damages},

@@ -35,7 +35,7 @@ def app() -> typer.Typer:
     """The Typer application, made when it is needed."""
     import typer
 
-    from millpond import advise, characterise, compare, doctor, report, trial
+    from millpond import advise, characterise, compare, doctor, replay, report, trial
 
     result = typer.Typer(
         name="millpond",
@@ -47,6 +47,7 @@ def app() -> typer.Typer:
     result.command("record", help="Record every heap event of a program: record -o FILE -- PROGRAM ARGS...")(_record)
     result.command("characterise")(characterise.command)
     result.command("trial")(trial.command)
+    result.command("replay")(replay.command)
     result.command("advise")(advise.command)
     result.command("report")(report.command)
     result.command("compare")(compare.command)
