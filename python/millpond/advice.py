@@ -13,6 +13,7 @@ from typing import Any
 from millpond.effects import Effects
 from millpond.laboratory import describe
 from millpond.plans import REST, Plan
+from millpond.prediction import PREDICTED, Predictions, agree, disagreement
 from millpond.recording import Process, Recording
 from millpond.rows import NOTHING, Tried, row
 from millpond.wording import effect_text, list_text, percent_text, plural, seconds_text
@@ -36,6 +37,8 @@ class Findings:
     evidence: dict[str, list[str]] = field(default_factory=dict)
     counted: dict[str, list[str]] = field(default_factory=dict)
     rounds: int = 0
+    whole: dict[str, float] = field(default_factory=dict)  # metric → what a bare judging round takes
+    predictions: Predictions = field(default_factory=lambda: Predictions(why="nothing was tried"))
     why_no_trial: str = ""
     notes: list[str] = field(default_factory=list)
 
@@ -71,6 +74,7 @@ def document(found: Findings) -> dict[str, Any]:
         rows.append(
             row(subsystem, tried, why, counted, large=large, advised=advised, in_plan=name in _pooled(found.chosen))
         )
+        _add_predictions(rows[-1], tried, found.predictions)
     trace = dict(found.process.summary.get("trace", {})) | dict(found.characterisation.get("trace", {}))
     return {
         "schema": SCHEMA,
@@ -90,10 +94,28 @@ def document(found: Findings) -> dict[str, Any]:
             "analysed": found.process.number,
         },
         "trace": _trace(trace),
-        "errors": {},
+        "errors": {"replay": found.predictions.error.to_json()} if found.predictions.error else {},
+        "replay": found.predictions.to_json(),
         "subsystems": rows,
         "notes": found.notes,
     }
+
+
+def _add_predictions(row: dict[str, Any], tried: Tried | None, predictions: Predictions) -> None:
+    """What replay says of the subsystem, beside the trial; where their intervals lie apart, the reason says so."""
+    own = predictions.of_plan(tried.plan.name) if tried else None
+    row["replay"] = None
+    if tried is None or own is None:
+        return
+    apart = []
+    for metric in PREDICTED:
+        measured = tried.comparisons.get(metric)
+        if measured and metric in own.saves and not agree(measured.saved, own.saves[metric]):
+            apart.append(disagreement(metric, own.saves[metric]))
+    others = [p.to_json() for p in predictions.strategies(tried.plan.name)]
+    row["replay"] = {**own.to_json(), "agrees": not apart, "apart": apart, "strategies": others}
+    if apart:
+        row["reason"] += "; " + "; ".join(apart)
 
 
 def _pooled(plan: Plan | None) -> list[str]:

@@ -23,10 +23,13 @@ from millpond.arguments import CommandLine, program_of
 from millpond.characterise import Json
 from millpond.laboratory import Laboratory, describe
 from millpond.observations import Journal
-from millpond.progress import say
-from millpond.round_log import logged
+from millpond.prediction import BUDGET_SHARE, agreement_note, expected_seconds, predict
+from millpond.progress import ProgressReport, say
+from millpond.round_log import RoundLog, logged
 from millpond.standard_input import StandardInput
 from millpond.store import DEFAULT, Store
+from millpond.validation import replay_error
+from millpond.wording import plural
 
 
 @dataclass(frozen=True)
@@ -84,11 +87,33 @@ def advise(program: tuple[str, ...], options: Options) -> dict[str, Any]:
         laboratory = Laboratory(folder, program, stdin, options.seed)
         with logged(store, journal) as log:
             if not found.why_no_trial:
-                Advising(found, log, laboratory, deadline, options.seed).run()
+                reserved = _replay_seconds(found, deadline - time.monotonic())
+                Advising(found, log, laboratory, deadline - reserved, options.seed).run()
+                _predict(found, log, folder, store, deadline, options.seed)
         about = {"machine": str(machine.this_machine()), "run": journal.run, "seed": options.seed}
         advice = {**document(found), **about}
         _keep(store, journal, found, advice)
         return advice
+
+
+def _replay_seconds(found: Findings, left_seconds: float) -> float:
+    """What the trial leaves for replays: what they need, but a small part of the budget at most."""
+    events = int(found.process.summary["trace"]["events"])
+    return min(max(left_seconds, 0.0) * BUDGET_SHARE, expected_seconds(events, len(found.candidates)))
+
+
+def _predict(found: Findings, log: RoundLog, folder: Path, store: Store, deadline: float, seed: int) -> None:
+    """Replays the plans that were tried, those that were judged first."""
+    tried = sorted(found.tried.values(), key=lambda t: not t.judged)
+    trace = found.process.summary["trace"]
+    if tried:
+        say(f"replaying {plural(len(tried), 'plan')}")
+    found.predictions = predict(
+        found.program, found.process.trace, [t.plan for t in tried], found.whole, replay_error(store),
+        folder=folder, listener=ProgressReport(), deadline=deadline, seed=seed, events=int(trace["events"]),
+        threads=int(trace.get("threads") or 1), log=log,
+    )  # fmt: skip
+    found.notes.append(agreement_note(found.predictions))
 
 
 def _keep(store: Store, journal: Journal, found: Findings, advice: dict[str, Any]) -> None:

@@ -176,7 +176,7 @@ def _advice_of(data: dict[str, Any], run: str) -> dict[str, Any]:
         "schema": "millpond.advice/1", "verdict": "Do nothing: nothing was tried.", "effects": {}, "sums": {},
         "program": {"argv": process["argv"], "exit": 0, "signal": 0, "processes": []},
         "trace": {k: trace.get(k) for k in ("events", "bytes", "lost", "aliasing", "named_share")},
-        "errors": {}, "notes": [], "plan": None, "rounds": 0, "run": run, "machine": "", "seed": 1,
+        "errors": {}, "notes": [], "plan": None, "plan_tried": None, "rounds": 0, "run": run, "machine": "", "seed": 1,
         "subsystems": [{**{k: s.get(k) for k in kept}, **row} for s in data["subsystems"]],
     }  # fmt: skip
 

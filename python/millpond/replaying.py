@@ -36,14 +36,20 @@ TOUCH = "each block is written once a cache line after its allocation"
 # What the loop of a replay has of its own, so that it is taken off; the others are the allocator's alone.
 LOOPS_OWN = ("cpu_seconds", "wall_seconds", "peak_bytes", "end_bytes", "page_faults")
 METRICS_COMPARED = ("cpu_seconds", "peak_bytes", "end_bytes", "page_faults")
-_ORDER = "order"
+_ORDER, _STRATEGY = "order", "strategy"
 _PADDING_LIMIT_BYTES = 4096
 _SIGKILL = 9
 
 
-def replay_cell(trace: Path, variant: str, plan: Plan | None = None, order: str = ORDERS[0]) -> Cell:
-    """A contender: RECORDED, NULL, one of STRATEGIES for every subsystem, the path of a malloc library, or a plan."""
-    return Cell((str(trace),), "plan" if plan else variant, plan, ((_ORDER, order),), EXPERIMENT)
+def replay_cell(
+    trace: Path, variant: str, plan: Plan | None = None, order: str = ORDERS[0], strategy: str = ""
+) -> Cell:
+    """A contender: RECORDED, NULL, one of STRATEGIES for every subsystem, the path of a malloc library, or a plan.
+
+    `strategy`: one of STRATEGIES for all pools of the plan, instead of what it names: a trial could not take it.
+    """
+    parameters = ((_ORDER, order), *(((_STRATEGY, strategy),) if strategy else ()))
+    return Cell((str(trace),), "plan" if plan else variant, plan, parameters, EXPERIMENT)
 
 
 def replay_cells(
@@ -133,9 +139,11 @@ class ReplayRunner:
     def _play(self, cell: Cell, options: list[str]) -> tuple[native.Finished, dict[str, Any] | None]:
         result = self._folder / "round.json"
         script, _ = self._script(cell)
-        named = cell.variant in (RECORDED, NULL, "plan", *STRATEGIES)
-        chosen = ["--strategy", cell.variant] if named else ["--strategy", RECORDED, "--malloc", cell.variant]
-        order = dict(cell.parameters).get(_ORDER, ORDERS[0])
+        parameters = dict(cell.parameters)
+        variant = parameters.get(_STRATEGY, cell.variant)
+        named = variant in (RECORDED, NULL, "plan", *STRATEGIES)
+        chosen = ["--strategy", variant] if named else ["--strategy", RECORDED, "--malloc", variant]
+        order = parameters.get(_ORDER, ORDERS[0])
         result.unlink(missing_ok=True)
         finished = native.run(
             REPLAY,

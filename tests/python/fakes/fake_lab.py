@@ -9,6 +9,7 @@ It is installed under their names beside a `fake.json`:
   exit, signal                            how the program ends             fails {step: [status, message]}
   killed                                  variants under which the program dies
   no_preload                              libraries are never loaded        costs {name: cost} as the probe has them
+  replayed {name or variant: seconds}     what a round of a replay takes: the null loop's 0.1 and these (1 for others)
 """
 
 import contextlib
@@ -159,6 +160,28 @@ def trial() -> None:
         one_round(option("--round") or "", number)
 
 
+def replay() -> None:
+    fail_if_told("replay")
+    if "--prepare" in sys.argv:
+        plan = Path(option("--plan")).read_text() if option("--plan") else '{"routes": []}'
+        Path(option("-o") or "").write_text(plan)
+        Path(option("--json") or "").write_text(
+            json.dumps({"events": CONFIG.get("events", 0), "peak_live_bytes": 1000})
+        )
+        return
+    number = call_number()
+    variant = option("--malloc") or option("--strategy") or ""
+    costs = CONFIG.get("replayed", {})
+    seconds = costs.get(variant, 1.0)
+    for route in json.loads(Path(option("--play") or "").read_text())["routes"]:
+        seconds = min([seconds, *(costs.get(name, 1.0) for name in route["subsystems"])])
+    seconds = 0.0 if variant == "null" else seconds * (1 + 0.01 * random.Random(number).gauss(0.0, 1.0))
+    result = {"cpu_seconds": 0.1 + seconds, "wall_seconds": 0.1 + seconds, "peak_bytes": 5_000_000 + number % 3,
+              "end_bytes": 4_000_000, "peak_live_bytes": 1000, "held_bytes": None, "page_faults": 50, "status": "ok",
+              "held_why_null": "a malloc", "diffusion": []}  # fmt: skip
+    Path(option("--result") or "").write_text(json.dumps(result))
+
+
 def probe() -> None:
     fail_if_told("probe")
     if "--spin" in sys.argv:
@@ -178,7 +201,7 @@ def main(arguments: list[str], here: Path) -> None:
     HERE, sys.argv = here, arguments
     CONFIG = json.loads((here / "fake.json").read_text())
     programs = {"millpond-record": record, "millpond-characterise": characterise, "millpond-trial": trial,
-                "millpond-probe": probe}  # fmt: skip
+                "millpond-probe": probe, "millpond-replay": replay}  # fmt: skip
     programs[Path(arguments[0]).name]()
 
 

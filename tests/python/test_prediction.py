@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: BSL-1.0
+"""Replay beside the trial: its intervals carry its error, and where the two part, the trial is followed."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import FakeLab
+from test_advise import SUBSYSTEMS, advise, rows
+
+from millpond.plans import Plan, Route
+from millpond.prediction import PREDICTED, Predictions, agree, predict
+from millpond.progress import ProgressReport
+from millpond.statistics import summarise
+from millpond.validation import DEFAULT_ERROR, NOT_VALIDATED, ReplayError
+
+SLOW = {"bare": 1.0, "empty": 1.0, "shared": 0.9, "shared_huge": 0.9, "looked_up": 0.93}
+
+
+def plan(name: str) -> Plan:
+    return Plan(f"01-{name}", "/bin/fake", "ab12", (Route((name,), name, "multipool"),))
+
+
+def predicted(lab: FakeLab, error: ReplayError, **given: Any) -> Predictions:
+    (lab.work / "trace").write_text("0")
+    options: dict[str, Any] = {
+        "folder": lab.work, "listener": ProgressReport(), "deadline": time.monotonic() + 60, "seed": 1, "events": 1000,
+    } | given  # fmt: skip
+    whole = {"cpu_seconds": 2.0, "peak_bytes": 1e6}
+    return predict(("fake",), Path("trace"), [plan("book")], whole, error, **options)
+
+
+def test_savings_are_differences_between_replays_and_carry_the_error(lab: FakeLab) -> None:
+    lab.configure(replayed={"book": 0.7})
+    exact = predicted(lab, ReplayError({"cpu_seconds": 0.0, "peak_bytes": 0.0}, "run", 5)).of_plan("01-book")
+    widened = predicted(lab, ReplayError({"cpu_seconds": 0.05, "peak_bytes": 0.0}, "run", 5)).of_plan("01-book")
+    assert exact and widened
+    assert exact.saves["cpu_seconds"].median == pytest.approx(0.3, abs=0.03)
+    half = widened.saves["cpu_seconds"].high - widened.saves["cpu_seconds"].median
+    assert half > 0.05 * 2.0
+    assert set(exact.saves) == set(PREDICTED)
+
+
+def test_strategies_that_no_trial_takes_are_predicted_against_a_pool_of_the_same_subsystem(lab: FakeLab) -> None:
+    lab.configure(replayed={"monotonic": 0.4, "multipool": 0.9, "multipool(monotonic)": 0.8})
+    found = {p.strategy: p for p in predicted(lab, NOT_VALIDATED).strategies("01-book")}
+    assert set(found) == {"monotonic", "multipool(monotonic)"}
+    assert found["monotonic"].saves["cpu_seconds"].median == pytest.approx(0.5, abs=0.05)
+
+
+def test_without_time_or_room_nothing_is_replayed_and_the_reason_is_given(lab: FakeLab) -> None:
+    late = predicted(lab, NOT_VALIDATED, deadline=time.monotonic() - 1)
+    assert late.rounds == 0 and "budget" in late.why
+    large = predicted(lab, NOT_VALIDATED, events=10**9)
+    assert large.rounds == 0 and "too long" in large.why
+    assert not lab.calls()
+
+
+def test_intervals_agree_where_they_meet() -> None:
+    left, right = summarise([1.0, 1.1, 0.9]), summarise([1.1, 1.2, 1.3])
+    assert agree(left, right) and agree(right, left)
+    assert not agree(left, summarise([2.0, 2.1]))
+
+
+def test_the_trial_is_followed_where_replay_says_otherwise(lab: FakeLab) -> None:
+    lab.configure(events=1000, subsystems=SUBSYSTEMS, cpu=SLOW, gains={"book": 0.5, "prices": 0.97}, replayed={})
+    advice = advise(lab)
+    found = rows(advice)
+    assert found["book"]["best"] == "multipool"
+    assert found["book"]["replay"]["agrees"] is False
+    assert found["book"]["reason"].endswith("the trial is followed")
+    assert found["prices"]["replay"]["agrees"] is True
+    assert "the trial is followed" not in found["prices"]["reason"]
+    assert found["printer"]["replay"] is not None
+    assert advice["errors"]["replay"]["values"] == DEFAULT_ERROR
+    assert advice["errors"]["replay"]["validated"] is False
+    assert any("not validated on this machine" in note for note in advice["notes"])
+
+
+def test_what_was_replayed_is_kept_as_observations_of_the_program(lab: FakeLab) -> None:
+    from millpond.store import Store
+
+    lab.configure(events=1000, subsystems=SUBSYSTEMS, cpu=SLOW, gains={"book": 0.5})
+    advice = advise(lab)
+    stored = {r["id"]: r for r in Store(lab.work / "results/store").query("select * from observations")}
+    behind = [stored[i] for i in rows(advice)["book"]["replay"]["evidence"]]
+    assert behind
+    assert {r["workload"] for r in behind} == {"true"}
+    assert all('"predictor": "replay"' in r["parameters"] for r in behind)
