@@ -187,11 +187,10 @@ WIDE = [Cell((f"prog{i}",), variant) for i in range(3) for variant in CONTROLS[:
 
 def test_cells_that_are_compared_run_side_by_side() -> None:
     script = Script()
-    order: list[Cell] = []
-    original = script.run
-    script.run = lambda cell, stage, number: (order.append(cell), original(cell, stage, number))[1]  # type: ignore[method-assign]
-    run_rounds(WIDE, script, Silence(), stage="s", rounds=4, seed=5)
+    outcomes = run_rounds(WIDE, script, Silence(), stage="s", rounds=4, seed=5)
+    order = [o.cell for o in outcomes]
     assert len(groups_of(WIDE)) == 3
+    assert len(order) == len(script.ran)
     for at in range(0, len(order), 3):
         assert {c.variant for c in order[at : at + 3]} == set(CONTROLS[:3])
         assert len({c.workload for c in order[at : at + 3]}) == 1
