@@ -275,6 +275,6 @@ def _metrics(outcomes: Sequence[Outcome], cell: Cell, seed: int) -> dict[str, An
 def _widened(comparison: Comparison, error: ReplayError, whole: dict[str, float]) -> dict[str, Any]:
     """A comparison, and what it saves with the error of replay in its interval, where what is whole is known."""
     metric = comparison.metric
-    size = whole.get(metric)
-    widened = widen(comparison.saved, error.of(metric) * size).to_json() if size else None
+    size = whole.get(metric, 0.0)
+    widened = widen(comparison.saved, error.of(metric) * size).to_json() if size > 0.0 else None
     return {**comparison.to_json(), "saved_widened": widened}
