@@ -20,7 +20,8 @@ from millpond.paired_rounds import PairedRounds
 from millpond.rows import NOTHING
 from millpond.store import Store
 
-EXPERIMENT = "advise"
+# A run of advise; one that made no observations is known by its document.
+EXPERIMENTS = ("advise", "advice")
 SHOWN_AT_MOST = 80  # subsystems of a case whose details are read
 _OBSERVATIONS = "select * from observations where run = ? order by id"
 _NAMES = "select name from subsystems where run = ? order by position"
@@ -131,7 +132,7 @@ def load(store: Store, run: str | None, whole: bool = False) -> list[Case]:
         return [of_run(store, found.run, advice, whole)]
     cases: dict[str, Case] = {}
     for known in reversed(store.runs()):
-        if known.experiment != EXPERIMENT or known.workload in cases:
+        if known.experiment not in EXPERIMENTS or known.workload in cases:
             continue
         advice = store.document("advice", known.run)
         if advice is not None:
@@ -145,7 +146,7 @@ def latest(store: Store, run: str | None) -> str:
     """The id of the run that --run names, or of the latest run of advise. Failure (status 3) where there is none."""
     if run is not None:
         return str(store.find_run(run).run)
-    ids = [known.run for known in store.runs() if known.experiment == EXPERIMENT]
+    ids = [known.run for known in store.runs() if known.experiment in EXPERIMENTS]
     if not ids:
         raise Failure(Status.INPUT, f"the store {store.folder} holds no run of advise; --run names another run")
     return str(ids[-1])

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import shlex
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from millpond.laboratory import describe
@@ -27,6 +28,7 @@ DVLUC_NAMES = {"D": "density", "V": "variation", "L": "locality", "U": "utilizat
 _SHORT_AT_MOST = 44
 _NAME_AT_MOST = 60
 _POOLS_AT_MOST = 4
+_MODULES_AT_MOST = 6
 
 
 @dataclass(frozen=True)
@@ -147,6 +149,11 @@ def not_measured(case: Case) -> list[str]:
     named = trace.get("named_share")
     if named is not None and named < 0.9995:
         said.append(f"{100 * (1 - named):.1f} % of the events are owned by functions without a name (no symbols)")
+    nameless = [Path(str(m)).name for m in trace.get("modules_without_names") or []]
+    if nameless:
+        more = len(nameless) - _MODULES_AT_MOST
+        shown = [*nameless[:_MODULES_AT_MOST], *([f"{more} more"] if more > 0 else [])]
+        said.append(f"modules without symbols: {list_text(shown)}")
     aliasing = trace.get("aliasing") or {}
     if aliasing.get("share"):
         said.append(f"{100 * aliasing['share']:.2f} % of the sampled contexts were attributed to a wrong stack")

@@ -19,7 +19,7 @@ pytestmark = [
     pytest.mark.skipif(find_chromium() is None, reason="chromium is missing; apt-get install chromium"),
 ]
 
-SCREENS = [(1280, 800, "light"), (1280, 800, "dark"), (400, 800, "light"), (400, 800, "dark")]
+SCREENS = [(1280, 800, "light"), (1280, 800, "dark"), (400, 800, "light"), (400, 800, "dark"), (800, 1100, "light")]
 HOSTILE = "</style><script>alert(1)</script><img src='http://127.0.0.1:9/x' onerror='alert(2)'>"
 LONG = "std::_Hashtable<unsigned_int,std::pair<unsigned_int_const,shop::customer_index::visit>,std::allocator>" * 3
 

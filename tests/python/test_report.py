@@ -218,6 +218,39 @@ def test_the_latest_run_of_each_workload_is_reported_and_one_can_be_picked(
     assert lab.run("report", "--store", str(tmp_path / "s"), "--run", "no-such-run").status == 3
 
 
+def test_what_advise_keeps_is_reported_and_exported(lab: FakeLab) -> None:
+    names = ("book", "index")
+    cpu = {"bare": 1.0, "empty": 1.0, "shared": 0.8, "shared_huge": 0.8, "looked_up": 0.8}
+    lab.configure(events=1000, subsystems=[{"name": n} for n in names], cpu=cpu, gains={"book": 0.5})
+    done = lab.run("advise", "--budget=3", "--json=advice.json", "--", "prog", "a b")
+    assert done.status == 0, done.stderr
+    advice = json.loads((lab.work / "advice.json").read_text())
+    for name in (
+        "r.html",
+        "r.md",
+        "r.txt",
+        "r.json",
+        "r.csv",
+        "r.pb.gz",
+        "r.folded",
+        "r.speedscope.json",
+        "r.chrome.json",
+    ):
+        done = lab.run("report", "-o", name)
+        assert (done.status, done.stderr) == (0, ""), name
+    assert html.escape(advice["verdict"]) in (lab.work / "r.html").read_text()
+    assert "main;book::make 1000" in (lab.work / "r.folded").read_text()
+
+
+def test_a_program_without_heap_events_has_a_page_too(lab: FakeLab) -> None:
+    lab.configure(events=0)
+    assert lab.run("advise", "--budget=2", "--", "prog").status == 0
+    done = lab.run("report", "-o", "page.html")
+    assert done.status == 0, done.stderr
+    page = (lab.work / "page.html").read_text()
+    assert "Nothing to advise: the program has no heap events." in page and "Nothing was tried" in page
+
+
 def test_a_damaged_file_is_named_and_the_rest_is_reported_with_status_3(lab: FakeLab, tmp_path: Path) -> None:
     store = tmp_path / "s"
     advice = sample_store.advise(store)
