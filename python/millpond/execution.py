@@ -86,13 +86,16 @@ class Shard:
 
 
 WHOLE = Shard()
+# Parameters that tell contenders apart; all others say what they are contenders for.
+_OF_CONTENDERS = ("strategy", "twin")
 
 
 def groups_of(cells: Sequence[Cell]) -> list[list[Cell]]:
     """The cells that are compared with one another: one workload with one set of parameters, in the order given."""
     found: dict[object, list[Cell]] = {}
     for cell in cells:
-        found.setdefault((cell.experiment, cell.workload, cell.parameters), []).append(cell)
+        shared = tuple(pair for pair in cell.parameters if pair[0] not in _OF_CONTENDERS)
+        found.setdefault((cell.experiment, cell.workload, shared), []).append(cell)
     return list(found.values())
 
 

@@ -196,6 +196,11 @@ def test_cells_that_are_compared_run_side_by_side() -> None:
         assert len({c.workload for c in order[at : at + 3]}) == 1
 
 
+def test_parameters_divide_the_cells_unless_they_name_a_contender() -> None:
+    cells = [Cell(("x",), "bare", None, (("size", size), ("twin", t))) for size in "12" for t in "ab"]
+    assert groups_of(cells) == [cells[:2], cells[2:]]
+
+
 @given(of=st.integers(1, 7), rounds=st.integers(1, 12), cells=st.sampled_from([CELLS, WIDE, WIDE[:2]]))
 def test_shards_are_disjoint_complete_and_keep_pairs_together(of: int, rounds: int, cells: list[Cell]) -> None:
     parts = []
