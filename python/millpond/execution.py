@@ -87,7 +87,7 @@ class Shard:
 
 WHOLE = Shard()
 # Parameters that tell contenders apart; all others say what they are contenders for.
-_OF_CONTENDERS = ("strategy", "twin")
+_OF_CONTENDERS = ("strategy", "malloc", "twin")
 
 
 def groups_of(cells: Sequence[Cell]) -> list[list[Cell]]:
