@@ -13,7 +13,7 @@ bool ends_object(trace::operation op) { return op == trace::operation::free || o
 // Surveys of pages visit every live object, and look at the pages of so many of them; more are sampled. At most one
 // look for each eight events, or free_looks in all, in either case spread over the whole trace. Passing an object by
 // costs an eighth of a look.
-constexpr std::uint64_t free_looks = std::uint64_t{1} << 22;
+constexpr std::uint64_t free_looks = std::uint64_t{1} << 21;
 constexpr std::uint64_t looks_a_survey = std::uint64_t{1} << 18;
 
 }  // namespace
