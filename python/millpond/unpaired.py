@@ -4,9 +4,10 @@
     A   1.00  1.02   .99  …     every value of B against every value of A: the median of those ratios (Hodges and
     B   1.10  1.12  1.08  …     Lehmann), the shifts that a Mann-Whitney test does not reject, and its p-value
 
-Where one side has several runs, they show how far whole runs of the same thing lie apart, which rounds of one run
-cannot show: the interval is widened by the largest of these distances. What was counted and never varied is compared
-exactly. Verdicts ask for the same three things as those of paired rounds (see `statistics`).
+Rounds of one run cannot show how far whole runs of the same thing lie apart: hours differ, and the machine with them.
+So intervals of times are widened by what runs differ by: `drift` is what is taken for it where every side is one run,
+and what the runs themselves show counts the more, the more of them there are. What was counted and never varied is
+compared exactly. Verdicts ask for the same three things as those of paired rounds (see `statistics`).
 """
 
 from __future__ import annotations
@@ -25,6 +26,9 @@ Array = np.ndarray[Any, np.dtype[np.float64]]
 
 METHOD = "Hodges-Lehmann"
 EXACT = "exact"
+# The standard deviation of whole runs, relative, that is taken for that of times; it weighs as much as this many runs.
+DRIFT = 0.0125
+_DRIFT_WEIGHT = 4
 _EXACT_TEST_UP_TO = 60  # values a side; beyond, the normal approximation is as good and much quicker
 
 
@@ -77,8 +81,11 @@ class Change:
         }
 
 
-def change(a: Sample, b: Sample, *, level: float = LEVEL) -> Change:
-    """The change from a to b, judged on its own. O(n·m log(n·m)). ValueError where a side has no values."""
+def change(a: Sample, b: Sample, *, level: float = LEVEL, drift: float = 0.0) -> Change:
+    """The change from a to b, judged on its own. O(n·m log(n·m)). ValueError where a side has no values.
+
+    `drift`: how far runs of the same thing lie apart, a relative standard deviation; 0 where rounds show it all.
+    """
     left, right = np.asarray(a.values, dtype=float), np.asarray(b.values, dtype=float)
     if not len(left) or not len(right):
         raise ValueError("a change needs values on both sides")
@@ -89,7 +96,7 @@ def change(a: Sample, b: Sample, *, level: float = LEVEL) -> Change:
         ratio = _exactly(after / before, n) if positive else None
         p = 1.0 if after == before else 0.0
         return judge(Change(before, after, len(left), len(right), ratio, _exactly(after - before, n), p, p, True))
-    spread = max(_between_runs(a), _between_runs(b))
+    spread = _between_runs(a, b, drift, level) if drift > 0.0 else 0.0
     difference = _widened(_shift(left, right, level), spread * abs(before))
     logs = _widened(_shift(np.log(left), np.log(right), level), spread) if positive else None
     ratio = _exponential(logs) if logs else None
@@ -101,13 +108,22 @@ def _exactly(value: float, n: int) -> Summary:
     return Summary(n, value, value, value, 1.0, EXACT)
 
 
-def _between_runs(sample: Sample) -> float:
-    """How far the median of one run lies from that of all, relative; 0 for a single run, which cannot show it."""
-    medians = [float(np.median(run)) for run in sample.runs if len(run)]
-    middle = float(np.median(medians)) if medians else 0.0
-    if len(medians) < 2 or middle <= 0 or min(medians) <= 0:
-        return 0.0
-    return max(abs(math.log(m / middle)) for m in medians)
+def _between_runs(a: Sample, b: Sample, drift: float, level: float) -> float:
+    """How far two sides may lie apart, relative, only because they are other runs: a t-interval over runs' medians.
+
+    Its variance is that of the runs that there are, moderated by `drift`, as if that had been seen in some runs before.
+    """
+    from scipy.stats import t
+
+    squares, freedom, each = _DRIFT_WEIGHT * drift**2, _DRIFT_WEIGHT, 0.0
+    for side in (a, b):
+        medians = [float(np.median(run)) for run in side.runs if len(run)]
+        if min(medians) > 0.0:
+            logs = np.log(medians)
+            squares += float(np.sum((logs - logs.mean()) ** 2))
+            freedom += len(medians) - 1
+        each += 1.0 / len(medians)
+    return float(t.ppf(0.5 + level / 2.0, freedom)) * math.sqrt(squares / freedom * each)
 
 
 def _widened(summary: Summary, by: float) -> Summary:

@@ -92,12 +92,39 @@ def test_counts_that_were_zero_have_a_difference_and_no_ratio() -> None:
     assert found.verdict == "worse"
 
 
-def test_runs_of_one_side_that_lie_apart_widen_the_interval(seed: int) -> None:
+def runs_of(generator: np.random.Generator, number: int, drift: float, factor: float = 1.0) -> u.Sample:
+    """Runs of eleven rounds, each in weather of its own."""
+    levels = factor * generator.lognormal(0, drift, number)
+    return u.Sample(tuple(tuple(level * generator.lognormal(0, 0.02, 11)) for level in levels))
+
+
+@pytest.mark.parametrize("runs", [1, 2, 5])
+def test_equal_times_of_drifting_runs_are_called_different_no_more_often_than_allowed(runs: int, seed: int) -> None:
+    generator = np.random.default_rng([seed, runs])
+    trials, wrong = 400, 0
+    for _ in range(trials):
+        a, b = runs_of(generator, runs, u.DRIFT), runs_of(generator, runs, u.DRIFT)
+        wrong += u.change(a, b, drift=u.DRIFT).verdict != "inside noise"
+    assert wrong / trials <= ALPHA
+
+
+def test_runs_that_lie_far_apart_widen_the_interval_by_what_they_show(seed: int) -> None:
+    """On a machine that drifts four times as much as is usual, several runs a side find that out."""
     generator = np.random.default_rng(seed)
-    drifting = tuple(tuple(level * generator.lognormal(0, 0.005, 11)) for level in (1.0, 1.06))
-    b = sample(1.05 * generator.lognormal(0, 0.005, 11))
-    assert u.change(u.Sample((drifting[0],)), b).verdict == "worse"
-    assert u.change(u.Sample(drifting), b).verdict == "inside noise"
+    trials, wrong = 200, 0
+    for _ in range(trials):
+        a, b = runs_of(generator, 6, 4 * u.DRIFT), runs_of(generator, 6, 4 * u.DRIFT)
+        wrong += u.change(a, b, drift=u.DRIFT).verdict != "inside noise"
+    assert wrong / trials <= ALPHA + 4 * math.sqrt(ALPHA * (1 - ALPHA) / trials)
+
+
+def test_ten_per_cent_more_time_is_found_in_one_run_a_side(seed: int) -> None:
+    generator = np.random.default_rng(seed)
+    found = sum(
+        u.change(runs_of(generator, 1, 0.005), runs_of(generator, 1, 0.005, 1.1), drift=u.DRIFT).verdict == "worse"
+        for _ in range(50)
+    )
+    assert found >= 45
 
 
 def test_three_rounds_a_side_are_too_few_for_a_verdict() -> None:
