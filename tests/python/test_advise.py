@@ -80,6 +80,34 @@ def test_the_verdict_rests_on_fresh_rounds_whose_observations_are_in_the_store(
         assert set(effect["evidence"]) <= set(stored)
 
 
+def test_advice_characterisation_and_contexts_are_kept_under_the_run(lab: FakeLab, helped: dict[str, Any]) -> None:
+    store = Store(lab.work / "results/store")
+    run = store.find_run("latest").run
+    assert run == helped["run"]
+    assert store.document("advice", run) == helped
+    characterisation, contexts = store.characterisation(run), store.contexts(run)
+    assert characterisation is not None and contexts is not None
+    assert [s["name"] for s in characterisation["subsystems"]] == [s["name"] for s in SUBSYSTEMS]
+    assert contexts["schema"] == "millpond.contexts/1"
+    assert contexts["subsystems"] == [s["name"] for s in SUBSYSTEMS]
+    store.finish()
+
+
+def test_a_program_without_heap_events_is_kept_too(lab: FakeLab) -> None:
+    found = advise(lab)
+    store = Store(lab.work / "results/store")
+    assert [(r.run, r.workload) for r in store.runs()] == [(found["run"], "true")]
+    assert store.document("advice", found["run"]) == found
+
+
+def test_two_runs_of_advise_measure_twice(lab: FakeLab) -> None:
+    lab.configure(events=1000, subsystems=SUBSYSTEMS[:1], cpu=CPU, gains={"book": 0.8})
+    advise(lab)
+    calls = len(lab.calls())
+    assert advise(lab)["rounds"] > 0
+    assert len(lab.calls()) > 2 * calls - 10
+
+
 def test_rounds_of_choosing_and_judging_never_mix(lab: FakeLab, helped: dict[str, Any]) -> None:
     sql = "select parameters, round from observations where metric = 'cpu_seconds' and strategy is null"
     names: dict[str, set[str]] = {}

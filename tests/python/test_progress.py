@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: BSL-1.0
+"""Long steps say how far they are and what is left; short ones are silent."""
+
+from __future__ import annotations
+
+import re
+import time
+
+import pytest
+
+from millpond.progress import ProgressReport
+
+
+def lines_of(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], step_seconds: float) -> list[str]:
+    now = [1000.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    report = ProgressReport()
+    report.begin("judging", 40)
+    for _ in range(40):
+        now[0] += step_seconds
+        report.step()
+    report.end()
+    return capsys.readouterr().err.splitlines()
+
+
+def test_a_long_step_says_what_is_left_and_less_each_time(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = lines_of(monkeypatch, capsys, 3.0)
+    found = [re.fullmatch(r"millpond: judging: (\d+) of 40 runs, at most (.+) s left", line) for line in lines]
+    assert len(lines) > 3
+    done = [(int(m[1]), float(m[2])) for m in found if m]
+    assert done == [(n, pytest.approx(3.0 * (40 - n), rel=0.01)) for n, _ in done]
+    assert len(done) == len(lines)
+    assert sorted(done) == done
+
+
+def test_a_short_step_is_silent(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    assert lines_of(monkeypatch, capsys, 0.01) == []
