@@ -21,6 +21,8 @@ from millpond.advice import Findings, document
 from millpond.advising import Advising
 from millpond.arguments import CommandLine, program_of
 from millpond.characterise import Json
+from millpond.inputs import advise_on_inputs
+from millpond.inputs_table import print_inputs
 from millpond.laboratory import Laboratory, describe
 from millpond.observations import Journal
 from millpond.prediction import BUDGET_SHARE, agreement_note, expected_seconds, predict
@@ -52,6 +54,10 @@ def command(
     store: Annotated[Path, typer.Option(metavar="DIR", help="Where the observations are kept.")] = DEFAULT,
     json: Json = None,
     html: Annotated[Path | None, typer.Option(metavar="FILE", help="Also write the tables as a page.")] = None,
+    inputs: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Advise on several inputs: a line of arguments each, in the place of {}."),
+    ] = None,
     seed: Annotated[int, typer.Option(metavar="N", help="Decides the order of the rounds.")] = 1,
 ) -> None:
     """Say where a local allocator would pay in a program, and how much, or that none does."""
@@ -59,7 +65,13 @@ def command(
     argv = program_of("advise", line, program)
     output.prove_writable(json)
     output.prove_writable(str(html) if html else None)
-    advice = advise(argv, Options(budget, process, store, seed))
+
+    def within(words: tuple[str, ...], seconds: float) -> dict[str, Any]:
+        return advise(words, Options(seconds, process, store, seed))
+
+    advice = within(argv, budget) if inputs is None else advise_on_inputs(argv, inputs, budget, within)
+    if inputs is not None:  # beside the last input's run, which is the one that made it whole
+        Store(store).write_document("inputs", advice["inputs"][-1]["run"], advice)
     if json is not None:
         output.write_json(advice, json)
     if html is not None:
@@ -70,6 +82,8 @@ def command(
         from millpond import terminal
 
         terminal.print_advice(advice, terminal.console())
+        if inputs is not None:
+            print_inputs(advice, terminal.console())
 
 
 def advise(program: tuple[str, ...], options: Options) -> dict[str, Any]:

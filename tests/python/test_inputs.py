@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
+from conftest import FakeLab
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -193,3 +195,21 @@ def test_a_failure_names_the_line_of_its_input(tmp_path: Path) -> None:
     with pytest.raises(Failure, match="line 3: no such program") as failed:
         inputs.advise_on_inputs(("p", "{}"), file, 60.0, adviser)
     assert failed.value.status == 5
+
+
+def test_the_verb_advises_on_all_inputs(lab: FakeLab) -> None:
+    subsystems = [{"name": "book", "bytes": 5000}, {"name": "prices", "bytes": 4000}]
+    cpu = {"bare": 0.010, "empty": 0.0101, "shared": 0.0090, "shared_huge": 0.0090, "looked_up": 0.0093}
+    lab.configure(events=1000, subsystems=subsystems, cpu=cpu, gains={"book": 0.85})
+    (lab.work / "inputs").write_text("one\n# no\ntwo words\n")
+    done = lab.run("advise", "--budget=40", "--inputs=inputs", "--json=a.json", "--", "true", "{}")
+    assert done.status == 0, done.stderr
+    found = json.loads((lab.work / "a.json").read_text())
+    assert [i["arguments"] for i in found["inputs"]] == [["one"], ["two", "words"]]
+    assert len({i["run"] for i in found["inputs"]}) == 2
+    book = rows_of(found)["book"]
+    assert (book["best"], book["warning"]) == ("multipool", None)
+    assert found["verdict"].startswith("In all 2 inputs: give book")
+    assert "In all 2 inputs" in done.stdout and "two words" in done.stdout
+    assert lab.run("advise", "--inputs=inputs", "--", "true").status == 2
+    assert lab.run("advise", "--inputs=nowhere", "--", "true", "{}").status == 3
