@@ -62,7 +62,7 @@ def case_view(case: Case, anchor: str, detail: Detail) -> dict[str, Any]:
         "kind": kind,
         "headline": headline,
         "verdict": advice["verdict"],
-        "notes": list(dict.fromkeys([*advice["notes"]])),
+        "notes": report_words.notes(case),
         "effects": report_words.effects(advice) if advice["rounds"] else [],
         "letters": report_words.DVLUC_NAMES,
         "rows": [_row(s, case, f"{anchor}-{i}" if i <= len(parts) else "") for i, s in enumerate(shown, 1)],

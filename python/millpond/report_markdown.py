@@ -17,12 +17,23 @@ from millpond.wording import bytes_text, count_text, effect_text, saved_text, sh
 
 ROWS_AT_MOST = 15
 # What Markdown would take for its own; names of programs are full of them.
-_SPECIAL = re.compile(r"([\\`*_{}\[\]()#+!|~$@-])")
+_SPECIAL = re.compile(r"([\\`*_\[\]|~$])")
+_SPECIAL_FIRST = re.compile(r"^(\d*)(?=[-+#=>.)])")
+# What a forge would turn into a link to a user or to an entry of its tracker; a word joiner behind it is not seen.
+_REFERENCE = re.compile(r"(?<!\w)([@#])(?=\w)")
+_JOINER = "\u2060"
 
 
 def escaped(text: str) -> str:
     """Text of a program as text: no markup, no HTML, no mention of a user, one line."""
-    return _SPECIAL.sub(r"\\\1", html.escape(" ".join(text.split()), quote=False))
+    plain = _REFERENCE.sub(rf"\1{_JOINER}", " ".join(text.split()))
+    marked = _SPECIAL_FIRST.sub(r"\1\\", _SPECIAL.sub(r"\\\1", plain))
+    return html.escape(marked, quote=False)
+
+
+def code(text: str) -> str:
+    """The same for a name, in the letters of code."""
+    return f"<code>{escaped(text)}</code>"
 
 
 def fenced(text: str, language: str = "") -> str:
@@ -42,15 +53,15 @@ def render(cases: Sequence[Case], damaged: Sequence[str] = ()) -> str:
 def _case(case: Case) -> str:
     _, headline = report_words.answer(case.advice)
     parts = [
-        f"### {escaped(case.name)}: {escaped(headline)}",
+        f"### {code(case.name)}: {escaped(headline)}",
         escaped(case.advice["verdict"]),
-        *[f"> {escaped(note)}" for note in case.advice["notes"]],
+        *[f"> {escaped(note)}" for note in report_words.notes(case)],
         _subsystems(case),
         _effects(case.advice),
         _replay(case),
         f"{escaped(' · '.join(report_words.facts(case)))}  \n{escaped(str(case.advice.get('machine') or ''))}",
         _fold("Reasons", "\n".join(
-            f"- **{escaped(s['name'])}**: {escaped(str(s.get('reason') or ''))}" for s in case.subsystems[:ROWS_AT_MOST]
+            f"- {code(s['name'])}: {escaped(str(s.get('reason') or ''))}" for s in case.subsystems[:ROWS_AT_MOST]
         )) if case.subsystems else "",
         _fold("Do it again", fenced("\n".join(
             f"# {what}\n{command}" for what, command in report_words.commands(case)), "sh")),
@@ -82,7 +93,7 @@ def _subsystems(case: Case) -> str:
         letters = [share_text(((s.get("dvluc") or {}).get(k) or {}).get("value")) for k in report_words.DVLUC_NAMES]
         ratio = s.get("cpu_ratio") or {}
         rows.append([
-            escaped(s["name"]), bytes_text(s.get("bytes")), count_text(s.get("events")),
+            code(s["name"]), bytes_text(s.get("bytes")), count_text(s.get("events")),
             "–" if share is None else f"{100 * share:.1f} %", *letters, escaped(report_words.short_advice(s)),
             escaped(effect_text(ratio)) if ratio.get("n") else "–", escaped(report_words.short_legality(s)[1]),
         ])  # fmt: skip
@@ -103,7 +114,10 @@ def _effects(advice: dict[str, Any]) -> str:
 
 def _replay(case: Case) -> str:
     lines = report_replay.lines(case)[:ROWS_AT_MOST]
-    rows = [[escaped(line.subject), escaped(line.what), escaped(line.cpu), escaped(line.peak)] for line in lines]
+    rows = [
+        [code(line.subject) if line.kind == "trial" else "", escaped(line.what), escaped(line.cpu), escaped(line.peak)]
+        for line in lines
+    ]
     words = escaped(report_replay.sentence(case))
     return (
         _fold("Replay beside the trial", f"{_table(['of', 'saves', 'CPU', 'peak'], 2, rows)}\n\n{words}")

@@ -140,6 +140,11 @@ def _scope(scope: dict[str, Any]) -> str:
     return "one thread" if scope["scope"] == "thread" else str(scope["name"])
 
 
+def notes(case: Case) -> list[str]:
+    """What advise noted, without what the report says in words of its own."""
+    return [str(note) for note in dict.fromkeys(case.advice["notes"]) if not str(note).startswith("replay: ")]
+
+
 def not_measured(case: Case) -> list[str]:
     """What the figures leave out, one sentence each: a reader decides whether it matters."""
     trace, process, program = case.trace, case.process, case.advice["program"]
