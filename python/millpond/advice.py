@@ -37,6 +37,7 @@ class Findings:
     evidence: dict[str, list[str]] = field(default_factory=dict)
     counted: dict[str, list[str]] = field(default_factory=dict)
     rounds: int = 0
+    bare: dict[str, dict[str, float]] = field(default_factory=dict)  # metric → what the bare judging rounds are like
     whole: dict[str, float] = field(default_factory=dict)  # metric → what a bare judging round takes
     predictions: Predictions = field(default_factory=lambda: Predictions(why="nothing was tried"))
     why_no_trial: str = ""
@@ -84,6 +85,7 @@ def document(found: Findings) -> dict[str, Any]:
             name: _effect(found, name) for name in ("net", "total", "malloc_and_huge_pages", "interposer", "look_up")
         },
         "rounds": found.rounds,
+        "noise": found.bare,
         "plan": found.chosen.to_json() if found.chosen and advised else None,
         "plan_tried": found.chosen.to_json() if found.chosen else None,
         "program": {

@@ -28,11 +28,11 @@ from millpond.effects import (
 )
 from millpond.execution import Listener, by_round, measured_rounds, run_rounds
 from millpond.laboratory import Laboratory, describe
+from millpond.noise import rounds_json
 from millpond.plans import Plan, combine
 from millpond.progress import ProgressReport, say
 from millpond.round_log import RoundLog
 from millpond.rows import Tried
-from millpond.statistics import summarise
 from millpond.trial import time_limit
 from millpond.wording import plural, seconds_text
 
@@ -165,7 +165,8 @@ class Advising:
                 f"{schedule.VERDICT_ROUNDS} that a verdict should rest on"
             )
         by_metric = {m: list(by_round(outcomes, cells[0], m).values()) for m in _JUDGED_METRICS}
-        found.whole = {m: summarise(values).median for m, values in by_metric.items() if values}
+        found.bare = rounds_json(by_metric)
+        found.whole = {metric: rounds["median"] for metric, rounds in found.bare.items()}
         singles = [p for p in plans if p.alone]
         found.effects, alone = split(outcomes, self._program, chosen, singles, self._seed)
         self._point_at_evidence(cells, chosen, singles, alone)

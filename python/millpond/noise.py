@@ -10,8 +10,9 @@ Rounds of bare programs that are kept anyway say it too, without a measurement: 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from statistics import median, quantiles
 from typing import Any
 
 from millpond.cells import Cell, Outcome
@@ -64,11 +65,23 @@ def noise_of(outcomes: Sequence[Outcome], cells: tuple[Cell, Cell], seed: int = 
         ratios = [b[i] / a[i] for i in sorted(a.keys() & b.keys()) if a[i] > 0]
         if not ratios:
             continue
-        values = sorted([*a.values(), *b.values()])
-        middle = values[len(values) // 2]
-        spread = (values[3 * len(values) // 4] - values[len(values) // 4]) / middle if middle else 0.0
-        result.append(Noise(metric, summarise(ratios, seed=seed), middle, spread))
+        values = [*a.values(), *b.values()]
+        result.append(Noise(metric, summarise(ratios, seed=seed), median(values), spread_of(values)))
     return result
+
+
+def spread_of(values: Sequence[float]) -> float:
+    """How far the quartiles lie apart, relative to the median; 0 for fewer than two values, and around zero."""
+    middle = median(values) if values else 0.0
+    if len(values) < 2 or middle <= 0.0:
+        return 0.0
+    low, _, high = quantiles(values, n=4, method="inclusive")
+    return (high - low) / middle
+
+
+def rounds_json(values: Mapping[str, Sequence[float]]) -> dict[str, dict[str, float]]:
+    """By metric: how many rounds of one contender there are, their median, and how far they spread."""
+    return {m: {"n": len(v), "median": median(v), "spread": spread_of(v)} for m, v in values.items() if v}
 
 
 @dataclass(frozen=True)

@@ -134,7 +134,9 @@ def _processes(program: dict[str, Any]) -> Table:
 
 
 def _effects_table(advice: dict[str, Any]) -> Table:
-    table = _table(f"Effects on CPU time ({plural(advice['rounds'], 'round')})", "what", "effect", "saves", left=2)
+    rounds, bare = plural(advice["rounds"], "round"), advice.get("noise", {}).get("cpu_seconds")
+    spread = f", half of those of the bare program within {100 * bare['spread']:.1f} %" if bare else ""
+    table = _table(f"Effects on CPU time ({rounds}{spread})", "what", "effect", "saves", left=2)
     for name, words in EFFECT_WORDS.items():
         effect = {**advice["effects"], **advice["sums"]}[name]
         saved = effect.get("saved")

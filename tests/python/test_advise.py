@@ -64,6 +64,13 @@ def test_three_effects_are_three_figures(helped: dict[str, Any]) -> None:
         assert effect["n"] >= 11
 
 
+def test_the_noise_of_the_bare_rounds_is_told(helped: dict[str, Any]) -> None:
+    cpu = helped["noise"]["cpu_seconds"]
+    assert cpu["n"] == helped["rounds"]
+    assert cpu["median"] == pytest.approx(0.010, rel=0.01)
+    assert 0.001 < cpu["spread"] < 0.02  # normal, 0.3 %: the quartiles are 1.35 deviations apart
+
+
 def test_the_verdict_rests_on_fresh_rounds_whose_observations_are_in_the_store(
     lab: FakeLab, helped: dict[str, Any]
 ) -> None:
