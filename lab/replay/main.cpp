@@ -52,6 +52,7 @@ void declare(CLI::App& app, command_line& line) {
         ->check(CLI::IsMember({"none", "line", "check"}));
     app.add_option("--diffusion", line.round.diffusion, "with --play: an untimed pass that surveys pages N times")
         ->check(CLI::Range(0, 10000));
+    app.add_flag("--pace", line.round.paced, "with --play in total order: no event before its time in the trace");
     app.add_option("--pad", line.round.padding_bytes, "with --play: bytes added to the environment")
         ->check(CLI::Range(0, 65536));
     app.add_option("--result", line.round.result, "with --play: where the result goes")->type_name("FILE");

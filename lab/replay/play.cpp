@@ -34,7 +34,7 @@ bool on_threads(const script_source& script, const play_request& request) {
 
 template <class Heap, touch Touch>
 void play_touching(Heap& heap, script_source& script, const play_request& request, play_result& result) {
-    if (!on_threads(script, request)) return play_in_total_order<Heap, Touch>(heap, script, result);
+    if (!on_threads(script, request)) return play_in_total_order<Heap, Touch>(heap, script, request.paced, result);
     dependency_round<Heap, Touch>(heap, script).play(result);
 }
 

@@ -32,6 +32,7 @@ struct play_request {
     bool of_a_plan = false;  // refuse a script that was prepared without a plan
     order in = order::total;
     touch touching = touch::line;
+    bool paced = false;           // total order: wait, off the clock, until the trace's own time of each block
     std::uint32_t diffusion = 0;  // points of an untimed pass in the place of the timed one; 0: none
 };
 

@@ -24,7 +24,19 @@ namespace {
 using nlohmann::ordered_json;
 
 // The words of the second command line, in this order.
-enum word { script_word, strategy_word, malloc_word, order_word, touch_word, diffusion_word, result_word, words };
+enum word {
+    script_word,
+    strategy_word,
+    malloc_word,
+    order_word,
+    touch_word,
+    diffusion_word,
+    pace_word,
+    result_word,
+    words
+};
+
+constexpr const char* paced_value = "recorded";
 
 std::string library_path(const std::string& given) {
     char resolved[PATH_MAX];
@@ -83,6 +95,7 @@ ordered_json to_json(const play_result& result, const char* const* given) {
                       {"malloc", malloc_provider()},
                       {"order", given[order_word]},
                       {"touch", given[touch_word]},
+                      {"paced", std::strcmp(given[pace_word], paced_value) == 0},
                       {"status", result.why == nullptr ? "ok" : "bad_alloc"},
                       {"why", result.why == nullptr ? "" : result.why},
                       {"records", result.records},
@@ -120,6 +133,8 @@ void start(const stage_request& request) {
     if (!chosen)
         throw replay_error(replay_error::usage,
                            "unknown strategy " + request.strategy + "; there are: " + strategies_accepted());
+    if (request.paced && request.order != "total")
+        throw replay_error(replay_error::usage, "--pace is for the total order: there is one clock");
     const std::string library = request.malloc_library.empty() ? "" : library_path(request.malloc_library);
     prove_writable(request.result);
     char self[PATH_MAX];
@@ -138,6 +153,7 @@ void start(const stage_request& request) {
                                              request.order.c_str(),
                                              request.touch.c_str(),
                                              diffusion.c_str(),
+                                             request.paced ? paced_value : "",
                                              request.result.c_str(),
                                              nullptr};
     ::execv(self, const_cast<char**>(arguments.data()));
@@ -157,6 +173,7 @@ int run(char** arguments) {
     request.in = std::strcmp(arguments[order_word], "dependency") == 0 ? order::dependency : order::total;
     request.touching = touch_of(arguments[touch_word]);
     request.diffusion = static_cast<std::uint32_t>(std::strtoul(arguments[diffusion_word], nullptr, 10));
+    request.paced = std::strcmp(arguments[pace_word], paced_value) == 0;
     play_result result = play(request);
     // Everything has been measured; from here on malloc may be called.
     if (request.chosen == strategy::recorded && is_c_library(malloc_provider())) {

@@ -17,6 +17,7 @@ namespace millpond::replay {
 struct stage_request {
     std::string script, strategy = "recorded", malloc_library, order = "total", touch = "line", result;
     unsigned diffusion = 0;
+    bool paced = false;
     std::size_t padding_bytes = 0;
 };
 

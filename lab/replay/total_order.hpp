@@ -5,6 +5,9 @@
 //   block ─▶ play │clock│ ─▶ block ─▶ play │clock│ …       timed: what lies between the clocks is not counted
 //   block ─▶ play, note sizes ─▶ … ─▶ survey ─▶ …          untimed: which pages the live objects touch, N times
 //
+// Paced, no block is played before its time in the trace: a malloc that gives pages back by the wall clock then keeps
+// what it would have kept in the program. The waits are off the clock, and a round takes as long as the program did.
+//
 // Memory: the slots, and for the survey a size and two pages for each. Throws replay_error.
 #pragma once
 
@@ -31,13 +34,24 @@ inline const char* words_of(play_state state) {
     }
 }
 
+inline void wait_until(double time) noexcept {
+    const double left = time - wall_seconds();
+    if (left <= 0) return;
+    timespec nap;
+    nap.tv_sec = static_cast<time_t>(left);
+    nap.tv_nsec = static_cast<long>((left - static_cast<double>(nap.tv_sec)) * 1e9);
+    ::nanosleep(&nap, nullptr);
+}
+
 template <class Heap, touch Touch>
-void play_in_total_order(Heap& heap, script_source& script, play_result& result) {
+void play_in_total_order(Heap& heap, script_source& script, bool paced, play_result& result) {
     page_array<void*> slots(script.header().slots + std::size_t{1});
     page_array<record> pending(script.header().threads + std::size_t{1});
     player<Heap, Touch> plays(heap, slots.data(), pending.data());
     const std::uint64_t faults = page_faults();
+    const double begin = wall_seconds();
     for (auto records = script.next(); !records.empty(); records = script.next()) {
+        if (paced) wait_until(begin + static_cast<double>(script.time_ns()) * 1e-9);
         const double wall = wall_seconds(), cpu = process_cpu_seconds();
         const std::size_t played = plays.play(records);
         result.cpu_seconds += process_cpu_seconds() - cpu;

@@ -37,6 +37,7 @@ from millpond.replaying import (
     EXPERIMENT,
     NULL,
     ORDERS,
+    PACED,
     RECORDED,
     REPLAY,
     STAGE,
@@ -73,6 +74,9 @@ def command(
     order: Annotated[
         str, typer.Option(metavar="total|dependency", help="One thread for all, or each thread by itself.")
     ] = ORDERS[0],
+    pace: Annotated[
+        bool, typer.Option("--pace", help="Play events at their times in the trace: as long as the program ran.")
+    ] = False,
     diffusion: Annotated[
         int, typer.Option(metavar="N", min=0, max=1000, help="Survey the pages of live objects N times, too.")
     ] = 0,
@@ -90,11 +94,13 @@ def command(
 ) -> None:
     """Play a trace's heap events on real allocators and compare them with the recorded one."""
     deadline = time.monotonic() + budget if budget is not None else float("inf")
+    if pace and order != ORDERS[0]:
+        raise Failure(Status.USAGE, "--pace is for the total order: there is one clock")
     if order not in ORDERS:
         raise Failure(Status.USAGE, f"--order {order!r} is not one of {', '.join(ORDERS)}")
     grid = GridOptions.given(list_only, dry_run, cells, shard)
     grid.require_store(store)
-    contenders = _contenders(trace, plan or [], strategy or [], malloc or [], order)
+    contenders = _contenders(trace, plan or [], strategy or [], malloc or [], order, pace)
     if grid.filters:
         chosen = select(contenders, grid.filters)
         contenders = [c for c in contenders if c in chosen or c.variant in (RECORDED, NULL)]
@@ -117,7 +123,9 @@ def command(
         replay_table.print_replay(result, terminal.console(sys.stdout))
 
 
-def _contenders(trace: Path, plans: list[Path], strategies: list[str], mallocs: list[str], order: str) -> list[Cell]:
+def _contenders(
+    trace: Path, plans: list[Path], strategies: list[str], mallocs: list[str], order: str, paced: bool
+) -> list[Cell]:
     """What the user names; without a name, every strategy and every malloc library that is here."""
     for name in strategies:
         if name not in STRATEGIES:
@@ -130,7 +138,7 @@ def _contenders(trace: Path, plans: list[Path], strategies: list[str], mallocs: 
         strategies, libraries = list(STRATEGIES), list(here.values())
     return replay_cells(
         trace.absolute(), plans=_distinct([read(p) for p in plans]), strategies=strategies, mallocs=libraries,
-        order=order,
+        order=order, paced=paced,
     )  # fmt: skip
 
 
@@ -187,6 +195,8 @@ class Replay:
             self._store.prepare()
         summaries = [self._runner.prepare(cell) for cell in self._cells]  # a wrong plan fails here, before any round
         self._runner.limit_seconds = _PATIENCE_SECONDS + _SLOWEST_SECONDS_AN_EVENT * float(summaries[0]["events"])
+        if PACED in self._cells[0].parameters:
+            self._runner.limit_seconds += 2 * float(summaries[0].get("span_seconds") or 0.0)
         journal = self._journal()
         with logged(self._store, journal, resume=True) if self._store else nullcontext() as log:
             outcomes = run_rounds(
@@ -242,6 +252,7 @@ class Replay:
             "trace": {"path": str(self._trace), **{k: v for k, v in summary.items() if k not in _NOT_OF_TRACE}},
             "machine": str(machine.this_machine()),
             "order": dict(recorded.parameters)["order"],
+            "paced": PACED in recorded.parameters,
             "assumes": TOUCH,
             "rounds": measured_rounds(outcomes),
             "contenders": contenders,

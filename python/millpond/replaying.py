@@ -36,19 +36,28 @@ TOUCH = "each block is written once a cache line after its allocation"
 # What the loop of a replay has of its own, so that it is taken off; the others are the allocator's alone.
 LOOPS_OWN = ("cpu_seconds", "wall_seconds", "peak_bytes", "end_bytes", "page_faults")
 METRICS_COMPARED = ("cpu_seconds", "peak_bytes", "end_bytes", "page_faults")
+# Beside a cell's order: events at their times in the trace, so that a malloc which gives pages back by the wall clock
+# does so as in the program. A round then takes as long as the program did; the waits count for nothing.
+PACED = ("pace", "recorded")
 _ORDER, _STRATEGY = "order", "strategy"
 _PADDING_LIMIT_BYTES = 4096
 _SIGKILL = 9
 
 
 def replay_cell(
-    trace: Path, variant: str, plan: Plan | None = None, order: str = ORDERS[0], strategy: str = ""
+    trace: Path,
+    variant: str,
+    plan: Plan | None = None,
+    order: str = ORDERS[0],
+    strategy: str = "",
+    *,
+    paced: bool = False,
 ) -> Cell:
     """A contender: RECORDED, NULL, one of STRATEGIES for every subsystem, the path of a malloc library, or a plan.
 
     `strategy`: one of STRATEGIES for all pools of the plan, instead of what it names: a trial could not take it.
     """
-    parameters = ((_ORDER, order), *(((_STRATEGY, strategy),) if strategy else ()))
+    parameters = ((_ORDER, order), *(((_STRATEGY, strategy),) if strategy else ()), *((PACED,) if paced else ()))
     return Cell((str(trace),), "plan" if plan else variant, plan, parameters, EXPERIMENT)
 
 
@@ -59,11 +68,12 @@ def replay_cells(
     strategies: Sequence[str] = (),
     mallocs: Sequence[Path] = (),
     order: str = ORDERS[0],
+    paced: bool = False,
 ) -> list[Cell]:
     """The contenders of a replay; RECORDED, which all are compared with, and NULL are always among them."""
     variants = dict.fromkeys([RECORDED, NULL, *strategies, *map(str, mallocs)])
-    cells = [replay_cell(trace, variant, order=order) for variant in variants]
-    return cells + [replay_cell(trace, "plan", plan, order) for plan in plans]
+    cells = [replay_cell(trace, variant, order=order, paced=paced) for variant in variants]
+    return cells + [replay_cell(trace, "plan", plan, order, paced=paced) for plan in plans]
 
 
 class ReplayRunner:
@@ -144,10 +154,11 @@ class ReplayRunner:
         named = variant in (RECORDED, NULL, "plan", *STRATEGIES)
         chosen = ["--strategy", variant] if named else ["--strategy", RECORDED, "--malloc", variant]
         order = parameters.get(_ORDER, ORDERS[0])
+        pace = ["--pace"] if PACED in cell.parameters and "--diffusion" not in options else []
         result.unlink(missing_ok=True)
         finished = native.run(
             REPLAY,
-            ["--play", str(script), *chosen, "--order", order, *options, "--result", str(result)],
+            ["--play", str(script), *chosen, "--order", order, *pace, *options, "--result", str(result)],
             seconds=self.limit_seconds,
         )
         try:

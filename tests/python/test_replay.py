@@ -93,6 +93,16 @@ def test_a_filter_keeps_what_everything_is_compared_with(lab: FakeLab, trace: st
     assert set(variants(lab)) == {RECORDED, NULL, "monotonic"}
 
 
+def test_paced_rounds_are_other_rounds(lab: FakeLab, trace: str) -> None:
+    words = ("replay", trace, "--rounds=1", "--strategy=multipool", "--store=s")
+    lab.run(*words)
+    played = len(variants(lab))
+    assert lab.run(*words, "--pace").status == 0
+    paced = [c for c in lab.calls() if "--play" in c][played:]
+    assert len(paced) == 6, "rounds at full speed were taken for paced ones"
+    assert all("--pace" in c for c in paced)
+
+
 def test_a_budget_is_kept_to_one_round_at_least_and_said(lab: FakeLab, trace: str) -> None:
     done = lab.run("replay", trace, "--budget=0", "--strategy=multipool")
     assert done.status == 0
@@ -121,6 +131,7 @@ def test_the_store_keeps_every_round_raw_and_goes_on_from_it(lab: FakeLab, trace
     [
         (("--strategy=best",), 2, "multipool(monotonic)"),
         (("--order=sideways",), 2, "dependency"),
+        (("--order=dependency", "--pace"), 2, "one clock"),
         (("--malloc=/nowhere/lib.so",), 3, "/nowhere/lib.so"),
         (("--plan=none.plan.json",), 3, "none.plan.json"),
         (("--cells=nothing*",), 2, "fits no cell"),

@@ -151,6 +151,9 @@ TEST_F(playing, what_cannot_be_played_is_refused_with_its_status) {
     play(script, {"--strategy", "best"});
     EXPECT_EQ(last.status, 2);
     EXPECT_NE(last.message.find("multipool(monotonic)"), std::string::npos) << last.message;
+    EXPECT_EQ(play(script, {"--pace"})["paced"], true);
+    play(script, {"--pace", "--order", "dependency"});
+    EXPECT_EQ(last.status, 2);
     play(in("none"), {});
     EXPECT_EQ(last.status, 3);
     play(in("t.mpt"), {});
