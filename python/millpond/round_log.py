@@ -23,7 +23,7 @@ from millpond.cells import Cell, Outcome
 from millpond.observations import Journal
 from millpond.store import Store
 from millpond.store_relations import RELATIONS
-from millpond.unfinished import Unfinished
+from millpond.unfinished import Unfinished, abandoned
 
 _SAME = ("experiment", "fingerprint", "version", "seed", "subject")
 _OF_OUTCOMES = ("argv", "variant", "plan_name", "stage", "exit_status", "signal")
@@ -78,13 +78,15 @@ class RoundLog:
         if not self._resume:
             return []
         about = self.journal.about()
-        found = []
-        for path in self._store.files("observations"):
-            earlier = store_files.about(path)
-            if all(earlier.get(key) == about[key] for key in _SAME):
-                table = store_files.read_parquet(path, RELATIONS["observations"])
-                found.append(outcomes_of(table.to_pylist(), cells, stage))
-        return found
+        earlier = [(store_files.about(path), path) for path in self._store.files("observations")]
+        same = [path for found, path in earlier if all(found.get(key) == about[key] for key in _SAME)]
+        runs = [store_files.read_parquet(path, RELATIONS["observations"]).to_pylist() for path in same]
+        runs += [
+            rows
+            for found, rows in abandoned(self._store.folder / "observations")
+            if all(found.get(key) == about[key] for key in _SAME)
+        ]
+        return [outcomes_of(rows, cells, stage) for rows in runs]
 
     def finish(self) -> None:
         """Writes the run's file, and forgets the unfinished one. Failure (status 4) keeps the latter."""

@@ -13,8 +13,8 @@ from __future__ import annotations
 
 import fcntl
 import json
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -60,29 +60,44 @@ def _line(data: object) -> bytes:
 def salvage(folder: Path) -> list[Path]:
     """Makes the Parquet files of runs that were killed; returns them. What is still being written is left alone."""
     made = []
-    for path in sorted(folder.glob(f".*{SUFFIX}")):
-        try:
-            with path.open("rb") as file:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                target = _salvage(path, file.read())
-        except (OSError, Failure):
-            continue  # somebody writes it, or has just salvaged it; or nothing can be written here: others will say so
-        if target is not None:
-            made.append(target)
+    for path in _files(folder):
+        # Where nothing can be written, others will say so.
+        with suppress(OSError, Failure), _abandoned(path) as found:
+            if found is None:
+                continue
+            about, rows = found
+            target = path.with_name(f"{about['run']}{store_files.PARQUET}")
+            if rows and not target.exists():
+                store_files.write_parquet(target, observations_table(rows), about)
+                made.append(target)
+            path.unlink(missing_ok=True)
     return made
 
 
-def _salvage(path: Path, text: bytes) -> Path | None:
-    lines = [_parsed(line) for line in text.split(b"\n")[:-1]]
-    if not lines or not isinstance(lines[0], dict) or not isinstance(lines[0].get("run"), str):
-        return None  # its writer may be about to begin
-    rows = [row for line in lines[1:] if isinstance(line, list) for row in line]
-    target = path.with_name(f"{lines[0]['run']}{store_files.PARQUET}")
-    written = bool(rows) and not target.exists()
-    if written:
-        store_files.write_parquet(target, observations_table(rows), lines[0])
-    path.unlink(missing_ok=True)
-    return target if written else None
+def abandoned(folder: Path) -> list[tuple[dict[str, Any], list[dict[str, Any]]]]:
+    """What is known of each run that was killed, and its rows, for whoever may not write."""
+    runs = []
+    for path in _files(folder):
+        with suppress(OSError), _abandoned(path) as found:
+            if found is not None:
+                runs.append(found)
+    return runs
+
+
+def _files(folder: Path) -> list[Path]:
+    return sorted(folder.glob(f".*{SUFFIX}"))
+
+
+@contextmanager
+def _abandoned(path: Path) -> Iterator[tuple[dict[str, Any], list[dict[str, Any]]] | None]:
+    """The content of a file whose writer is dead; None where it has no beginning. OSError where somebody holds it."""
+    with path.open("rb") as file:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        lines = [_parsed(line) for line in file.read().split(b"\n")[:-1]]
+        if not lines or not isinstance(lines[0], dict) or not isinstance(lines[0].get("run"), str):
+            yield None  # its writer may be about to begin
+        else:
+            yield lines[0], [row for line in lines[1:] if isinstance(line, list) for row in line]
 
 
 def _parsed(line: bytes) -> Any:
