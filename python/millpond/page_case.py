@@ -72,11 +72,15 @@ def case_view(case: Case, anchor: str, detail: Detail) -> dict[str, Any]:
         "strips": _strips(case) if detail.figures else None,
         "replay": report_replay.lines(case)[:_REPLAY_AT_MOST],
         "replay_words": report_replay.sentence(case),
+        "inputs": [
+            {"number": i["number"], "words": " ".join(map(str, i["arguments"])), "verdict": i["verdict"]}
+            for i in case.inputs
+        ],
         "heat": figures_heap.heat_map(heat, case.names) if heat else None,
         "pins": _pins(case) if detail.figures else None,
         "details": [subsystem_view(s, case, f"{anchor}-{i}", detail.witnesses) for i, s in enumerate(parts, 1)],
         "details_rest": _untold(len(case.subsystems) - len(parts)),
-        "uncharacterised": "" if case.characterisation else (
+        "uncharacterised": "" if case.characterisation or case.inputs else (
             "The store keeps no characterisation of this run: no sizes, no live bytes over time, no map of the heap."
         ),
         "plan": _plan(case),
@@ -186,6 +190,8 @@ def _strips(case: Case) -> dict[str, Any] | None:
         for name, effect in found.items()
     ]
     missing = "" if case.rounds else "The store does not keep the rounds of this run: only their intervals are shown."
+    if case.inputs:
+        missing = "Intervals over all inputs; the rounds are in the reports of the inputs."
     return {"rows": rows, "scale": figures_rounds.scale(axis), "no_rounds": missing}
 
 

@@ -47,6 +47,11 @@ class Case:
         return str(self.advice.get("run") or "")
 
     @property
+    def inputs(self) -> list[dict[str, Any]]:
+        """What was found for each input, where the advice is on several; the run of each is a case of its own."""
+        return list(self.advice.get("inputs") or [])
+
+    @property
     def argv(self) -> list[str]:
         """The program as it was started."""
         return [str(word) for word in self.advice["program"]["argv"]]
@@ -110,7 +115,7 @@ def of_run(store: Store, run: str, advice: dict[str, Any], whole: bool = False) 
         {"run": run, **advice},
         {**(rest or {}), "subsystems": [json.loads(row["detail"]) for row in details]} if names else None,
         names,
-        store.document("replay", run) or advice.get("replay"),
+        advice.get("replay"),
         store.query(_OBSERVATIONS, [run]) if store.files("observations") else [],
     )
 
@@ -129,17 +134,23 @@ def load(store: Store, run: str | None, whole: bool = False) -> list[Case]:
                 f"run {found.run} ({found.experiment}) has no readable advice; `millpond advise` writes one. "
                 "What any run has: --format csv",
             )
-        return [of_run(store, found.run, advice, whole)]
-    cases: dict[str, Case] = {}
+        return [*_merged(store, found.run), of_run(store, found.run, advice, whole)]
+    cases: dict[str, list[Case]] = {}
     for known in reversed(store.runs()):
         if known.experiment not in EXPERIMENTS or known.workload in cases:
             continue
         advice = store.document("advice", known.run)
         if advice is not None:
-            cases[known.workload] = of_run(store, known.run, advice, whole)
+            cases[known.workload] = [*_merged(store, known.run), of_run(store, known.run, advice, whole)]
     if not cases:
         raise Failure(Status.INPUT, f"the store {store.folder} holds no advice; `millpond advise --store` writes it")
-    return list(cases.values())
+    return [case for found in cases.values() for case in found]
+
+
+def _merged(store: Store, run: str) -> list[Case]:
+    """The advice on several inputs that this run completed, if it did: it comes before the inputs' own."""
+    advice = store.document("inputs", run)
+    return [Case(advice)] if advice is not None else []
 
 
 def latest(store: Store, run: str | None) -> str:

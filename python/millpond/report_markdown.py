@@ -57,6 +57,7 @@ def _case(case: Case) -> str:
         escaped(case.advice["verdict"]),
         *[f"> {escaped(note)}" for note in report_words.notes(case)],
         _subsystems(case),
+        _inputs(case),
         _effects(case.advice),
         _replay(case),
         f"{escaped(' · '.join(report_words.facts(case)))}  \n{escaped(str(case.advice.get('machine') or ''))}",
@@ -100,6 +101,11 @@ def _subsystems(case: Case) -> str:
     head = ["subsystem", "bytes", "events", "CPU", *report_words.DVLUC_NAMES, "advice", "predicted gain", "arena in"]
     rest = rest_text(case.subsystems[ROWS_AT_MOST:])
     return _table(head, 1, rows) + (f"\n\n{escaped(rest)}" if rest else "")
+
+
+def _inputs(case: Case) -> str:
+    rows = [[str(i["number"]), code(" ".join(map(str, i["arguments"]))), escaped(i["verdict"])] for i in case.inputs]
+    return _table(["input", "arguments", "verdict"], 3, rows) if rows else ""
 
 
 def _effects(advice: dict[str, Any]) -> str:

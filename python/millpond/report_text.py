@@ -35,6 +35,8 @@ def _print(case: Case, out: Console) -> None:
     out.print(Text(headline), style="bold")
     terminal.print_advice(case.advice, out)
     out.print(Text(f"{', '.join(report_words.facts(case))}. {case.advice.get('machine') or ''}"))
+    for i in case.inputs:
+        out.print(Text(f"Input {i['number']} ({' '.join(map(str, i['arguments']))}): {i['verdict']}"))
     _print_replay(case, out)
     out.print(Text("Not measured"), style="bold")
     for line in report_words.not_measured(case):

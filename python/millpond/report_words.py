@@ -116,6 +116,8 @@ def cpu_share(subsystem: dict[str, Any], trace: dict[str, Any]) -> float | None:
 def short_advice(row: dict[str, Any]) -> str:
     """The advice on a subsystem in a few words; the row's `reason` has the rest."""
     if row["best"] != NOTHING:
+        if row.get("warning"):
+            return f"own pool ({row['best']}), in some inputs only"
         return f"own pool ({row['best']})"
     reason = str(row.get("reason") or "")
     if (row.get("cpu_ratio") or {}).get("n"):
@@ -205,6 +207,12 @@ def plan_name(case: Case) -> str:
 def commands(case: Case) -> list[tuple[str, str]]:
     """What to type to see it again, in order: (what it does, the command, quoted for a shell)."""
     program = shlex.join(case.argv)
+    if case.inputs:
+        lines = " ".join(shlex.quote(shlex.join(map(str, i["arguments"]))) for i in case.inputs)
+        return [
+            ("the inputs, one a line", f"printf '%s\\n' {lines} > inputs.txt"),
+            ("the whole advice again", f"millpond advise --inputs inputs.txt -- {program}"),
+        ]
     stem = plan_name(case).removesuffix(SUFFIX)
     plan, trace = shlex.quote(plan_name(case)), shlex.quote(f"{stem}.mpt")
     seed = f" --seed {case.advice['seed']}" if case.advice.get("seed") is not None else ""
