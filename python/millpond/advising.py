@@ -108,7 +108,7 @@ class Advising:
         )  # fmt: skip
         self._run_seconds = (time.monotonic() - started) / max(1, len(outcomes))
         self._note_failures(outcomes)
-        screened = screen(outcomes, self._program, candidates, self._seed)
+        screened = screen(outcomes, self._program, candidates)
         by_name = {p.name: p for p in candidates}
         for name, comparisons in screened.items():
             evidence = self._journal.evidence(
@@ -137,7 +137,7 @@ class Advising:
             seed=self._seed + 2, warm_up=False, memory=self._log,
         )  # fmt: skip
         self._note_failures(outcomes)
-        compared = compare_cells(outcomes, cells[0], cells[1], "cpu_seconds", self._seed)
+        compared = compare_cells(outcomes, cells[0], cells[1], "cpu_seconds")
         slower = compared is not None and compared.ratio.median >= 1.01 and compared.p <= 0.15
         return helpers[0] if slower or compared is None else together
 
@@ -168,7 +168,7 @@ class Advising:
         found.bare = rounds_json(by_metric)
         found.whole = {metric: rounds["median"] for metric, rounds in found.bare.items()}
         singles = [p for p in plans if p.alone]
-        found.effects, alone = split(outcomes, self._program, chosen, singles, self._seed)
+        found.effects, alone = split(outcomes, self._program, chosen, singles)
         self._point_at_evidence(cells, chosen, singles, alone)
 
     def _point_at_evidence(

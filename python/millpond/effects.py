@@ -46,24 +46,24 @@ def plan_cell(program: Sequence[str], plan: Plan) -> Cell:
     return Cell(tuple(program), "plan", plan)
 
 
-def compare_cells(outcomes: Sequence[Outcome], of: Cell, against: Cell, metric: str, seed: int) -> Comparison | None:
+def compare_cells(outcomes: Sequence[Outcome], of: Cell, against: Cell, metric: str) -> Comparison | None:
     """Paired within rounds; None where no round has both."""
     left, right = by_round(outcomes, of, metric), by_round(outcomes, against, metric)
     both = sorted(left.keys() & right.keys())
-    return compare(metric, of.name, against.name, [left[i] for i in both], [right[i] for i in both], seed=seed)
+    return compare(metric, of.name, against.name, [left[i] for i in both], [right[i] for i in both])
 
 
-def _net(outcomes: Sequence[Outcome], cells: dict[str, Cell], metric: str, seed: int) -> Comparison | None:
+def _net(outcomes: Sequence[Outcome], cells: dict[str, Cell], metric: str) -> Comparison | None:
     """Plan less look-up against the empty plan, in rounds that have all four."""
     values = {v: by_round(outcomes, cells[v], metric) for v in ("plan", "looked_up", "shared", "empty")}
     rounds = sorted(set.intersection(*(set(v) for v in values.values())))
     of = [values["plan"][i] - values["looked_up"][i] + values["shared"][i] for i in rounds]
     against = [values["empty"][i] for i in rounds]
-    return compare(metric, f"{cells['plan'].name} without look-up", "empty", of, against, seed=seed)
+    return compare(metric, f"{cells['plan'].name} without look-up", "empty", of, against)
 
 
 def split(
-    outcomes: Sequence[Outcome], program: Sequence[str], plan: Plan | None, alone: Sequence[Plan], seed: int
+    outcomes: Sequence[Outcome], program: Sequence[str], plan: Plan | None, alone: Sequence[Plan]
 ) -> tuple[Effects, dict[str, dict[str, Comparison]]]:
     """The effects of the judging rounds by effect and metric, and each plan of `alone` against `looked_up` likewise.
 
@@ -77,17 +77,17 @@ def split(
     for metric in METRICS_COMPARED:
         family: dict[tuple[str, str], Comparison] = {}
         for name, (of, against) in (PAIRS | COSTS).items():
-            found = compare_cells(outcomes, cells[of], cells[against], metric, seed) if of in cells else None
+            found = compare_cells(outcomes, cells[of], cells[against], metric) if of in cells else None
             if found is not None and name in COSTS:
                 effects.setdefault(name, {})[metric] = found
             elif found is not None:
                 family["effect", name] = found
-        net = _net(outcomes, cells, metric, seed) if "plan" in cells else None
+        net = _net(outcomes, cells, metric) if "plan" in cells else None
         if net is not None:
             family["effect", NET] = net
         for candidate in alone:
             cell = plan_cell(program, candidate)
-            found = compare_cells(outcomes, cell, cells["looked_up"], metric, seed)
+            found = compare_cells(outcomes, cell, cells["looked_up"], metric)
             if found is not None:
                 family["alone", candidate.name] = found
         for (kind, name), comparison in judge_family(family).items():
@@ -95,11 +95,9 @@ def split(
     return effects, single
 
 
-def split_all(
-    outcomes: Sequence[Outcome], program: Sequence[str], plans: Sequence[Plan], seed: int
-) -> dict[str, Effects]:
+def split_all(outcomes: Sequence[Outcome], program: Sequence[str], plans: Sequence[Plan]) -> dict[str, Effects]:
     """The effects of several plans that were tried together, by plan: false discoveries are held over all of them."""
-    found = {plan.name: split(outcomes, program, plan, [], seed)[0] for plan in plans}
+    found = {plan.name: split(outcomes, program, plan, [])[0] for plan in plans}
     for metric in METRICS_COMPARED:
         # What only the controls decide is the same for every plan, and is one comparison.
         family = {
@@ -118,7 +116,7 @@ def split_all(
 
 
 def screen(
-    outcomes: Sequence[Outcome], program: Sequence[str], candidates: Sequence[Plan], seed: int
+    outcomes: Sequence[Outcome], program: Sequence[str], candidates: Sequence[Plan]
 ) -> dict[str, dict[str, Comparison]]:
     """Each candidate against `looked_up` in the choosing rounds, by plan and metric, judged together."""
     against = Cell(tuple(program), "looked_up")
@@ -126,7 +124,7 @@ def screen(
     for metric in METRICS_COMPARED:
         family: dict[str, Comparison] = {}
         for plan in candidates:
-            found = compare_cells(outcomes, plan_cell(program, plan), against, metric, seed)
+            found = compare_cells(outcomes, plan_cell(program, plan), against, metric)
             if found is not None:
                 family[plan.name] = found
         for name, comparison in judge_family(family).items():

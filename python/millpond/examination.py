@@ -175,4 +175,4 @@ def _noise(folder: Path, listener: Listener, rounds: int, seed: int) -> dict[str
     except Failure as failure:
         return {"rounds": 0, "metrics": [], "why_null": failure.message}
     failed = next((o.why for o in outcomes if o.status != "ok"), None)
-    return {"rounds": rounds, "metrics": [n.to_json() for n in noise_of(outcomes, cells, seed)], "why_null": failed}
+    return {"rounds": rounds, "metrics": [n.to_json() for n in noise_of(outcomes, cells)], "why_null": failed}

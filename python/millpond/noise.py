@@ -57,7 +57,7 @@ def twins(program: Sequence[str]) -> tuple[Cell, Cell]:
     return Cell(tuple(program), "bare", None, (("twin", "a"),)), Cell(tuple(program), "bare", None, (("twin", "b"),))
 
 
-def noise_of(outcomes: Sequence[Outcome], cells: tuple[Cell, Cell], seed: int = 0) -> list[Noise]:
+def noise_of(outcomes: Sequence[Outcome], cells: tuple[Cell, Cell]) -> list[Noise]:
     """The noise in each metric that both twins have; a metric without rounds is left out."""
     result = []
     for metric in COMPARED:
@@ -66,7 +66,7 @@ def noise_of(outcomes: Sequence[Outcome], cells: tuple[Cell, Cell], seed: int = 
         if not ratios:
             continue
         values = [*a.values(), *b.values()]
-        result.append(Noise(metric, summarise(ratios, seed=seed), median(values), spread_of(values)))
+        result.append(Noise(metric, summarise(ratios), median(values), spread_of(values)))
     return result
 
 

@@ -136,7 +136,7 @@ def predict(
     found = [
         Prediction(plan, dict(of.parameters).get("strategy", "plan"), saves, [*evidence[of], *evidence[against]])
         for plan, of, against in pairs
-        if (saves := _saves(outcomes, of, against, whole, error, seed))
+        if (saves := _saves(outcomes, of, against, whole, error))
     ]
     return Predictions(found, measured_rounds(outcomes), error)
 
@@ -160,11 +160,11 @@ def shared_plan(like: Plan) -> Plan:
 
 
 def _saves(
-    outcomes: Sequence[Outcome], of: Cell, against: Cell, whole: Mapping[str, float], error: ReplayError, seed: int
+    outcomes: Sequence[Outcome], of: Cell, against: Cell, whole: Mapping[str, float], error: ReplayError
 ) -> dict[str, Summary]:
     saves = {}
     for metric in PREDICTED:
-        found = predicted_difference(outcomes, against, of, metric, seed)
+        found = predicted_difference(outcomes, against, of, metric)
         if found is not None:
             saves[metric] = widen(found, error.of(metric) * whole.get(metric, 0.0))
     return saves

@@ -225,7 +225,7 @@ class Replay:
 
     def _document(self, summary: dict[str, Any], outcomes: list[Outcome], notes: list[str]) -> dict[str, Any]:
         subtracted = subtract_null(outcomes)
-        compared = against_recorded(subtracted, self._cells, self._seed)
+        compared = against_recorded(subtracted, self._cells)
         error = replay_error(self._store) if self._store else NOT_VALIDATED
         recorded, null = self._cells[0], self._cells[1]
         peaks = list(by_round(subtracted, recorded, "peak_bytes").values())
@@ -243,7 +243,7 @@ class Replay:
                     "name": cell.name,
                     "variant": cell.variant,
                     "plan": cell.plan.to_json() if cell.plan else None,
-                    "metrics": _metrics(subtracted, cell, self._seed),
+                    "metrics": _metrics(subtracted, cell),
                     "against_recorded": {m: _widened(c, error, whole) for m, c in versus.items()},
                 }
             )
@@ -256,7 +256,7 @@ class Replay:
             "assumes": TOUCH,
             "rounds": measured_rounds(outcomes),
             "contenders": contenders,
-            "loop": _metrics(outcomes, null, self._seed),
+            "loop": _metrics(outcomes, null),
             "error": error.to_json(),
             "notes": notes,
         }
@@ -277,10 +277,10 @@ def _about_trace(summary: dict[str, Any]) -> list[str]:
     return found
 
 
-def _metrics(outcomes: Sequence[Outcome], cell: Cell, seed: int) -> dict[str, Any]:
+def _metrics(outcomes: Sequence[Outcome], cell: Cell) -> dict[str, Any]:
     units = METRICS_OF[EXPERIMENT]
     values = {m: list(by_round(outcomes, cell, m).values()) for m in units}
-    return {m: {**summarise(v, seed=seed).to_json(), "unit": units[m]} for m, v in values.items() if v}
+    return {m: {**summarise(v).to_json(), "unit": units[m]} for m, v in values.items() if v}
 
 
 def _widened(comparison: Comparison, error: ReplayError, whole: dict[str, float]) -> dict[str, Any]:

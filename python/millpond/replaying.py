@@ -205,21 +205,17 @@ def _round_of(outcome: Outcome) -> tuple[object, ...]:
     return outcome.stage, outcome.round, outcome.cell.workload, outcome.cell.parameters
 
 
-def predicted_difference(
-    outcomes: Sequence[Outcome], of: Cell, against: Cell, metric: str, seed: int = 0
-) -> Summary | None:
+def predicted_difference(outcomes: Sequence[Outcome], of: Cell, against: Cell, metric: str) -> Summary | None:
     """`of` less `against`, paired within rounds, in the metric's unit; None where no round has both.
 
     The loop's own cost is in both, so that it does not matter whether it has been subtracted.
     """
     left, right = by_round(outcomes, of, metric), by_round(outcomes, against, metric)
     both = sorted(left.keys() & right.keys())
-    return summarise([left[i] - right[i] for i in both], seed=seed) if both else None
+    return summarise([left[i] - right[i] for i in both]) if both else None
 
 
-def against_recorded(
-    subtracted: Sequence[Outcome], cells: Sequence[Cell], seed: int = 0
-) -> dict[tuple[Cell, str], Comparison]:
+def against_recorded(subtracted: Sequence[Outcome], cells: Sequence[Cell]) -> dict[tuple[Cell, str], Comparison]:
     """Each contender against RECORDED of the same trace and order, by cell and metric, judged together by metric."""
     found: dict[tuple[Cell, str], Comparison] = {}
     for metric in METRICS_COMPARED:
@@ -231,7 +227,7 @@ def against_recorded(
             left, right = by_round(subtracted, cell, metric), by_round(subtracted, base, metric)
             both = sorted(left.keys() & right.keys())
             of, against = [left[i] for i in both], [right[i] for i in both]
-            comparison = compare(metric, cell.name, RECORDED, of, against, seed=seed)
+            comparison = compare(metric, cell.name, RECORDED, of, against)
             if comparison is not None:
                 family[cell, metric] = comparison
         found.update(judge_family(family))

@@ -81,13 +81,13 @@ class Comparison:
         }
 
 
-def summarise(values: Sequence[float], *, seed: int = 0, level: float = LEVEL) -> Summary:
+def summarise(values: Sequence[float], *, level: float = LEVEL) -> Summary:
     """The median, and the narrowest pair of order statistics that covers it with `level`. O(n log n).
 
     This holds for every distribution and every number of values, because only their order is used. (A percentile
     bootstrap was used from 20 values on, until a simulation showed that it covers 92 % at 21 values and 94 % at 31
-    where it claims 95: of a median it picks order statistics too, one place too far inside.) Nothing here is random:
-    `seed` is taken from callers that have one for their rounds. Raises ValueError without values.
+    where it claims 95: of a median it picks order statistics too, one place too far inside.) Raises ValueError without
+    values.
     """
     if not values:
         raise ValueError("a summary needs at least one value")
@@ -146,14 +146,14 @@ def signed_rank_p(differences: Sequence[float], *, alternative: Literal["two-sid
 
 
 def compare(
-    metric: str, of: str, against: str, of_values: Sequence[float], against_values: Sequence[float], *, seed: int = 0
+    metric: str, of: str, against: str, of_values: Sequence[float], against_values: Sequence[float]
 ) -> Comparison | None:
     """The paired comparison of two contenders, judged on its own; None where no round has values above zero of both."""
     pairs = [(a, b) for a, b in zip(of_values, against_values, strict=True) if a > 0.0 and b > 0.0]
     if not pairs:
         return None
-    ratio = summarise([a / b for a, b in pairs], seed=seed)
-    saved = summarise([b - a for a, b in pairs], seed=seed)
+    ratio = summarise([a / b for a, b in pairs])
+    saved = summarise([b - a for a, b in pairs])
     p = signed_rank_p([math.log(a / b) for a, b in pairs])
     return judge(Comparison(metric, of, against, ratio, saved, p, p))
 

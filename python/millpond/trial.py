@@ -203,14 +203,15 @@ def _document(
 ) -> dict[str, Any]:  # fmt: skip
     def metrics(cell: Cell) -> dict[str, Any]:
         values = {m: list(by_round(outcomes, cell, m).values()) for m in METRICS}
-        return {m: {**summarise(v, seed=seed).to_json(), "unit": METRICS[m]} for m, v in values.items() if v}
+        return {m: {**summarise(v).to_json(), "unit": METRICS[m]} for m, v in values.items() if v}
 
-    effects = split_all(outcomes, argv, plans, seed) if cells else {}
+    effects = split_all(outcomes, argv, plans) if cells else {}
     return {
         "schema": SCHEMA,
         "program": {"argv": list(argv), "exit": bare.exit_status, "signal": bare.signal},
         "machine": str(machine.this_machine()),
         "rounds": measured_rounds(outcomes),
+        "seed": seed,
         "contenders": [{"name": c.name, "variant": c.variant, "metrics": metrics(c)} for c in cells],
         "plans": [
             {

@@ -210,8 +210,8 @@ def advise(
     process = Process(1, folder / "a.mpt", summary)
     found = Findings(argv, Recording(0, 0, 1.0, (process,)), process, characterisation())
     found.candidates, found.chosen, found.rounds = singles, chosen, ROUNDS
-    found.effects, alone = effects.split(judging, argv, chosen, singles[:2], seed)
-    screened = effects.screen(screening, argv, singles, seed)
+    found.effects, alone = effects.split(judging, argv, chosen, singles[:2])
+    screened = effects.screen(screening, argv, singles)
     for plan in singles:
         judged = plan.name in alone
         found.tried[plan.name] = Tried(plan, alone[plan.name] if judged else screened[plan.name], [], judged)

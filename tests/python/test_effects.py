@@ -26,10 +26,10 @@ def null_outcomes(seed: int) -> list[Outcome]:
 
 def test_several_plans_are_one_family(seed: int) -> None:
     outcomes = null_outcomes(seed)
-    together = split_all(outcomes, PROGRAM, PLANS, 1)
+    together = split_all(outcomes, PROGRAM, PLANS)
     raw: dict[tuple[str, str], float] = {}
     for plan in PLANS:
-        alone = split(outcomes, PROGRAM, plan, [], 1)[0]
+        alone = split(outcomes, PROGRAM, plan, [])[0]
         assert together[plan.name].keys() == alone.keys()
         for name, metrics in together[plan.name].items():
             assert metrics["cpu_seconds"].ratio.median == alone[name]["cpu_seconds"].ratio.median
