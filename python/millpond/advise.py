@@ -53,7 +53,7 @@ def command(
     ] = None,
     store: Annotated[Path, typer.Option(metavar="DIR", help="Where the observations are kept.")] = DEFAULT,
     json: Json = None,
-    html: Annotated[Path | None, typer.Option(metavar="FILE", help="Also write the tables as a page.")] = None,
+    html: Annotated[Path | None, typer.Option(metavar="FILE", help="Also write the report as a page.")] = None,
     inputs: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Advise on several inputs: a line of arguments each, in the place of {}."),
@@ -77,7 +77,7 @@ def command(
     if html is not None:
         from millpond.report import write_report
 
-        write_report(html, [advice])
+        write_report(html, [advice], Store(store))
     if json != "-":
         from millpond import terminal
 

@@ -156,5 +156,9 @@ def write_out(content: str | bytes, out: Path | None) -> None:
 
 def write_report(path: Path, advices: Sequence[dict[str, Any]], store: Store | None = None) -> None:
     """Writes the page of these advices, with what `store` keeps of their runs. Failure (4) where that is impossible."""
-    cases = [report_cases.of_run(store, str(a["run"]), a) if store and a.get("run") else Case(a) for a in advices]
+    kept = [store is not None and bool(a.get("run")) and not a.get("inputs") for a in advices]
+    cases = [
+        report_cases.of_run(store, str(a["run"]), a) if store and known else Case(a)
+        for a, known in zip(advices, kept, strict=True)
+    ]
     output.write_text(path, document(Format.HTML, cases))
