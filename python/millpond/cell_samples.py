@@ -48,7 +48,8 @@ class CellKey:
     def text(self) -> str:
         """The cell in a few words, without its workload."""
         of = f"subsystem {self.subsystem}" if self.contender == "recorded" and self.subsystem else self.contender
-        return of + (f" {self.parameters}" if self.parameters != "{}" else "")
+        own = [f"{name} {value}" for name, value in json.loads(self.parameters).items()]
+        return of + (f" ({', '.join(own)})" if own else "")
 
 
 @dataclass
