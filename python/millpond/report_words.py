@@ -15,6 +15,7 @@ from millpond.laboratory import describe
 from millpond.plans import REST, SUFFIX
 from millpond.report_cases import Case
 from millpond.rows import NOTHING
+from millpond.schedule import VERDICT_ROUNDS
 from millpond.terminal import EFFECT_WORDS, trace_warnings
 from millpond.wording import bytes_text, count_text, list_text, percent_text, plural, seconds_text
 
@@ -56,6 +57,8 @@ def answer(advice: dict[str, Any]) -> tuple[str, str]:
         return "other", "Not a local allocator: any faster malloc helps."
     if effects["huge_pages"]["verdict"] == "better" and sums["malloc_and_huge_pages"]["verdict"] == "better":
         return "other", "Not a local allocator: huge pages help on this machine."
+    if advice["rounds"] < VERDICT_ROUNDS:
+        return "unknown", f"Nothing shown: {plural(advice['rounds'], 'round')} cannot carry a verdict."
     return "nothing", "No: nothing beats the program as it is."
 
 
