@@ -221,6 +221,11 @@ class Replay:
         elif ran < VERDICT_ROUNDS:
             notes.append(f"{plural(ran, 'round')}: fewer than the {VERDICT_ROUNDS} that a verdict should rest on")
         notes += _about_trace(summaries[0])
+        notes += [
+            f"{c.plan.name} asks for huge pages: a replay leaves that to the system's own policy"
+            for c in self._cells
+            if c.plan and any(r.huge_pages for r in c.plan.routes)
+        ]
         return notes + sorted({f"{o.cell.name} {o.why}" for o in outcomes if o.status != "ok"})
 
     def _document(self, summary: dict[str, Any], outcomes: list[Outcome], notes: list[str]) -> dict[str, Any]:
