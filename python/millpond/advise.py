@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import tempfile
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -25,8 +26,10 @@ from millpond.inputs import advise_on_inputs
 from millpond.inputs_table import print_inputs
 from millpond.laboratory import Laboratory, describe
 from millpond.observations import Journal
+from millpond.plans import Plan
 from millpond.prediction import BUDGET_SHARE, agreement_note, expected_seconds, predict
 from millpond.progress import ProgressReport, say
+from millpond.rejudging import Judged, judge_again
 from millpond.round_log import RoundLog, logged
 from millpond.standard_input import StandardInput
 from millpond.store import DEFAULT, Store
@@ -69,7 +72,10 @@ def command(
     def within(words: tuple[str, ...], seconds: float) -> dict[str, Any]:
         return advise(words, Options(seconds, process, store, seed))
 
-    advice = within(argv, budget) if inputs is None else advise_on_inputs(argv, inputs, budget, within)
+    def again(words: tuple[str, ...], plans: Mapping[str, Plan], seconds: float) -> Mapping[str, Judged]:
+        return judge_again(words, plans, seconds, Store(store), seed)
+
+    advice = within(argv, budget) if inputs is None else advise_on_inputs(argv, inputs, budget, within, again)
     if inputs is not None:  # beside the last input's run, which is the one that made it whole
         Store(store).write_document("inputs", advice["inputs"][-1]["run"], advice)
     if json is not None:

@@ -5,7 +5,8 @@
     # a comment                                   ├─▶ one document: merged.merge
     -n 3 "large one.txt" ─▶ advise ─▶ document 2 ─┘
 
-Each input is recorded, tried and judged by itself, with its share of the budget.
+Each input is recorded, tried and judged by itself, with its share of the budget. What pays on one input and is not
+settled on another is then judged there on fresh rounds, under the same plan.
 """
 
 from __future__ import annotations
@@ -14,21 +15,29 @@ import os
 import shlex
 import stat
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from millpond import merged
 from millpond.errors import Failure, Status
-from millpond.merged import merge
+from millpond.plans import Plan, from_json
 from millpond.progress import say
+from millpond.rejudging import Judged, settled
+from millpond.wording import plural
 
 PLACE = "{}"
 _STDIN = 0
 
 # Advises on one command line within so many seconds; returns the advice.
 Adviser = Callable[[tuple[str, ...], float], dict[str, Any]]
+# Judges plans, by subsystem, on one command line within so many seconds.
+Judge = Callable[[tuple[str, ...], Mapping[str, Plan], float], Mapping[str, Judged]]
+
+# How much of the budget the inputs' own advice may take; the rest settles what pays on some of them only.
+FIRST_SHARE = 0.75
 
 
 @dataclass(frozen=True)
@@ -97,23 +106,53 @@ def advise_on_inputs(
     path: Path,
     budget_seconds: float,
     advise: Adviser,
+    judge: Judge,
     clock: Callable[[], float] = time.monotonic,
 ) -> dict[str, Any]:
     """The advice for all inputs of `path` together; what fails names its line. Each has its share of what is left."""
     inputs = read_inputs(path)
     commands = [command_of(program, given) for given in inputs]
-    deadline = clock() + budget_seconds
+    begin = clock()
+    first = begin + budget_seconds * (FIRST_SHARE if len(inputs) > 1 else 1.0)
     advices = []
     with _same_standard_input() as again:
         for number, (given, command) in enumerate(zip(inputs, commands, strict=True)):
             say(f"input {number + 1} of {len(inputs)}: {given.text}")
             again()
-            share = max(0.0, deadline - clock()) / (len(inputs) - number)
+            share = max(0.0, first - clock()) / (len(inputs) - number)
             try:
                 advices.append(advise(command, share))
             except Failure as failure:
                 raise Failure(failure.status, f"{path}, line {given.line}: {failure.message}") from failure
-    return merge(program, [(given.line, given.arguments) for given in inputs], advices)
+        questions = merged.open_questions(advices)
+        for number, (index, asked) in enumerate(sorted(questions.items())):
+            say(f"judging {plural(len(asked), 'plan')} of other inputs on input {index + 1}")
+            again()
+            share = max(0.0, begin + budget_seconds - clock()) / (len(questions) - number)
+            advices[index] = _settle(advices[index], asked, commands[index], share, judge)
+    return merged.merge(program, [(given.line, given.arguments) for given in inputs], advices)
+
+
+def _settle(
+    advice: dict[str, Any],
+    asked: Mapping[str, tuple[int, Mapping[str, Any]]],
+    command: tuple[str, ...],
+    seconds: float,
+    judge: Judge,
+) -> dict[str, Any]:
+    """The advice on one input with the rows of `asked` as fresh rounds have them; as it was where that fails."""
+    plans = {name: from_json(row["plan"], f"input {where + 1}, {name}") for name, (where, row) in asked.items()}
+    try:
+        judged = judge(command, plans, seconds)
+    except Failure as failure:
+        return {**advice, "notes": [*advice["notes"], f"plans of other inputs were not judged: {failure.message}"]}
+    rows = [
+        settled(row, judged[row["name"]], asked[row["name"]][1]["best"], plans[row["name"]], asked[row["name"]][0] + 1)
+        if row["name"] in judged
+        else row
+        for row in advice["subsystems"]
+    ]
+    return {**advice, "subsystems": rows}
 
 
 @contextmanager

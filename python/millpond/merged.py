@@ -94,6 +94,23 @@ def status_of(row: Mapping[str, Any] | None) -> str:
     return HURTS if worse else CHANGES_NOTHING
 
 
+def open_questions(advices: Sequence[Advice]) -> dict[int, dict[str, tuple[int, Mapping[str, Any]]]]:
+    """What pays on one input and is not settled on another: index of the other → subsystem → where it pays, its row.
+
+    Settled is what does not occur in an input, what pays there, and what its fresh rounds have found to hurt.
+    """
+    questions: dict[int, dict[str, tuple[int, Mapping[str, Any]]]] = {}
+    for name in _names(advices):
+        rows = [next((r for r in a["subsystems"] if r["name"] == name), None) for a in advices]
+        paying = [(i, r) for i, r in enumerate(rows) if r is not None and status_of(r) == HOLDS and r["plan"]]
+        if not paying or any(status_of(r) == HURTS for r in rows):
+            continue
+        for index, row in enumerate(rows):
+            if status_of(row) in (CHANGES_NOTHING, UNTRIED):
+                questions.setdefault(index, {})[name] = paying[0]
+    return questions
+
+
 def _row(name: str, advices: Sequence[Advice]) -> dict[str, Any]:
     """The row of one subsystem: its facts from the input where it allocates most, its advice from all of them."""
     by_input = [next((r for r in a["subsystems"] if r["name"] == name), None) for a in advices]

@@ -86,7 +86,7 @@ def read(path: Path) -> Plan:
         reason = error.strerror if isinstance(error, OSError) else "it is not text"
         raise Failure(Status.INPUT, f"cannot read the plan {path}: {reason}") from error
     try:
-        return _from_json(json.loads(text), path.name.removesuffix(SUFFIX))
+        return from_json(json.loads(text), path.name.removesuffix(SUFFIX))
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         what = f"{error.args[0]!r} is missing" if isinstance(error, KeyError) else str(error)
         raise Failure(
@@ -94,7 +94,8 @@ def read(path: Path) -> Plan:
         ) from error
 
 
-def _from_json(data: dict[str, Any], name: str) -> Plan:
+def from_json(data: dict[str, Any], name: str) -> Plan:
+    """The plan that `to_json` gave. ValueError, KeyError or TypeError for what is none."""
     if not isinstance(data, dict) or data.get("schema") != SCHEMA:
         raise ValueError(f'its schema is not "{SCHEMA}"')
     program = data.get("program") or {}

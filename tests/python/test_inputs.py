@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,13 @@ from conftest import FakeLab
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from millpond import inputs, merged
-from millpond.errors import Failure
+from millpond import advise, inputs, merged
+from millpond.errors import Failure, Status
+from millpond.plans import Plan
+from millpond.rejudging import Judged
 from millpond.rows import NOTHING
+from millpond.statistics import Comparison, Summary
+from millpond.store import Store
 
 PROGRAM = {"path": "/bin/fake", "build_id": "ab12"}
 REST = {"subsystems": ["*"], "pool": "rest", "strategy": "synchronized(multipool)", "huge_pages": False}
@@ -169,6 +174,10 @@ def test_arguments_go_where_the_braces_are() -> None:
     assert nowhere.value.status == 2
 
 
+def unasked(*_: object) -> Mapping[str, Judged]:
+    raise AssertionError("there was nothing to judge again")
+
+
 def test_the_budget_is_shared_by_what_is_left(tmp_path: Path) -> None:
     file = tmp_path / "inputs"
     file.write_text("a\nb\nc\n")
@@ -179,8 +188,58 @@ def test_the_budget_is_shared_by_what_is_left(tmp_path: Path) -> None:
         now[0] += 10.0  # less than its share: the others get what it left
         return advice()
 
-    inputs.advise_on_inputs(("p", "{}"), file, 60.0, adviser, clock=lambda: now[0])
+    inputs.advise_on_inputs(("p", "{}"), file, 60.0 / inputs.FIRST_SHARE, adviser, unasked, clock=lambda: now[0])
     assert given_seconds == [(("p", "a"), 20.0), (("p", "b"), 25.0), (("p", "c"), 40.0)]
+
+
+def comparison(verdict: str, median: float) -> Comparison:
+    made = Summary(11, median, median - 0.01, median + 0.01, 0.98, "order statistics", verdict)
+    return Comparison("cpu_seconds", "plan", "looked_up", made, made, 0.001, 0.001)
+
+
+@pytest.mark.parametrize(
+    ("against_pool", "against_bare", "best"),
+    [("better", "better", "multipool"), ("better", "worse", NOTHING), ("inside noise", "better", NOTHING)],
+)
+def test_what_pays_on_one_input_is_judged_on_fresh_rounds_of_the_others(
+    tmp_path: Path, against_pool: str, against_bare: str, best: str
+) -> None:
+    file = tmp_path / "inputs"
+    file.write_text("a\nb\nc\n")
+    documents = {
+        "a": advice(row("book", merged.HOLDS)),
+        "b": advice(row("book", merged.UNTRIED)),
+        "c": advice(row("book", merged.HOLDS)),
+    }
+    asked = []
+
+    def judge(command: tuple[str, ...], plans: Mapping[str, Plan], seconds: float) -> Mapping[str, Judged]:
+        asked.append((command[-1], [p.subsystems for p in plans.values()], seconds > 0))
+        sides = [{"cpu_seconds": comparison(v, 0.9)} for v in (against_pool, against_bare)]
+        return {"book": Judged(sides[0], sides[1], 11, ["id"])}
+
+    found = inputs.advise_on_inputs(("p", "{}"), file, 60.0, lambda command, _: documents[command[-1]], judge)
+    assert asked == [("b", [("book",)], True)]
+    book = rows_of(found)["book"]
+    assert book["best"] == "multipool"
+    assert (book["warning"] is None) == (best == "multipool")
+    assert [i["status"] for i in book["in_inputs"]][1] == (
+        merged.HOLDS if best == "multipool" else merged.CHANGES_NOTHING
+    )
+    assert "id" in book["evidence"]
+
+
+def test_a_plan_that_cannot_be_judged_on_another_input_leaves_the_warning(tmp_path: Path) -> None:
+    file = tmp_path / "inputs"
+    file.write_text("a\nb\n")
+    documents = {"a": advice(row("book", merged.HOLDS)), "b": advice(row("book", merged.UNTRIED))}
+
+    def judge(*_: object) -> Mapping[str, Judged]:
+        raise Failure(Status.USAGE, "no such subsystem")
+
+    found = inputs.advise_on_inputs(("p", "{}"), file, 60.0, lambda command, _: documents[command[-1]], judge)
+    assert rows_of(found)["book"]["warning"]
+    assert any("no such subsystem" in note for note in found["notes"])
 
 
 def test_a_failure_names_the_line_of_its_input(tmp_path: Path) -> None:
@@ -189,11 +248,11 @@ def test_a_failure_names_the_line_of_its_input(tmp_path: Path) -> None:
 
     def adviser(command: tuple[str, ...], _: float) -> dict[str, Any]:
         if command[-1] == "b":
-            raise Failure(5, "no such program")  # type: ignore[arg-type]
+            raise Failure(Status.PROGRAM, "no such program")
         return advice()
 
     with pytest.raises(Failure, match="line 3: no such program") as failed:
-        inputs.advise_on_inputs(("p", "{}"), file, 60.0, adviser)
+        inputs.advise_on_inputs(("p", "{}"), file, 60.0, adviser, unasked)
     assert failed.value.status == 5
 
 
@@ -213,3 +272,29 @@ def test_the_verb_advises_on_all_inputs(lab: FakeLab) -> None:
     assert "In all 2 inputs" in done.stdout and "two words" in done.stdout
     assert lab.run("advise", "--inputs=inputs", "--", "true").status == 2
     assert lab.run("advise", "--inputs=nowhere", "--", "true", "{}").status == 3
+
+
+def test_the_verb_settles_what_one_input_left_open(lab: FakeLab, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On the second input no round chose, so that the plan of the first is judged there on rounds of its own."""
+    subsystems = [{"name": "book", "bytes": 5000}, {"name": "prices", "bytes": 4000}]
+    cpu = {"bare": 0.010, "empty": 0.0101, "shared": 0.0090, "shared_huge": 0.0090, "looked_up": 0.0093}
+    lab.configure(events=1000, subsystems=subsystems, cpu=cpu, gains={"book": 0.85})
+    (lab.work / "inputs").write_text("one\ntwo\n")
+    whole = advise.advise
+
+    def forgetful(program: tuple[str, ...], options: advise.Options) -> dict[str, Any]:
+        found = whole(program, options)
+        if program[-1] == "two":
+            for r in found["subsystems"]:
+                r |= {"best": NOTHING, "plan": None, "saves_cpu_seconds": dict(EMPTY), "saves_bytes": dict(EMPTY)}
+        return found
+
+    monkeypatch.setattr(advise, "advise", forgetful)
+    done = lab.run("advise", "--budget=40", "--inputs=inputs", "--json=a.json", "--", "true", "{}")
+    assert done.status == 0, done.stderr
+    found = json.loads((lab.work / "a.json").read_text())
+    book = rows_of(found)["book"]
+    assert (book["best"], book["warning"]) == ("multipool", None)
+    assert "judging 1 plan of other inputs on input 2" in done.stderr
+    stored = {r["id"] for r in Store(lab.work / "results/store").query("select id from observations")}
+    assert set(book["evidence"]) <= stored
