@@ -194,6 +194,7 @@ class Trial:
             for p in self._plans
             if p.routes and with_rest(p) != p
         ]
+        notes += [f"left out of the store: {skipped}" for skipped in (self._store.skipped if self._store else [])]
         return notes + sorted({f"{o.cell.name} {o.why}" for o in outcomes if o.status != "ok"})
 
 

@@ -96,6 +96,17 @@ def test_a_trial_goes_on_where_the_last_one_of_the_same_stopped(lab: FakeLab, pl
     assert {(r["round"], r["n"]) for r in Store(lab.work / "s").query(sql)} == {(n, 6) for n in range(1, 8)}
 
 
+def test_a_damaged_file_in_the_store_is_named_and_does_not_stop_a_trial(lab: FakeLab, plan_file: Write) -> None:
+    options = ("--plan", str(plan_file("p", "book")), "--store=s", "--rounds=2")
+    trial(lab, *options)
+    (kept,) = (lab.work / "s/observations").iterdir()
+    kept.write_bytes(kept.read_bytes()[:-40])
+    found = trial(lab, *options)
+    assert found["rounds"] == 2
+    assert len(rounds_run(lab)) == 2 * 6 * 3
+    assert any(str(kept.name) in note for note in found["notes"])
+
+
 @pytest.mark.parametrize("change", ["seed", "program", "input file", "plan"])
 def test_what_is_not_the_same_is_measured_anew(lab: FakeLab, plan_file: Write, change: str) -> None:
     data = lab.work / "data"
