@@ -2,6 +2,7 @@
 """Live bytes and the pages they touch, over time, as counters in Chrome's trace-event format (Perfetto reads it too).
 
 Each subsystem has two counters, for a viewer piles the series of one counter up, and live bytes lie *on* their pages.
+What is left out for there being too many is stated in `otherData`.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from millpond import output
 from millpond.errors import Failure, Status
 from millpond.store import Store
 
+SUBSYSTEMS_AT_MOST = 200  # the largest; a viewer shows a track for each counter
 _COUNTERS = (("live bytes", "live_bytes"), ("page bytes", "page_bytes"))
 
 
@@ -20,7 +22,7 @@ def counters(store: Store, run: str) -> str:
     data = store.characterisation(run)
     if data is None:
         raise Failure(Status.INPUT, f"run {run} keeps no characterisation; `millpond advise` keeps one")
-    return output.json_text(trace_events(data))
+    return output.json_text(trace_events(data), compact=True)
 
 
 def trace_events(data: dict[str, Any]) -> dict[str, Any]:
@@ -29,7 +31,8 @@ def trace_events(data: dict[str, Any]) -> dict[str, Any]:
     number = int(process.get("pid") or 1)
     program = " ".join(map(str, process.get("argv") or [process.get("executable") or "?"]))
     found: list[dict[str, Any]] = []
-    for subsystem in data.get("subsystems") or []:
+    largest = sorted(data.get("subsystems") or [], key=lambda s: -(s.get("peak_live_bytes") or 0))
+    for subsystem in largest[:SUBSYSTEMS_AT_MOST]:
         for point in subsystem.get("diffusion") or []:
             for words, key in _COUNTERS:
                 found.append({
@@ -38,4 +41,9 @@ def trace_events(data: dict[str, Any]) -> dict[str, Any]:
                 })  # fmt: skip
     found.sort(key=lambda event: float(event["ts"]))
     named = {"name": "process_name", "ph": "M", "pid": number, "tid": 0, "args": {"name": program}}
-    return {"traceEvents": [named, *found], "displayTimeUnit": "ms"}
+    rest = largest[SUBSYSTEMS_AT_MOST:]
+    left_out = {
+        "subsystems": len(rest),
+        "peak_live_bytes_at_most": max((s["peak_live_bytes"] for s in rest), default=0),
+    }
+    return {"traceEvents": [named, *found], "displayTimeUnit": "ms", "otherData": {"left_out": left_out}}

@@ -110,4 +110,4 @@ def speedscope(tree: Tree) -> str:
         "activeProfileIndex": 0,
         "name": f"millpond {tree.run}",
         "exporter": f"millpond {__version__}",
-    })  # fmt: skip
+    }, compact=True)  # fmt: skip

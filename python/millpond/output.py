@@ -64,9 +64,13 @@ def write_text(path: Path, text: str) -> None:
     write_bytes(path, text.encode())
 
 
-def json_text(data: Any) -> str:
-    """JSON as all our verbs write it: indented, one line at the end. ValueError for what JSON has no number for."""
-    return json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+def json_text(data: Any, *, compact: bool = False) -> str:
+    """JSON as all our verbs write it: indented for a reader, or `compact` for a program; ends with a new line.
+
+    ValueError for what JSON has no number for.
+    """
+    form: dict[str, Any] = {"separators": (",", ":")} if compact else {"indent": 2}
+    return json.dumps(data, ensure_ascii=False, allow_nan=False, **form) + "\n"
 
 
 def write_json(data: Any, target: str) -> None:

@@ -186,7 +186,15 @@ def test_counters_are_trace_events_in_the_order_of_time(export: Any) -> None:
         assert event["ph"] == "C" and isinstance(event["pid"], int)
         assert all(isinstance(v, int) and v >= 0 for v in event["args"].values())
     assert {e["name"] for e in counters} == {f"{n}: {w}" for n in NAMES for w in ("live bytes", "page bytes")}
+    assert data["otherData"]["left_out"]["subsystems"] == 0
     assert export_chrome.trace_events({})["traceEvents"][0]["ph"] == "M"
+
+
+def test_counters_that_are_too_many_are_left_out_and_stated(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(export_chrome, "SUBSYSTEMS_AT_MOST", 1)
+    found = export_chrome.trace_events(sample_store.characterisation())
+    assert {e["name"].partition(": ")[0] for e in found["traceEvents"][1:]} == {NAMES[0]}
+    assert found["otherData"]["left_out"]["subsystems"] == len(NAMES) - 1
 
 
 @pytest.mark.parametrize("relation", ["observations", "subsystems"])

@@ -194,12 +194,13 @@ def test_commands_can_be_pasted_into_a_shell_and_the_plan_is_the_plan(cases: lis
 
 def test_what_has_no_room_is_stated_and_summed(folder: Path, tmp_path: Path) -> None:
     case = report_cases.load(Store(folder), None)[0]
-    rows = [{**case.advice["subsystems"][-1], "name": f"n{i}", "bytes": 1000, "events": 10} for i in range(300)]
+    rows = [{**case.advice["subsystems"][-1], "name": f"n{i}", "bytes": 1000, "events": 10} for i in range(5000)]
     advice = {**case.advice, "subsystems": [*case.advice["subsystems"], *rows]}
     text = report_page.render([Case(advice)])
     assert text.count('<td class="name">') < 100
-    hidden = 300 + len(NAMES) - 40
-    assert f"and {hidden} smaller ones: {hidden} kB, {10 * hidden / 1000:.2f} k events" in text
+    hidden = 5000 + len(NAMES) - 40
+    assert f"and {hidden} smaller ones: {hidden / 1000:.2f} MB, {hidden / 100:.1f} k events" in text
+    assert len(text.encode()) < 3_000_000
     assert "keeps no characterisation of this run" in text
 
 
