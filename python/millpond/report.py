@@ -83,7 +83,9 @@ def command(
     """Report what `advise` has found and kept: a page, text, JSON, Markdown, or a file for another tool."""
     del seed
     if json is not None:
-        out, form = (out or Path(json)), Format.JSON
+        if out is not None or form is not None:
+            raise Failure(Status.USAGE, "--json is short for --format json -o FILE: give one of them")
+        out, form = Path(json), Format.JSON
     chosen = format_of(out, form)
     output.prove_writable(str(out) if out else None)
     source = Store(folder or store)

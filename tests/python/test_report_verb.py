@@ -142,3 +142,7 @@ def test_the_format_follows_from_the_name(name: str, form: Format) -> None:
 def test_an_unknown_name_is_a_usage_error(lab: FakeLab, folder: Path) -> None:
     done = lab.run("report", str(folder), "-o", "page.pdf")
     assert done.status == 2 and "--format" in done.stderr
+    done = lab.run("report", str(folder), "--json", "-o", "page.html")
+    assert done.status == 2 and "give one" in done.stderr
+    done = lab.run("report", str(folder), "--json")
+    assert done.status == 0 and json.loads(done.stdout)["schema"] == "millpond.report/1"
