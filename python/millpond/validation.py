@@ -30,8 +30,8 @@ VALIDATED = ("cpu_seconds", "peak_bytes")
 OF_DIFFERENCE = 0.25
 OF_PROGRAM = 0.02
 
-# What is taken for the error where nothing has been validated: about twice the largest that was seen on machines that
-# were, so that a figure without validation promises less, not more.
+# What is taken for the error where nothing has been validated: more than nine in ten of the errors seen so far, so that
+# a figure without validation promises less, not more.
 DEFAULT_ERROR: Mapping[str, float] = {"cpu_seconds": 0.10, "peak_bytes": 0.10}
 # Of the errors seen, the one that nine in ten do not exceed.
 _QUANTILE = 0.9
@@ -73,6 +73,11 @@ class Difference:
     def of_allowed(self) -> float:
         return abs(self.error) / self.allowed if self.allowed > 0 else float("inf")
 
+    @property
+    def decided(self) -> bool:
+        """Whether the difference was measured finely enough for the bar; else its own noise may be all of the error."""
+        return (self.measured.high - self.measured.low) / 2.0 <= self.allowed
+
     def to_json(self) -> dict[str, Any]:
         return {
             "program": self.program,
@@ -88,6 +93,7 @@ class Difference:
             "error_of_program": self.of_program,
             "allowed": self.allowed,
             "holds": self.of_allowed <= 1.0,
+            "decided": self.decided,
         }
 
 
@@ -133,6 +139,7 @@ def summary_of(differences: Iterable[Difference]) -> dict[str, Any]:
             "error_of_difference": statistics.median(relative) if relative else None,
             "error_of_allowed": middle,
             "within": sum(d.of_allowed <= 1.0 for d in found),
+            "undecided": sum(not d.decided for d in found),
             "holds": middle <= 1.0,
             "widens_by": shares[min(len(shares) - 1, int(_QUANTILE * len(shares)))],
         }

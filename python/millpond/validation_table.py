@@ -27,6 +27,13 @@ def print_validation(document: dict[str, Any], out: Console) -> None:
             f"{100 * found['widens_by']:.1f} % of the program"
         )
         out.print(Text(line), style="bold" if found["holds"] else "bold yellow")
+        if found["undecided"]:
+            words = (
+                f"! {found['undecided']} of {plural(found['differences'], 'difference')} in {metric} were measured "
+                "more coarsely than the bar: part of their error is the noise of this machine; more --rounds, or a quieter "
+                "hour, show how much"
+            )
+            out.print(Text(words), style="yellow")
     for note in document["notes"]:
         out.print(Text(f"! {note}"), style="yellow")
     if document["differences"]:
@@ -49,7 +56,7 @@ def _table(differences: list[dict[str, Any]]) -> Table:
             _summary_text(d["predicted"], d["unit"]),
             "–" if share is None else f"{100 * share:.0f} %",
             f"{100 * d['error_of_program']:.1f} %",
-            "yes" if d["holds"] else "no",
+            ("yes" if d["holds"] else "no") + ("" if d["decided"] else " ?"),
             style=None if d["holds"] else "yellow",
         )
     return table

@@ -95,6 +95,12 @@ def test_the_bar_is_a_quarter_of_the_difference_or_two_per_cent_of_the_program(
     assert found.to_json()["holds"] is holds
 
 
+def test_a_difference_that_was_measured_coarsely_decides_nothing() -> None:
+    coarse, fine = summarise([0.0, 0.1, 0.2]), summarise([0.09, 0.1, 0.11])
+    assert not Difference("p", "b", "a", "cpu_seconds", coarse, fine, 1.0).decided
+    assert Difference("p", "b", "a", "cpu_seconds", fine, coarse, 1.0).decided
+
+
 def test_the_observations_of_both_sides_are_kept(lab: FakeLab, programs: None, tmp_path: Path) -> None:
     lab.configure(events=1000)
     work = validated(tmp_path, (0.3, 0.2, 0.4), (3e6, 5e6, 2e6))
