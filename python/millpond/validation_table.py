@@ -30,8 +30,8 @@ def print_validation(document: dict[str, Any], out: Console) -> None:
         if found["undecided"]:
             words = (
                 f"! {found['undecided']} of {plural(found['differences'], 'difference')} in {metric} were measured "
-                "more coarsely than the bar: part of their error is the noise of this machine; more --rounds, or a quieter "
-                "hour, show how much"
+                "more coarsely than the bar: part of their error is the noise of this machine; more --rounds, or a "
+                "quieter hour, show how much"
             )
             out.print(Text(words), style="yellow")
     for note in document["notes"]:
