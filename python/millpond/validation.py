@@ -30,8 +30,7 @@ VALIDATED = ("cpu_seconds", "peak_bytes")
 OF_DIFFERENCE = 0.25
 OF_PROGRAM = 0.02
 
-# What is taken for the error where nothing has been validated: more than nine in ten of the errors seen so far, so that
-# a figure without validation promises less, not more.
+# What is taken for the error where nothing has been validated: a round figure, several times the bar.
 DEFAULT_ERROR: Mapping[str, float] = {"cpu_seconds": 0.10, "peak_bytes": 0.10}
 # Of the errors seen, the one that nine in ten do not exceed.
 _QUANTILE = 0.9
