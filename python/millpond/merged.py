@@ -152,13 +152,13 @@ def _in_inputs(numbers: Sequence[int]) -> str:
 def envelope(summaries: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """One summary that holds in every input that was measured: from the lowest end of an interval to the highest.
 
-    better (or worse) only where all are; worse, too, where any is.
+    better (or worse) only where all are; `inputs` of the advice has the verdict of each.
     """
     measured = [s for s in summaries if s.get("n")]
     if not measured:
         return dict(summaries[0]) if summaries else {}
     verdicts = [s.get("verdict") or _NO_VERDICT for s in summaries]
-    verdict = "worse" if "worse" in verdicts else "better" if set(verdicts) == {"better"} else _NO_VERDICT
+    verdict = verdicts[0] if len(set(verdicts)) == 1 else _NO_VERDICT
     result = {
         **measured[0],
         "n": sum(int(s["n"]) for s in measured),
@@ -209,7 +209,11 @@ def _verdict(rows: Sequence[Mapping[str, Any]], effects: Mapping[str, Any], numb
         else (f"Do nothing: no advice holds in all {number} inputs.")
     )
     if loose:
-        text += " In some only: " + "; ".join(f"a pool for {r['name']} {r['warning']}" for r in loose) + "."
+        where: dict[str, list[str]] = {}
+        for row in loose:
+            where.setdefault(row["warning"], []).append(row["name"])
+        said = [f"for {list_text(names)}, a pool {warning}" for warning, names in where.items()]
+        text += f" In some only: {'. '.join(said)}."
     return text
 
 
