@@ -17,65 +17,18 @@
 
 #include <atomic>
 #include <cstdint>
-#include <cstdlib>
+#include <new>
 #include <span>
 
 #include "lab/replay/clocks.hpp"
 #include "lab/replay/page_array.hpp"
 #include "lab/replay/play.hpp"
 #include "lab/replay/player.hpp"
+#include "lab/replay/record_queue.hpp"
 #include "lab/replay/script_source.hpp"
 #include "lab/replay/system_thread.hpp"
-#include "lab/replay/total_order.hpp"
 
 namespace millpond::replay {
-
-struct turned_record {
-    record what;
-    std::uint32_t turn;
-    std::uint32_t is_last;  // the queue ends here
-};
-
-// A queue from the dispatcher to one player. Waiting is asleep, not spinning: there may be more threads than cores.
-class record_queue {
-  public:
-    static constexpr std::uint32_t capacity = 4096;  // a power of two
-
-    // The dispatcher's side. False if there is no room now; what was put is seen after publish().
-    bool put(const turned_record& r) noexcept {
-        if (written_ - taken_.load(std::memory_order_acquire) == capacity) return false;
-        ring_[written_++ % capacity] = r;
-        return true;
-    }
-    void publish() noexcept {
-        if (published_.load(std::memory_order_relaxed) == written_) return;
-        published_.store(written_, std::memory_order_release);
-        published_.notify_one();
-    }
-    void wait_for_room() const noexcept {
-        const std::uint32_t full = written_ - capacity;
-        taken_.wait(full, std::memory_order_acquire);
-    }
-
-    // The player's side: what is there, at least one record, waiting for it. Given back by take().
-    std::span<const turned_record> wait() const noexcept {
-        const std::uint32_t from = taken_.load(std::memory_order_relaxed);
-        published_.wait(from, std::memory_order_acquire);
-        const std::uint32_t there = published_.load(std::memory_order_acquire) - from;
-        const std::uint32_t to_end = capacity - from % capacity;
-        return {ring_ + from % capacity, there < to_end ? there : to_end};
-    }
-    void take(std::size_t count) noexcept {
-        taken_.fetch_add(static_cast<std::uint32_t>(count), std::memory_order_release);
-        taken_.notify_one();
-    }
-
-  private:
-    alignas(64) std::atomic<std::uint32_t> published_{0};
-    std::uint32_t written_ = 0;
-    alignas(64) std::atomic<std::uint32_t> taken_{0};
-    alignas(64) turned_record ring_[capacity];
-};
 
 template <class Heap, touch Touch>
 class dependency_round {

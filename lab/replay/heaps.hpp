@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 // heaps: what plays the operations of a script: malloc, a pool for each of the script's pools, or nothing at all.
 //
-//   allocate(record)              null if there is no memory          malloc_heap    the process's malloc, for all
-//   pools deallocate(record, block)                                         pooled_heap    one allocator of ours a
-//   pool; pool resize(from, to, block)       as realloc: moves and copies                       0 stays with malloc
-//                                                                     null_heap      a scratch area: the loop's own
-//                                                                     cost
+//   allocate(record)              null if there is no memory     malloc_heap   the process's malloc, for every pool
+//   deallocate(record, block)                                    pooled_heap   an allocator of ours a pool, 0: malloc
+//   resize(from, to, block)       as realloc: moves and copies   null_heap     a scratch area: the loop's own cost
 //
 // A heap is a template parameter of the player, so that its calls inline as they do in a program. Blocks are asked for
 // with the alignment that was recorded, or else what malloc would give (a pool of a plan, as in a trial), or else what
@@ -23,6 +21,7 @@
 #include "lab/replay/page_array.hpp"
 #include "lab/replay/script.hpp"
 #include "millpond/core/concepts.hpp"
+#include "millpond/core/sanitizer.hpp"
 
 namespace millpond::replay {
 
@@ -113,13 +112,21 @@ class pooled_heap {
     void* resize(const record& from, const record& to, void* block) noexcept {
         if (from.pool() == to.pool()) {
             if (to.pool() == malloc_pool) return malloc_.resize(from, to, block);
-            if (stays(from, to)) return block;
+            if (stays(from, to)) {
+                unpoison(block, to.bytes());
+                return block;
+            }
         }
         void* const fresh = allocate(to);
         if (fresh == nullptr) return nullptr;
         std::memcpy(fresh, block, from.bytes() < to.bytes() ? from.bytes() : to.bytes());
         deallocate(from, block);
         return fresh;
+    }
+
+    // All pools' memory back to its source: for whoever goes on after the round.
+    void release() noexcept {
+        for (std::size_t i = 1; i < pools_.size(); ++i) at(i).blocks.release();
     }
 
   private:

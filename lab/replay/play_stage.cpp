@@ -181,8 +181,7 @@ int run(char** arguments) {
         result.held_end_bytes = info.arena + info.hblkhd;
     }
     write_result(arguments[result_word], to_json(result, arguments).dump(2) + "\n");
-    std::fflush(nullptr);
-    ::_exit(0);
+    return 0;
 }
 
 }  // namespace millpond::replay

@@ -21,6 +21,20 @@ namespace millpond::replay {
 
 enum class play_state : std::uint8_t { going, out_of_memory, misaligned, overwritten };
 
+// Why a round ended early, as a half-sentence; null: it did not.
+inline const char* words_of(play_state state) {
+    switch (state) {
+        case play_state::going:
+            return nullptr;
+        case play_state::out_of_memory:
+            return "ran out of memory";
+        case play_state::misaligned:
+            return "gave a block that is not aligned as it was asked for";
+        default:
+            return "let a live block be overwritten";
+    }
+}
+
 template <class Heap, touch Touch>
 class player {
   public:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // replay_error: a failure of millpond-replay itself; `status` is the exit status that says why.
 //
-//   2 usage, an unknown subsystem   3 missing, damaged, another build   4 no memory, no place, no such library
+//   2 usage, an unknown subsystem   3 missing, damaged, of another build, no malloc library   4 no memory, no place
 #pragma once
 
 #include <stdexcept>

@@ -8,7 +8,7 @@
 // Addresses are replaced by slots, and slots are used again: the table of a player is as large as the most objects that
 // live at once. A free repeats its object's bytes, alignment and pool, so that the table holds nothing but pointers.
 // Records stand in the total order of the trace. A script lives between two processes of one machine: native byte
-// order, one version, written last at its header, so that half a script is none. Trivially copyable.
+// order, one version; its header is written last, so that half a script is none. Trivially copyable.
 //
 // A realloc is two records of one thread and one slot, next to one another in that thread's order:
 //   resize_from   the object's account ends here, in the total order; its memory stays
