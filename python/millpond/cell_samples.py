@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from pathlib import PurePath
 from typing import Any
 
 from millpond.unpaired import Sample
@@ -63,6 +64,13 @@ class Cells:
     samples: dict[tuple[CellKey, str], Sample] = field(default_factory=dict)
     units: dict[str, str] = field(default_factory=dict)
     failed: dict[CellKey, str] = field(default_factory=dict)
+    advice: dict[tuple[str, str], str] = field(default_factory=dict)  # workload, subsystem → what is best for it
+
+    def add_advice(self, document: Mapping[str, Any]) -> None:
+        """Takes what an advice says of each subsystem; of several for one workload the last counts."""
+        program, *arguments = document["program"]["argv"]
+        workload = " ".join([PurePath(program).name, *arguments])
+        self.advice.update({(workload, row["name"]): str(row["best"]) for row in document["subsystems"]})
 
     @property
     def keys(self) -> set[CellKey]:

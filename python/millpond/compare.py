@@ -69,11 +69,16 @@ def _side(text: str, default: Path, damaged: list[str]) -> Cells:
         store = Store(default)
         run = _find_run(store, text, default)
         rows = store.query(f"select {fields} from observations where run = ? order by id", [run])
+    found = cells_of(text, rows)
+    for name in sorted(found.runs):
+        advice = store.document("advice", name)
+        if advice is not None:
+            found.add_advice(advice)
     for skipped in store.skipped:
         line = f"skipped {skipped.path}: {skipped.reason}"
         if line not in damaged:
             damaged.append(line)
-    return cells_of(text, rows)
+    return found
 
 
 def _find_run(store: Store, text: str, default: Path) -> str:
@@ -98,6 +103,8 @@ def print_comparison(found: Comparison, out: Console) -> None:
     ]
     if shown:
         out.print(_table(found, shown[:ROWS_AT_MOST], len(shown)))
+    for workload, subsystem, before, after in found.changed_advice:
+        out.print(Text(f"! {subsystem} of {workload}: advice was {before}, and is {after}"), style="yellow")
     for side, alone in (("A", found.only_a), ("B", found.only_b)):
         if alone:
             names = ", ".join(c.text for c in alone[:6]) + (" …" if len(alone) > 6 else "")

@@ -47,6 +47,24 @@ class Comparison:
     only_b: Sequence[CellKey]
     notes: Sequence[str]
 
+    @property
+    def changed_advice(self) -> list[tuple[str, str, str, str]]:
+        """Workload, subsystem, what was best for it in A, and what is in B, where that is something else."""
+        both = sorted(self.a.advice.keys() & self.b.advice.keys())
+        return [
+            (*key, self.a.advice[key], self.b.advice[key]) for key in both if self.a.advice[key] != self.b.advice[key]
+        ]
+
+    @property
+    def unchanged(self) -> int:
+        """How many pairs have an interval that contains no change."""
+        return sum(
+            found.difference.low <= 0.0 <= found.difference.high
+            if found.ratio is None
+            else found.ratio.low <= 1.0 <= found.ratio.high
+            for found in self.changes.values()
+        )
+
     def to_json(self) -> dict[str, Any]:
         """The whole comparison ("millpond.compare/1")."""
         return {
@@ -70,6 +88,18 @@ class Comparison:
                 for c in self.conditions
             ],
             "breached": bool(self.breaches),
+            "summary": {
+                "pairs": len(self.changes),
+                "inside_noise": sum(c.verdict == "inside noise" for c in self.changes.values()),
+                "interval_contains_no_change": self.unchanged,
+            },
+            "advice": {
+                "compared": len(self.a.advice.keys() & self.b.advice.keys()),
+                "changed": [
+                    {"workload": workload, "subsystem": subsystem, "a": before, "b": after}
+                    for workload, subsystem, before, after in self.changed_advice
+                ],
+            },
             "only_in_a": [_cell_json(c) for c in self.only_a],
             "only_in_b": [_cell_json(c) for c in self.only_b],
             "notes": list(self.notes),

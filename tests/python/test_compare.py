@@ -222,6 +222,23 @@ def test_a_metric_that_nobody_measured_is_an_input_that_is_missing(seed: int) ->
     assert refused.value.status == 3
 
 
+def test_advice_that_changed_is_said(lab: FakeLab, seed: int) -> None:
+    generator = np.random.default_rng(seed)
+    for name, best in (("a", "multipool"), ("b", "nothing")):
+        store, run = Store(lab.work / name), journal(rounds_of(generator, BARE))
+        store.write(run)
+        subsystems = [{"name": "book", "best": best}, {"name": "prices", "best": "nothing"}]
+        store.write_document("advice", run.run, {"program": {"argv": list(ARGV)}, "subsystems": subsystems})
+    found = document(lab, 0, "a", "b")
+    assert found["advice"] == {
+        "compared": 2,
+        "changed": [{"workload": "program big.txt", "subsystem": "book", "a": "multipool", "b": "nothing"}],
+    }
+    summary = found["summary"]
+    assert summary["pairs"] == len(found["pairs"]) >= summary["interval_contains_no_change"]
+    assert "advice was multipool, and is nothing" in lab.run("compare", "a", "b").stdout
+
+
 @pytest.fixture
 def stores(lab: FakeLab, seed: int) -> Callable[..., list[str]]:
     def write(*factors: float) -> list[str]:
