@@ -32,6 +32,8 @@ OF_PROGRAM = 0.02
 
 # What is taken for the error where nothing has been validated: a round figure, several times the bar.
 DEFAULT_ERROR: Mapping[str, float] = {"cpu_seconds": 0.10, "peak_bytes": 0.10}
+# Of fewer programs an error says little about the next one.
+FEWEST_PROGRAMS = 5
 # Of the errors seen, the one that nine in ten do not exceed.
 _QUANTILE = 0.9
 METHOD_SUFFIX = ", widened by replay's error"
@@ -190,15 +192,18 @@ NOT_VALIDATED = ReplayError(DEFAULT_ERROR)
 
 
 def replay_error(store: Store) -> ReplayError:
-    """The error that the latest validation of this machine found; the default where there is none. O(runs)."""
+    """The error that the latest validation of this machine found, on FEWEST_PROGRAMS or more; else the default.
+
+    O(observations): the store is asked for its runs.
+    """
     for run in reversed(store.runs()):
         if run.experiment != KIND or run.machine != str(this_machine()):
             continue
         document = store.document(KIND, run.run)
         summary = (document or {}).get("summary") or {}
         values = {m: float(s["widens_by"]) for m, s in summary.items() if s.get("widens_by") is not None}
-        if values:
-            programs = max(int(s.get("programs") or 0) for s in summary.values())
+        programs = min((int(s.get("programs") or 0) for s in summary.values()), default=0)
+        if values and programs >= FEWEST_PROGRAMS:
             return ReplayError({**DEFAULT_ERROR, **values}, run.run, programs)
     return NOT_VALIDATED
 

@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from millpond.conditions import value_text
-from millpond.validation import OF_DIFFERENCE, OF_PROGRAM
+from millpond.validation import FEWEST_PROGRAMS, OF_DIFFERENCE, OF_PROGRAM
 from millpond.wording import plural
 
 _BAR = f"{100 * OF_DIFFERENCE:.0f} % of the difference or {100 * OF_PROGRAM:.0f} % of the program"
@@ -34,6 +34,9 @@ def print_validation(document: dict[str, Any], out: Console) -> None:
                 "quieter hour, show how much"
             )
             out.print(Text(words), style="yellow")
+    if 0 < len(document["programs"]) < FEWEST_PROGRAMS:
+        few = f"! {plural(len(document['programs']), 'program')}: kept, and not used, for {FEWEST_PROGRAMS} are needed"
+        out.print(Text(few), style="yellow")
     for note in document["notes"]:
         out.print(Text(f"! {note}"), style="yellow")
     if document["differences"]:

@@ -44,6 +44,7 @@ def programs(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two programs that need no input, in the place of the real ones."""
     made = {name: lambda _, name=name: Workload(name, ("true", name)) for name in ("one", "two")}
     monkeypatch.setattr(validating, "PROGRAMS", made)
+    monkeypatch.setattr(validation, "FEWEST_PROGRAMS", 2)
     monkeypatch.setattr(validating, "MallocRunner", lambda *_, **__: FakeRunner((1.0, 0.9, 1.1), (1e7, 1.2e7, 9e6)))
     monkeypatch.setattr(validating, "library_bytes", lambda *_: dict.fromkeys((m.name for m in MALLOCS), 0.0))
 
@@ -142,6 +143,16 @@ def test_the_error_of_the_latest_validation_of_this_machine_is_taken(
     assert found.validated and found.programs == 2
     assert found.run == max(r.run for r in store.runs() if r.time_utc)
     assert found.of("end_bytes") == found.of("peak_bytes")
+
+
+def test_a_validation_of_few_programs_is_kept_and_not_used(lab: FakeLab, programs: None, tmp_path: Path) -> None:
+    lab.configure(events=1000)
+    work = validating.Validating(MALLOCS, tmp_path, lambda *_: FakeRunner((0.3,) * 3, (3e6,) * 3), Silence(), rounds=2)
+    work.run(["one"])
+    store = Store(tmp_path / "store")
+    store.write(work.journal)
+    store.write_document(validation.KIND, work.journal.run, work.document())
+    assert validation.replay_error(store) == validation.NOT_VALIDATED
 
 
 def test_a_validation_of_another_machine_counts_for_nothing(lab: FakeLab, programs: None, tmp_path: Path) -> None:
