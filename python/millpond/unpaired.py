@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any, TypeVar
 
 import numpy as np
@@ -142,6 +143,7 @@ def _shift(left: Array, right: Array, level: float) -> Summary:
     return Summary(min(len(left), len(right)), float(np.median(differences)), float(low), float(high), attained, METHOD)
 
 
+@cache
 def _left_out(n: int, m: int, level: float) -> tuple[int, float]:
     """Which of the sorted differences, counted from either end, bounds the interval, and the level that it attains.
 
