@@ -86,6 +86,7 @@ class page_survey {
     static std::uint32_t subsystem_of(std::uint64_t key) { return static_cast<std::uint32_t>(key >> page_bits) - 1; }
 
     void enqueue(std::uint32_t subsystem, std::uint64_t page, std::uint64_t bytes) {
+        page &= page_mask;  // a damaged trace may name addresses that no program has
         if (!sampled(page, sample_log2_)) return;
         if (queued_ == queue_max) finish();
         // Never 0, which marks an empty slot.

@@ -78,6 +78,17 @@ TEST(page_survey, samples_whole_pages_and_ever_fewer_of_the_same) {
     }
 }
 
+TEST(page_survey, survives_addresses_that_no_program_has) {
+    page_survey survey;
+    survey.start(2, 0);
+    for (const std::uint64_t address : {~std::uint64_t{0}, std::uint64_t{1} << 63, std::uint64_t{1} << 57}) {
+        survey.add(0, address, 1);
+        survey.add(1, address, 1 << 20);
+    }
+    survey.finish();
+    survey.for_each([](std::uint32_t s, std::uint64_t, std::uint64_t) { EXPECT_LT(s, 2u); });
+}
+
 // Every n-th page of many: the estimate must lie where chance allows it to.
 TEST(page_survey, estimates_pages_from_a_sample) {
     std::mt19937_64 random(test::seed());
