@@ -15,6 +15,7 @@ title for those who do not see it, and every mark tells its numbers when pointed
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Sequence
 
 from markupsafe import Markup
@@ -69,7 +70,7 @@ def joined(marks: Sequence[Markup]) -> Markup:
 
 def nice_ceiling(value: float) -> float:
     """The next number that a reader likes at the top of an axis: 1, 1.5, 2, 3, 4, 5, 6 or 8 times a power of ten."""
-    if value <= 0:
+    if value < sys.float_info.min:  # nothing, or so little that its power of ten would be nothing
         return 1.0
     power = 10.0 ** math.floor(math.log10(value))
     return next((step * power for step in (1, 1.5, 2, 3, 4, 5, 6, 8) if step * power >= value), 10 * power)

@@ -22,8 +22,10 @@ from fakes import fake_lab
 from millpond import native
 from millpond.cli import main
 
-# How long an example takes says nothing: the machine may be busy.
-hypothesis.settings.register_profile("millpond", deadline=None, print_blob=True)
+# How long an example takes says nothing: the machine may be busy. Examples are the same in every run, so that a change
+# fails by what it changed; `--hypothesis-profile explore` draws new ones.
+hypothesis.settings.register_profile("millpond", deadline=None, print_blob=True, derandomize=True)
+hypothesis.settings.register_profile("explore", deadline=None, print_blob=True)
 hypothesis.settings.load_profile("millpond")
 
 ROOT = Path(__file__).resolve().parents[2]
