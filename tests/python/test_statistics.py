@@ -16,6 +16,8 @@ from scipy.stats import binom, norm, wilcoxon
 
 from millpond import statistics as s
 
+pytestmark = pytest.mark.simulation
+
 Array = np.ndarray[Any, np.dtype[np.float64]]
 
 positive = st.floats(min_value=1e-6, max_value=1e6)
