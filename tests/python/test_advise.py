@@ -234,6 +234,7 @@ def test_a_budget_that_is_too_small_is_said(lab: FakeLab) -> None:
     assert found["verdict"].startswith("Do nothing")
 
 
+@pytest.mark.lengthy
 def test_every_round_gets_the_same_input_even_from_a_pipe(lab: FakeLab) -> None:
     lab.configure(events=1000, subsystems=SUBSYSTEMS[:1], cpu=CPU, run=True)
     count = lab.work / "counts"
@@ -244,6 +245,7 @@ def test_every_round_gets_the_same_input_even_from_a_pipe(lab: FakeLab) -> None:
     assert set(count.read_text().split()) == {str(len(text))}
 
 
+@pytest.mark.lengthy
 def test_no_temporary_file_is_left(lab: FakeLab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     place = tmp_path / "tmp"
     place.mkdir()

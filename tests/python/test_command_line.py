@@ -122,6 +122,7 @@ def test_json_goes_to_standard_output_alone_or_to_the_file(lab: FakeLab) -> None
     assert "{" not in both.stdout
 
 
+@pytest.mark.lengthy
 def test_a_reader_that_stops_reading_is_no_error(lab: FakeLab) -> None:
     lab.configure(events=10, subsystems=[{"name": f"s{i}"} for i in range(3000)])
     (lab.work / "x.mpt").write_text("0")

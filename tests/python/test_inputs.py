@@ -259,6 +259,7 @@ def test_a_failure_names_the_line_of_its_input(tmp_path: Path) -> None:
     assert failed.value.status == 5
 
 
+@pytest.mark.lengthy
 def test_the_verb_advises_on_all_inputs(lab: FakeLab) -> None:
     subsystems = [{"name": "book", "bytes": 5000}, {"name": "prices", "bytes": 4000}]
     cpu = {"bare": 0.010, "empty": 0.0101, "shared": 0.0090, "shared_huge": 0.0090, "looked_up": 0.0093}
@@ -277,6 +278,7 @@ def test_the_verb_advises_on_all_inputs(lab: FakeLab) -> None:
     assert lab.run("advise", "--inputs=nowhere", "--", "true", "{}").status == 3
 
 
+@pytest.mark.lengthy
 def test_the_verb_settles_what_one_input_left_open(lab: FakeLab, monkeypatch: pytest.MonkeyPatch) -> None:
     """On the second input no round chose, so that the plan of the first is judged there on rounds of its own."""
     subsystems = [{"name": "book", "bytes": 5000}, {"name": "prices", "bytes": 4000}]

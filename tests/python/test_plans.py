@@ -28,6 +28,7 @@ def test_a_plan_survives_its_file(tmp_path_factory: pytest.TempPathFactory, plan
     assert plans.read(path) == plan
 
 
+@pytest.mark.lengthy
 @given(st.lists(some_plans, min_size=1, max_size=4))
 def test_a_combination_routes_every_subsystem_once(given_plans: list[Plan]) -> None:
     together = plans.combine(given_plans, "together")

@@ -27,6 +27,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
+@pytest.mark.lengthy
 def test_the_latest_run_of_each_workload_is_reported_and_one_can_be_picked(
     lab: FakeLab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -46,6 +47,7 @@ def test_the_latest_run_of_each_workload_is_reported_and_one_can_be_picked(
     assert lab.run("report", "--store", str(tmp_path / "s"), "--run", "no-such-run").status == 3
 
 
+@pytest.mark.lengthy
 def test_what_advise_keeps_is_reported_and_exported(lab: FakeLab) -> None:
     names = ("book", "index")
     cpu = {"bare": 1.0, "empty": 1.0, "shared": 0.8, "shared_huge": 0.8, "looked_up": 0.8}
@@ -79,6 +81,7 @@ def test_a_program_without_heap_events_has_a_page_too(lab: FakeLab) -> None:
     assert "Nothing to advise: the program has no heap events." in page and "Nothing was tried" in page
 
 
+@pytest.mark.lengthy
 def test_an_advice_on_several_inputs_comes_before_those_on_each(lab: FakeLab, tmp_path: Path) -> None:
     store = tmp_path / "s"
     advices = [sample_store.advise(store, ("prog", name)) for name in ("a", "b c")]

@@ -16,7 +16,7 @@ from scipy.stats import binom, norm, wilcoxon
 
 from millpond import statistics as s
 
-pytestmark = pytest.mark.simulation
+pytestmark = pytest.mark.lengthy
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
 

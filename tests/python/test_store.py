@@ -237,6 +237,7 @@ def test_a_damaged_part_of_a_run_is_none_and_named(tmp_path: Path) -> None:
     assert len(store.skipped) == 3
 
 
+@pytest.mark.lengthy
 def test_a_flipped_bit_is_noticed_or_changes_no_value(tmp_path: Path, seed: int) -> None:
     chance = random.Random(seed)
     journal, _ = journal_of(2)

@@ -17,6 +17,7 @@ from millpond.store import Store
 Write = Callable[..., Path]
 
 
+@pytest.mark.lengthy
 def test_output_input_and_status_are_the_programs_own(lab: FakeLab, plan_file: Write) -> None:
     lab.configure(run=True)
     words = ("sh", "-c", "cat; echo to stderr >&2; exit 7")
@@ -25,6 +26,7 @@ def test_output_input_and_status_are_the_programs_own(lab: FakeLab, plan_file: W
     assert done.stderr.count("to stderr") == 1
 
 
+@pytest.mark.lengthy
 def test_a_signal_is_raised_again(lab: FakeLab, plan_file: Write) -> None:
     lab.configure(signal=int(signal.SIGSEGV))
     done = lab.run_apart("trial", "--plan", str(plan_file("p", "book")), "--", "prog")

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from millpond import unpaired as u
 from millpond.statistics import ALPHA, LEVEL
 
-pytestmark = pytest.mark.simulation
+pytestmark = pytest.mark.lengthy
 
 positive = st.floats(min_value=1e-3, max_value=1e6)
 
