@@ -63,9 +63,7 @@ address_map::layout address_map::rows() const {
     return all;
 }
 
-nlohmann::ordered_json address_map::rows_json() const {
-    const layout all = rows();
-    if (all.granules.empty()) return nullptr;
+nlohmann::ordered_json address_map::rows_json(const layout& all) {
     const unsigned shift = all.granule_pages_log2 + page_survey::page_bytes_log2;
     nlohmann::ordered_json map;
     map["granule_bytes"] = std::uint64_t{1} << shift;
@@ -81,8 +79,7 @@ nlohmann::ordered_json address_map::rows_json() const {
     return map;
 }
 
-std::vector<address_map::cell> address_map::cells() const {
-    const layout all = rows();
+std::vector<address_map::cell> address_map::cells(const layout& all) const {
     std::vector<cell> found;
     for (std::size_t c = 0; c < columns_.size(); ++c) {
         const unsigned shift = all.granule_pages_log2 - columns_[c].granule_pages_log2;

@@ -28,13 +28,15 @@ class address_map {
     // `seconds(tick)`; `position(subsystem)`: its place in the list that the reader sees. Null where nothing was added.
     template <typename Seconds, typename Position>
     nlohmann::ordered_json to_json(const Seconds& seconds, const Position& position) const {
-        nlohmann::ordered_json map = rows_json();
-        if (map.is_null()) return map;
+        const layout all = rows();
+        if (all.granules.empty()) return nullptr;
+        nlohmann::ordered_json map = rows_json(all);
         map["columns"] = nlohmann::ordered_json::array();
         for (const column& c : columns_)
             map["columns"].push_back({{"time_seconds", seconds(c.tick)}, {"live_bytes", c.live_bytes}});
         map["cells"] = nlohmann::ordered_json::array();
-        for (const cell& c : cells()) map["cells"].push_back({c.row, c.column, position(c.subsystem), c.share, c.fill});
+        for (const cell& c : cells(all))
+            map["cells"].push_back({c.row, c.column, position(c.subsystem), c.share, c.fill});
         return map;
     }
 
@@ -61,8 +63,8 @@ class address_map {
 
     static void coarsen(std::vector<entry>& entries, unsigned shift);
     layout rows() const;
-    nlohmann::ordered_json rows_json() const;
-    std::vector<cell> cells() const;
+    static nlohmann::ordered_json rows_json(const layout& all);
+    std::vector<cell> cells(const layout& all) const;
 
     std::vector<column> columns_;
     page_survey gathered_;

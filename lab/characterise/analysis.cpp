@@ -6,8 +6,6 @@
 namespace millpond::characterise {
 namespace {
 
-// An event ends in four places of memory, each of which the one before leads to: the object, its context, the
-// subsystem, the row of legality. So events are taken in chunks, and each place is fetched a chunk ahead of the next.
 bool ends_object(trace::operation op) { return op == trace::operation::free || op == trace::operation::realloc_free; }
 
 // Surveys of pages visit every live object, and look at the pages of so many of them; more are sampled. At most one

@@ -107,6 +107,9 @@ class analysis {
         thread_facts facts;
     };
 
+    // An event ends in four places of memory, each of which the one before leads to: the object, its context, the
+    // subsystem, the row of legality. So events are taken in chunks, and each place is fetched a chunk ahead of the
+    // next.
     static constexpr std::size_t chunk = 16;
     // What a chunk of events will touch, as far as it is known before they are taken: hints.
     struct look_ahead {

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <map>
-#include <unordered_map>
 
 namespace millpond::characterise {
 namespace {
@@ -59,25 +58,25 @@ void share_out(const std::vector<holding>& peak, std::size_t then, std::size_t t
     }
 }
 
-}  // namespace
-
 // The part of the touched pages that nothing live fills. Pages inside one object count as full.
-double pinning::moment::waste() const {
+double waste_of(const page_survey& survey) {
     std::uint64_t bytes = 0;
     survey.for_each([&](std::uint32_t, std::uint64_t, std::uint64_t of_page) { bytes += of_page; });
     const auto pages = static_cast<double>(survey.used() << page_survey::page_bytes_log2);
     return std::max(0.0, pages - static_cast<double>(bytes)) * static_cast<double>(1u << survey.sample_log2());
 }
 
+}  // namespace
+
 void pinning::add(const page_survey& survey, std::uint64_t tick, std::uint64_t live_bytes) {
     if (!peak_ || live_bytes >= peak_->live_bytes) {
-        peak_ = {survey, tick, live_bytes};
+        peak_ = {survey, tick, live_bytes, 0};
         later_.reset();
         return;
     }
     if (survey.used() == 0) return;
-    moment candidate{survey, tick, live_bytes};
-    if (!later_ || candidate.waste() > later_->waste()) later_ = std::move(candidate);
+    const double waste = waste_of(survey);
+    if (!later_ || waste > later_->waste) later_ = {survey, tick, live_bytes, waste};
 }
 
 std::vector<pinned_pair> pinning::pairs() const {

@@ -36,7 +36,7 @@ class pinning {
     struct moment {
         page_survey survey;
         std::uint64_t tick, live_bytes;
-        double waste() const;
+        double waste;
     };
 
     std::optional<moment> peak_, later_;
