@@ -12,15 +12,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from millpond import output
+from millpond.arguments import STDOUT
 from millpond.cells import Cell
 from millpond.errors import Failure, Status
 from millpond.execution import WHOLE, Shard, Work
 from millpond.machine import this_machine
-from millpond.schedule import seconds_of_run
+from millpond.schedule import VERDICT_ROUNDS, seconds_of_run
 from millpond.store import Store
 from millpond.wording import plural, seconds_text
 
@@ -37,6 +40,12 @@ CellsOption = Annotated[
 ShardOption = Annotated[
     str | None, typer.Option("--shard", metavar="I/N", help="One of N parts, each for a machine of its own.")
 ]
+BudgetOption = Annotated[
+    float | None, typer.Option(metavar="SECONDS", min=0.0, help="At most this long, but one round at least.")
+]
+RoundsOption = Annotated[int, typer.Option(metavar="N", min=1, help="Measured rounds of each.")]
+StoreOption = Annotated[Path | None, typer.Option(metavar="DIR", help="Keep the observations of all rounds here.")]
+SeedOption = Annotated[int, typer.Option(metavar="N", help="Decides the order; another one measures anew.")]
 
 
 @dataclass(frozen=True)
@@ -128,3 +137,22 @@ def text_of(grid: dict[str, Any]) -> str:
             f"(from {grid['estimated_from']})"
         )
     return "\n".join(lines)
+
+
+def show(grid: dict[str, Any], json: str | None) -> None:
+    """Puts a listing or a forecast where the user wants it: as JSON, and as lines unless JSON takes their place."""
+    if json is not None:
+        output.write_json(grid, json)
+    if json != STDOUT:
+        print(text_of(grid))
+
+
+def notes_on_rounds(ran: int, asked: int, shard: Shard) -> list[str]:
+    """What a reader must know where fewer rounds ran than were asked for, or than a verdict should rest on."""
+    wanted = sum(shard.has(0, n) for n in range(1, asked + 1))
+    notes = [] if ran >= wanted else [f"the budget allowed {plural(ran, 'round')} of {wanted}"]
+    if shard != WHOLE:
+        notes.append(f"part {shard} of the rounds: copy the parts into one store to see the whole")
+    elif ran < VERDICT_ROUNDS:
+        notes.append(f"{plural(ran, 'round')}: fewer than the {VERDICT_ROUNDS} that a verdict should rest on")
+    return notes

@@ -17,21 +17,26 @@ from millpond import machine, native, output
 from millpond.cells import METRICS_OF, Cell, Outcome
 from millpond.characterise import Json
 from millpond.errors import Failure, Status
-from millpond.execution import WHOLE, Shard, Work, by_round, measured_rounds, run_rounds
+from millpond.execution import Shard, Work, by_round, measured_rounds, run_rounds
 from millpond.grids import (
+    BudgetOption,
     CellsOption,
     DryRunOption,
     GridOptions,
     ListOption,
+    RoundsOption,
+    SeedOption,
     ShardOption,
+    StoreOption,
     forecast,
     listing,
+    notes_on_rounds,
     select,
-    text_of,
+    show,
 )
 from millpond.mallocs import find_mallocs
 from millpond.observations import Journal
-from millpond.plans import Plan, read
+from millpond.plans import read_all
 from millpond.progress import ProgressReport
 from millpond.replaying import (
     EXPERIMENT,
@@ -80,13 +85,11 @@ def command(
     diffusion: Annotated[
         int, typer.Option(metavar="N", min=0, max=1000, help="Survey the pages of live objects N times, too.")
     ] = 0,
-    budget: Annotated[
-        float | None, typer.Option(metavar="SECONDS", min=0.0, help="At most this long, but one round at least.")
-    ] = None,
-    rounds: Annotated[int, typer.Option(metavar="N", min=1, help="Measured rounds of each.")] = VERDICT_ROUNDS,
+    budget: BudgetOption = None,
+    rounds: RoundsOption = VERDICT_ROUNDS,
     json: Json = None,
-    store: Annotated[Path | None, typer.Option(metavar="DIR", help="Keep the observations of all rounds here.")] = None,
-    seed: Annotated[int, typer.Option(metavar="N", help="Decides the order; another one measures anew.")] = 1,
+    store: StoreOption = None,
+    seed: SeedOption = 1,
     list_only: ListOption = False,
     dry_run: DryRunOption = False,
     cells: CellsOption = None,
@@ -108,11 +111,7 @@ def command(
     with tempfile.TemporaryDirectory(prefix="millpond-") as folder:
         replay = Replay(trace, contenders, Path(folder), rounds, deadline, seed, Store(store) if store else None)
         if grid.list_only or grid.dry_run:
-            shown = listing(EXPERIMENT, contenders) if grid.list_only else replay.forecast(grid.shard)
-            if json is not None:
-                output.write_json(shown, json)
-            if json != "-":
-                print(text_of(shown))
+            show(listing(EXPERIMENT, contenders) if grid.list_only else replay.forecast(grid.shard), json)
             return
         result = replay.run(grid.shard, diffusion)
     if json is not None:
@@ -137,7 +136,7 @@ def _contenders(
     if not (plans or strategies or mallocs):
         strategies, libraries = list(STRATEGIES), list(here.values())
     return replay_cells(
-        trace.absolute(), plans=_distinct([read(p) for p in plans]), strategies=strategies, mallocs=libraries,
+        trace.absolute(), plans=read_all(plans), strategies=strategies, mallocs=libraries,
         order=order, paced=paced,
     )  # fmt: skip
 
@@ -150,14 +149,6 @@ def _library(name: str, here: dict[str, Path]) -> Path:
         known = f"; of those known by name there are {', '.join(here)}" if here else ""
         raise Failure(Status.INPUT, f"there is no malloc library {name}{known}")
     return path
-
-
-def _distinct(plans: list[Plan]) -> list[Plan]:
-    names = [p.name for p in plans]
-    for name in names:
-        if names.count(name) > 1:
-            raise Failure(Status.USAGE, f"two plans are called {name!r}; give their files different names")
-    return plans
 
 
 class Replay:
@@ -213,13 +204,7 @@ class Replay:
         return result
 
     def _notes(self, outcomes: list[Outcome], summaries: list[dict[str, Any]], shard: Shard) -> list[str]:
-        ran = measured_rounds(outcomes)
-        wanted = sum(shard.has(0, n) for n in range(1, self._rounds + 1))
-        notes = [] if ran >= wanted else [f"the budget allowed {plural(ran, 'round')} of {wanted}"]
-        if shard != WHOLE:
-            notes.append(f"part {shard} of the rounds: copy the parts into one store to see the whole")
-        elif ran < VERDICT_ROUNDS:
-            notes.append(f"{plural(ran, 'round')}: fewer than the {VERDICT_ROUNDS} that a verdict should rest on")
+        notes = notes_on_rounds(measured_rounds(outcomes), self._rounds, shard)
         notes += _about_trace(summaries[0])
         notes += [
             f"{c.plan.name} asks for huge pages: a replay leaves that to the system's own policy"

@@ -23,22 +23,27 @@ from millpond.cells import METRICS, Cell, Outcome
 from millpond.characterise import Json
 from millpond.effects import control_cells, plan_cell, split_all
 from millpond.errors import Failure, ProgramEnded, Status
-from millpond.execution import WHOLE, Shard, Work, by_round, measured_rounds, run_rounds
+from millpond.execution import Shard, Work, by_round, measured_rounds, run_rounds
 from millpond.grids import (
+    BudgetOption,
     CellsOption,
     DryRunOption,
     GridOptions,
     ListOption,
+    RoundsOption,
+    SeedOption,
     ShardOption,
+    StoreOption,
     forecast,
     listing,
+    notes_on_rounds,
     select,
+    show,
     stored_seconds,
-    text_of,
 )
 from millpond.laboratory import TRIAL, Laboratory, describe
 from millpond.observations import Journal
-from millpond.plans import Plan, read, with_rest
+from millpond.plans import Plan, read_all, with_rest
 from millpond.progress import ProgressReport, say
 from millpond.round_log import RoundLog, logged, subject_of
 from millpond.schedule import VERDICT_ROUNDS
@@ -62,13 +67,11 @@ def command(
     context: typer.Context,
     program: Annotated[list[str] | None, typer.Argument(metavar="-- PROGRAM ARGS...", show_default=False)] = None,
     plan: Annotated[list[Path] | None, typer.Option(metavar="FILE", help="A plan to try; may be repeated.")] = None,
-    budget: Annotated[
-        float | None, typer.Option(metavar="SECONDS", min=0.0, help="At most this long, but one round at least.")
-    ] = None,
-    rounds: Annotated[int, typer.Option(metavar="N", min=1, help="Measured rounds of each.")] = VERDICT_ROUNDS,
+    budget: BudgetOption = None,
+    rounds: RoundsOption = VERDICT_ROUNDS,
     json: Json = None,
-    store: Annotated[Path | None, typer.Option(metavar="DIR", help="Keep the observations of all rounds here.")] = None,
-    seed: Annotated[int, typer.Option(metavar="N", help="Decides the order; another one measures anew.")] = 1,
+    store: StoreOption = None,
+    seed: SeedOption = 1,
     list_only: ListOption = False,
     dry_run: DryRunOption = False,
     cells: CellsOption = None,
@@ -81,7 +84,7 @@ def command(
         raise Failure(
             Status.USAGE, "no --plan is given; `millpond characterise --plan-out DIR TRACE` writes candidate plans"
         )
-    plans = _distinct([read(path) for path in plan])
+    plans = read_all(plan)
     grid = GridOptions.given(list_only, dry_run, cells, shard)
     grid.require_store(store)
     contenders = select([*control_cells(argv), *(plan_cell(argv, p) for p in plans)], grid.filters)
@@ -90,11 +93,7 @@ def command(
     with tempfile.TemporaryDirectory(prefix="millpond-") as folder:
         trial = Trial(argv, plans, contenders, Path(folder), rounds, deadline, seed, Store(store) if store else None)
         if grid.list_only or grid.dry_run:
-            shown = listing("trial", contenders) if grid.list_only else trial.forecast(grid.shard)
-            if json is not None:
-                output.write_json(shown, json)
-            if json != "-":
-                print(text_of(shown))
+            show(listing("trial", contenders) if grid.list_only else trial.forecast(grid.shard), json)
             return
         result, ended = trial.run(grid.shard)
     if json is not None:
@@ -104,14 +103,6 @@ def command(
     if result["contenders"]:
         terminal.print_trial(result, terminal.console(sys.stderr))
     raise ProgramEnded(ended.exit_status, ended.signal)
-
-
-def _distinct(plans: list[Plan]) -> list[Plan]:
-    names = [p.name for p in plans]
-    for name in names:
-        if names.count(name) > 1:
-            raise Failure(Status.USAGE, f"two plans are called {name!r}; give their files different names")
-    return plans
 
 
 class Trial:
@@ -180,15 +171,9 @@ class Trial:
             return outcomes, len({o.round for o in outcomes if o.round > 0} - log.rounds) if log else 0
 
     def _notes(self, outcomes: list[Outcome], shard: Shard, earlier: int) -> list[str]:
-        ran = measured_rounds(outcomes)
-        wanted = sum(shard.has(0, n) for n in range(1, self._rounds + 1))
-        notes = [] if ran >= wanted else [f"the budget allowed {plural(ran, 'round')} of {wanted}"]
+        notes = notes_on_rounds(measured_rounds(outcomes), self._rounds, shard)
         if earlier:
             notes.append(f"{plural(earlier, 'round')} of earlier runs in the store; another --seed measures anew")
-        if shard != WHOLE:
-            notes.append(f"part {shard} of the rounds: copy the parts into one store to see the whole")
-        elif ran < VERDICT_ROUNDS:
-            notes.append(f"{plural(ran, 'round')}: fewer than the {VERDICT_ROUNDS} that a verdict should rest on")
         notes += [
             f"{p.name} leaves what it does not name with the program's own malloc: its placement counts that change too"
             for p in self._plans
