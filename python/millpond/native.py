@@ -10,7 +10,9 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -54,6 +56,19 @@ class Finished:
     timed_out: bool = False
 
 
+_watch: ContextVar[Callable[[int], None] | None] = ContextVar("watch", default=None)
+
+
+@contextmanager
+def watched_by(watch: Callable[[int], None]) -> Iterator[None]:
+    """What this thread runs inside gets a process group of its own, whose id `watch` is told as soon as it exists."""
+    token = _watch.set(watch)
+    try:
+        yield
+    finally:
+        _watch.reset(token)
+
+
 def run(
     name: str,
     arguments: Sequence[str],
@@ -66,8 +81,9 @@ def run(
 
     Quiet by default: standard output is dropped, standard error kept. `passing` lets both through to the user.
     `seconds` limits its time. Whatever interrupts us ends it too: it is asked to stop, which it passes on to the
-    program that it measures, before it is killed.
+    program that it measures, before it is killed. Inside `watched_by` it runs in a session of its own.
     """
+    watch = _watch.get()
     try:
         child = subprocess.Popen(
             [str(find(name)), *arguments],
@@ -75,10 +91,13 @@ def run(
             stdout=None if passing else subprocess.DEVNULL,
             stderr=None if passing else subprocess.PIPE,
             env=user_environment(),
+            start_new_session=watch is not None,
         )
     except OSError as error:
         raise Failure(Status.ENVIRONMENT, f"cannot start {name}: {error.strerror or error}") from error
     try:
+        if watch is not None:
+            watch(child.pid)
         said = child.communicate(timeout=seconds)[1]
     except subprocess.TimeoutExpired:
         return Finished(_stop(child), f"millpond: ended after {seconds:.0f} s without a result", timed_out=True)

@@ -1,10 +1,15 @@
 # SPDX-License-Identifier: BSL-1.0
 """Runs a validation of replay: real programs under the mallocs that are here, and their traces on the same mallocs.
 
-    for each program:  record once ─▶ trace
-                       rounds of the program under glibc, jemalloc, mimalloc …      (experiment "mallocs")
-                       rounds of the trace on the same                              (experiment "replay")
+    for each program:  record once ─▶ trace; then in each round, one after the other
+                       the program under glibc, jemalloc, mimalloc …  side by side   measured: CPU time, peak bytes
+                       its trace on the same, at full speed           side by side   predicted: CPU time
+                       its trace on the same, at the program's pace                  predicted: peak bytes
                        ─▶ a difference for each pair of mallocs and each metric
+
+Side by side (`turns`), since CPU time differs by less than the speed of a processor does from one second to the next:
+the difference of runs one after the other is that of the neighbours on the host. What a round measures and what it
+predicts lie within seconds, so that both have one machine.
 
 A program that cannot be run becomes a note: what the others show is still worth having.
 """
@@ -31,6 +36,7 @@ from millpond.observations import Journal, utc_now
 from millpond.progress import say
 from millpond.recording import CHARACTERISE, RECORD, read_json, trace_set
 from millpond.replaying import PACED
+from millpond.turns import SideBySide
 from millpond.validation import SCHEMA, VALIDATED, Difference, difference, summary_of
 
 PROGRAMS: Mapping[str, Callable[[Path], Workload]] = {
@@ -45,8 +51,7 @@ ROUNDS = 11
 _RECORDED = "recorded"
 _SLOWEST = 20.0
 _PATIENCE_SECONDS = 60.0
-# Of a program's share of the budget, how much its own rounds may take; the rest is its trace's.
-_MEASURED_SHARE = 0.6
+MEASURED, PREDICTED = "measured", "predicted"
 
 # Makes the runner of a program's replays, given a folder of its own and a seed.
 ReplayFactory = Callable[[Path, int], Runner]
@@ -92,12 +97,20 @@ class Validating:
             trace, summary = record(workload, folder)
             recorded = time.monotonic() - started
             limit = _PATIENCE_SECONDS + _SLOWEST * recorded
-            middle = time.monotonic() + _MEASURED_SHARE * (deadline - time.monotonic())
-            runner = MallocRunner(folder, workload.stdin, workload.environment, self.seed, limit_seconds=limit)
             real = [self._cell(workload, m) for m in self.mallocs]
-            measured = self._rounds(real, runner, "measured", middle)
             played = [self._replay_cell(workload, trace, m) for m in self.mallocs]
-            predicted = self._rounds(played, self.replays(folder, self.seed), "predicted", deadline)
+            paced = [self._replay_cell(workload, trace, m, PACED) for m in self.mallocs]
+            runner = _ByKind(
+                SideBySide({c: self._real_runner(folder, c, workload, limit) for c in real}, self.seed),
+                SideBySide({c: self.replays(_folder(folder, c), self.seed) for c in played}, self.seed),
+                SideBySide({c: self.replays(_folder(folder, c), self.seed) for c in paced}, self.seed, None),
+            )
+            outcomes = run_rounds(
+                [*real, *played, *paced], runner, self.listener, stage="validating", rounds=self.rounds,
+                deadline=deadline, seed=self.seed,
+            )  # fmt: skip
+        measured = [o for o in outcomes if o.stage == MEASURED]
+        predicted = [o for o in outcomes if o.stage == PREDICTED]
         self.journal.add_outcomes([*measured, *predicted])
         self.notes += sorted({f"{workload.name}: {o.cell.variant} {o.why}" for o in [*measured, *predicted]
                               if o.status != "ok"})  # fmt: skip
@@ -112,25 +125,26 @@ class Validating:
         for metric, (i, j) in itertools.product(VALIDATED, itertools.combinations(range(len(self.mallocs)), 2)):
             against, of = self.mallocs[i].name, self.mallocs[j].name
             beside = self.library_bytes[of] - self.library_bytes[against] if metric == "peak_bytes" else 0.0
+            replays = paced if metric == "peak_bytes" else played
             found = difference(
-                workload.name, metric, (measured, real[j], real[i]), (predicted, played[j], played[i]), (of, against),
+                workload.name, metric, (measured, real[j], real[i]), (predicted, replays[j], replays[i]), (of, against),
                 beside,
             )  # fmt: skip
             if found is not None:
                 self.differences.append(found)
 
-    def _rounds(self, cells: list[Cell], runner: Runner, stage: str, deadline: float) -> list[Outcome]:
-        return run_rounds(
-            cells, runner, self.listener, stage=stage, rounds=self.rounds, deadline=deadline, seed=self.seed
-        )
+    def _real_runner(self, folder: Path, cell: Cell, workload: Workload, limit: float) -> Runner:
+        limit *= len(self.mallocs)  # by the wall clock, of which each has a share
+        own = _folder(folder, cell)
+        return MallocRunner(own, workload.stdin, workload.environment, self.seed, limit_seconds=limit)
 
     def _cell(self, workload: Workload, malloc: Malloc) -> Cell:
         parameters = (("malloc", malloc.name), ("program", workload.name))
         return Cell(workload.command, malloc.variant, None, parameters, "mallocs")
 
-    def _replay_cell(self, workload: Workload, trace: Path, malloc: Malloc) -> Cell:
+    def _replay_cell(self, workload: Workload, trace: Path, malloc: Malloc, *pace: tuple[str, str]) -> Cell:
         # A malloc that gives pages back by the wall clock has them longer at full speed than in the program.
-        parameters = (("malloc", malloc.name), ("program", workload.name), PACED)
+        parameters = (("malloc", malloc.name), ("program", workload.name), *pace)
         variant = _RECORDED if malloc.name == GLIBC else malloc.variant
         return Cell((str(trace),), variant, None, parameters, "replay")
 
@@ -149,6 +163,27 @@ class Validating:
             "summary": summary_of(self.differences),
             "notes": self.notes,
         }
+
+
+@dataclass(frozen=True)
+class _ByKind:
+    """Gives each cell of a round to the runner of its kind, and names the stage after what it is for."""
+
+    real: Runner
+    played: Runner
+    paced: Runner
+
+    def run(self, cell: Cell, stage: str, number: int) -> Outcome:
+        if cell.experiment == "mallocs":
+            return self.real.run(cell, MEASURED, number)
+        return (self.paced if PACED in cell.parameters else self.played).run(cell, PREDICTED, number)
+
+
+def _folder(folder: Path, cell: Cell) -> Path:
+    """A folder of its own for what runs beside others."""
+    own = folder / "-".join([cell.experiment, *(value for _, value in cell.parameters)])
+    own.mkdir()
+    return own
 
 
 def _number(outcomes: Sequence[Outcome]) -> int:

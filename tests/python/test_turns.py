@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: BSL-1.0
+"""Contenders of a round take turns: one runs while the others are stopped, and none outlives the round."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from millpond import native, turns
+from millpond.cells import Cell, Outcome
+from millpond.errors import Failure, Status
+from millpond.turns import SideBySide
+
+SPIN = "#!/bin/sh\ni=0\nwhile [ $i -lt 60000 ]; do i=$((i + 1)); done\n"
+CELLS = [Cell(("true",), name, None, (("malloc", name),), "mallocs") for name in ("a", "b", "c")]
+
+
+@dataclass
+class ProgramRunner:
+    """Runs a program, and gives `status` for it. `fails`: raises in its place."""
+
+    name: str = "spin"
+    status: str = "ok"
+    fails: bool = False
+    rounds: list[int] = field(default_factory=list)
+    after: Callable[[], None] = lambda: None
+
+    def run(self, cell: Cell, stage: str, number: int) -> Outcome:
+        self.rounds.append(number)
+        if self.fails:
+            raise Failure(Status.ENVIRONMENT, "it cannot be started")
+        finished = native.run(self.name, [])
+        self.after()
+        return Outcome(cell, stage, number, {"cpu_seconds": float(finished.status)}, 0, 0, self.status, "")
+
+
+@pytest.fixture(autouse=True)
+def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """`spin` is at work for longer than a turn; `wait` never ends by itself; `deaf` does not even when asked to."""
+    wait = "exec sleep 1000\n"
+    for name, text in (("spin", SPIN), ("wait", f"#!/bin/sh\n{wait}"), ("deaf", f"#!/bin/sh\ntrap '' TERM\n{wait}")):
+        (tmp_path / name).write_text(text)
+        (tmp_path / name).chmod(0o755)
+    monkeypatch.setenv("MILLPOND_BIN", str(tmp_path))
+    monkeypatch.setattr(turns, "_PATIENCE_SECONDS", 0.2)
+    return tmp_path
+
+
+@pytest.fixture
+def signals(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
+    """Every signal sent to a group, in order; they do arrive."""
+    sent: list[tuple[int, int]] = []
+    killpg = os.killpg
+
+    def noting(group: int, number: int) -> None:
+        sent.append((group, number))
+        killpg(group, number)
+
+    monkeypatch.setattr(os, "killpg", noting)
+    return sent
+
+
+def test_whoever_goes_on_has_the_processor_to_itself(signals: list[tuple[int, int]]) -> None:
+    side = SideBySide({c: ProgramRunner() for c in CELLS}, turn_seconds=0.002)
+    outcomes = [side.run(c, "measured", 1) for c in reversed(CELLS)]
+    assert [(o.cell, o.values) for o in outcomes] == [(c, {"cpu_seconds": 0.0}) for c in reversed(CELLS)]
+    groups = {group for group, _ in signals}
+    assert len(groups) == 3
+    assert os.getpgrp() not in groups
+    running: int | None = None
+    for at, (group, number) in enumerate(signals):
+        if number == signal.SIGCONT:
+            # Who was at turn has been stopped, or has ended and hears of nothing any more.
+            assert running is None or running not in {g for g, _ in signals[at:]}
+            running = group
+        elif group == running:
+            running = None
+    assert sum(number == signal.SIGCONT for _, number in signals) > 3, "nobody had a second turn"
+
+
+def test_without_turns_nobody_is_stopped_after_its_start(signals: list[tuple[int, int]]) -> None:
+    side = SideBySide({c: ProgramRunner() for c in CELLS}, turn_seconds=None)
+    side.run(CELLS[0], "predicted", 1)
+    assert sum(number == signal.SIGSTOP for _, number in signals) == 3
+
+
+def test_each_round_runs_once_and_the_killed_no_more() -> None:
+    runners = {c: ProgramRunner(status="killed" if c == CELLS[1] else "ok") for c in CELLS}
+    side = SideBySide(dict(runners), turn_seconds=0.01)
+    for number in (0, 1, 2):
+        for cell in CELLS:
+            if number == 0 or cell != CELLS[1]:
+                assert side.run(cell, "measured", number).round == number
+    assert [r.rounds for r in runners.values()] == [[0, 1, 2], [0], [0, 1, 2]]
+
+
+@pytest.mark.parametrize("program", ["wait", "deaf"])
+def test_a_contender_that_cannot_run_ends_the_others(program: str) -> None:
+    runners = {c: ProgramRunner(program, fails=c == CELLS[2]) for c in CELLS}
+    with pytest.raises(Failure, match="cannot be started"):
+        SideBySide(dict(runners), turn_seconds=0.01).run(CELLS[0], "measured", 1)
+    assert threading.active_count() == 1
+
+
+def test_an_interruption_ends_all_even_what_would_start_next(
+    monkeypatch: pytest.MonkeyPatch, signals: list[tuple[int, int]]
+) -> None:
+    def again() -> None:
+        native.run("wait", [])
+
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(SideBySide, "_take_turns", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        SideBySide({c: ProgramRunner("wait", after=again) for c in CELLS}).run(CELLS[0], "measured", 1)
+    assert threading.active_count() == 1
+    for group in {group for group, _ in signals}:
+        with pytest.raises(ProcessLookupError):
+            os.killpg(group, 0)
+
+
+def test_what_is_not_watched_stays_in_our_group(programs: Path) -> None:
+    (programs / "group").write_text("#!/bin/sh\nps -o pgid= -p $$ >&2\n")
+    (programs / "group").chmod(0o755)
+    assert int(native.run("group", []).said) == os.getpgrp()
+    seen: list[int] = []
+    with native.watched_by(seen.append):
+        assert int(native.run("group", []).said) == seen[0] != os.getpgrp()
