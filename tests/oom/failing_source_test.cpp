@@ -35,7 +35,7 @@ using subjects = testing::Types<
     subject<multipool<accounting_ref, powers_of_two<>>>, subject<multipool<accounting_ref, exact_spacing<>>>,
     subject<multipool<accounting_ref, class_map<24, 104, 1000>>>, subject<multipool<monotonic<accounting_ref>>>,
     subject<multipool<basic_chunk_cache<accounting_ref>>>, subject<resource<multipool<accounting_ref>>>,
-    subject<synchronized<multipool<accounting_ref>>>,
+    subject<synchronized<multipool<accounting_ref>>>, subject<synchronized_multipool<accounting_ref>>,
     subject<multipool<source_ref<test::accounting_loose_slab_source>>, test::accounting_loose_slab_source>,
     subject<multipool<test::accounting_slab_ref, four_an_octave<8192>>, test::accounting_slab_source>>;
 TYPED_TEST_SUITE(failing_source, subjects);

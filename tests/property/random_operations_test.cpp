@@ -45,7 +45,8 @@ using subjects =
                    subject<multipool<accounting_slab_ref, four_an_octave<4096>>, accounting_slab_source>,
                    subject<multipool<source_ref<fixed_chunks>, four_an_octave<8192>>, fixed_chunks>,
                    subject<monotonic<source_ref<fixed_chunks>>, fixed_chunks>,
-                   subject<synchronized<multipool<accounting_ref>>>, subject<resource<multipool<accounting_ref>>>>;
+                   subject<synchronized<multipool<accounting_ref>>>, subject<synchronized_multipool<accounting_ref>>,
+                   subject<resource<multipool<accounting_ref>>>>;
 TYPED_TEST_SUITE(random_operations, subjects);
 
 // Mostly small, sometimes large; the sizes at which something changes come up often.

@@ -1,0 +1,379 @@
+// SPDX-License-Identifier: BSL-1.0
+// synchronized_multipool: a multipool for many threads: any of them may free what any of them has allocated.
+//
+//   thread 1 ─▶ │●●●●  │ magazine ─┐ batches of up to 64 freed blocks ┌─ magazine │●●    │ ◀─ thread 2
+//                                  ├──────────────▶ depot ◀───────────┤
+//   thread 3 ─▶ │      │ magazine ─┘ runs of fresh blocks ◀─ chunks   └─ magazine │●●●●●●│    whose thread has ended:
+//                                                        ◀─ source                            the next one gets it
+//
+// Use it for containers that several threads share or pass on: queues, caches, message buffers. Where every thread can
+// have a pool of its own, a multipool for each is faster and smaller: there is nothing to look up. Where calls are
+// rare, synchronized<multipool<>> does with far less memory. Memory freed in one class serves no other one before reset
+// or release, and nothing returns to the source before release.
+//
+// Each thread has a magazine in each pool that it uses, found by the pool's number in a thread-local table of 16: with
+// more pools than that in one thread some calls take the long way, correct and slower. Blocks go to the magazine of the
+// thread that frees them, and from there, a batch at a time, to those that need some; so one short lock is taken for 64
+// blocks up to 512 bytes, for fewer of larger ones, and for each one above 16 KiB.
+// Memory beside live blocks, for each thread: 2 KiB, 1 KiB for each class it uses, at most 64 KiB or two blocks of free
+// blocks in each, and of what it has itself allocated and freed again up to 1 MiB more. When a thread ends, all of that
+// serves the others. Requests below 16 bytes get 16.
+//
+// allocate, deallocate: O(1), mostly about twenty instructions, no lock and no atomic operation; a large block is one
+// call of the source. reset: O(chunks + threads), memory kept, large blocks returned. release: the same.
+// Every alignment and every size are served; what cannot be had is null, and nothing has changed.
+// Thread-safe, but reset, release and the destructor need that no other thread still uses the pool or a block of it. A
+// pool may be used by destructors of thread-local and static objects, and may go before its threads or after them.
+// The source is called under the pool's lock, unless is_thread_safe_source (chunk_cache, new_delete).
+//
+// fork: the child goes on with the pool; what magazines of threads that it does not have hold is lost to it until
+// release. If such a thread was inside the depot at that instant, the child finds out within a tenth of a second, once,
+// and from then on works without the depot, with memory straight from the source; over a source that is not thread-safe
+// it finds out in two seconds, and has what its own magazine holds, else null. No call ever hangs.
+//
+// Example:
+//     millpond::synchronized_multipool<> pool;
+//     void* message = pool.allocate(24, 8);
+//     std::thread([&] { pool.deallocate(message, 24, 8); }).join();
+//     assert(pool.block_bytes(24, 8) == 24 && pool.held_bytes() > 0);
+#pragma once
+
+#include <atomic>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <new>
+#include <utility>
+
+#include "../block/chunk_cache.hpp"
+#include "../core/concepts.hpp"
+#include "../core/four_an_octave.hpp"
+#include "../core/out_of_memory.hpp"
+#include "../core/size_classes.hpp"
+#include "batch_depot.hpp"
+#include "block_batch.hpp"
+#include "chunk_stock.hpp"
+#include "patient_lock.hpp"
+#include "shared_large_blocks.hpp"
+#include "thread_life.hpp"
+#include "thread_magazine.hpp"
+
+namespace millpond {
+
+template <block_source Source = chunk_cache, size_classes Classes = four_an_octave<>>
+class synchronized_multipool {
+    using depot = batch_depot<Source, Classes>;
+    using magazine = thread_magazine<Classes::count>;
+
+  public:
+    // Ownership: the source is a member, made from the arguments. Nothing is allocated yet.
+    synchronized_multipool() noexcept(noexcept(Source()))
+        requires std::default_initializable<Source>
+        : depot_(default_first) {}
+
+    template <class... SourceArguments>
+        requires source_arguments<Source, SourceArguments...>
+    explicit synchronized_multipool(SourceArguments&&... arguments)
+        : depot_(default_first, std::forward<SourceArguments>(arguments)...) {}
+
+    template <class... SourceArguments>
+        requires std::constructible_from<Source, SourceArguments...>
+    explicit synchronized_multipool(first_chunk first, SourceArguments&&... arguments)
+        : depot_(first, std::forward<SourceArguments>(arguments)...) {}
+
+    synchronized_multipool(const synchronized_multipool&) = delete;
+    synchronized_multipool& operator=(const synchronized_multipool&) = delete;
+    ~synchronized_multipool() {
+        drop_large_blocks();
+        drop_magazines();
+    }  // and the depot gives back the chunks
+
+    // Returns: the size of the block that serves the request, a multiple of `alignment`; 0 if it passes to the source.
+    [[nodiscard]] static constexpr std::size_t block_bytes(std::size_t bytes, std::size_t alignment) noexcept {
+        const unsigned index = Classes::class_of(bytes, alignment);
+        return index < Classes::count ? depot::block_bytes(index) : 0;
+    }
+
+    // Returns: a block of `bytes` aligned to `alignment` (a power of two), or null.
+    [[nodiscard]] void* try_allocate(std::size_t bytes, std::size_t alignment) noexcept {
+        const unsigned index = Classes::class_of(bytes, alignment);
+        if (magazine* const mine = magazine_at_hand(); mine != nullptr) [[likely]] {
+            magazine_class& from = mine->classes[index];
+            if (from.count != 0) [[likely]] {
+                void* const block = from.pop();
+                if (block == nullptr) __builtin_unreachable();
+                mark_used(block, bytes);
+                return block;
+            }
+        }
+        return try_allocate_slowly(bytes, alignment);
+    }
+
+    // Throws: std::bad_alloc.
+    [[nodiscard]] void* allocate(std::size_t bytes, std::size_t alignment) {
+        if (void* block = try_allocate(bytes, alignment)) [[likely]]
+            return block;
+        out_of_memory(bytes, alignment);
+    }
+
+    // Effects: makes the block free for requests of its class. `bytes` and `alignment`: as they were asked for.
+    void deallocate(void* block, std::size_t bytes, std::size_t alignment) noexcept {
+        const unsigned index = Classes::class_of(bytes, alignment);
+        if (magazine* const mine = magazine_at_hand(); mine != nullptr) [[likely]] {
+            magazine_class& to = mine->classes[index];
+            if (to.count != to.capacity) [[likely]] {
+                mark_free(block, depot::block_bytes(index));
+                to.push(block);
+                return;
+            }
+        }
+        deallocate_slowly(block, bytes, alignment);
+    }
+
+    // Effects: forgets every block and keeps the chunks; large blocks go back to the source.
+    void reset() noexcept {
+        drop_large_blocks();
+        drop_magazines();
+        depot_.reset();
+    }
+
+    // Effects: gives all memory back to the source; the destructor does the same.
+    void release() noexcept {
+        drop_large_blocks();
+        drop_magazines();
+        depot_.release();
+    }
+
+    // Returns: the bytes obtained from the source and not returned. Complexity: O(chunks).
+    [[nodiscard]] std::size_t held_bytes() const noexcept { return depot_.held_bytes() + large_.held_bytes(); }
+
+    [[nodiscard]] Source& source() noexcept { return depot_.source(); }
+
+  private:
+    // A thread's magazine and its first stack fit.
+    static constexpr first_chunk default_first{4096 - sizeof(chunk_header)};
+    static constexpr std::uint64_t no_number = 1;  // matches no entry of a thread's table
+    static constexpr std::size_t cache_line_bytes = 64;
+
+    [[nodiscard]] static constexpr std::size_t batch_bytes(unsigned index) noexcept {
+        return magazine_limits::batch_of(depot::block_bytes(index)) * depot::block_bytes(index);
+    }
+
+    // Returns: this thread's magazine if its table has it.
+    [[nodiscard]] magazine* magazine_at_hand() const noexcept {
+        const std::uint64_t number = number_.load(std::memory_order_relaxed);
+        const thread_table::entry& found = table_of_this_thread.of(number);
+        return found.number == number ? static_cast<magazine*>(found.magazine) : nullptr;
+    }
+
+    [[gnu::noinline]] void* try_allocate_slowly(std::size_t bytes, std::size_t alignment) noexcept {
+        const unsigned index = Classes::class_of(bytes, alignment);
+        if (index == Classes::count) {
+            typename depot::shared_source source{depot_};
+            return large_.try_allocate(source, bytes, alignment);
+        }
+        magazine* const mine = magazine_of_this_thread();
+        const bool has_stack = mine != nullptr && (mine->classes[index].capacity != 0 || make_stack(*mine, index));
+        void* const block = has_stack ? refill(*mine, index) : take_one(index);
+        if (block != nullptr) mark_used(block, bytes);
+        return block;
+    }
+
+    [[gnu::noinline]] void deallocate_slowly(void* block, std::size_t bytes, std::size_t alignment) noexcept {
+        const unsigned index = Classes::class_of(bytes, alignment);
+        if (index == Classes::count) {
+            typename depot::shared_source source{depot_};
+            large_.deallocate(source, block, bytes);
+            return;
+        }
+        mark_free(block, depot::block_bytes(index));
+        magazine* const mine = magazine_of_this_thread();
+        if (mine == nullptr || (mine->classes[index].capacity == 0 && !make_stack(*mine, index))) {
+            static_cast<void>(depot_.give(index, block_batch::pack(&block, 1, depot::block_bytes(index))));
+            return;
+        }
+        magazine_class& to = mine->classes[index];
+        if (to.count == to.capacity) make_room(*mine, index);
+        to.push(block);
+    }
+
+    // Returns: the magazine of this thread, found, or taken over from a thread that has ended, or made; null if the
+    // thread is past its end, or there is no memory.
+    [[nodiscard]] magazine* magazine_of_this_thread() noexcept {
+        if (magazine* const mine = magazine_at_hand(); mine != nullptr) return mine;
+        thread_life* const life = thread_life::of_this_thread();
+        if (life == nullptr) return nullptr;
+        magazine* mine = newest_.load(std::memory_order_acquire);
+        while (mine != nullptr && mine->owner.load(std::memory_order_relaxed) != life) mine = mine->next;
+        if (mine == nullptr) mine = take_over(*life);
+        if (mine == nullptr) mine = make_magazine(*life);
+        if (mine == nullptr) return nullptr;
+        std::uint64_t number = number_.load(std::memory_order_relaxed);
+        if (number == no_number) {
+            const std::uint64_t fresh = thread_table::new_number();
+            if (number_.compare_exchange_strong(number, fresh, std::memory_order_relaxed)) number = fresh;
+        }
+        table_of_this_thread.of(number) = {number, mine};
+        return mine;
+    }
+
+    [[nodiscard]] magazine* take_over(thread_life& life) noexcept {
+        if (!owners_lock_.lock(depot::patience)) return nullptr;
+        magazine* left = newest_.load(std::memory_order_acquire);
+        while (left != nullptr && !left->owner.load(std::memory_order_relaxed)->has_ended()) left = left->next;
+        if (left != nullptr) {
+            life.keep();
+            left->owner.exchange(&life, std::memory_order_relaxed)->drop();
+        }
+        owners_lock_.unlock();
+        return left;
+    }
+
+    [[nodiscard]] magazine* make_magazine(thread_life& life) noexcept {
+        void* const place = depot_.carve(sizeof(magazine), cache_line_bytes);
+        if (place == nullptr) return nullptr;
+        life.keep();
+        auto* const made = ::new (place) magazine(&life);
+        made->next = newest_.load(std::memory_order_relaxed);
+        while (!newest_.compare_exchange_weak(made->next, made, std::memory_order_acq_rel)) {
+        }
+        return made;
+    }
+
+    // Returns: true if the class has a stack now.
+    [[nodiscard]] bool make_stack(magazine& mine, unsigned index) noexcept {
+        const std::size_t bytes = depot::block_bytes(index);
+        const std::uint16_t capacity = magazine_limits::capacity_of(bytes);
+        void* const place = depot_.carve(capacity * sizeof(void*), alignof(void*));
+        if (place == nullptr) return false;
+        magazine_class& made = mine.classes[index];
+        made.blocks = ::new (place) void*;
+        made.capacity = capacity;
+        made.run = magazine_limits::first_run_of(bytes);
+        return true;
+    }
+
+    // Returns: a block from what was kept, from the depot, or fresh; or null.
+    [[nodiscard]] void* refill(magazine& mine, unsigned index) noexcept {
+        magazine_class& to = mine.classes[index];
+        const std::size_t bytes = depot::block_bytes(index);
+        if (to.count != 0) return to.pop();  // taken over
+        if (to.kept) {
+            to.count = static_cast<std::uint16_t>(to.kept.pop().unpack(to.blocks, bytes));
+            --to.kept_count;
+            mine.kept_bytes -= batch_bytes(index);
+            return to.pop();
+        }
+        collect_from_ended_threads();
+        typename depot::supply found = depot_.take(index, to.run);
+        if (to.wanted_count * batch_bytes(index) < magazine_limits::kept_bytes) ++to.wanted_count;
+        if (found.batch) {
+            to.count = static_cast<std::uint16_t>(found.batch.unpack(to.blocks, bytes));
+            return to.pop();
+        }
+        if (found.run == nullptr) return nullptr;
+        for (std::size_t i = found.blocks; i-- > 0;) {  // the lowest address goes out first
+            mark_fresh(found.run + i * bytes, bytes);
+            to.push(found.run + i * bytes);
+        }
+        if (to.run < magazine_limits::batch_of(bytes)) to.run = static_cast<std::uint16_t>(to.run * 2);
+        return to.pop();
+    }
+
+    // Effects: half of the stack, what was freed first, becomes a batch. As many are kept as this thread once took;
+    // what is more goes to the depot if that is free, else it has to wait here.
+    void make_room(magazine& mine, unsigned index) noexcept {
+        magazine_class& from = mine.classes[index];
+        const std::size_t bytes = depot::block_bytes(index);
+        const std::uint16_t batch = magazine_limits::batch_of(bytes);
+        block_batch::pack(from.blocks, batch, bytes).push_to(from.kept);
+        from.count = static_cast<std::uint16_t>(from.count - batch);
+        std::memmove(from.blocks, from.blocks + batch, from.count * sizeof(void*));
+        ++from.kept_count;
+        mine.kept_bytes += batch_bytes(index);
+        while (from.kept && (from.kept_count > from.wanted_count || mine.kept_bytes > magazine_limits::kept_bytes)) {
+            const block_batch surplus = from.kept.pop();
+            if (!depot_.try_give(index, surplus)) {
+                surplus.push_to(from.kept);
+                return;
+            }
+            --from.kept_count;
+            mine.kept_bytes -= batch_bytes(index);
+        }
+    }
+
+    // For threads without a magazine: one block of a batch, and the others go back.
+    [[nodiscard, gnu::cold]] void* take_one(unsigned index) noexcept {
+        const std::size_t bytes = depot::block_bytes(index);
+        typename depot::supply found = depot_.take(index, 1);
+        if (!found.batch) {
+            if (found.run != nullptr) mark_fresh(found.run, bytes);
+            return found.run;
+        }
+        void* blocks[magazine_limits::largest_capacity];
+        const std::size_t others = found.batch.unpack(blocks, bytes) - 1;
+        if (others > 0) static_cast<void>(depot_.give(index, block_batch::pack(blocks, others, bytes)));
+        return blocks[others];
+    }
+
+    // Effects: what the magazines of ended threads hold goes to the depot. Once for each end of a thread.
+    void collect_from_ended_threads() noexcept {
+        const std::uint64_t ended = thread_life::ended_so_far();
+        if (ended == ended_seen_.load(std::memory_order_relaxed) || !owners_lock_.lock(depot::patience)) return;
+        ended_seen_.store(ended, std::memory_order_relaxed);
+        for (magazine* left = newest_.load(std::memory_order_acquire); left != nullptr; left = left->next) {
+            if (!left->owner.load(std::memory_order_relaxed)->has_ended()) continue;
+            for (unsigned index = 0; index < Classes::count; ++index) empty(*left, index);
+        }
+        owners_lock_.unlock();
+    }
+
+    void empty(magazine& left, unsigned index) noexcept {
+        magazine_class& from = left.classes[index];
+        if (from.count != 0) {
+            block_batch::pack(from.blocks, from.count, depot::block_bytes(index)).push_to(from.kept);
+            from.count = 0;
+            ++from.kept_count;
+            left.kept_bytes += batch_bytes(index);
+        }
+        while (from.kept) {
+            const block_batch batch = from.kept.pop();
+            if (!depot_.give(index, batch)) {
+                batch.push_to(from.kept);
+                return;
+            }
+            --from.kept_count;
+            left.kept_bytes -= batch_bytes(index);
+        }
+    }
+
+    void drop_large_blocks() noexcept {
+        if constexpr (managed_allocator<Source>) {
+            large_.forget();  // they go with the source's other memory
+        } else {
+            large_.release(depot_.source());
+        }
+    }
+
+    // Effects: forgets all magazines, whose memory is the depot's; no thread finds its own any more.
+    void drop_magazines() noexcept {
+        owners_lock_.break_open();
+        for (magazine* gone = newest_.load(std::memory_order_acquire); gone != nullptr; gone = gone->next)
+            gone->owner.load(std::memory_order_relaxed)->drop();
+        newest_.store(nullptr, std::memory_order_relaxed);
+        number_.store(no_number, std::memory_order_relaxed);
+    }
+
+    static_assert(Classes::largest <= std::size_t{1} << 30, "synchronized_multipool: the largest class is too large");
+
+    // Read by every call, and so kept apart from what changes.
+    std::atomic<std::uint64_t> number_{no_number};
+    std::atomic<magazine*> newest_{nullptr};
+    alignas(cache_line_bytes) patient_lock owners_lock_;  // of owners that change, and magazines that are collected
+    std::atomic<std::uint64_t> ended_seen_{0};
+    shared_large_blocks large_;
+    depot depot_;
+};
+
+}  // namespace millpond
