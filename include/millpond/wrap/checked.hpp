@@ -1,0 +1,337 @@
+// SPDX-License-Identifier: BSL-1.0
+// checked: any allocator, with every block guarded, every free looked up, and every misuse reported with its sites.
+//
+//   allocate   ─▶ │guard│ block │guard│  from the allocator beneath; its record apart from it (block_ledger.hpp)
+//   deallocate ─▶ known? live? same size and alignment? guards whole? ─▶ overwritten, and kept in quarantine for a
+//   while reset, release, rewind ─▶ all blocks closed; done at the next allocation, when nobody has written to them
+//
+// Use it while developing and in tests, under the name in_mode<A>, which is A itself in other builds. Not for
+// measuring: a block costs about 150 bytes and some hundred nanoseconds more, and memory comes back late.
+//
+// Found, each with a line of its own (misuse.hpp): double free; overrun and underrun, when the block ends; writes after
+// free, reset, release, rewind, when the memory is about to be used again; blocks given back after those, with a wrong
+// size or alignment, inside another block, to another allocator, to a destroyed one; a stale checkpoint; an alignment
+// that is no power of two; where asked for, leaks; what a winked-out object owns elsewhere (winking_scope.hpp).
+// Not found: reads (a memory checker sees them: guards and graves are poisoned), writes that jump over a guard, and
+// uses of memory that has been handed out again.
+//
+// The same calls as A's, rewinding and all, with the sizes and alignments that were asked for. Where A has no memory,
+// the quarantine is given up first. Complexity: that of A, and O(bytes of the block). As thread-safe as A.
+//
+// Example:
+//     millpond::checked<millpond::multipool<>> pool;
+//     std::vector<int, millpond::allocator<int, decltype(pool)>> numbers({1, 2, 3}, &pool);
+//     pool.verify();  // all guards are whole
+//     numbers = decltype(numbers)(&pool);
+//     numbers.shrink_to_fit();
+//     pool.expect_empty();
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <utility>
+
+#include "../core/alignment.hpp"
+#include "../core/concepts.hpp"
+#include "../core/out_of_memory.hpp"
+#include "block_ledger.hpp"
+#include "checkpoint_history.hpp"
+#include "checkpoint_of.hpp"
+#include "misuse.hpp"
+#include "winking_scope.hpp"
+
+namespace millpond {
+
+// What checked looks at beyond what is always wrong.
+struct checks {
+    bool leaks = false;  // blocks that are live at reset, release or destruction are a misuse
+    std::size_t quarantine_bytes = std::size_t{1} << 20;  // of blocks given back, kept from being used again
+    bool watches_ended = true;  // reset, release and rewind are done at the next call, to see writes until then
+};
+
+template <block_source A>
+class checked {
+  public:
+    // What nobody takes back when the allocator goes is a leak; a managed allocator takes everything.
+    static constexpr checks default_checks{.leaks = !managed_allocator<A>};
+
+    class checkpoint_type {
+        friend checked;
+        checkpoint_type(checkpoint_of<A> place, std::uint64_t serial) noexcept : place_(place), serial_(serial) {}
+        checkpoint_of<A> place_;
+        std::uint64_t serial_;
+    };
+
+    // Ownership: the allocator is a member, made from the arguments.
+    template <class... Arguments>
+        requires std::constructible_from<A, Arguments...>
+    explicit checked(Arguments&&... arguments) : checked(default_checks, std::forward<Arguments>(arguments)...) {}
+
+    template <class... Arguments>
+        requires std::constructible_from<A, Arguments...>
+    explicit checked(checks what, Arguments&&... arguments)
+        : allocator_(std::forward<Arguments>(arguments)...), ledger_(this, what.quarantine_bytes), checks_(what) {
+        mark_ = mark_of_life();
+    }
+
+    checked(const checked&) = delete;
+    checked& operator=(const checked&) = delete;
+
+    [[gnu::noinline]] ~checked() {
+        const call_site site(__builtin_return_address(0));
+        if (!is_alive(site)) return;
+        const winking_scope own_work(nullptr);
+        const std::lock_guard lock(ledger_.mutex());
+        settle(site);
+        if (checks_.leaks) ledger_.report_live("when its allocator is destroyed", site);
+        ledger_.verify(site);
+        if constexpr (!managed_allocator<A>) pass_on(true, site);
+        ledger_.open_all();
+        mark_ = 0;
+    }
+
+    // Returns: a block of `bytes` aligned to `alignment` (a power of two), or null.
+    [[nodiscard, gnu::noinline]] void* try_allocate(std::size_t bytes, std::size_t alignment) noexcept {
+        return obtain(bytes, alignment, call_site(__builtin_return_address(0)));
+    }
+
+    // Throws: std::bad_alloc.
+    [[nodiscard, gnu::noinline]] void* allocate(std::size_t bytes, std::size_t alignment) {
+        if (void* block = obtain(bytes, alignment, call_site(__builtin_return_address(0)))) return block;
+        out_of_memory(bytes, alignment);
+    }
+
+    // Effects: takes the block back. `bytes` and `alignment`: as they were asked for.
+    [[gnu::noinline]] void deallocate(void* block, std::size_t bytes, std::size_t alignment) noexcept {
+        const call_site site(__builtin_return_address(0));
+        if (!is_alive(site)) return;
+        if (winking_scope::pool() != this)
+            winking_scope::note_freed_elsewhere(block, "an allocator that is not the pool", site);
+        const winking_scope own_work(nullptr);
+        checked& books = *owner();
+        const std::lock_guard lock(books.ledger_.mutex());
+        books.ledger_.give_back(block, bytes, alignment, site);
+        books.pass_on(false, site);
+    }
+
+    // Effects: forgets every block and keeps the memory.
+    [[gnu::noinline]] void reset() noexcept
+        requires managed_allocator<A>
+    {
+        end_all(block_ending::reset, "at reset", call_site(__builtin_return_address(0)));
+    }
+
+    // Effects: forgets every block; all memory goes back to the source with the next call but deallocate.
+    [[gnu::noinline]] void release() noexcept
+        requires managed_allocator<A>
+    {
+        end_all(block_ending::released, "at release", call_site(__builtin_return_address(0)));
+    }
+
+    // Returns: the present place, for rewind.
+    [[nodiscard, gnu::noinline]] checkpoint_type checkpoint() const noexcept
+        requires rewindable_allocator<A>
+    {
+        const call_site site(__builtin_return_address(0));
+        if (forward_ != nullptr) return forward_->checkpoint();
+        const std::lock_guard lock(ledger_.mutex());
+        settle(site);
+        return {allocator_.checkpoint(), history_.mark(ledger_.serial())};
+    }
+
+    // Effects: forgets every block allocated since the checkpoint.
+    [[gnu::noinline]] void rewind(checkpoint_type place) noexcept
+        requires rewindable_allocator<A>
+    {
+        const call_site site(__builtin_return_address(0));
+        if (!is_alive(site)) return;
+        if (forward_ != nullptr) return forward_->rewind(place);
+        const std::lock_guard lock(ledger_.mutex());
+        settle(site);
+        if (!history_.rewind_to(place.serial_, ledger_.serial())) {
+            misuse found{.kind = misuse_kind::invalid_checkpoint, .detected_at = site};
+            std::snprintf(found.details, sizeof found.details,
+                          "the checkpoint is older than a release or reset, or newer than where a rewind has led");
+            return misuse_handler(found);
+        }
+        ledger_.end_since(place.serial_, block_ending::rewound, site);
+        pending_ = block_ending::rewound;
+        pending_place_ = place;
+        if (!checks_.watches_ended) settle(site);
+    }
+
+    // Effects: all blocks of `other` belong to this from now on, and `other` passes every call on to it.
+    [[gnu::noinline]] void absorb(checked& other) noexcept
+        requires requires(A& allocator) { allocator.absorb(allocator); }
+    {
+        const call_site site(__builtin_return_address(0));
+        checked& to = *owner();
+        checked& from = *other.owner();
+        if (!is_alive(site) || !other.is_alive(site) || &to == &from) return;
+        const std::scoped_lock lock(to.ledger_.mutex(), from.ledger_.mutex());
+        to.settle(site);
+        from.settle(site);
+        to.allocator_.absorb(from.allocator_);
+        to.ledger_.absorb(from.ledger_);
+        from.history_.clear();
+        from.forward_ = &to;
+    }
+
+    // Returns: the allocator that owns the blocks: this one, or the one that has absorbed it.
+    [[nodiscard]] checked* owner() noexcept {
+        checked* allocator = this;
+        while (allocator->forward_ != nullptr) allocator = allocator->forward_;
+        return allocator;
+    }
+
+    // Returns: what the allocator beneath holds, guards and quarantine included.
+    [[nodiscard]] std::size_t held_bytes() const noexcept
+        requires requires(const A& allocator) { allocator.held_bytes(); }
+    {
+        const std::lock_guard lock(ledger_.mutex());
+        settle({});
+        return allocator_.held_bytes();
+    }
+
+    [[nodiscard]] decltype(auto) source() noexcept
+        requires requires(A& allocator) { allocator.source(); }
+    {
+        const std::lock_guard lock(ledger_.mutex());
+        settle({});
+        return allocator_.source();
+    }
+
+    // Effects: looks at all guards and all blocks that were given back, now instead of later. Complexity: O(bytes).
+    [[gnu::noinline]] void verify() noexcept {
+        const call_site site(__builtin_return_address(0));
+        if (!is_alive(site)) return;
+        const std::lock_guard lock(ledger_.mutex());
+        ledger_.verify(site);
+    }
+
+    // Effects: reports a leak if a block is live, and verifies.
+    [[gnu::noinline]] void expect_empty() noexcept {
+        const call_site site(__builtin_return_address(0));
+        if (!is_alive(site)) return;
+        const std::lock_guard lock(ledger_.mutex());
+        ledger_.report_live("where none is expected", site);
+        ledger_.verify(site);
+    }
+
+    [[nodiscard]] std::size_t live_blocks() const noexcept {
+        const std::lock_guard lock(ledger_.mutex());
+        return ledger_.live().size();
+    }
+
+  private:
+    [[nodiscard]] std::uintptr_t mark_of_life() const noexcept {
+        return reinterpret_cast<std::uintptr_t>(this) ^ 0x6d696c6cu;
+    }
+
+    // Reads memory that may be anybody's by now: the best that can be done for a pointer to a destroyed allocator.
+    [[nodiscard]] bool is_alive(call_site site) const noexcept {
+        if (mark_ == mark_of_life()) return true;
+        misuse found{.kind = misuse_kind::destroyed_allocator, .detected_at = site};
+        std::snprintf(found.details, sizeof found.details, "the allocator at %p is used after its destruction",
+                      static_cast<const void*>(this));
+        misuse_handler(found);
+        return false;
+    }
+
+    [[nodiscard]] void* obtain(std::size_t bytes, std::size_t alignment, call_site site) noexcept {
+        if (!is_alive(site)) return nullptr;
+        if (forward_ != nullptr) return forward_->obtain(bytes, alignment, site);
+        if (!is_power_of_two(alignment)) {
+            report_alignment(bytes, alignment, site);
+            return nullptr;
+        }
+        const winking_scope own_work(nullptr);
+        const std::size_t whole_bytes = guarded_block::whole_bytes(bytes, alignment);
+        block_record* const record = whole_bytes == 0 ? nullptr : block_table::new_record();
+        if (record == nullptr) return nullptr;
+        void* const whole = obtain_whole(whole_bytes, alignment, site);
+        if (whole != nullptr) {
+            const std::lock_guard lock(ledger_.mutex());
+            if (ledger_.add(record, whole, bytes, alignment, site)) return record->start;
+            allocator_.deallocate(whole, whole_bytes, alignment);
+        }
+        block_table::free_record(record);
+        return nullptr;
+    }
+
+    // The allocator beneath is called without the lock: a limit's callback may give blocks back to us.
+    [[nodiscard]] void* obtain_whole(std::size_t bytes, std::size_t alignment, call_site site) noexcept {
+        {
+            const std::lock_guard lock(ledger_.mutex());
+            settle(site);
+        }
+        if (void* const whole = allocator_.try_allocate(bytes, alignment)) return whole;
+        {
+            const std::lock_guard lock(ledger_.mutex());
+            if (!pass_on(true, site)) return nullptr;
+        }
+        return allocator_.try_allocate(bytes, alignment);
+    }
+
+    // Effects: hands what leaves the quarantine, or all of it, to the allocator beneath. Returns: true if there was
+    // some.
+    bool pass_on(bool all, call_site site) noexcept {
+        bool any = false;
+        while (const block_record* const out = ledger_.next_out(all, site)) {
+            const guarded_block block(*out);
+            allocator_.deallocate(block.whole(), block.size(), out->alignment);
+            any = true;
+        }
+        return any;
+    }
+
+    void end_all(block_ending ending, const char* when, call_site site) noexcept {
+        if (!is_alive(site) || forward_ != nullptr) return;
+        const bool is_winked_out = winking_scope::pool() == this;
+        const winking_scope own_work(nullptr);
+        const std::lock_guard lock(ledger_.mutex());
+        settle(site);
+        if (checks_.leaks && !is_winked_out) ledger_.report_live(when, site);
+        ledger_.end_since(0, ending, site);
+        history_.clear();
+        pending_ = ending;
+        if (!checks_.watches_ended) settle(site);
+    }
+
+    // Effects: does what reset, release or rewind has put off, after a look at what was written meanwhile.
+    void settle(call_site site) const noexcept {
+        if (pending_ == block_ending::none) return;
+        ledger_.settle(site);
+        if constexpr (managed_allocator<A>) {
+            if (pending_ == block_ending::reset) allocator_.reset();
+            if (pending_ == block_ending::released) allocator_.release();
+        }
+        if constexpr (rewindable_allocator<A>) {
+            if (pending_ == block_ending::rewound) allocator_.rewind(pending_place_->place_);
+        }
+        pending_ = block_ending::none;
+    }
+
+    static void report_alignment(std::size_t bytes, std::size_t alignment, call_site site) noexcept {
+        misuse found{
+            .kind = misuse_kind::invalid_alignment, .bytes = bytes, .alignment = alignment, .detected_at = site};
+        std::snprintf(found.details, sizeof found.details,
+                      "%zu bytes aligned to %zu were asked for, which is no power of two", bytes, alignment);
+        misuse_handler(found);
+    }
+
+    // What a const call may still have to do: a reset, release or rewind that was put off.
+    mutable A allocator_;
+    mutable block_ledger ledger_;
+    mutable checkpoint_history history_;
+    mutable block_ending pending_ = block_ending::none;
+    mutable std::optional<checkpoint_type> pending_place_;
+    checked* forward_ = nullptr;  // to the allocator that has absorbed this one
+    checks checks_;
+    volatile std::uintptr_t mark_ = 0;  // volatile: its last write must not be left out, nor its reads
+};
+
+}  // namespace millpond

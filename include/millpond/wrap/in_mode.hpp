@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: BSL-1.0
+// in_mode: an allocator as the program's mode wants it: checked in checked mode, itself in every other.
+//
+//   -DMILLPOND_CHECKED   in_mode<multipool<>>  =  checked<multipool<>>      every misuse is reported with its sites
+//   otherwise            in_mode<multipool<>>  =  multipool<>               nothing is added
+//
+// Write in_mode<A> wherever an allocator is named, and choose the mode of a program where it is built: with CMake by
+// MILLPOND_MODE=release, checked or hardened, else by defining MILLPOND_CHECKED or MILLPOND_HARDENED. All translation
+// units of a program must agree. Hardened mode is not a wrapper: it encodes the links in freed blocks (hardening.hpp).
+//
+// Compile-time only.
+//
+// Example:
+//     millpond::in_mode<millpond::multipool<>> pool;
+//     void* block = pool.allocate(24, 8);
+//     pool.deallocate(block, 24, 8);
+//     millpond::expect_empty(pool);  // in checked mode, a leak would be reported
+#pragma once
+
+#include "../core/concepts.hpp"
+#include "checked.hpp"
+
+namespace millpond {
+
+#if defined(MILLPOND_CHECKED)
+inline constexpr bool is_checked_mode = true;
+template <block_source A>
+using in_mode = checked<A>;
+#else
+inline constexpr bool is_checked_mode = false;
+template <block_source A>
+using in_mode = A;
+#endif
+
+// Effects: where the allocator is checked, or wraps or binds one that is, live blocks are reported as a leak.
+template <class A>
+void expect_empty([[maybe_unused]] A& pool) noexcept {
+    if constexpr (is_checked<A>) checker_in(pool)->expect_empty();
+}
+
+}  // namespace millpond
