@@ -6,12 +6,12 @@ SHELL := /bin/bash
 .NOTPARALLEL:
 export JOBS = $(or $(patsubst -j%,%,$(filter -j%,$(MAKEFLAGS))),$(shell nproc))
 
-.PHONY: help setup build demo quick test test-all check bench-lab coverage format clean
+.PHONY: help setup build demo quick test test-all check bench-lab bench-library coverage format clean
 
 help: ## this menu
 	@echo "millpond: would a local allocator make this program faster or smaller, where, which one, by how much?"
 	@echo
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 demo: ## advise on a real program and on examples/orders; leaves results/demo/report.html
 	@scripts/setup build demo
@@ -38,6 +38,11 @@ bench-lab: ## measure recording, characterising and trial against their bars; ta
 	@scripts/setup build demo test bench
 	@scripts/build release preload/all lab/all examples/all make_big_trace
 	@.venv/bin/python -m millpond.bench_lab
+
+bench-library: ## measure the allocators against every peer and their bars, at most 30 minutes; table and JSON
+	@scripts/setup build test bench
+	@scripts/build release millpond-library-suite millpond-library-suite-hardened
+	@.venv/bin/python -m millpond.bench_library
 
 setup: ## install what building and testing need (system packages by apt, Python packages in .venv)
 	@scripts/setup build demo test

@@ -83,12 +83,12 @@ def measure(steps: list[tuple[str, Callable[[Bench], list[Row]]]], bench: Bench)
     return rows
 
 
-def print_table(rows: list[Row]) -> None:
+def print_table(rows: list[Row], title: str = "bench-lab") -> None:
     """One line a row, on standard output."""
     from rich.console import Console
     from rich.table import Table
 
-    table = Table(title=f"bench-lab, {this_machine()}", title_justify="left", caption_justify="left")
+    table = Table(title=f"{title}, {this_machine()}", title_justify="left", caption_justify="left")
     for heading in ("what", "figure", "interval", "bar", "holds"):
         table.add_column(heading, justify="left" if heading == "what" else "right")
     for row in rows:

@@ -47,7 +47,10 @@ class Value:
 
 @dataclass(frozen=True)
 class Row:
-    """A figure, and the limit that its median must keep (`at_least`: must reach). Without a limit: reported only."""
+    """A figure, and the limit that its median must keep (`at_least`: must reach). Without a limit: reported only.
+
+    `kept`: whether the row holds, where more than its figure decides that.
+    """
 
     name: str
     workload: str
@@ -57,6 +60,7 @@ class Row:
     at_least: bool = False
     note: str = ""
     values: tuple[Value, ...] = ()
+    kept: bool | None = None
 
     @classmethod
     def missing(cls, name: str, why: str) -> Row:
@@ -67,6 +71,8 @@ class Row:
     def holds(self) -> bool | None:
         if self.limit is None:
             return None
+        if self.kept is not None:
+            return self.kept
         if self.figure is None:
             return False
         return self.figure.median >= self.limit if self.at_least else self.figure.median <= self.limit

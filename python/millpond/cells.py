@@ -37,7 +37,25 @@ METRICS_OF = {
     },
     "mallocs": METRICS,
     "bench": {"cpu_seconds": "seconds", "own_cpu_seconds": "seconds", "wall_seconds": "seconds", "peak_bytes": "bytes"},
+    "library": {
+        "warm_ns": "ns",
+        "cold_ns": "ns",
+        "wall_ns": "ns",
+        "before_ns": "ns",
+        "after_ns": "ns",
+        "step_ns": "ns",
+        "resident_bytes": "bytes",
+        "peak_bytes": "bytes",
+        "base_bytes": "bytes",
+        "end_bytes": "bytes",
+        "held_bytes": "bytes",
+        "page_faults": "faults",
+        "instructions": "instructions",
+        "process_seconds": "seconds",
+    },
 }
+# Suites: every workload of theirs has metrics of its own, and a program that measures its passes by itself.
+SUITES = ("library",)
 
 
 @dataclass(frozen=True)
@@ -45,7 +63,8 @@ class Cell:
     """One contender. `name` is unique within a run of one experiment: the variant, or `plan:NAME`.
 
     Variants of a trial are VARIANTS. Of a replay: a strategy, or the path of a malloc library; with a plan, the plan
-    decides. Of `mallocs`: the path of the malloc library that is preloaded. Of `bench`: the contender's name.
+    decides. Of `mallocs`: the path of the malloc library that is preloaded. Of `bench`: the contender's name. Of a
+    suite: the contender's name too, and `name` has the workload and its parameters before it.
     """
 
     workload: tuple[str, ...]
@@ -64,6 +83,8 @@ class Cell:
 
     @property
     def name(self) -> str:
+        if self.experiment in SUITES:
+            return "/".join([*self.workload, *(f"{key}={value}" for key, value in self.parameters), self.variant])
         return self.variant if self.plan is None else f"plan:{self.plan.name}"
 
     def to_json(self) -> dict[str, Any]:
@@ -96,3 +117,14 @@ class Outcome:
     time_utc: str
     why: str = ""
     router: dict[str, Any] = field(default_factory=dict, compare=False)
+
+
+def metrics_of(outcome: Outcome) -> dict[str, str]:
+    """The metrics that an outcome has a row for, with their units: all of its experiment, null where one is absent.
+
+    Of a suite those that it has, and the first where it has none. `step_ns:4096` is step 4096 of the metric `step_ns`.
+    """
+    units = METRICS_OF[outcome.cell.experiment]
+    if outcome.cell.experiment not in SUITES:
+        return units
+    return {metric: units[metric.partition(":")[0]] for metric in outcome.values or list(units)[:1]}

@@ -9,7 +9,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -102,13 +102,19 @@ def _described(cell: Cell) -> dict[str, Any]:
     return {"name": cell.name, **cell.to_json()}
 
 
-def forecast(experiment: str, work: Work, *, warm_up: bool, bare_seconds: float, source: str) -> dict[str, Any]:
-    """What is left to run of a grid, and how long that takes if every run is like the bare program's."""
+def forecast(
+    experiment: str, work: Work, *, warm_up: bool, source: str, bare_seconds: float = 0.0,
+    seconds_of: Callable[[Cell], float] | None = None,
+) -> dict[str, Any]:  # fmt: skip
+    """What is left to run of a grid, and how long that takes: as `seconds_of` has it, else as if every run was bare."""
     rows = []
+    each_seconds = seconds_of or (lambda _: seconds_of_run(bare_seconds))
+    seconds = 0.0
     for group in work.groups:
         numbers = work.numbers(group)
         each = len(numbers) + (1 if warm_up and numbers else 0)
         rows += [{**_described(cell), "group": group.index, "runs": each} for cell in group.alive]
+        seconds += each * sum(map(each_seconds, group.alive))
     runs = sum(row["runs"] for row in rows)
     return {
         "schema": SCHEMA,
@@ -118,7 +124,7 @@ def forecast(experiment: str, work: Work, *, warm_up: bool, bare_seconds: float,
         "shard": str(work.shard),
         "runs": runs,
         "stored_runs": len(work.recalled()),
-        "estimated_seconds": runs * seconds_of_run(bare_seconds),
+        "estimated_seconds": seconds,
         "estimated_from": source,
     }
 

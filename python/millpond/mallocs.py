@@ -32,6 +32,8 @@ _KNOWN = {
     "mimalloc": (("libmimalloc.so.3", "libmimalloc.so.2", "libmimalloc.so.2.0"), "libmimalloc2.0"),
     "tcmalloc": (("libtcmalloc_minimal.so.4", "libtcmalloc.so.4"), "libtcmalloc-minimal4"),
 }
+# Slower in most programs, so replay is not held against it; benchmarks leave no peer out.
+_ONLY_IN_BENCHMARKS = {"tbb": (("libtbbmalloc_proxy.so.2",), "libtbbmalloc2")}
 _PADDING_LIMIT_BYTES = 4096
 _SIGKILL = 9
 _ASKED = 5
@@ -57,11 +59,16 @@ def library_folders() -> list[Path]:
     return [*given, *(Path(p) for p in ("/usr/local/lib", f"/usr/lib/{triple}", "/usr/lib64", "/usr/lib"))]
 
 
-def find_mallocs(folders: Sequence[Path] | None = None) -> tuple[list[Malloc], dict[str, str]]:
-    """The mallocs that are here, the C library's first, and of those that are not the package that has them."""
+def find_mallocs(
+    folders: Sequence[Path] | None = None, *, benchmark: bool = False
+) -> tuple[list[Malloc], dict[str, str]]:
+    """The mallocs that are here, the C library's first, and of those that are not the package that has them.
+
+    `benchmark`: all peers of a benchmark, not only those on which replay is validated.
+    """
     found, missing = [Malloc(GLIBC, None)], {}
     places = library_folders() if folders is None else folders
-    for name, (files, package) in _KNOWN.items():
+    for name, (files, package) in {**_KNOWN, **(_ONLY_IN_BENCHMARKS if benchmark else {})}.items():
         path = next((f / file for file in files for f in places if (f / file).is_file()), None)
         if path is None:
             missing[name] = package

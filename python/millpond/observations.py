@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from millpond import __version__
-from millpond.cells import METRICS_OF, Cell, Outcome
+from millpond.cells import SUITES, Cell, Outcome, metrics_of
 from millpond.machine import this_machine
 
 SCHEMA = "millpond.observation/1"
@@ -23,7 +23,8 @@ FIELDS = (
     "version", "time_utc",
 )  # fmt: skip
 
-_COUNTED = ("page_faults", "major_faults")
+_COUNTED = ("page_faults", "major_faults", "instructions")
+_COLD = ("cold_ns",)
 
 
 def utc_now() -> str:
@@ -73,7 +74,7 @@ class Journal:
     def add_outcomes(self, outcomes: Iterable[Outcome]) -> None:
         """Adds a row for each metric of each outcome; a metric that is absent is null, with the reason."""
         for outcome in outcomes:
-            for metric, unit in METRICS_OF[outcome.cell.experiment].items():
+            for metric, unit in metrics_of(outcome).items():
                 self._add_outcome(outcome, metric, unit)
 
     def _add_outcome(self, outcome: Outcome, metric: str, unit: str) -> None:
@@ -101,6 +102,7 @@ class Journal:
             kind="counted" if metric in _COUNTED else "measured",
             round=outcome.round,
             time_utc=outcome.time_utc,
+            **(_of_suite(cell, metric) if cell.experiment in SUITES else {}),
         )
         if outcome.round > 0 and outcome.status == "ok" and value is not None:
             self._ids.setdefault((outcome.stage, cell.name, metric), []).append(identifier)
@@ -146,3 +148,8 @@ class Journal:
         """The ids of the measured rounds behind a comparison of these cells in these metrics."""
         wanted = list(metrics)
         return [i for cell in cells for metric in wanted for i in self._ids.get((stage, cell.name, metric), [])]
+
+
+def _of_suite(cell: Cell, metric: str) -> dict[str, str]:
+    """What a suite's cell has of its own, where elsewhere the run has it: many workloads, cold and warm passes."""
+    return {"workload": " ".join(cell.workload), "pass": "cold" if metric in _COLD else "warm"}

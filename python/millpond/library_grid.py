@@ -1,0 +1,217 @@
+# SPDX-License-Identifier: BSL-1.0
+"""Which cells bench-library runs at which scale: points of workloads, their contenders, rounds and string seeds.
+
+    Part     points that are measured alike: a workload, its sizes, so many rounds, so many seeds
+    pass     all parts with the same number of rounds, in one run of the one runner: `execution.run_rounds`
+    group    one point: all contenders of it take turns
+
+Sizes are those of the published tables with one between them, and two string seeds, so that nothing is tuned
+to a point.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+
+from millpond.cells import Cell
+from millpond.library_contenders import Contender, Suite
+
+EXPERIMENT = "library"
+SCALES = ("quick", "standard", "paper")
+ROUNDS = {"quick": 3, "standard": 15, "paper": 15}
+FEW = 5
+BAR_ROUNDS = 15
+
+# Bindings and disposals that no bar is about, and pools that lock for nothing where one thread runs: at paper scale.
+ASIDE_AMONG_THREADS = ("*:base", "*:wink", "multipool(monotonic)")
+ASIDE = (*ASIDE_AMONG_THREADS, "*synchronized*")
+_KIB = 1024
+
+
+@dataclass(frozen=True)
+class Part:
+    """Points that are measured alike. `seconds`: about what one process takes where this was laid out.
+
+    `rounds`: at most so many (0: as many as the scale has). `only`: contenders by pattern; without, all but `aside`.
+    `seeds`: so many, counted from the run's own; 0 where nothing is drawn.
+    """
+
+    workload: str
+    sizes: tuple[int, ...] = (0,)
+    seconds: float = 0.1
+    seeds: int = 1
+    rounds: int = 0
+    units: int = 0
+    factors: tuple[int, ...] = (0,)
+    threads: tuple[int, ...] = (0,)
+    only: tuple[str, ...] = ()
+    aside: tuple[str, ...] = ASIDE
+
+    def rounds_at(self, rounds: int) -> int:
+        return min(rounds, self.rounds) if self.rounds else rounds
+
+    def takes(self, contender: Contender, every: bool) -> bool:
+        """Whether the contender runs in this part; `every`: those that no bar is about, too."""
+        if self.only:
+            return any(fnmatchcase(contender.name, pattern) for pattern in self.only)
+        return every or not any(fnmatchcase(contender.name, pattern) for pattern in self.aside)
+
+    def points(self, seed: int) -> Iterable[tuple[tuple[str, str], ...]]:
+        """The parameters of each point. Parameters that are 0 are left to the program."""
+        for size in self.sizes:
+            for factor in self.factors:
+                for threads in self.threads:
+                    for offset in range(max(1, self.seeds)):
+                        drawn = seed + offset if self.seeds else 0
+                        known = {"size": size, "af": factor, "threads": threads, "seed": drawn, "units": self.units}
+                        yield tuple((name, str(value)) for name, value in known.items() if value)
+
+
+@dataclass(frozen=True)
+class Pass:
+    """Cells that get the same number of rounds."""
+
+    rounds: int
+    cells: tuple[Cell, ...]
+
+
+@dataclass(frozen=True)
+class Grid:
+    """All passes, and what one process of each cell is expected to take, in seconds."""
+
+    passes: tuple[Pass, ...]
+    seconds: dict[Cell, float]
+
+    @property
+    def cells(self) -> list[Cell]:
+        return [cell for one in self.passes for cell in one.cells]
+
+    def only(self, chosen: Sequence[Cell]) -> Grid:
+        """The same without all other cells."""
+        wanted = set(chosen)
+        kept = (Pass(p.rounds, tuple(c for c in p.cells if c in wanted)) for p in self.passes)
+        return Grid(tuple(p for p in kept if p.cells), self.seconds)
+
+
+def powers(first: int, last: int, step: int = 1) -> tuple[int, ...]:
+    """2^first, 2^(first + step), … up to 2^last."""
+    return tuple(2**n for n in range(first, last + 1, step))
+
+
+def threads_here() -> tuple[int, ...]:
+    """2, and 16 where the machine has so many cores."""
+    return (2, 16) if len(os.sched_getaffinity(0)) >= 16 else (2,)
+
+
+_CHURNED = ("multipool", "glibc", "jemalloc", "mimalloc", "tcmalloc", "tbb", "boost_pool:kept", "multipool_2015:kept",
+            "ideal_*")  # fmt: skip
+_LISTED = ("multipool", "glibc", "pmr_pool*", "boost_pool*", "multipool_2015*", "ideal_*")
+_SHORT_LIST = ("multipool", "pmr_pool:kept", "boost_pool:kept")
+_COUNTED = ("multipool", "multipool:base", "monotonic", "monotonic:base")
+_MILLION = 1_000_000
+
+
+def _quick() -> list[Part]:
+    """Every workload once, small: whether it all works, in a few minutes. Its figures are no evidence."""
+    return [
+        Part("vector_string", powers(8, 8)),
+        Part("unordered_set_int", powers(8, 8)),
+        Part("unordered_set_string", powers(8, 8)),
+        Part("vector_vector_string", powers(4, 4)),
+        Part("vector_unordered_set_int", powers(6, 6)),
+        Part("vector_unordered_set_string", powers(4, 4)),
+        Part("vector_int", powers(6, 6)),
+        Part("unique_characters", (64,)),
+        Part("free_allocate", (1 * _KIB,)),
+        Part("size_sweep", only=("multipool", "ideal_free_list")),
+        Part("threads_own", (256,), threads=(2,), aside=ASIDE_AMONG_THREADS),
+        Part("threads_handover", (256,), threads=(2,), aside=ASIDE_AMONG_THREADS),
+        Part("lists_shuffled", powers(12, 12), factors=(1,), only=_LISTED),
+        Part("churn_fifo", (_MILLION // 10,), only=_CHURNED),
+        Part("churn_random", (_MILLION // 10,), only=_CHURNED),
+        Part("vector_int_64", (64,), only=("multipool*", "monotonic", "glibc")),
+        *_instructions(),
+    ]
+
+
+def _instructions() -> list[Part]:
+    """Counted, not timed: once is enough."""
+    return [
+        Part("instructions_pair", seeds=0, rounds=1, seconds=6.0, only=_COUNTED[:2]),
+        Part("instructions_construct", seeds=0, rounds=1, seconds=6.0, only=(_COUNTED[0], _COUNTED[2])),
+    ]
+
+
+def _standard() -> list[Part]:
+    """What the bars are about, within half an hour on two cores."""
+    return [
+        Part("vector_string", powers(12, 16, 2), seeds=2),
+        Part("unordered_set_int", powers(12, 14, 2)),
+        Part("unordered_set_string", powers(12, 16, 2), seeds=2),
+        Part("vector_vector_string", powers(8, 9), seeds=2),
+        Part("vector_unordered_set_int", powers(11, 12)),
+        Part("vector_unordered_set_string", powers(8, 9), seeds=2),
+        Part("vector_int", powers(6, 6)),
+        Part("unique_characters", (16, 64, 256)),
+        Part("free_allocate", tuple(_KIB << n for n in (0, 1, 2, 3, 4, 5)), seconds=0.06),
+        Part("size_sweep", only=("multipool", "ideal_free_list"), seconds=0.3),
+        Part("threads_own", (256,), threads=threads_here(), aside=ASIDE_AMONG_THREADS),
+        Part("threads_handover", (256,), threads=threads_here(), aside=ASIDE_AMONG_THREADS),
+        Part("lists_shuffled", powers(4, 20, 4), factors=(1, 16), only=_LISTED, seconds=0.6),
+        Part("lists_shuffled", powers(12, 16, 4), factors=(256,), only=_SHORT_LIST,
+             rounds=FEW, seconds=3.0),
+        Part("churn_fifo", (_MILLION, 10 * _MILLION), only=("multipool", "glibc"), seconds=1.0),
+        Part("churn_random", (_MILLION, 10 * _MILLION), only=("multipool", "glibc"), seconds=1.5),
+        Part("vector_int_64", (64,), only=("multipool*", "monotonic", "glibc")),
+        *_instructions(),
+    ]  # fmt: skip
+
+
+def _paper() -> list[Part]:
+    """The whole grids of the published tables, every contender; hours, best in shards."""
+    nested, flat = powers(4, 12, 2), powers(6, 16, 2)
+    return [
+        Part("vector_string", flat, 0.3, seeds=2),
+        Part("unordered_set_int", flat, 0.3),
+        Part("unordered_set_string", flat, 0.3, seeds=2),
+        Part("vector_vector_string", nested, 1.0, seeds=2),
+        Part("vector_unordered_set_int", nested, 1.0),
+        Part("vector_unordered_set_string", nested, 1.0, seeds=2),
+        Part("vector_int", powers(6, 16, 2)),
+        Part("unique_characters", (16, 32, 64, 128, 256)),
+        Part("free_allocate", powers(4, 20)),
+        Part("size_sweep", seconds=0.3),
+        Part("threads_own", (64, 256, 1024), threads=threads_here()),
+        Part("threads_handover", (64, 256, 1024), threads=threads_here()),
+        Part("lists_shuffled", powers(0, 21), factors=powers(0, 6), seconds=2.0),
+        Part("lists_shuffled", powers(0, 21), factors=powers(7, 8), seconds=10.0, rounds=FEW),
+        Part("churn_fifo", (_MILLION, 10 * _MILLION), seconds=2.0),
+        Part("churn_random", (_MILLION, 10 * _MILLION), seconds=3.0),
+        Part("vector_int_64", (64,), only=("multipool*", "monotonic", "glibc")),
+        *_instructions(),
+    ]
+
+
+_PARTS = {"quick": _quick, "standard": _standard, "paper": _paper}
+
+
+def grid_of(scale: str, suite: Suite, *, rounds: int | None = None, seed: int = 1) -> Grid:
+    """The grid of a scale: every point with every contender that can run it. `rounds` in the place of the scale's own.
+
+    The string seeds are `seed` and the ones that follow. Failure (status 4) where the program lacks a workload.
+    """
+    every = scale == "paper"
+    asked = rounds or ROUNDS[scale]
+    passes: dict[int, dict[Cell, None]] = {}
+    seconds: dict[Cell, float] = {}
+    for part in _PARTS[scale]():
+        able = [c for c in suite.of(part.workload) if part.takes(c, every)]
+        for point in part.points(seed):
+            for contender in able:
+                cell = Cell((part.workload,), contender.name, None, point, EXPERIMENT)
+                passes.setdefault(part.rounds_at(asked), {})[cell] = None
+                seconds[cell] = part.seconds
+    return Grid(tuple(Pass(n, tuple(found)) for n, found in sorted(passes.items(), reverse=True)), seconds)

@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: BSL-1.0
+"""One round of one cell of bench-library: a fresh process of the suite's program, and the values that it printed.
+
+    env [LD_PRELOAD=…] millpond-library-suite --workload W --contender C --size N …  ──▶ one line of JSON ──▶ Outcome
+    valgrind --tool=callgrind … --instructions N, and 3 N: half the difference over N ──▶ instructions of one unit
+
+The environment has a new size in each round: the stack's position alone moves small caches. What tunes a malloc is
+taken out of it, so that a default is a default.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import re
+import shutil
+import signal
+import time
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from millpond import native
+from millpond.cells import METRICS_OF, Cell, Outcome
+from millpond.errors import Failure, Status
+from millpond.laboratory import describe
+from millpond.library_contenders import COUNTED, Contender, clean_environment
+from millpond.library_grid import EXPERIMENT
+from millpond.observations import utc_now
+
+_OPTIONS = {"size": "--size", "af": "--af", "threads": "--threads", "seed": "--seed", "units": "--scale-units"}
+_NAMES = {"faults": "page_faults"}
+_PADDING_LIMIT_BYTES = 4096
+_PATIENCE_SECONDS = 120.0
+# Instructions are the difference between two runs that differ in length alone.
+_COUNTS = (1000, 3000)
+_COLLECTED = re.compile(r"Collected\s*:\s*(\d+)")
+_NOT_LOADED = "cannot be preloaded"
+
+
+class SuiteRunner:
+    """A runner for `execution.run_rounds`. Not thread-safe: the environment's size comes from one sequence."""
+
+    def __init__(self, contenders: Mapping[str, Contender], seed: int) -> None:
+        self._contenders = contenders
+        self._random = random.Random(f"padding {seed}")
+        self._checksums: dict[object, tuple[int, str]] = {}
+
+    def run(self, cell: Cell, stage: str, number: int) -> Outcome:
+        """One round. Failure where the program itself refuses; a contender that dies or runs on gives `killed`."""
+        contender = self._contenders[cell.variant]
+        if cell.workload[0] in COUNTED:
+            return self._counted(cell, contender, stage, number)
+        started = time.monotonic()
+        done = self._start(_argv(cell, contender), contender)
+        values = {"process_seconds": time.monotonic() - started}
+        if done.timed_out:
+            return _killed(cell, stage, number, signal.SIGKILL, f"took longer than {_PATIENCE_SECONDS:.0f} s")
+        if done.status < 0:
+            return _killed(cell, stage, number, -done.status, describe(0, -done.status))
+        printed = _result_of(done, contender)
+        status = str(printed.get("status") or "ok")
+        if status != "ok":
+            return Outcome(cell, stage, number, {}, 0, 0, status, utc_now(), status)
+        wrong = self._other_work(cell, printed)
+        if wrong:
+            return _killed(cell, stage, number, 0, wrong)
+        return Outcome(cell, stage, number, {**values_of(printed), **values}, 0, 0, "ok", utc_now())
+
+    def _other_work(self, cell: Cell, printed: Mapping[str, Any]) -> str:
+        """What is wrong where a contender did not compute what the others of its group did."""
+        checksum = printed.get("checksum")
+        if not isinstance(checksum, int):
+            return ""
+        first, whose = self._checksums.setdefault((cell.workload, cell.parameters), (checksum, cell.variant))
+        return "" if first == checksum else f"its checksum {checksum} is not {first} as that of {whose}"
+
+    def _start(self, argv: list[str], contender: Contender) -> native.Captured:
+        padding = {"MILLPOND_PAD": "x" * self._random.randrange(_PADDING_LIMIT_BYTES)}
+        environment = clean_environment({**dict(contender.environment), **padding})
+        return native.capture(argv, environment, seconds=_PATIENCE_SECONDS)
+
+    def _counted(self, cell: Cell, contender: Contender, stage: str, number: int) -> Outcome:
+        valgrind = [find_valgrind(), "--tool=callgrind", f"--callgrind-out-file={os.devnull}"]
+        collected = []
+        for count in _COUNTS:
+            done = self._start([*valgrind, *_argv(cell, contender), "--instructions", str(count)], contender)
+            found = _COLLECTED.search(done.said) if done.status == 0 else None
+            if found is None:
+                said = "it took too long" if done.timed_out else done.said.strip()[-300:]
+                return _killed(cell, stage, number, 0, f"instructions could not be counted: {said}")
+            collected.append(int(found[1]))
+        value = (collected[1] - collected[0]) / (_COUNTS[1] - _COUNTS[0])
+        return Outcome(cell, stage, number, {"instructions": value}, 0, 0, "ok", utc_now())
+
+
+def _argv(cell: Cell, contender: Contender) -> list[str]:
+    program = str(native.find(contender.program))
+    workload = COUNTED.get(cell.workload[0], cell.workload[0])
+    options = [word for name, value in cell.parameters for word in (_OPTIONS[name], value)]
+    return [program, "--workload", workload, "--contender", contender.asked, *options, *contender.options]
+
+
+def require_loadable(contenders: Iterable[Contender]) -> None:
+    """Failure (status 4) that names the first library that cannot be preloaded: before anything is measured."""
+    for contender in contenders:
+        environment = dict(contender.environment)
+        if "LD_PRELOAD" in environment:
+            done = native.capture([str(native.find(contender.program)), "--list"], clean_environment(environment))
+            _result_of(done, contender)
+
+
+def find_valgrind() -> str:
+    """Failure (status 4) where it is not installed."""
+    found = shutil.which("valgrind")
+    if found is None:
+        raise Failure(
+            Status.ENVIRONMENT, "valgrind is missing, which counts instructions; `scripts/setup bench` has it"
+        )
+    return found
+
+
+def _killed(cell: Cell, stage: str, number: int, died_of: int, why: str) -> Outcome:
+    return Outcome(cell, stage, number, {}, 0, died_of, "killed", utc_now(), why)
+
+
+def _result_of(done: native.Captured, contender: Contender) -> dict[str, Any]:
+    """What a round printed. Failure where it printed nothing of use, or ran on another malloc than it should have."""
+    if _NOT_LOADED in done.said:
+        said = done.said.strip()[-300:]
+        raise Failure(Status.ENVIRONMENT, f"{contender.name}: {contender.path} cannot be preloaded: {said}")
+    try:
+        printed = json.loads(done.printed)
+    except ValueError:
+        printed = None
+    if done.status != 0 or not isinstance(printed, dict):
+        what = done.said.strip().removeprefix("millpond: ")[-500:] or "it printed no result"
+        raise Failure(
+            Status(done.status) if done.status in (2, 3, 4, 5) else Status.ENVIRONMENT,
+            f"{contender.program} for {contender.name}: {what}",
+        )
+    return printed
+
+
+def values_of(printed: Mapping[str, Any]) -> dict[str, float]:
+    """The metrics in one line of the program, in their units; `resident_bytes` is what the measured part added."""
+    values = {
+        _NAMES.get(name, name): float(value)
+        for name, value in printed.items()
+        if _NAMES.get(name, name) in METRICS_OF[EXPERIMENT] and isinstance(value, int | float)
+    }
+    for step in printed.get("steps") or []:
+        values[f"step_ns:{int(step['size'])}"] = float(step["ns"])
+    if "peak_bytes" in values and "base_bytes" in values:
+        values["resident_bytes"] = max(0.0, values["peak_bytes"] - values["base_bytes"])
+    return values

@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: BSL-1.0
+"""Stands for millpond-library-suite: the same command line and JSON, with figures that a test decides.
+
+`capture` goes in the place of `native.capture`. What `config` may hold, for each contender by the name that cells use:
+  ns          {contender: ns a unit}, 40 for the others; ours 20, ideals 19.5
+  bytes       {contender: resident bytes}, 10 MB for the others
+  bad_alloc   contenders that run out of memory          dies     contenders that die of SIGSEGV
+  checksum    {contender: another checksum}              unloaded libraries that the loader refuses
+  counts      {(workload, contender): instructions}      after    {contender: ns after shuffling}
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from millpond.native import Captured
+
+SOURCES = ("pmr_monotonic", "pmr_pool", "boost_monotonic", "boost_pool", "multipool_2015")
+OURS = ("multipool", "monotonic", "multipool:base", "monotonic:base", "multipool:wink", "synchronized_multipool")
+HEAPS = ("pool_alloc", "mt_alloc", "fast_pool", "fast_pool_no_mutex")
+LOCKED = ("pmr_synchronized_pool", "boost_synchronized_pool")
+IDEALS = ("ideal_bump", "ideal_free_list")
+LOCAL = (*OURS[:5], *SOURCES, *(f"{s}:kept" for s in SOURCES), *HEAPS, *IDEALS, "malloc", "adapter")
+WORKLOADS: Mapping[str, tuple[str, ...]] = {
+    **dict.fromkeys(
+        ("vector_string", "unordered_set_int", "unordered_set_string", "vector_vector_string",
+         "vector_unordered_set_int", "vector_unordered_set_string", "vector_int", "unique_characters", "threads_own",
+         "free_allocate", "size_sweep", "lists_shuffled", "churn_fifo", "churn_random", "vector_int_64"),
+        LOCAL,
+    ),
+    "threads_own": (*LOCAL, "synchronized_multipool", *LOCKED),
+    "threads_handover": ("synchronized_multipool", *LOCKED, "malloc"),
+    "construct_empty": OURS[:2],
+}  # fmt: skip
+
+
+def listed() -> dict[str, Any]:
+    def contender(name: str, kind: str, source: str) -> dict[str, Any]:
+        return {"name": name, "allocator": name, "binding": "type", "source": source, "kind": kind, "package": None,
+                "version": "1"}  # fmt: skip
+
+    kinds = [contender(n, "ours", "default") for n in OURS]
+    for name in SOURCES:
+        kind = "monotonic_peer" if "monotonic" in name else "pool_peer"
+        kinds += [contender(name, kind, "default"), contender(f"{name}:kept", kind, "kept")]
+    kinds += [contender(n, "pool_peer", "none") for n in (*HEAPS, *LOCKED, "adapter")]
+    kinds += [contender(n, "ideal", "none") for n in IDEALS]
+    kinds += [contender("malloc", "malloc", "none")]
+    works = [{"name": n, "unit": "element", "sizes": [64], "parameters": {}, "contenders": list(c)}
+             for n, c in WORKLOADS.items()]  # fmt: skip
+    return {"schema": "millpond.library_suite/1", "workloads": works, "contenders": kinds}
+
+
+class FakeSuite:
+    """The program, faked. `calls` are the command lines of rounds so far, with the contender's name before them."""
+
+    def __init__(self, **config: Any) -> None:
+        self.config = config
+        self.calls: list[tuple[str, tuple[str, ...]]] = []
+        self.environments: list[Mapping[str, str]] = []
+
+    def capture(self, argv: Sequence[str], environment: Mapping[str, str], *, seconds: float | None = None) -> Captured:
+        words = list(argv)
+        library = environment.get("LD_PRELOAD", "")
+        if any(refused in library for refused in self.config.get("unloaded", [])) and library:
+            refusal = f"ERROR: ld.so: object '{library}' from LD_PRELOAD cannot be preloaded: ignored."
+            return Captured(0, json.dumps(listed()), refusal)
+        if "--list" in words:
+            return Captured(0, json.dumps(listed()), "")
+        given = {words[i]: words[i + 1] for i in range(len(words) - 1) if words[i].startswith("--")}
+        name = self._name(given["--contender"], words[0], environment, given)
+        self.calls.append((name, tuple(words)))
+        self.environments.append(environment)
+        known = ("multipool:hardened",) if words[0].endswith("-hardened") else WORKLOADS.get(given["--workload"], ())
+        if given["--contender"] not in known:
+            return Captured(2, "", f"millpond: {given['--workload']} has no contender {given['--contender']}")
+        if "--instructions" in given:
+            count = self.config.get("counts", {}).get((given["--workload"], name), 20)
+            return Captured(0, "", f"==1== Collected : {100000 + count * int(given['--instructions'])}\n")
+        return self._round(name, given)
+
+    def _round(self, name: str, given: Mapping[str, str]) -> Captured:
+        if name in self.config.get("dies", []):
+            return Captured(-11, "", "")
+        if name in self.config.get("bad_alloc", []):
+            return Captured(0, '{"status": "bad_alloc"}', "")
+        usual = 19.5 if name.startswith("ideal") else 20.0 if name in OURS or name.startswith("multipool:") else 40.0
+        ns = float(self.config.get("ns", {}).get(name, usual))
+        resident = int(self.config.get("bytes", {}).get(name, 10_000_000))
+        result = {"workload": given["--workload"], "contender": given["--contender"], "units": 1000,
+                  "checksum": self.config.get("checksum", {}).get(name, 7), "base_bytes": 1_000_000,
+                  "peak_bytes": 1_000_000 + resident, "end_bytes": 1_000_000, "held_bytes": None,
+                  "faults": 3}  # fmt: skip
+        if given["--workload"].startswith("threads"):
+            result |= {"wall_ns": ns}
+        elif given["--workload"] == "lists_shuffled":
+            result |= {"before_ns": 1.0, "after_ns": self.config.get("after", {}).get(name, ns / 20.0)}
+        elif given["--workload"] == "size_sweep":
+            result["steps"] = [{"size": 16 << n, "ns": ns + n} for n in range(4)]
+        else:
+            result |= {"cold_ns": 2 * ns, "warm_ns": ns}
+        return Captured(0, json.dumps(result) + "\n", "")
+
+    def _name(self, asked: str, program: str, environment: Mapping[str, str], given: Mapping[str, str]) -> str:
+        kept = ":kept" if "GLIBC_TUNABLES" in environment else ""
+        if asked == "malloc":
+            library = Path(environment.get("LD_PRELOAD", "")).name.removeprefix("lib")
+            known = ("jemalloc", "mimalloc", "tcmalloc", "tbb")
+            found = next((n for n in known if library.startswith(n)), library.partition(".")[0])
+            return found or f"glibc{kept}"
+        return (Path(given["--peer"]).stem if asked == "adapter" else asked) + kept

@@ -1,0 +1,332 @@
+# SPDX-License-Identifier: BSL-1.0
+"""bench-library asks every peer, compares within rounds, holds bars as they are worded, and leaves nothing unsaid."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fakes.fake_library_suite import FakeSuite
+
+from millpond import bench_library, library_contenders, library_rounds, mallocs, native
+from millpond.errors import Failure, Status
+from millpond.library_bars import RULES, Rule, judge
+from millpond.library_comparisons import QUESTIONS
+from millpond.library_contenders import ADAPTER_SYMBOL, read_suite
+from millpond.library_grid import grid_of
+from millpond.library_lines import Line, label
+from millpond.statistics import summarise
+
+LIBRARIES = ("libjemalloc.so.2", "libmimalloc.so.2", "libtcmalloc_minimal.so.4", "libtbbmalloc_proxy.so.2")
+ONE = ("--scale", "quick", "--cells", "vector_string/*")
+Use = Callable[..., FakeSuite]
+
+
+@pytest.fixture
+def libraries(tmp_path: Path) -> Path:
+    folder = tmp_path / "lib"
+    folder.mkdir()
+    for name in LIBRARIES:
+        (folder / name).write_bytes(b"\x7fELF")
+    return folder
+
+
+@pytest.fixture
+def use(libraries: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Use:
+    """Puts a fake program with these figures in the place of the real one."""
+
+    def make(**config: Any) -> FakeSuite:
+        fake = FakeSuite(**config)
+        monkeypatch.setattr(native, "capture", fake.capture)
+        monkeypatch.setattr(native, "find", lambda name: tmp_path / name)
+        monkeypatch.setattr(mallocs, "library_folders", lambda: [libraries])
+        monkeypatch.setattr(library_contenders, "packages_of", lambda paths: dict.fromkeys(paths, ("package", "1.0")))
+        monkeypatch.setattr(library_rounds, "find_valgrind", lambda: "valgrind")
+        monkeypatch.setattr(bench_library, "find_valgrind", lambda: "valgrind")
+        monkeypatch.chdir(tmp_path)
+        return fake
+
+    return make
+
+
+def run(*words: str) -> tuple[int, dict[str, Any]]:
+    """The status, and the document where there is one."""
+    status = bench_library.main(list(words))
+    path = Path("results/bench/library.json")
+    return status, json.loads(path.read_text()) if path.exists() else {}
+
+
+def line_of(document: dict[str, Any], comparison: str) -> dict[str, Any]:
+    (found,) = [row for row in document["summary"] if row["comparison"] == comparison]
+    return dict(found)
+
+
+def test_the_summary_has_one_row_for_each_workload_and_comparison(use: Use) -> None:
+    use()
+    status, document = run("--scale", "quick", "--rounds", "1")
+    assert status == Status.OK, [bar for bar in document["bars"] if not bar["holds"]]
+    rows = [(row["workload"], row["comparison"]) for row in document["summary"]]
+    assert len(set(rows)) == len(rows)
+    for benchmark, questions in QUESTIONS.items():
+        found = {row["comparison"] for row in document["summary"] if row["benchmark"] == benchmark}
+        assert {q.comparison for q in questions} <= found, benchmark
+    assert {bar["name"] for bar in document["bars"]} >= {rule.name for rule in RULES} - {
+        "lists of 2^12 and more, af 16 and more: after against before shuffling"
+    }
+    assert document["schema"] == "millpond.bench/1"
+    for row in document["observations"]:
+        assert set(row) >= {"schema", "workload", "metric", "unit", "value", "status", "kind", "round", "machine"}
+
+
+def test_a_row_has_plain_numbers_with_intervals_beside_them(use: Use) -> None:
+    use(ns={"boost_pool:kept": 25.0})
+    _, document = run(*ONE)
+    row = line_of(document, "kept_multipool")
+    assert (row["ours_name"], row["best_peer_name"]) == ("multipool", "boost_pool:kept")
+    assert (row["ours"], row["best_peer"], row["ideal"]) == (20.0, 25.0, 19.5)
+    assert row["ratio_to_best_peer"] == pytest.approx(0.8)
+    assert row["ratio_to_ideal"] == pytest.approx(20 / 19.5)
+    assert row["ratio_to_best_peer_low"] <= row["ratio_to_best_peer"] <= row["ratio_to_best_peer_high"]
+    assert row["cold_ratio_to_best_peer"] == pytest.approx(0.8)
+    assert row["rounds"] == 3
+
+
+@pytest.mark.parametrize("name", LIBRARIES)
+def test_a_missing_peer_fails_the_run_before_anything_is_measured_and_is_named(
+    use: Use, libraries: Path, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fake = use()
+    (libraries / name).unlink()
+    assert run(*ONE) == (Status.ENVIRONMENT, {})
+    assert not fake.calls
+    said = capsys.readouterr().err
+    assert any(known in said for known in ("jemalloc", "mimalloc", "tcmalloc", "tbb"))
+    assert name.partition(".")[0].removeprefix("lib")[:3] in said and "has it" in said
+
+
+def test_a_peer_that_cannot_be_preloaded_fails_the_run_before_anything_is_measured(
+    use: Use, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fake = use(unloaded=["tbb"])
+    assert run(*ONE)[0] == Status.ENVIRONMENT
+    assert not fake.calls
+    assert "tbb" in capsys.readouterr().err
+
+
+def test_a_bar_that_is_missed_gives_status_1_and_names_the_row(use: Use) -> None:
+    use(ns={"pmr_pool:kept": 20.5, "ideal_bump": 15.0, "ideal_free_list": 15.0})
+    status, document = run(*ONE)
+    assert status == Status.GATE
+    missed = [bar for bar in document["bars"] if not bar["holds"]]
+    assert [bar["name"] for bar in missed] == ["multipool against the best pool peer over kept chunks"]
+    assert "vector_string" in missed[0]["worst"] and "pmr_pool:kept" in missed[0]["worst"]
+    assert missed[0]["figure"]["median"] == pytest.approx(20 / 20.5)
+
+
+def test_bad_alloc_is_a_value_and_the_next_best_is_compared(use: Use) -> None:
+    fake = use(bad_alloc=["boost_pool:kept"], ns={"boost_pool:kept": 1.0, "pmr_pool:kept": 30.0})
+    status, document = run(*ONE)
+    assert status == Status.OK
+    row = line_of(document, "kept_multipool")
+    assert row["best_peer_name"] == "pmr_pool:kept"
+    assert "boost_pool:kept: bad_alloc" in row["note"]
+    (kept,) = [o for o in document["observations"] if o["strategy"] == "boost_pool:kept"]
+    assert (kept["status"], kept["value"]) == ("bad_alloc", None)
+    assert sum(name == "boost_pool:kept" for name, _ in fake.calls) == 1
+
+
+@pytest.mark.parametrize("how", ["bad_alloc", "dies"])
+def test_a_row_in_which_ours_fails_does_not_hold(use: Use, how: str) -> None:
+    use(**{how: ["multipool", "monotonic"]})
+    status, document = run(*ONE)
+    assert status == Status.GATE
+    assert line_of(document, "default")["ours"] is None
+    assert document["notes"]
+
+
+def test_a_contender_that_did_other_work_is_left_out_and_named(use: Use) -> None:
+    use(checksum={"fast_pool": 8})
+    _, document = run(*ONE, "--rounds", "2")
+    assert any("checksum" in note for note in document["notes"])
+
+
+def test_cells_selects_and_what_was_not_selected_is_not_judged(use: Use) -> None:
+    fake = use()
+    status, document = run(*ONE)
+    assert status == Status.OK
+    assert {words[words.index("--workload") + 1] for _, words in fake.calls} == {"vector_string"}
+    assert len(document["bars"]) == 5
+    assert bench_library.main(["--cells", "vector_sting/*"]) == Status.USAGE
+
+
+def test_the_shards_make_the_whole(use: Use, tmp_path: Path) -> None:
+    fake = use()
+    store = ("--store", str(tmp_path / "store"))
+    for part in ("1/2", "2/2"):
+        run(*ONE, "--shard", part, *store)
+    ran = sorted(name for name, _ in fake.calls)
+    status, document = run(*ONE, *store)
+    assert sorted(name for name, _ in fake.calls) == ran, "the whole ran nothing anew"
+    assert status == Status.OK
+    assert all(ran.count(name) == 3 for name in ran)
+    assert line_of(document, "default")["rounds"] == 3
+    values = [o for o in document["observations"] if o["metric"] == "warm_ns" and o["strategy"] == "multipool"]
+    assert sorted(o["round"] for o in values) == [1, 2, 3]
+
+
+def test_a_shard_needs_a_place_for_its_rounds(use: Use) -> None:
+    use()
+    assert bench_library.main([*ONE, "--shard", "1/2"]) == Status.USAGE
+
+
+def test_listing_and_forecast_run_and_write_nothing(use: Use, capsys: pytest.CaptureFixture[str]) -> None:
+    fake = use()
+    assert run("--list") == (Status.OK, {})
+    assert "vector_string/size=4096/seed=1/multipool\n" in capsys.readouterr().out
+    assert run("--dry-run") == (Status.OK, {})
+    assert "runs, about" in capsys.readouterr().out
+    assert not fake.calls
+
+
+def test_the_standard_scale_takes_half_an_hour_at_most(use: Use) -> None:
+    use()
+    grid = grid_of("standard", read_suite())
+    assert sum(one.rounds * grid.seconds[cell] for one in grid.passes for cell in one.cells) <= 1800
+    named = {cell.name for cell in grid.cells}
+    for af, sizes in ((1, (4, 8, 12, 16, 20)), (16, (4, 8, 12, 16, 20)), (256, (12, 16))):
+        for size in sizes:
+            assert f"lists_shuffled/size={2**size}/af={af}/seed=1/multipool" in named
+    assert {"vector_string/size=16384/seed=1/multipool", "vector_string/size=4096/seed=2/multipool"} <= named
+
+
+def test_the_seed_decides_the_strings_and_the_order(use: Use) -> None:
+    fake = use()
+    for seed in ("1", "9"):
+        run(*ONE, "--rounds", "1", "--seed", seed)
+    seeds = [words[words.index("--seed") + 1] for _, words in fake.calls]
+    half = len(seeds) // 2
+    assert (set(seeds[:half]), set(seeds[half:])) == ({"1"}, {"9"})
+    assert [n for n, _ in fake.calls[:half]] != [n for n, _ in fake.calls[half:]]
+
+
+def test_what_tunes_a_malloc_reaches_no_contender_but_the_kept_ones(use: Use, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("GLIBC_TUNABLES", "MALLOC_CONF", "MIMALLOC_LARGE_OS_PAGES", "MALLOC_TRIM_THRESHOLD_"):
+        monkeypatch.setenv(name, "1")
+    fake = use()
+    run(*ONE, "--rounds", "1")
+    seen = {}
+    for (name, _), environment in zip(fake.calls, fake.environments, strict=True):
+        seen[name] = environment
+        assert not {"MALLOC_CONF", "MIMALLOC_LARGE_OS_PAGES", "MALLOC_TRIM_THRESHOLD_"} & environment.keys()
+        assert environment.get("GLIBC_TUNABLES", "") != "1"
+    assert "mmap_max=0" in seen["glibc:kept"]["GLIBC_TUNABLES"]
+    assert "mmap_max=0" in seen["pool_alloc:kept"]["GLIBC_TUNABLES"]
+    assert "GLIBC_TUNABLES" not in seen["multipool"] and "LD_PRELOAD" not in seen["multipool"]
+    assert seen["tcmalloc"]["LD_PRELOAD"].endswith("libtcmalloc_minimal.so.4")
+    assert len({len(e["MILLPOND_PAD"]) for e in fake.environments}) > 5
+
+
+def test_a_peer_by_path_is_a_malloc_or_by_what_it_exports_an_adapter(use: Use, tmp_path: Path) -> None:
+    fake = use(ns={"fast": 10.0, "bde:kept": 18.0, "ideal_bump": 9.0})
+    (tmp_path / "fast.so").write_bytes(b"\x7fELF")
+    (tmp_path / "bde.so").write_bytes(b"\x7fELF" + ADAPTER_SYMBOL)
+    status, document = run(*ONE, "--peer", f"fast={tmp_path}/fast.so", "--peer", f"bde={tmp_path}/bde.so")
+    assert status == Status.GATE
+    assert line_of(document, "default")["best_peer_name"] == "fast"
+    assert line_of(document, "kept_multipool")["best_peer_name"] == "bde:kept"
+    assert {"fast", "bde"} <= {peer["name"] for peer in document["peers"]}
+    words = next(words for name, words in fake.calls if name == "bde")
+    assert words[-2:] == ("--peer", str(tmp_path / "bde.so"))
+
+
+@pytest.mark.parametrize(
+    ("given", "status"),
+    [("x", 2), ("=y.so", 2), ("a:b=y.so", 2), ("jemalloc=fast.so", 2), ("x=absent.so", 3), ("x=text.so", 3)],
+)
+def test_a_peer_that_is_none_is_refused(use: Use, tmp_path: Path, given: str, status: int) -> None:
+    use()
+    (tmp_path / "fast.so").write_bytes(b"\x7fELF")
+    (tmp_path / "text.so").write_text("no library")
+    assert bench_library.main([*ONE, "--peer", given]) == status
+
+
+def test_bytes_are_held_against_the_leanest_peer_that_is_about_as_fast(use: Use) -> None:
+    lean = {"pmr_pool:kept": 1_000_000, "boost_pool:kept": 8_000_000}
+    use(ns={"boost_pool:kept": 21.5, "pmr_pool:kept": 22.5}, bytes=lean)
+    status, document = run(*ONE)
+    row = line_of(document, "held_multipool")
+    assert (row["best_peer_name"], row["unit"]) == ("boost_pool:kept", "bytes")
+    assert row["ratio_to_best_peer"] == pytest.approx(1.25)
+    assert status == Status.GATE
+    assert "no peer is within 10 %" in line_of(document, "held_monotonic")["note"]
+
+
+def test_hardened_is_held_to_the_geometric_mean_over_the_rows(use: Use) -> None:
+    use(ns={"multipool:hardened": 20.8})
+    status, document = run("--scale", "quick", "--rounds", "2", "--cells", "vector_*/*multipool*")
+    (bar,) = [bar for bar in document["bars"] if bar["name"] == "hardened against release"]
+    assert bar["figure"]["median"] == pytest.approx(1.04) and bar["holds"]
+    assert status in (Status.OK, Status.GATE)
+
+
+def test_instructions_are_the_difference_of_two_counts(use: Use) -> None:
+    use(counts={("free_allocate", "multipool"): 31, ("free_allocate", "multipool:base"): 45})
+    status, document = run("--scale", "quick", "--cells", "instructions_*")
+    bars = {bar["name"]: bar for bar in document["bars"]}
+    assert status == Status.GATE
+    assert not bars["instructions of free + allocate, type binding"]["holds"]
+    assert bars["instructions of free + allocate, base binding"]["figure"]["median"] == 45
+    assert {o["kind"] for o in document["observations"] if o["metric"] == "instructions"} == {"counted"}
+
+
+def test_no_step_may_exceed_twice_the_size_before(use: Use) -> None:
+    use(ns={"multipool": 0.9})
+    status, document = run("--scale", "quick", "--cells", "size_sweep/*")
+    (bar,) = [bar for bar in document["bars"] if bar["name"] == "free + allocate: from one size to the next"]
+    assert status == Status.GATE and bar["figure"]["median"] == pytest.approx(1.9 / 0.9)
+
+
+@pytest.mark.parametrize(
+    ("to_peer", "to_ideal", "holds"),
+    [(0.95, 2.0, True), (0.96, 1.05, True), (0.96, 1.06, False), (1.3, 1.0, True), (0.2, None, True)],
+)
+def test_faster_than_the_peer_or_at_the_ideal_is_enough(to_peer: float, to_ideal: float | None, holds: bool) -> None:
+    rule = next(rule for rule in RULES if rule.name.startswith("multipool against"))
+    assert _judged(rule, to_peer, to_ideal) is holds
+
+
+def _judged(rule: Rule, to_peer: float, to_ideal: float | None) -> bool:
+    ideal = None if to_ideal is None else summarise([to_ideal] * 15)
+    line = Line("w", "vector_string", {}, "kept_multipool", "ns", "multipool", 1.0, "peer", 1.0, "ideal", 1.0)
+    bar = judge(rule, [replace(line, to_peer=summarise([to_peer] * 15), to_ideal=ideal)])
+    assert bar is not None
+    return bar.holds
+
+
+def test_the_worst_line_of_a_bar_is_one_that_does_not_hold() -> None:
+    rule = next(rule for rule in RULES if rule.name.startswith("multipool against"))
+    line = Line("a", "vector_string", {}, "kept_multipool", "ns", "multipool", 1.0, "peer", 1.0, "ideal", 1.0)
+    good = replace(line, to_peer=summarise([1.4]), to_ideal=summarise([1.0]))
+    bad = replace(line, workload="b", to_peer=summarise([1.1]), to_ideal=summarise([1.5]))
+    bar = judge(rule, [good, bad])
+    assert bar is not None and not bar.holds
+    assert bar.figure is not None and bar.figure.median == 1.1
+    assert bar.worst.startswith("b,")
+
+
+def test_a_program_that_knows_too_little_is_to_be_built_again(use: Use, monkeypatch: pytest.MonkeyPatch) -> None:
+    use()
+    suite = read_suite()
+    with pytest.raises(Failure, match="build it again") as failure:
+        replace(suite, workloads={}).of("vector_string")
+    assert failure.value.status == Status.ENVIRONMENT
+
+
+def test_a_label_names_the_point() -> None:
+    assert label("vector_string", {"size": "4096", "seed": "2"}) == "vector_string 2^12, seed 2"
+    assert label("lists_shuffled", {"size": "16", "af": "256"}) == "lists_shuffled 16, af 256"
+    assert label("threads_own", {"size": "256", "threads": "2"}) == "threads_own 256, 2 threads"
