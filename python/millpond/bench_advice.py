@@ -94,7 +94,7 @@ def _replay_row(strategy: str, rounds: list[Round], workload: str) -> Row:
 def validation(bench: Bench) -> list[Row]:
     """Replay's error by `millpond doctor --validate`: the median over programs, as a multiple of what is allowed."""
     out = bench.folder / "validation.json"
-    rounds = ["--rounds", str(min(bench.rounds, 7)), "--budget", "900"]
+    rounds = ["--rounds", str(min(bench.rounds, 11)), "--budget", "900"]
     _millpond(["doctor", "--validate", *rounds, "--store", str(bench.folder / "validated"), f"--json={out}"])
     found = _json(out)
     rows = []

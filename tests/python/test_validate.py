@@ -18,6 +18,7 @@ from millpond.cells import METRICS_OF, Cell, Outcome
 from millpond.errors import Failure, Status
 from millpond.execution import Silence
 from millpond.mallocs import Malloc
+from millpond.replaying import PACED
 from millpond.statistics import summarise
 from millpond.store import Store
 from millpond.validation import Difference
@@ -66,6 +67,40 @@ def test_a_replay_that_is_right_has_no_error(lab: FakeLab, programs: None, tmp_p
     for summary in found["summary"].values():
         assert summary["holds"] and summary["within"] == summary["differences"] == 6
         assert summary["widens_by"] == pytest.approx(0.0, abs=1e-9)
+
+
+def test_seconds_are_predicted_at_full_speed_and_bytes_at_the_programs_pace(
+    lab: FakeLab, programs: None, tmp_path: Path
+) -> None:
+    """Pace is for mallocs that purge by the clock; a paced round shares the processor, so its seconds are none."""
+    lab.configure(events=1000)
+    full_speed, pace = FakeRunner((0.3, 0.2, 0.4), (1.0, 1.0, 1.0)), FakeRunner((9.0, 5.0, 7.0), (3e6, 5e6, 2e6))
+
+    class Either:
+        def run(self, cell: Cell, stage: str, number: int) -> Outcome:
+            return (pace if PACED in cell.parameters else full_speed).run(cell, stage, number)
+
+    work = validating.Validating(MALLOCS, tmp_path, lambda *_: Either(), Silence(), rounds=3)
+    work.run(["one", "two"])
+    assert all(s["holds"] and s["within"] == 6 for s in work.document()["summary"].values())
+
+
+def test_what_a_round_measures_and_what_it_predicts_lie_side_by_side(
+    lab: FakeLab, programs: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lab.configure(events=1000)
+    rounds: list[int] = []
+
+    class Noting(FakeRunner):
+        def run(self, cell: Cell, stage: str, number: int) -> Outcome:
+            rounds.append(number)
+            return super().run(cell, stage, number)
+
+    noting = Noting((1.0, 0.9, 1.1), (1e7, 1.2e7, 9e6))
+    monkeypatch.setattr(validating, "MallocRunner", lambda *_, **__: noting)
+    work = validating.Validating(MALLOCS, tmp_path, lambda *_: noting, Silence(), rounds=2)
+    work.run(["one"])
+    assert rounds == [0] * 9 + [1] * 9 + [2] * 9
 
 
 def test_a_replay_that_is_wrong_does_not_hold(lab: FakeLab, programs: None, tmp_path: Path) -> None:
