@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: BSL-1.0
+// bindings: the ways in which a workload's one piece of code reaches an allocator. A contender is one of these, a name.
+//
+//   C::pool                a fresh allocator, default-constructible; what a structure of its own gets
+//   C::allocator<T>        the standard allocator of containers;   C::bind<T>(pool)  the one that reaches this pool
+//   C::handle(pool)        what raw blocks are asked of: take(handle, bytes, alignment), give(handle, …)
+//   C::is_local            each structure has a pool of its own; false: one heap for the process
+//   C::is_shared           any thread may use the pool, and free what another one allocated
+//   C::winks               containers are dropped without destructors, and the pool releases them
+//   C::can_wink            the pool takes everything back at its end, whether it was freed or not
+//
+// The compiler is kept from knowing what a base pointer leads to, or it would undo the binding that is measured.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <memory_resource>
+#include <new>
+#include <type_traits>
+
+#include "hidden.hpp"
+#include "ideal.hpp"
+#include "millpond/bind/allocator.hpp"
+#include "upstream.hpp"
+
+namespace millpond::suites {
+
+// What a type of that size can need at most.
+[[nodiscard]] constexpr std::size_t natural_alignment_of(std::size_t bytes) noexcept {
+    const std::size_t lowest = bytes & (~bytes + 1);
+    return lowest < 16 ? lowest : 16;
+}
+
+struct binding {
+    static constexpr bool is_local = true;
+    static constexpr bool is_shared = false;
+    static constexpr bool winks = false;
+    static constexpr bool can_wink = true;
+};
+
+// An allocator of our shape, by its type.
+template <class A>
+struct by_type : binding {
+    using pool = A;
+    template <class T>
+    using allocator = millpond::allocator<T, A>;
+    template <class T>
+    static allocator<T> bind(pool& p) noexcept {
+        return &p;
+    }
+    static A* handle(pool& p) noexcept { return &p; }
+    static void* take(A* p, std::size_t bytes, std::size_t alignment) { return p->allocate(bytes, alignment); }
+    static void give(A* p, void* block, std::size_t bytes, std::size_t alignment) noexcept {
+        p->deallocate(block, bytes, alignment);
+    }
+};
+
+// Anything derived from a memory_resource, std's or another with the same functions, through its base.
+template <class Resource, class Base, template <class> class Allocator>
+struct by_base : binding {
+    using pool = Resource;
+    template <class T>
+    using allocator = Allocator<T>;
+    template <class T>
+    static allocator<T> bind(pool& p) noexcept {
+        return handle(p);
+    }
+    static Base* handle(pool& p) noexcept { return hidden(static_cast<Base*>(&p)); }
+    static void* take(Base* p, std::size_t bytes, std::size_t alignment) { return p->allocate(bytes, alignment); }
+    static void give(Base* p, void* block, std::size_t bytes, std::size_t alignment) noexcept {
+        p->deallocate(block, bytes, alignment);
+    }
+};
+
+template <class T>
+using pmr_allocator = std::pmr::polymorphic_allocator<T>;
+template <class Resource>
+using by_pmr = by_base<Resource, std::pmr::memory_resource, pmr_allocator>;
+
+// A resource whose constructor is told where its chunks come from.
+template <class Resource>
+struct over_upstream : Resource {
+    over_upstream() : Resource(peer_upstream) {}
+    over_upstream(void* buffer, std::size_t bytes) : Resource(buffer, bytes, peer_upstream) {}
+};
+
+// An allocator without state, all of whose objects mean one heap.
+template <template <class> class Allocator>
+struct by_heap : binding {
+    static constexpr bool is_local = false;
+    static constexpr bool is_shared = true;
+    static constexpr bool can_wink = false;
+    struct pool {};
+    template <class T>
+    using allocator = Allocator<T>;
+    template <class T>
+    static allocator<T> bind(pool&) noexcept {
+        return {};
+    }
+    static Allocator<char> handle(pool&) noexcept { return {}; }
+    static void* take(Allocator<char> heap, std::size_t bytes, std::size_t) { return heap.allocate(bytes); }
+    static void give(Allocator<char> heap, void* block, std::size_t bytes, std::size_t) noexcept {
+        heap.deallocate(static_cast<char*>(block), bytes);
+    }
+};
+
+// An ideal, reached without any pointer; a fresh pool starts it anew.
+template <class Ideal>
+struct by_static : binding {
+    static constexpr bool can_wink = Ideal::takes_all_back;
+    struct pool {
+        pool() noexcept { ideal_pool<Ideal>.restart(); }
+    };
+    template <class T>
+    using allocator = ideal_allocator<T, Ideal>;
+    template <class T>
+    static allocator<T> bind(pool&) noexcept {
+        return {};
+    }
+    static Ideal* handle(pool&) noexcept { return &ideal_pool<Ideal>; }
+    static void* take(Ideal* p, std::size_t bytes, std::size_t alignment) { return p->allocate(bytes, alignment); }
+};
+
+}  // namespace millpond::suites

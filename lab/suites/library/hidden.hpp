@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: BSL-1.0
+// hidden: keeps the optimiser from seeing through what a benchmark must not let it see through.
+//
+//   hidden(value)    the same value, of which the compiler knows nothing any more (no dynamic type, no constant)
+//   escape(pointer)  whatever the pointer leads to may have been read and written; costs no instruction
+#pragma once
+
+namespace millpond::suites {
+
+template <class T>
+[[nodiscard, gnu::always_inline]] inline T hidden(T value) noexcept {
+    asm("" : "+r"(value));
+    return value;
+}
+
+[[gnu::always_inline]] inline void escape(void* pointer) noexcept { asm volatile("" : : "r"(pointer) : "memory"); }
+
+}  // namespace millpond::suites

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: BSL-1.0
+// threads_own and threads_handover: Benchmark IV of P0089R0, section 10, and what it leaves out: frees by other
+// threads.
+//
+//   own        thread 1: allocate, write, free, …     thread 2: allocate, write, free, …
+//   handover   producer: allocate, write ─▶ queue of batches ─▶ consumer: read, free        threads / 2 such pairs
+//
+// wall_ns: wall time for a pair of one thread while all run; warm_ns: CPU time of all threads for a pair.
+// Threads have a pool each in threads_own, but share one where it may be shared. In threads_handover only those take
+// part whose blocks another thread may free.
+#include <atomic>
+#include <barrier>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "batch_queue.hpp"
+#include "contenders.hpp"
+#include "lab/replay/clocks.hpp"
+#include "meter.hpp"
+#include "millpond/wrap/synchronized.hpp"
+#include "workload.hpp"
+#if __has_include("millpond/local/synchronized_multipool.hpp")
+#include "millpond/local/synchronized_multipool.hpp"
+#define MILLPOND_SUITE_SYNCHRONIZED_MULTIPOOL 1
+#endif
+
+namespace millpond::suites {
+namespace {
+
+constexpr std::uint64_t usual_pairs = std::uint64_t{1} << 21;
+constexpr std::uint64_t groups = 3;
+constexpr std::size_t block_alignment = 16;
+
+// Threads that start together, and the first error of any of them.
+class team {
+  public:
+    // Runs `work(index, arrive)` in each thread; every call of arrive waits for all. Returns: ns of wall and CPU time
+    // from the `first` to the last of such meetings, which `meetings` counts.
+    struct times {
+        double wall_ns, cpu_ns;
+    };
+
+    template <class Work>
+    times run(std::uint64_t threads, Work work) {
+        double wall[2] = {};
+        double cpu[2] = {};
+        int met = 0;
+        const auto stamp = [&]() noexcept {
+            if (met < 2) {
+                wall[met] = replay::wall_seconds() * 1e9;
+                cpu[met] = replay::process_cpu_seconds() * 1e9;
+            }
+            ++met;
+        };
+        std::barrier meeting(static_cast<std::ptrdiff_t>(threads), stamp);
+        std::vector<std::thread> all;
+        for (std::uint64_t i = 0; i < threads; ++i) {
+            all.emplace_back([&, i] {
+                const auto arrive = [&] { meeting.arrive_and_wait(); };
+                try {
+                    work(i, arrive);
+                } catch (...) {
+                    const std::lock_guard lock(mutex_);
+                    if (!error_) error_ = std::current_exception();
+                    meeting.arrive_and_drop();
+                }
+            });
+        }
+        for (std::thread& each : all) each.join();
+        if (error_) std::rethrow_exception(error_);
+        return {wall[1] - wall[0], cpu[1] - cpu[0]};
+    }
+
+  private:
+    std::mutex mutex_;
+    std::exception_ptr error_;
+};
+
+template <class Handle, class C>
+[[gnu::noinline]] void allocate_and_free(Handle from, std::uint64_t pairs, std::size_t bytes) {
+    for (std::uint64_t i = 0; i < pairs; ++i) {
+        void* const block = C::take(from, bytes, block_alignment);
+        ++*static_cast<unsigned char*>(block);
+        escape(block);
+        C::give(from, block, bytes, block_alignment);
+    }
+}
+
+template <class C>
+struct own_runner {
+    static outcome run(const cell& asked) {
+        const std::uint64_t threads = asked.threads != 0 ? asked.threads : 2;
+        const std::uint64_t pairs = asked.scale_units != 0 ? asked.scale_units : usual_pairs;
+        outcome result;
+        const resident_meter resident;
+        std::vector<double> wall, cpu;
+        for (std::uint64_t group = 0; group < groups; ++group) {
+            typename C::pool shared;
+            const auto work = [&](std::uint64_t, auto arrive) {
+                typename C::pool own;
+                const auto from = C::handle(C::is_shared ? shared : own);
+                allocate_and_free<decltype(C::handle(own)), C>(from, pairs / 16 + 1, asked.size);
+                arrive();
+                allocate_and_free<decltype(C::handle(own)), C>(from, pairs, asked.size);
+                arrive();
+            };
+            const auto times = team().run(threads, work);
+            wall.push_back(times.wall_ns / static_cast<double>(pairs));
+            cpu.push_back(times.cpu_ns / static_cast<double>(pairs * threads));
+        }
+        result.wall_ns = median(wall);
+        result.warm_ns = median(cpu);
+        result.units = groups * pairs * threads;
+        result.checksum = pairs * asked.size;
+        resident.finish(result);
+        return result;
+    }
+};
+
+template <class C>
+struct line {
+    batch_queue queue;
+    std::uint64_t read = 0;
+
+    void produce(typename C::pool& pool, std::uint64_t batches, std::size_t bytes) {
+        const auto from = C::handle(pool);
+        for (std::uint64_t i = 0; i < batches; ++i) {
+            batch_queue::batch blocks;
+            for (void*& block : blocks) {
+                block = C::take(from, bytes, block_alignment);
+                *static_cast<std::uint64_t*>(block) = i;
+            }
+            queue.push(blocks);
+        }
+    }
+    void consume(typename C::pool& pool, std::uint64_t batches, std::size_t bytes) {
+        const auto to = C::handle(pool);
+        std::uint64_t sum = 0;
+        for (std::uint64_t i = 0; i < batches; ++i) {
+            batch_queue::batch blocks;
+            queue.pop(blocks);
+            for (void* block : blocks) {
+                sum += *static_cast<std::uint64_t*>(block);
+                C::give(to, block, bytes, block_alignment);
+            }
+        }
+        read += sum;
+    }
+};
+
+template <class C>
+struct handover_runner {
+    static outcome run(const cell& asked) {
+        const std::uint64_t lines = asked.threads < 2 ? 1 : asked.threads / 2;
+        const std::uint64_t wanted = asked.scale_units != 0 ? asked.scale_units : usual_pairs / 2;
+        const std::uint64_t batches = wanted / batch_queue::batch_blocks + 1;
+        const auto blocks = static_cast<double>(batches * batch_queue::batch_blocks);
+        outcome result;
+        const resident_meter resident;
+        std::vector<double> wall, cpu;
+        for (std::uint64_t group = 0; group < groups; ++group) {
+            typename C::pool pool;
+            std::vector<std::unique_ptr<line<C>>> all;
+            for (std::uint64_t i = 0; i < lines; ++i) all.push_back(std::make_unique<line<C>>());
+            const auto work = [&](std::uint64_t index, auto arrive) {
+                line<C>& mine = *all[index / 2];
+                for (const std::uint64_t part : {batches / 16 + 1, batches}) {
+                    if (index % 2 == 0) {
+                        mine.produce(pool, part, asked.size);
+                    } else {
+                        mine.consume(pool, part, asked.size);
+                    }
+                    arrive();
+                }
+            };
+            const auto times = team().run(2 * lines, work);
+            wall.push_back(times.wall_ns / blocks);
+            cpu.push_back(times.cpu_ns / (blocks * static_cast<double>(lines)));
+            result.checksum = 0;
+            for (const auto& each : all) result.checksum += each->read;
+        }
+        result.wall_ns = median(wall);
+        result.warm_ns = median(cpu);
+        result.units = groups * batches * batch_queue::batch_blocks * lines;
+        resident.finish(result);
+        return result;
+    }
+};
+
+#if !defined(MILLPOND_HARDENED)
+struct locked_multipool : by_type<synchronized<multipool<>>> {
+    static constexpr std::string_view name = "synchronized(multipool)";
+    static constexpr bool is_shared = true;
+};
+#if defined(MILLPOND_SUITE_SYNCHRONIZED_MULTIPOOL)
+struct concurrent_multipool : by_type<synchronized_multipool<>> {
+    static constexpr std::string_view name = "synchronized_multipool";
+    static constexpr bool is_shared = true;
+};
+using our_shared = contender_list<concurrent_multipool, locked_multipool>;
+#else
+using our_shared = contender_list<locked_multipool>;
+#endif
+#if defined(MILLPOND_SUITE_BOOST)
+using shared_peers = contender_list<pmr_synchronized_pool, boost_synchronized_pool>;
+#else
+using shared_peers = contender_list<pmr_synchronized_pool>;
+#endif
+#else
+using our_shared = contender_list<>;
+using shared_peers = contender_list<>;
+#endif
+
+// Without monotonic contenders, which reuse nothing, and without fast_pool, whose pools are for a type's size.
+std::vector<entry> own() {
+    return entries<own_runner>(our_pools{}, our_shared{}, heap_peers{}, pool_peers{}, local_ideals{});
+}
+std::vector<entry> handover() { return entries<handover_runner>(our_shared{}, heap_peers{}, shared_peers{}); }
+
+}  // namespace
+
+const workload threads_own{"threads_own", "pair", "bytes a block", {256}, {"threads"}, own};
+const workload threads_handover{"threads_handover", "block", "bytes a block", {256}, {"threads"}, handover};
+
+}  // namespace millpond::suites

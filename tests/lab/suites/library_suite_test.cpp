@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: BSL-1.0
+// The benchmark program itself: every contender does the same work in every workload, and what it prints can be read.
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <array>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "lab/suites/library/ideal.hpp"
+#include "lab/suites/library/multipool_2015.hpp"
+#include "lab/suites/library/random_numbers.hpp"
+
+namespace {
+
+using nlohmann::json;
+
+struct ended {
+    int status = -1;
+    std::string out;  // of both streams where asked for
+};
+
+ended run(const std::string& program, const std::string& arguments) {
+    const std::string command = program + " " + arguments + " 2>&1";
+    ended result;
+    FILE* const pipe = ::popen(command.c_str(), "r");
+    if (pipe == nullptr) return result;
+    std::array<char, 4096> part{};
+    for (std::size_t got = 0; (got = std::fread(part.data(), 1, part.size(), pipe)) > 0;) {
+        result.out.append(part.data(), got);
+    }
+    const int status = ::pclose(pipe);
+    result.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    return result;
+}
+
+json listed(const std::string& program) {
+    const ended list = run(program, "--list");
+    EXPECT_EQ(list.status, 0) << list.out;
+    return json::parse(list.out, nullptr, false);
+}
+
+// Small enough for hundreds of processes, with a size that no workload has as its own.
+std::string tiny(const std::string& workload) {
+    if (workload == "lists_shuffled") return " --size 24 --scale-units 768 --af 3 --sf 2";
+    if (workload == "size_sweep") return " --scale-units 3000";
+    if (workload == "free_allocate") return " --size 200 --scale-units 1000";
+    if (workload.starts_with("threads")) return " --size 48 --scale-units 2000 --threads 2";
+    if (workload.starts_with("churn")) return " --size 700 --scale-units 3000";
+    return " --size 37 --scale-units 100";
+}
+
+json cell(const std::string& program, const std::string& workload, const std::string& contender,
+          const std::string& more) {
+    std::string arguments = "--workload '" + workload + "' --contender '" + contender + "' --seed 7" + more;
+    if (contender == "adapter") arguments += " --peer " EXAMPLE_PEER;
+    const ended done = run(program, arguments);
+    EXPECT_EQ(done.status, 0) << arguments << ": " << done.out;
+    const json line = json::parse(done.out, nullptr, false);
+    EXPECT_TRUE(line.is_object()) << arguments << ": " << done.out;
+    return line;
+}
+
+TEST(library_suite, every_contender_does_the_same_work) {
+    const json list = listed(SUITE);
+    for (const json& workload : list["workloads"]) {
+        const std::string name = workload["name"];
+        std::map<std::string, std::uint64_t> checksums;
+        for (const std::string contender : workload["contenders"]) {
+            const json line = cell(SUITE, name, contender, tiny(name));
+            ASSERT_EQ(line.value("status", ""), "ok") << line.dump();
+            EXPECT_EQ(line["workload"], name);
+            EXPECT_EQ(line["contender"], contender);
+            EXPECT_GT(line["units"], 0);
+            EXPECT_GE(line["peak_bytes"], line["base_bytes"]) << line.dump();
+            checksums[contender] = line["checksum"];
+        }
+        ASSERT_FALSE(checksums.empty()) << name;
+        for (const auto& [contender, sum] : checksums) {
+            EXPECT_EQ(sum, checksums.begin()->second) << name << ": " << contender;
+        }
+    }
+}
+
+TEST(library_suite, contenders_of_workloads_are_described_once) {
+    const json list = listed(SUITE);
+    EXPECT_EQ(list["schema"], "millpond.library_suite/1");
+    const std::set<std::string> kinds = {"ours", "pool_peer", "monotonic_peer", "malloc", "ideal"};
+    std::set<std::string> known;
+    for (const json& contender : list["contenders"]) {
+        EXPECT_TRUE(known.insert(contender["name"]).second) << contender;
+        EXPECT_TRUE(kinds.contains(contender["kind"])) << contender;
+        EXPECT_FALSE(contender["version"].get<std::string>().empty()) << contender;
+    }
+    std::set<std::string> used;
+    for (const json& workload : list["workloads"]) {
+        for (const std::string name : workload["contenders"]) {
+            EXPECT_TRUE(known.contains(name)) << workload["name"] << ": " << name;
+            EXPECT_TRUE(used.insert(workload["name"].get<std::string>() + " " + name).second);
+        }
+    }
+}
+
+TEST(library_suite, times_and_bytes_of_a_cell_are_there) {
+    const json line = cell(SUITE, "unordered_set_int", "multipool", " --size 5000 --scale-units 20000");
+    EXPECT_GT(line["cold_ns"], 0);
+    EXPECT_GT(line["warm_ns"], 0);
+    EXPECT_GT(line["end_bytes"], 0);
+    EXPECT_TRUE(line["held_bytes"].is_number());
+    EXPECT_TRUE(line["wall_ns"].is_null());
+    const json shuffled = cell(SUITE, "lists_shuffled", "malloc", tiny("lists_shuffled"));
+    EXPECT_GT(shuffled["before_ns"], 0);
+    EXPECT_GT(shuffled["after_ns"], 0);
+    EXPECT_TRUE(shuffled["held_bytes"].is_null());
+    EXPECT_GT(cell(SUITE, "threads_own", "multipool", tiny("threads_own"))["wall_ns"], 0);
+}
+
+TEST(library_suite, other_seeds_give_other_work) {
+    const std::string size = " --size 50 --scale-units 100";
+    const json one = cell(SUITE, "vector_string", "malloc", size);
+    EXPECT_NE(one["checksum"], cell(SUITE, "vector_string", "malloc", size + " --seed 8")["checksum"]);
+    EXPECT_EQ(one["checksum"], cell(SUITE, "vector_string", "malloc", size)["checksum"]);
+}
+
+TEST(library_suite, a_sweep_covers_16_bytes_to_1_mib_at_least_four_times_an_octave) {
+    const json steps = cell(SUITE, "size_sweep", "multipool", tiny("size_sweep"))["steps"];
+    EXPECT_EQ(steps.front()["size"], 16);
+    EXPECT_EQ(steps.back()["size"], 1 << 20);
+    for (std::size_t i = 1; i < steps.size(); ++i) {
+        const double ratio = steps[i]["size"].get<double>() / steps[i - 1]["size"].get<double>();
+        EXPECT_GT(ratio, 1.0);
+        EXPECT_LE(ratio, 1.25);
+    }
+}
+
+TEST(library_suite, counted_functions_run_and_time_nothing) {
+    for (const char* contender : {"multipool", "multipool:base"}) {
+        const json line = cell(SUITE, "free_allocate", contender, " --instructions 100");
+        EXPECT_EQ(line["units"], 100);
+        EXPECT_TRUE(line["warm_ns"].is_null());
+    }
+    EXPECT_EQ(cell(SUITE, "construct_empty", "monotonic", " --instructions 100")["units"], 100);
+    EXPECT_EQ(run(SUITE, "--workload vector_int --contender malloc --instructions 9").status, 2);
+}
+
+TEST(library_suite, the_hardened_twin_knows_our_contenders_by_their_plain_names) {
+    for (const std::string workload : {"vector_string", "free_allocate", "churn_fifo", "lists_shuffled"}) {
+        const json plain = cell(SUITE, workload, "multipool", tiny(workload));
+        const json hardened = cell(HARDENED_SUITE, workload, "multipool", tiny(workload));
+        EXPECT_EQ(hardened["contender"], "multipool:hardened");
+        EXPECT_EQ(hardened["checksum"], plain["checksum"]);
+    }
+    EXPECT_EQ(listed(HARDENED_SUITE)["contenders"].size(), 2);
+}
+
+TEST(library_suite, unknown_names_are_refused_with_the_known_ones) {
+    const ended workload = run(SUITE, "--workload nothing --contender malloc");
+    EXPECT_EQ(workload.status, 2);
+    EXPECT_TRUE(workload.out.starts_with("millpond: no workload \"nothing\"")) << workload.out;
+    EXPECT_NE(workload.out.find("vector_string"), std::string::npos);
+    const ended contender = run(SUITE, "--workload vector_string --contender nobody");
+    EXPECT_EQ(contender.status, 2);
+    EXPECT_NE(contender.out.find("multipool, "), std::string::npos) << contender.out;
+    EXPECT_EQ(run(SUITE, "--workload vector_string --contender multipool:kept").status, 2);
+    EXPECT_EQ(run(SUITE, "--workload vector_string --contender malloc --size many").status, 2);
+    EXPECT_EQ(run(SUITE, "--workload vector_string --contender malloc --size").status, 2);
+    EXPECT_EQ(run(SUITE, "--colour 3").status, 2);
+    EXPECT_EQ(run(SUITE, "").status, 2);
+    EXPECT_EQ(run(SUITE, "--help").status, 0);
+}
+
+TEST(library_suite, a_peer_that_is_no_adapter_is_refused) {
+    const std::string asked = "--workload vector_string --contender adapter --size 9";
+    EXPECT_EQ(run(SUITE, asked).status, 2);
+    EXPECT_EQ(run(SUITE, asked + " --peer /nowhere/peer.so").status, 3);
+    EXPECT_EQ(run(SUITE, asked + " --peer libm.so.6").status, 3);
+    const json line = cell(SUITE, "vector_string", "adapter", " --size 9");
+    EXPECT_EQ(line["peer"], "example");
+}
+
+TEST(library_suite, a_cell_that_runs_out_of_memory_says_so) {
+    const ended done = run("ulimit -v 150000; " SUITE, "--workload churn_fifo --contender multipool --size 3000000");
+    EXPECT_EQ(done.status, 0) << done.out;
+    EXPECT_EQ(json::parse(done.out, nullptr, false).value("status", ""), "bad_alloc") << done.out;
+}
+
+// Contenders that are ours only here: blocks must not overlap, and keep what was written to them.
+template <class Pool>
+void hold_contents(std::uint64_t seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    millpond::suites::random_numbers random(seed);
+    struct block {
+        unsigned char* memory;
+        std::size_t bytes;
+        unsigned char mark;
+    };
+    std::vector<block> live;
+    Pool pool;
+    for (int step = 0; step < 20000; ++step) {
+        if (live.size() > 300 || (!live.empty() && random.below(3) == 0)) {
+            block& chosen = live[random.below(static_cast<std::uint32_t>(live.size()))];
+            for (std::size_t i = 0; i < chosen.bytes; ++i) ASSERT_EQ(chosen.memory[i], chosen.mark) << "step " << step;
+            pool.deallocate(chosen.memory, chosen.bytes, 8);
+            chosen = live.back();
+            live.pop_back();
+        } else {
+            const std::size_t bytes = 1 + random.below(random.below(20) == 0 ? 20000 : 600);
+            const auto mark = static_cast<unsigned char>(random.next());
+            auto* const memory = static_cast<unsigned char*>(pool.allocate(bytes, 8));
+            ASSERT_EQ(reinterpret_cast<std::uintptr_t>(memory) % 8, 0u);
+            std::memset(memory, mark, bytes);
+            live.push_back({memory, bytes, mark});
+        }
+    }
+}
+
+TEST(library_suite, the_multipool_of_2015_holds_its_contents) {
+    for (std::uint64_t seed = 1; seed < 4; ++seed) hold_contents<millpond::suites::multipool_2015>(seed);
+}
+
+TEST(library_suite, the_ideal_free_list_holds_its_contents) {
+    for (std::uint64_t seed = 1; seed < 4; ++seed) hold_contents<millpond::suites::ideal_free_list>(seed);
+}
+
+TEST(library_suite, an_ideal_bump_begins_anew_in_the_same_memory) {
+    millpond::suites::ideal_bump bump;
+    void* const first = bump.allocate(100, 8);
+    for (int i = 0; i < 10; ++i) static_cast<void>(bump.allocate(std::size_t{700} << 10, 8));
+    const std::uint64_t held = millpond::suites::ideal_bump::held_bytes();
+    bump.restart();
+    EXPECT_EQ(bump.allocate(100, 8), first);
+    for (int i = 0; i < 10; ++i) static_cast<void>(bump.allocate(std::size_t{700} << 10, 8));
+    EXPECT_EQ(millpond::suites::ideal_bump::held_bytes(), held);
+}
+
+}  // namespace
