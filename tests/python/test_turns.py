@@ -5,7 +5,10 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -124,6 +127,51 @@ def test_an_interruption_ends_all_even_what_would_start_next(
     for group in {group for group, _ in signals}:
         with pytest.raises(ProcessLookupError):
             os.killpg(group, 0)
+
+
+KILLED_CONDUCTOR = """
+from millpond import native
+from millpond.cells import Cell
+from millpond.turns import SideBySide
+class Runner:
+    def run(self, *_):
+        return native.run("noted", [])
+SideBySide({Cell(("true",), name, None, (), "mallocs"): Runner() for name in "abc"}).run(None, "measured", 1)
+"""
+
+
+def state(process: int) -> str:
+    """The letter of /proc: T for a stopped one; Z for one that has ended, as an empty one where it was reaped."""
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
+    except (FileNotFoundError, ProcessLookupError):
+        return ""
+
+
+def test_a_conductor_that_is_killed_leaves_nobody_stopped(programs: Path) -> None:
+    (programs / "noted").write_text(f"#!/bin/sh\necho $$ >> {programs}/ids\nexec sleep 1000\n")
+    (programs / "noted").chmod(0o755)
+    with subprocess.Popen([sys.executable, "-c", KILLED_CONDUCTOR]) as conductor:
+        ids = programs / "ids"
+        wait_until(lambda: ids.exists() and len(ids.read_text().split()) == 3)
+        conductor.kill()
+    processes = [int(p) for p in ids.read_text().split()]
+    try:
+        # Whoever was at turn goes on to its own end; the kernel hangs up on groups that nobody could continue.
+        wait_until(lambda: sum(state(p) in ("", "Z") for p in processes) >= 2)
+        assert "T" not in map(state, processes)
+    finally:
+        for process in processes:
+            if state(process) not in ("", "Z"):
+                os.kill(process, signal.SIGKILL)
+
+
+def wait_until(condition: Callable[[], bool]) -> None:
+    for _ in range(2000):
+        if condition():
+            return
+        time.sleep(0.01)
+    raise AssertionError("waited in vain")
 
 
 def test_what_is_not_watched_stays_in_our_group(programs: Path) -> None:
