@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -105,6 +105,32 @@ def run(
         _stop(child)
         raise
     return Finished(child.returncode, (said or b"").decode(errors="replace"))
+
+
+@dataclass(frozen=True)
+class Captured:
+    """How a program ended, and all that it printed. `timed_out`: we killed it, because its time was up."""
+
+    status: int
+    printed: str
+    said: str
+    timed_out: bool = False
+
+
+def capture(argv: Sequence[str], environment: Mapping[str, str], *, seconds: float | None = None) -> Captured:
+    """Runs a program with just that environment, without input, and reads both its outputs.
+
+    For programs that print their result; whatever interrupts us kills it. Failure (4) where it cannot be started.
+    """
+    try:
+        done = subprocess.run(
+            argv, stdin=subprocess.DEVNULL, capture_output=True, env=environment, check=False, timeout=seconds
+        )
+    except subprocess.TimeoutExpired:
+        return Captured(-signal.SIGKILL, "", "", timed_out=True)
+    except OSError as error:
+        raise Failure(Status.ENVIRONMENT, f"cannot start {argv[0]}: {error.strerror or error}") from error
+    return Captured(done.returncode, done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace"))
 
 
 def _stop(child: subprocess.Popen[bytes]) -> int:
