@@ -30,7 +30,7 @@ from millpond.grids import GridOptions, forecast, listing, select, show
 from millpond.library_bars import Bar, bars_of
 from millpond.library_comparisons import lines_of
 from millpond.library_contenders import COUNTED, HARDENED, HARDENED_SUITE, SUITE, Suite, read_suite
-from millpond.library_grid import BAR_ROUNDS, EXPERIMENT, SCALES, Grid, grid_of
+from millpond.library_grid import BAR_ROUNDS, EXPERIMENT, SCALES, Grid, grid_of, sizes_given
 from millpond.library_lines import Line, Rounds
 from millpond.library_rounds import SuiteRunner, find_valgrind, require_loadable
 from millpond.machine import this_machine
@@ -57,6 +57,8 @@ def _options(words: list[str] | None) -> argparse.Namespace:
                         help="another malloc library, or an adapter for an allocator class; repeatable")  # fmt: skip
     parser.add_argument("--json", default=str(PLACE / "library.json"), metavar="FILE", help="where the JSON goes")
     parser.add_argument("--rounds", type=_positive, metavar="N", help="measured rounds of each cell")
+    parser.add_argument("--sizes", action="append", metavar="WORKLOAD=N,N", default=[],
+                        help="other sizes of a workload, as vector_string=5000,2^13; repeatable")  # fmt: skip
     parser.add_argument("--seed", type=int, default=1, metavar="N", help="decides order and string seeds (N and N + 1)")
     parser.add_argument("--store", type=Path, metavar="DIR", help="keep all rounds here; a later run goes on from them")
     return parser.parse_args(words)
@@ -81,7 +83,8 @@ def _run(chosen: argparse.Namespace) -> int:
     options = GridOptions.given(chosen.list, chosen.dry_run, chosen.cells, chosen.shard)
     options.require_store(chosen.store)
     suite = read_suite(chosen.peer)
-    grid = grid_of(chosen.scale, suite, rounds=chosen.rounds, seed=chosen.seed)
+    sizes = sizes_given(chosen.sizes)
+    grid = grid_of(chosen.scale, suite, rounds=chosen.rounds, seed=chosen.seed, sizes=sizes)
     grid = grid.only(select(grid.cells, options.filters))
     store = Store(chosen.store) if chosen.store else None
     bench = BenchLibrary(suite, grid, options, chosen.seed, store)

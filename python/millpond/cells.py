@@ -46,12 +46,10 @@ METRICS_OF = {
         "step_ns": "ns",
         "resident_bytes": "bytes",
         "peak_bytes": "bytes",
-        "base_bytes": "bytes",
         "end_bytes": "bytes",
         "held_bytes": "bytes",
         "page_faults": "faults",
         "instructions": "instructions",
-        "process_seconds": "seconds",
     },
 }
 # Suites: every workload of theirs has metrics of its own, and a program that measures its passes by itself.

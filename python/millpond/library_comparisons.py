@@ -57,7 +57,7 @@ def _against_glibc(ours: str, metric: str = WARM) -> Question:
 
 
 def _three(metric: str, *ours: str) -> list[Question]:
-    """The three comparisons: at their defaults, over kept chunks, and the bytes held while doing so; of BOTH or `ours`."""
+    """The three comparisons of `ours` (BOTH without): at defaults, over kept chunks, and the bytes held meanwhile."""
     asked = [
         Question("default", ours or BOTH, lambda c: c.is_peer and not c.kept, metric),
         Question("kept_multipool", ("multipool",), lambda c: c.kind == POOL and c.kept, metric),

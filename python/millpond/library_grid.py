@@ -12,11 +12,13 @@ to a point.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 
 from millpond.cells import Cell
+from millpond.errors import Failure, Status
 from millpond.library_contenders import Contender, Suite
 
 EXPERIMENT = "library"
@@ -106,33 +108,36 @@ def threads_here() -> tuple[int, ...]:
     return (2, 16) if len(os.sched_getaffinity(0)) >= 16 else (2,)
 
 
-_CHURNED = ("multipool", "glibc", "jemalloc", "mimalloc", "tcmalloc", "tbb", "boost_pool:kept", "multipool_2015:kept",
-            "ideal_*")  # fmt: skip
-_LISTED = ("multipool", "glibc", "pmr_pool*", "boost_pool*", "multipool_2015*", "ideal_*")
-_SHORT_LIST = ("multipool", "pmr_pool:kept", "boost_pool:kept")
+_CHURNED = ("multipool", "glibc")
+# Mallocs are a hundred times slower after shuffling than any pool for each list, and take the time of all others.
+_LISTED = ("multipool", "pmr_pool:kept", "boost_pool:kept", "ideal_free_list")
+_LISTED_DEFAULT = ("pmr_pool", "boost_pool", "multipool_2015*")
+_SWEPT = ("multipool", "ideal_free_list")
+_TINY = ("multipool*", "monotonic", "glibc")
 _COUNTED = ("multipool", "multipool:base", "monotonic", "monotonic:base")
 _MILLION = 1_000_000
 
 
 def _quick() -> list[Part]:
-    """Every workload once, small: whether it all works, in a few minutes. Its figures are no evidence."""
+    """Every workload once, small: whether it all works, in a minute or two. Its figures are no evidence."""
+    few = 2**16
     return [
-        Part("vector_string", powers(8, 8)),
-        Part("unordered_set_int", powers(8, 8)),
-        Part("unordered_set_string", powers(8, 8)),
-        Part("vector_vector_string", powers(4, 4)),
-        Part("vector_unordered_set_int", powers(6, 6)),
-        Part("vector_unordered_set_string", powers(4, 4)),
-        Part("vector_int", powers(6, 6)),
-        Part("unique_characters", (64,)),
-        Part("free_allocate", (1 * _KIB,)),
-        Part("size_sweep", only=("multipool", "ideal_free_list")),
-        Part("threads_own", (256,), threads=(2,), aside=ASIDE_AMONG_THREADS),
-        Part("threads_handover", (256,), threads=(2,), aside=ASIDE_AMONG_THREADS),
-        Part("lists_shuffled", powers(12, 12), factors=(1,), only=_LISTED),
-        Part("churn_fifo", (_MILLION // 10,), only=_CHURNED),
-        Part("churn_random", (_MILLION // 10,), only=_CHURNED),
-        Part("vector_int_64", (64,), only=("multipool*", "monotonic", "glibc")),
+        Part("vector_string", powers(8, 8), 0.02, units=few),
+        Part("unordered_set_int", powers(8, 8), 0.02, units=few),
+        Part("unordered_set_string", powers(8, 8), 0.02, units=few),
+        Part("vector_vector_string", powers(4, 4), 0.02, units=few),
+        Part("vector_unordered_set_int", powers(6, 6), 0.02, units=few),
+        Part("vector_unordered_set_string", powers(4, 4), 0.02, units=few),
+        Part("vector_int", powers(6, 6), 0.02, units=few),
+        Part("unique_characters", (64,), 0.02, units=2**12),
+        Part("free_allocate", (1 * _KIB,), 0.02, units=2**18),
+        Part("size_sweep", seconds=0.05, units=2**20, only=_SWEPT),
+        Part("threads_own", (256,), 0.05, units=2**17, threads=(2,), aside=ASIDE_AMONG_THREADS),
+        Part("threads_handover", (256,), 0.05, units=2**17, threads=(2,), aside=ASIDE_AMONG_THREADS),
+        Part("lists_shuffled", powers(12, 12), 0.1, units=2**17, factors=(16,), only=(*_LISTED, *_LISTED_DEFAULT)),
+        Part("churn_fifo", (_MILLION // 10,), 0.05, units=2**17, only=_CHURNED),
+        Part("churn_random", (_MILLION // 10,), 0.05, units=2**17, only=_CHURNED),
+        Part("vector_int_64", (64,), 0.02, only=_TINY),
         *_instructions(),
     ]
 
@@ -140,34 +145,37 @@ def _quick() -> list[Part]:
 def _instructions() -> list[Part]:
     """Counted, not timed: once is enough."""
     return [
-        Part("instructions_pair", seeds=0, rounds=1, seconds=6.0, only=_COUNTED[:2]),
-        Part("instructions_construct", seeds=0, rounds=1, seconds=6.0, only=(_COUNTED[0], _COUNTED[2])),
+        Part("instructions_pair", seeds=0, rounds=1, seconds=2.0, only=_COUNTED[:2]),
+        Part("instructions_construct", seeds=0, rounds=1, seconds=2.0, only=(_COUNTED[0], _COUNTED[2])),
     ]
 
 
 def _standard() -> list[Part]:
-    """What the bars are about, within half an hour on two cores."""
+    """What the bars are about, within half an hour on two cores. Processes take a tenth of a second where they can."""
+    half, quarter = 2**19, 2**18
     return [
-        Part("vector_string", powers(12, 16, 2), seeds=2),
-        Part("unordered_set_int", powers(12, 14, 2)),
-        Part("unordered_set_string", powers(12, 16, 2), seeds=2),
-        Part("vector_vector_string", powers(8, 9), seeds=2),
-        Part("vector_unordered_set_int", powers(11, 12)),
-        Part("vector_unordered_set_string", powers(8, 9), seeds=2),
-        Part("vector_int", powers(6, 6)),
-        Part("unique_characters", (16, 64, 256)),
-        Part("free_allocate", tuple(_KIB << n for n in (0, 1, 2, 3, 4, 5)), seconds=0.06),
-        Part("size_sweep", only=("multipool", "ideal_free_list"), seconds=0.3),
-        Part("threads_own", (256,), threads=threads_here(), aside=ASIDE_AMONG_THREADS),
-        Part("threads_handover", (256,), threads=threads_here(), aside=ASIDE_AMONG_THREADS),
-        Part("lists_shuffled", powers(4, 20, 4), factors=(1, 16), only=_LISTED, seconds=0.6),
-        Part("lists_shuffled", powers(12, 16, 4), factors=(256,), only=_SHORT_LIST,
-             rounds=FEW, seconds=3.0),
-        Part("churn_fifo", (_MILLION, 10 * _MILLION), only=("multipool", "glibc"), seconds=1.0),
-        Part("churn_random", (_MILLION, 10 * _MILLION), only=("multipool", "glibc"), seconds=1.5),
-        Part("vector_int_64", (64,), only=("multipool*", "monotonic", "glibc")),
+        Part("vector_string", powers(12, 14, 2), 0.05, seeds=2, units=quarter),
+        Part("vector_string", powers(16, 16), 0.09, units=quarter),
+        Part("unordered_set_int", powers(12, 14, 2), 0.03, units=half),
+        Part("unordered_set_string", powers(12, 14, 2), 0.09, seeds=2, units=quarter),
+        Part("unordered_set_string", powers(16, 16), 0.2, units=quarter),
+        Part("vector_vector_string", powers(8, 9), 0.05, seeds=2, units=quarter // 2),
+        Part("vector_unordered_set_int", powers(11, 12), 0.08, units=half),
+        Part("vector_unordered_set_string", powers(8, 9), 0.1, seeds=2, units=quarter // 2),
+        Part("vector_int", powers(6, 6), 0.03),
+        Part("unique_characters", (16, 64, 256), 0.04),
+        Part("free_allocate", tuple(_KIB << n for n in (0, 1, 2, 3, 4, 5)), 0.04, units=2**21),
+        Part("size_sweep", seconds=0.2, only=_SWEPT),
+        Part("threads_own", (256,), 0.15, units=2**20, threads=threads_here(), aside=ASIDE_AMONG_THREADS),
+        Part("threads_handover", (256,), 0.15, units=2**20, threads=threads_here(), aside=ASIDE_AMONG_THREADS),
+        Part("lists_shuffled", powers(4, 20, 4), 0.6, factors=(1,), only=(*_LISTED, *_LISTED_DEFAULT)),
+        Part("lists_shuffled", powers(4, 20, 4), 0.6, factors=(16,), only=_LISTED),
+        Part("lists_shuffled", powers(12, 16, 4), 1.0, factors=(256,), only=_LISTED, rounds=FEW),
+        Part("churn_fifo", (_MILLION, 10 * _MILLION), 0.8, units=2**20, only=_CHURNED),
+        Part("churn_random", (_MILLION, 10 * _MILLION), 1.0, units=2**20, only=_CHURNED),
+        Part("vector_int_64", (64,), 0.03, only=_TINY),
         *_instructions(),
-    ]  # fmt: skip
+    ]
 
 
 def _paper() -> list[Part]:
@@ -190,7 +198,7 @@ def _paper() -> list[Part]:
         Part("lists_shuffled", powers(0, 21), factors=powers(7, 8), seconds=10.0, rounds=FEW),
         Part("churn_fifo", (_MILLION, 10 * _MILLION), seconds=2.0),
         Part("churn_random", (_MILLION, 10 * _MILLION), seconds=3.0),
-        Part("vector_int_64", (64,), only=("multipool*", "monotonic", "glibc")),
+        Part("vector_int_64", (64,), only=_TINY),
         *_instructions(),
     ]
 
@@ -198,16 +206,39 @@ def _paper() -> list[Part]:
 _PARTS = {"quick": _quick, "standard": _standard, "paper": _paper}
 
 
-def grid_of(scale: str, suite: Suite, *, rounds: int | None = None, seed: int = 1) -> Grid:
+Sizes = Mapping[str, tuple[int, ...]]
+
+
+def sizes_given(texts: Sequence[str]) -> Sizes:
+    """`vector_string=2^13,5000`: these sizes of that workload. Failure (status 2) for what is not so given."""
+    known = {part.workload for part in _standard()}
+    result: dict[str, tuple[int, ...]] = {}
+    for text in texts:
+        workload, _, numbers = text.partition("=")
+        found = [re.fullmatch(r"(2\^)?([0-9]{1,10})", n) for n in numbers.split(",")]
+        sizes = [0 if f is None else 2 ** min(int(f[2]), 40) if f[1] else int(f[2]) for f in found]
+        if workload not in known or 0 in sizes:
+            raise Failure(
+                Status.USAGE,
+                f"--sizes {text!r}: it is given as WORKLOAD=SIZE,SIZE, a size as 5000 or 2^13; the workloads are "
+                f"{', '.join(dict.fromkeys(part.workload for part in _standard()))}",
+            )
+        result[workload] = tuple(sizes)
+    return result
+
+
+def grid_of(scale: str, suite: Suite, *, rounds: int | None = None, seed: int = 1, sizes: Sizes | None = None) -> Grid:
     """The grid of a scale: every point with every contender that can run it. `rounds` in the place of the scale's own.
 
-    The string seeds are `seed` and the ones that follow. Failure (status 4) where the program lacks a workload.
+    The string seeds are `seed` and the ones that follow; `sizes` replace those of some workloads. Failure (status 4)
+    where the program lacks a workload.
     """
     every = scale == "paper"
     asked = rounds or ROUNDS[scale]
     passes: dict[int, dict[Cell, None]] = {}
     seconds: dict[Cell, float] = {}
-    for part in _PARTS[scale]():
+    for one in _PARTS[scale]():
+        part = replace(one, sizes=(sizes or {}).get(one.workload, one.sizes))
         able = [c for c in suite.of(part.workload) if part.takes(c, every)]
         for point in part.points(seed):
             for contender in able:

@@ -16,7 +16,6 @@ import random
 import re
 import shutil
 import signal
-import time
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -51,9 +50,7 @@ class SuiteRunner:
         contender = self._contenders[cell.variant]
         if cell.workload[0] in COUNTED:
             return self._counted(cell, contender, stage, number)
-        started = time.monotonic()
         done = self._start(_argv(cell, contender), contender)
-        values = {"process_seconds": time.monotonic() - started}
         if done.timed_out:
             return _killed(cell, stage, number, signal.SIGKILL, f"took longer than {_PATIENCE_SECONDS:.0f} s")
         if done.status < 0:
@@ -65,7 +62,7 @@ class SuiteRunner:
         wrong = self._other_work(cell, printed)
         if wrong:
             return _killed(cell, stage, number, 0, wrong)
-        return Outcome(cell, stage, number, {**values_of(printed), **values}, 0, 0, "ok", utc_now())
+        return Outcome(cell, stage, number, values_of(printed), 0, 0, "ok", utc_now())
 
     def _other_work(self, cell: Cell, printed: Mapping[str, Any]) -> str:
         """What is wrong where a contender did not compute what the others of its group did."""
@@ -151,6 +148,7 @@ def values_of(printed: Mapping[str, Any]) -> dict[str, float]:
     }
     for step in printed.get("steps") or []:
         values[f"step_ns:{int(step['size'])}"] = float(step["ns"])
-    if "peak_bytes" in values and "base_bytes" in values:
-        values["resident_bytes"] = max(0.0, values["peak_bytes"] - values["base_bytes"])
+    peak, base = printed.get("peak_bytes"), printed.get("base_bytes")
+    if isinstance(peak, int) and isinstance(base, int):
+        values["resident_bytes"] = float(max(0, peak - base))
     return values
