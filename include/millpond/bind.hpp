@@ -5,4 +5,5 @@
 #include "bind/allocator.hpp"
 #include "bind/is_winkable.hpp"
 #include "bind/resource.hpp"
+#include "bind/unique.hpp"
 #include "bind/wink_out.hpp"

@@ -4,6 +4,11 @@
 
 #include "block/basic_chunk_cache.hpp"
 #include "block/chunk_cache.hpp"
+#include "block/chunk_magazine.hpp"
+#include "block/chunk_sizes.hpp"
+#include "block/chunk_stack.hpp"
+#include "block/fixed_buffer.hpp"
 #include "block/new_delete.hpp"
 #include "block/source_ref.hpp"
+#include "block/std_source.hpp"
 #include "block/upstream_resource.hpp"

@@ -3,11 +3,13 @@
 #pragma once
 
 #include "core/alignment.hpp"
+#include "core/allocation.hpp"
 #include "core/brief_lock.hpp"
 #include "core/class_map.hpp"
 #include "core/concepts.hpp"
 #include "core/exact_spacing.hpp"
 #include "core/four_an_octave.hpp"
+#include "core/hardening.hpp"
 #include "core/out_of_memory.hpp"
 #include "core/powers_of_two.hpp"
 #include "core/sanitizer.hpp"

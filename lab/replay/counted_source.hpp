@@ -25,12 +25,21 @@ inline constinit source_counts counts_of_source;
 class counted_source {
   public:
     [[nodiscard]] void* try_allocate(std::size_t bytes, std::size_t alignment) noexcept {
+        return try_allocate_at_least(bytes, alignment).start;
+    }
+    // What the cache rounds a chunk up to is counted, for it is used.
+    [[nodiscard]] allocation try_allocate_at_least(std::size_t bytes, std::size_t alignment) noexcept {
         source_counts& counts = counts_of_source;
-        const std::size_t held = counts.held_bytes.fetch_add(bytes, std::memory_order_relaxed) + bytes;
-        void* const memory = held > counts.limit_bytes ? nullptr : chunk_cache().try_allocate(bytes, alignment);
-        if (memory == nullptr) {
-            counts.held_bytes.fetch_sub(bytes, std::memory_order_relaxed);
-            return nullptr;
+        const std::size_t good = chunk_cache::good_bytes(bytes);
+        const std::size_t held = counts.held_bytes.fetch_add(good, std::memory_order_relaxed) + good;
+        if (held > counts.limit_bytes) {
+            counts.held_bytes.fetch_sub(good, std::memory_order_relaxed);
+            return {};
+        }
+        const allocation memory = chunk_cache().try_allocate_at_least(bytes, alignment);
+        if (memory.start == nullptr) {
+            counts.held_bytes.fetch_sub(good, std::memory_order_relaxed);
+            return memory;
         }
         std::size_t most = counts.most_bytes.load(std::memory_order_relaxed);
         while (held > most && !counts.most_bytes.compare_exchange_weak(most, held, std::memory_order_relaxed)) {
@@ -42,11 +51,8 @@ class counted_source {
         out_of_memory(bytes, alignment);
     }
     void deallocate(void* chunk, std::size_t bytes, std::size_t alignment) noexcept {
-        counts_of_source.held_bytes.fetch_sub(bytes, std::memory_order_relaxed);
+        counts_of_source.held_bytes.fetch_sub(chunk_cache::good_bytes(bytes), std::memory_order_relaxed);
         chunk_cache().deallocate(chunk, bytes, alignment);
-    }
-    [[nodiscard]] static constexpr std::size_t good_bytes(std::size_t bytes) noexcept {
-        return chunk_cache::good_bytes(bytes);
     }
 };
 

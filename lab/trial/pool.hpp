@@ -120,7 +120,8 @@ class alignas(64) pool {
     thread_id owner_ = nobody;
     bool synchronized_;
     futex_lock lock_;
-    millpond::multipool<pool_slabs> blocks_;
+    // Larger blocks would not fit a slab.
+    millpond::multipool<pool_slabs, four_an_octave<std::size_t{32} << 10>> blocks_;
     // Written by other threads: a line of its own.
     alignas(64) handed_block* handed_over_ = nullptr;
 };

@@ -133,6 +133,59 @@ TEST(chunk_cache, gives_up_what_it_holds_when_the_upstream_has_no_more) {
     EXPECT_EQ(cache.try_allocate(static_cast<std::size_t>(-1), 8), nullptr);
 }
 
+// A container of `chunks` chunks comes and goes.
+template <class Cache>
+void use(Cache& cache, std::size_t chunks, std::size_t bytes) {
+    std::vector<void*> held(chunks);
+    for (void*& chunk : held) chunk = cache.allocate(bytes, 8);
+    for (void* chunk : held) cache.deallocate(chunk, bytes, 8);
+}
+
+TEST(chunk_cache, what_comes_and_goes_stays_however_large_it_is) {
+    accounting_source upstream;
+    cache_under_test cache(upstream);
+    for (const std::size_t chunks : {1u, 10u, 300u}) {
+        for (int i = 0; i < 3; ++i) use(cache, chunks, 16384);
+        const std::size_t calls = upstream.calls();
+        for (int i = 0; i < 300; ++i) use(cache, chunks, 16384);
+        EXPECT_EQ(upstream.calls(), calls) << chunks;
+        EXPECT_GE(cache.held_bytes(), chunks * 16384);
+    }
+}
+
+TEST(chunk_cache, a_peak_is_given_up_while_smaller_work_goes_on) {
+    accounting_source upstream;
+    cache_under_test cache(upstream);
+    use(cache, 1000, 65536);
+    use(cache, 500, 2048);
+    EXPECT_EQ(cache.held_bytes(), 1000u * 65536 + 500u * 2048);
+    const std::size_t peak = cache.held_bytes();
+    // Two epochs, of twice what is held each, and four chunks a release.
+    for (std::size_t released = 0; released < 6 * peak; released += 10 * 8192) use(cache, 10, 8192);
+    EXPECT_LE(cache.held_bytes(), 10u * 8192);
+    EXPECT_EQ(cache.held_bytes(), upstream.live_bytes());
+}
+
+TEST(chunk_cache, releases_that_are_only_noted_make_epochs_pass) {
+    accounting_source upstream;
+    cache_under_test cache(upstream);
+    use(cache, 100, 65536);
+    for (int i = 0; i < 200; ++i) cache.note_released(std::size_t{1} << 20);
+    EXPECT_EQ(cache.held_bytes(), 0u);
+}
+
+TEST(chunk_cache, what_is_reserved_counts_against_half_of_the_budget) {
+    accounting_source upstream;
+    cache_under_test cache(upstream);
+    cache.set_budget_bytes(100000);
+    EXPECT_TRUE(cache.try_reserve(30000));
+    EXPECT_FALSE(cache.try_reserve(30000));
+    use(cache, 50, 4096);
+    EXPECT_LE(cache.held_bytes(), 70000u);
+    cache.unreserve(30000);
+    EXPECT_TRUE(cache.try_reserve(50000));
+}
+
 TEST(chunk_cache, its_destructor_gives_everything_back) {
     accounting_source upstream;  // checks
     cache_under_test cache(upstream);
@@ -150,6 +203,33 @@ TEST(chunk_cache, the_process_has_one_whichever_handle_asks) {
     a.deallocate(chunk, 10000, 8);
     chunk_cache::trim();
     EXPECT_EQ(chunk_cache::held_bytes(), 0u);
+}
+
+TEST(chunk_cache, a_budget_of_nothing_switches_magazines_off_as_well) {
+    chunk_cache cache;
+    use(cache, 3, 4096);
+    EXPECT_GT(chunk_cache::held_bytes(), 0u);
+    chunk_cache::set_budget_bytes(0);
+    EXPECT_EQ(chunk_cache::held_bytes(), 0u);
+    use(cache, 3, 4096);
+    EXPECT_EQ(chunk_cache::held_bytes(), 0u);
+    chunk_cache::set_budget_bytes(chunk_cache::default_budget_bytes);
+    use(cache, 3, 4096);
+    EXPECT_EQ(chunk_cache::held_bytes(), 3u * 4096);
+    chunk_cache::trim();
+}
+
+TEST(chunk_cache, never_holds_more_than_a_budget_that_magazines_share) {
+    chunk_cache cache;
+    chunk_cache::trim();
+    chunk_cache::set_budget_bytes(600000);
+    for (int i = 0; i < 100; ++i) {
+        use(cache, 100, 4096);
+        use(cache, 10, 100000);
+        ASSERT_LE(chunk_cache::held_bytes(), 600000u);
+    }
+    chunk_cache::trim();
+    chunk_cache::set_budget_bytes(chunk_cache::default_budget_bytes);
 }
 
 // Runs `work` in a child process. Returns: its exit status, or -1 if a signal ended it.
@@ -206,6 +286,66 @@ TEST(chunk_cache_threads, a_child_forked_while_threads_use_the_cache_never_hangs
     }
     stop = true;
     for (std::thread& user : users) user.join();
+    chunk_cache::trim();
+}
+
+TEST(chunk_cache_threads, a_thread_that_ends_leaves_its_chunks_to_the_others) {
+    chunk_cache::trim();
+    void* chunk = nullptr;
+    std::thread user([&chunk] {
+        chunk_cache cache;
+        chunk = cache.allocate(5000, 8);
+        cache.deallocate(chunk, 5000, 8);
+    });
+    user.join();
+    EXPECT_EQ(chunk_cache::held_bytes(), chunk_cache::good_bytes(5000));
+    chunk_cache cache;
+    EXPECT_EQ(cache.allocate(5000, 8), chunk);
+    cache.deallocate(chunk, 5000, 8);
+    chunk_cache::trim();
+}
+
+// An object whose destructor runs after the magazine of its thread was closed.
+struct late {
+    ~late() {
+        chunk_cache cache;
+        cache.deallocate(cache.allocate(5000, 8), 5000, 8);
+    }
+};
+
+TEST(chunk_cache_threads, destructors_that_run_last_in_a_thread_may_use_it) {
+    chunk_cache::trim();
+    for (int i = 0; i < 10; ++i) {
+        std::thread user([] {
+            static thread_local const late object;
+            static_cast<void>(object);
+            chunk_cache cache;
+            use(cache, 5, 5000);
+        });
+        user.join();
+    }
+    EXPECT_EQ(chunk_cache::held_bytes(), 5 * chunk_cache::good_bytes(5000));
+    chunk_cache::trim();
+    EXPECT_EQ(chunk_cache::held_bytes(), 0u);
+}
+
+TEST(chunk_cache_threads, a_trim_reaches_the_magazines_of_busy_threads) {
+    chunk_cache::trim();
+    std::atomic<int> step{0};
+    std::thread user([&step] {
+        chunk_cache cache;
+        use(cache, 20, 8192);
+        step = 1;
+        while (step != 2) std::this_thread::yield();
+        // Its next releases, of one chunk again and again.
+        for (int i = 0; i < 600; ++i) use(cache, 1, 2048);
+        EXPECT_LE(chunk_cache::held_bytes(), 4096u);
+        step = 3;
+    });
+    while (step != 1) std::this_thread::yield();
+    chunk_cache::trim();
+    step = 2;
+    user.join();
     chunk_cache::trim();
 }
 

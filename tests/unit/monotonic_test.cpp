@@ -49,7 +49,7 @@ TEST(monotonic, chunks_double_up_to_the_cap) {
     std::vector<std::size_t> sizes;
     for (const auto& [chunk, gift] : source.given()) sizes.push_back(gift.bytes);
     std::sort(sizes.begin(), sizes.end());
-    EXPECT_EQ(sizes.front(), 4096u);
+    EXPECT_EQ(sizes.front(), 1024u);
     for (std::size_t i = 1; i < sizes.size(); ++i) EXPECT_EQ(sizes[i], std::min(2 * sizes[i - 1], std::size_t{262144}));
 }
 

@@ -5,7 +5,9 @@
 #include <cstring>
 #include <memory_resource>
 #include <millpond/block.hpp>
+#include <millpond/local.hpp>
 #include <new>
+#include <vector>
 
 #include "support/accounting_source.hpp"
 
@@ -43,7 +45,92 @@ TEST(sources, give_every_alignment) {
     gives_every_alignment(upstream_resource{});
     new_delete behind;
     gives_every_alignment(source_ref(behind));
+    gives_every_alignment(std_source<std::allocator<int>>{});
+    gives_every_alignment(std_source<std::pmr::polymorphic_allocator<char>>{});
+    std::vector<char> memory(100000);
+    fixed_buffer buffer(memory.data(), memory.size());
+    gives_every_alignment(source_ref(buffer));
     chunk_cache::trim();
+}
+
+TEST(fixed_buffer, has_what_it_was_given_and_never_more) {
+    alignas(16) char memory[1000];
+    fixed_buffer source(memory, sizeof memory);
+    void* const a = source.try_allocate(400, 16);
+    void* const b = source.try_allocate(400, 16);
+    EXPECT_EQ(a, memory);
+    EXPECT_EQ(b, memory + 400);
+    EXPECT_EQ(source.try_allocate(400, 16), nullptr);
+    EXPECT_EQ(source.try_allocate(static_cast<std::size_t>(-1), 16), nullptr);
+    EXPECT_THROW(static_cast<void>(source.allocate(201, 1)), std::bad_alloc);
+    EXPECT_EQ(source.room_bytes(), 200u);
+    void* const none = source.try_allocate(0, 1);
+    EXPECT_NE(none, nullptr);
+    source.deallocate(none, 0, 1);
+    source.deallocate(b, 400, 16);
+    EXPECT_EQ(source.try_allocate(600, 8), b);
+    source.deallocate(a, 400, 16);
+    EXPECT_EQ(source.room_bytes(), 0u) << "not the last one";
+    source.deallocate(b, 600, 8);
+    EXPECT_EQ(source.room_bytes(), 1000u) << "none is out any more";
+}
+
+TEST(fixed_buffer, keeps_a_pool_off_the_heap) {
+    alignas(64) static char memory[1 << 16];
+    fixed_buffer source(memory, sizeof memory);
+    multipool<source_ref<fixed_buffer>> pool(source);
+    std::size_t count = 0;
+    while (auto* block = static_cast<char*>(pool.try_allocate(100, 8))) {
+        EXPECT_TRUE(memory <= block && block + 100 <= memory + sizeof memory);
+        std::memset(block, 1, 100);
+        ++count;
+    }
+    EXPECT_GT(count, 400u);
+    pool.release();
+    EXPECT_EQ(source.room_bytes(), sizeof memory);
+}
+
+// Throws when told to; counts units.
+template <class T>
+struct fickle_allocator {
+    using value_type = T;
+    explicit fickle_allocator(std::size_t* live) : live_(live) {}
+    template <class U>
+    fickle_allocator(const fickle_allocator<U>& other) : live_(other.live_) {}
+    T* allocate(std::size_t n) {
+        if (n * sizeof(T) > 10000) throw 42;
+        *live_ += n * sizeof(T);
+        return std::allocator<T>().allocate(n);
+    }
+    void deallocate(T* block, std::size_t n) noexcept {
+        *live_ -= n * sizeof(T);
+        std::allocator<T>().deallocate(block, n);
+    }
+    template <class U>
+    bool operator==(const fickle_allocator<U>& other) const {
+        return live_ == other.live_;
+    }
+    std::size_t* live_;
+};
+
+TEST(std_source, gives_back_what_it_took_and_turns_every_exception_into_null) {
+    std::size_t live = 0;
+    {
+        multipool<std_source<fickle_allocator<int>>> pool{fickle_allocator<int>(&live)};
+        for (std::size_t alignment = 1; alignment <= 1024; alignment *= 2) {
+            EXPECT_NE(pool.try_allocate(100, alignment), nullptr);
+        }
+        EXPECT_GT(live, 0u);
+        EXPECT_EQ(pool.try_allocate(20000, 8), nullptr);
+        EXPECT_EQ(pool.try_allocate(20000, 4096), nullptr);
+        EXPECT_EQ(pool.try_allocate(static_cast<std::size_t>(-1), 8), nullptr);
+        EXPECT_NE(pool.try_allocate(2000, 8), nullptr);
+    }
+    EXPECT_EQ(live, 0u);
+    std::size_t other = 0;
+    using source = std_source<fickle_allocator<char>>;
+    EXPECT_TRUE(source(fickle_allocator<char>(&live)) == source(fickle_allocator<char>(&live)));
+    EXPECT_FALSE(source(fickle_allocator<char>(&live)) == source(fickle_allocator<char>(&other)));
 }
 
 TEST(sources, impossible_sizes_are_null_or_bad_alloc) {

@@ -25,9 +25,9 @@ using vector = std::vector<T, bound<T>>;
 const char* const long_text = "a text that is longer than the small buffer of any string";
 
 // Counts what should not happen.
-struct counted {
+struct counting {
     static inline int destroyed = 0;
-    ~counted() { ++destroyed; }
+    ~counting() { ++destroyed; }
 };
 
 struct opaque {
@@ -43,7 +43,7 @@ struct throwing {
 }  // namespace
 
 template <>
-struct is_winkable<counted> : std::true_type {};
+struct is_winkable<counting> : std::true_type {};
 template <>
 struct is_winkable<throwing> : std::true_type {};
 
@@ -62,7 +62,7 @@ static_assert(is_winkable_v<std::variant<int, string>>);
 static_assert(is_winkable_v<std::stack<int, std::pmr::deque<int>>> &&
               is_winkable_v<std::queue<int, std::pmr::deque<int>>>);
 static_assert(is_winkable_v<std::priority_queue<int, std::pmr::vector<int>>>);
-static_assert(is_winkable_v<counted> && is_winkable_v<vector<counted>>);
+static_assert(is_winkable_v<counting> && is_winkable_v<vector<counting>>);
 // Memory or other things elsewhere.
 static_assert(!is_winkable_v<std::string> && !is_winkable_v<std::vector<int>> && !is_winkable_v<vector<std::string>>);
 static_assert(!is_winkable_v<std::pmr::map<int, std::string>> && !is_winkable_v<std::unique_ptr<int>>);
@@ -74,15 +74,15 @@ static_assert(!is_winkable_v<std::stack<int>> && !is_winkable_v<std::variant<int
 TEST(wink_out, no_destructor_runs_and_all_memory_returns) {
     accounting_source source;
     multipool<accounting_ref> pool(source);
-    counted::destroyed = 0;
+    counting::destroyed = 0;
     {
-        wink_out<vector<counted>, multipool<accounting_ref>> many(pool);
+        wink_out<vector<counting>, multipool<accounting_ref>> many(pool);
         many->reserve(1000);
         for (int i = 0; i < 1000; ++i) many->emplace_back();
         EXPECT_EQ(many->size(), 1000u);
         EXPECT_EQ((*many).get_allocator().target(), &pool);
     }
-    EXPECT_EQ(counted::destroyed, 0);
+    EXPECT_EQ(counting::destroyed, 0);
     EXPECT_EQ(source.live_blocks(), 0u);
 }
 

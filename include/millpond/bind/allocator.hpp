@@ -13,7 +13,8 @@
 // Nested containers get the same allocator by uses-allocator construction, as with std::scoped_allocator_adaptor,
 // pairs included.
 //
-// allocate, deallocate: O(1) on top of the allocator's, and as thread-safe. Equal: both refer to one allocator.
+// allocate, deallocate: O(1) on top of the allocator's, and as thread-safe. Equal: both refer to one allocator, or to
+// two of which one has absorbed the other.
 //
 // Example:
 //     millpond::multipool<> pool;
@@ -39,6 +40,16 @@ template <class T>
 inline constexpr bool is_pair = false;
 template <class First, class Second>
 inline constexpr bool is_pair<std::pair<First, Second>> = true;
+
+// Returns: true if blocks of one target may be given back to the other.
+template <class A>
+[[nodiscard]] bool is_same_target(const A& a, const A& b) noexcept {
+    if constexpr (std::equality_comparable<A>) {
+        return &a == &b || a == b;
+    } else {
+        return &a == &b;
+    }
+}
 
 template <class T, allocator_like A>
 class allocator {
@@ -68,6 +79,23 @@ class allocator {
         return static_cast<T*>(target_->allocate(n * sizeof(T), alignof(T)));
     }
 
+    // Returns: memory for at least `n` objects, and for how many; as std::allocator_traits of C++23 asks for it. What a
+    // pool would round up to is used. The memory goes back with either number. Throws: std::bad_alloc.
+    [[nodiscard]] auto allocate_at_least(std::size_t n) {
+        struct result {
+            T* ptr;
+            std::size_t count;
+        };
+        std::size_t count = n;
+        if constexpr (requires { A::block_bytes(n, alignof(T)); }) {
+            if (n <= max_size()) {
+                const std::size_t block = A::block_bytes(n * sizeof(T), alignof(T));
+                if (block / sizeof(T) > n) count = block / sizeof(T);
+            }
+        }
+        return result{allocate(count), count};
+    }
+
     void deallocate(T* objects, std::size_t n) noexcept { target_->deallocate(objects, n * sizeof(T), alignof(T)); }
 
     [[nodiscard]] static constexpr std::size_t max_size() noexcept { return max_bytes / sizeof(T); }
@@ -83,7 +111,7 @@ class allocator {
 
     template <class U>
     [[nodiscard]] friend bool operator==(const allocator& a, const allocator<U, A>& b) noexcept {
-        return a.target() == b.target();
+        return is_same_target(*a.target(), *b.target());
     }
 
   private:

@@ -22,6 +22,7 @@
 #include <forward_list>
 #include <list>
 #include <map>
+#include <memory>
 #include <optional>
 #include <queue>
 #include <set>
@@ -36,6 +37,7 @@
 #include <vector>
 
 #include "allocator.hpp"
+#include "unique.hpp"
 
 namespace millpond {
 
@@ -96,6 +98,10 @@ struct is_winkable<std::queue<T, Container>> : is_winkable<Container> {};
 template <class T, class Container, class C>
 struct is_winkable<std::priority_queue<T, Container, C>>
     : std::bool_constant<is_winkable_v<Container> && is_winkable_v<C>> {};
+
+// A pointer to an object in a pool: its destructor would free memory of the pool, too.
+template <class T, class A>
+struct is_winkable<std::unique_ptr<T, pool_delete<T, A>>> : is_winkable<std::remove_extent_t<T>> {};
 
 template <class First, class Second>
 struct is_winkable<std::pair<First, Second>> : std::bool_constant<is_winkable_v<First> && is_winkable_v<Second>> {};

@@ -8,7 +8,8 @@
 // is a virtual call for each allocation; binding by type with allocator avoids it.
 // resource<A> owns its allocator; resource<A&> refers to one, so that one allocator can serve both bindings.
 //
-// Complexity and thread-safety: those of the allocator. Equal: both refer to the same allocator.
+// Complexity and thread-safety: those of the allocator. Equal: both refer to one allocator, or to two of which
+// one has absorbed the other.
 //
 // Example:
 //     millpond::resource<millpond::monotonic<>> pool;
@@ -24,6 +25,7 @@
 
 #include "../core/alignment.hpp"
 #include "../core/concepts.hpp"
+#include "allocator.hpp"
 
 namespace millpond {
 
@@ -83,8 +85,9 @@ class resource : public std::pmr::memory_resource {
         if (this == &other) return true;
 #if defined(__cpp_rtti)
         if (const auto* owner = dynamic_cast<const resource<target_type>*>(&other))
-            return &owner->target() == &target();
-        if (const auto* user = dynamic_cast<const resource<target_type&>*>(&other)) return &user->target() == &target();
+            return is_same_target(owner->target(), target());
+        if (const auto* user = dynamic_cast<const resource<target_type&>*>(&other))
+            return is_same_target(user->target(), target());
 #endif
         return false;
     }

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: BSL-1.0
 // basic_chunk_cache: keeps released chunks, sorted by size, up to a budget. chunk_cache is the process's own.
 //
-//   bin 4 KiB  ─▶│link│▒▒▒▒│─▶│link│▒▒▒▒│     a stack for each size: the chunk released last goes out first
-//   bin 5 KiB
-//   bin 6 KiB  ─▶│link│▒▒▒▒▒▒│                sizes: every KiB up to 8 KiB, then four an octave up to 32 MiB
-//   …
+//   bin 1 KiB  ─▶│link│▒▒▒▒│─▶│link│▒▒▒▒│     a stack for each size: the chunk released last goes out first
+//   bin 2 KiB                  ▲
+//   bin 3 KiB  ─▶│link│▒▒▒▒▒▒│ └── idle for two epochs: upstream      sizes: chunk_sizes.hpp
 //
 // A page that goes back to the system costs about a thousand times an allocation when it is faulted in again, so
-// chunks stay here. They are aligned to 64. Requests below 1 KiB, above 32 MiB, or aligned to more than 64 pass
-// straight to the upstream.
+// chunks stay here. They are aligned to 64. What has no bin passes straight to the upstream.
 //
 // Held bytes never exceed the budget: a chunk that would go beyond it is given upstream. When the upstream has no
 // memory, the cache gives it everything that it holds and asks once more.
+// A peak is not hoarded: an epoch lasts until twice as many bytes were released here as are held; chunks of which a bin
+// never had fewer during two epochs on end were not needed, and the releases that follow give them upstream, at most
+// four a release. A program that releases nothing more calls trim().
 //
 // allocate, deallocate: O(1). Thread-safe: one brief_lock is held for a few instructions; a thread that does not get
 // it in about a microsecond goes to the upstream instead, so no thread ever waits. A child of fork() in whose parent
@@ -28,16 +29,16 @@
 
 #include <atomic>
 #include <cstddef>
-#include <limits>
-#include <new>
+#include <cstdint>
 #include <utility>
 
 #include "../core/alignment.hpp"
+#include "../core/allocation.hpp"
 #include "../core/brief_lock.hpp"
 #include "../core/concepts.hpp"
-#include "../core/four_an_octave.hpp"
 #include "../core/out_of_memory.hpp"
-#include "../core/sanitizer.hpp"
+#include "chunk_sizes.hpp"
+#include "chunk_stack.hpp"
 
 namespace millpond {
 
@@ -45,7 +46,6 @@ template <block_source Upstream, bool IsImmortal = false>
 class basic_chunk_cache {
   public:
     static constexpr std::size_t default_budget_bytes = std::size_t{128} << 20;
-    static constexpr std::size_t chunk_alignment = 64;
 
     // Ownership: the upstream is a member, made from the arguments.
     template <class... UpstreamArguments>
@@ -61,10 +61,20 @@ class basic_chunk_cache {
 
     // Returns: at least `bytes` of memory aligned to `alignment`, or null.
     [[nodiscard]] void* try_allocate(std::size_t bytes, std::size_t alignment) noexcept {
-        const unsigned bin = bin_of(bytes, alignment);
-        if (bin == sizes::count) return try_upstream(bytes, alignment);
+        return try_allocate_at_least(bytes, alignment).start;
+    }
+
+    // Returns: the same, and how many bytes it really has.
+    [[nodiscard]] allocation try_allocate_at_least(std::size_t bytes, std::size_t alignment) noexcept {
+        const unsigned bin = chunk_sizes::bin_of(bytes, alignment);
+        if (bin == chunk_sizes::count) return {try_upstream(bytes, alignment), bytes};
+        return {try_allocate_from(bin), chunk_sizes::bytes_of(bin)};
+    }
+
+    // Returns: a chunk of the bin, from the cache or from the upstream; or null.
+    [[nodiscard]] void* try_allocate_from(unsigned bin) noexcept {
         if (void* chunk = pop(bin)) return chunk;
-        return try_upstream(sizes::bytes_of(bin), chunk_alignment);
+        return try_upstream(chunk_sizes::bytes_of(bin), chunk_sizes::alignment);
     }
 
     // Throws: std::bad_alloc.
@@ -73,30 +83,54 @@ class basic_chunk_cache {
         out_of_memory(bytes, alignment);
     }
 
-    // Effects: keeps the chunk, or gives it upstream if the budget is spent. Both sizes: as they were asked for.
+    // Effects: keeps the chunk, or gives it upstream if the budget is spent. `bytes`: as asked for, or as given.
     void deallocate(void* chunk, std::size_t bytes, std::size_t alignment) noexcept {
-        const unsigned bin = bin_of(bytes, alignment);
-        if (bin == sizes::count) {
+        const unsigned bin = chunk_sizes::bin_of(bytes, alignment);
+        if (bin == chunk_sizes::count) {
             upstream_.deallocate(chunk, bytes, alignment);
-        } else if (!push(bin, chunk)) {
-            upstream_.deallocate(chunk, sizes::bytes_of(bin), chunk_alignment);
+        } else {
+            deallocate_to(bin, chunk);
         }
+    }
+
+    // Effects: as deallocate, of a chunk of the bin.
+    void deallocate_to(unsigned bin, void* chunk) noexcept {
+        if (!push(bin, chunk)) upstream_.deallocate(chunk, chunk_sizes::bytes_of(bin), chunk_sizes::alignment);
+    }
+
+    // Effects: counts releases that were kept elsewhere, so that epochs pass even if none comes here.
+    void note_released(std::size_t bytes) noexcept {
+        if (!lock_.try_lock()) return;
+        idle_chunks idle;
+        end_epoch_if_due(bytes);
+        collect_idle(idle);
+        lock_.unlock();
+        give_upstream(idle);
     }
 
     // Returns: what a chunk of `bytes` really holds; asking for that much costs no more.
     [[nodiscard]] static constexpr std::size_t good_bytes(std::size_t bytes) noexcept {
-        const unsigned bin = bin_of(bytes, chunk_alignment);
-        return bin == sizes::count ? bytes : sizes::bytes_of(bin);
+        const unsigned bin = chunk_sizes::bin_of(bytes, chunk_sizes::alignment);
+        return bin == chunk_sizes::count ? bytes : chunk_sizes::bytes_of(bin);
     }
+
+    // Returns: true if so many bytes of the budget are now set aside for chunks that are kept elsewhere; at most half
+    // of it is.
+    [[nodiscard]] bool try_reserve(std::size_t bytes) noexcept {
+        if (reserved_bytes_.fetch_add(bytes, std::memory_order_relaxed) + bytes <= budget_bytes() / 2) return true;
+        unreserve(bytes);
+        return false;
+    }
+    void unreserve(std::size_t bytes) noexcept { reserved_bytes_.fetch_sub(bytes, std::memory_order_relaxed); }
 
     // Effects: gives chunks upstream, the largest first, until at most `bytes_to_keep` are held.
     // Complexity: O(chunks given back). No other thread is held up; under heavy use by them some chunks may stay.
     void trim(std::size_t bytes_to_keep = 0) noexcept {
-        for (unsigned bin = sizes::count; bin-- > 0;) {
+        for (unsigned bin = chunk_sizes::count; bin-- > 0;) {
             while (held_bytes() > bytes_to_keep) {
                 void* chunk = pop(bin);
                 if (chunk == nullptr) break;
-                upstream_.deallocate(chunk, sizes::bytes_of(bin), chunk_alignment);
+                upstream_.deallocate(chunk, chunk_sizes::bytes_of(bin), chunk_sizes::alignment);
             }
         }
     }
@@ -115,17 +149,23 @@ class basic_chunk_cache {
     [[nodiscard]] Upstream& upstream() noexcept { return upstream_; }
 
   private:
-    static constexpr std::size_t smallest_chunk_bytes = 1024;
-    using sizes = four_an_octave<(std::size_t{32} << 20), smallest_chunk_bytes>;
+    static constexpr std::size_t shortest_epoch_bytes = std::size_t{1} << 20;
 
-    // Lies in the first bytes of a cached chunk, the only ones that are not poisoned: a leak checker follows them.
-    struct link {
-        link* next;
+    struct bin_state {
+        chunk_stack chunks;
+        std::uint32_t count = 0;
+        std::uint32_t fewest = 0;         // of this epoch so far
+        std::uint32_t fewest_before = 0;  // of the epoch before
+        std::uint32_t idle = 0;           // to be given upstream
     };
 
-    [[nodiscard]] static constexpr unsigned bin_of(std::size_t bytes, std::size_t alignment) noexcept {
-        return bytes < smallest_chunk_bytes ? sizes::count : sizes::class_of(bytes, alignment);
-    }
+    // What one release gives upstream, once the lock is free again.
+    struct idle_chunks {
+        static constexpr unsigned most = 4;
+        void* chunks[most];
+        unsigned bins[most];
+        unsigned count = 0;
+    };
 
     [[nodiscard]] void* try_upstream(std::size_t bytes, std::size_t alignment) noexcept {
         void* chunk = upstream_.try_allocate(bytes, alignment);
@@ -138,34 +178,83 @@ class basic_chunk_cache {
 
     [[nodiscard]] void* pop(unsigned bin) noexcept {
         if (!lock_.try_lock()) return nullptr;
-        link* const first = bins_[bin];
-        if (first != nullptr) {
-            bins_[bin] = first->next;
-            held_bytes_.store(held_bytes() - sizes::bytes_of(bin), std::memory_order_relaxed);
-        }
+        void* const chunk = take(bin);
         lock_.unlock();
-        if (first != nullptr) unpoison(first, sizes::bytes_of(bin));
-        return first;
+        return chunk;
     }
 
     [[nodiscard]] bool push(unsigned bin, void* chunk) noexcept {
-        const std::size_t bytes = sizes::bytes_of(bin);
+        const std::size_t bytes = chunk_sizes::bytes_of(bin);
         if (!lock_.try_lock()) return false;
-        const bool fits = bytes <= budget_bytes() && held_bytes() <= budget_bytes() - bytes;
+        const bool fits = held_bytes() + reserved_bytes_.load(std::memory_order_relaxed) + bytes <= budget_bytes();
         if (fits) {
-            bins_[bin] = ::new (chunk) link{bins_[bin]};
+            bins_[bin].chunks.push(chunk, bytes);
+            ++bins_[bin].count;
             held_bytes_.store(held_bytes() + bytes, std::memory_order_relaxed);
-            poison(static_cast<char*>(chunk) + sizeof(link), bytes - sizeof(link));
         }
+        idle_chunks idle;
+        end_epoch_if_due(bytes);
+        collect_idle(idle);
         lock_.unlock();
+        give_upstream(idle);
         return fits;
+    }
+
+    // Under the lock.
+    [[nodiscard]] void* take(unsigned bin) noexcept {
+        bin_state& from = bins_[bin];
+        void* const chunk = from.chunks.pop(chunk_sizes::bytes_of(bin));
+        if (chunk == nullptr) return nullptr;
+        if (--from.count < from.fewest) from.fewest = from.count;
+        if (from.idle > from.count) {
+            idle_ -= from.idle - from.count;
+            from.idle = from.count;
+        }
+        held_bytes_.store(held_bytes() - chunk_sizes::bytes_of(bin), std::memory_order_relaxed);
+        return chunk;
+    }
+
+    // Under the lock. Twice what is held: while one container only releases, no epoch ends, however large it was.
+    void end_epoch_if_due(std::size_t released_bytes) noexcept {
+        released_bytes_ += released_bytes;
+        if (released_bytes_ < shortest_epoch_bytes || released_bytes_ / 2 < held_bytes()) return;
+        released_bytes_ = 0;
+        idle_ = 0;
+        for (bin_state& bin : bins_) {
+            bin.idle = bin.fewest < bin.fewest_before ? bin.fewest : bin.fewest_before;
+            bin.fewest_before = bin.fewest - bin.idle;
+            bin.fewest = bin.count - bin.idle;
+            idle_ += bin.idle;
+        }
+    }
+
+    // Under the lock: moves a few idle chunks out, the largest first.
+    void collect_idle(idle_chunks& out) noexcept {
+        for (unsigned bin = chunk_sizes::count; idle_ > 0 && out.count < idle_chunks::most && bin-- > 0;) {
+            while (bins_[bin].idle > 0 && out.count < idle_chunks::most) {
+                const std::uint32_t fewest = bins_[bin].fewest;
+                --bins_[bin].idle;
+                --idle_;
+                out.bins[out.count] = bin;
+                out.chunks[out.count++] = take(bin);
+                bins_[bin].fewest = fewest;  // it was not in demand
+            }
+        }
+    }
+
+    void give_upstream(const idle_chunks& idle) noexcept {
+        for (unsigned i = 0; i < idle.count; ++i)
+            upstream_.deallocate(idle.chunks[i], chunk_sizes::bytes_of(idle.bins[i]), chunk_sizes::alignment);
     }
 
     [[no_unique_address]] Upstream upstream_;
     brief_lock lock_;
     std::atomic<std::size_t> held_bytes_{0};
     std::atomic<std::size_t> budget_bytes_{default_budget_bytes};
-    link* bins_[sizes::count] = {};
+    std::atomic<std::size_t> reserved_bytes_{0};
+    std::size_t released_bytes_ = 0;  // in this epoch
+    std::uint32_t idle_ = 0;          // chunks, in all bins
+    bin_state bins_[chunk_sizes::count] = {};
 };
 
 }  // namespace millpond

@@ -1,21 +1,27 @@
 // SPDX-License-Identifier: BSL-1.0
 // chunk_cache: the process-wide cache of released chunks, and the default block source of every allocator.
 //
-//   monotonic<> a ─┐                          ┌─ bins of chunks, up to the budget (128 MiB unless set)
-//   multipool<> b ─┼─ chunk_cache (empty) ──▶ │  one for the whole process
-//   multipool<> c ─┘                          └─▶ new_delete
+//   thread 1:  monotonic<> a ─┐
+//              multipool<> b ─┴─▶ magazine (≤ 256 KiB) ─┐    bins of chunks, up to the budget (128 MiB unless set)
+//   thread 2:  multipool<> c ───▶ magazine (≤ 256 KiB) ─┴─▶  one basic_chunk_cache for the whole process
+//                                                            └─▶ new_delete
 //
 // An object of this class is an empty handle; all of them mean the same cache, and compare equal.
 // Use it wherever allocators come and go: the next one starts in pages that are already there. Where memory must go
 // back to the system with its allocator, use new_delete, or call chunk_cache::trim() at a quiet moment.
 //
+// Budget: open magazines count in full, against half of it at most; where that is spent, a thread does without one.
+// What a peak left behind goes back to the system while releases go on (basic_chunk_cache says when).
+//
 // Start and exit: the cache is constant-initialised and never destroyed, so constructors and destructors of static
-// objects may use it in any order. What it holds at exit stays reachable: leak checkers report none of it.
+// objects may use it in any order. A thread that ends hands its magazine to the shared part; destructors that run later
+// in that thread use the shared part. What is held at exit stays reachable: leak checkers report none of it.
 //
-// fork: the child has its own copy of what was cached and goes on with it. If another thread of the parent was inside
-// the cache at that instant, the child works without the cache instead (basic_chunk_cache says why it cannot hang).
+// fork: the child has its own copy of what was cached and goes on with it; the magazines of threads that it does not
+// have are lost to it. If another thread of the parent was inside the shared part at that instant, the child works
+// without that part instead (basic_chunk_cache says why it cannot hang).
 //
-// allocate, deallocate: O(1). Thread-safe.
+// allocate, deallocate: O(1); within the magazine without any atomic operation. Thread-safe.
 //
 // Example:
 //     millpond::chunk_cache::set_budget_bytes(16 << 20);
@@ -23,10 +29,14 @@
 //     millpond::chunk_cache::trim();  // everything back to operator delete
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 
+#include "../core/allocation.hpp"
 #include "../core/out_of_memory.hpp"
 #include "basic_chunk_cache.hpp"
+#include "chunk_magazine.hpp"
+#include "chunk_sizes.hpp"
 #include "new_delete.hpp"
 
 namespace millpond {
@@ -36,37 +46,120 @@ class chunk_cache {
 
   public:
     static constexpr std::size_t default_budget_bytes = cache::default_budget_bytes;
+    // What the magazine of another thread holds at most, beside held_bytes().
+    static constexpr std::size_t magazine_bytes = chunk_magazine::capacity_bytes;
 
     // Returns: at least `bytes` of memory aligned to `alignment`, or null.
     [[nodiscard]] void* try_allocate(std::size_t bytes, std::size_t alignment) noexcept {
-        return shared().try_allocate(bytes, alignment);
+        return try_allocate_at_least(bytes, alignment).start;
+    }
+
+    // Returns: the same, and how many bytes it really has.
+    [[nodiscard]] allocation try_allocate_at_least(std::size_t bytes, std::size_t alignment) noexcept {
+        const unsigned bin = chunk_sizes::bin_of(bytes, alignment);
+        if (bin < chunk_magazine::bins) [[likely]] {
+            if (void* chunk = magazine_.pop(bin)) [[likely]]
+                return {chunk, chunk_sizes::bytes_of(bin)};
+        }
+        return shared().try_allocate_at_least(bytes, alignment);
     }
 
     // Throws: std::bad_alloc.
     [[nodiscard]] void* allocate(std::size_t bytes, std::size_t alignment) {
-        return shared().allocate(bytes, alignment);
+        if (void* chunk = try_allocate(bytes, alignment)) return chunk;
+        out_of_memory(bytes, alignment);
     }
 
     // Effects: keeps the chunk for the next allocator, or gives it to operator delete if the budget is spent.
     void deallocate(void* chunk, std::size_t bytes, std::size_t alignment) noexcept {
-        shared().deallocate(chunk, bytes, alignment);
+        const unsigned bin = chunk_sizes::bin_of(bytes, alignment);
+        if (bin < chunk_magazine::bins && magazine_.push(bin, chunk)) [[likely]]
+            return;
+        deallocate_slowly(chunk, bytes, alignment);
     }
 
+    // Returns: what a chunk of `bytes` really holds; asking for that much costs no more.
     [[nodiscard]] static constexpr std::size_t good_bytes(std::size_t bytes) noexcept {
         return cache::good_bytes(bytes);
     }
 
-    // Effects: gives chunks to operator delete until at most `bytes_to_keep` are held.
-    static void trim(std::size_t bytes_to_keep = 0) noexcept { shared().trim(bytes_to_keep); }
-    static void set_budget_bytes(std::size_t bytes) noexcept { shared().set_budget_bytes(bytes); }
+    // Effects: gives chunks to operator delete until at most `bytes_to_keep` are held. The magazine of another thread
+    // is emptied by that thread, with its next 256 releases.
+    static void trim(std::size_t bytes_to_keep = 0) noexcept {
+        close();
+        trims_.fetch_add(1, std::memory_order_relaxed);
+        shared().trim(bytes_to_keep);
+    }
+
+    // Effects: from now on at most `bytes` are held; what is too much goes back as by trim. 0 switches the cache off.
+    static void set_budget_bytes(std::size_t bytes) noexcept {
+        close();
+        trims_.fetch_add(1, std::memory_order_relaxed);
+        shared().set_budget_bytes(bytes);
+    }
+
     [[nodiscard]] static std::size_t budget_bytes() noexcept { return shared().budget_bytes(); }
-    [[nodiscard]] static std::size_t held_bytes() noexcept { return shared().held_bytes(); }
+
+    // Returns: the bytes in the shared part and in the magazine of this thread.
+    [[nodiscard]] static std::size_t held_bytes() noexcept { return shared().held_bytes() + magazine_.held_bytes(); }
 
   private:
+    struct at_thread_exit {
+        ~at_thread_exit() {
+            const bool was_open = magazine_.is_open();
+            if (was_open) shared().unreserve(magazine_bytes);
+            magazine_.end(hand_over);
+        }
+    };
+
+    [[gnu::noinline, gnu::cold]] static void deallocate_slowly(void* chunk, std::size_t bytes,
+                                                               std::size_t alignment) noexcept {
+        if (!magazine_.is_open()) {
+            open();
+        } else if (magazine_.is_report_due()) {
+            magazine_.report();
+            shared().note_released(chunk_magazine::report_bytes);
+            if (magazine_.trims_seen() != trims_.load(std::memory_order_relaxed)) {
+                follow_trim();
+                open();
+            }
+        }
+        const unsigned bin = chunk_sizes::bin_of(bytes, alignment);
+        if (bin < chunk_magazine::bins && magazine_.push(bin, chunk)) return;
+        shared().deallocate(chunk, bytes, alignment);
+    }
+
+    static void open() noexcept {
+        if (magazine_.has_ended() || !shared().try_reserve(magazine_bytes)) return;
+        static thread_local const at_thread_exit closes_it;
+        static_cast<void>(closes_it);
+        magazine_.open(trims_.load(std::memory_order_relaxed));
+    }
+
+    static void close() noexcept {
+        if (!magazine_.is_open()) return;
+        shared().unreserve(magazine_bytes);
+        magazine_.close(hand_over);
+    }
+
+    // Another thread has trimmed the cache: so much less is held as this thread would have given up then.
+    static void follow_trim() noexcept {
+        const std::size_t mine = magazine_.held_bytes();
+        close();
+        const std::size_t held = shared().held_bytes();
+        shared().trim(held > mine ? held - mine : 0);
+    }
+
+    static void hand_over(unsigned bin, void* chunk) noexcept { shared().deallocate_to(bin, chunk); }
+
+    // Constant-initialised and trivially destroyed, both of them: no access needs a guard, and none comes too late.
     [[nodiscard]] static cache& shared() noexcept {
         static constinit cache instance;
         return instance;
     }
+
+    static inline thread_local constinit chunk_magazine magazine_;
+    static inline std::atomic<std::size_t> trims_{0};
 };
 
 [[nodiscard]] constexpr bool operator==(const chunk_cache&, const chunk_cache&) noexcept { return true; }

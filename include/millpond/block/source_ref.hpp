@@ -55,10 +55,10 @@ class source_ref : public chunk_size_of<Source> {
         return source_->try_allocate_slab(bytes, alignment, block_bytes);
     }
 
-    [[nodiscard]] static std::size_t good_bytes(std::size_t bytes) noexcept
+    [[nodiscard]] allocation try_allocate_at_least(std::size_t bytes, std::size_t alignment) noexcept
         requires rounding_source<Source>
     {
-        return Source::good_bytes(bytes);
+        return source_->try_allocate_at_least(bytes, alignment);
     }
 
     [[nodiscard]] friend bool operator==(const source_ref& a, const source_ref& b) noexcept {

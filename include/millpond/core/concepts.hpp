@@ -8,13 +8,15 @@
 //
 // A block source may say more about itself, and the allocators above it listen:
 //   static constexpr std::size_t preferred_chunk_bytes          every chunk is exactly this large, and aligned to it
-//   static std::size_t good_bytes(std::size_t bytes)            what a chunk of so many bytes would really hold
+//   allocation try_allocate_at_least(bytes, alignment)          may give more, so that nothing is left unused
 //   void* try_allocate_slab(bytes, alignment, block_bytes)      told what the chunk will be cut into (multipool)
 // Deallocation is sized, as in std::pmr: blocks need no headers. Names follow P0089R0, section 3 ("managed").
 #pragma once
 
 #include <concepts>
 #include <cstddef>
+
+#include "allocation.hpp"
 
 namespace millpond {
 
@@ -46,10 +48,10 @@ concept fixed_chunk_source = block_source<S> && requires {
     { S::preferred_chunk_bytes } -> std::convertible_to<std::size_t>;
 };
 
-// A source that knows how far it would round a chunk up, so that nothing of it is left unused.
+// A source that rounds chunks up and says how far, so that nothing of them is left unused.
 template <class S>
-concept rounding_source = block_source<S> && requires(std::size_t n) {
-    { S::good_bytes(n) } noexcept -> std::same_as<std::size_t>;
+concept rounding_source = block_source<S> && requires(S& source, std::size_t n) {
+    { source.try_allocate_at_least(n, n) } noexcept -> std::same_as<allocation>;
 };
 
 // A source that wants to know the blocks of each chunk, so that a free without a size can find its block.

@@ -24,7 +24,7 @@
 
 namespace millpond {
 
-template <std::size_t Largest = 32768, std::size_t Granule = 8>
+template <std::size_t Largest = std::size_t{1} << 20, std::size_t Granule = 8>
 struct four_an_octave {
     static_assert(is_power_of_two(Granule) && Granule >= 8,
                   "four_an_octave: Granule must be a power of two, at least 8");

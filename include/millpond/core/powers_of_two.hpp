@@ -19,7 +19,7 @@
 
 namespace millpond {
 
-template <std::size_t Largest = 32768>
+template <std::size_t Largest = std::size_t{1} << 20>
 struct powers_of_two {
     static_assert(is_power_of_two(Largest) && Largest >= max_class_alignment,
                   "powers_of_two: Largest must be a power of two, at least 64");

@@ -10,7 +10,8 @@
 // of the planned size, the smallest that serves the request is tried.
 //
 // acquire: O(1), but O(spare chunks) where they are used in another order than before the reset.
-// release, reset: O(chunks), or one call where the source is a managed allocator of our own. Not thread-safe.
+// release, reset: O(chunks), or one call where the source is a managed allocator of our own. absorb: O(spare chunks).
+// Not thread-safe.
 #pragma once
 
 #include <cassert>
@@ -21,6 +22,7 @@
 #include <utility>
 
 #include "../core/alignment.hpp"
+#include "../core/allocation.hpp"
 #include "../core/concepts.hpp"
 #include "../core/sanitizer.hpp"
 
@@ -54,7 +56,7 @@ struct alignas(default_alignment) chunk_header {
 template <block_source Source>
 class chunk_stock {
   public:
-    static constexpr first_chunk default_first{4096 - sizeof(chunk_header)};
+    static constexpr first_chunk default_first{1024 - sizeof(chunk_header)};
     static constexpr std::size_t largest_planned_bytes = std::size_t{256} << 10;
 
     template <class... SourceArguments>
@@ -65,7 +67,9 @@ class chunk_stock {
 
     chunk_stock(const chunk_stock&) = delete;
     chunk_stock& operator=(const chunk_stock&) = delete;
-    ~chunk_stock() { release(); }
+    ~chunk_stock() {
+        if (in_use_ != nullptr || spare_ != nullptr) give_all_back();
+    }
 
     // Returns: a chunk, now the newest in use, with at least `payload_bytes` behind its header, poisoned; or null, and
     // nothing has changed. `block_bytes` above 0 announces to a slab_source what the chunk will be cut into.
@@ -75,6 +79,7 @@ class chunk_stock {
         if (chunk == nullptr) chunk = take_from_source(payload_bytes + sizeof(chunk_header), block_bytes);
         if (chunk == nullptr) return nullptr;
         chunk->next = in_use_;
+        if (in_use_ == nullptr) oldest_ = chunk;
         in_use_ = chunk;
         return chunk;
     }
@@ -108,10 +113,28 @@ class chunk_stock {
         if constexpr (managed_allocator<Source>) {
             source_.release();
         } else {
-            give_back(in_use_);
-            give_back(spare_);
+            give_all_back();
         }
         forget();
+    }
+
+    // Effects: takes over all chunks of `other`, as the oldest here. Both have the same source, or `other` owns its
+    // source, which is then absorbed as well.
+    void absorb(chunk_stock& other) noexcept {
+        if constexpr (managed_allocator<Source>) {
+            source_.absorb(other.source_);
+        }
+        if (other.in_use_ != nullptr) {
+            (in_use_ != nullptr ? oldest_->next : in_use_) = other.in_use_;
+            oldest_ = other.oldest_;
+        }
+        while (other.spare_ != nullptr) {
+            chunk_header* const chunk = other.spare_;
+            other.spare_ = chunk->next;
+            chunk->next = spare_;
+            spare_ = chunk;
+        }
+        other.forget();
     }
 
     // Returns: the bytes obtained from the source and not returned. Complexity: O(chunks).
@@ -148,26 +171,31 @@ class chunk_stock {
         std::size_t bytes = needed_bytes < planned ? planned : needed_bytes;
         if constexpr (fixed_chunk_source<Source>) {
             bytes = needed_bytes < Source::preferred_chunk_bytes ? Source::preferred_chunk_bytes : needed_bytes;
-        } else if constexpr (rounding_source<Source>) {
-            bytes = Source::good_bytes(bytes);
         }
-        void* memory = obtain(bytes, block_bytes);
-        if (memory == nullptr && !fixed_chunk_source<Source> && bytes > needed_bytes) {
-            bytes = needed_bytes;
-            memory = obtain(bytes, block_bytes);
-        }
-        if (memory == nullptr) return nullptr;
+        allocation memory = obtain(bytes, block_bytes);
+        if (memory.start == nullptr && !fixed_chunk_source<Source> && bytes > needed_bytes)
+            memory = obtain(needed_bytes, block_bytes);
+        if (memory.start == nullptr) return nullptr;
         if (block_bytes == 0 && planned_bytes_ < largest_planned_bytes) planned_bytes_ *= 2;
-        chunk_header* const chunk = ::new (memory) chunk_header{nullptr, bytes, block_bytes};
+        chunk_header* const chunk = ::new (memory.start) chunk_header{nullptr, memory.bytes, block_bytes};
         poison(chunk->begin(), chunk->payload_bytes());
         return chunk;
     }
 
-    [[nodiscard]] void* obtain(std::size_t bytes, std::size_t block_bytes) noexcept {
+    [[nodiscard]] allocation obtain(std::size_t bytes, std::size_t block_bytes) noexcept {
         if constexpr (slab_source<Source>) {
-            if (block_bytes != 0) return source_.try_allocate_slab(bytes, alignment_of(bytes), block_bytes);
+            if (block_bytes != 0) return {source_.try_allocate_slab(bytes, alignment_of(bytes), block_bytes), bytes};
         }
-        return source_.try_allocate(bytes, alignment_of(bytes));
+        if constexpr (rounding_source<Source> && !fixed_chunk_source<Source>) {
+            return source_.try_allocate_at_least(bytes, alignof(chunk_header));
+        }
+        return {source_.try_allocate(bytes, alignment_of(bytes)), bytes};
+    }
+
+    // Out of line, so that whoever destroys an empty allocator does not carry this along.
+    [[gnu::noinline]] void give_all_back() noexcept {
+        give_back(in_use_);
+        give_back(spare_);
     }
 
     void give_back(chunk_header* chunk) noexcept {
@@ -192,6 +220,7 @@ class chunk_stock {
 
     [[no_unique_address]] Source source_;
     chunk_header* in_use_ = nullptr;
+    chunk_header* oldest_;  // of those in use, if there is one
     chunk_header* spare_ = nullptr;
     std::size_t first_bytes_;
     std::size_t planned_bytes_;

@@ -5,7 +5,7 @@
 //                             ▲  found from the block's size          no header, any alignment, O(1) to unlink
 //
 // multipool serves with it what its classes do not. The redzone exists under an address sanitizer only.
-// try_allocate, deallocate: O(1) and one call of the source. release: O(blocks). Not thread-safe.
+// try_allocate, deallocate: O(1) and one call of the source. absorb: O(1). release: O(blocks). Not thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -30,7 +30,7 @@ class large_blocks {
         void* const block = source.try_allocate(record_offset(bytes) + sizeof(record), source_alignment(alignment));
         if (block == nullptr) return nullptr;
         newest_ = ::new (static_cast<char*>(block) + record_offset(bytes)) record{nullptr, newest_, bytes, alignment};
-        if (newest_->next != nullptr) newest_->next->previous = newest_;
+        (newest_->next != nullptr ? newest_->next->previous : oldest_) = newest_;
         poison(static_cast<char*>(block) + bytes, record_offset(bytes) - bytes);
         return block;
     }
@@ -40,7 +40,7 @@ class large_blocks {
     void deallocate(Source& source, void* block, std::size_t bytes) noexcept {
         record* const gone = record_of(block, bytes);
         (gone->previous != nullptr ? gone->previous->next : newest_) = gone->next;
-        if (gone->next != nullptr) gone->next->previous = gone->previous;
+        (gone->next != nullptr ? gone->next->previous : oldest_) = gone->previous;
         give_back(source, gone);
     }
 
@@ -54,8 +54,19 @@ class large_blocks {
         }
     }
 
+    // Effects: takes over all blocks of `other`, which came from the same source.
+    void absorb(large_blocks& other) noexcept {
+        if (other.newest_ == nullptr) return;
+        (newest_ != nullptr ? oldest_->next : newest_) = other.newest_;
+        other.newest_->previous = newest_ == other.newest_ ? nullptr : oldest_;
+        oldest_ = other.oldest_;
+        other.newest_ = nullptr;
+    }
+
     // Effects: remembers no block any more, because the source itself has been released.
     void forget() noexcept { newest_ = nullptr; }
+
+    [[nodiscard]] bool any() const noexcept { return newest_ != nullptr; }
 
     // Returns: the bytes obtained from the source and not returned. Complexity: O(blocks).
     [[nodiscard]] std::size_t held_bytes() const noexcept {
@@ -94,6 +105,7 @@ class large_blocks {
     }
 
     record* newest_ = nullptr;
+    record* oldest_;  // if there is one
 };
 
 }  // namespace millpond

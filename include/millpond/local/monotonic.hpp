@@ -8,9 +8,9 @@
 // the fastest there. Not for containers that erase or grow for long: what they free stays taken; multipool reuses it.
 // checkpoint() and rewind() free in the order of a stack; rewind_scope does it for a scope.
 //
-// allocate: O(1), amortised over chunks that double from 4 KiB to 256 KiB. deallocate: does nothing.
+// allocate: O(1), amortised over chunks that double from 1 KiB to 256 KiB. deallocate: does nothing.
 // release: O(chunks). reset, rewind: O(chunks given up), and the memory is kept: the same work after a reset takes
-// nothing more from the source.
+// nothing more from the source. absorb: O(1), and O(chunks kept by a reset of the other).
 // Every alignment and every size are served; what cannot be had is null, and nothing has changed. A block of 0 bytes
 // is one of 1. Not thread-safe: one thread, or wrap it in synchronized. Following P0089R0, section 3.
 //
@@ -21,6 +21,7 @@
 //     pool.reset();  // squares are gone, the chunk is kept
 #pragma once
 
+#include <cassert>
 #include <concepts>
 #include <cstddef>
 #include <utility>
@@ -104,11 +105,13 @@ class monotonic {
 
     // Effects: none, but that an address sanitizer reports later accesses. The memory comes back with all the rest.
     void deallocate(void* block, std::size_t bytes, [[maybe_unused]] std::size_t alignment) noexcept {
+        expect_open(block);
         poison(block, bytes + (bytes == 0));
     }
 
     // Returns: the present place, for rewind.
     [[nodiscard]] checkpoint_type checkpoint() const noexcept {
+        if (forward_ != nullptr) return forward_->checkpoint();
         checkpoint_type place;
         place.next_ = next_;
         place.end_ = end_;
@@ -118,20 +121,43 @@ class monotonic {
 
     // Effects: forgets every block allocated since the checkpoint and keeps the chunks. Older checkpoints stay valid.
     void rewind(checkpoint_type place) noexcept {
+        if (forward_ != nullptr) return forward_->rewind(place);
         stock_.spare_down_to(place.newest_);
         next_ = place.next_;
         end_ = place.end_;
         poison(next_, static_cast<std::size_t>(end_ - next_));
     }
 
-    // Effects: forgets every block and keeps the memory.
+    // Effects: all blocks of `other` belong to this from now on, older than any checkpoint; `other`, empty, passes
+    // every call on to this, and its checkpoints are void. Bindings to both compare equal. This must outlive `other`,
+    // and so must the other's initial buffer. Both sources must be equal, or each the allocator's own.
+    void absorb(monotonic& other) noexcept {
+        monotonic& to = *owner();
+        monotonic& from = *other.owner();
+        if (&to == &from) return;
+        if constexpr (!managed_allocator<Source> && std::equality_comparable<Source>) {
+            assert(to.source() == from.source() && "absorb: the allocators have different sources");
+        }
+        to.stock_.absorb(from.stock_);
+        from.next_ = from.end_ = nullptr;
+        from.forward_ = &to;
+    }
+
+    // Returns: true if blocks of the one may be given to the other: they are one, or absorption made them one.
+    [[nodiscard]] friend bool operator==(const monotonic& a, const monotonic& b) noexcept {
+        return a.owner() == b.owner();
+    }
+
+    // Effects: forgets every block and keeps the memory. An absorbed allocator has no blocks: nothing happens.
     void reset() noexcept {
+        if (forward_ != nullptr) return;
         stock_.reset();
         start_in_buffer();
     }
 
-    // Effects: gives all memory back to the source; the destructor does the same.
+    // Effects: gives all memory back to the source; the destructor does the same. As for reset, if absorbed.
     void release() noexcept {
+        if (forward_ != nullptr) return;
         stock_.release();
         start_in_buffer();
     }
@@ -142,7 +168,16 @@ class monotonic {
     [[nodiscard]] Source& source() noexcept { return stock_.source(); }
 
   private:
+    // Returns: the allocator that owns the blocks: this one, or the one that has absorbed it.
+    [[nodiscard]] const monotonic* owner() const noexcept {
+        const monotonic* allocator = this;
+        while (allocator->forward_ != nullptr) allocator = allocator->forward_;
+        return allocator;
+    }
+    [[nodiscard]] monotonic* owner() noexcept { return const_cast<monotonic*>(std::as_const(*this).owner()); }
+
     [[gnu::noinline, gnu::cold]] void* try_allocate_from_new_chunk(std::size_t bytes, std::size_t alignment) noexcept {
+        if (forward_ != nullptr) return forward_->try_allocate(bytes, alignment);
         const std::size_t padding_at_most = alignment > alignof(chunk_header) ? alignment - alignof(chunk_header) : 0;
         if (bytes > max_bytes || padding_at_most > max_bytes - bytes) return nullptr;
         chunk_header* const chunk = stock_.acquire(bytes + padding_at_most);
@@ -167,6 +202,7 @@ class monotonic {
     char* end_ = nullptr;
     stock stock_;
     initial_buffer buffer_{nullptr, 0};
+    monotonic* forward_ = nullptr;
 };
 
 }  // namespace millpond

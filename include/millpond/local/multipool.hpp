@@ -3,20 +3,24 @@
 //
 //   chunk │header│16│16│16│▒▒│24│24│24│▒▒│▒▒│16│16│▒▒▒▒▒▒▒▒│ room │    rows of one size, each twice as long as the last
 //                                     ▲
-//   class 24:  fresh ─────────────────┘    first the row's fresh blocks, in the order of addresses, never linked;
-//              freed ─▶│24│─▶│24│          when the row is used up the freed ones, the last freed first
+//   class 24:  fresh ─────────────────┘    the row's blocks that were never given out, in the order of addresses
+//              freed ─▶│24│─▶│24│          freed blocks go out again before that, the last freed first
+//   classes come in groups of four, which lie in the chunks, too, from the first use of one of them on
 //   above the largest class, or aligned to more than 64:  │block│record│ ◀─▶ │block│record│  from the source itself
 //
 // Use it for containers that insert and erase. For data that is only built, monotonic is smaller. Memory freed in one
 // class serves no other one before reset or release, and nothing returns to the source before release.
 // The classes are a parameter (size_classes.hpp). Blocks have no headers, so deallocate must be told the size and the
-// alignment that were asked for, or the block's size. An empty multipool is a few stores, and has allocated nothing.
+// alignment that were asked for, or the block's size. An empty multipool is a few stores, and has allocated nothing;
+// its first chunk is 1 KiB, and later ones double, so that a small container may have a pool of its own.
 //
 // allocate, deallocate: O(1), for constant sizes about ten instructions; a large block is one call of the source.
 // reset: O(chunks), memory kept, large blocks returned. release: O(chunks + large blocks). An owned source that is a
 // managed allocator itself, as in multipool<monotonic<>>, is reset and released along with it.
+// absorb: O(classes), and O(chunks kept by a reset of the other). Only after it may nodes move between containers of
+// the two pools: splice, merge, swap, node handles.
 // Every alignment and every size are served; what cannot be had is null, and nothing has changed. A block of 0 bytes
-// is one of 1. Not thread-safe: one thread, or wrap it in synchronized. Following P0089R0, section 3.
+// is one of 1. Not thread-safe: one thread, or synchronized_multipool. Following P0089R0, section 3.
 //
 // Example:
 //     millpond::multipool<> pool;
@@ -28,22 +32,25 @@
 #pragma once
 
 #include <array>
+#include <cassert>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <new>
+#include <type_traits>
 #include <utility>
 
 #include "../block/chunk_cache.hpp"
 #include "../core/alignment.hpp"
 #include "../core/concepts.hpp"
 #include "../core/four_an_octave.hpp"
+#include "../core/hardening.hpp"
 #include "../core/out_of_memory.hpp"
 #include "../core/sanitizer.hpp"
 #include "../core/size_classes.hpp"
 #include "chunk_stock.hpp"
-#include "free_list.hpp"
 #include "large_blocks.hpp"
+#include "size_class.hpp"
 
 namespace millpond {
 
@@ -55,27 +62,24 @@ class multipool {
     // Ownership: the source is a member, made from the arguments. Nothing is allocated yet.
     multipool() noexcept(noexcept(Source()))
         requires std::default_initializable<Source>
-        : stock_(stock::default_first) {
-        leave_classes_unwritten();
-    }
+        : stock_(stock::default_first) {}
 
     template <class... SourceArguments>
         requires source_arguments<Source, SourceArguments...>
     explicit multipool(SourceArguments&&... arguments)
-        : stock_(stock::default_first, std::forward<SourceArguments>(arguments)...) {
-        leave_classes_unwritten();
-    }
+        : stock_(stock::default_first, std::forward<SourceArguments>(arguments)...) {}
 
     template <class... SourceArguments>
         requires std::constructible_from<Source, SourceArguments...>
     explicit multipool(first_chunk first, SourceArguments&&... arguments)
-        : stock_(first, std::forward<SourceArguments>(arguments)...) {
-        leave_classes_unwritten();
-    }
+        : stock_({first.bytes + sizeof(class_group)}, std::forward<SourceArguments>(arguments)...) {}
 
     multipool(const multipool&) = delete;
     multipool& operator=(const multipool&) = delete;
-    ~multipool() { drop_large_blocks(); }  // and the stock gives back the chunks
+    ~multipool() {  // and the stock gives back the chunks
+        if (large_.any()) drop_large_blocks();
+        if (forward_ != nullptr) leave_owner();
+    }
 
     // Returns: the size of the block that serves the request, a multiple of `alignment`; 0 if it passes to the source.
     [[nodiscard]] static constexpr std::size_t block_bytes(std::size_t bytes, std::size_t alignment) noexcept {
@@ -85,47 +89,80 @@ class multipool {
 
     // Returns: a block of `bytes` aligned to `alignment` (a power of two), or null.
     [[nodiscard]] void* try_allocate(std::size_t bytes, std::size_t alignment) noexcept {
-        const unsigned index = Classes::class_of(bytes, alignment);
-        if (index < Classes::count && is_ready(index)) [[likely]] {
-            if (void* block = take(index)) [[likely]] {
-                unpoison(block, bytes + (bytes == 0));
-                return block;
-            }
-        }
+        if (void* block = take(bytes, alignment)) [[likely]]
+            return block;
         return try_allocate_slowly(bytes, alignment);
     }
 
     // Throws: std::bad_alloc.
     [[nodiscard]] void* allocate(std::size_t bytes, std::size_t alignment) {
-        if (void* block = try_allocate(bytes, alignment)) [[likely]]
+        if (void* block = take(bytes, alignment)) [[likely]]
             return block;
-        out_of_memory(bytes, alignment);
+        return allocate_slowly(bytes, alignment);
     }
 
     // Effects: makes the block free for requests of its class. `bytes` and `alignment`: as they were asked for.
     void deallocate(void* block, std::size_t bytes, std::size_t alignment) noexcept {
-        const unsigned index = Classes::class_of(bytes, alignment);
-        if (index < Classes::count) [[likely]] {
-            classes_[index].freed.push(block, sizes_of_blocks[index]);
+        expect_open(block);
+        if (is_small(bytes, alignment)) [[likely]] {
+            put(block, small_class(bytes));
+        } else if (const unsigned number = Classes::class_of(bytes, alignment); number < Classes::count) [[likely]] {
+            put(block, class_number(number));
         } else {
-            large_.deallocate(stock_.source(), block, bytes);
+            deallocate_large(block, bytes);
         }
     }
 
     // Effects: as deallocate, for callers that know not the request but the size of the block, as block_bytes says it.
-    void deallocate_block(void* block, std::size_t bytes_of_block) noexcept {
-        classes_[Classes::class_of(bytes_of_block, 1)].freed.push(block, bytes_of_block);
+    void deallocate_block(void* block, std::size_t bytes_of_block) noexcept { deallocate(block, bytes_of_block, 1); }
+
+    // Effects: all blocks of `other` belong to this pool from now on, and `other`, empty, passes every call on to it.
+    // Bindings to both compare equal. This must outlive `other`. Both sources must be equal, or each the pool's own.
+    void absorb(multipool& other) noexcept
+        requires(!slab_source<Source>)
+    {
+        multipool& to = *owner();
+        multipool& from = *other.owner();
+        if (&to == &from) return;
+        if constexpr (!managed_allocator<Source> && std::equality_comparable<Source>) {
+            assert(to.source() == from.source() && "absorb: the pools have different sources");
+        }
+        to.stock_.absorb(from.stock_);
+        to.large_.absorb(from.large_);
+        for (unsigned i = 0; i < groups; ++i) {
+            class_group* last = from.groups_[i];
+            if (last == no_group()) continue;
+            if (to.groups_[i] == no_group()) {
+                to.set_group(i, last);
+            } else {
+                while (last->absorbed != nullptr) last = last->absorbed;
+                last->absorbed = std::exchange(to.groups_[i]->absorbed, from.groups_[i]);
+            }
+        }
+        if (from.room_.bytes() > to.room_.bytes()) to.room_ = from.room_;
+        from.room_ = {};
+        from.forward_ = &to;
+        from.next_absorbed_ = std::exchange(to.first_absorbed_, &from);
+        for (unsigned i = 0; i < groups; ++i) from.set_group(i, to.groups_[i]);
     }
 
-    // Effects: forgets every block and keeps the chunks; large blocks go back to the source.
+    // Returns: true if blocks of the one may be given to the other: they are one pool, or absorption made them one.
+    [[nodiscard]] friend bool operator==(const multipool& a, const multipool& b) noexcept {
+        return a.owner() == b.owner();
+    }
+
+    // Effects: forgets every block and keeps the chunks; large blocks go back to the source. An absorbed pool has no
+    // blocks: nothing happens.
     void reset() noexcept {
+        if (forward_ != nullptr) return;
         drop_large_blocks();
         stock_.reset();
         start_empty();
     }
 
-    // Effects: gives all memory back to the source; the destructor does the same.
+    // Effects: gives all memory back to the source; the destructor does the same. As for reset, if absorbed.
     void release() noexcept {
+        if (forward_ != nullptr) return;
         drop_large_blocks();
         stock_.release();
         start_empty();
@@ -137,24 +174,43 @@ class multipool {
     [[nodiscard]] Source& source() noexcept { return stock_.source(); }
 
   private:
-    static constexpr std::size_t first_row_bytes = 256;
     static constexpr std::size_t largest_row_bytes = std::size_t{32} << 10;
-    static constexpr unsigned ready_words = (Classes::count + 63) / 64;
+    static constexpr unsigned groups = (Classes::count + class_group::size - 1) / class_group::size;
+    // Up to here a table finds the class of a request, from there on arithmetic does.
+    static constexpr std::size_t small_bytes = Classes::largest < 1024 ? Classes::largest : 1024;
+    static constexpr std::size_t small_alignment = 8;
 
-    // A table, because at run time a load is less than the arithmetic of bytes_of; for a constant class it folds away.
-    static constexpr auto sizes_of_blocks = [] {
-        std::array<std::uint32_t, Classes::count> table{};
-        for (unsigned i = 0; i < Classes::count; ++i) table[i] = static_cast<std::uint32_t>(Classes::bytes_of(i));
+    // Where the class of a small request is. A table, because at run time a load is less than the arithmetic; for a
+    // constant size all of it folds away.
+    struct small_place {
+        std::uint8_t group;
+        std::uint8_t offset;  // of the class in its group, in bytes
+    };
+    static_assert(Classes::class_of(small_bytes, small_alignment) / class_group::size < 256);
+    static_assert(sizeof(size_class) * (class_group::size - 1) < 256);
+
+    static constexpr auto small_places = [] {
+        std::array<small_place, small_bytes + 1> table{};
+        for (std::size_t bytes = 0; bytes <= small_bytes; ++bytes) {
+            const unsigned number = Classes::class_of(bytes, small_alignment);
+            table[bytes] = {static_cast<std::uint8_t>(number / class_group::size),
+                            static_cast<std::uint8_t>(number % class_group::size * sizeof(size_class))};
+        }
         return table;
     }();
 
-    // One size class. Meaningless until its bit in ready_ is set, so that an empty pool need not write them all.
-    struct size_class {
-        char* fresh;  // the next block of the row that was never given out, up to …
-        char* fresh_end;
-        free_list freed;
-        std::size_t row_bytes;  // of the next row
-    };
+    // A class starts with a cache line, or one block: a vector that grows passes through many of them.
+    static constexpr std::size_t first_row_bytes = 64;
+
+    static constexpr auto new_groups = [] {
+        std::array<class_group, groups> table{};
+        for (unsigned i = 0; i < Classes::count; ++i) {
+            size_class& made = table[i / class_group::size].classes[i % class_group::size];
+            made.block_bytes = static_cast<std::uint32_t>(Classes::bytes_of(i));
+            made.row_blocks = made.block_bytes < first_row_bytes ? first_row_bytes / made.block_bytes : 1;
+        }
+        return table;
+    }();
 
     struct region {
         char* begin = nullptr;
@@ -162,60 +218,152 @@ class multipool {
         [[nodiscard]] std::size_t bytes() const noexcept { return static_cast<std::size_t>(end - begin); }
     };
 
-    [[nodiscard]] bool is_ready(unsigned index) const noexcept { return (ready_[index / 64] >> index % 64 & 1) != 0; }
-
-    // Returns: a fresh block, else a freed one, else null.
-    [[nodiscard]] void* take(unsigned index) noexcept {
-        size_class& from = classes_[index];
-        if (char* const block = from.fresh; block != from.fresh_end) {
-            from.fresh = block + sizes_of_blocks[index];
-            if (block == nullptr) __builtin_unreachable();
-            return block;
-        }
-        return from.freed.pop(sizes_of_blocks[index]);
+    [[nodiscard]] static constexpr bool is_small(std::size_t bytes, std::size_t alignment) noexcept {
+        return bytes <= small_bytes && alignment <= small_alignment;
     }
 
-    [[gnu::noinline, gnu::cold]] void* try_allocate_slowly(std::size_t bytes, std::size_t alignment) noexcept {
-        const unsigned index = Classes::class_of(bytes, alignment);
-        if (index == Classes::count) return large_.try_allocate(stock_.source(), bytes, alignment);
-        if (!is_ready(index)) {
-            classes_[index] = {nullptr, nullptr, {}, first_row_bytes};
-            ready_[index / 64] |= std::uint64_t{1} << index % 64;
+    [[nodiscard]] size_class& small_class(std::size_t bytes) const noexcept {
+        const small_place place = small_places[bytes];
+        return *reinterpret_cast<size_class*>(reinterpret_cast<char*>(groups_[place.group]) + place.offset);
+    }
+
+    [[nodiscard]] size_class& class_number(unsigned number) const noexcept {
+        return groups_[number / class_group::size]->classes[number % class_group::size];
+    }
+
+    // Returns: a block that is there already, or null.
+    [[nodiscard]] void* take(std::size_t bytes, std::size_t alignment) noexcept {
+        void* block = nullptr;
+        if (is_small(bytes, alignment)) [[likely]] {
+            block = small_class(bytes).take();
+        } else if (const unsigned number = Classes::class_of(bytes, alignment); number < Classes::count) {
+            block = class_number(number).take();
         }
-        if (!take_row(classes_[index], sizes_of_blocks[index])) return nullptr;
-        void* const block = take(index);
+        if (memory_checker && block != nullptr) unpoison(block, bytes + (bytes == 0));
+        return block;
+    }
+
+    static void put(void* block, size_class& to) noexcept {
+        if (is_hardened && to.block_bytes == 0) misuse_found("a pool was given a block that it never gave", block);
+        to.freed.push(block, to.block_bytes);
+    }
+
+    [[gnu::noinline]] void deallocate_large(void* block, std::size_t bytes) noexcept {
+        owner()->large_.deallocate(stock_.source(), block, bytes);
+    }
+
+    // Returns: the pool that owns the blocks: this one, or the one that has absorbed it.
+    [[nodiscard]] const multipool* owner() const noexcept {
+        const multipool* pool = this;
+        while (pool->forward_ != nullptr) pool = pool->forward_;
+        return pool;
+    }
+    [[nodiscard]] multipool* owner() noexcept { return const_cast<multipool*>(std::as_const(*this).owner()); }
+
+    // What stands where there is no group. Nothing is written to it: no block was given out from there.
+    [[nodiscard]] static class_group* no_group() noexcept { return const_cast<class_group*>(&no_blocks); }
+
+    // Throws: std::bad_alloc.
+    [[nodiscard, gnu::noinline]] void* allocate_slowly(std::size_t bytes, std::size_t alignment) {
+        if (void* block = try_allocate_slowly(bytes, alignment)) return block;
+        out_of_memory(bytes, alignment);
+    }
+
+    // When the class has no block, and for large blocks.
+    [[nodiscard, gnu::noinline]] void* try_allocate_slowly(std::size_t bytes, std::size_t alignment) noexcept {
+        if (forward_ != nullptr) return forward_->try_allocate(bytes, alignment);
+        const unsigned number = Classes::class_of(bytes, alignment);
+        if (number >= Classes::count) return large_.try_allocate(stock_.source(), bytes, alignment);
+        if (groups_[number / class_group::size] == no_group() && !make_group(number / class_group::size))
+            return nullptr;
+        size_class& from = class_number(number);
+        if (!take_absorbed(number) && !take_row(from)) return nullptr;
+        void* const block = from.take();
         unpoison(block, bytes + (bytes == 0));
         return block;
     }
 
+    // Effects: makes a group of empty classes, in the room of the last chunk or of a new one. Returns: false if there
+    // is no memory.
+    [[nodiscard]] bool make_group(unsigned number) noexcept {
+        class_group* group;
+        if constexpr (slab_source<Source>) {
+            group = &(own_groups_[number] = new_groups[number]);  // a slab holds blocks of one size and nothing else
+        } else {
+            if (!provide_room(sizeof(class_group), alignof(class_group))) return false;
+            unpoison(room_.begin, sizeof(class_group));
+            group = ::new (room_.begin) class_group(new_groups[number]);
+            room_.begin += sizeof(class_group);
+        }
+        set_group(number, group);
+        return true;
+    }
+
+    // Effects: this pool and all that it has absorbed use the group from now on.
+    void set_group(unsigned number, class_group* group) noexcept {
+        groups_[number] = group;
+        for (multipool* pool = first_absorbed_; pool != nullptr; pool = pool->next_absorbed_)
+            pool->set_group(number, group);
+    }
+
+    // Returns: true if a pool that was absorbed has left blocks of the class; they are moved to it.
+    [[nodiscard]] bool take_absorbed(unsigned number) noexcept {
+        class_group* const group = groups_[number / class_group::size];
+        for (class_group* older = group->absorbed; older != nullptr; older = older->absorbed) {
+            size_class& from = older->classes[number % class_group::size];
+            if (from.empty()) continue;
+            group->classes[number % class_group::size] = from;
+            from.freed = {};
+            from.fresh = from.fresh_end;
+            return true;
+        }
+        return false;
+    }
+
     // Effects: gives the class a row of at least one fresh block, from the room of the last chunk or from a new one.
-    [[nodiscard]] bool take_row(size_class& to, std::size_t block) noexcept {
+    [[nodiscard]] bool take_row(size_class& to) noexcept {
+        const std::size_t block = to.block_bytes;
         const std::size_t natural = natural_alignment(block);
         const std::size_t alignment = natural < max_class_alignment ? natural : max_class_alignment;
-        const std::size_t needed = block + (alignment > alignof(chunk_header) ? alignment - alignof(chunk_header) : 0);
+        const std::size_t row = block * to.row_blocks;
         if constexpr (slab_source<Source>) {
-            const std::size_t row = fixed_chunk_source<Source> || to.row_bytes < needed ? needed : to.row_bytes;
-            chunk_header* chunk = stock_.acquire(row, block);
+            const std::size_t needed = room_for(block, alignment);
+            const bool fixed = fixed_chunk_source<Source>;
+            chunk_header* chunk = stock_.acquire(fixed || row < needed ? needed : row, block);
             if (chunk == nullptr && row > needed) chunk = stock_.acquire(needed, block);
             if (chunk == nullptr) return false;
             region slab = aligned({chunk->begin(), chunk->end()}, alignment);
-            cut(to, slab, block, slab.bytes());
+            cut(to, slab, static_cast<std::size_t>(-1));
+        } else if (block <= largest_row_bytes) {
+            if (!provide_room(block, alignment)) return false;
+            cut(to, room_, row);
         } else {
-            region room = aligned(room_, alignment);
-            if (room.bytes() < block) {
-                chunk_header* const chunk = stock_.acquire(needed);
-                if (chunk == nullptr) return false;
-                room = aligned({chunk->begin(), chunk->end()}, alignment);
-                cut(to, room, block, to.row_bytes);
-                // What a large block leaves of its chunk may be less than the old room has.
-                if (room.bytes() >= room_.bytes()) room_ = room;
-            } else {
-                cut(to, room, block, to.row_bytes);
-                room_ = room;
-            }
+            // A chunk of its own; what it leaves may be less than the room has.
+            chunk_header* const chunk = stock_.acquire(room_for(block, alignment));
+            if (chunk == nullptr) return false;
+            region rest = aligned({chunk->begin(), chunk->end()}, alignment);
+            cut(to, rest, block);
+            if (rest.bytes() > room_.bytes()) room_ = rest;
         }
-        if (to.row_bytes < largest_row_bytes) to.row_bytes *= 2;
+        if (row < largest_row_bytes) to.row_blocks *= 2;
         return true;
+    }
+
+    // Effects: sees to it that the room begins with so many aligned bytes. Returns: false if the source has no more.
+    [[nodiscard]] bool provide_room(std::size_t bytes, std::size_t alignment) noexcept {
+        region room = aligned(room_, alignment);
+        if (room.bytes() < bytes) [[unlikely]] {
+            chunk_header* const chunk = stock_.acquire(room_for(bytes, alignment));
+            if (chunk == nullptr) return false;
+            room = aligned({chunk->begin(), chunk->end()}, alignment);
+        }
+        room_ = room;
+        return true;
+    }
+
+    // Returns: the bytes behind a chunk's header that hold so many aligned ones for certain.
+    [[nodiscard]] static constexpr std::size_t room_for(std::size_t bytes, std::size_t alignment) noexcept {
+        return bytes + (alignment > alignof(chunk_header) ? alignment - alignof(chunk_header) : 0);
     }
 
     // Returns: the part of `whole` from its first aligned address on; nothing if there is none.
@@ -225,16 +373,16 @@ class multipool {
         return whole;
     }
 
-    // Effects: moves a row of about `row_bytes`, at least one block, from the front of `from` to the class.
-    static void cut(size_class& to, region& from, std::size_t block, std::size_t row_bytes) noexcept {
-        const std::size_t wanted = row_bytes < block ? block : row_bytes;
-        const std::size_t blocks = (wanted < from.bytes() ? wanted : from.bytes()) / block;
+    // Effects: moves a row of `row_bytes`, or as many blocks as there are, from the front of `from` to the class.
+    static void cut(size_class& to, region& from, std::size_t row_bytes) noexcept {
+        if (row_bytes > from.bytes()) [[unlikely]]
+            row_bytes = from.bytes() / to.block_bytes * to.block_bytes;
         to.fresh = from.begin;
-        from.begin += blocks * block;
+        from.begin += row_bytes;
         to.fresh_end = from.begin;
     }
 
-    void drop_large_blocks() noexcept {
+    [[gnu::noinline]] void drop_large_blocks() noexcept {
         if constexpr (managed_allocator<Source>) {
             large_.forget();  // they go with the source's other memory
         } else {
@@ -242,13 +390,15 @@ class multipool {
         }
     }
 
-    // Tells the compiler that the classes have some value, or gcc warns of reads that the bits in ready_ rule out.
-    // It costs no instruction.
-    void leave_classes_unwritten() noexcept { asm("" : "=m"(classes_)); }
-
     void start_empty() noexcept {
         room_ = {};
-        for (std::uint64_t& word : ready_) word = 0;
+        for (unsigned i = 0; i < groups; ++i) set_group(i, no_group());
+    }
+
+    [[gnu::noinline, gnu::cold]] void leave_owner() noexcept {
+        multipool** place = &forward_->first_absorbed_;
+        while (*place != this) place = &(*place)->next_absorbed_;
+        *place = next_absorbed_;
     }
 
     static constexpr bool every_class_fits_a_chunk() noexcept {
@@ -262,11 +412,23 @@ class multipool {
                   "preferred_chunk_bytes; choose classes with a smaller largest size");
     static_assert(Classes::largest <= std::size_t{1} << 30, "multipool: the largest size class is too large");
 
-    std::uint64_t ready_[ready_words] = {};
+    [[nodiscard]] static std::array<class_group*, groups> all_missing() noexcept {
+        std::array<class_group*, groups> missing;
+        missing.fill(no_group());
+        return missing;
+    }
+
+    struct nothing {};
+    using groups_in_place = std::conditional_t<slab_source<Source>, std::array<class_group, groups>, nothing>;
+
+    std::array<class_group*, groups> groups_ = all_missing();
     region room_;
     large_blocks large_;
     stock stock_;
-    size_class classes_[Classes::count];
+    multipool* forward_ = nullptr;         // to the pool that has absorbed this one
+    multipool* first_absorbed_ = nullptr;  // by this one, which are linked by …
+    multipool* next_absorbed_ = nullptr;
+    [[no_unique_address]] groups_in_place own_groups_;
 };
 
 }  // namespace millpond

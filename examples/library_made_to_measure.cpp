@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSL-1.0
+// library_made_to_measure: count what a container asks for, then give it a pool with exactly its sizes, and a limit.
+#include <cstdio>
+#include <map>
+#include <millpond/millpond.hpp>
+
+template <class Pool>
+void work(Pool& pool) {
+    using entry = std::pair<const int, double>;
+    std::map<int, double, std::less<>, millpond::allocator<entry, Pool>> prices(&pool);
+    for (int i = 0; i < 10000; ++i) prices[i * 7919 % 5000] = i;
+}
+
+int main() {
+    // What does it need? One size, 48 bytes: V is 0. And never more than 5000 nodes at once.
+    millpond::counted<millpond::multipool<>> probe;
+    work(probe);
+    probe.print("map");
+    const std::size_t peak = probe.counts().peak_live_bytes;
+
+    // So: one class of 48 bytes, one chunk that holds it all, and an end to any growth beyond it.
+    using classes = millpond::class_map<48>;
+    using pool_type = millpond::limited<millpond::multipool<millpond::chunk_cache, classes>>;
+    pool_type pool(millpond::byte_limit{peak});
+    work(pool);
+    std::printf("peak %zu bytes\n", peak);
+    return peak == 5000 * 48 ? 0 : 1;
+}

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSL-1.0
+// chunk_sizes: the sizes of the chunks that a chunk cache keeps, each in a bin of its own.
+//
+//   1 2 3 4 5 6 7 8 KiB │ 10 12 14 16 │ 20 24 28 32 │ … │ 20 24 28 32 MiB      every KiB first, then four an octave
+//
+// Smaller requests, larger ones, and those aligned to more than 64 have no bin: they are not worth keeping, or rare.
+// O(1), arithmetic alone. Thread-safe: there is no state.
+//
+// Example:
+//     static_assert(millpond::chunk_sizes::bytes_of(millpond::chunk_sizes::bin_of(5000, 16)) == 5120);
+//     static_assert(millpond::chunk_sizes::bin_of(100, 16) == millpond::chunk_sizes::count);
+#pragma once
+
+#include <cstddef>
+
+#include "../core/four_an_octave.hpp"
+
+namespace millpond {
+
+struct chunk_sizes {
+    static constexpr std::size_t smallest = 1024;
+    static constexpr std::size_t largest = std::size_t{32} << 20;
+    static constexpr std::size_t alignment = 64;  // of every chunk that has a bin
+
+  private:
+    using scheme = four_an_octave<largest, smallest>;
+
+  public:
+    static constexpr unsigned count = scheme::count;
+
+    // Returns: the bin of the smallest chunks that fit; `count` if there is none.
+    [[nodiscard]] static constexpr unsigned bin_of(std::size_t bytes, std::size_t requested_alignment) noexcept {
+        return bytes < smallest ? count : scheme::class_of(bytes, requested_alignment);
+    }
+
+    // Returns: the size of the chunks in `bin`, which must be below `count`.
+    [[nodiscard]] static constexpr std::size_t bytes_of(unsigned bin) noexcept { return scheme::bytes_of(bin); }
+};
+
+}  // namespace millpond

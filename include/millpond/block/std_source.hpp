@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: BSL-1.0
+// std_source: any standard allocator as a block source.
+//
+//   multipool<std_source<their_allocator<int>>> ──chunks──▶ their_allocator<unit>      unit: 16 bytes, aligned to 16
+//   aligned to more:   │……│base│ block …………………│            the pointer that was really got lies before the block
+//
+// Use it where the memory must come from an allocator that the program has already: one that counts, pins, or lies in
+// shared memory with raw pointers. For operator new use new_delete, for a std::pmr::memory_resource upstream_resource.
+//
+// Requires of Alloc: a copy of it frees what it allocated, as the standard says, and its pointer type is a raw pointer.
+// Complexity and thread-safety: those of Alloc. Ownership: holds a copy of the allocator. Equal: the allocators are.
+//
+// Example:
+//     std::allocator<int> theirs;
+//     millpond::multipool<millpond::std_source<std::allocator<int>>> pool(theirs);
+//     pool.deallocate(pool.allocate(24, 8), 24, 8);
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <type_traits>
+
+#include "../core/alignment.hpp"
+#include "../core/out_of_memory.hpp"
+
+namespace millpond {
+
+template <class Alloc>
+class std_source {
+    struct alignas(default_alignment) unit {
+        unsigned char bytes[default_alignment];
+    };
+    using allocator = typename std::allocator_traits<Alloc>::template rebind_alloc<unit>;
+    using traits = std::allocator_traits<allocator>;
+    static_assert(std::is_same_v<typename traits::pointer, unit*>,
+                  "std_source: an allocator with fancy pointers cannot give memory to a pool of raw ones");
+
+  public:
+    std_source() noexcept(std::is_nothrow_default_constructible_v<allocator>)
+        requires std::is_default_constructible_v<allocator>
+    = default;
+    explicit std_source(const Alloc& source) noexcept : source_(source) {}
+
+    // Returns: `bytes` of memory aligned to `alignment`, or null, also where the allocator throws.
+    [[nodiscard]] void* try_allocate(std::size_t bytes, std::size_t alignment) noexcept {
+        if (bytes > max_bytes || alignment > max_bytes - bytes) return nullptr;
+        const std::size_t margin = margin_of(alignment);
+        unit* const base = try_units(units_of(bytes + margin));
+        if (base == nullptr || margin == 0) return base;
+        char* const first = reinterpret_cast<char*>(base) + sizeof(unit*);
+        char* const block = first + padding_to(first, alignment);
+        *reinterpret_cast<unit**>(block - sizeof(unit*)) = base;
+        return block;
+    }
+
+    // Throws: std::bad_alloc.
+    [[nodiscard]] void* allocate(std::size_t bytes, std::size_t alignment) {
+        if (void* block = try_allocate(bytes, alignment)) return block;
+        out_of_memory(bytes, alignment);
+    }
+
+    // Effects: gives back a block that was allocated with the same `bytes` and `alignment`.
+    void deallocate(void* block, std::size_t bytes, std::size_t alignment) noexcept {
+        const std::size_t margin = margin_of(alignment);
+        unit* base = static_cast<unit*>(block);
+        if (margin != 0) base = *reinterpret_cast<unit**>(static_cast<char*>(block) - sizeof(unit*));
+        traits::deallocate(source_, base, units_of(bytes + margin));
+    }
+
+    [[nodiscard]] friend bool operator==(const std_source& a, const std_source& b) noexcept {
+        return a.source_ == b.source_;
+    }
+
+  private:
+    // Room to align in, and for the pointer. Without it a unit is aligned enough.
+    [[nodiscard]] static constexpr std::size_t margin_of(std::size_t alignment) noexcept {
+        return alignment <= alignof(unit) ? 0 : alignment + sizeof(unit*);
+    }
+    [[nodiscard]] static constexpr std::size_t units_of(std::size_t bytes) noexcept {
+        return (bytes + (bytes == 0) + sizeof(unit) - 1) / sizeof(unit);
+    }
+
+    [[nodiscard]] unit* try_units(std::size_t count) noexcept {
+#if defined(__cpp_exceptions)
+        try {
+            return traits::allocate(source_, count);
+        } catch (...) {
+            return nullptr;
+        }
+#else
+        return traits::allocate(source_, count);
+#endif
+    }
+
+    [[no_unique_address]] allocator source_;
+};
+
+}  // namespace millpond

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: BSL-1.0
+// allocation: memory together with its size, for sources that give more than they were asked for.
+//
+//   asked for   ├────────────────┤
+//   given       ├────────────────────────┤  start, bytes
+//
+// The bytes beyond the request may be used. Giving the block back, either size names it. A value; O(1).
+//
+// Example:
+//     millpond::chunk_cache source;
+//     const millpond::allocation chunk = source.try_allocate_at_least(5000, 16);
+//     assert(chunk.bytes >= 5000);
+//     source.deallocate(chunk.start, chunk.bytes, 16);
+#pragma once
+
+#include <cstddef>
+
+namespace millpond {
+
+struct allocation {
+    void* start = nullptr;  // null: there is no memory, and bytes means nothing
+    std::size_t bytes = 0;
+};
+
+}  // namespace millpond

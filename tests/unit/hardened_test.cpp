@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: BSL-1.0
+// hardened_test: in programs built with MILLPOND_HARDENED, misuse of freed blocks ends the program with a message.
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <millpond/core.hpp>
+#include <millpond/local.hpp>
+
+namespace millpond {
+namespace {
+
+static_assert(is_hardened);
+
+class hardened_pool : public testing::TestWithParam<std::size_t> {
+  protected:
+    [[nodiscard]] void* allocate() { return pool.allocate(GetParam(), 8); }
+    void deallocate(void* block) { pool.deallocate(block, GetParam(), 8); }
+
+    multipool<> pool;
+};
+
+INSTANTIATE_TEST_SUITE_P(sizes, hardened_pool, testing::Values(8, 16, 24, 100, 5000, 300000));
+
+TEST_P(hardened_pool, serves_as_any_other_does) {
+    void* const a = allocate();
+    void* const b = allocate();
+    std::memset(a, 1, GetParam());
+    std::memset(b, 2, GetParam());
+    deallocate(a);
+    deallocate(b);
+    EXPECT_EQ(allocate(), b);
+    EXPECT_EQ(allocate(), a);
+}
+
+TEST_P(hardened_pool, freeing_a_block_twice_in_a_row_ends_the_program) {
+    void* const block = allocate();
+    deallocate(block);
+    EXPECT_DEATH(deallocate(block), "millpond: a block was freed twice: the block at 0x");
+}
+
+TEST_P(hardened_pool, freeing_a_block_twice_with_others_between_ends_the_program) {
+    if (GetParam() < 16) GTEST_SKIP() << "no room for a seal";
+    void* const block = allocate();
+    void* const other = allocate();
+    deallocate(block);
+    deallocate(other);
+    EXPECT_DEATH(deallocate(block), "millpond: a block was freed twice: the block at 0x");
+}
+
+TEST_P(hardened_pool, a_link_that_was_written_over_ends_the_program) {
+    void* const block = allocate();
+    deallocate(block);
+    std::memset(block, 0x41, 8);
+    EXPECT_DEATH(static_cast<void>(allocate()), "millpond: a free block was written to: the block at 0x");
+}
+
+TEST_P(hardened_pool, a_seal_that_was_written_over_ends_the_program) {
+    if (GetParam() < 16) GTEST_SKIP() << "no room for a seal";
+    void* const block = allocate();
+    deallocate(block);
+    std::memset(static_cast<char*>(block) + 8, 0x41, 8);
+    EXPECT_DEATH(static_cast<void>(allocate()), "millpond: a free block was written to: the block at 0x");
+}
+
+TEST_P(hardened_pool, a_block_that_the_pool_never_gave_ends_the_program) {
+    alignas(16) static char foreign[300000];
+    EXPECT_DEATH(deallocate(foreign), "millpond: a pool was given a block that it never gave: the block at 0x");
+}
+
+// What an attacker would write there must not be what he reads, nor the same at each place.
+TEST_P(hardened_pool, links_do_not_show_addresses) {
+    if (GetParam() < 16) GTEST_SKIP();
+    void* const a = allocate();
+    void* const b = allocate();
+    deallocate(a);
+    deallocate(b);
+    void* link = nullptr;
+    std::memcpy(&link, b, sizeof link);
+    EXPECT_NE(link, a);
+    std::memcpy(&link, a, sizeof link);
+    EXPECT_NE(link, nullptr);
+}
+
+}  // namespace
+}  // namespace millpond
