@@ -23,6 +23,7 @@ from millpond.statistics import Summary, summarise
 BETTER, AT_IDEAL = 0.95, 1.05
 # The kernel counts resident pages in batches of so many for each processor: less than that is not seen.
 RESOLUTION_BYTES = 64 * 4096
+_MISSED_SHOWN = 6
 
 Figure = Callable[[Line], Summary | None]
 Test = Callable[[Line, Summary, float], bool]
@@ -48,6 +49,11 @@ class Judged:
     line: Line
     figure: Summary | None
     holds: bool
+
+    def text(self) -> str:
+        """The line in a few words, with why it has no figure where it has none."""
+        what = f"{self.figure.median:.3g}" if self.figure else self.line.note or "not measured"
+        return f"{self.line.workload} {self.line.comparison.partition('_')[0]} {what}"
 
     def to_json(self) -> dict[str, Any]:
         line = self.line
@@ -82,13 +88,14 @@ class Bar:
 
     def row(self) -> Row:
         """The bar as a line of the table that all benchmarks print."""
-        kept = sum(j.holds for j in self.lines)
-        count = f"{kept} of {len(self.lines)} lines hold" if len(self.lines) > 1 else ""
-        missed = [j for j in self.lines if not j.holds]
-        where = f"worst: {self.worst}" if self.worst and len(self.lines) > 1 else self.worst
-        notes = [where, count, *(f"{j.line.workload}: {j.line.note}" for j in missed if j.figure is None)]
-        return Row(self.name, self.worst, self.unit, self.figure, self.limit, note="; ".join(filter(None, notes)),
-                   kept=self.holds)  # fmt: skip
+        notes = [self.worst]
+        if len(self.lines) > 1:
+            missed = [j for j in self.lines if not j.holds]
+            more = f" and {len(missed) - _MISSED_SHOWN} more" if len(missed) > _MISSED_SHOWN else ""
+            notes = [f"worst: {self.worst}", f"{len(self.lines) - len(missed)} of {len(self.lines)} hold"]
+            notes += [f"missed: {', '.join(j.text() for j in missed[:_MISSED_SHOWN])}{more}"] if missed else []
+        text = "; ".join(filter(None, notes))
+        return Row(self.name, self.worst, self.unit, self.figure, self.limit, note=text, kept=self.holds)
 
 
 def _to_peer(line: Line) -> Summary | None:

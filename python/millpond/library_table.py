@@ -10,6 +10,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -30,10 +31,10 @@ def number_text(value: float) -> str:
     return f"{value:.0f}" if abs(value) >= 100 else f"{value:.3g}"
 
 
-def _value(name: str, value: float | None, unit: str) -> str:
+def _value(value: float | None, unit: str) -> str:
     if value is None:
-        return f"{name} –" if name else "–"
-    return f"{name} {bytes_text(value) if unit == 'bytes' else number_text(value)}"
+        return "–"
+    return bytes_text(value) if unit == "bytes" else number_text(value)
 
 
 def _ratio(summary: Summary | None, *, interval: bool = False) -> str:
@@ -59,33 +60,36 @@ def _size_of_figure(line: Line) -> float:
     return figure.median if figure else 0.0
 
 
-def lines_table(lines: Sequence[Line]) -> Table:
-    """All comparisons, a block for each workload."""
-    table = Table(title="bench-library, comparisons", title_justify="left", title_style="bold", header_style="bold")
-    for heading in ("workload", "comparison", "ours", "best peer", "ratio", "ideal", "to ideal", "cold"):
-        right = heading in ("ratio", "to ideal", "cold")
-        table.add_column(heading, justify="right" if right else "left", overflow="fold")
+def benchmark_table(lines: Sequence[Line]) -> Table:
+    """The comparisons of one benchmark, a block for each point."""
+    times = next((line.unit for line in lines if line.unit != "bytes"), "")
+    table = Table(title=f"{lines[0].benchmark}, {times}", title_justify="left", title_style="bold", box=SIMPLE_HEAD)
+    for heading in ("", "comparison", "ours", "", "best peer", "", "ratio", "ideal", "to ideal", "cold"):
+        named = heading in ("comparison", "ours", "best peer") or not table.columns
+        table.add_column(heading, justify="left" if named else "right", no_wrap=True)
     last = ""
-    for line in shown(lines):
-        if line.workload != last and last:
+    for line in lines:
+        point = line.workload.removeprefix(line.benchmark).strip(" ,")
+        if point != last and last:
             table.add_section()
-        name = f"{line.workload}\n  {line.unit}" if line.workload != last else ""
-        last = line.workload
         table.add_row(
-            Text(name), Text(line.comparison + (f"\n  {line.note}" if line.note else "")),
-            Text(_value(line.ours_name, line.ours, line.unit)),
-            Text(_value(line.best_peer_name, line.best_peer, line.unit) if line.best_peer_name else ""),
-            _ratio(line.to_peer, interval=True),
-            Text(_value(line.ideal_name, line.ideal, line.unit) if line.ideal_name else ""),
-            _ratio(line.to_ideal), _ratio(line.cold),
+            Text(point if point != last else ""), Text(line.comparison), Text(line.ours_name),
+            _value(line.ours, line.unit), Text(line.best_peer_name), _value(line.best_peer, line.unit),
+            _ratio(line.to_peer, interval=True), _value(line.ideal, line.unit), _ratio(line.to_ideal),
+            _ratio(line.cold),
         )  # fmt: skip
+        last = point
     return table
 
 
 def print_results(lines: Sequence[Line], bars: Sequence[Bar], notes: Sequence[str], out: Console | None = None) -> None:
     """Comparisons, bars, notes, on standard output."""
     shown_on = out or console(sys.stdout)
-    shown_on.print(lines_table(lines))
+    blocks: dict[str, list[Line]] = {}
+    for line in shown(lines):
+        blocks.setdefault(line.benchmark, []).append(line)
+    for block in blocks.values():
+        shown_on.print(benchmark_table(block))
     print_table([bar.row() for bar in bars], "bench-library, bars")
     for note in notes:
         shown_on.print(Text(f"! {note}"), style="yellow")
