@@ -110,8 +110,8 @@ void live_together() {
             threads.emplace_back([&neighbours, i, round] {
                 for (unsigned child = 0; child < 5; ++child) {
                     const std::uint64_t salt = 1000 * i + 20 * child + round;
-                    std::thread([&neighbours, salt] { neighbours.live(salt, 1500); }).join();
-                    neighbours.live(salt + 10, 1500);
+                    std::thread([&neighbours, salt] { neighbours.live(salt, 600); }).join();
+                    neighbours.live(salt + 10, 600);
                 }
             });
         }

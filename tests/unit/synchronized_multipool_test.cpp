@@ -343,7 +343,7 @@ template <class Pool>
 bool works(Pool& pool) {
     std::vector<std::pair<void*, std::size_t>> blocks;
     for (std::size_t i = 0; i < 3000; ++i) {
-        const std::size_t bytes = i % 100 == 0 ? 2000000 : i % 300;
+        const std::size_t bytes = i % 300 == 0 ? 1100000 : i % 300;
         void* const block = pool.try_allocate(bytes, 8);
         if (block == nullptr) return false;
         std::memset(block, 1, bytes);
@@ -388,7 +388,7 @@ TEST(synchronized_multipool_threads, a_child_forked_while_threads_use_the_pool_n
             }
         });
     }
-    for (int round = 0; round < 30; ++round) {
+    for (int round = 0; round < 20; ++round) {
         EXPECT_EQ(status_of_child([&] {
                       if (!works(pool)) return false;
                       pool.release();

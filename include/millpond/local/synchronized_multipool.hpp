@@ -119,6 +119,7 @@ class synchronized_multipool {
 
     // Effects: makes the block free for requests of its class. `bytes` and `alignment`: as they were asked for.
     void deallocate(void* block, std::size_t bytes, std::size_t alignment) noexcept {
+        expect_open(block);
         const unsigned index = Classes::class_of(bytes, alignment);
         if (magazine* const mine = magazine_at_hand(); mine != nullptr) [[likely]] {
             magazine_class& to = mine->classes[index];
@@ -164,7 +165,9 @@ class synchronized_multipool {
     [[nodiscard]] magazine* magazine_at_hand() const noexcept {
         const std::uint64_t number = number_.load(std::memory_order_relaxed);
         const thread_table::entry& found = table_of_this_thread.of(number);
-        return found.number == number ? static_cast<magazine*>(found.magazine) : nullptr;
+        if (found.number != number) return nullptr;
+        if (found.magazine == nullptr) __builtin_unreachable();
+        return static_cast<magazine*>(found.magazine);
     }
 
     [[gnu::noinline]] void* try_allocate_slowly(std::size_t bytes, std::size_t alignment) noexcept {
@@ -244,7 +247,7 @@ class synchronized_multipool {
     // Returns: true if the class has a stack now.
     [[nodiscard]] bool make_stack(magazine& mine, unsigned index) noexcept {
         const std::size_t bytes = depot::block_bytes(index);
-        const std::uint16_t capacity = magazine_limits::capacity_of(bytes);
+        const std::uint32_t capacity = magazine_limits::capacity_of(bytes);
         void* const place = depot_.carve(capacity * sizeof(void*), alignof(void*));
         if (place == nullptr) return false;
         magazine_class& made = mine.classes[index];
@@ -260,7 +263,7 @@ class synchronized_multipool {
         const std::size_t bytes = depot::block_bytes(index);
         if (to.count != 0) return to.pop();  // taken over
         if (to.kept) {
-            to.count = static_cast<std::uint16_t>(to.kept.pop().unpack(to.blocks, bytes));
+            to.count = static_cast<std::uint32_t>(to.kept.pop().unpack(to.blocks, bytes));
             --to.kept_count;
             mine.kept_bytes -= batch_bytes(index);
             return to.pop();
@@ -269,7 +272,7 @@ class synchronized_multipool {
         typename depot::supply found = depot_.take(index, to.run);
         if (to.wanted_count * batch_bytes(index) < magazine_limits::kept_bytes) ++to.wanted_count;
         if (found.batch) {
-            to.count = static_cast<std::uint16_t>(found.batch.unpack(to.blocks, bytes));
+            to.count = static_cast<std::uint32_t>(found.batch.unpack(to.blocks, bytes));
             return to.pop();
         }
         if (found.run == nullptr) return nullptr;
@@ -286,9 +289,9 @@ class synchronized_multipool {
     void make_room(magazine& mine, unsigned index) noexcept {
         magazine_class& from = mine.classes[index];
         const std::size_t bytes = depot::block_bytes(index);
-        const std::uint16_t batch = magazine_limits::batch_of(bytes);
+        const std::uint32_t batch = magazine_limits::batch_of(bytes);
         block_batch::pack(from.blocks, batch, bytes).push_to(from.kept);
-        from.count = static_cast<std::uint16_t>(from.count - batch);
+        from.count -= batch;
         std::memmove(from.blocks, from.blocks + batch, from.count * sizeof(void*));
         ++from.kept_count;
         mine.kept_bytes += batch_bytes(index);

@@ -27,13 +27,13 @@ struct magazine_limits {
     static constexpr std::size_t kept_bytes = std::size_t{1} << 20;  // in all classes together, beside the stacks
     static constexpr std::size_t first_run_bytes = 256;
 
-    [[nodiscard]] static constexpr std::uint16_t capacity_of(std::size_t block_bytes) noexcept {
+    [[nodiscard]] static constexpr std::uint32_t capacity_of(std::size_t block_bytes) noexcept {
         const std::size_t fitting = capacity_bytes / block_bytes;
-        return static_cast<std::uint16_t>(fitting < 2 ? 2 : fitting < largest_capacity ? fitting : largest_capacity);
+        return static_cast<std::uint32_t>(fitting < 2 ? 2 : fitting < largest_capacity ? fitting : largest_capacity);
     }
 
-    [[nodiscard]] static constexpr std::uint16_t batch_of(std::size_t block_bytes) noexcept {
-        return static_cast<std::uint16_t>(capacity_of(block_bytes) / 2);
+    [[nodiscard]] static constexpr std::uint32_t batch_of(std::size_t block_bytes) noexcept {
+        return capacity_of(block_bytes) / 2;
     }
 
     [[nodiscard]] static constexpr std::uint16_t first_run_of(std::size_t block_bytes) noexcept {
@@ -44,13 +44,13 @@ struct magazine_limits {
 };
 
 struct magazine_class {
-    std::uint16_t count = 0;
-    std::uint16_t capacity = 0;  // 0: there is no stack yet
-    std::uint16_t run = 0;       // fresh blocks to cut next, doubling up to a batch
+    std::uint32_t count = 0;     // in a whole register: a half one is twice as slow from store to load
+    std::uint32_t capacity = 0;  // 0: there is no stack yet
     void** blocks = nullptr;
     block_batch kept;
     std::uint32_t kept_count = 0;
-    std::uint32_t wanted_count = 0;  // batches that this thread has taken so far: so many may be kept for the next time
+    std::uint16_t wanted_count = 0;  // batches that this thread has taken so far: so many may be kept for the next time
+    std::uint16_t run = 0;           // fresh blocks to cut next, doubling up to a batch
 
     [[nodiscard]] void* pop() noexcept { return blocks[--count]; }
     void push(void* block) noexcept { blocks[count++] = block; }
