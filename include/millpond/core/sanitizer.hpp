@@ -12,9 +12,8 @@
 //
 // AddressSanitizer is recognised by itself. For memcheck define MILLPOND_VALGRIND, in all translation units alike; it
 // needs Valgrind's header, costs a few instructions a call, and means nothing outside Valgrind. Otherwise all of this
-// compiles to nothing. Exact for blocks that start at multiples of 8; for others AddressSanitizer's shadow rounds, never
-// so that a legal access is reported.
-// O(bytes / 8). Thread-safe for disjoint memory.
+// compiles to nothing. Exact for blocks that start at multiples of 8; for others AddressSanitizer's shadow rounds,
+// never so that a legal access is reported. O(bytes / 8). Thread-safe for disjoint memory.
 //
 // Example:
 //     alignas(8) char chunk[64] = {};
@@ -77,6 +76,12 @@ inline constexpr bool memory_checker = true;
 #else
 inline constexpr bool memory_checker = false;
 #endif
+
+// Effects: where somebody listens, a block that may not be touched is reported. Allocators ask it of what is given
+// back: a block that was given back before, or went with a reset, is poisoned.
+inline void expect_open([[maybe_unused]] const void* block) noexcept {
+    if constexpr (memory_checker) static_cast<void>(*static_cast<const volatile char*>(block));
+}
 
 // Bytes that nobody owns between a block and bookkeeping right behind it, so that an overrun meets poison first.
 inline constexpr std::size_t redzone_bytes = memory_checker ? 16 : 0;
