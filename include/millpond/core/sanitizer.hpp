@@ -52,6 +52,11 @@ inline void unpoison(const volatile void* memory, std::size_t bytes) noexcept {
     __asan_unpoison_memory_region(memory, bytes);
 }
 inline void unpoison_contents(const volatile void* memory, std::size_t bytes) noexcept { unpoison(memory, bytes); }
+// Effects: a block that may not be touched is reported. Allocators ask it of what is given back: a block that was given
+// back before, or went with a reset, is poisoned.
+inline void expect_open(const volatile void* block) noexcept {
+    static_cast<void>(*static_cast<const volatile char*>(block));
+}
 #elif defined(MILLPOND_VALGRIND)
 inline constexpr bool address_sanitizer = false;
 inline void poison(const volatile void* memory, std::size_t bytes) noexcept {
@@ -63,11 +68,15 @@ inline void unpoison(const volatile void* memory, std::size_t bytes) noexcept {
 inline void unpoison_contents(const volatile void* memory, std::size_t bytes) noexcept {
     static_cast<void>(VALGRIND_MAKE_MEM_DEFINED(memory, bytes));
 }
+inline void expect_open(const volatile void* block) noexcept {
+    static_cast<void>(VALGRIND_CHECK_MEM_IS_ADDRESSABLE(block, 1));
+}
 #else
 inline constexpr bool address_sanitizer = false;
 constexpr void poison(const volatile void*, std::size_t) noexcept {}
 constexpr void unpoison(const volatile void*, std::size_t) noexcept {}
 constexpr void unpoison_contents(const volatile void*, std::size_t) noexcept {}
+constexpr void expect_open(const volatile void*) noexcept {}
 #endif
 
 // True where somebody listens to the functions above.
@@ -76,12 +85,6 @@ inline constexpr bool memory_checker = true;
 #else
 inline constexpr bool memory_checker = false;
 #endif
-
-// Effects: where somebody listens, a block that may not be touched is reported. Allocators ask it of what is given
-// back: a block that was given back before, or went with a reset, is poisoned.
-inline void expect_open([[maybe_unused]] const void* block) noexcept {
-    if constexpr (memory_checker) static_cast<void>(*static_cast<const volatile char*>(block));
-}
 
 // Bytes that nobody owns between a block and bookkeeping right behind it, so that an overrun meets poison first.
 inline constexpr std::size_t redzone_bytes = memory_checker ? 16 : 0;

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: BSL-1.0
+// No misuses: for modes in which a misuse need not end well, and only clean programs are run.
+#include "misuses.hpp"
+
+namespace millpond::test {
+
+std::span<const program> block_misuses() { return {}; }
+std::span<const program> container_misuses() { return {}; }
+std::span<const program> wink_misuses() { return {}; }
+
+}  // namespace millpond::test

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: BSL-1.0
+// misuses: wrong programs, each a function with a name, and what is said of each in checked mode, under
+// AddressSanitizer and under Valgrind; and clean programs, of which nothing may be said.
+//
+//   library_misuse_checked   NAME   built with MILLPOND_CHECKED
+//   library_misuse_asan      NAME   built with -fsanitize=address, in release mode
+//   library_misuse_valgrind  NAME   built with MILLPOND_VALGRIND, in release mode, run under memcheck
+#pragma once
+
+#include <millpond/millpond.hpp>
+#include <span>
+
+namespace millpond::test {
+
+struct program {
+    const char* name;
+    void (*run)();
+    const char* checked;   // what checked mode says; null for a clean program
+    const char* asan;      // what AddressSanitizer says; null if it need not see it
+    const char* valgrind;  // what memcheck says; null if it need not see it
+};
+
+std::span<const program> block_misuses();
+std::span<const program> container_misuses();
+std::span<const program> wink_misuses();
+std::span<const program> clean_programs();
+
+using multi = in_mode<multipool<>>;
+using mono = in_mode<monotonic<>>;
+
+// The accesses that a compiler must not leave out.
+inline void poke(void* memory, std::ptrdiff_t at) { static_cast<volatile char*>(memory)[at] = 'x'; }
+
+// Hides from the compiler what a pointer points to, so that it neither warns of the misuse nor uses it.
+template <class T>
+T* hidden(T* pointer) {
+    asm("" : "+r"(pointer));
+    return pointer;
+}
+
+}  // namespace millpond::test
