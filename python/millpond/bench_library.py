@@ -29,7 +29,7 @@ from millpond.execution import WHOLE, Work, measured_rounds, run_rounds
 from millpond.grids import GridOptions, forecast, listing, select, show
 from millpond.library_bars import Bar, bars_of
 from millpond.library_comparisons import lines_of
-from millpond.library_contenders import COUNTED, HARDENED, HARDENED_SUITE, SUITE, Suite, read_suite
+from millpond.library_contenders import COUNTED, HARDENED, HARDENED_SUITE, KEPT, SUITE, Suite, read_suite
 from millpond.library_grid import BAR_ROUNDS, EXPERIMENT, SCALES, Grid, grid_of, sizes_given
 from millpond.library_lines import Line, Rounds
 from millpond.library_rounds import SuiteRunner, find_valgrind, require_loadable
@@ -199,7 +199,7 @@ class BenchLibrary:
             "version": __version__,
             "time_utc": utc_now(),
             "seed": self._seed,
-            "peers": [c.to_json() for c in self._suite.peers()],
+            "peers": [c.to_json() for c in self._suite.peers() if not c.name.endswith(KEPT)],
             "notes": list(notes),
             "bars": [bar.to_json() for bar in bars],
             "summary": [line.to_json() for line in lines],

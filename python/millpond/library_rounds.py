@@ -27,7 +27,14 @@ from millpond.library_contenders import COUNTED, Contender, clean_environment
 from millpond.library_grid import EXPERIMENT
 from millpond.observations import utc_now
 
-_OPTIONS = {"size": "--size", "af": "--af", "threads": "--threads", "seed": "--seed", "units": "--scale-units"}
+_OPTIONS = {
+    "size": "--size",
+    "af": "--af",
+    "sf": "--sf",
+    "threads": "--threads",
+    "seed": "--seed",
+    "units": "--scale-units",
+}
 _NAMES = {"faults": "page_faults"}
 _PADDING_LIMIT_BYTES = 4096
 _PATIENCE_SECONDS = 120.0
