@@ -7,6 +7,7 @@
 #include "local/chunk_stock.hpp"
 #include "local/free_list.hpp"
 #include "local/large_blocks.hpp"
+#include "local/magazine_rack.hpp"
 #include "local/monotonic.hpp"
 #include "local/multipool.hpp"
 #include "local/patient_lock.hpp"

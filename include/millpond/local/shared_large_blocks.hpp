@@ -45,7 +45,8 @@ class shared_large_blocks {
         taken.group->records[taken.index] =
             ::new (static_cast<char*>(block) + record_offset(bytes)) record{taken, bytes, alignment};
         held_bytes_.fetch_add(record_offset(bytes) + sizeof(record), std::memory_order_relaxed);
-        poison(static_cast<char*>(block) + bytes, record_offset(bytes) - bytes);
+        const std::size_t open = bytes + (bytes == 0 && memory_checker);  // a block of 0 bytes is one of 1
+        poison(static_cast<char*>(block) + open, record_offset(bytes) - open);
         return block;
     }
 

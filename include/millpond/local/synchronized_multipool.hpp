@@ -38,7 +38,6 @@
 //     assert(pool.block_bytes(24, 8) == 24 && pool.held_bytes() > 0);
 #pragma once
 
-#include <atomic>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -50,13 +49,13 @@
 #include "../core/concepts.hpp"
 #include "../core/four_an_octave.hpp"
 #include "../core/out_of_memory.hpp"
+#include "../core/sanitizer.hpp"
 #include "../core/size_classes.hpp"
 #include "batch_depot.hpp"
 #include "block_batch.hpp"
 #include "chunk_stock.hpp"
-#include "patient_lock.hpp"
+#include "magazine_rack.hpp"
 #include "shared_large_blocks.hpp"
-#include "thread_life.hpp"
 #include "thread_magazine.hpp"
 
 namespace millpond {
@@ -64,7 +63,7 @@ namespace millpond {
 template <block_source Source = chunk_cache, size_classes Classes = four_an_octave<>>
 class synchronized_multipool {
     using depot = batch_depot<Source, Classes>;
-    using magazine = thread_magazine<Classes::count>;
+    using magazine = typename magazine_rack<Classes::count>::magazine;
 
   public:
     // Ownership: the source is a member, made from the arguments. Nothing is allocated yet.
@@ -84,10 +83,7 @@ class synchronized_multipool {
 
     synchronized_multipool(const synchronized_multipool&) = delete;
     synchronized_multipool& operator=(const synchronized_multipool&) = delete;
-    ~synchronized_multipool() {
-        drop_large_blocks();
-        drop_magazines();
-    }  // and the depot gives back the chunks
+    ~synchronized_multipool() { drop_large_blocks(); }  // and the depot gives back the chunks
 
     // Returns: the size of the block that serves the request, a multiple of `alignment`; 0 if it passes to the source.
     [[nodiscard]] static constexpr std::size_t block_bytes(std::size_t bytes, std::size_t alignment) noexcept {
@@ -98,7 +94,7 @@ class synchronized_multipool {
     // Returns: a block of `bytes` aligned to `alignment` (a power of two), or null.
     [[nodiscard]] void* try_allocate(std::size_t bytes, std::size_t alignment) noexcept {
         const unsigned index = Classes::class_of(bytes, alignment);
-        if (magazine* const mine = magazine_at_hand(); mine != nullptr) [[likely]] {
+        if (magazine* const mine = rack_.at_hand(); mine != nullptr) [[likely]] {
             magazine_class& from = mine->classes[index];
             if (from.count != 0) [[likely]] {
                 void* const block = from.pop();
@@ -121,7 +117,7 @@ class synchronized_multipool {
     void deallocate(void* block, std::size_t bytes, std::size_t alignment) noexcept {
         expect_open(block);
         const unsigned index = Classes::class_of(bytes, alignment);
-        if (magazine* const mine = magazine_at_hand(); mine != nullptr) [[likely]] {
+        if (magazine* const mine = rack_.at_hand(); mine != nullptr) [[likely]] {
             magazine_class& to = mine->classes[index];
             if (to.count != to.capacity) [[likely]] {
                 mark_free(block, depot::block_bytes(index));
@@ -135,14 +131,14 @@ class synchronized_multipool {
     // Effects: forgets every block and keeps the chunks; large blocks go back to the source.
     void reset() noexcept {
         drop_large_blocks();
-        drop_magazines();
+        rack_.forget();
         depot_.reset();
     }
 
     // Effects: gives all memory back to the source; the destructor does the same.
     void release() noexcept {
         drop_large_blocks();
-        drop_magazines();
+        rack_.forget();
         depot_.release();
     }
 
@@ -154,20 +150,9 @@ class synchronized_multipool {
   private:
     // A thread's magazine and its first stack fit.
     static constexpr first_chunk default_first{4096 - sizeof(chunk_header)};
-    static constexpr std::uint64_t no_number = 1;  // matches no entry of a thread's table
-    static constexpr std::size_t cache_line_bytes = 64;
 
     [[nodiscard]] static constexpr std::size_t batch_bytes(unsigned index) noexcept {
         return magazine_limits::batch_of(depot::block_bytes(index)) * depot::block_bytes(index);
-    }
-
-    // Returns: this thread's magazine if its table has it.
-    [[nodiscard]] magazine* magazine_at_hand() const noexcept {
-        const std::uint64_t number = number_.load(std::memory_order_relaxed);
-        const thread_table::entry& found = table_of_this_thread.of(number);
-        if (found.number != number) return nullptr;
-        if (found.magazine == nullptr) __builtin_unreachable();
-        return static_cast<magazine*>(found.magazine);
     }
 
     [[gnu::noinline]] void* try_allocate_slowly(std::size_t bytes, std::size_t alignment) noexcept {
@@ -201,47 +186,10 @@ class synchronized_multipool {
         to.push(block);
     }
 
-    // Returns: the magazine of this thread, found, or taken over from a thread that has ended, or made; null if the
-    // thread is past its end, or there is no memory.
     [[nodiscard]] magazine* magazine_of_this_thread() noexcept {
-        if (magazine* const mine = magazine_at_hand(); mine != nullptr) return mine;
-        thread_life* const life = thread_life::of_this_thread();
-        if (life == nullptr) return nullptr;
-        magazine* mine = newest_.load(std::memory_order_acquire);
-        while (mine != nullptr && mine->owner.load(std::memory_order_relaxed) != life) mine = mine->next;
-        if (mine == nullptr) mine = take_over(*life);
-        if (mine == nullptr) mine = make_magazine(*life);
-        if (mine == nullptr) return nullptr;
-        std::uint64_t number = number_.load(std::memory_order_relaxed);
-        if (number == no_number) {
-            const std::uint64_t fresh = thread_table::new_number();
-            if (number_.compare_exchange_strong(number, fresh, std::memory_order_relaxed)) number = fresh;
-        }
-        table_of_this_thread.of(number) = {number, mine};
-        return mine;
-    }
-
-    [[nodiscard]] magazine* take_over(thread_life& life) noexcept {
-        if (!owners_lock_.lock(depot::patience)) return nullptr;
-        magazine* left = newest_.load(std::memory_order_acquire);
-        while (left != nullptr && !left->owner.load(std::memory_order_relaxed)->has_ended()) left = left->next;
-        if (left != nullptr) {
-            life.keep();
-            left->owner.exchange(&life, std::memory_order_relaxed)->drop();
-        }
-        owners_lock_.unlock();
-        return left;
-    }
-
-    [[nodiscard]] magazine* make_magazine(thread_life& life) noexcept {
-        void* const place = depot_.carve(sizeof(magazine), cache_line_bytes);
-        if (place == nullptr) return nullptr;
-        life.keep();
-        auto* const made = ::new (place) magazine(&life);
-        made->next = newest_.load(std::memory_order_relaxed);
-        while (!newest_.compare_exchange_weak(made->next, made, std::memory_order_acq_rel)) {
-        }
-        return made;
+        return rack_.of_this_thread(depot::patience, [this](std::size_t bytes, std::size_t alignment) noexcept {
+            return depot_.carve(bytes, alignment);
+        });
     }
 
     // Returns: true if the class has a stack now.
@@ -322,14 +270,9 @@ class synchronized_multipool {
 
     // Effects: what the magazines of ended threads hold goes to the depot. Once for each end of a thread.
     void collect_from_ended_threads() noexcept {
-        const std::uint64_t ended = thread_life::ended_so_far();
-        if (ended == ended_seen_.load(std::memory_order_relaxed) || !owners_lock_.lock(depot::patience)) return;
-        ended_seen_.store(ended, std::memory_order_relaxed);
-        for (magazine* left = newest_.load(std::memory_order_acquire); left != nullptr; left = left->next) {
-            if (!left->owner.load(std::memory_order_relaxed)->has_ended()) continue;
-            for (unsigned index = 0; index < Classes::count; ++index) empty(*left, index);
-        }
-        owners_lock_.unlock();
+        rack_.for_each_ended(depot::patience, [this](magazine& left) noexcept {
+            for (unsigned index = 0; index < Classes::count; ++index) empty(left, index);
+        });
     }
 
     void empty(magazine& left, unsigned index) noexcept {
@@ -359,24 +302,11 @@ class synchronized_multipool {
         }
     }
 
-    // Effects: forgets all magazines, whose memory is the depot's; no thread finds its own any more.
-    void drop_magazines() noexcept {
-        owners_lock_.break_open();
-        for (magazine* gone = newest_.load(std::memory_order_acquire); gone != nullptr; gone = gone->next)
-            gone->owner.load(std::memory_order_relaxed)->drop();
-        newest_.store(nullptr, std::memory_order_relaxed);
-        number_.store(no_number, std::memory_order_relaxed);
-    }
-
     static_assert(Classes::largest <= std::size_t{1} << 30, "synchronized_multipool: the largest class is too large");
 
-    // Read by every call, and so kept apart from what changes.
-    std::atomic<std::uint64_t> number_{no_number};
-    std::atomic<magazine*> newest_{nullptr};
-    alignas(cache_line_bytes) patient_lock owners_lock_;  // of owners that change, and magazines that are collected
-    std::atomic<std::uint64_t> ended_seen_{0};
     shared_large_blocks large_;
     depot depot_;
+    magazine_rack<Classes::count> rack_;  // goes first, as its magazines lie in the depot's chunks
 };
 
 }  // namespace millpond
