@@ -34,19 +34,17 @@ struct subject {
 template <class Subject>
 class random_operations : public testing::Test {};
 
-using subjects =
-    testing::Types<subject<monotonic<accounting_ref>>, subject<monotonic<monotonic<accounting_ref>>>,
-                   subject<multipool<accounting_ref>>, subject<multipool<accounting_ref, powers_of_two<4096>>>,
-                   subject<multipool<accounting_ref, exact_spacing<>>>,
-                   subject<multipool<accounting_ref, class_map<24, 40, 88, 504, 4096>>>,
-                   subject<multipool<monotonic<accounting_ref>>>,
-                   subject<multipool<multipool<accounting_ref>, powers_of_two<256>>>,
-                   subject<multipool<basic_chunk_cache<accounting_ref>>>,
-                   subject<multipool<accounting_slab_ref, four_an_octave<4096>>, accounting_slab_source>,
-                   subject<multipool<source_ref<fixed_chunks>, four_an_octave<8192>>, fixed_chunks>,
-                   subject<monotonic<source_ref<fixed_chunks>>, fixed_chunks>,
-                   subject<synchronized<multipool<accounting_ref>>>, subject<synchronized_multipool<accounting_ref>>,
-                   subject<resource<multipool<accounting_ref>>>>;
+using subjects = testing::Types<
+    subject<monotonic<accounting_ref>>, subject<monotonic<monotonic<accounting_ref>>>,
+    subject<multipool<accounting_ref>>, subject<multipool<accounting_ref, powers_of_two<4096>>>,
+    subject<multipool<accounting_ref, exact_spacing<>>>,
+    subject<multipool<accounting_ref, class_map<24, 40, 88, 504, 4096>>>, subject<multipool<monotonic<accounting_ref>>>,
+    subject<multipool<multipool<accounting_ref>, powers_of_two<256>>>,
+    subject<multipool<basic_chunk_cache<accounting_ref>>>,
+    subject<multipool<accounting_slab_ref, four_an_octave<4096>>, accounting_slab_source>,
+    subject<multipool<source_ref<fixed_chunks>, four_an_octave<8192>>, fixed_chunks>,
+    subject<monotonic<source_ref<fixed_chunks>>, fixed_chunks>, subject<synchronized<multipool<accounting_ref>>>,
+    subject<synchronized_multipool<accounting_ref>>, subject<resource<multipool<accounting_ref>>>>;
 TYPED_TEST_SUITE(random_operations, subjects);
 
 // Mostly small, sometimes large; the sizes at which something changes come up often.
