@@ -11,7 +11,9 @@
 //     static_assert(millpond::chunk_sizes::bin_of(100, 16) == millpond::chunk_sizes::count);
 #pragma once
 
+#include <array>
 #include <cstddef>
+#include <cstdint>
 
 #include "../core/four_an_octave.hpp"
 
@@ -30,11 +32,24 @@ struct chunk_sizes {
 
     // Returns: the bin of the smallest chunks that fit; `count` if there is none.
     [[nodiscard]] static constexpr unsigned bin_of(std::size_t bytes, std::size_t requested_alignment) noexcept {
-        return bytes < smallest ? count : scheme::class_of(bytes, requested_alignment);
+        if (bytes < smallest) return count;
+        if (bytes <= common_bytes && requested_alignment <= alignment)
+            return common_bins[(bytes + smallest - 1) / smallest];
+        return scheme::class_of(bytes, requested_alignment);
     }
 
     // Returns: the size of the chunks in `bin`, which must be below `count`.
     [[nodiscard]] static constexpr std::size_t bytes_of(unsigned bin) noexcept { return scheme::bytes_of(bin); }
+
+  private:
+    // A table for the sizes of which there are many: less than arithmetic.
+    static constexpr std::size_t common_bytes = std::size_t{64} << 10;
+    static constexpr auto common_bins = [] {
+        std::array<std::uint8_t, common_bytes / smallest + 1> table{};
+        for (std::size_t i = 1; i < table.size(); ++i)
+            table[i] = static_cast<std::uint8_t>(scheme::class_of(i * smallest, 1));
+        return table;
+    }();
 };
 
 }  // namespace millpond

@@ -28,6 +28,7 @@ struct exact_spacing {
                   "exact_spacing: Largest must be a multiple of Spacing and of 64");
 
     static constexpr std::size_t largest = Largest;
+    static constexpr bool aligns_by_rounding = true;
     static constexpr unsigned count = static_cast<unsigned>(Largest / Spacing);
 
     // Returns: the first class whose blocks fit the request; `count` if none does.

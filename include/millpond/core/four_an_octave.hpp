@@ -32,6 +32,7 @@ struct four_an_octave {
                   "four_an_octave: Largest must be a power of two, at least 64 and 8 granules");
 
     static constexpr std::size_t largest = Largest;
+    static constexpr bool aligns_by_rounding = true;
     static constexpr unsigned count = 4 * static_cast<unsigned>(std::bit_width(Largest / Granule)) - 8;
 
     // Returns: the first class whose blocks fit the request; `count` if none does.

@@ -25,6 +25,7 @@ struct powers_of_two {
                   "powers_of_two: Largest must be a power of two, at least 64");
 
     static constexpr std::size_t largest = Largest;
+    static constexpr bool aligns_by_rounding = true;
     static constexpr unsigned count = static_cast<unsigned>(std::bit_width(Largest)) - 3;
 
     // Returns: the first class whose blocks fit the request; `count` if none does.

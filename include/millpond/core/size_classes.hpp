@@ -11,7 +11,8 @@
 //   class_map        24 40 64 1000 …                   any list of sizes, such as a program's profile suggests
 //
 // Blocks are cut from rows, so a block is aligned to the largest power of two that divides its size: class_of must
-// return a class whose size is a multiple of the alignment. So 24 bytes aligned to 16 get a block of 32.
+// return a class whose size is a multiple of the alignment. So 24 bytes aligned to 16 get a block of 32. A scheme may
+// say `aligns_by_rounding`: then the class of bytes rounded up to a multiple of the alignment is such a one, always.
 #pragma once
 
 #include <concepts>

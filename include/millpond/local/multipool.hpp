@@ -105,9 +105,9 @@ class multipool {
     void deallocate(void* block, std::size_t bytes, std::size_t alignment) noexcept {
         expect_open(block);
         if (is_small(bytes, alignment)) [[likely]] {
-            put(block, small_class(bytes));
-        } else if (const unsigned number = Classes::class_of(bytes, alignment); number < Classes::count) [[likely]] {
-            put(block, class_number(number));
+            put(block, class_at(small_places[bytes]));
+        } else if (size_class* const to = find_class(bytes, alignment); to != nullptr) [[likely]] {
+            put(block, *to);
         } else {
             deallocate_large(block, bytes);
         }
@@ -180,24 +180,42 @@ class multipool {
     static constexpr std::size_t small_bytes = Classes::largest < 1024 ? Classes::largest : 1024;
     static constexpr std::size_t small_alignment = 8;
 
-    // Where the class of a small request is. A table, because at run time a load is less than the arithmetic; for a
-    // constant size all of it folds away.
-    struct small_place {
+    // Where the class of a request is.
+    struct class_place {
         std::uint8_t group;
         std::uint8_t offset;  // of the class in its group, in bytes
     };
-    static_assert(Classes::class_of(small_bytes, small_alignment) / class_group::size < 256);
     static_assert(sizeof(size_class) * (class_group::size - 1) < 256);
 
-    static constexpr auto small_places = [] {
-        std::array<small_place, small_bytes + 1> table{};
-        for (std::size_t bytes = 0; bytes <= small_bytes; ++bytes) {
-            const unsigned number = Classes::class_of(bytes, small_alignment);
-            table[bytes] = {static_cast<std::uint8_t>(number / class_group::size),
-                            static_cast<std::uint8_t>(number % class_group::size * sizeof(size_class))};
-        }
+    [[nodiscard]] static constexpr class_place place_of(unsigned number) noexcept {
+        return {static_cast<std::uint8_t>(number / class_group::size),
+                static_cast<std::uint8_t>(number % class_group::size * sizeof(size_class))};
+    }
+
+    // The places of requests up to Last steps of Step bytes. Tables, because at run time a load is less than the
+    // arithmetic of the classes; for a constant size all of it folds away.
+    template <std::size_t Step, std::size_t Last>
+    static constexpr auto places = [] {
+        std::array<class_place, Last + 1> table{};
+        for (std::size_t i = 0; i <= Last; ++i) table[i] = place_of(Classes::class_of(i * Step, small_alignment));
         return table;
     }();
+
+    // True if all requests within one step have one class, from `from` bytes to the last step.
+    template <std::size_t Step, std::size_t Last>
+    [[nodiscard]] static constexpr bool has_steps_of(std::size_t from) noexcept {
+        if (groups > 256 || Classes::largest < Step * Last) return false;
+        for (std::size_t i = from / Step + 1; i <= Last; ++i) {
+            if (Classes::class_of((i - 1) * Step + 1, small_alignment) != Classes::class_of(i * Step, small_alignment))
+                return false;
+        }
+        return true;
+    }
+
+    static_assert(Classes::class_of(small_bytes, small_alignment) / class_group::size < 256);
+    static constexpr auto small_places = places<1, small_bytes>;
+    static constexpr std::size_t middle_step = 256, middle_bytes = 128 * middle_step;
+    static constexpr std::size_t wide_step = 8192, wide_bytes = 128 * wide_step;
 
     // A class starts with a cache line, or one block: a vector that grows passes through many of them.
     static constexpr std::size_t first_row_bytes = 64;
@@ -222,8 +240,7 @@ class multipool {
         return bytes <= small_bytes && alignment <= small_alignment;
     }
 
-    [[nodiscard]] size_class& small_class(std::size_t bytes) const noexcept {
-        const small_place place = small_places[bytes];
+    [[nodiscard]] size_class& class_at(class_place place) const noexcept {
         return *reinterpret_cast<size_class*>(reinterpret_cast<char*>(groups_[place.group]) + place.offset);
     }
 
@@ -231,13 +248,35 @@ class multipool {
         return groups_[number / class_group::size]->classes[number % class_group::size];
     }
 
+    // Returns: the class of any request, or null if the block source serves it.
+    [[nodiscard]] size_class* find_class(std::size_t bytes, std::size_t alignment) const noexcept {
+        if constexpr (requires { Classes::aligns_by_rounding; }) {
+            if (bytes > Classes::largest) return nullptr;
+            if (alignment > small_alignment) {
+                if (alignment > max_class_alignment) return nullptr;
+                bytes = align_up(bytes + (bytes == 0), alignment);
+            }
+            if (bytes <= small_bytes) return &class_at(small_places[bytes]);
+            if constexpr (has_steps_of<middle_step, middle_bytes / middle_step>(small_bytes)) {
+                if (bytes <= middle_bytes)
+                    return &class_at(places<middle_step, middle_bytes / middle_step>[(bytes - 1) / middle_step + 1]);
+            }
+            if constexpr (has_steps_of<wide_step, wide_bytes / wide_step>(middle_bytes)) {
+                if (bytes > middle_bytes)
+                    return &class_at(places<wide_step, wide_bytes / wide_step>[(bytes - 1) / wide_step + 1]);
+            }
+        }
+        const unsigned number = Classes::class_of(bytes, alignment);
+        return number < Classes::count ? &class_number(number) : nullptr;
+    }
+
     // Returns: a block that is there already, or null.
     [[nodiscard]] void* take(std::size_t bytes, std::size_t alignment) noexcept {
         void* block = nullptr;
         if (is_small(bytes, alignment)) [[likely]] {
-            block = small_class(bytes).take();
-        } else if (const unsigned number = Classes::class_of(bytes, alignment); number < Classes::count) {
-            block = class_number(number).take();
+            block = class_at(small_places[bytes]).take();
+        } else if (size_class* const from = find_class(bytes, alignment); from != nullptr) {
+            block = from->take();
         }
         if (memory_checker && block != nullptr) unpoison(block, bytes + (bytes == 0));
         return block;
