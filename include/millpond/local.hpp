@@ -5,6 +5,7 @@
 #include "local/batch_depot.hpp"
 #include "local/block_batch.hpp"
 #include "local/chunk_stock.hpp"
+#include "local/class_places.hpp"
 #include "local/free_list.hpp"
 #include "local/large_blocks.hpp"
 #include "local/magazine_rack.hpp"

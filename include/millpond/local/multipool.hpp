@@ -49,6 +49,7 @@
 #include "../core/sanitizer.hpp"
 #include "../core/size_classes.hpp"
 #include "chunk_stock.hpp"
+#include "class_places.hpp"
 #include "large_blocks.hpp"
 #include "size_class.hpp"
 
@@ -104,8 +105,8 @@ class multipool {
     // Effects: makes the block free for requests of its class. `bytes` and `alignment`: as they were asked for.
     void deallocate(void* block, std::size_t bytes, std::size_t alignment) noexcept {
         expect_open(block);
-        if (is_small(bytes, alignment)) [[likely]] {
-            put(block, class_at(small_places[bytes]));
+        if (places::is_small(bytes, alignment)) [[likely]] {
+            put(block, class_at(places::of_small(bytes)));
         } else if (size_class* const to = find_class(bytes, alignment); to != nullptr) [[likely]] {
             put(block, *to);
         } else {
@@ -176,46 +177,7 @@ class multipool {
   private:
     static constexpr std::size_t largest_row_bytes = std::size_t{32} << 10;
     static constexpr unsigned groups = (Classes::count + class_group::size - 1) / class_group::size;
-    // Up to here a table finds the class of a request, from there on arithmetic does.
-    static constexpr std::size_t small_bytes = Classes::largest < 1024 ? Classes::largest : 1024;
-    static constexpr std::size_t small_alignment = 8;
-
-    // Where the class of a request is.
-    struct class_place {
-        std::uint8_t group;
-        std::uint8_t offset;  // of the class in its group, in bytes
-    };
-    static_assert(sizeof(size_class) * (class_group::size - 1) < 256);
-
-    [[nodiscard]] static constexpr class_place place_of(unsigned number) noexcept {
-        return {static_cast<std::uint8_t>(number / class_group::size),
-                static_cast<std::uint8_t>(number % class_group::size * sizeof(size_class))};
-    }
-
-    // The places of requests up to Last steps of Step bytes. Tables, because at run time a load is less than the
-    // arithmetic of the classes; for a constant size all of it folds away.
-    template <std::size_t Step, std::size_t Last>
-    static constexpr auto places = [] {
-        std::array<class_place, Last + 1> table{};
-        for (std::size_t i = 0; i <= Last; ++i) table[i] = place_of(Classes::class_of(i * Step, small_alignment));
-        return table;
-    }();
-
-    // True if all requests within one step have one class, from `from` bytes to the last step.
-    template <std::size_t Step, std::size_t Last>
-    [[nodiscard]] static constexpr bool has_steps_of(std::size_t from) noexcept {
-        if (groups > 256 || Classes::largest < Step * Last) return false;
-        for (std::size_t i = from / Step + 1; i <= Last; ++i) {
-            if (Classes::class_of((i - 1) * Step + 1, small_alignment) != Classes::class_of(i * Step, small_alignment))
-                return false;
-        }
-        return true;
-    }
-
-    static_assert(Classes::class_of(small_bytes, small_alignment) / class_group::size < 256);
-    static constexpr auto small_places = places<1, small_bytes>;
-    static constexpr std::size_t middle_step = 256, middle_bytes = 128 * middle_step;
-    static constexpr std::size_t wide_step = 8192, wide_bytes = 128 * wide_step;
+    using places = class_places<Classes>;
 
     // A class starts with a cache line, or one block: a vector that grows passes through many of them.
     static constexpr std::size_t first_row_bytes = 64;
@@ -236,10 +198,6 @@ class multipool {
         [[nodiscard]] std::size_t bytes() const noexcept { return static_cast<std::size_t>(end - begin); }
     };
 
-    [[nodiscard]] static constexpr bool is_small(std::size_t bytes, std::size_t alignment) noexcept {
-        return bytes <= small_bytes && alignment <= small_alignment;
-    }
-
     [[nodiscard]] size_class& class_at(class_place place) const noexcept {
         return *reinterpret_cast<size_class*>(reinterpret_cast<char*>(groups_[place.group]) + place.offset);
     }
@@ -250,22 +208,8 @@ class multipool {
 
     // Returns: the class of any request, or null if the block source serves it.
     [[nodiscard]] size_class* find_class(std::size_t bytes, std::size_t alignment) const noexcept {
-        if constexpr (requires { Classes::aligns_by_rounding; }) {
-            if (bytes > Classes::largest) return nullptr;
-            if (alignment > small_alignment) {
-                if (alignment > max_class_alignment) return nullptr;
-                bytes = align_up(bytes + (bytes == 0), alignment);
-            }
-            if (bytes <= small_bytes) return &class_at(small_places[bytes]);
-            if constexpr (has_steps_of<middle_step, middle_bytes / middle_step>(small_bytes)) {
-                if (bytes <= middle_bytes)
-                    return &class_at(places<middle_step, middle_bytes / middle_step>[(bytes - 1) / middle_step + 1]);
-            }
-            if constexpr (has_steps_of<wide_step, wide_bytes / wide_step>(middle_bytes)) {
-                if (bytes > middle_bytes)
-                    return &class_at(places<wide_step, wide_bytes / wide_step>[(bytes - 1) / wide_step + 1]);
-            }
-        }
+        if (places::is_middle(bytes, alignment)) return &class_at(places::of_middle(bytes, alignment));
+        if (places::is_wide(bytes, alignment)) return &class_at(places::of_wide(bytes));
         const unsigned number = Classes::class_of(bytes, alignment);
         return number < Classes::count ? &class_number(number) : nullptr;
     }
@@ -273,8 +217,8 @@ class multipool {
     // Returns: a block that is there already, or null.
     [[nodiscard]] void* take(std::size_t bytes, std::size_t alignment) noexcept {
         void* block = nullptr;
-        if (is_small(bytes, alignment)) [[likely]] {
-            block = class_at(small_places[bytes]).take();
+        if (places::is_small(bytes, alignment)) [[likely]] {
+            block = class_at(places::of_small(bytes)).take();
         } else if (size_class* const from = find_class(bytes, alignment); from != nullptr) {
             block = from->take();
         }
