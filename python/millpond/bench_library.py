@@ -32,7 +32,7 @@ from millpond.library_comparisons import lines_of
 from millpond.library_contenders import COUNTED, HARDENED, HARDENED_SUITE, KEPT, SUITE, Suite, read_suite
 from millpond.library_grid import BAR_ROUNDS, EXPERIMENT, SCALES, Grid, grid_of, sizes_given
 from millpond.library_lines import Line, Rounds
-from millpond.library_rounds import SuiteRunner, find_valgrind, require_loadable
+from millpond.library_rounds import POINT, SuiteRunner, find_valgrind, require_loadable
 from millpond.machine import this_machine
 from millpond.observations import Journal, utc_now
 from millpond.progress import ProgressReport, say
@@ -163,7 +163,7 @@ class BenchLibrary:
                     one.cells, runner, ProgressReport(), stage=STAGE, rounds=one.rounds, seed=self._seed,
                     warm_up=False, memory=log, shard=self._options.shard,
                 )  # fmt: skip
-        return outcomes
+        return runner.without_other_work(outcomes)
 
     def judge(self, outcomes: Sequence[Outcome]) -> tuple[list[Line], list[Bar]]:
         """The lines of the summary, and the bars."""
@@ -186,7 +186,10 @@ class BenchLibrary:
         """Every value behind the figures: of this run, and of the earlier ones whose rounds were taken over."""
         earlier = Journal(EXPERIMENT, ("millpond", "bench", "library"))
         earlier.add_outcomes(o for o in outcomes if o.time_utc < self._began)
-        return [{**row, "parameters": json.loads(row["parameters"])} for row in [*earlier.rows, *self.journal.rows]]
+        return [
+            {**row, "parameters": {k: v for k, v in json.loads(row["parameters"]).items() if k in POINT}}
+            for row in [*earlier.rows, *self.journal.rows]
+        ]
 
     def document(
         self, outcomes: Sequence[Outcome], lines: Sequence[Line], bars: Sequence[Bar], notes: Sequence[str]

@@ -115,7 +115,7 @@ _CHURNED = ("multipool", "glibc")
 _LISTED = ("multipool", "pmr_pool:kept", "boost_pool:kept", "ideal_free_list")
 _LISTED_DEFAULT = ("pmr_pool", "boost_pool", "multipool_2015*")
 _SWEPT = ("multipool", "ideal_free_list")
-_TINY = ("multipool*", "monotonic", "glibc")
+_TINY = ("multipool", "multipool:hardened", "monotonic", "glibc")
 _COUNTED = ("multipool", "multipool:base", "monotonic", "monotonic:base")
 _MILLION = 1_000_000
 

@@ -16,7 +16,9 @@ import random
 import re
 import shutil
 import signal
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from millpond import native
@@ -35,6 +37,7 @@ _OPTIONS = {
     "seed": "--seed",
     "units": "--scale-units",
 }
+POINT = tuple(_OPTIONS)
 _NAMES = {"faults": "page_faults"}
 _PADDING_LIMIT_BYTES = 4096
 _PATIENCE_SECONDS = 120.0
@@ -50,7 +53,7 @@ class SuiteRunner:
     def __init__(self, contenders: Mapping[str, Contender], seed: int) -> None:
         self._contenders = contenders
         self._random = random.Random(f"padding {seed}")
-        self._checksums: dict[object, tuple[int, str]] = {}
+        self._checksums: dict[tuple[object, object], dict[str, int]] = {}
 
     def run(self, cell: Cell, stage: str, number: int) -> Outcome:
         """One round. Failure where the program itself refuses; a contender that dies or runs on gives `killed`."""
@@ -66,18 +69,22 @@ class SuiteRunner:
         status = str(printed.get("status") or "ok")
         if status != "ok":
             return Outcome(cell, stage, number, {}, 0, 0, status, utc_now(), status)
-        wrong = self._other_work(cell, printed)
-        if wrong:
-            return _killed(cell, stage, number, 0, wrong)
+        if isinstance(printed.get("checksum"), int):
+            self._checksums.setdefault((cell.workload, cell.parameters), {})[cell.variant] = printed["checksum"]
         return Outcome(cell, stage, number, values_of(printed), 0, 0, "ok", utc_now())
 
-    def _other_work(self, cell: Cell, printed: Mapping[str, Any]) -> str:
-        """What is wrong where a contender did not compute what the others of its group did."""
-        checksum = printed.get("checksum")
-        if not isinstance(checksum, int):
-            return ""
-        first, whose = self._checksums.setdefault((cell.workload, cell.parameters), (checksum, cell.variant))
-        return "" if first == checksum else f"its checksum {checksum} is not {first} as that of {whose}"
+    def without_other_work(self, outcomes: Sequence[Outcome]) -> list[Outcome]:
+        """The outcomes, `killed` where a contender did not compute what most of those at the same point did."""
+        odd: dict[tuple[object, object, str], str] = {}
+        for (workload, parameters), found in self._checksums.items():
+            usual = Counter(found.values()).most_common(1)[0][0]
+            odd |= {
+                (workload, parameters, name): f"its checksum is {checksum}, where most others have {usual}"
+                for name, checksum in found.items()
+                if checksum != usual
+            }
+        reasons = [odd.get((o.cell.workload, o.cell.parameters, o.cell.variant)) for o in outcomes]
+        return [replace(o, status="killed", why=why) if why else o for o, why in zip(outcomes, reasons, strict=True)]
 
     def _start(self, argv: list[str], contender: Contender) -> native.Captured:
         padding = {"MILLPOND_PAD": "x" * self._random.randrange(_PADDING_LIMIT_BYTES)}

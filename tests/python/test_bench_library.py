@@ -148,9 +148,11 @@ def test_a_row_in_which_ours_fails_does_not_hold(use: Use, how: str) -> None:
 
 
 def test_a_contender_that_did_other_work_is_left_out_and_named(use: Use) -> None:
-    use(checksum={"fast_pool": 8})
+    use(checksum={"pmr_pool:kept": 8}, ns={"pmr_pool:kept": 1.0})
     _, document = run(*ONE, "--rounds", "2")
-    assert any("checksum" in note for note in document["notes"])
+    (note,) = [note for note in document["notes"] if "checksum" in note]
+    assert "pmr_pool:kept" in note
+    assert line_of(document, "kept_multipool")["best_peer_name"] != "pmr_pool:kept"
 
 
 def test_cells_selects_and_what_was_not_selected_is_not_judged(use: Use) -> None:
