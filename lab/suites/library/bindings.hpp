@@ -25,12 +25,6 @@
 
 namespace millpond::suites {
 
-// What a type of that size can need at most.
-[[nodiscard]] constexpr std::size_t natural_alignment_of(std::size_t bytes) noexcept {
-    const std::size_t lowest = bytes & (~bytes + 1);
-    return lowest < 16 ? lowest : 16;
-}
-
 struct binding {
     static constexpr bool is_local = true;
     static constexpr bool is_shared = false;

@@ -20,7 +20,7 @@ struct cell {
     std::uint64_t size = 0;      // 0: the first size that the workload lists
     std::uint64_t access_factor = 1;
     std::uint64_t shuffle_factor = 5;
-    std::uint64_t threads = 0;  // 0: as many as the workload needs at least
+    std::uint64_t threads = 0;  // 0: 2 where the workload has threads, else 1
     std::uint64_t seed = 1;
     std::uint64_t scale_units = 0;   // about so many units in all warm passes; 0: the workload's own
     std::uint64_t instructions = 0;  // above 0: the counted function so many times, and nothing is timed

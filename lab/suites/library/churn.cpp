@@ -18,6 +18,7 @@ namespace {
 
 constexpr std::uint64_t usual_pairs = std::uint64_t{1} << 21;
 constexpr std::uint32_t size_steps = 15;
+constexpr std::size_t block_alignment = 8;
 
 // Sizes in eights of bytes, drawn before anything is measured.
 class size_cycle {
@@ -54,6 +55,7 @@ class churn final : public pass {
             const std::size_t slot = next_slot();
             sum += *static_cast<std::uint64_t*>(blocks_[slot]);
             give(slot);
+            clobber();
             take(slot);
         }
         return sum;
@@ -69,13 +71,13 @@ class churn final : public pass {
     void take(std::size_t slot) {
         eighths_[slot] = sizes_.next();
         const std::size_t bytes = std::size_t{eighths_[slot]} * 8;
-        blocks_[slot] = C::take(C::handle(pool_), bytes, natural_alignment_of(bytes));
+        blocks_[slot] = C::take(C::handle(pool_), bytes, block_alignment);
         *static_cast<std::uint64_t*>(blocks_[slot]) = bytes;
     }
     void give(std::size_t slot) noexcept {
         if (blocks_[slot] == nullptr) return;  // memory ran out while filling
         const std::size_t bytes = std::size_t{eighths_[slot]} * 8;
-        C::give(C::handle(pool_), blocks_[slot], bytes, natural_alignment_of(bytes));
+        C::give(C::handle(pool_), blocks_[slot], bytes, block_alignment);
         blocks_[slot] = nullptr;
     }
 

@@ -2,7 +2,11 @@
 // hidden: keeps the optimiser from seeing through what a benchmark must not let it see through.
 //
 //   hidden(value)    the same value, of which the compiler knows nothing any more (no dynamic type, no constant)
-//   escape(pointer)  whatever the pointer leads to may have been read and written; costs no instruction
+//   escape(pointer)  whatever the pointer leads to may have been read and written
+//   clobber()        all memory may have been. Between a free and an allocation it keeps the pair from being folded
+//   into
+//                    nothing: a compiler that inlines both knows that the block freed last comes back
+// They cost no instruction of their own.
 #pragma once
 
 namespace millpond::suites {
@@ -14,5 +18,7 @@ template <class T>
 }
 
 [[gnu::always_inline]] inline void escape(void* pointer) noexcept { asm volatile("" : : "r"(pointer) : "memory"); }
+
+[[gnu::always_inline]] inline void clobber() noexcept { asm volatile("" : : : "memory"); }
 
 }  // namespace millpond::suites

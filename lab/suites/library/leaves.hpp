@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // leaves: what the structures of Benchmark I are filled with: numbers, and strings of 33 to 1000 characters.
 //
-//   number │ 4 bytes, none twice │        length │ 33 … 1000, uniform │        text │number│ the same 1020 characters │
+//   number │ counted up │        length │ 33 … 1000, uniform │        text │number│ the same 1020 characters │
 //
 // Drawn from the seed before anything is measured, the same for all contenders: no generator runs in a measured part.
 // Texts begin with their number, so that no two are equal, and lie in one small buffer, so that reading them is cheap.
@@ -18,19 +18,18 @@ namespace millpond::suites {
 
 class leaves {
   public:
-    leaves(std::uint64_t count, std::uint64_t seed) : numbers_(count), lengths_(count) {
+    leaves(std::uint64_t count, std::uint64_t seed) : lengths_(count) {
         random_numbers random(seed);
-        const std::uint32_t offset = random.next();
-        for (std::uint64_t i = 0; i < count; ++i) {
-            numbers_[i] = mixed(static_cast<std::uint32_t>(i) + offset);
-            lengths_[i] = static_cast<std::uint16_t>(shortest + random.below(longest - shortest + 1));
+        first_ = random.below(1u << 16);
+        for (std::uint16_t& length : lengths_) {
+            length = static_cast<std::uint16_t>(shortest + random.below(longest - shortest + 1));
         }
         for (char& c : text_) c = static_cast<char>('a' + random.below(26));
     }
 
     // Effects: the next structure begins with the first leaf again.
     void reset() noexcept { at_ = 0; }
-    [[nodiscard]] int next_number() noexcept { return static_cast<int>(numbers_[at_++]); }
+    [[nodiscard]] int next_number() noexcept { return static_cast<int>(first_ + at_++); }
     [[nodiscard]] std::size_t next_length() noexcept { return lengths_[at_++]; }
 
     struct text {
@@ -39,25 +38,17 @@ class leaves {
     };
     // Returns: a text that lasts until the next call.
     [[nodiscard]] text next_text() noexcept {
-        std::memcpy(text_, &numbers_[at_], sizeof numbers_[0]);
+        const auto number = static_cast<std::uint32_t>(first_ + at_);
+        std::memcpy(text_, &number, sizeof number);
         return {text_, lengths_[at_++]};
     }
-
-    [[nodiscard]] std::uint64_t count() const noexcept { return numbers_.size(); }
 
   private:
     static constexpr std::uint32_t shortest = 33;
     static constexpr std::uint32_t longest = 1000;
 
-    // A bijection: different numbers stay different.
-    static std::uint32_t mixed(std::uint32_t x) noexcept {
-        x = (x ^ x >> 16) * 0x7feb352du;
-        x = (x ^ x >> 15) * 0x846ca68bu;
-        return x ^ x >> 16;
-    }
-
-    std::vector<std::uint32_t> numbers_;
     std::vector<std::uint16_t> lengths_;
+    std::uint64_t first_;
     std::uint64_t at_ = 0;
     alignas(64) char text_[1024];
 };

@@ -107,6 +107,7 @@ int run(cell asked) {
         return fail(2, "--instructions counts nothing in " + std::string(wanted->name));
     }
     if (asked.size == 0 && !wanted->sizes.empty()) asked.size = wanted->sizes[0];
+    if (asked.threads == 0) asked.threads = wanted->takes("threads") ? 2 : 1;
     if (asked.peer != nullptr) load_adapter(asked.peer);
     if (kept) keep_chunks_of_peers();
     const std::string full_name = name + std::string(kept ? kept_suffix : "");

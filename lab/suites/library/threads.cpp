@@ -82,17 +82,19 @@ class team {
 template <class Handle, class C>
 [[gnu::noinline]] void allocate_and_free(Handle from, std::uint64_t pairs, std::size_t bytes) {
     for (std::uint64_t i = 0; i < pairs; ++i) {
+        bytes = hidden(bytes);
         void* const block = C::take(from, bytes, block_alignment);
         ++*static_cast<unsigned char*>(block);
         escape(block);
         C::give(from, block, bytes, block_alignment);
+        clobber();
     }
 }
 
 template <class C>
 struct own_runner {
     static outcome run(const cell& asked) {
-        const std::uint64_t threads = asked.threads != 0 ? asked.threads : 2;
+        const std::uint64_t threads = asked.threads;
         const std::uint64_t pairs = asked.scale_units != 0 ? asked.scale_units : usual_pairs;
         outcome result;
         const resident_meter resident;

@@ -4,6 +4,7 @@
 // One object for each, defined beside the code that it runs; all_workloads lists them.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <string_view>
@@ -22,6 +23,10 @@ struct workload {
     std::vector<entry> (*contenders)();
     // Whether --instructions counts something here: the name of the function.
     std::string_view counted_function = {};
+
+    [[nodiscard]] bool takes(std::string_view option) const {
+        return std::find(options.begin(), options.end(), option) != options.end();
+    }
 };
 
 extern const workload vector_int, vector_int_64, vector_int_growing, vector_string;
