@@ -105,7 +105,7 @@ class monotonic {
 
     // Effects: none, but that an address sanitizer reports later accesses. The memory comes back with all the rest.
     void deallocate(void* block, std::size_t bytes, [[maybe_unused]] std::size_t alignment) noexcept {
-        expect_open(block);
+        if (bytes != 0) expect_open(block);
         poison(block, bytes + (bytes == 0));
     }
 

@@ -115,7 +115,7 @@ class synchronized_multipool {
 
     // Effects: makes the block free for requests of its class. `bytes` and `alignment`: as they were asked for.
     void deallocate(void* block, std::size_t bytes, std::size_t alignment) noexcept {
-        expect_open(block);
+        if (bytes != 0) expect_open(block);
         const unsigned index = Classes::class_of(bytes, alignment);
         if (magazine* const mine = rack_.at_hand(); mine != nullptr) [[likely]] {
             magazine_class& to = mine->classes[index];

@@ -60,9 +60,10 @@ class checked {
 
     class checkpoint_type {
         friend checked;
-        checkpoint_type(checkpoint_of<A> place, std::uint64_t serial) noexcept : place_(place), serial_(serial) {}
-        checkpoint_of<A> place_;
-        std::uint64_t serial_;
+        checkpoint_type(checkpoint_of<A> beneath, checkpoint_history::place here) noexcept
+            : beneath_(beneath), here_(here) {}
+        checkpoint_of<A> beneath_;
+        checkpoint_history::place here_;
     };
 
     // Ownership: the allocator is a member, made from the arguments.
@@ -151,13 +152,13 @@ class checked {
         if (forward_ != nullptr) return forward_->rewind(place);
         const std::lock_guard lock(ledger_.mutex());
         settle(site);
-        if (!history_.rewind_to(place.serial_, ledger_.serial())) {
+        if (!history_.rewind_to(place.here_, ledger_.serial())) {
             misuse found{.kind = misuse_kind::invalid_checkpoint, .detected_at = site};
             std::snprintf(found.details, sizeof found.details,
                           "the checkpoint is older than a release or reset, or newer than where a rewind has led");
             return misuse_handler(found);
         }
-        ledger_.end_since(place.serial_, block_ending::rewound, site);
+        ledger_.end_since(place.here_.blocks, block_ending::rewound, site);
         pending_ = block_ending::rewound;
         pending_place_ = place;
         if (!checks_.watches_ended) settle(site);
@@ -310,7 +311,7 @@ class checked {
             if (pending_ == block_ending::released) allocator_.release();
         }
         if constexpr (rewindable_allocator<A>) {
-            if (pending_ == block_ending::rewound) allocator_.rewind(pending_place_->place_);
+            if (pending_ == block_ending::rewound) allocator_.rewind(pending_place_->beneath_);
         }
         pending_ = block_ending::none;
     }
