@@ -43,6 +43,8 @@ _PADDING_LIMIT_BYTES = 4096
 _PATIENCE_SECONDS = 120.0
 # Instructions are the difference between two runs that differ in length alone.
 _COUNTS = (1000, 3000)
+# What the suite keeps out of line to be counted alone, with all that it calls, without the loop around it.
+_COUNTED_FUNCTIONS = ("pair_type_binding", "pair_base_binding", "construct_empty_once")
 _COLLECTED = re.compile(r"Collected\s*:\s*(\d+)")
 _NOT_LOADED = "cannot be preloaded"
 
@@ -92,7 +94,8 @@ class SuiteRunner:
         return native.capture(argv, environment, seconds=_PATIENCE_SECONDS)
 
     def _counted(self, cell: Cell, contender: Contender, stage: str, number: int) -> Outcome:
-        valgrind = [find_valgrind(), "--tool=callgrind", f"--callgrind-out-file={os.devnull}"]
+        toggles = [f"--toggle-collect=*{function}*" for function in _COUNTED_FUNCTIONS]
+        valgrind = [find_valgrind(), "--tool=callgrind", f"--callgrind-out-file={os.devnull}", *toggles]
         collected = []
         for count in _COUNTS:
             done = self._start([*valgrind, *_argv(cell, contender), "--instructions", str(count)], contender)
