@@ -27,6 +27,7 @@ class large_blocks {
     template <block_source Source>
     [[nodiscard]] void* try_allocate(Source& source, std::size_t bytes, std::size_t alignment) noexcept {
         if (bytes > max_bytes - record_offset(0) - 2 * sizeof(record)) return nullptr;
+        bytes += bytes == 0;
         void* const block = source.try_allocate(record_offset(bytes) + sizeof(record), source_alignment(alignment));
         if (block == nullptr) return nullptr;
         newest_ = ::new (static_cast<char*>(block) + record_offset(bytes)) record{nullptr, newest_, bytes, alignment};
@@ -38,7 +39,7 @@ class large_blocks {
     // Effects: gives the block back to the source it came from.
     template <block_source Source>
     void deallocate(Source& source, void* block, std::size_t bytes) noexcept {
-        record* const gone = record_of(block, bytes);
+        record* const gone = record_of(block, bytes + (bytes == 0));
         (gone->previous != nullptr ? gone->previous->next : newest_) = gone->next;
         (gone->next != nullptr ? gone->next->previous : oldest_) = gone->previous;
         give_back(source, gone);
