@@ -17,12 +17,14 @@ write_basic_package_version_file("${PROJECT_BINARY_DIR}/millpond-config-version.
 install(FILES "${PROJECT_BINARY_DIR}/millpond-config.cmake" "${PROJECT_BINARY_DIR}/millpond-config-version.cmake"
   DESTINATION "${millpond_package_dir}" COMPONENT library)
 
-# Installs the programs of a folder of the project whose names begin with `millpond-`; others are subjects of study.
+# Installs the programs of a folder of the project whose names begin with `millpond-`; others are subjects of study. What
+# is built on demand only, for benchmarks, stays here.
 function(millpond_install_programs_below folder)
   millpond_targets_below("${PROJECT_SOURCE_DIR}/${folder}" targets)
   foreach(target IN LISTS targets)
     get_target_property(type ${target} TYPE)
-    if(type STREQUAL "EXECUTABLE" AND target MATCHES "^millpond-")
+    get_target_property(on_demand ${target} EXCLUDE_FROM_ALL)
+    if(type STREQUAL "EXECUTABLE" AND target MATCHES "^millpond-" AND NOT on_demand)
       install(TARGETS ${target} RUNTIME DESTINATION "${MILLPOND_INSTALL_BIN}" COMPONENT lab)
     endif()
   endforeach()
