@@ -35,7 +35,7 @@ void live_on(std::vector<std::unique_ptr<Pool>>& pools, std::vector<std::size_t>
         const auto i = uniform<std::size_t>(numbers, 0, pools.size() - 1);
         test::block_model& model = models[owner_of[i]];
         if (model.empty() || uniform(numbers, 0, 2) != 0) {
-            const auto bytes = uniform<std::size_t>(numbers, 0, step % 50 == 0 ? 1500000 : 300);
+            const auto bytes = uniform<std::size_t>(numbers, 0, step % 150 == 0 ? 1200000 : 300);
             const std::size_t alignment = std::size_t{1} << uniform(numbers, 0, step % 50 == 1 ? 12 : 4);
             model.add(pools[i]->allocate(bytes, alignment), bytes, alignment);
         } else {
@@ -49,7 +49,7 @@ void live_on(std::vector<std::unique_ptr<Pool>>& pools, std::vector<std::size_t>
 TYPED_TEST(absorbing, pools_that_became_one_serve_and_take_back_each_others_blocks) {
     accounting_source source;
     auto numbers = test::random_numbers();
-    for (int round = 0; round < 20 && !testing::Test::HasFailure(); ++round) {
+    for (int round = 0; round < 8 && !testing::Test::HasFailure(); ++round) {
         // Declared in this order: the owner, pool 0 at last, is destroyed last.
         std::vector<std::unique_ptr<TypeParam>> pools;
         std::vector<std::size_t> owner_of;
