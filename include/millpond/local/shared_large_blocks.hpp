@@ -35,6 +35,7 @@ class shared_large_blocks {
     template <block_source Source>
     [[nodiscard]] void* try_allocate(Source& source, std::size_t bytes, std::size_t alignment) noexcept {
         if (bytes > max_bytes - record_offset(0) - 2 * sizeof(record)) return nullptr;
+        bytes += bytes == 0;
         const slot taken = take_slot(source);
         if (taken.group == nullptr) return nullptr;
         void* const block = source.try_allocate(record_offset(bytes) + sizeof(record), source_alignment(alignment));
@@ -45,15 +46,14 @@ class shared_large_blocks {
         taken.group->records[taken.index] =
             ::new (static_cast<char*>(block) + record_offset(bytes)) record{taken, bytes, alignment};
         held_bytes_.fetch_add(record_offset(bytes) + sizeof(record), std::memory_order_relaxed);
-        const std::size_t open = bytes + (bytes == 0 && memory_checker);  // a block of 0 bytes is one of 1
-        poison(static_cast<char*>(block) + open, record_offset(bytes) - open);
+        poison(static_cast<char*>(block) + bytes, record_offset(bytes) - bytes);
         return block;
     }
 
     // Effects: gives the block back to the source it came from.
     template <block_source Source>
     void deallocate(Source& source, void* block, std::size_t bytes) noexcept {
-        record* const gone = record_of(block, bytes);
+        record* const gone = record_of(block, bytes + (bytes == 0));
         const slot left = gone->place;
         give_back(source, gone);
         leave(left);
