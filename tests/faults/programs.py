@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: BSL-1.0
+"""The library's test programs, taken apart: each source a program of its own, compiled as its target compiles it.
+
+A fault needs one or two of them compiled, not the whole suite. The commands are those of a configured build; only the
+library's headers come from elsewhere, from the copy in which a fault was planted.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import signal
+import subprocess
+import tempfile
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+
+from faults import ROOT
+
+TIMEOUT_S = 120
+MEMORY_BYTES = 8 << 30
+
+# Targets without GoogleTest run as a whole, with these arguments.
+WHOLE = {
+    "library_misuse_checked": ["--check", "checked"],
+    "library_misuse_asan": ["--check", "asan"],
+    "library_misuse_release": ["--check", "release"],
+    "library_misuse_hardened": ["--check", "release"],
+    "library_no_exceptions": [],
+    "library_static_life": [],
+    "library_freestanding": [],
+}
+
+
+# What nearly every test includes, parsed once.
+COMMON = """gtest/gtest.h algorithm array atomic cstdio cstring deque forward_list functional limits list map
+memory memory_resource mutex new optional queue random set stack stdexcept string thread tuple unordered_map
+unordered_set utility variant vector"""
+
+
+class BuildError(Exception):
+    """A program that cannot be built; the text is what the compiler said."""
+
+
+def run_compiler(command: list[str], directory: str) -> None:
+    done = subprocess.run(command, cwd=directory, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise BuildError(done.stderr)
+
+
+@dataclass(frozen=True)
+class Unit:
+    """How one source of a target is compiled."""
+
+    directory: str
+    command: tuple[str, ...]  # without the output
+    source: Path
+
+    @property
+    def flags(self) -> tuple[str, ...]:
+        """The command without the source: the same for all units that may share a precompiled header."""
+        return tuple(word for word in self.command if word not in ("-c", str(self.source)))
+
+    def compile(self, headers: Path, output: Path, *more: str) -> None:
+        """Effects: writes the object. `headers`: what stands for include/. Raises BuildError."""
+        ours = str(ROOT / "include")
+        command = [word.replace(ours, str(headers)) for word in self.command]
+        run_compiler([*command, "-w", *more, "-o", str(output)], self.directory)
+
+
+class Shared:
+    """What no fault changes, compiled once for all programs that share their flags. Thread-safe."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._lock = threading.Lock()
+        self._mains: dict[tuple[str, ...], Path] = {}
+        self._headers: dict[tuple[str, ...], Path] = {}
+
+    def main_object(self, main: Unit) -> Path:
+        with self._lock:
+            if main.command not in self._mains:
+                output = self._folder / f"main{len(self._mains)}.o"
+                main.compile(ROOT / "include", output)
+                self._mains[main.command] = output
+            return self._mains[main.command]
+
+    def precompiled(self, unit: Unit) -> tuple[str, ...]:
+        """The words of a command that include the common headers, precompiled with the unit's flags."""
+        with self._lock:
+            if unit.flags not in self._headers:
+                folder = self._folder / f"common{len(self._headers)}"
+                folder.mkdir()
+                header = folder / "common.hpp"
+                header.write_text("".join(f"#include <{name}>\n" for name in COMMON.split()), encoding="utf-8")
+                command = [*unit.flags, "-w", "-x", "c++-header", str(header), "-o", f"{header}.gch"]
+                run_compiler(command, unit.directory)
+                self._headers[unit.flags] = header
+            return ("-include", str(self._headers[unit.flags]))
+
+
+@dataclass(frozen=True)
+class Program:
+    name: str
+    units: tuple[Unit, ...]  # these see the fault
+    main: Unit | None  # GoogleTest's main, which does not
+    arguments: tuple[str, ...]
+
+    @property
+    def is_sanitized(self) -> bool:
+        return any(word.startswith("-fsanitize") for word in self.units[0].command)
+
+    def build(self, headers: Path, folder: Path, shared: Shared) -> Path:
+        """Returns the executable. Raises BuildError."""
+        objects = []
+        for number, unit in enumerate(self.units):
+            objects.append(str(folder / f"{number}.o"))
+            unit.compile(headers, Path(objects[-1]), *(shared.precompiled(unit) if self.main else ()))
+        if self.main is not None:
+            objects.append(str(shared.main_object(self.main)))
+        executable = folder / "program"
+        sanitizer = [word for word in self.units[0].command if word.startswith("-fsanitize")]
+        command = [self.units[0].command[0], *sanitizer, *objects, "-lgtest", "-lrapidcheck", "-pthread"]
+        run_compiler([*command, "-o", str(executable)], str(folder))
+        return executable
+
+    def run(self, executable: Path, seed: int) -> tuple[int, str]:
+        """Returns the status (a negative one: ended by that signal, as by a timeout) and what was printed."""
+        limits = ["prlimit", "--core=0"]
+        if not self.is_sanitized:  # a sanitizer reserves all addresses there are
+            limits.append(f"--as={MEMORY_BYTES}")
+        command = [*limits, str(executable), *self.arguments]
+        if self.main is not None:
+            command += [f"--seed={seed}", "--gtest_brief=1"]
+        environment = {**os.environ, "ASAN_OPTIONS": "detect_leaks=1:symbolize=0"}
+        with tempfile.TemporaryFile() as output:
+            started = subprocess.Popen(command, stdout=output, stderr=output, env=environment, start_new_session=True)
+            try:
+                status = started.wait(TIMEOUT_S)
+            except subprocess.TimeoutExpired:
+                status = -signal.SIGALRM
+            finally:
+                kill_group(started.pid)
+            output.seek(0)
+            return status, output.read().decode(errors="replace")
+
+
+def kill_group(leader: int) -> None:
+    """Effects: ends what the program that was started as `leader` has left running."""
+    try:
+        os.killpg(leader, signal.SIGKILL)
+    except ProcessLookupError:
+        return
+
+
+def read(build: Path) -> dict[str, Program]:
+    """The programs of a configured build, by name: target/source for GoogleTest's, target for others."""
+    targets: dict[str, list[Unit]] = {}
+    for entry in json.loads((build / "compile_commands.json").read_text(encoding="utf-8")):
+        words = shlex.split(entry["command"])
+        at = words.index("-o")
+        target = words[at + 1].split("CMakeFiles/")[1].split(".dir/")[0]
+        unit = Unit(entry["directory"], tuple(words[:at] + words[at + 2 :]), Path(entry["file"]))
+        targets.setdefault(target, []).append(unit)
+    (main,) = targets["millpond_test_support"]
+    programs: dict[str, Program] = {}
+    for target, units in targets.items():
+        if target in WHOLE:
+            programs[target] = Program(target, tuple(units), None, tuple(WHOLE[target]))
+        elif target.startswith("library_"):
+            own_main = next((unit for unit in units if unit.source.name == "main.cpp"), main)
+            for unit in units:
+                if unit is not own_main and "gtest" in unit.source.read_text(encoding="utf-8"):
+                    name = f"{target}/{unit.source.stem}"
+                    programs[name] = Program(name, (unit,), own_main, ())
+    return programs

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: BSL-1.0
+"""The planted faults have their places still, and none of the library's headers is without one.
+
+That tests notice them scripts/plant_faults finds out, in `make test-all`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import faults
+import pytest
+import repository
+
+# What they hold is shapes and names: a mistake in them does not compile.
+WITHOUT = {"core/concepts.hpp"}
+
+
+def header(fault: faults.Fault) -> str:
+    return repository.text(faults.HEADERS / fault.file)
+
+
+@pytest.mark.parametrize("fault", faults.load(), ids=lambda fault: fault.name)
+def test_a_fault_has_one_place_and_changes_it(fault: faults.Fault) -> None:
+    assert faults.plant(header(fault), fault) != header(fault)
+
+
+def test_names_of_faults_differ() -> None:
+    twice = [name for name, count in Counter(fault.name for fault in faults.load()).items() if count > 1]
+    assert not twice
+
+
+def test_every_header_has_a_fault() -> None:
+    inside = [path.relative_to(faults.HEADERS) for path in repository.library_headers()]
+    classes = {path.as_posix() for path in inside if len(path.parts) > 1}
+    assert not classes - WITHOUT - {fault.file for fault in faults.load()}
+
+
+def test_every_fault_says_what_is_wrong_and_names_a_test() -> None:
+    for fault in faults.load():
+        assert fault.what, fault.name
+        assert fault.tests, fault.name
+
+
+def test_a_fault_is_found_however_its_header_is_broken_into_lines() -> None:
+    fault = faults.Fault("one", "one.hpp", "one", "if (a && b) {\n    c();", "if (a) { c();", ("one",))
+    for text in ("if (a && b) { c(); }", "if (a &&\n        b)\n{\n\tc();\n}", "if(a&&b){c();}"):
+        assert faults.plant(text, fault).startswith("if (a) { c();")
+    for text in ("if (a || b) { c(); }", "if (a && b) { c(); } if (a && b) { c(); }"):
+        with pytest.raises(faults.Misplaced):
+            faults.plant(text, fault)
+
+
+def test_targets_that_faults_name_exist() -> None:
+    made = repository.text(Path("tests/unit/CMakeLists.txt"))
+    for room in ("property", "oom", "misuse"):
+        made += repository.text(Path("tests", room, "CMakeLists.txt"))
+    sources = {path.stem for path in repository.cxx_files() if path.parts[0] == "tests"}
+    for fault in faults.load():
+        for test in fault.tests:
+            target, _, source = test.partition("/")
+            assert target in made or target.removeprefix("library_misuse_") in made, f"{fault.name}: {test}"
+            assert not source or source in sources, f"{fault.name}: {test}"
