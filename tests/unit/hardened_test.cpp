@@ -22,14 +22,17 @@ class hardened_pool : public testing::TestWithParam<std::size_t> {
 INSTANTIATE_TEST_SUITE_P(sizes, hardened_pool, testing::Values(8, 16, 24, 100, 5000, 300000));
 
 TEST_P(hardened_pool, serves_as_any_other_does) {
-    void* const a = allocate();
-    void* const b = allocate();
-    std::memset(a, 1, GetParam());
-    std::memset(b, 2, GetParam());
-    deallocate(a);
-    deallocate(b);
-    EXPECT_EQ(allocate(), b);
-    EXPECT_EQ(allocate(), a);
+    for (int round = 0; round < 3; ++round) {
+        void* const a = allocate();
+        void* const b = allocate();
+        EXPECT_NE(a, b);
+        std::memset(a, 1, GetParam());
+        std::memset(b, 2, GetParam());
+        EXPECT_EQ(*static_cast<char*>(a), 1);
+        EXPECT_EQ(*static_cast<char*>(b), 2);
+        deallocate(a);
+        deallocate(b);
+    }
 }
 
 TEST_P(hardened_pool, freeing_a_block_twice_in_a_row_ends_the_program) {
@@ -70,10 +73,10 @@ TEST_P(hardened_pool, a_block_that_the_pool_never_gave_ends_the_program) {
 // What an attacker would write there must not be what he reads, nor the same at each place.
 TEST_P(hardened_pool, links_do_not_show_addresses) {
     if (GetParam() < 16) GTEST_SKIP();
+    void* const first = allocate();
     void* const a = allocate();
     void* const b = allocate();
-    deallocate(a);
-    deallocate(b);
+    for (void* block : {first, a, b}) deallocate(block);
     void* link = nullptr;
     std::memcpy(&link, b, sizeof link);
     EXPECT_NE(link, a);

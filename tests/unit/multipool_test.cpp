@@ -104,17 +104,39 @@ TEST(multipool, blocks_of_one_size_lie_in_a_row_without_headers) {
     EXPECT_LT(gaps, 30);
 }
 
-TEST(multipool, the_block_freed_last_comes_first_then_fresh_ones_in_order) {
+TEST(multipool, a_freed_block_comes_first_then_fresh_ones_in_order) {
     multipool<> pool;
     auto* const a = static_cast<char*>(pool.allocate(24, 8));
     auto* const b = static_cast<char*>(pool.allocate(24, 8));
     EXPECT_EQ(b, a + 24);
-    pool.deallocate(a, 24, 8);
-    pool.deallocate(b, 24, 8);
-    EXPECT_EQ(pool.allocate(24, 8), b);
-    EXPECT_EQ(pool.allocate(24, 8), a);
+    for (char* block : {a, b, a}) {
+        pool.deallocate(block, 24, 8);
+        EXPECT_EQ(pool.allocate(24, 8), block);
+    }
     auto* const c = static_cast<char*>(pool.allocate(24, 8));
     EXPECT_EQ(pool.allocate(24, 8), c + 24);
+}
+
+// What a queue does: neighbours in its order stay neighbours in memory.
+// What a queue does: neighbours in its order stay neighbours in memory.
+TEST(multipool, blocks_come_back_in_the_order_in_which_they_were_freed_and_the_latest_first) {
+    accounting_source source;
+    pool_under_test pool(source);
+    std::vector<void*> blocks(2000);
+    for (void*& block : blocks) block = pool.allocate(24, 8);
+    source.fail_from(0);
+    while (pool.try_allocate(24, 8) != nullptr) {  // what is fresh
+    }
+    for (int round = 0; round < 3; ++round) {
+        for (std::size_t i = 0; i < 40; ++i) pool.deallocate(blocks[i], 24, 8);
+        for (std::size_t i = 0; i < 40; ++i) ASSERT_EQ(pool.allocate(24, 8), blocks[i]) << round;
+    }
+    // Of more than 32 KiB the first goes first, and after that the last 32 KiB in their order.
+    for (void* block : blocks) pool.deallocate(block, 24, 8);
+    const std::size_t turned = (32768 + 23) / 24;
+    EXPECT_EQ(pool.allocate(24, 8), blocks[0]);
+    for (std::size_t i = 2000 - turned; i < 2000; ++i) ASSERT_EQ(pool.allocate(24, 8), blocks[i]);
+    for (std::size_t i = 1; i < 2000 - turned; ++i) ASSERT_EQ(pool.allocate(24, 8), blocks[i]);
 }
 
 TEST(multipool, a_tiny_container_costs_two_small_chunks) {

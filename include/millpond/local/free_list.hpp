@@ -22,6 +22,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <new>
 
 #include "../core/hardening.hpp"
@@ -78,6 +79,11 @@ class free_list {
     }
 
     [[nodiscard]] bool empty() const noexcept { return first_ == nullptr; }
+    // Both at once: an instruction less than one after the other.
+    [[nodiscard]] static bool are_empty(const free_list& a, const free_list& b) noexcept {
+        return (reinterpret_cast<std::uintptr_t>(a.first_) | reinterpret_cast<std::uintptr_t>(b.first_)) == 0;
+    }
+    [[nodiscard]] bool is_first(const void* block) const noexcept { return first_ == block; }
 
   private:
     link* first_ = nullptr;

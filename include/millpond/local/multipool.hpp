@@ -4,7 +4,7 @@
 //   chunk │header│16│16│16│▒▒│24│24│24│▒▒│▒▒│16│16│▒▒▒▒▒▒▒▒│ room │    rows of one size, each twice as long as the last
 //                                     ▲
 //   class 24:  fresh ─────────────────┘    the row's blocks that were never given out, in the order of addresses
-//              freed ─▶│24│─▶│24│          freed blocks go out again before that, the last freed first
+//              freed ─▶│24│─▶│24│          freed blocks, given out again in about the order in which they were freed
 //   classes come in groups of four, which lie in the chunks, too, from the first use of one of them on
 //   above the largest class, or aligned to more than 64:  │block│record│ ◀─▶ │block│record│  from the source itself
 //
@@ -106,7 +106,7 @@ class multipool {
     void deallocate(void* block, std::size_t bytes, std::size_t alignment) noexcept {
         if (bytes != 0) expect_open(block);
         if (places::is_small(bytes, alignment)) [[likely]] {
-            put(block, class_at(places::of_small(bytes)));
+            put(block, small_class(bytes));
         } else if (size_class* const to = find_class(bytes, alignment); to != nullptr) [[likely]] {
             put(block, *to);
         } else {
@@ -198,8 +198,14 @@ class multipool {
         [[nodiscard]] std::size_t bytes() const noexcept { return static_cast<std::size_t>(end - begin); }
     };
 
-    [[nodiscard]] size_class& class_at(class_place place) const noexcept {
-        return *reinterpret_cast<size_class*>(reinterpret_cast<char*>(groups_[place.group]) + place.offset);
+    [[nodiscard]] size_class& class_at(class_place place) const noexcept { return class_at(place.group, place.offset); }
+    [[nodiscard]] size_class& class_at(std::size_t group, std::size_t offset) const noexcept {
+        return *reinterpret_cast<size_class*>(reinterpret_cast<char*>(groups_[group]) + offset);
+    }
+
+    // Part by part: a copy of the place costs an instruction.
+    [[nodiscard]] size_class& small_class(std::size_t bytes) const noexcept {
+        return class_at(places::of_small(bytes).group, places::of_small(bytes).offset);
     }
 
     [[nodiscard]] size_class& class_number(unsigned number) const noexcept {
@@ -218,7 +224,7 @@ class multipool {
     [[nodiscard]] void* take(std::size_t bytes, std::size_t alignment) noexcept {
         void* block = nullptr;
         if (places::is_small(bytes, alignment)) [[likely]] {
-            block = class_at(places::of_small(bytes)).take();
+            block = small_class(bytes).take();
         } else if (size_class* const from = find_class(bytes, alignment); from != nullptr) {
             block = from->take();
         }
@@ -228,7 +234,7 @@ class multipool {
 
     static void put(void* block, size_class& to) noexcept {
         if (is_hardened && to.block_bytes == 0) misuse_found("a pool was given a block that it never gave", block);
-        to.freed.push(block, to.block_bytes);
+        to.put(block);
     }
 
     [[gnu::noinline]] void deallocate_large(void* block, std::size_t bytes) noexcept {
@@ -260,7 +266,7 @@ class multipool {
         if (groups_[number / class_group::size] == no_group() && !make_group(number / class_group::size))
             return nullptr;
         size_class& from = class_number(number);
-        if (!take_absorbed(number) && !take_row(from)) return nullptr;
+        if (!from.turn_over() && !take_absorbed(number) && !take_row(from)) return nullptr;
         void* const block = from.take();
         unpoison(block, bytes + (bytes == 0));
         return block;
@@ -295,8 +301,10 @@ class multipool {
         for (class_group* older = group->absorbed; older != nullptr; older = older->absorbed) {
             size_class& from = older->classes[number % class_group::size];
             if (from.empty()) continue;
-            group->classes[number % class_group::size] = from;
-            from.freed = {};
+            size_class& to = group->classes[number % class_group::size];
+            to = from;
+            if (to.ready.empty()) static_cast<void>(to.turn_over());
+            from.ready = from.freed = {};
             from.fresh = from.fresh_end;
             return true;
         }

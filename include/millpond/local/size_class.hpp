@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: BSL-1.0
 // size_class: the blocks of one size that a pool can give out: those that were freed, and a row of fresh ones.
 //
-//   freed ─▶│24│─▶│24│─▶ …           first: the last one freed, which is likely still in the cache
+//   ready ─▶│24│─▶│24│─▶ …           first: freed blocks, in the order in which they were freed
 //   fresh ─▶│24│24│24│◀─ fresh_end   then: in the order of addresses, never linked
+//   freed ─▶│24│─▶│24│─▶ …           the last freed first; 64 of them, turned round, are the next to be ready
 //
-// Part of multipool and synchronized_multipool. Classes come in groups of four neighbours, made when one of them is
-// first used, so that a pool that uses few sizes pays for few. no_blocks stands for a group that does not exist yet:
-// whoever allocates finds nothing there, and what is never written may be shared and read-only.
-// take: O(1). Not thread-safe.
+// Why two lists: a container that frees nodes at one end and adds some at the other, as a queue does, would get them
+// back in reverse order from one list, and after some time its neighbours in order were no neighbours in memory any
+// more. From 64 on the last freed come first, for they are in the cache.
+//
+// Part of multipool. Classes come in groups of four neighbours, made when one of them is first used, so that a pool
+// that uses few sizes pays for few. no_blocks stands for a group that does not exist yet: whoever allocates finds
+// nothing there, and what is never written may be shared and read-only. take, put: O(1). turn_over: O(64). Not
+// thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -18,24 +23,48 @@
 namespace millpond {
 
 struct size_class {
-    free_list freed;
+    // As much as the longest row of a multipool has, so that what a queue left behind it meanwhile is turned with it.
+    static constexpr std::size_t turned_bytes = std::size_t{32} << 10;
+
+    free_list ready;
     char* fresh = nullptr;  // the next block of the row that was never given out, up to …
     char* fresh_end = nullptr;
+    free_list freed;
     std::uint32_t block_bytes = 0;
     std::uint32_t row_blocks = 1;  // of the next row
 
-    // Returns: a block, or null if there is none.
+    // Returns: a block, or null if none is ready or fresh.
     [[nodiscard]] void* take() noexcept {
-        if (void* const block = freed.pop(block_bytes)) [[likely]]
+        if (void* const block = ready.pop(block_bytes)) [[likely]]
             return block;
-        if (fresh == fresh_end) return nullptr;
+        if (fresh == fresh_end || !freed.empty()) return nullptr;
         char* const block = fresh;
         fresh += block_bytes;
         free_list::forget_seal(block, block_bytes);
         return block;
     }
 
-    [[nodiscard]] bool empty() const noexcept { return fresh == fresh_end && freed.empty(); }
+    // Effects: the block is free.
+    void put(void* block) noexcept {
+        if (free_list::are_empty(ready, freed)) {
+            ready.push(block, block_bytes);
+        } else {
+            if (is_hardened && ready.is_first(block)) misuse_found("a block was freed twice", block);
+            freed.push(block, block_bytes);
+        }
+    }
+
+    // Effects: makes the blocks that were freed last ready, the earlier ones first. Returns: false if there are none.
+    [[nodiscard]] bool turn_over() noexcept {
+        for (std::size_t bytes = 0; bytes < turned_bytes; bytes += block_bytes) {
+            void* const block = freed.pop(block_bytes);
+            if (block == nullptr) break;
+            ready.push(block, block_bytes);
+        }
+        return !ready.empty();
+    }
+
+    [[nodiscard]] bool empty() const noexcept { return fresh == fresh_end && ready.empty() && freed.empty(); }
 };
 
 struct class_group {
