@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
-import faults
 import pytest
 import repository
+
+import faults
 
 # What they hold is shapes and names: a mistake in them does not compile.
 WITHOUT = {"core/concepts.hpp"}

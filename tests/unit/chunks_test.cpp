@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: BSL-1.0
+// chunks_test: what pools ask of their source, chunk by chunk: sizes, ends of chunks, large blocks, what absorb moves.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <millpond/block.hpp>
+#include <millpond/local.hpp>
+#include <numeric>
+#include <vector>
+
+#include "support/accounting_source.hpp"
+#include "support/block_model.hpp"
+#include "support/seed.hpp"
+
+namespace millpond {
+namespace {
+
+using test::accounting_ref;
+using test::accounting_source;
+
+template <class Pool>
+class chunks : public testing::Test {};
+using pools = testing::Types<monotonic<accounting_ref>, multipool<accounting_ref>>;
+TYPED_TEST_SUITE(chunks, pools);
+
+TYPED_TEST(chunks, begin_small_again_after_a_release) {
+    accounting_source source;
+    TypeParam pool(source);
+    for (int round = 0; round < 3; ++round) {
+        static_cast<void>(pool.allocate(8, 8));
+        EXPECT_EQ(source.live_bytes(), 1024u);
+        for (int i = 0; i < 5000; ++i) static_cast<void>(pool.allocate(100, 8));
+        EXPECT_GT(source.live_bytes(), 100000u);
+        pool.release();
+        EXPECT_EQ(source.live_blocks(), 0u);
+    }
+}
+
+TYPED_TEST(chunks, are_counted_whether_in_use_or_kept) {
+    accounting_source source;
+    TypeParam pool(source);
+    for (int round = 0; round < 3; ++round) {
+        EXPECT_EQ(pool.held_bytes(), source.live_bytes());
+        for (int i = 0; i < 1000 * (round + 1); ++i) static_cast<void>(pool.allocate(100, 8));
+        EXPECT_EQ(pool.held_bytes(), source.live_bytes());
+        pool.reset();
+        EXPECT_EQ(pool.held_bytes(), source.live_bytes());
+        EXPECT_GT(pool.held_bytes(), 0u);
+    }
+}
+
+TYPED_TEST(chunks, that_an_absorbed_pool_kept_are_used_before_the_source_is_asked) {
+    accounting_source source;
+    TypeParam a(source), b(source), c(source);
+    for (TypeParam* pool : {&a, &b, &c}) {
+        for (int i = 0; i < 3000; ++i) static_cast<void>(pool->allocate(100, 8));
+    }
+    b.reset();
+    c.reset();
+    static_cast<void>(c.allocate(100, 8));
+    a.absorb(b);
+    a.absorb(c);
+    EXPECT_EQ(a.held_bytes(), source.live_bytes());
+    const std::size_t calls = source.calls();
+    for (int i = 0; i < 4000; ++i) static_cast<void>(a.allocate(100, 8));
+    EXPECT_EQ(source.calls(), calls);
+    a.release();
+    EXPECT_EQ(source.live_blocks(), 0u);
+}
+
+TYPED_TEST(chunks, a_first_chunk_of_nothing_is_a_small_one) {
+    accounting_source source;
+    TypeParam pool(first_chunk{0}, source);
+    static_cast<void>(pool.allocate(8, 8));
+    EXPECT_LE(source.calls(), 2u);
+    EXPECT_GE(source.live_bytes(), 256u);
+    EXPECT_LE(source.live_bytes(), 1024u);
+}
+
+// Pools in any order of absorbing, with blocks and kept chunks of their own: all memory is the owner's at the end.
+TYPED_TEST(chunks, of_many_pools_become_those_of_one) {
+    auto numbers = test::random_numbers();
+    for (int round = 0; round < 30; ++round) {
+        accounting_source source;
+        TypeParam owner(source), a(source), b(source), c(source);
+        std::array<TypeParam*, 4> pool{&owner, &a, &b, &c};
+        for (TypeParam* each : pool) {
+            for (int life = test::uniform(numbers, 0, 2); life > 0; --life) {
+                for (int i = test::uniform(numbers, 0, 200); i > 0; --i) static_cast<void>(each->allocate(100, 8));
+                if (test::uniform(numbers, 0, 1) == 0) static_cast<void>(each->allocate(3000000, 8));
+                if (life > 1) each->reset();
+            }
+        }
+        // An earlier one absorbs a later one, and so is destroyed after it.
+        std::vector<TypeParam*> left(pool.begin(), pool.end());
+        while (left.size() > 1) {
+            const auto from = test::uniform<std::size_t>(numbers, 1, left.size() - 1);
+            left[test::uniform<std::size_t>(numbers, 0, from - 1)]->absorb(*left[from]);
+            left.erase(left.begin() + static_cast<std::ptrdiff_t>(from));
+        }
+        EXPECT_EQ(owner.held_bytes(), source.live_bytes());
+        owner.reset();
+        EXPECT_EQ(owner.held_bytes(), source.live_bytes());
+        owner.release();
+        EXPECT_EQ(source.live_blocks(), 0u);
+    }
+}
+
+// At the end of a row: padding and block fit to the byte, or the block goes elsewhere.
+TEST(monotonic_room, ends_at_the_last_byte_whatever_the_alignment) {
+    alignas(64) std::array<char, 256> buffer{};
+    for (std::size_t before = 0; before <= 256; ++before) {
+        for (std::size_t alignment = 1; alignment <= 64; alignment *= 2) {
+            for (std::size_t bytes = 1; bytes <= 257; bytes += 4) {
+                accounting_source source;
+                monotonic<accounting_ref> pool(initial_buffer{buffer.data(), buffer.size()}, source);
+                if (before > 0) {
+                    ASSERT_EQ(pool.allocate(before, 1), buffer.data());
+                }
+                void* const block = pool.allocate(bytes, alignment);
+                const std::size_t start = align_up(before, alignment);
+                const bool fits = start + bytes <= buffer.size();
+                ASSERT_EQ(source.calls(), fits ? 0u : 1u) << before << ' ' << bytes << ' ' << alignment;
+                if (fits) {
+                    ASSERT_EQ(block, buffer.data() + start);
+                }
+            }
+        }
+    }
+}
+
+TEST(monotonic_room, a_rewind_into_the_initial_buffer_goes_on_there) {
+    accounting_source source;
+    alignas(16) std::array<char, 256> buffer{};
+    monotonic<accounting_ref> pool(initial_buffer{buffer.data(), buffer.size()}, source);
+    static_cast<void>(pool.allocate(100, 1));
+    const auto place = pool.checkpoint();
+    for (int i = 0; i < 100; ++i) static_cast<void>(pool.allocate(50, 1));
+    pool.rewind(place);
+    EXPECT_EQ(pool.allocate(156, 1), buffer.data() + 100);
+    const std::size_t calls = source.calls();
+    for (int i = 0; i < 90; ++i) static_cast<void>(pool.allocate(50, 1));
+    EXPECT_EQ(source.calls(), calls) << "the chunks were kept";
+}
+
+TEST(monotonic_room, an_absorbed_one_has_no_life_of_its_own) {
+    accounting_source source;
+    monotonic<accounting_ref> a(source), b(source);
+    static_cast<void>(a.allocate(100, 8));
+    auto* const kept = static_cast<char*>(b.allocate(100, 8));
+    std::memset(kept, 5, 100);
+    a.absorb(b);
+    a.absorb(b);
+    a.absorb(a);
+    const auto place = b.checkpoint();
+    void* const next = b.allocate(16, 8);
+    b.rewind(place);
+    EXPECT_EQ(a.allocate(16, 8), next);
+    b.reset();
+    b.release();
+    for (int i = 0; i < 1000; ++i) std::memset(b.allocate(100, 8), 6, 100);
+    EXPECT_EQ(kept[99], 5);
+    EXPECT_EQ(b.held_bytes(), 0u);
+    EXPECT_EQ(a.held_bytes(), source.live_bytes());
+}
+
+// Every way to make up a list of two, and then every order in which its blocks can go.
+TEST(large_blocks, absorbed_in_any_number_they_go_in_any_order) {
+    for (std::size_t in_a = 0; in_a <= 2; ++in_a) {
+        for (std::size_t in_b = 0; in_b <= 2; ++in_b) {
+            for (std::size_t in_c = 0; in_c <= 1; ++in_c) {
+                std::vector<std::size_t> order(in_a + in_b + in_c);
+                std::iota(order.begin(), order.end(), std::size_t{0});
+                do {
+                    accounting_source source;
+                    large_blocks a, b, c;
+                    std::vector<void*> blocks;
+                    for (std::size_t i = 0; i < in_a; ++i) blocks.push_back(a.try_allocate(source, 100 + i, 8));
+                    for (std::size_t i = 0; i < in_b; ++i) blocks.push_back(b.try_allocate(source, 100 + in_a + i, 8));
+                    for (std::size_t i = 0; i < in_c; ++i)
+                        blocks.push_back(c.try_allocate(source, 100 + in_a + in_b + i, 8));
+                    a.absorb(b);
+                    a.absorb(c);
+                    EXPECT_FALSE(b.any() || c.any());
+                    for (const std::size_t i : order) {
+                        ASSERT_EQ(a.held_bytes(), source.live_bytes());
+                        a.deallocate(source, blocks[i], 100 + i);
+                    }
+                    ASSERT_FALSE(a.any());
+                    ASSERT_EQ(source.live_blocks(), 0u);
+                } while (std::next_permutation(order.begin(), order.end()));
+            }
+        }
+    }
+}
+
+TEST(large_blocks, every_size_and_alignment_comes_back_as_it_was_asked_for) {
+    accounting_source source;
+    large_blocks blocks;
+    test::block_model model;
+    for (std::size_t alignment = 1; alignment <= 8192; alignment *= 2) {
+        for (std::size_t bytes = 0; bytes < 70; ++bytes)
+            model.add(blocks.try_allocate(source, bytes, alignment), bytes, alignment);
+    }
+    model.check_all();
+    EXPECT_EQ(blocks.held_bytes(), source.live_bytes());
+    auto numbers = test::random_numbers();
+    for (int i = 0; i < 500; ++i) {
+        const auto block = model.any(numbers);
+        model.remove(block.start);
+        blocks.deallocate(source, block.start, block.bytes);
+        ASSERT_EQ(blocks.held_bytes(), source.live_bytes());
+    }
+    model.check_all();
+    blocks.release(source);
+    EXPECT_FALSE(blocks.any());
+    EXPECT_EQ(source.live_blocks(), 0u);
+    EXPECT_EQ(blocks.try_allocate(source, max_bytes, 8), nullptr);
+    EXPECT_EQ(blocks.try_allocate(source, max_bytes - 40, 8), nullptr);
+}
+
+TEST(multipool_rows, a_chunk_is_cut_to_its_end_and_no_further) {
+    // Every size has a pool of its own, and the source's memory ends where the chunk does.
+    for (std::size_t bytes = 8; bytes <= 3000; bytes += bytes < 200 ? 8 : 56) {
+        accounting_source source;
+        multipool<accounting_ref, exact_spacing<8, 4096>> pool(source);
+        test::block_model model;
+        for (int i = 0; i < 300; ++i) {
+            auto* const block = static_cast<char*>(pool.allocate(bytes, 8));
+            model.add(block, bytes, 8);
+            const auto chunk = std::prev(source.given().upper_bound(block));
+            ASSERT_LE(block + bytes, static_cast<char*>(chunk->first) + chunk->second.bytes) << bytes;
+            ASSERT_GE(block, static_cast<char*>(chunk->first) + sizeof(chunk_header));
+        }
+        model.check_all();
+    }
+}
+
+TEST(multipool_rows, classes_in_turns_share_chunks_without_meeting) {
+    accounting_source source;
+    multipool<accounting_ref> pool(source);
+    test::block_model model;
+    auto numbers = test::random_numbers();
+    for (int i = 0; i < 5000; ++i) {
+        const auto bytes = test::uniform<std::size_t>(numbers, 1, i % 40 == 0 ? 60000 : 2000);
+        const std::size_t alignment = std::size_t{1} << test::uniform(numbers, 0, 6);
+        auto* const block = static_cast<char*>(pool.allocate(bytes, alignment));
+        model.add(block, bytes, alignment);
+        const auto chunk = std::prev(source.given().upper_bound(block));
+        ASSERT_LE(block + pool.block_bytes(bytes, alignment), static_cast<char*>(chunk->first) + chunk->second.bytes);
+    }
+    model.check_all();
+}
+
+TEST(multipool_rows, a_room_is_not_dropped_for_a_smaller_one) {
+    accounting_source source;
+    multipool<accounting_ref> pool(first_chunk{20000}, source);
+    static_cast<void>(pool.allocate(8, 8));
+    static_cast<void>(pool.allocate(40000, 8));  // has a chunk of its own
+    const std::size_t calls = source.calls();
+    for (int i = 0; i < 100; ++i) static_cast<void>(pool.allocate(128, 8));
+    EXPECT_EQ(source.calls(), calls);
+}
+
+}  // namespace
+}  // namespace millpond

@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: BSL-1.0
+// core_test: what the others stand on, by itself: locks that are tried, classes of large requests, chunk sizes and
+// stacks, and the tables by which a pool finds its classes.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <millpond/block.hpp>
+#include <millpond/core.hpp>
+#include <millpond/local.hpp>
+#include <thread>
+#include <vector>
+
+#include "support/seed.hpp"
+
+namespace millpond {
+namespace {
+
+static_assert(default_alignment == 16 && max_class_alignment == 64);
+static_assert(max_bytes == static_cast<std::size_t>(-1) / 2, "what a pointer difference can say");
+
+TEST(brief_lock, is_held_by_one_at_a_time_and_free_again_afterwards) {
+    brief_lock lock;
+    for (int round = 0; round < 3; ++round) {
+        ASSERT_TRUE(lock.try_lock());
+        ASSERT_FALSE(lock.try_lock());
+        ASSERT_FALSE(lock.try_lock()) << "a failed attempt does not open it";
+        lock.unlock();
+    }
+    int sum = 0;
+    std::vector<std::thread> threads;
+    for (int i = 0; i < 3; ++i) {
+        threads.emplace_back([&] {
+            for (int n = 0; n < 20000; ++n) {
+                while (!lock.try_lock()) std::this_thread::yield();
+                ++sum;
+                lock.unlock();
+            }
+        });
+    }
+    for (std::thread& thread : threads) thread.join();
+    EXPECT_EQ(sum, 60000);
+}
+
+template <class Classes>
+class large_classes : public testing::Test {};
+using schemes = testing::Types<four_an_octave<>, four_an_octave<(1 << 25), 1024>, powers_of_two<>,
+                               exact_spacing<64, 1 << 16>, class_map<64, 4096, 5000, 8192, 100000, 1 << 20>>;
+TYPED_TEST_SUITE(large_classes, schemes);
+
+TYPED_TEST(large_classes, every_request_gets_the_smallest_aligned_block_that_fits) {
+    auto numbers = test::random_numbers();
+    for (int i = 0; i < 50000; ++i) {
+        const std::size_t alignment = std::size_t{1} << test::uniform(numbers, 0, 6);
+        auto bytes = test::uniform<std::size_t>(numbers, 1, TypeParam::largest);
+        if (i % 2 == 0) {  // at the edge of a class
+            const unsigned edge = test::uniform(numbers, 0u, unsigned{TypeParam::count} - 1);
+            bytes = TypeParam::bytes_of(edge) + test::uniform<std::size_t>(numbers, 0, 2) - 1;
+        }
+        const unsigned index = TypeParam::class_of(bytes, alignment);
+        const auto serves = [&](unsigned other) {
+            return TypeParam::bytes_of(other) >= bytes && TypeParam::bytes_of(other) % alignment == 0;
+        };
+        if (index < TypeParam::count) {
+            ASSERT_TRUE(serves(index)) << bytes << " aligned to " << alignment;
+        }
+        unsigned smaller = std::min<unsigned>(index, TypeParam::count);
+        for (int back = 0; back < 5 && smaller-- > 0; ++back)
+            ASSERT_FALSE(serves(smaller)) << bytes << " aligned to " << alignment;
+    }
+}
+
+// What the tables say is what the scheme says, at every request that a table answers.
+template <class Classes>
+void tables_agree() {
+    using places = class_places<Classes>;
+    const auto same = [](class_place found, std::size_t bytes, std::size_t alignment) {
+        const class_place expected = class_place::of(Classes::class_of(bytes, alignment));
+        return found.group == expected.group && found.offset == expected.offset;
+    };
+    for (std::size_t bytes = 0; bytes <= Classes::largest + 2; bytes += bytes < 70000 ? 1 : 61) {
+        for (std::size_t alignment = 1; alignment <= 64; alignment *= 2) {
+            if (places::is_small(bytes, alignment)) {
+                ASSERT_TRUE(same(places::of_small(bytes), bytes, alignment)) << bytes << ' ' << alignment;
+            } else if (bytes != 0 && places::is_middle(bytes, alignment)) {
+                ASSERT_TRUE(same(places::of_middle(bytes, alignment), bytes, alignment)) << bytes << ' ' << alignment;
+            } else if (bytes != 0 && places::is_wide(bytes, alignment)) {
+                ASSERT_TRUE(same(places::of_wide(bytes), bytes, alignment)) << bytes << ' ' << alignment;
+            }
+        }
+        ASSERT_FALSE(places::is_small(bytes, 128) || places::is_middle(bytes, 128) || places::is_wide(bytes, 128));
+    }
+    for (std::size_t step = 256; step <= Classes::largest; step += 256) {
+        for (const std::size_t bytes : {step - 1, step, step + 1}) {
+            if (places::is_wide(bytes, 8)) {
+                ASSERT_TRUE(same(places::of_wide(bytes), bytes, 8)) << bytes;
+            }
+        }
+    }
+    constexpr std::size_t top = static_cast<std::size_t>(-1);
+    for (const std::size_t bytes : {top, max_bytes, Classes::largest + 1})
+        EXPECT_FALSE(places::is_small(bytes, 8) || places::is_middle(bytes, 8) || places::is_wide(bytes, 8));
+}
+
+TEST(class_places, say_what_the_scheme_says) {
+    tables_agree<four_an_octave<>>();
+    tables_agree<four_an_octave<8192>>();
+    tables_agree<powers_of_two<>>();
+    tables_agree<exact_spacing<>>();
+    tables_agree<exact_spacing<64, 1 << 16>>();
+    tables_agree<class_map<24, 40, 64, 104, 1000>>();
+}
+
+TEST(chunk_sizes, every_chunk_fits_and_only_what_is_worth_keeping_has_a_bin) {
+    for (std::size_t bytes = 1; bytes <= chunk_sizes::largest + 5000; bytes += bytes < 70000 ? 1 : 4093) {
+        for (const std::size_t alignment : {1u, 16u, 64u, 128u, 4096u}) {
+            const unsigned bin = chunk_sizes::bin_of(bytes, alignment);
+            const bool is_kept =
+                bytes >= chunk_sizes::smallest && bytes <= chunk_sizes::largest && alignment <= chunk_sizes::alignment;
+            ASSERT_EQ(bin < chunk_sizes::count, is_kept) << bytes << " aligned to " << alignment;
+            if (!is_kept) continue;
+            ASSERT_GE(chunk_sizes::bytes_of(bin), bytes);
+            if (bin > 0) {
+                ASSERT_LT(chunk_sizes::bytes_of(bin - 1), bytes);
+            }
+        }
+    }
+    EXPECT_EQ(chunk_sizes::bytes_of(0), 1024u);
+    EXPECT_EQ(chunk_sizes::bytes_of(chunk_sizes::count - 1), chunk_sizes::largest);
+}
+
+TEST(chunk_stack, the_last_comes_first_and_each_once) {
+    alignas(16) static char chunks[5][64];
+    chunk_stack stack;
+    EXPECT_TRUE(stack.empty());
+    for (auto& chunk : chunks) stack.push(chunk, sizeof chunk);
+    for (int i = 4; i >= 0; --i) {
+        EXPECT_FALSE(stack.empty());
+        EXPECT_EQ(stack.pop(64), chunks[i]);
+    }
+    EXPECT_TRUE(stack.empty());
+    EXPECT_EQ(stack.pop(64), nullptr);
+}
+
+class magazine : public testing::Test {
+  protected:
+    void TearDown() override {
+        under_test.close([this](unsigned bin, void* chunk) { give(bin, chunk); });
+    }
+    void give(unsigned bin, void* chunk) { upstream.deallocate(chunk, chunk_sizes::bytes_of(bin), 64); }
+    [[nodiscard]] void* chunk_of(unsigned bin) { return upstream.allocate(chunk_sizes::bytes_of(bin), 64); }
+
+    new_delete upstream;
+    chunk_magazine under_test;
+};
+
+TEST_F(magazine, holds_what_fits_and_never_more_than_its_capacity) {
+    under_test.open(0);
+    auto numbers = test::random_numbers();
+    std::vector<std::vector<void*>> model(chunk_magazine::bins);
+    std::size_t held = 0;
+    for (int step = 0; step < 20000; ++step) {
+        const unsigned bin = test::uniform(numbers, 0u, chunk_magazine::bins - 1);
+        const std::size_t bytes = chunk_sizes::bytes_of(bin);
+        if (under_test.is_report_due()) under_test.report();
+        if (test::uniform(numbers, 0, 2) != 0) {
+            void* const chunk = chunk_of(bin);
+            const bool is_taken = under_test.push(bin, chunk);
+            ASSERT_EQ(is_taken, held + bytes <= chunk_magazine::capacity_bytes) << held << " and " << bytes;
+            is_taken ? model[bin].push_back(chunk) : give(bin, chunk);
+            held += is_taken ? bytes : 0;
+        } else {
+            void* const chunk = under_test.pop(bin);
+            ASSERT_EQ(chunk, model[bin].empty() ? nullptr : model[bin].back());
+            if (chunk == nullptr) continue;
+            model[bin].pop_back();
+            give(bin, chunk);
+            held -= bytes;
+        }
+        ASSERT_EQ(under_test.held_bytes(), held);
+    }
+}
+
+TEST_F(magazine, a_report_is_due_after_so_many_chunks_and_no_sooner) {
+    under_test.open(3);
+    EXPECT_EQ(under_test.trims_seen(), 3u);
+    for (int round = 0; round < 3; ++round) {
+        for (std::uint32_t i = 0; i < chunk_magazine::report_pushes; ++i) {
+            ASSERT_FALSE(under_test.is_report_due()) << i;
+            ASSERT_TRUE(under_test.push(0, chunk_of(0))) << i;
+            give(0, under_test.pop(0));
+        }
+        ASSERT_TRUE(under_test.is_report_due());
+        void* const refused = chunk_of(0);
+        EXPECT_FALSE(under_test.push(0, refused));
+        give(0, refused);
+        under_test.report();
+    }
+}
+
+TEST_F(magazine, closed_it_takes_nothing_and_ended_it_stays_closed) {
+    void* const chunk = chunk_of(2);
+    EXPECT_FALSE(under_test.push(2, chunk));
+    EXPECT_EQ(under_test.held_bytes(), 0u);
+    under_test.open(0);
+    EXPECT_TRUE(under_test.is_open() && under_test.push(2, chunk));
+    std::vector<void*> given;
+    under_test.close([&](unsigned bin, void* each) {
+        EXPECT_EQ(bin, 2u);
+        given.push_back(each);
+    });
+    EXPECT_EQ(given, std::vector<void*>{chunk});
+    EXPECT_FALSE(under_test.is_open() || under_test.has_ended());
+    EXPECT_FALSE(under_test.push(2, chunk));
+    EXPECT_EQ(under_test.pop(2), nullptr);
+    EXPECT_EQ(under_test.held_bytes(), 0u);
+    under_test.end([](unsigned, void*) { FAIL(); });
+    EXPECT_TRUE(under_test.has_ended());
+    give(2, chunk);
+}
+
+TEST(thread_life, ends_with_its_thread_and_goes_with_its_last_reference) {
+    const std::uint64_t before = thread_life::ended_so_far();
+    thread_life* other = nullptr;
+    bool is_the_same = false;
+    std::thread([&] {
+        other = thread_life::of_this_thread();
+        is_the_same = other == thread_life::of_this_thread();
+        other->keep();
+        EXPECT_FALSE(other->has_ended());
+        EXPECT_EQ(thread_life::ended_so_far(), before);
+    }).join();
+    EXPECT_TRUE(is_the_same);
+    EXPECT_TRUE(other->has_ended());
+    EXPECT_EQ(thread_life::ended_so_far(), before + 1);
+    EXPECT_NE(thread_life::of_this_thread(), other);
+    EXPECT_FALSE(thread_life::of_this_thread()->has_ended());
+    other->drop();
+    std::thread([] {}).join();
+    EXPECT_EQ(thread_life::ended_so_far(), before + 1) << "a thread that was never asked for leaves nothing";
+}
+
+TEST(thread_table, numbers_are_new_and_neighbours_do_not_share_an_entry) {
+    const std::uint64_t first = thread_table::new_number(), second = thread_table::new_number();
+    EXPECT_LT(first, second);
+    EXPECT_EQ(first % thread_table::number_step, 0u);
+    EXPECT_NE(&table_of_this_thread.of(first), &table_of_this_thread.of(second));
+}
+
+}  // namespace
+}  // namespace millpond
