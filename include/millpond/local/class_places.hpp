@@ -44,21 +44,26 @@ class class_places {
     }
     [[nodiscard]] static constexpr class_place of_small(std::size_t bytes) noexcept { return small[bytes]; }
 
-    // Requests of up to 32 KiB that are not small; none of 0 bytes.
-    [[nodiscard]] static constexpr bool is_middle(std::size_t bytes, std::size_t alignment) noexcept {
-        return aligns_by_rounding && alignment <= max_class_alignment &&
-               bytes - 1 < (has_middle ? middle_bytes : small_bytes);
+    // As small, aligned to more: those of `rounded` bytes, of which there is one at least.
+    [[nodiscard]] static constexpr bool is_rounded_small(std::size_t bytes, std::size_t alignment) noexcept {
+        return aligns_by_rounding && alignment <= max_class_alignment && bytes - 1 < small_bytes;
     }
-    [[nodiscard]] static constexpr class_place of_middle(std::size_t bytes, std::size_t alignment) noexcept {
-        const std::size_t last = bytes - 1;
-        if (last < small_bytes) return small[(last | (alignment - 1)) + 1];
-        if constexpr (has_middle) return steps<middle_step, middle_bytes>[last / middle_step];
+    [[nodiscard]] static constexpr std::size_t rounded(std::size_t bytes, std::size_t alignment) noexcept {
+        return ((bytes - 1) | (alignment - 1)) + 1;
+    }
+
+    // Larger ones, of up to 32 KiB.
+    [[nodiscard]] static constexpr bool is_middle(std::size_t bytes, std::size_t alignment) noexcept {
+        return has_middle && alignment <= max_class_alignment && bytes - small_bytes - 1 < middle_bytes - small_bytes;
+    }
+    [[nodiscard]] static constexpr class_place of_middle(std::size_t bytes) noexcept {
+        if constexpr (has_middle) return steps<middle_step, middle_bytes>[(bytes - 1) / middle_step];
         return {};
     }
 
-    // Requests of up to 1 MiB that are neither.
+    // Still larger ones, of up to 1 MiB.
     [[nodiscard]] static constexpr bool is_wide(std::size_t bytes, std::size_t alignment) noexcept {
-        return has_wide && alignment <= max_class_alignment && bytes - 1 < wide_bytes;
+        return has_wide && alignment <= max_class_alignment && bytes - middle_bytes - 1 < wide_bytes - middle_bytes;
     }
     [[nodiscard]] static constexpr class_place of_wide(std::size_t bytes) noexcept {
         if constexpr (has_wide) return steps<wide_step, wide_bytes>[(bytes - 1) / wide_step];

@@ -105,13 +105,9 @@ class multipool {
     // Effects: makes the block free for requests of its class. `bytes` and `alignment`: as they were asked for.
     void deallocate(void* block, std::size_t bytes, std::size_t alignment) noexcept {
         if (bytes != 0) expect_open(block);
-        if (places::is_small(bytes, alignment)) [[likely]] {
-            put(block, small_class(bytes));
-        } else if (size_class* const to = find_class(bytes, alignment); to != nullptr) [[likely]] {
-            put(block, *to);
-        } else {
-            deallocate_large(block, bytes);
-        }
+        at_class(
+            bytes, alignment, [block](size_class& to) { put(block, to); },
+            [this, block, bytes] { deallocate_large(block, bytes); });
     }
 
     // Effects: as deallocate, for callers that know not the request but the size of the block, as block_bytes says it.
@@ -212,22 +208,23 @@ class multipool {
         return groups_[number / class_group::size]->classes[number % class_group::size];
     }
 
-    // Returns: the class of any request, or null if the block source serves it.
-    [[nodiscard]] size_class* find_class(std::size_t bytes, std::size_t alignment) const noexcept {
-        if (places::is_middle(bytes, alignment)) return &class_at(places::of_middle(bytes, alignment));
-        if (places::is_wide(bytes, alignment)) return &class_at(places::of_wide(bytes));
+    // Returns: found(class of the request), or none() if the block source serves it. Each way inlines the action of its
+    // own, which costs less than to bring the ways together again.
+    template <class Found, class None>
+    auto at_class(std::size_t bytes, std::size_t alignment, Found found, None none) const {
+        if (places::is_small(bytes, alignment)) [[likely]]
+            return found(small_class(bytes));
+        if (places::is_rounded_small(bytes, alignment)) return found(small_class(places::rounded(bytes, alignment)));
+        if (places::is_middle(bytes, alignment)) return found(class_at(places::of_middle(bytes)));
+        if (places::is_wide(bytes, alignment)) return found(class_at(places::of_wide(bytes)));
         const unsigned number = Classes::class_of(bytes, alignment);
-        return number < Classes::count ? &class_number(number) : nullptr;
+        return number < Classes::count ? found(class_number(number)) : none();
     }
 
     // Returns: a block that is there already, or null.
     [[nodiscard]] void* take(std::size_t bytes, std::size_t alignment) noexcept {
-        void* block = nullptr;
-        if (places::is_small(bytes, alignment)) [[likely]] {
-            block = small_class(bytes).take();
-        } else if (size_class* const from = find_class(bytes, alignment); from != nullptr) {
-            block = from->take();
-        }
+        void* const block = at_class(
+            bytes, alignment, [](size_class& from) { return from.take(); }, [] { return static_cast<void*>(nullptr); });
         if (memory_checker && block != nullptr) unpoison(block, bytes + (bytes == 0));
         return block;
     }
