@@ -245,57 +245,21 @@ TEST(checked_edges, what_was_absorbed_is_older_than_any_checkpoint) {
     EXPECT_TRUE(seen.take().empty());
 }
 
-TEST(winking_scope, nests_as_blocks_do) {
-    int a = 0, b = 0;
-    EXPECT_EQ(winking_scope::pool(), nullptr);
-    {
-        const winking_scope outer(&a);
-        {
-            const winking_scope inner(&b);
-            EXPECT_EQ(winking_scope::pool(), &b);
-            const winking_scope paused(nullptr);
-            EXPECT_EQ(winking_scope::pool(), nullptr);
-        }
-        EXPECT_EQ(winking_scope::pool(), &a);
+// The memory of a block that was freed after the checkpoint is the next block's.
+TEST(checked_edges, a_rewind_takes_blocks_out_of_quarantine) {
+    test::recorded_misuses seen;
+    checked<monotonic<>> pool;
+    for (int round = 0; round < 50; ++round) {
+        const auto place = pool.checkpoint();
+        void* const freed = pool.allocate(100, 8);
+        pool.deallocate(freed, 100, 8);
+        pool.rewind(place);
+        void* const block = pool.allocate(100, 8);
+        std::memset(block, 1, 100);
+        pool.verify();
+        pool.deallocate(block, 100, 8);
+        EXPECT_TRUE(seen.take().empty());
     }
-    EXPECT_EQ(winking_scope::pool(), nullptr);
-}
-
-TEST(counted_edges, slabs_count_as_blocks_and_clear_keeps_what_is_live) {
-    test::accounting_slab_source source;
-    multipool<counted<test::accounting_slab_ref>, four_an_octave<4096>> pool(source);
-    for (const std::size_t bytes : {8u, 16u, 24u}) static_cast<void>(pool.allocate(bytes, 8));
-    EXPECT_EQ(pool.source().counts().live_blocks, 3u);
-    EXPECT_EQ(pool.source().counts().peak_live_blocks, 3u);
-    EXPECT_EQ(pool.source().counts().live_bytes, source.live_bytes());
-    pool.source().clear();
-    EXPECT_EQ(pool.source().counts().live_blocks, 3u);
-    EXPECT_EQ(pool.source().counts().peak_live_blocks, 3u);
-    EXPECT_EQ(pool.source().counts().bytes_allocated, source.live_bytes());
-    pool.release();
-    EXPECT_EQ(pool.source().counts().live_blocks, 0u);
-    EXPECT_EQ(pool.source().counts().deallocations, 3u);
-}
-
-TEST(limited_edges, a_callback_is_asked_again_only_while_it_helps) {
-    limited<multipool<>> pool(byte_limit{100});
-    static_cast<void>(pool.allocate(100, 8));
-    struct life {
-        limited<multipool<>>* pool;
-        int calls;
-    } life{&pool, 0};
-    pool.on_limit(
-        [](void* context, std::size_t, std::size_t) {
-            auto& self = *static_cast<struct life*>(context);
-            if (++self.calls <= 3) self.pool->set_limit_bytes(self.pool->limit_bytes() + 1);
-            return self.calls < 100;
-        },
-        &life);
-    EXPECT_EQ(pool.try_allocate(50, 8), nullptr);
-    EXPECT_EQ(life.calls, 4);
-    EXPECT_EQ(pool.limit_bytes(), 103u);
-    EXPECT_NE(pool.try_allocate(3, 8), nullptr);
-    EXPECT_EQ(pool.live_bytes(), pool.limit_bytes());
 }
 
 }  // namespace

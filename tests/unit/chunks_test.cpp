@@ -254,6 +254,31 @@ TEST(multipool_rows, classes_in_turns_share_chunks_without_meeting) {
     model.check_all();
 }
 
+TEST(multipool_rows, a_class_takes_one_row_ahead_and_no_more) {
+    accounting_source source;
+    multipool<accounting_ref> pool(source);
+    constexpr std::size_t classes = 20, row = std::size_t{32} << 10;
+    std::size_t used = 0;
+    for (int i = 0; i < 1500; ++i) {
+        for (std::size_t size = 1; size <= classes; ++size) {
+            static_cast<void>(pool.allocate(8 * size, 8));
+            used += pool.block_bytes(8 * size, 8);
+        }
+    }
+    EXPECT_LE(pool.held_bytes(), used + classes * row + (std::size_t{256} << 10));
+}
+
+TEST(multipool_rows, large_blocks_that_live_go_with_the_pool) {
+    accounting_source source;
+    {
+        multipool<accounting_ref> pool(source);
+        for (int i = 0; i < 3; ++i) static_cast<void>(pool.allocate(3000000, 8));
+        static_cast<void>(pool.allocate(24, 128));
+        EXPECT_EQ(source.live_blocks(), 4u);
+    }
+    EXPECT_EQ(source.live_blocks(), 0u);
+}
+
 TEST(multipool_rows, a_room_is_not_dropped_for_a_smaller_one) {
     accounting_source source;
     multipool<accounting_ref> pool(first_chunk{20000}, source);
