@@ -19,7 +19,7 @@ from pathlib import Path
 
 from faults import ROOT
 
-TIMEOUT_S = 120
+TIMEOUT_S = 60
 MEMORY_BYTES = 8 << 30
 
 # Targets without GoogleTest run as a whole, with these arguments.

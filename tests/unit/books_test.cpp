@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// books_test: what checked stands on, by itself: lists and tables of records, places, guards, sites and the words of a
-// report; and what wrappers do at the edges of their counts.
+// books_test: what checked stands on, by itself: lists and tables of records, places, guards, sites, the words of a
+// report, and the edges of what is found.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 

@@ -83,13 +83,19 @@ void tables_agree() {
         for (std::size_t alignment = 1; alignment <= 64; alignment *= 2) {
             if (places::is_small(bytes, alignment)) {
                 ASSERT_TRUE(same(places::of_small(bytes), bytes, alignment)) << bytes << ' ' << alignment;
-            } else if (bytes != 0 && places::is_middle(bytes, alignment)) {
-                ASSERT_TRUE(same(places::of_middle(bytes, alignment), bytes, alignment)) << bytes << ' ' << alignment;
-            } else if (bytes != 0 && places::is_wide(bytes, alignment)) {
+            } else if (places::is_rounded_small(bytes, alignment)) {
+                const class_place found = places::of_small(places::rounded(bytes, alignment));
+                ASSERT_TRUE(same(found, bytes, alignment)) << bytes << ' ' << alignment;
+            } else if (places::is_middle(bytes, alignment)) {
+                ASSERT_TRUE(same(places::of_middle(bytes), bytes, alignment)) << bytes << ' ' << alignment;
+            } else if (places::is_wide(bytes, alignment)) {
                 ASSERT_TRUE(same(places::of_wide(bytes), bytes, alignment)) << bytes << ' ' << alignment;
             }
         }
-        ASSERT_FALSE(places::is_small(bytes, 128) || places::is_middle(bytes, 128) || places::is_wide(bytes, 128));
+        for (const std::size_t wider : {std::size_t{128}, std::size_t{1} << 63}) {
+            ASSERT_FALSE(places::is_small(bytes, wider) || places::is_rounded_small(bytes, wider) ||
+                         places::is_middle(bytes, wider) || places::is_wide(bytes, wider));
+        }
     }
     for (std::size_t step = 256; step <= Classes::largest; step += 256) {
         for (const std::size_t bytes : {step - 1, step, step + 1}) {
@@ -99,8 +105,10 @@ void tables_agree() {
         }
     }
     constexpr std::size_t top = static_cast<std::size_t>(-1);
-    for (const std::size_t bytes : {top, max_bytes, Classes::largest + 1})
-        EXPECT_FALSE(places::is_small(bytes, 8) || places::is_middle(bytes, 8) || places::is_wide(bytes, 8));
+    for (const std::size_t bytes : {top, max_bytes, Classes::largest + 1}) {
+        EXPECT_FALSE(places::is_small(bytes, 8) || places::is_rounded_small(bytes, 8) || places::is_middle(bytes, 8) ||
+                     places::is_wide(bytes, 8));
+    }
 }
 
 TEST(class_places, say_what_the_scheme_says) {
