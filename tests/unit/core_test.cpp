@@ -46,7 +46,7 @@ TEST(brief_lock, is_held_by_one_at_a_time_and_free_again_afterwards) {
 template <class Classes>
 class large_classes : public testing::Test {};
 using schemes = testing::Types<four_an_octave<>, four_an_octave<(1 << 25), 1024>, powers_of_two<>,
-                               exact_spacing<64, 1 << 16>, class_map<64, 4096, 5000, 8192, 100000, 1 << 20>>;
+                               exact_spacing<64, 1 << 16>, class_map<64, 4096, 5000, 8192, 100000>>;
 TYPED_TEST_SUITE(large_classes, schemes);
 
 TYPED_TEST(large_classes, every_request_gets_the_smallest_aligned_block_that_fits) {

@@ -65,7 +65,7 @@ TEST_F(unique, an_object_is_made_of_its_arguments_and_goes_with_the_pointer) {
         EXPECT_EQ(*number, 42);
         EXPECT_EQ(pool.live_bytes(), sizeof(int));
         auto moved = std::move(number);
-        EXPECT_EQ(number, nullptr);
+        EXPECT_TRUE(number == nullptr);
         EXPECT_EQ(*moved, 42);
         auto object = allocate_unique<derived>(pool, 3);
         EXPECT_EQ(object->number_of, 3);
@@ -74,7 +74,7 @@ TEST_F(unique, an_object_is_made_of_its_arguments_and_goes_with_the_pointer) {
     }
     EXPECT_EQ(pool.live_blocks(), 0u);
     const pool_unique_ptr<int, exacting_allocator> none;
-    EXPECT_EQ(none, nullptr);
+    EXPECT_TRUE(none == nullptr);
 }
 
 // The exacting allocator compares address, size and alignment of what comes back.
