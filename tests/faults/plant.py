@@ -129,9 +129,13 @@ class Planter:
                     if by := self.what_notices(program, headers):
                         return outcome("caught", f"{by} (not named)")
             except (BuildError, faults.Misplaced, OSError) as error:
-                first = re.search(r"^.*error: .*$", str(error), re.MULTILINE)
-                return outcome("error", first[0] if first else str(error)[:300])
+                return outcome("error", first_error(error))
         return outcome("survived", "no test noticed")
+
+
+def first_error(error: Exception) -> str:
+    found = re.search(r"^.*error: .*$", str(error), re.MULTILINE)
+    return (found[0] if found else str(error))[:300]
 
 
 def is_broken_promise(said: str) -> bool:
@@ -187,10 +191,16 @@ def configure() -> None:
 
 def failing_already(planter: Planter, wanted: Sequence[Planting], jobs: int) -> list[str]:
     """What fails without any fault, and so would notice everything."""
+
+    def look(name: str) -> str | None:
+        try:
+            return planter.what_notices(planter.programs[name], planter.headers)
+        except BuildError as error:
+            return f"{name}: {first_error(error)}"
+
     names = sorted({name for planting in wanted for name in planting.tests})
     with ThreadPoolExecutor(jobs) as pool:
-        said = pool.map(lambda name: planter.what_notices(planter.programs[name], planter.headers), names)
-        return [by for by in said if by]
+        return [said for said in pool.map(look, names) if said]
 
 
 def arguments() -> argparse.Namespace:
