@@ -245,6 +245,21 @@ TEST(checked_edges, what_was_absorbed_is_older_than_any_checkpoint) {
     EXPECT_TRUE(seen.take().empty());
 }
 
+// The books stay bounded: what became of a pointer is known of the last 65536 blocks that are gone.
+TEST(checked_edges, blocks_that_went_long_ago_are_forgotten) {
+    test::recorded_misuses seen;
+    checked<monotonic<>> pool(checks{.quarantine_bytes = 0});
+    std::vector<void*> blocks(66000);
+    for (void*& block : blocks) block = pool.allocate(8, 8);
+    for (void* block : blocks) pool.deallocate(block, 8, 8);
+    EXPECT_TRUE(seen.take().empty());
+    pool.deallocate(blocks.back(), 8, 8);
+    pool.deallocate(blocks[1000], 8, 8);
+    pool.deallocate(blocks.front(), 8, 8);
+    EXPECT_EQ(seen.take(),
+              (std::vector{misuse_kind::double_free, misuse_kind::double_free, misuse_kind::foreign_pointer}));
+}
+
 // The memory of a block that was freed after the checkpoint is the next block's.
 TEST(checked_edges, a_rewind_takes_blocks_out_of_quarantine) {
     test::recorded_misuses seen;
