@@ -2,6 +2,7 @@
 // bind_test: containers of containers over both bindings: who gets which allocator, and what stays in place.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <deque>
 #include <list>
 #include <map>
@@ -13,6 +14,7 @@
 #include <vector>
 
 #include "support/accounting_source.hpp"
+#include "support/exacting_allocator.hpp"
 #include "support/seed.hpp"
 
 namespace millpond {
@@ -147,6 +149,45 @@ TEST(allocator, impossible_lengths_are_bad_alloc) {
     EXPECT_THROW(static_cast<void>(bound<int>(&pool).allocate(static_cast<std::size_t>(-1) / 2)), std::bad_alloc);
     EXPECT_THROW(static_cast<void>(bound<int>(&pool).allocate(bound<int>::max_size())), std::bad_alloc);
     EXPECT_THROW(static_cast<void>(vector<int>(&pool).reserve(static_cast<std::size_t>(-1) / 2)), std::length_error);
+    constexpr std::size_t wraps = static_cast<std::size_t>(-1) / sizeof(int) + 2;  // times 4 is 4
+    EXPECT_THROW(static_cast<void>(bound<int>(&pool).allocate(wraps)), std::bad_alloc);
+    EXPECT_THROW(static_cast<void>(bound<int>(&pool).allocate_at_least(wraps)), std::bad_alloc);
+    EXPECT_EQ(source.calls(), source.failures()) << "nothing was given";
+}
+
+TEST(allocator, allocate_at_least_gives_the_whole_block_and_takes_either_number_back) {
+    accounting_source source;
+    pool_under_test pool(source);
+    for (std::size_t n = 1; n < 3000; ++n) {
+        const auto [objects, count] = bound<int>(&pool).allocate_at_least(n);
+        ASSERT_EQ(count, pool_under_test::block_bytes(n * sizeof(int), alignof(int)) / sizeof(int)) << n;
+        std::fill_n(objects, count, 1);
+        bound<int>(&pool).deallocate(objects, n % 2 == 0 ? n : count);
+        ASSERT_EQ(bound<int>(&pool).allocate(count), objects) << "the same class, whichever number it was";
+        bound<int>(&pool).deallocate(objects, count);
+    }
+    const auto [large, count] = bound<int>(&pool).allocate_at_least(1000001);
+    EXPECT_EQ(count, 1000001u) << "no class has it";
+    bound<int>(&pool).deallocate(large, count);
+    struct triple {
+        int numbers[3];
+    };
+    EXPECT_EQ(bound<triple>(&pool).allocate_at_least(2).count, 2u) << "24 bytes have room for two";
+    test::exacting_allocator exact;  // says nothing of blocks
+    const auto same = allocator<int, test::exacting_allocator>(&exact).allocate_at_least(5);
+    EXPECT_EQ(same.count, 5u);
+    allocator<int, test::exacting_allocator>(&exact).deallocate(same.ptr, 5);
+}
+
+TEST(allocator, what_goes_back_is_what_was_taken) {
+    test::exacting_allocator exact;  // checks
+    struct alignas(64) wide {
+        char bytes[64];
+    };
+    std::vector<wide, allocator<wide, test::exacting_allocator>> row(&exact);
+    std::map<int, int, std::less<>, allocator<std::pair<const int, int>, test::exacting_allocator>> tree(&exact);
+    for (int i = 0; i < 20; ++i) row.emplace_back(), tree[i] = i;
+    EXPECT_GT(exact.live_bytes(), 20 * sizeof(wide));
 }
 
 TEST(allocator, over_aligned_elements_are_aligned) {
@@ -169,6 +210,26 @@ TEST(resource, pmr_containers_of_containers_use_it) {
     EXPECT_EQ(index.begin()->first.get_allocator().resource(), &pool);
     EXPECT_EQ(index.begin()->second[0].get_allocator().resource(), &pool);
     EXPECT_GT(source.live_blocks(), 0u);
+}
+
+TEST(resource, what_goes_back_is_what_was_taken) {
+    test::exacting_allocator exact;  // checks
+    resource<test::exacting_allocator&> base(exact);
+    struct alignas(64) wide {
+        char bytes[64];
+    };
+    {
+        std::pmr::vector<wide> row(&base);
+        std::pmr::map<int, std::pmr::string> tree(&base);
+        for (int i = 0; i < 20; ++i) row.emplace_back(), tree[i] = long_text;
+        EXPECT_GT(exact.live_bytes(), 20 * sizeof(wide));
+    }
+    EXPECT_EQ(exact.live_blocks(), 0u);
+    void* const block = base.allocate(24, 8);
+    base.deallocate(block, 24, 8);
+    void* const usual = base.allocate(24);
+    EXPECT_EQ(exact.given().at(usual).alignment, default_alignment);
+    base.deallocate(usual, 24);
 }
 
 TEST(resource, owned_or_referred_to_it_is_the_same_allocator) {

@@ -2,14 +2,20 @@
 // sanitizer_test: under AddressSanitizer exactly the requested bytes of live blocks may be touched in a chunk.
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <millpond/millpond.hpp>
+#include <vector>
 
 #include "support/accounting_source.hpp"
+#include "support/in_a_thread.hpp"
+#include "support/recorded_misuses.hpp"
 
 static_assert(millpond::address_sanitizer, "build this test with -fsanitize=address");
 
 namespace millpond {
 namespace {
+
+using test::in_a_thread;
 
 // Returns: true if exactly the first `bytes` of `block` may be touched.
 bool only(const char* block, std::size_t bytes) {
@@ -93,6 +99,106 @@ TEST(sanitizer, a_cached_chunk_is_closed_but_for_the_link_that_leak_checkers_fol
     EXPECT_EQ(cache.allocate(4096, 8), chunk);
     for (std::size_t i = 0; i < 4096; ++i) ASSERT_FALSE(__asan_address_is_poisoned(chunk + i));
     cache.deallocate(chunk, 4096, 8);
+}
+
+TEST(sanitizer, right_behind_a_large_block_lies_poison_and_not_its_record) {
+    multipool<> pool;
+    synchronized_multipool<> shared;
+    for (const std::size_t bytes : {8u, 64u, 2000000u}) {
+        EXPECT_TRUE(only(static_cast<char*>(pool.allocate(bytes, 128)), bytes)) << bytes;
+        EXPECT_TRUE(only(static_cast<char*>(shared.allocate(bytes, 128)), bytes)) << bytes;
+    }
+}
+
+TEST(sanitizer, a_fixed_buffer_is_open_again_when_the_source_is_gone) {
+    alignas(16) static char buffer[256];
+    {
+        fixed_buffer source(buffer, sizeof buffer);
+        EXPECT_TRUE(nothing(buffer, sizeof buffer));
+        auto* const chunk = static_cast<char*>(source.allocate(24, 8));
+        EXPECT_TRUE(only(chunk, 24));
+        source.deallocate(chunk, 24, 8);
+        EXPECT_TRUE(nothing(chunk, 24));
+    }
+    for (const char& byte : buffer) ASSERT_FALSE(__asan_address_is_poisoned(&byte));
+}
+
+TEST(sanitizer, a_pool_of_many_threads_opens_exactly_what_was_asked_for) {
+    synchronized_multipool<> pool;
+    for (std::size_t bytes = 1; bytes < 600; ++bytes) {
+        auto* const block = static_cast<char*>(pool.allocate(bytes, 8));
+        ASSERT_TRUE(only(block, bytes) || bytes == pool.block_bytes(bytes, 8)) << bytes;
+        for (std::size_t i = 0; i < bytes; ++i) ASSERT_FALSE(__asan_address_is_poisoned(block + i));
+        pool.deallocate(block, bytes, 8);
+        ASSERT_TRUE(nothing(block, bytes)) << bytes;
+    }
+}
+
+// What is lost is reported when this program ends.
+TEST(sanitizer, threads_and_pools_that_end_leave_nothing_behind) {
+    for (int i = 0; i < 3; ++i) {
+        synchronized_multipool<> pool;
+        in_a_thread([&] { pool.deallocate(pool.allocate(24, 8), 24, 8); });
+        in_a_thread([&] { pool.deallocate(pool.allocate(2000000, 8), 2000000, 8); });
+        pool.release();
+        in_a_thread([&] { static_cast<void>(pool.allocate(100, 8)); });
+    }
+    checked<multipool<>> pool;
+    for (int i = 0; i < 100; ++i) static_cast<void>(pool.allocate(24, 8));
+}
+
+// What a pool that goes leaves behind in others would be used here.
+TEST(sanitizer, those_that_stay_know_nothing_of_those_that_went) {
+    multipool<> owner;
+    std::vector<std::unique_ptr<multipool<>>> absorbed;
+    for (int i = 0; i < 4; ++i) {
+        absorbed.push_back(std::make_unique<multipool<>>());
+        static_cast<void>(absorbed.back()->allocate(24, 8));
+        owner.absorb(*absorbed.back());
+    }
+    for (const std::size_t gone : {1u, 2u, 0u, 0u}) {
+        absorbed.erase(absorbed.begin() + static_cast<std::ptrdiff_t>(gone));
+        const std::size_t bytes = 1000 * absorbed.size() + 100;
+        for (const auto& pool : absorbed) {
+            void* const block = owner.allocate(bytes, 8);  // of a new class
+            pool->deallocate(block, bytes, 8);
+            static_cast<void>(pool->allocate(bytes, 8));
+        }
+        static_cast<void>(owner.allocate(bytes, 8));
+    }
+    test::recorded_misuses seen;
+    auto first = std::make_unique<checked<multipool<>>>(), second = std::make_unique<checked<multipool<>>>();
+    second.reset();
+    first.reset();
+    checked<multipool<>> third, fourth;
+    fourth.deallocate(third.allocate(24, 8), 24, 8);
+    EXPECT_EQ(seen.kinds(), std::vector{misuse_kind::other_allocator});
+}
+
+TEST(sanitizer, a_checked_block_is_open_between_its_guards_and_closed_when_it_is_given_back) {
+    checked<multipool<>> pool;
+    for (const std::size_t bytes : {1u, 8u, 24u, 100u, 5000u}) {
+        auto* const block = static_cast<char*>(pool.allocate(bytes, 8));
+        EXPECT_TRUE(only(block, bytes));
+        EXPECT_TRUE(nothing(block - 16, 16));
+        pool.deallocate(block, bytes, 8);
+        EXPECT_TRUE(nothing(block, bytes));
+        auto* const other = static_cast<char*>(pool.allocate(bytes, 8));
+        pool.reset();
+        EXPECT_TRUE(nothing(other, bytes));
+    }
+}
+
+// AddressSanitizer compares how memory is taken and given back.
+TEST(sanitizer, sources_give_back_as_they_took) {
+    new_delete heap;
+    std_source<std::allocator<int>> standard;
+    for (std::size_t alignment = 1; alignment <= 4096; alignment *= 2) {
+        for (const std::size_t bytes : {1u, 100u, 5000u}) {
+            heap.deallocate(heap.allocate(bytes, alignment), bytes, alignment);
+            standard.deallocate(standard.allocate(bytes, alignment), bytes, alignment);
+        }
+    }
 }
 
 // accounting_source writes to all that comes back, which would be reported if it were still poisoned.

@@ -75,6 +75,24 @@ TEST(fixed_buffer, has_what_it_was_given_and_never_more) {
     EXPECT_EQ(source.room_bytes(), 1000u) << "none is out any more";
 }
 
+TEST(fixed_buffer, ends_at_the_last_byte_whatever_the_alignment) {
+    alignas(64) char memory[128];
+    for (std::size_t before = 0; before <= 128; ++before) {
+        for (std::size_t alignment = 1; alignment <= 64; alignment *= 2) {
+            for (std::size_t bytes = 1; bytes <= 129; bytes += 3) {
+                fixed_buffer source(memory, sizeof memory);
+                if (before > 0) {
+                    ASSERT_EQ(source.try_allocate(before, 1), memory);
+                }
+                const std::size_t start = align_up(before, alignment);
+                void* const expected = start + bytes <= sizeof memory ? memory + start : nullptr;
+                ASSERT_EQ(source.try_allocate(bytes, alignment), expected) << before << ' ' << bytes;
+            }
+        }
+    }
+    EXPECT_EQ(fixed_buffer(nullptr, 0).try_allocate(1, 1), nullptr);
+}
+
 TEST(fixed_buffer, keeps_a_pool_off_the_heap) {
     alignas(64) static char memory[1 << 16];
     fixed_buffer source(memory, sizeof memory);
@@ -131,6 +149,75 @@ TEST(std_source, gives_back_what_it_took_and_turns_every_exception_into_null) {
     using source = std_source<fickle_allocator<char>>;
     EXPECT_TRUE(source(fickle_allocator<char>(&live)) == source(fickle_allocator<char>(&live)));
     EXPECT_FALSE(source(fickle_allocator<char>(&live)) == source(fickle_allocator<char>(&other)));
+}
+
+TEST(std_source, takes_enough_for_every_block_and_little_more) {
+    std::size_t live = 0;
+    std_source<fickle_allocator<char>> source{fickle_allocator<char>(&live)};
+    for (std::size_t alignment = 1; alignment <= 1024; alignment *= 2) {
+        for (std::size_t bytes = 0; bytes <= 300; ++bytes) {
+            auto* const block = static_cast<char*>(source.allocate(bytes, alignment));
+            ASSERT_TRUE(is_aligned(block, alignment));
+            ASSERT_GE(live, bytes);
+            ASSERT_LT(live, bytes + 32 + (alignment > default_alignment ? alignment + sizeof(void*) : 0));
+            std::memset(block, 1, bytes);
+            source.deallocate(block, bytes, alignment);
+            ASSERT_EQ(live, 0u);
+        }
+    }
+}
+
+// A resource that counts its calls, and is equal to any other of its kind.
+class sociable_resource : public std::pmr::memory_resource {
+  public:
+    int calls = 0;
+
+  private:
+    void* do_allocate(std::size_t bytes, std::size_t alignment) override {
+        ++calls;
+        return std::pmr::new_delete_resource()->allocate(bytes, alignment);
+    }
+    void do_deallocate(void* block, std::size_t bytes, std::size_t alignment) override {
+        std::pmr::new_delete_resource()->deallocate(block, bytes, alignment);
+    }
+    bool do_is_equal(const std::pmr::memory_resource& other) const noexcept override {
+        return dynamic_cast<const sociable_resource*>(&other) != nullptr;
+    }
+};
+
+TEST(sources, an_upstream_resource_is_its_resource) {
+    sociable_resource theirs, others;
+    upstream_resource source(&theirs);
+    EXPECT_EQ(source.resource(), &theirs);
+    EXPECT_EQ(upstream_resource().resource(), std::pmr::get_default_resource());
+    source.deallocate(source.allocate(100, 8), 100, 8);
+    source.deallocate(source.try_allocate(100, 64), 100, 64);
+    EXPECT_EQ(theirs.calls, 2);
+    EXPECT_EQ(source.try_allocate(max_bytes + 1, 8), nullptr);
+    EXPECT_EQ(source.try_allocate(max_bytes - 100, 128), nullptr);
+    EXPECT_THROW(static_cast<void>(source.allocate(max_bytes - 100, 128)), std::bad_alloc);
+    EXPECT_EQ(theirs.calls, 2) << "what cannot be is not asked for";
+    EXPECT_EQ(source, upstream_resource(&others)) << "the resources say that their memory may cross";
+}
+
+TEST(sources, a_reference_passes_everything_on) {
+    test::accounting_source behind;
+    source_ref<test::accounting_source> source(behind);
+    void* const block = source.try_allocate(100, 32);
+    EXPECT_EQ(behind.given().at(block).alignment, 32u);
+    source.deallocate(block, 100, 32);
+    chunk_cache cache;
+    source_ref<chunk_cache> rounding(cache);
+    const allocation chunk = rounding.try_allocate_at_least(5000, 16);
+    EXPECT_EQ(chunk.bytes, 5120u);
+    rounding.deallocate(chunk.start, chunk.bytes, 16);
+    EXPECT_THROW(static_cast<void>(rounding.allocate(max_bytes, 8)), std::bad_alloc);
+    test::accounting_loose_slab_source slabs;
+    source_ref<test::accounting_loose_slab_source> announcing(slabs);
+    void* const slab = announcing.try_allocate_slab(4096, 64, 24);
+    EXPECT_EQ(slabs.given().at(slab).block_bytes, 24u);
+    announcing.deallocate(slab, 4096, 64);
+    chunk_cache::trim();
 }
 
 TEST(sources, impossible_sizes_are_null_or_bad_alloc) {

@@ -34,6 +34,12 @@ struct opaque {
     ~opaque() {}
 };
 
+// What a container compares or hashes with owns something itself.
+using owning_function = std::function<bool(int, int)>;
+struct any_hash {
+    std::size_t operator()(const auto&) const { return 0; }
+};
+
 struct throwing {
     using allocator_type = bound<char>;
     throwing(int, const allocator_type& pool) : text(long_text, pool) { throw std::runtime_error("no"); }
@@ -69,6 +75,32 @@ static_assert(!is_winkable_v<std::pmr::map<int, std::string>> && !is_winkable_v<
 static_assert(!is_winkable_v<std::shared_ptr<int>> && !is_winkable_v<opaque> && !is_winkable_v<vector<opaque>>);
 static_assert(!is_winkable_v<std::pmr::vector<std::unique_ptr<int>>> && !is_winkable_v<std::pair<int, std::string>>);
 static_assert(!is_winkable_v<std::pmr::set<int, std::function<bool(int, int)>>>);
+static_assert(!is_winkable_v<std::pmr::unordered_set<int, owning_function>>);
+static_assert(!is_winkable_v<std::pmr::unordered_set<int, std::hash<int>, owning_function>>);
+static_assert(!is_winkable_v<std::pmr::unordered_multiset<int, owning_function>>);
+static_assert(!is_winkable_v<std::pmr::unordered_map<int, int, owning_function>>);
+static_assert(!is_winkable_v<std::pmr::unordered_map<int, opaque>> &&
+              !is_winkable_v<std::pmr::unordered_map<opaque, int>>);
+static_assert(!is_winkable_v<std::pmr::unordered_set<opaque, any_hash, std::equal_to<>>>);
+static_assert(!is_winkable_v<std::pmr::unordered_multiset<opaque, any_hash, std::equal_to<>>>);
+static_assert(!is_winkable_v<std::pmr::unordered_map<opaque, int, any_hash, std::equal_to<>>>);
+static_assert(!is_winkable_v<std::pmr::unordered_multimap<opaque, int, any_hash, std::equal_to<>>>);
+static_assert(!is_winkable_v<std::pmr::unordered_multimap<int, opaque, any_hash, std::equal_to<>>>);
+static_assert(is_winkable_v<std::pmr::unordered_multimap<int, int, any_hash, std::equal_to<>>>);
+static_assert(!is_winkable_v<std::pmr::unordered_multimap<int, int, std::hash<int>, owning_function>>);
+static_assert(!is_winkable_v<std::pmr::map<int, int, owning_function>> && !is_winkable_v<std::pmr::map<opaque, int>>);
+static_assert(!is_winkable_v<std::pmr::multimap<int, opaque>> && !is_winkable_v<std::pmr::multimap<opaque, int>>);
+static_assert(!is_winkable_v<std::pmr::multiset<int, owning_function>> && !is_winkable_v<std::pmr::set<opaque>>);
+static_assert(!is_winkable_v<std::pmr::list<opaque>> && !is_winkable_v<std::pmr::forward_list<opaque>>);
+static_assert(!is_winkable_v<std::pmr::deque<opaque>> && !is_winkable_v<std::list<int>>);
+static_assert(!is_winkable_v<std::tuple<int, opaque>> && !is_winkable_v<std::array<opaque, 2>>);
+static_assert(!is_winkable_v<std::optional<opaque>> && !is_winkable_v<std::pair<opaque, int>>);
+static_assert(!is_winkable_v<std::priority_queue<int, std::pmr::vector<int>, owning_function>>);
+static_assert(!is_winkable_v<std::queue<opaque, std::pmr::deque<opaque>>> && !is_winkable_v<const opaque>);
+static_assert(is_winkable_v<pool_unique_ptr<int, multipool<>>> && is_winkable_v<pool_unique_ptr<int[], multipool<>>>);
+static_assert(!is_winkable_v<pool_unique_ptr<opaque, multipool<>>>);
+static_assert(is_winkable_v<std::pmr::multimap<int, int>> && is_winkable_v<std::pmr::unordered_multimap<int, int>>);
+static_assert(is_winkable_v<std::pmr::multiset<int>> && is_winkable_v<std::pmr::unordered_multiset<int>>);
 static_assert(!is_winkable_v<std::stack<int>> && !is_winkable_v<std::variant<int, std::string>>);
 
 TEST(wink_out, no_destructor_runs_and_all_memory_returns) {
