@@ -344,7 +344,7 @@ TEST(multipool_over_slabs, larger_blocks_are_no_slabs) {
 }
 
 TEST(free_list, gives_back_the_last_first) {
-    alignas(8) char blocks[3][24];
+    alignas(8) char blocks[3][24] = {};
     free_list list{};
     for (auto& block : blocks) list.push(block, sizeof block);
     for (int i = 2; i >= 0; --i) EXPECT_EQ(list.pop(24), blocks[i]);
