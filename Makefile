@@ -51,7 +51,7 @@ build: ## build programs, examples and tests into build/release
 	@scripts/setup build test
 	@scripts/build release
 
-coverage: ## which lines the tests reach (clang): build/coverage/report
+coverage: ## lines and branches that the tests reach (clang); fails if one of core, block or local is missed
 	@scripts/setup build test test-all
 	@scripts/coverage
 

@@ -15,7 +15,10 @@ if(MILLPOND_COVERAGE)
   if(NOT CMAKE_CXX_COMPILER_ID MATCHES "Clang")
     message(FATAL_ERROR "MILLPOND_COVERAGE needs clang (this is ${CMAKE_CXX_COMPILER_ID}): use `cmake --preset coverage`")
   endif()
-  add_compile_options("$<${millpond_instrumented}:-fprofile-instr-generate;-fcoverage-mapping>")
+  # Counters that can lie in a mapped file, so that what a process did is kept when it aborts; and that threads share.
+  add_compile_options("$<${millpond_instrumented}:-fprofile-instr-generate;-fcoverage-mapping>"
+    "$<${millpond_instrumented}:SHELL:-mllvm -runtime-counter-relocation>"
+    "$<${millpond_instrumented}:-fprofile-update=atomic>")
   add_link_options("$<${millpond_instrumented}:-fprofile-instr-generate>")
 endif()
 

@@ -1,0 +1,207 @@
+# SPDX-License-Identifier: BSL-1.0
+"""Which branches of core, block and local no test takes.
+
+Runs the library's test programs of the coverage build, each by itself, and merges what llvm-cov says of them: a branch
+of a template counts as taken if any instantiation in any program takes it. Counters lie in mapped files (%c), so that
+what a process did counts also where a death test or _exit ends it. Status 1: a branch is neither taken nor excluded, or
+a test fails; 3: no program, or an exclusion that matches no line.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from collections import defaultdict
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+HEADERS = ROOT / "include/millpond"
+ROOMS = ("core", "block", "local")
+EXCLUSIONS = ROOT / "tests/coverage_exclusions.toml"
+MOST_EXCLUSIONS = 10
+SIDES = ("true", "false")
+NEGATIVE = 1 << 63  # a count that was made by subtraction, and came out below nothing
+
+
+@dataclass(frozen=True, order=True)
+class Place:
+    """A branch: where its condition stands, in a header below include/millpond."""
+
+    file: str
+    line: int
+    column: int
+    last_line: int
+    last_column: int
+
+
+@dataclass
+class Taken:
+    counts: list[int] = field(default_factory=lambda: [0, 0])
+    instantiations: int = 0
+
+
+@dataclass(frozen=True)
+class Exclusion:
+    file: str
+    line: str
+    condition: str
+    side: str
+    reason: str
+
+
+class Damaged(Exception):
+    """What was to be read is missing or not as it must be."""
+
+
+def load_exclusions(path: Path = EXCLUSIONS) -> list[Exclusion]:
+    found = [Exclusion(**entry) for entry in tomllib.loads(path.read_text(encoding="utf-8")).get("exclusion", [])]
+    for exclusion in found:
+        if exclusion.side not in SIDES or not exclusion.reason:
+            raise Damaged(f"{path.name}: {exclusion.file}: side must be true or false, and a reason be given")
+        lines = [line.strip() for line in (HEADERS / exclusion.file).read_text(encoding="utf-8").splitlines()]
+        if exclusion.line not in lines:
+            raise Damaged(f"{path.name}: {exclusion.file} has no such line any more: {exclusion.line}")
+    if len(found) > MOST_EXCLUSIONS:
+        raise Damaged(f"{path.name}: {len(found)} exclusions; at most {MOST_EXCLUSIONS} are allowed")
+    return found
+
+
+def run(program: Path, profiles: Path) -> bool:
+    """Runs a test program whole. Returns: true if it passed. What it printed lies beside its profile."""
+    environment = os.environ | {"LLVM_PROFILE_FILE": f"%c{profiles}/{program.name}.%p.profraw"}
+    with (profiles / f"{program.name}.log").open("wb") as log:
+        ended = subprocess.run(
+            [program], check=False, stdout=log, stderr=subprocess.STDOUT, env=environment, cwd=profiles
+        )
+    if ended.returncode != 0:
+        print(f"millpond: {program.name} failed (status {ended.returncode}); its output: {log.name}", file=sys.stderr)
+    return ended.returncode == 0
+
+
+def functions_of(program: Path, profiles: Path) -> list[dict[str, Any]]:
+    """What llvm-cov has counted in the three rooms, function by function; nothing for a program without counters."""
+    raw = [path for path in profiles.glob(f"{program.name}.*.profraw") if path.stat().st_size > 0]
+    if not raw:
+        return []
+    merged = profiles / f"{program.name}.profdata"
+    subprocess.run(
+        ["llvm-profdata-19", "merge", "--failure-mode=all", "--sparse", "-o", merged, *raw],
+        check=True,
+        stderr=subprocess.DEVNULL,
+    )
+    exported = subprocess.run(
+        ["llvm-cov-19", "export", program, "-instr-profile", merged, "-skip-expansions", *(HEADERS / r for r in ROOMS)],
+        check=True,
+        capture_output=True,
+    )
+    functions: list[dict[str, Any]] = json.loads(exported.stdout)["data"][0]["functions"]
+    return functions
+
+
+def add(branches: dict[Place, Taken], functions: list[dict[str, Any]]) -> None:
+    for function in functions:
+        names = function["filenames"]
+        for first_line, first_column, last_line, last_column, taken, not_taken, file, *_ in function["branches"]:
+            path = Path(names[file])
+            if not path.is_relative_to(HEADERS) or path.relative_to(HEADERS).parts[0] not in ROOMS:
+                continue
+            place = Place(str(path.relative_to(HEADERS)), first_line, first_column, last_line, last_column)
+            branch = branches[place]
+            branch.instantiations += 1
+            for side, count in enumerate((taken, not_taken)):
+                branch.counts[side] += count if count < NEGATIVE else 0
+
+
+def condition_at(place: Place, lines: list[str]) -> str:
+    if place.line == place.last_line:
+        return lines[place.line - 1][place.column - 1 : place.last_column - 1]
+    return lines[place.line - 1][place.column - 1 :]
+
+
+def without_code(branches: dict[Place, Taken]) -> list[str]:
+    """Lines with a condition for which no program has code: run by the compiler alone, or never instantiated."""
+    counted = {(place.file, place.line) for place in branches}
+    condition = re.compile(r"^\s*(?:\} else )?(?:if|while|for) \(")
+    found = []
+    for room in ROOMS:
+        for path in sorted((HEADERS / room).glob("*.hpp")):
+            name = str(path.relative_to(HEADERS))
+            for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+                if condition.match(line) and (name, number) not in counted:
+                    found.append(f"{name}:{number}: {line.strip()}")
+    return found
+
+
+def report(branches: dict[Place, Taken], exclusions: list[Exclusion]) -> int:
+    """Prints a line a room and each branch that is missed. Returns: how many are."""
+    missed: list[str] = []
+    totals: dict[str, list[int]] = {room: [0, 0, 0] for room in ROOMS}  # sides, taken, excluded
+    texts: dict[str, list[str]] = {}
+    for place, taken in sorted(branches.items()):
+        lines = texts.setdefault(place.file, (HEADERS / place.file).read_text(encoding="utf-8").splitlines())
+        total = totals[place.file.split("/")[0]]
+        line, condition = lines[place.line - 1].strip(), condition_at(place, lines)
+        for side, count in zip(SIDES, taken.counts, strict=True):
+            total[0] += 1
+            if count > 0:
+                total[1] += 1
+            elif any((e.file, e.line, e.condition, e.side) == (place.file, line, condition, side) for e in exclusions):
+                total[2] += 1
+            else:
+                missed.append(f"{place.file}:{place.line}:{place.column}: never {side}: {condition or line}")
+    print(f"{'room':8} {'branches':>9} {'taken':>7} {'excluded':>9} {'missed':>7}  share")
+    totals["all"] = [sum(numbers) for numbers in zip(*totals.values(), strict=True)]
+    for room, (sides, taken_sides, excluded) in totals.items():
+        lost = sides - taken_sides - excluded
+        share = 100 * (sides - lost) / sides if sides else 0
+        print(f"{room:8} {sides:9} {taken_sides:7} {excluded:9} {lost:7}  {share:.2f} %")
+    print("\n".join(missed))
+    return len(missed)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
+    parser.add_argument("--build", type=Path, default=ROOT / "build/coverage", help="the coverage build")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="programs that run at once")
+    parser.add_argument("--no-run", action="store_true", help="read the profiles of the last run again")
+    parser.add_argument("--list", action="store_true", help="also the conditions for which no program has code")
+    options = parser.parse_args()
+    programs = sorted(p for p in (options.build / "tests/bin").glob("library_*") if os.access(p, os.X_OK))
+    if not programs:
+        raise Damaged(f"{options.build}/tests/bin has no test programs of the library: scripts/build coverage")
+    exclusions = load_exclusions()
+    profiles: Path = (options.build / "rooms").resolve()
+    profiles.mkdir(exist_ok=True)
+    passed = True
+    with ThreadPoolExecutor(options.jobs) as pool:
+        if not options.no_run:
+            for old in profiles.glob("*.prof*"):
+                old.unlink()
+            passed = all(list(pool.map(lambda program: run(program, profiles), programs)))
+        branches: dict[Place, Taken] = defaultdict(Taken)
+        for functions in pool.map(lambda program: functions_of(program, profiles), programs):
+            add(branches, functions)
+    if not branches:
+        raise Damaged(f"{profiles} has no counts: is {options.build} a coverage build?")
+    missed = report(branches, exclusions)
+    if options.list:
+        print("\n".join(["no program has code for:", *without_code(branches)]))
+    if missed:
+        print(f"millpond: no test takes {missed} branches of {', '.join(ROOMS)} (above)", file=sys.stderr)
+    return 1 if missed or not passed else 0
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except (Damaged, OSError, subprocess.CalledProcessError) as error:
+        print(f"millpond: {error}", file=sys.stderr)
+        sys.exit(3)
