@@ -79,6 +79,22 @@ TYPED_TEST(chunks, a_first_chunk_of_nothing_is_a_small_one) {
     EXPECT_LE(source.live_bytes(), 1024u);
 }
 
+TEST(absorbed_blocks, that_were_free_serve_on_through_any_number_of_owners) {
+    accounting_source source;
+    multipool<accounting_ref> a(source), b(source), c(source), d(source);
+    for (auto* pool : {&a, &b, &c, &d}) {
+        std::vector<void*> blocks(1000);
+        for (void*& block : blocks) block = pool->allocate(24, 8);
+        for (void* block : blocks) pool->deallocate(block, 24, 8);
+    }
+    c.absorb(d);
+    b.absorb(c);
+    a.absorb(b);
+    const std::size_t calls = source.calls();
+    for (int i = 0; i < 4000; ++i) static_cast<void>(a.allocate(24, 8));
+    EXPECT_EQ(source.calls(), calls);
+}
+
 // Pools in any order of absorbing, with blocks and kept chunks of their own: all memory is the owner's at the end.
 TYPED_TEST(chunks, of_many_pools_become_those_of_one) {
     auto numbers = test::random_numbers();
@@ -259,13 +275,27 @@ TEST(multipool_rows, a_class_takes_one_row_ahead_and_no_more) {
     multipool<accounting_ref> pool(source);
     constexpr std::size_t classes = 20, row = std::size_t{32} << 10;
     std::size_t used = 0;
-    for (int i = 0; i < 1500; ++i) {
-        for (std::size_t size = 1; size <= classes; ++size) {
+    for (std::size_t size = 1; size <= classes; ++size) {
+        for (std::size_t bytes = 0; bytes < 4 * row + 1024; bytes += pool.block_bytes(8 * size, 8)) {
             static_cast<void>(pool.allocate(8 * size, 8));
             used += pool.block_bytes(8 * size, 8);
         }
     }
     EXPECT_LE(pool.held_bytes(), used + classes * row + (std::size_t{256} << 10));
+}
+
+TEST(multipool_rows, classes_in_turns_keep_their_blocks_together) {
+    multipool<> pool;
+    char* last[2] = {};
+    int neighbours = 0;
+    for (int i = 0; i < 5000; ++i) {
+        for (const std::size_t size : {0u, 1u}) {
+            auto* const block = static_cast<char*>(pool.allocate(24 + 16 * size, 8));
+            neighbours += last[size] != nullptr && block == last[size] + 24 + 16 * size;
+            last[size] = block;
+        }
+    }
+    EXPECT_GT(neighbours, 9900);
 }
 
 TEST(multipool_rows, large_blocks_that_live_go_with_the_pool) {
