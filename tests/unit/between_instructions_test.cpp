@@ -2,6 +2,8 @@
 // between_instructions_test: what is shared without waiting is whole at every instruction: another thread that acts
 // there, from first to last, finds all in order and leaves all in order.
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <array>
 #include <millpond/block.hpp>
@@ -89,6 +91,32 @@ TEST_F(between_instructions, large_blocks_of_two_threads_have_a_slot_each) {
     });
 }
 
+// At that instant the child has a slot that is taken, and no block in it yet, or no more.
+TEST_F(between_instructions, a_child_forked_anywhere_in_a_large_blocks_life_can_release_the_others) {
+    for_every_instruction([this](std::size_t at) {
+        bump_source::start_anew();
+        bump_source source;
+        shared_large_blocks large;
+        void* const other = large.try_allocate(source, 100, 8);
+        large.deallocate(source, large.try_allocate(source, 100, 8), 100);
+        int status = 0;
+        const auto come_and_go = [&] { large.deallocate(source, large.try_allocate(source, 200, 8), 200); };
+        const bool has_acted = stepping.run(at, come_and_go, [&] {
+            const pid_t child = fork();
+            if (child == 0) {
+                large.release(source);
+                // What is lost may stay; nothing comes back twice, which would make it less than none.
+                _exit(large.held_bytes() == 0 && bump_source::live_bytes() < 1000 ? 0 : 1);
+            }
+            waitpid(child, &status, 0);
+        });
+        EXPECT_EQ(status, 0) << at;
+        large.deallocate(source, other, 100);
+        EXPECT_EQ(bump_source::live_bytes(), 0u);
+        return has_acted;
+    });
+}
+
 TEST_F(between_instructions, two_threads_that_come_at_once_have_a_magazine_each) {
     using rack_type = magazine_rack<1>;
     const auto nothing = [] { static_cast<void>(thread_life::of_this_thread()); };
@@ -137,6 +165,34 @@ TEST_F(between_instructions, memory_that_two_threads_get_beside_a_held_lock_is_a
     depot.release();
     EXPECT_EQ(depot.held_bytes(), 0u);
     EXPECT_EQ(bump_source::live_bytes(), 0u);
+}
+
+// So far into lock() that the first attempts have failed, and it waits.
+constexpr std::size_t while_it_waits = 6000;
+
+TEST_F(between_instructions, a_lock_that_is_waited_for_is_had_when_its_holder_gives_it_back) {
+    patient_lock lock;
+    ASSERT_TRUE(lock.try_lock());
+    bool is_mine = false;
+    EXPECT_TRUE(stepping.run(while_it_waits, [&] { is_mine = lock.lock(1000); }, [&] { lock.unlock(); }));
+    EXPECT_TRUE(is_mine);
+    EXPECT_FALSE(lock.try_lock());
+}
+
+TEST_F(between_instructions, the_next_holder_is_waited_for_anew) {
+    patient_lock lock;
+    ASSERT_TRUE(lock.try_lock());
+    bool is_mine = true, is_theirs = false;
+    EXPECT_TRUE(stepping.run(
+        while_it_waits, [&] { is_mine = lock.lock(10); },
+        [&] {
+            lock.unlock();
+            is_theirs = lock.try_lock();
+        }));
+    EXPECT_TRUE(is_theirs);
+    EXPECT_FALSE(is_mine);
+    lock.unlock();
+    EXPECT_TRUE(lock.lock(10));
 }
 
 }  // namespace

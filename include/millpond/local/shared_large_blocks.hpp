@@ -55,6 +55,7 @@ class shared_large_blocks {
     void deallocate(Source& source, void* block, std::size_t bytes) noexcept {
         record* const gone = record_of(block, bytes + (bytes == 0));
         const slot left = gone->place;
+        left.group->records[left.index] = nullptr;
         give_back(source, gone);
         leave(left);
     }
@@ -64,8 +65,9 @@ class shared_large_blocks {
     void release(Source& source) noexcept {
         slots* group = newest_.load(std::memory_order_acquire);
         while (group != nullptr) {
-            for (std::uint64_t used = group->used.load(std::memory_order_acquire); used != 0; used &= used - 1)
-                give_back(source, group->records[std::countr_zero(used)]);
+            for (record* const gone : group->records) {
+                if (gone != nullptr) give_back(source, gone);
+            }
             slots* const older = group->older;
             if (group != &first_) source.deallocate(group, sizeof(slots), alignof(slots));
             group = older;
@@ -76,6 +78,7 @@ class shared_large_blocks {
     // Effects: remembers no block any more, because the source itself has been released.
     void forget() noexcept {
         first_.used.store(0, std::memory_order_relaxed);
+        for (record*& gone : first_.records) gone = nullptr;
         newest_.store(&first_, std::memory_order_relaxed);
         latest_left_.store(&first_, std::memory_order_relaxed);
         held_bytes_.store(0, std::memory_order_relaxed);
@@ -98,9 +101,9 @@ class shared_large_blocks {
     struct slots {
         slots* older = nullptr;
         std::atomic<std::uint64_t> used{0};
-        record* records[64];  // of used slots; each belongs to who has taken the slot
-
-        slots() noexcept {}
+        // Each belongs to who has taken the slot. Null where there is no block, also in a slot that is taken but not
+        // filled yet, or no more: a child of fork() may find it so, and release it.
+        record* records[64] = {};
     };
 
     [[nodiscard]] static slot take_from(slots& group) noexcept {
