@@ -8,6 +8,7 @@
 #include <millpond/block.hpp>
 #include <millpond/local.hpp>
 #include <numeric>
+#include <set>
 #include <vector>
 
 #include "support/accounting_source.hpp"
@@ -70,6 +71,19 @@ TYPED_TEST(chunks, that_an_absorbed_pool_kept_are_used_before_the_source_is_aske
     EXPECT_EQ(source.live_blocks(), 0u);
 }
 
+TYPED_TEST(chunks, of_an_owner_outlive_resets_and_releases_of_what_it_absorbed) {
+    accounting_source source;
+    TypeParam a(source), b(source);
+    test::block_model model;
+    for (int i = 0; i < 100; ++i) model.add((i % 2 == 0 ? a : b).allocate(100, 8), 100, 8);
+    a.absorb(b);
+    for (int round = 0; round < 3; ++round) {
+        round == 1 ? b.release() : b.reset();
+        for (int i = 0; i < 100; ++i) model.add((i % 2 == 0 ? a : b).allocate(100, 8), 100, 8);
+        model.check_all();
+    }
+}
+
 TYPED_TEST(chunks, a_first_chunk_of_nothing_is_a_small_one) {
     accounting_source source;
     TypeParam pool(first_chunk{0}, source);
@@ -93,6 +107,23 @@ TEST(absorbed_blocks, that_were_free_serve_on_through_any_number_of_owners) {
     const std::size_t calls = source.calls();
     for (int i = 0; i < 4000; ++i) static_cast<void>(a.allocate(24, 8));
     EXPECT_EQ(source.calls(), calls);
+}
+
+// Whatever state its class was in: blocks that are ready, freed, or fresh.
+TEST(absorbed_blocks, that_were_free_are_all_given_out_again) {
+    for (std::size_t count = 1; count <= 40; ++count) {
+        accounting_source source;
+        multipool<accounting_ref> a(source), b(source);
+        static_cast<void>(a.allocate(24, 8));
+        std::vector<void*> blocks(count);
+        for (void*& block : blocks) block = b.allocate(24, 8);
+        for (void* block : blocks) b.deallocate(block, 24, 8);
+        std::set<void*> freed(blocks.begin(), blocks.end());
+        freed.erase(b.allocate(24, 8));
+        a.absorb(b);
+        for (int i = 0; i < 1000; ++i) freed.erase(a.allocate(24, 8));
+        EXPECT_EQ(freed.size(), 0u) << count;
+    }
 }
 
 // Pools in any order of absorbing, with blocks and kept chunks of their own: all memory is the owner's at the end.
@@ -122,64 +153,6 @@ TYPED_TEST(chunks, of_many_pools_become_those_of_one) {
         owner.release();
         EXPECT_EQ(source.live_blocks(), 0u);
     }
-}
-
-// At the end of a row: padding and block fit to the byte, or the block goes elsewhere.
-TEST(monotonic_room, ends_at_the_last_byte_whatever_the_alignment) {
-    alignas(64) std::array<char, 256> buffer{};
-    for (std::size_t before = 0; before <= 256; ++before) {
-        for (std::size_t alignment = 1; alignment <= 64; alignment *= 2) {
-            for (std::size_t bytes = 1; bytes <= 257; bytes += 4) {
-                accounting_source source;
-                monotonic<accounting_ref> pool(initial_buffer{buffer.data(), buffer.size()}, source);
-                if (before > 0) {
-                    ASSERT_EQ(pool.allocate(before, 1), buffer.data());
-                }
-                void* const block = pool.allocate(bytes, alignment);
-                const std::size_t start = align_up(before, alignment);
-                const bool fits = start + bytes <= buffer.size();
-                ASSERT_EQ(source.calls(), fits ? 0u : 1u) << before << ' ' << bytes << ' ' << alignment;
-                if (fits) {
-                    ASSERT_EQ(block, buffer.data() + start);
-                }
-            }
-        }
-    }
-}
-
-TEST(monotonic_room, a_rewind_into_the_initial_buffer_goes_on_there) {
-    accounting_source source;
-    alignas(16) std::array<char, 256> buffer{};
-    monotonic<accounting_ref> pool(initial_buffer{buffer.data(), buffer.size()}, source);
-    static_cast<void>(pool.allocate(100, 1));
-    const auto place = pool.checkpoint();
-    for (int i = 0; i < 100; ++i) static_cast<void>(pool.allocate(50, 1));
-    pool.rewind(place);
-    EXPECT_EQ(pool.allocate(156, 1), buffer.data() + 100);
-    const std::size_t calls = source.calls();
-    for (int i = 0; i < 90; ++i) static_cast<void>(pool.allocate(50, 1));
-    EXPECT_EQ(source.calls(), calls) << "the chunks were kept";
-}
-
-TEST(monotonic_room, an_absorbed_one_has_no_life_of_its_own) {
-    accounting_source source;
-    monotonic<accounting_ref> a(source), b(source);
-    static_cast<void>(a.allocate(100, 8));
-    auto* const kept = static_cast<char*>(b.allocate(100, 8));
-    std::memset(kept, 5, 100);
-    a.absorb(b);
-    a.absorb(b);
-    a.absorb(a);
-    const auto place = b.checkpoint();
-    void* const next = b.allocate(16, 8);
-    b.rewind(place);
-    EXPECT_EQ(a.allocate(16, 8), next);
-    b.reset();
-    b.release();
-    for (int i = 0; i < 1000; ++i) std::memset(b.allocate(100, 8), 6, 100);
-    EXPECT_EQ(kept[99], 5);
-    EXPECT_EQ(b.held_bytes(), 0u);
-    EXPECT_EQ(a.held_bytes(), source.live_bytes());
 }
 
 // Every way to make up a list of two, and then every order in which its blocks can go.

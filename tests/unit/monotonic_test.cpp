@@ -237,5 +237,63 @@ TEST(monotonic, a_source_with_less_than_the_plan_is_used_to_its_end) {
     EXPECT_EQ(pool.try_allocate(3001, 8), nullptr);
 }
 
+// At the end of a row: padding and block fit to the byte, or the block goes elsewhere.
+TEST(monotonic_room, ends_at_the_last_byte_whatever_the_alignment) {
+    alignas(64) std::array<char, 256> buffer{};
+    for (std::size_t before = 0; before <= 256; ++before) {
+        for (std::size_t alignment = 1; alignment <= 64; alignment *= 2) {
+            for (std::size_t bytes = 1; bytes <= 257; bytes += 4) {
+                accounting_source source;
+                monotonic<accounting_ref> pool(initial_buffer{buffer.data(), buffer.size()}, source);
+                if (before > 0) {
+                    ASSERT_EQ(pool.allocate(before, 1), buffer.data());
+                }
+                void* const block = pool.allocate(bytes, alignment);
+                const std::size_t start = align_up(before, alignment);
+                const bool fits = start + bytes <= buffer.size();
+                ASSERT_EQ(source.calls(), fits ? 0u : 1u) << before << ' ' << bytes << ' ' << alignment;
+                if (fits) {
+                    ASSERT_EQ(block, buffer.data() + start);
+                }
+            }
+        }
+    }
+}
+
+TEST(monotonic_room, a_rewind_into_the_initial_buffer_goes_on_there) {
+    accounting_source source;
+    alignas(16) std::array<char, 256> buffer{};
+    monotonic<accounting_ref> pool(initial_buffer{buffer.data(), buffer.size()}, source);
+    static_cast<void>(pool.allocate(100, 1));
+    const auto place = pool.checkpoint();
+    for (int i = 0; i < 100; ++i) static_cast<void>(pool.allocate(50, 1));
+    pool.rewind(place);
+    EXPECT_EQ(pool.allocate(156, 1), buffer.data() + 100);
+    const std::size_t calls = source.calls();
+    for (int i = 0; i < 90; ++i) static_cast<void>(pool.allocate(50, 1));
+    EXPECT_EQ(source.calls(), calls) << "the chunks were kept";
+}
+
+TEST(monotonic_room, an_absorbed_one_has_no_life_of_its_own) {
+    accounting_source source;
+    monotonic<accounting_ref> a(source), b(source);
+    static_cast<void>(a.allocate(100, 8));
+    auto* const kept = static_cast<char*>(b.allocate(100, 8));
+    std::memset(kept, 5, 100);
+    a.absorb(b);
+    a.absorb(b);
+    a.absorb(a);
+    const auto place = b.checkpoint();
+    void* const next = b.allocate(16, 8);
+    b.rewind(place);
+    EXPECT_EQ(a.allocate(16, 8), next);
+    b.reset();
+    b.release();
+    for (int i = 0; i < 1000; ++i) std::memset(b.allocate(100, 8), 6, 100);
+    EXPECT_EQ(kept[99], 5);
+    EXPECT_EQ(b.held_bytes(), 0u);
+    EXPECT_EQ(a.held_bytes(), source.live_bytes());
+}
+
 }  // namespace
 }  // namespace millpond

@@ -12,6 +12,7 @@ namespace {
 // What every wrapper passes on to the allocator beneath.
 template <class Pool>
 void passes_on(Pool& pool, test::accounting_source& source) {
+    pool.rewind(pool.checkpoint());
     static_cast<void>(pool.allocate(100, 8));
     const auto place = pool.checkpoint();
     void* const first = pool.allocate(100, 8);
