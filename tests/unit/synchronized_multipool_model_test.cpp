@@ -108,6 +108,17 @@ class assistant {
     std::thread thread_;
 };
 
+TEST(synchronized_multipool_model, what_a_living_thread_has_at_hand_is_its_own) {
+    synchronized_multipool<> pool;
+    assistant other;
+    void* const mine = pool.allocate(24, 8);
+    pool.deallocate(mine, 24, 8);
+    void* others = nullptr;
+    other.run([&] { others = pool.allocate(24, 8); });
+    EXPECT_NE(others, mine);
+    EXPECT_EQ(pool.allocate(24, 8), mine);
+}
+
 template <class Pool>
 void come_and_go(Pool& pool, std::size_t count, std::size_t bytes) {
     std::vector<void*> blocks(count);
