@@ -18,7 +18,7 @@ demo: ## advise on a real program and on examples/orders; leaves results/demo/re
 	@scripts/build release --programs
 	@.venv/bin/python -m millpond.demo
 
-test: ## everything that must hold, at most 20 minutes on 2 cores from nothing
+test: ## everything that must hold, about half an hour on 2 cores from nothing
 	@scripts/setup build demo test
 	@scripts/test
 
