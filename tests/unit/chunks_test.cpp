@@ -195,6 +195,7 @@ TEST(large_blocks, every_size_and_alignment_comes_back_as_it_was_asked_for) {
     }
     model.check_all();
     EXPECT_EQ(blocks.held_bytes(), source.live_bytes());
+    for (const auto& [start, gift] : source.given()) EXPECT_GE(gift.alignment, alignof(void*)) << "of the record";
     auto numbers = test::random_numbers();
     for (int i = 0; i < 500; ++i) {
         const auto block = model.any(numbers);
@@ -269,6 +270,18 @@ TEST(multipool_rows, classes_in_turns_keep_their_blocks_together) {
         }
     }
     EXPECT_GT(neighbours, 9900);
+}
+
+TEST(multipool_rows, what_was_freed_goes_out_before_what_was_never_used) {
+    multipool<> pool;
+    for (std::size_t count = 1; count <= 40; ++count) {
+        std::set<void*> blocks;
+        while (blocks.size() < count) blocks.insert(pool.allocate(24, 8));
+        for (void* block : blocks) pool.deallocate(block, 24, 8);
+        for (std::size_t i = 0; i < count; ++i) blocks.erase(pool.allocate(24, 8));
+        EXPECT_EQ(blocks.size(), 0u) << count;
+        pool.reset();
+    }
 }
 
 TEST(multipool_rows, large_blocks_that_live_go_with_the_pool) {

@@ -107,6 +107,17 @@ TEST(hardened_seal, is_closed_once_and_opened_once) {
     mark.close(block);
 }
 
+// The first block that is freed is ready, the others wait: both are looked at.
+TEST(hardened_blocks, of_eight_bytes_are_not_freed_twice_in_a_row_either) {
+    multipool<> pool;
+    void* const first = pool.allocate(8, 8);
+    void* const second = pool.allocate(8, 8);
+    pool.deallocate(first, 8, 8);
+    EXPECT_DEATH(pool.deallocate(first, 8, 8), "millpond: a block was freed twice");
+    pool.deallocate(second, 8, 8);
+    EXPECT_DEATH(pool.deallocate(second, 8, 8), "millpond: a block was freed twice");
+}
+
 class hardened_threads_pool : public testing::TestWithParam<std::size_t> {
   protected:
     synchronized_multipool<> pool;
