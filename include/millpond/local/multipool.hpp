@@ -183,7 +183,8 @@ class multipool {
         for (unsigned i = 0; i < Classes::count; ++i) {
             size_class& made = table[i / class_group::size].classes[i % class_group::size];
             made.block_bytes = static_cast<std::uint32_t>(Classes::bytes_of(i));
-            made.row_blocks = made.block_bytes < first_row_bytes ? first_row_bytes / made.block_bytes : 1;
+            const std::size_t blocks = first_row_bytes / Classes::bytes_of(i);
+            made.row_blocks = static_cast<std::uint32_t>(blocks > 0 ? blocks : 1);
         }
         return table;
     }();
