@@ -87,7 +87,7 @@ class short_lives : public testing::Test {
                     take(24, 128);
                     break;
                 case act::large:
-                    take(1100000, 16);
+                    take(40000, 16);
                     break;
                 case act::free_oldest:
                     give(0);
