@@ -211,6 +211,23 @@ TEST(large_blocks, every_size_and_alignment_comes_back_as_it_was_asked_for) {
     EXPECT_EQ(blocks.try_allocate(source, max_bytes - 40, 8), nullptr);
 }
 
+TEST(shared_large_blocks, a_refused_block_takes_no_slot) {
+    accounting_source source;
+    shared_large_blocks blocks;
+    void* const kept = blocks.try_allocate(source, 1000, 8);
+    const std::size_t held = blocks.held_bytes();
+    source.fail_from(0);
+    for (int i = 0; i < 200; ++i) EXPECT_EQ(blocks.try_allocate(source, 1000, 8), nullptr);
+    EXPECT_EQ(blocks.held_bytes(), held);
+    source.never_fail();
+    std::vector<void*> others(63);  // the slots that are left without asking for more
+    for (void*& block : others) block = blocks.try_allocate(source, 1000, 8);
+    EXPECT_EQ(source.live_blocks(), 64u);
+    blocks.deallocate(source, kept, 1000);
+    blocks.release(source);
+    EXPECT_EQ(source.live_blocks(), 0u);
+}
+
 TEST(multipool_rows, a_chunk_is_cut_to_its_end_and_no_further) {
     // Every size has a pool of its own, and the source's memory ends where the chunk does.
     for (std::size_t bytes = 8; bytes <= 3000; bytes += bytes < 200 ? 8 : 56) {

@@ -119,6 +119,35 @@ TEST(synchronized_multipool_model, what_a_living_thread_has_at_hand_is_its_own) 
     EXPECT_EQ(pool.allocate(24, 8), mine);
 }
 
+synchronized_multipool<> static_pool;
+
+// Made before the pool is first used in its thread, so that it goes when the thread has no magazine any more.
+struct takes_one_late {
+    bool is_due = false;
+    ~takes_one_late() {
+        if (is_due) static_cast<void>(static_pool.allocate(32, 8));
+    }
+};
+
+TEST(synchronized_multipool_model, who_has_no_magazine_takes_one_block_of_a_batch_and_leaves_the_others) {
+    assistant other;
+    std::set<void*> blocks;
+    for (int i = 0; i < 2000; ++i) blocks.insert(static_pool.allocate(32, 8));
+    other.run([&] {
+        for (void* block : blocks) static_pool.deallocate(block, 32, 8);
+    });
+    for (int i = 0; i < 40; ++i) {
+        in_a_thread([] {
+            static thread_local takes_one_late late;
+            late.is_due = true;
+            static_pool.deallocate(static_pool.allocate(500, 8), 500, 8);
+        });
+    }
+    int again = 0;
+    for (int i = 0; i < 1700; ++i) again += blocks.contains(static_pool.allocate(32, 8));
+    EXPECT_GT(again, 1500);
+}
+
 template <class Pool>
 void come_and_go(Pool& pool, std::size_t count, std::size_t bytes) {
     std::vector<void*> blocks(count);
