@@ -266,13 +266,14 @@ TEST(checked_edges, a_rewind_takes_blocks_out_of_quarantine) {
     checked<monotonic<>> pool;
     for (int round = 0; round < 50; ++round) {
         const auto place = pool.checkpoint();
+        static_cast<void>(pool.allocate(10, 8));
         void* const freed = pool.allocate(100, 8);
         pool.deallocate(freed, 100, 8);
         pool.rewind(place);
-        void* const block = pool.allocate(100, 8);
-        std::memset(block, 1, 100);
+        void* const block = pool.allocate(300, 8);  // begins before it and covers it
+        std::memset(block, 1, 300);
         pool.verify();
-        pool.deallocate(block, 100, 8);
+        pool.deallocate(block, 300, 8);
         EXPECT_TRUE(seen.take().empty());
     }
 }
