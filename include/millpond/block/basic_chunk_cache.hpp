@@ -74,7 +74,8 @@ class basic_chunk_cache {
     // Returns: a chunk of the bin, from the cache or from the upstream; or null.
     [[nodiscard]] void* try_allocate_from(unsigned bin) noexcept {
         if (void* chunk = pop(bin)) return chunk;
-        return try_upstream(chunk_sizes::bytes_of(bin), chunk_sizes::alignment);
+        const std::size_t bytes = chunk_sizes::bytes_of(bin);
+        return try_upstream(bytes, chunk_sizes::alignment_of(bytes));
     }
 
     // Throws: std::bad_alloc.
@@ -95,7 +96,7 @@ class basic_chunk_cache {
 
     // Effects: as deallocate, of a chunk of the bin.
     void deallocate_to(unsigned bin, void* chunk) noexcept {
-        if (!push(bin, chunk)) upstream_.deallocate(chunk, chunk_sizes::bytes_of(bin), chunk_sizes::alignment);
+        if (!push(bin, chunk)) give_upstream(bin, chunk);
     }
 
     // Effects: counts releases that were kept elsewhere, so that epochs pass even if none comes here.
@@ -108,9 +109,9 @@ class basic_chunk_cache {
         give_upstream(idle);
     }
 
-    // Returns: what a chunk of `bytes` really holds; asking for that much costs no more.
+    // Returns: what a chunk of `bytes`, aligned as malloc aligns, really holds; asking for that much costs no more.
     [[nodiscard]] static constexpr std::size_t good_bytes(std::size_t bytes) noexcept {
-        const unsigned bin = chunk_sizes::bin_of(bytes, chunk_sizes::alignment);
+        const unsigned bin = chunk_sizes::bin_of(bytes, 1);
         return bin == chunk_sizes::count ? bytes : chunk_sizes::bytes_of(bin);
     }
 
@@ -130,7 +131,7 @@ class basic_chunk_cache {
             while (held_bytes() > bytes_to_keep) {
                 void* chunk = pop(bin);
                 if (chunk == nullptr) break;
-                upstream_.deallocate(chunk, chunk_sizes::bytes_of(bin), chunk_sizes::alignment);
+                give_upstream(bin, chunk);
             }
         }
     }
@@ -243,8 +244,12 @@ class basic_chunk_cache {
     }
 
     void give_upstream(const idle_chunks& idle) noexcept {
-        for (unsigned i = 0; i < idle.count; ++i)
-            upstream_.deallocate(idle.chunks[i], chunk_sizes::bytes_of(idle.bins[i]), chunk_sizes::alignment);
+        for (unsigned i = 0; i < idle.count; ++i) give_upstream(idle.bins[i], idle.chunks[i]);
+    }
+
+    void give_upstream(unsigned bin, void* chunk) noexcept {
+        const std::size_t bytes = chunk_sizes::bytes_of(bin);
+        upstream_.deallocate(chunk, bytes, chunk_sizes::alignment_of(bytes));
     }
 
     [[no_unique_address]] Upstream upstream_;

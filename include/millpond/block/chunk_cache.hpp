@@ -34,6 +34,7 @@
 
 #include "../core/allocation.hpp"
 #include "../core/out_of_memory.hpp"
+#include "../os/pages.hpp"
 #include "basic_chunk_cache.hpp"
 #include "chunk_magazine.hpp"
 #include "chunk_sizes.hpp"
@@ -45,6 +46,7 @@ class chunk_cache {
     using cache = basic_chunk_cache<new_delete, true>;
 
   public:
+    using pages = os::pages;  // it is simply the process's memory: a pool may as well reserve some by itself
     static constexpr std::size_t default_budget_bytes = cache::default_budget_bytes;
     // What the magazine of another thread holds at most, beside held_bytes().
     static constexpr std::size_t magazine_bytes = chunk_magazine::capacity_bytes;
@@ -78,7 +80,7 @@ class chunk_cache {
         deallocate_slowly(chunk, bytes, alignment);
     }
 
-    // Returns: what a chunk of `bytes` really holds; asking for that much costs no more.
+    // Returns: what a chunk of `bytes`, aligned as malloc aligns, really holds; asking for that much costs no more.
     [[nodiscard]] static constexpr std::size_t good_bytes(std::size_t bytes) noexcept {
         return cache::good_bytes(bytes);
     }

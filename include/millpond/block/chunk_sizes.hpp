@@ -3,8 +3,10 @@
 //
 //   1 2 3 4 5 6 7 8 KiB │ 10 12 14 16 │ 20 24 28 32 │ … │ 20 24 28 32 MiB      every KiB first, then four an octave
 //
-// Smaller requests, larger ones, and those aligned to more than 64 have no bin: they are not worth keeping, or rare.
-// O(1), arithmetic alone. Thread-safe: there is no state.
+// Smaller requests, larger ones, and those aligned to more than 64 have no bin: they are not worth keeping, or rare;
+// nor have those of less than 4 KiB that are aligned to more than 16. Such small chunks are aligned as malloc aligns:
+// the aligned form of operator new leaves a gap before each, and a thousand pools of 1 KiB lie further apart. O(1),
+// arithmetic alone. Thread-safe: there is no state.
 //
 // Example:
 //     static_assert(millpond::chunk_sizes::bytes_of(millpond::chunk_sizes::bin_of(5000, 16)) == 5120);
@@ -15,6 +17,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "../core/alignment.hpp"
 #include "../core/four_an_octave.hpp"
 
 namespace millpond {
@@ -22,7 +25,8 @@ namespace millpond {
 struct chunk_sizes {
     static constexpr std::size_t smallest = 1024;
     static constexpr std::size_t largest = std::size_t{32} << 20;
-    static constexpr std::size_t alignment = 64;  // of every chunk that has a bin
+    static constexpr std::size_t largest_alignment = 64;  // of chunks of …
+    static constexpr std::size_t smallest_aligned = 4096;
 
   private:
     using scheme = four_an_octave<largest, smallest>;
@@ -32,10 +36,14 @@ struct chunk_sizes {
 
     // Returns: the bin of the smallest chunks that fit; `count` if there is none.
     [[nodiscard]] static constexpr unsigned bin_of(std::size_t bytes, std::size_t requested_alignment) noexcept {
-        if (bytes < smallest) return count;
-        if (bytes <= common_bytes && requested_alignment <= alignment)
-            return common_bins[(bytes + smallest - 1) / smallest];
-        return scheme::class_of(bytes, requested_alignment);
+        if (bytes < smallest || requested_alignment > alignment_of(bytes)) return count;
+        if (bytes <= common_bytes) return common_bins[(bytes + smallest - 1) / smallest];
+        return scheme::class_of(bytes, 1);
+    }
+
+    // Returns: what chunks of so many bytes are aligned to, or those of the bin for as many.
+    [[nodiscard]] static constexpr std::size_t alignment_of(std::size_t bytes) noexcept {
+        return bytes < smallest_aligned ? default_alignment : largest_alignment;
     }
 
     // Returns: the size of the chunks in `bin`, which must be below `count`.

@@ -75,7 +75,7 @@ class chunk_stock {
     // nothing has changed. `block_bytes` above 0 announces to a slab_source what the chunk will be cut into.
     [[nodiscard]] chunk_header* acquire(std::size_t payload_bytes, std::size_t block_bytes = 0) noexcept {
         if (payload_bytes > max_bytes - sizeof(chunk_header)) return nullptr;
-        chunk_header* chunk = take_spare(payload_bytes, block_bytes);
+        chunk_header* chunk = spare_ != nullptr ? take_spare(payload_bytes, block_bytes) : nullptr;
         if (chunk == nullptr) chunk = take_from_source(payload_bytes + sizeof(chunk_header), block_bytes);
         if (chunk == nullptr) return nullptr;
         chunk->next = in_use_;
@@ -85,6 +85,18 @@ class chunk_stock {
     }
 
     [[nodiscard]] chunk_header* newest() const noexcept { return in_use_; }
+
+    // Effects: has the source move the end of the newest chunk, to hold `bytes` with its header; what is new is
+    // poisoned. Returns: the end, unmoved if the source cannot.
+    [[nodiscard]] char* resize_newest(std::size_t bytes) noexcept
+        requires resizing_source<Source>
+    {
+        chunk_header* const chunk = in_use_;
+        const std::size_t before = chunk->bytes;
+        chunk->bytes = source_.try_resize(chunk, before, bytes);
+        if (chunk->bytes > before) poison(reinterpret_cast<char*>(chunk) + before, chunk->bytes - before);
+        return chunk->end();
+    }
 
     // Effects: makes chunks newer than `oldest_kept` (null: all) spare ones, to be used again in the same order.
     void spare_down_to(const chunk_header* oldest_kept) noexcept {
@@ -155,7 +167,7 @@ class chunk_stock {
         planned_bytes_ = first_bytes_ + sizeof(chunk_header);
     }
 
-    [[nodiscard]] chunk_header* take_spare(std::size_t payload_bytes, std::size_t block_bytes) noexcept {
+    [[nodiscard, gnu::noinline]] chunk_header* take_spare(std::size_t payload_bytes, std::size_t block_bytes) noexcept {
         for (chunk_header** place = &spare_; *place != nullptr; place = &(*place)->next) {
             chunk_header* const chunk = *place;
             if (chunk->payload_bytes() < payload_bytes || chunk->block_bytes != block_bytes) continue;

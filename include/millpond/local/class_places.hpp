@@ -52,18 +52,18 @@ class class_places {
         return ((bytes - 1) | (alignment - 1)) + 1;
     }
 
-    // Larger ones, of up to 32 KiB.
+    // Larger ones, of up to 32 KiB; asked after the two above.
     [[nodiscard]] static constexpr bool is_middle(std::size_t bytes, std::size_t alignment) noexcept {
-        return has_middle && alignment <= max_class_alignment && bytes - small_bytes - 1 < middle_bytes - small_bytes;
+        return has_middle && alignment <= max_class_alignment && bytes - 1 < middle_bytes;
     }
     [[nodiscard]] static constexpr class_place of_middle(std::size_t bytes) noexcept {
         if constexpr (has_middle) return steps<middle_step, middle_bytes>[(bytes - 1) / middle_step];
         return {};
     }
 
-    // Still larger ones, of up to 1 MiB.
+    // Still larger ones, of up to 1 MiB; asked after those.
     [[nodiscard]] static constexpr bool is_wide(std::size_t bytes, std::size_t alignment) noexcept {
-        return has_wide && alignment <= max_class_alignment && bytes - middle_bytes - 1 < wide_bytes - middle_bytes;
+        return has_wide && alignment <= max_class_alignment && bytes - 1 < wide_bytes;
     }
     [[nodiscard]] static constexpr class_place of_wide(std::size_t bytes) noexcept {
         if constexpr (has_wide) return steps<wide_step, wide_bytes>[(bytes - 1) / wide_step];

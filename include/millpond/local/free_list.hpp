@@ -42,12 +42,21 @@ class free_list {
     [[nodiscard]] static seal& seal_of(void* block) noexcept { return static_cast<sealed_link*>(block)->mark; }
 
   public:
+    // Whether push and pop do anything with a block's size; a load is saved where they do not.
+    static constexpr bool looks_at_size = is_hardened || memory_checker;
+
+    // Returns: true if free blocks of so many bytes carry a seal, in hardened mode.
+    [[nodiscard]] static constexpr bool is_sealed(std::size_t bytes) noexcept { return bytes >= sizeof(sealed_link); }
+
     // Effects: the block, of `bytes`, belongs to the list and is poisoned.
     void push(void* block, std::size_t bytes) noexcept {
         unpoison(block, bytes < sizeof(sealed_link) ? sizeof(link) : sizeof(sealed_link));
         if constexpr (is_hardened) {
-            if (block == first_) misuse_found("a block was freed twice", block);
-            if (bytes >= sizeof(sealed_link)) seal_of(block).close(block);
+            if (is_sealed(bytes)) {
+                seal_of(block).close(block);
+            } else if (block == first_) {
+                misuse_found("a block was freed twice", block);
+            }
         }
         link* const freed = ::new (block) link;
         freed->next.set(first_);
@@ -61,7 +70,7 @@ class free_list {
         if (block == nullptr) return nullptr;
         unpoison_contents(block, bytes < sizeof(sealed_link) ? sizeof(link) : sizeof(sealed_link));
         if constexpr (is_hardened) {
-            if (bytes >= sizeof(sealed_link)) seal_of(block).open(block);
+            if (is_sealed(bytes)) seal_of(block).open(block);
         }
         first_ = block->next.get();
         poison(block, bytes);
@@ -71,7 +80,7 @@ class free_list {
     // Effects: takes what an earlier owner of the memory may have left: a block that is given out fresh is not free.
     static void forget_seal([[maybe_unused]] void* block, [[maybe_unused]] std::size_t bytes) noexcept {
         if constexpr (is_hardened) {
-            if (bytes < sizeof(sealed_link)) return;
+            if (!is_sealed(bytes)) return;
             unpoison(block, sizeof(sealed_link));
             seal_of(block).clear();
             poison(block, sizeof(sealed_link));

@@ -88,26 +88,27 @@ class multipool {
         return index < Classes::count ? Classes::bytes_of(index) : 0;
     }
 
-    // Returns: a block of `bytes` aligned to `alignment` (a power of two), or null.
-    [[nodiscard]] void* try_allocate(std::size_t bytes, std::size_t alignment) noexcept {
+    // Returns: a block of `bytes` aligned to `alignment` (a power of two), or null. Inline at any price, as allocate
+    // and deallocate: gcc, left alone, makes calls of them in large source files, which cost as much as the rest.
+    [[nodiscard, gnu::always_inline]] void* try_allocate(std::size_t bytes, std::size_t alignment) noexcept {
         if (void* block = take(bytes, alignment)) [[likely]]
             return block;
         return try_allocate_slowly(bytes, alignment);
     }
 
     // Throws: std::bad_alloc.
-    [[nodiscard]] void* allocate(std::size_t bytes, std::size_t alignment) {
+    [[nodiscard, gnu::always_inline]] void* allocate(std::size_t bytes, std::size_t alignment) {
         if (void* block = take(bytes, alignment)) [[likely]]
             return block;
         return allocate_slowly(bytes, alignment);
     }
 
     // Effects: makes the block free for requests of its class. `bytes` and `alignment`: as they were asked for.
-    void deallocate(void* block, std::size_t bytes, std::size_t alignment) noexcept {
+    [[gnu::always_inline]] void deallocate(void* block, std::size_t bytes, std::size_t alignment) noexcept {
         if (bytes != 0) expect_open(block);
         at_class(
-            bytes, alignment, [block](size_class& to) { put(block, to); },
-            [this, block, bytes] { deallocate_large(block, bytes); });
+            bytes, alignment, [block](size_class& to) __attribute__((always_inline)) { put(block, to); },
+            [this, block, bytes, alignment] { deallocate_slowly(block, bytes, alignment); });
     }
 
     // Effects: as deallocate, for callers that know not the request but the size of the block, as block_bytes says it.
@@ -178,13 +179,13 @@ class multipool {
     // A class starts with a cache line, or one block: a vector that grows passes through many of them.
     static constexpr std::size_t first_row_bytes = 64;
 
+    // How the classes of a group start.
     static constexpr auto new_groups = [] {
-        std::array<class_group, groups> table{};
+        std::array<std::array<class_plan, class_group::size>, groups> table{};
         for (unsigned i = 0; i < Classes::count; ++i) {
-            size_class& made = table[i / class_group::size].classes[i % class_group::size];
-            made.block_bytes = static_cast<std::uint32_t>(Classes::bytes_of(i));
             const std::size_t blocks = first_row_bytes / Classes::bytes_of(i);
-            made.row_blocks = static_cast<std::uint32_t>(blocks > 0 ? blocks : 1);
+            table[i / class_group::size][i % class_group::size] = {static_cast<std::uint32_t>(Classes::bytes_of(i)),
+                                                                   static_cast<std::uint32_t>(blocks > 0 ? blocks : 1)};
         }
         return table;
     }();
@@ -209,34 +210,41 @@ class multipool {
         return groups_[number / class_group::size]->classes[number % class_group::size];
     }
 
-    // Returns: found(class of the request), or none() if the block source serves it. Each way inlines the action of its
-    // own, which costs less than to bring the ways together again.
+    // Returns: found(class of the request) if a table tells it, else none(). Each way inlines the action of its own,
+    // which costs less than to bring the ways together again.
     template <class Found, class None>
-    auto at_class(std::size_t bytes, std::size_t alignment, Found found, None none) const {
+    [[gnu::always_inline]] auto at_class(std::size_t bytes, std::size_t alignment, Found found, None none) const {
         if (places::is_small(bytes, alignment)) [[likely]]
             return found(small_class(bytes));
-        if (places::is_rounded_small(bytes, alignment)) return found(small_class(places::rounded(bytes, alignment)));
+        if (places::is_rounded_small(bytes, alignment)) [[likely]]
+            return found(small_class(places::rounded(bytes, alignment)));
         if (places::is_middle(bytes, alignment)) return found(class_at(places::of_middle(bytes)));
         if (places::is_wide(bytes, alignment)) return found(class_at(places::of_wide(bytes)));
-        const unsigned number = Classes::class_of(bytes, alignment);
-        return number < Classes::count ? found(class_number(number)) : none();
+        return none();
     }
 
-    // Returns: a block that is there already, or null.
-    [[nodiscard]] void* take(std::size_t bytes, std::size_t alignment) noexcept {
+    // Returns: a block that is there already and found by a table, or null.
+    [[nodiscard, gnu::always_inline]] void* take(std::size_t bytes, std::size_t alignment) noexcept {
         void* const block = at_class(
-            bytes, alignment, [](size_class& from) { return from.take(); }, [] { return static_cast<void*>(nullptr); });
+            bytes, alignment, [](size_class& from) __attribute__((always_inline)) { return from.take(); },
+            [] { return static_cast<void*>(nullptr); });
         if (memory_checker && block != nullptr) unpoison(block, bytes + (bytes == 0));
         return block;
     }
 
-    static void put(void* block, size_class& to) noexcept {
+    [[gnu::always_inline]] static void put(void* block, size_class& to) noexcept {
         if (is_hardened && to.block_bytes == 0) misuse_found("a pool was given a block that it never gave", block);
         to.put(block);
     }
 
-    [[gnu::noinline]] void deallocate_large(void* block, std::size_t bytes) noexcept {
-        owner()->large_.deallocate(stock_.source(), block, bytes);
+    // What no table tells.
+    [[gnu::noinline]] void deallocate_slowly(void* block, std::size_t bytes, std::size_t alignment) noexcept {
+        const unsigned number = Classes::class_of(bytes, alignment);
+        if (number < Classes::count) {
+            put(block, class_number(number));
+        } else {
+            owner()->large_.deallocate(stock_.source(), block, bytes);
+        }
     }
 
     // Returns: the pool that owns the blocks: this one, or the one that has absorbed it.
@@ -256,18 +264,25 @@ class multipool {
         out_of_memory(bytes, alignment);
     }
 
-    // When the class has no block, and for large blocks.
-    [[nodiscard, gnu::noinline]] void* try_allocate_slowly(std::size_t bytes, std::size_t alignment) noexcept {
+    // When the class has no block, or no table tells the class, and for large blocks.
+    [[nodiscard, gnu::noinline, gnu::hot]] void* try_allocate_slowly(std::size_t bytes,
+                                                                     std::size_t alignment) noexcept {
         if (forward_ != nullptr) return forward_->try_allocate(bytes, alignment);
         const unsigned number = Classes::class_of(bytes, alignment);
         if (number >= Classes::count) return large_.try_allocate(stock_.source(), bytes, alignment);
-        if (groups_[number / class_group::size] == no_group() && !make_group(number / class_group::size))
-            return nullptr;
+        const bool is_first = groups_[number / class_group::size] == no_group();
+        if (is_first && !make_group(number / class_group::size)) return nullptr;
         size_class& from = class_number(number);
-        if (!from.turn_over() && !take_absorbed(number) && !take_row(from)) return nullptr;
-        void* const block = from.take();
-        unpoison(block, bytes + (bytes == 0));
+        void* block = is_first ? nullptr : take_older(from, number);
+        if (block == nullptr) block = take_row(from);
+        if (block != nullptr) unpoison(block, bytes + (bytes == 0));
         return block;
+    }
+
+    // Returns: a block of the class that no row has to be cut for, or null.
+    [[nodiscard, gnu::noinline]] void* take_older(size_class& from, unsigned number) noexcept {
+        if (void* const block = from.take()) return block;
+        return from.turn_over() || take_absorbed(number) ? from.take() : nullptr;
     }
 
     // Effects: makes a group of empty classes, in the room of the last chunk or of a new one. Returns: false if there
@@ -275,7 +290,8 @@ class multipool {
     [[nodiscard]] bool make_group(unsigned number) noexcept {
         class_group* group;
         if constexpr (slab_source<Source>) {
-            group = &(own_groups_[number] = new_groups[number]);  // a slab holds blocks of one size and nothing else
+            group = ::new (&own_groups_[number])
+                class_group(new_groups[number]);  // a slab holds blocks of one size and nothing else
         } else {
             if (!provide_room(sizeof(class_group), alignof(class_group))) return false;
             unpoison(room_.begin, sizeof(class_group));
@@ -289,6 +305,10 @@ class multipool {
     // Effects: this pool and all that it has absorbed use the group from now on.
     void set_group(unsigned number, class_group* group) noexcept {
         groups_[number] = group;
+        if (first_absorbed_ != nullptr) [[unlikely]]
+            set_group_of_absorbed(number, group);
+    }
+    [[gnu::noinline, gnu::cold]] void set_group_of_absorbed(unsigned number, class_group* group) noexcept {
         for (multipool* pool = first_absorbed_; pool != nullptr; pool = pool->next_absorbed_)
             pool->set_group(number, group);
     }
@@ -309,8 +329,9 @@ class multipool {
         return false;
     }
 
-    // Effects: gives the class a row of at least one fresh block, from the room of the last chunk or from a new one.
-    [[nodiscard]] bool take_row(size_class& to) noexcept {
+    // Effects: gives the class, which has no block left, a row of fresh ones, from the room of the last chunk or from a
+    // new one. Returns: the first of them, or null.
+    [[nodiscard]] void* take_row(size_class& to) noexcept {
         const std::size_t block = to.block_bytes;
         const std::size_t natural = natural_alignment(block);
         const std::size_t alignment = natural < max_class_alignment ? natural : max_class_alignment;
@@ -320,22 +341,22 @@ class multipool {
             const bool fixed = fixed_chunk_source<Source>;
             chunk_header* chunk = stock_.acquire(fixed || row < needed ? needed : row, block);
             if (chunk == nullptr && row > needed) chunk = stock_.acquire(needed, block);
-            if (chunk == nullptr) return false;
+            if (chunk == nullptr) return nullptr;
             region slab = aligned({chunk->begin(), chunk->end()}, alignment);
             cut(to, slab, static_cast<std::size_t>(-1));
         } else if (block <= largest_row_bytes) {
-            if (!provide_room(block, alignment)) return false;
+            if (!provide_room(block, alignment)) return nullptr;
             cut(to, room_, row);
         } else {
             // A chunk of its own; what it leaves may be less than the room has.
             chunk_header* const chunk = stock_.acquire(room_for(block, alignment));
-            if (chunk == nullptr) return false;
+            if (chunk == nullptr) return nullptr;
             region rest = aligned({chunk->begin(), chunk->end()}, alignment);
             cut(to, rest, block);
             if (rest.bytes() > room_.bytes()) room_ = rest;
         }
         if (row < largest_row_bytes) to.row_blocks *= 2;
-        return true;
+        return to.take_fresh();
     }
 
     // Effects: sees to it that the room begins with so many aligned bytes. Returns: false if the source has no more.
@@ -401,10 +422,11 @@ class multipool {
                   "preferred_chunk_bytes; choose classes with a smaller largest size");
     static_assert(Classes::largest <= std::size_t{1} << 30, "multipool: the largest size class is too large");
 
+    // Written out one by one: gcc makes a loop of fill, which takes four times as long.
     [[nodiscard]] static std::array<class_group*, groups> all_missing() noexcept {
-        std::array<class_group*, groups> missing;
-        missing.fill(no_group());
-        return missing;
+        return []<std::size_t... I>(std::index_sequence<I...>) {
+            return std::array<class_group*, groups>{(static_cast<void>(I), no_group())...};
+        }(std::make_index_sequence<groups>());
     }
 
     struct nothing {};

@@ -15,12 +15,19 @@
 // thread-safe.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 
 #include "free_list.hpp"
 
 namespace millpond {
+
+// What there is to know of a class before it has blocks.
+struct class_plan {
+    std::uint32_t block_bytes = 0;
+    std::uint32_t row_blocks = 1;  // of the next row
+};
 
 struct size_class {
     // As much as the longest row of a multipool has, so that what a queue left behind it meanwhile is turned with it.
@@ -31,13 +38,21 @@ struct size_class {
     char* fresh_end = nullptr;
     free_list freed;
     std::uint32_t block_bytes = 0;
-    std::uint32_t row_blocks = 1;  // of the next row
+    std::uint32_t row_blocks = 1;
+
+    constexpr size_class() noexcept = default;
+    explicit size_class(class_plan plan) noexcept : block_bytes(plan.block_bytes), row_blocks(plan.row_blocks) {}
 
     // Returns: a block, or null if none is ready or fresh.
     [[nodiscard]] void* take() noexcept {
-        if (void* const block = ready.pop(block_bytes)) [[likely]]
+        if (void* const block = ready.pop(free_list::looks_at_size ? block_bytes : 0)) [[likely]]
             return block;
         if (fresh == fresh_end || !freed.empty()) return nullptr;
+        return take_fresh();
+    }
+
+    // Returns: the next block of the row, which has one.
+    [[nodiscard]] void* take_fresh() noexcept {
         char* const block = fresh;
         fresh += block_bytes;
         free_list::forget_seal(block, block_bytes);
@@ -49,7 +64,8 @@ struct size_class {
         if (free_list::are_empty(ready, freed)) {
             ready.push(block, block_bytes);
         } else {
-            if (is_hardened && ready.is_first(block)) misuse_found("a block was freed twice", block);
+            if (is_hardened && !free_list::is_sealed(block_bytes) && ready.is_first(block))
+                misuse_found("a block was freed twice", block);
             freed.push(block, block_bytes);
         }
     }
@@ -69,6 +85,11 @@ struct size_class {
 
 struct class_group {
     static constexpr unsigned size = 4;
+
+    constexpr class_group() noexcept = default;
+    // Class by class: gcc copies a whole group with rep movs, which takes as long as a call of malloc.
+    explicit class_group(const std::array<class_plan, size>& plans) noexcept
+        : classes{size_class(plans[0]), size_class(plans[1]), size_class(plans[2]), size_class(plans[3])} {}
 
     size_class classes[size];
     class_group* absorbed = nullptr;  // of pools that were absorbed: what they had is used up in its turn
