@@ -1,19 +1,19 @@
 # SPDX-License-Identifier: BSL-1.0
-# What `cmake --install` places: the headers and the CMake package (component library), the programs and their
-# preloaded libraries (component lab). A Python wheel takes the component lab alone.
+# What `cmake --install` places: the headers, libmillpond.a and the CMake package (component library), the programs and
+# their preloaded libraries (component lab). A Python wheel takes the component lab alone.
 include(CMakePackageConfigHelpers)
 
 set(millpond_package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/millpond")
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/millpond" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}"
   COMPONENT library FILES_MATCHING PATTERN "*.hpp" PATTERN "watched_operators.cpp")
-install(TARGETS millpond EXPORT millpond_targets COMPONENT library)
+install(TARGETS millpond EXPORT millpond_targets ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT library)
 install(EXPORT millpond_targets NAMESPACE millpond:: DESTINATION "${millpond_package_dir}"
   FILE millpond-targets.cmake COMPONENT library)
 configure_package_config_file("${CMAKE_CURRENT_LIST_DIR}/millpond-config.cmake.in"
   "${PROJECT_BINARY_DIR}/millpond-config.cmake" INSTALL_DESTINATION "${millpond_package_dir}"
   NO_CHECK_REQUIRED_COMPONENTS_MACRO)
 write_basic_package_version_file("${PROJECT_BINARY_DIR}/millpond-config-version.cmake"
-  COMPATIBILITY SameMinorVersion ARCH_INDEPENDENT)
+  COMPATIBILITY SameMinorVersion)
 install(FILES "${PROJECT_BINARY_DIR}/millpond-config.cmake" "${PROJECT_BINARY_DIR}/millpond-config-version.cmake"
   DESTINATION "${millpond_package_dir}" COMPONENT library)
 

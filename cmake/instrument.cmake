@@ -66,3 +66,15 @@ function(millpond_plain_below)
     endforeach()
   endforeach()
 endfunction()
+
+# For a static library that plain programs link as well as instrumented ones. Sanitizers see its system calls without
+# its help, so it is plain; for coverage it is instrumented, and a plain program that takes any of it needs the counters'
+# run time.
+function(millpond_make_linkable_everywhere library)
+  if(MILLPOND_COVERAGE)
+    set(is_executable "$<STREQUAL:$<TARGET_PROPERTY:TYPE>,EXECUTABLE>")
+    target_link_options(${library} INTERFACE "$<${is_executable}:-fprofile-instr-generate>")
+  else()
+    set_target_properties(${library} PROPERTIES MILLPOND_PLAIN ON)
+  endif()
+endfunction()

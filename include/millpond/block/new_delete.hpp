@@ -21,11 +21,14 @@
 
 #include "../core/alignment.hpp"
 #include "../core/out_of_memory.hpp"
+#include "../os/pages.hpp"
 
 namespace millpond {
 
 class new_delete {
   public:
+    using pages = os::pages;  // it is simply the process's memory: a pool may as well reserve some by itself
+
     // Returns: `bytes` of memory aligned to `alignment`, or null.
     [[nodiscard]] void* try_allocate(std::size_t bytes, std::size_t alignment) noexcept {
         if (bytes > max_bytes || alignment > max_bytes - bytes) return nullptr;

@@ -28,8 +28,18 @@ struct chunk_size_of<Source> {
     static constexpr std::size_t preferred_chunk_bytes = Source::preferred_chunk_bytes;
 };
 
+// And that it is simply the process's memory.
 template <class Source>
-class source_ref : public chunk_size_of<Source> {
+struct pages_behind {};
+
+template <class Source>
+    requires requires { typename Source::pages; }
+struct pages_behind<Source> {
+    using pages = typename Source::pages;
+};
+
+template <class Source>
+class source_ref : public chunk_size_of<Source>, public pages_behind<Source> {
   public:
     // Ownership: refers to `source`, which must outlive every copy of this.
     constexpr source_ref(Source& source) noexcept : source_(&source) {}
@@ -59,6 +69,12 @@ class source_ref : public chunk_size_of<Source> {
         requires rounding_source<Source>
     {
         return source_->try_allocate_at_least(bytes, alignment);
+    }
+
+    [[nodiscard]] std::size_t try_resize(void* block, std::size_t bytes, std::size_t wanted) noexcept
+        requires resizing_source<Source>
+    {
+        return source_->try_resize(block, bytes, wanted);
     }
 
     [[nodiscard]] friend bool operator==(const source_ref& a, const source_ref& b) noexcept {

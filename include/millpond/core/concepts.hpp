@@ -9,6 +9,7 @@
 // A block source may say more about itself, and the allocators above it listen:
 //   static constexpr std::size_t preferred_chunk_bytes          every chunk is exactly this large, and aligned to it
 //   allocation try_allocate_at_least(bytes, alignment)          may give more, so that nothing is left unused
+//   std::size_t try_resize(block, bytes, wanted)                moves the end of the block that it gave last
 //   void* try_allocate_slab(bytes, alignment, block_bytes)      told what the chunk will be cut into (multipool)
 // Deallocation is sized, as in std::pmr: blocks need no headers. Names follow P0089R0, section 3 ("managed").
 #pragma once
@@ -52,6 +53,13 @@ concept fixed_chunk_source = block_source<S> && requires {
 template <class S>
 concept rounding_source = block_source<S> && requires(S& source, std::size_t n) {
     { source.try_allocate_at_least(n, n) } noexcept -> std::same_as<allocation>;
+};
+
+// A source that can move the end of a block, the last one say, where it is: up to hold `wanted` bytes or more, or down
+// to what it likes to keep behind them. It returns what the block has now, unchanged if it cannot.
+template <class S>
+concept resizing_source = block_source<S> && requires(S& source, void* block, std::size_t n) {
+    { source.try_resize(block, n, n) } noexcept -> std::same_as<std::size_t>;
 };
 
 // A source that wants to know the blocks of each chunk, so that a free without a size can find its block.

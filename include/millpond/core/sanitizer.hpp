@@ -34,6 +34,7 @@
 
 #if defined(MILLPOND_ASAN)
 #include <sanitizer/asan_interface.h>
+#include <sanitizer/lsan_interface.h>
 #elif defined(MILLPOND_VALGRIND)
 #if !__has_include(<valgrind/memcheck.h>)
 #error "MILLPOND_VALGRIND needs Valgrind's headers: install valgrind, or do not define it"
@@ -57,6 +58,13 @@ inline void unpoison_contents(const volatile void* memory, std::size_t bytes) no
 inline void expect_open(const volatile void* block) noexcept {
     static_cast<void>(*static_cast<const volatile char*>(block));
 }
+// Effects: pointers in this memory, which malloc knows nothing of, keep their targets from being reported as leaks.
+inline void search_for_pointers(const volatile void* memory, std::size_t bytes) noexcept {
+    __lsan_register_root_region(const_cast<const void*>(memory), bytes);
+}
+inline void search_no_more(const volatile void* memory, std::size_t bytes) noexcept {
+    __lsan_unregister_root_region(const_cast<const void*>(memory), bytes);
+}
 #elif defined(MILLPOND_VALGRIND)
 inline constexpr bool address_sanitizer = false;
 inline void poison(const volatile void* memory, std::size_t bytes) noexcept {
@@ -77,6 +85,10 @@ constexpr void poison(const volatile void*, std::size_t) noexcept {}
 constexpr void unpoison(const volatile void*, std::size_t) noexcept {}
 constexpr void unpoison_contents(const volatile void*, std::size_t) noexcept {}
 constexpr void expect_open(const volatile void*) noexcept {}
+#endif
+#if !defined(MILLPOND_ASAN)
+constexpr void search_for_pointers(const volatile void*, std::size_t) noexcept {}
+constexpr void search_no_more(const volatile void*, std::size_t) noexcept {}
 #endif
 
 // True where somebody listens to the functions above.

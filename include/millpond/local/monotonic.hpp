@@ -11,6 +11,7 @@
 // allocate: O(1), amortised over chunks that double from 1 KiB to 256 KiB. deallocate: does nothing.
 // release: O(chunks). reset, rewind: O(chunks given up), and the memory is kept: the same work after a reset takes
 // nothing more from the source. absorb: O(1), and O(chunks kept by a reset of the other).
+// Over a source that can resize, region say, there is one chunk that grows and shrinks in place: see arena.
 // Every alignment and every size are served; what cannot be had is null, and nothing has changed. A block of 0 bytes
 // is one of 1. Not thread-safe: one thread, or wrap it in synchronized. Following P0089R0, section 3.
 //
@@ -122,7 +123,11 @@ class monotonic {
     // Effects: forgets every block allocated since the checkpoint and keeps the chunks. Older checkpoints stay valid.
     void rewind(checkpoint_type place) noexcept {
         if (forward_ != nullptr) return forward_->rewind(place);
-        stock_.spare_down_to(place.newest_);
+        if constexpr (resizing_source<Source>) {
+            shrink_to(place);
+        } else {
+            stock_.spare_down_to(place.newest_);
+        }
         next_ = place.next_;
         end_ = place.end_;
         poison(next_, static_cast<std::size_t>(end_ - next_));
@@ -130,8 +135,11 @@ class monotonic {
 
     // Effects: all blocks of `other` belong to this from now on, older than any checkpoint; `other`, empty, passes
     // every call on to this, and its checkpoints are void. Bindings to both compare equal. This must outlive `other`,
-    // and so must the other's initial buffer. Both sources must be equal, or each the allocator's own.
-    void absorb(monotonic& other) noexcept {
+    // and so must the other's initial buffer. Both sources must be equal, or each the allocator's own. Not over sources
+    // that resize: of two chunks one could not grow.
+    void absorb(monotonic& other) noexcept
+        requires(!resizing_source<Source>)
+    {
         monotonic& to = *owner();
         monotonic& from = *other.owner();
         if (&to == &from) return;
@@ -180,16 +188,40 @@ class monotonic {
         if (forward_ != nullptr) return forward_->try_allocate(bytes, alignment);
         const std::size_t padding_at_most = alignment > alignof(chunk_header) ? alignment - alignof(chunk_header) : 0;
         if (bytes > max_bytes || padding_at_most > max_bytes - bytes) return nullptr;
+        if constexpr (resizing_source<Source>) {
+            if (stock_.newest() != nullptr && grow_by(padding_to(next_, alignment) + bytes))
+                return try_allocate(bytes, alignment);
+        }
         chunk_header* const chunk = stock_.acquire(bytes + padding_at_most);
         if (chunk == nullptr) return nullptr;
         char* const block = chunk->begin() + padding_to(chunk->begin(), alignment);
         unpoison(block, bytes);
-        // A large block fills its own chunk; then the room of the old one is worth more than the rest of the new one.
-        if (chunk->end() - (block + bytes) >= end_ - next_) {
+        // A large block fills its own chunk; then the room of the old one is worth more than the rest of the new one,
+        // unless that can grow.
+        if (resizing_source<Source> || chunk->end() - (block + bytes) >= end_ - next_) {
             next_ = block + bytes;
             end_ = chunk->end();
         }
         return block;
+    }
+
+    // Over a source that resizes, the room is always that of the newest chunk, if there is one.
+    [[nodiscard]] bool grow_by(std::size_t bytes) noexcept
+        requires resizing_source<Source>
+    {
+        const char* const chunk = reinterpret_cast<const char*>(stock_.newest());
+        end_ = stock_.resize_newest(static_cast<std::size_t>(next_ - chunk) + bytes);
+        return static_cast<std::size_t>(end_ - next_) >= bytes;
+    }
+
+    void shrink_to(checkpoint_type& place) noexcept
+        requires resizing_source<Source>
+    {
+        if (managed_allocator<Source> && place.newest_ == nullptr) return stock_.reset();
+        stock_.spare_down_to(place.newest_);
+        if (place.newest_ == nullptr) return;
+        const char* const chunk = reinterpret_cast<const char*>(place.newest_);
+        place.end_ = stock_.resize_newest(static_cast<std::size_t>(place.next_ - chunk));
     }
 
     void start_in_buffer() noexcept {

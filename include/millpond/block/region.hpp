@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: BSL-1.0
+// region: a block source that grows in one range of addresses, up to a hard limit.
+//
+//   │block│block│block│▒▒▒▒▒▒▒▒▒│······································│ guard page │
+//   0            frontier ▲     ▲ committed                limit_bytes() ▲
+//
+// Use it below one allocator that must not move, must not outgrow a limit, or shall give its memory back to the system:
+// arena is monotonic over it. Blocks come back in the order of a stack, or all at once: the frontier falls when the
+// last block comes back, and to 0 with the last one out. A block from the middle gives back the memory of its whole
+// pages at once, but its addresses only when the frontier falls below them; for any order use chunk_cache or
+// compact_pool.
+//
+// Memory is committed, and supplied ahead of its use, in steps of an eighth of the frontier: at least 16 KiB, at most
+// 1 MiB. When the frontier falls, what lies a step above the highest frontier of the last four to eight falls is
+// decommitted, if it is an eighth of what is committed and at least 64 KiB. Addresses are reserved with the first
+// block.
+//
+// try_allocate, try_resize: O(1), and one or two system calls a step. deallocate: O(1), and a system call where memory
+// goes back. A limit that is reached, and memory that the system refuses, are null, and nothing has changed. Every
+// alignment is served. Not thread-safe. A forked child goes on with a copy. Source: reserve and commit.
+//
+// Example:
+//     millpond::region source(std::size_t{100} << 20);  // 100 MiB at most
+//     void* block = source.try_allocate(1000, 16);
+//     assert(source.try_resize(block, 1000, 5000) >= 5000);  // in place, as it is the last
+//     assert(source.try_allocate(std::size_t{200} << 20, 16) == nullptr);
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+
+#include "../core/alignment.hpp"
+#include "../core/allocation.hpp"
+#include "../core/out_of_memory.hpp"
+#include "../core/sanitizer.hpp"
+#include "recent_peak.hpp"
+#include "reservation.hpp"
+
+namespace millpond {
+
+template <class Pages = os::pages>
+class basic_region {
+  public:
+    static constexpr std::size_t default_limit_bytes = std::size_t{1} << (sizeof(void*) >= 8 ? 36 : 28);
+    static constexpr std::size_t least_step_bytes = std::size_t{16} << 10;
+    static constexpr std::size_t most_step_bytes = std::size_t{1} << 20;
+    static constexpr std::size_t least_idle_bytes = std::size_t{64} << 10;
+
+    // Nothing is reserved yet.
+    basic_region() noexcept : wanted_bytes_(default_limit_bytes) {}
+
+    // The limit is rounded up to pages; one of 0 or less lets nothing be allocated.
+    template <std::integral Integer>
+    explicit basic_region(Integer limit_bytes) noexcept
+        : wanted_bytes_(limit_bytes > 0 ? static_cast<std::size_t>(limit_bytes) : 0) {}
+
+    basic_region(const basic_region&) = delete;
+    basic_region& operator=(const basic_region&) = delete;
+
+    // Returns: `bytes` of memory aligned to `alignment`, or null.
+    [[nodiscard]] void* try_allocate(std::size_t bytes, std::size_t alignment) noexcept {
+        bytes += bytes == 0;
+        std::size_t start = 0;
+        return find_room(bytes, alignment, start) ? give(start, start + bytes) : nullptr;
+    }
+
+    // Returns: at least so many bytes: up to the end of the last page that the block needs.
+    [[nodiscard]] allocation try_allocate_at_least(std::size_t bytes, std::size_t alignment) noexcept {
+        bytes += bytes == 0;
+        std::size_t start = 0;
+        if (!find_room(bytes, alignment, start)) return {};
+        const std::size_t end = align_up(start + bytes, Pages::size());
+        return {give(start, end), end - start};
+    }
+
+    // Throws: std::bad_alloc.
+    [[nodiscard]] void* allocate(std::size_t bytes, std::size_t alignment) {
+        if (void* block = try_allocate(bytes, alignment)) return block;
+        out_of_memory(bytes, alignment);
+    }
+
+    void deallocate(void* block, std::size_t bytes, [[maybe_unused]] std::size_t alignment) noexcept {
+        bytes += bytes == 0;
+        poison(block, bytes);
+        const std::size_t start = offset_of(block);
+        if (--live_ == 0) {
+            fall_to(0);
+        } else if (start + bytes == frontier_) {
+            fall_to(start);
+        } else {
+            range_.discard(start, start + bytes);
+        }
+    }
+
+    // Effects: moves the end of the block, if it is the last one: to hold `wanted` bytes and a step, or nearer to that.
+    // Returns: the bytes that the block has now: its size from now on. Fewer than `wanted` only where it has not
+    // changed: another block lies behind it, the limit is reached, or the system has no memory.
+    [[nodiscard]] std::size_t try_resize(void* block, std::size_t bytes, std::size_t wanted) noexcept {
+        const std::size_t start = offset_of(block);
+        if (start + bytes != frontier_) return bytes;
+        if (wanted <= bytes) {
+            const std::size_t end = with_step(start + wanted);
+            poison(range_.data() + start + wanted, bytes - wanted);
+            fall_to(end < frontier_ ? end : frontier_);
+            unpoison(range_.data() + start + wanted, frontier_ - start - wanted);
+        } else {
+            if (wanted > range_.size() - start || !commit_to(start + wanted)) return bytes;
+            const std::size_t end = with_step(start + wanted);
+            const std::size_t old_end = frontier_;
+            frontier_ = end < range_.committed() ? end : range_.committed();
+            unpoison(range_.data() + old_end, frontier_ - old_end);
+        }
+        return frontier_ - start;
+    }
+
+    // Effects: no block is out any more; the memory is kept, as when the frontier falls.
+    void reset() noexcept {
+        poison(range_.data(), frontier_);
+        live_ = 0;
+        fall_to(0);
+    }
+
+    // Effects: no block is out any more, and all memory goes back to the system. The addresses stay.
+    void release() noexcept {
+        live_ = 0;
+        frontier_ = 0;
+        peak_ = recent_peak{};
+        range_.decommit_to(0);
+    }
+
+    // Returns: the bytes that can be out at most: fewer than wanted where so many addresses could not be had, and the
+    // number wanted before the first block.
+    [[nodiscard]] std::size_t limit_bytes() const noexcept {
+        return range_.data() != nullptr ? range_.size() : wanted_bytes_;
+    }
+
+    // Returns: the bytes below the frontier.
+    [[nodiscard]] std::size_t used_bytes() const noexcept { return frontier_; }
+
+    // Returns: the bytes that are committed, and so charged to the process.
+    [[nodiscard]] std::size_t held_bytes() const noexcept { return range_.committed(); }
+
+    // Effects: asks for huge pages, or for none. They are the system's to give; ask where they were measured to pay.
+    // Returns: false where the system knows no such advice, or has no addresses for the region.
+    bool advise_huge(bool wanted) noexcept {
+        reserve();
+        return range_.advise_huge(wanted);
+    }
+
+  private:
+    // What is committed in one go beyond this is a large block, whose owner may never touch it all.
+    static constexpr std::size_t most_populated_bytes = 2 * most_step_bytes;
+
+    void reserve() noexcept {
+        if (range_.data() == nullptr) range_ = basic_reservation<Pages>(wanted_bytes_);
+    }
+
+    [[nodiscard]] std::size_t offset_of(const void* block) const noexcept {
+        return static_cast<std::size_t>(static_cast<const std::byte*>(block) - range_.data());
+    }
+
+    // Returns: true, and where the block would begin, if it is committed now.
+    [[nodiscard]] bool find_room(std::size_t bytes, std::size_t alignment, std::size_t& start) noexcept {
+        reserve();
+        const std::size_t room = range_.size() - frontier_;
+        const std::size_t padding = padding_to(range_.data() + frontier_, alignment);
+        if (padding > room || bytes > room - padding) return false;
+        start = frontier_ + padding;
+        return commit_to(start + bytes);
+    }
+
+    [[nodiscard]] void* give(std::size_t start, std::size_t end) noexcept {
+        ++live_;
+        frontier_ = end;
+        unpoison(range_.data() + start, end - start);
+        return range_.data() + start;
+    }
+
+    // Returns: `end` and a step, on a page's end or that of the range.
+    [[nodiscard]] std::size_t with_step(std::size_t end) const noexcept {
+        std::size_t step = end / 8;
+        if (step < least_step_bytes) step = least_step_bytes;
+        if (step > most_step_bytes) step = most_step_bytes;
+        return step < range_.size() - end ? align_up(end + step, Pages::size()) : range_.size();
+    }
+
+    [[nodiscard]] bool commit_to(std::size_t end) noexcept {
+        const std::size_t before = range_.committed();
+        if (end <= before) return true;
+        if (!range_.commit_to(with_step(end)) && !range_.commit_to(end)) return false;
+        const std::size_t fresh = range_.committed() - before;
+        poison(range_.data() + before, fresh);
+        if (fresh <= most_populated_bytes) range_.populate(before, before + fresh);
+        return true;
+    }
+
+    void fall_to(std::size_t frontier) noexcept {
+        const std::size_t kept = with_step(peak_.note(frontier_));
+        frontier_ = frontier;
+        const std::size_t committed = range_.committed();
+        if (kept < committed && committed - kept >= least_idle_bytes && committed - kept >= committed / 8)
+            range_.decommit_to(kept);
+    }
+
+    basic_reservation<Pages> range_;
+    std::size_t wanted_bytes_;
+    std::size_t frontier_ = 0;
+    std::size_t live_ = 0;  // blocks
+    recent_peak peak_;
+};
+
+using region = basic_region<>;
+
+}  // namespace millpond

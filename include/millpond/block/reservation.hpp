@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: BSL-1.0
+// reservation: a range of addresses of which a front part is committed, so that what lies in it never has to move.
+//
+//   data ├── committed: may be used ──┤▒▒▒▒ reserved: no memory, no access ▒▒▒▒┤ guard page ┤
+//        0                   committed()                                  size()
+//
+// Use it to write a structure that grows in place: region and dyn_array stand on it. Memory for allocators comes from
+// region. The page after the end is never accessible, so a run over the end stops there.
+//
+// Addresses are plentiful, but not everywhere: what does not fit (`ulimit -v`, Valgrind, sanitizers, 32 bits) is
+// halved until it does. Ask size() for what came of it. A commit that the system cannot promise returns false, and
+// nothing has changed: no signal, no overcommitted page. A forked child has a copy of its own.
+// commit_to, decommit_to: one system call, two if huge pages are advised; O(pages that hold memory) in decommit_to.
+// Not thread-safe. Ownership: of the addresses; move-only, and moving it moves no memory.
+//
+// Example:
+//     millpond::reservation range(std::size_t{1} << 30);  // 1 GiB of addresses
+//     assert(range.size() > 0 && range.commit_to(100));
+//     range.data()[99] = std::byte{7};
+//     assert(range.committed() >= 100);
+#pragma once
+
+#include <cstddef>
+#include <utility>
+
+#include "../core/alignment.hpp"
+#include "../core/sanitizer.hpp"
+#include "../os/pages.hpp"
+
+namespace millpond {
+
+template <class Pages = os::pages>
+class basic_reservation {
+  public:
+    // Effects: none; size() is 0.
+    basic_reservation() noexcept = default;
+
+    // Effects: reserves `wanted` bytes, rounded up to pages; or the largest half, quarter, … of it that can be had and
+    // leaves a quarter of that to others. size() is 0 where not even a page can, or none was wanted.
+    explicit basic_reservation(std::size_t wanted) noexcept {
+        if (wanted == 0) return;
+        const std::size_t page = Pages::size();
+        std::size_t bytes = align_up(wanted < most_wanted ? wanted : most_wanted, page);
+        data_ = static_cast<std::byte*>(Pages::reserve(with_guard(bytes)));
+        while (data_ == nullptr && bytes > page) {
+            bytes = align_up(bytes / 2, page);
+            if (leaves_some_to_others(bytes)) data_ = static_cast<std::byte*>(Pages::reserve(with_guard(bytes)));
+        }
+        if (data_ == nullptr) return;
+        size_ = bytes;
+        search_for_pointers(data_, size_);
+    }
+
+    basic_reservation(basic_reservation&& other) noexcept
+        : data_(std::exchange(other.data_, nullptr)),
+          size_(std::exchange(other.size_, 0)),
+          committed_(std::exchange(other.committed_, 0)),
+          huge_(std::exchange(other.huge_, advice::none)) {}
+
+    basic_reservation& operator=(basic_reservation&& other) noexcept {
+        basic_reservation(std::move(other)).swap(*this);
+        return *this;
+    }
+
+    ~basic_reservation() {
+        if (data_ == nullptr) return;
+        unpoison(data_, committed_);
+        search_no_more(data_, size_);
+        Pages::release(data_, with_guard(size_));
+    }
+
+    void swap(basic_reservation& other) noexcept {
+        std::swap(data_, other.data_);
+        std::swap(size_, other.size_);
+        std::swap(committed_, other.committed_);
+        std::swap(huge_, other.huge_);
+    }
+
+    // Returns: the first byte, or null where nothing is reserved. A multiple of the page size.
+    [[nodiscard]] std::byte* data() const noexcept { return data_; }
+
+    // Returns: the bytes reserved, without the guard page.
+    [[nodiscard]] std::size_t size() const noexcept { return size_; }
+
+    // Returns: how many bytes from data() on may be used.
+    [[nodiscard]] std::size_t committed() const noexcept { return committed_; }
+
+    // Effects: committed() is at least `bytes`, rounded up to pages; what is new reads as zero.
+    // Returns: false if there are not that many addresses, or the system refuses the memory; nothing has changed.
+    [[nodiscard]] bool commit_to(std::size_t bytes) noexcept {
+        if (bytes <= committed_) return true;
+        if (bytes > size_) return false;
+        const std::size_t target = align_up(bytes, Pages::size());
+        std::byte* const first = data_ + committed_;
+        if (!Pages::commit(first, target - committed_)) return false;
+        // A decommitted page has lost the advice.
+        if (huge_ != advice::none) Pages::advise_huge(first, target - committed_, huge_ == advice::wanted);
+        committed_ = target;
+        return true;
+    }
+
+    // Effects: committed() is at most `bytes`, rounded up to pages, and the memory behind goes back. Where the system
+    // refuses to take the charge back, the pages are discarded and stay committed.
+    void decommit_to(std::size_t bytes) noexcept {
+        if (bytes >= committed_) return;
+        const std::size_t target = align_up(bytes, Pages::size());
+        if (target == committed_) return;
+        const std::size_t given_back = committed_ - target;
+        unpoison(data_ + target, given_back);
+        if (Pages::decommit(data_ + target, given_back)) {
+            committed_ = target;
+        } else {
+            Pages::discard(data_ + target, given_back);
+        }
+    }
+
+    // Effects: committed pages that hold any of the bytes [first, last) may get their memory now.
+    void populate(std::size_t first, std::size_t last) noexcept {
+        if (last > committed_) last = committed_;
+        if (first >= last) return;
+        const std::size_t page = Pages::size();
+        const std::size_t begin = first & ~(page - 1);
+        Pages::populate(data_ + begin, align_up(last, page) - begin);
+    }
+
+    // Effects: committed pages that lie wholly inside the bytes [first, last) give their memory back; they stay
+    // committed and read as zero.
+    void discard(std::size_t first, std::size_t last) noexcept {
+        if (last > committed_) last = committed_;
+        if (first >= last) return;
+        const std::size_t page = Pages::size();
+        const std::size_t begin = align_up(first, page);
+        const std::size_t end = last & ~(page - 1);
+        if (begin < end) Pages::discard(data_ + begin, end - begin);
+    }
+
+    // Effects: asks the system for huge pages in this range, or to use none, now and for what is committed later.
+    // Returns: false where the system knows no such advice, or nothing is reserved.
+    bool advise_huge(bool wanted) noexcept {
+        if (data_ == nullptr || !Pages::advise_huge(data_, size_, wanted)) return false;
+        huge_ = wanted ? advice::wanted : advice::unwanted;
+        return true;
+    }
+
+  private:
+    enum class advice : unsigned char { none, wanted, unwanted };
+
+    // No system has more; rounding it up to pages cannot wrap.
+    static constexpr std::size_t most_wanted = max_bytes / 2;
+
+    [[nodiscard]] static bool leaves_some_to_others(std::size_t bytes) noexcept {
+        const std::size_t more = with_guard(bytes + bytes / 4);
+        void* const probe = Pages::reserve(more);
+        if (probe != nullptr) Pages::release(probe, more);
+        return probe != nullptr;
+    }
+
+    // Returns: the bytes that are asked of the system.
+    [[nodiscard]] static std::size_t with_guard(std::size_t bytes) noexcept {
+        return align_up(bytes + Pages::size(), Pages::granularity());
+    }
+
+    std::byte* data_ = nullptr;
+    std::size_t size_ = 0;
+    std::size_t committed_ = 0;
+    advice huge_ = advice::none;
+};
+
+using reservation = basic_reservation<>;
+
+}  // namespace millpond

@@ -1,0 +1,5 @@
+// SPDX-License-Identifier: BSL-1.0
+// os: what the library asks of the operating system.
+#pragma once
+
+#include "os/pages.hpp"

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSL-1.0
+// os/pages.hpp for Windows.
+#if defined(_WIN32)
+
+#ifndef WIN32_LEAN_AND_MEAN
+#define WIN32_LEAN_AND_MEAN
+#endif
+#include <windows.h>
+
+#include <cstddef>
+#include <cstring>
+
+#include "millpond/os/pages.hpp"
+
+namespace millpond::os {
+namespace {
+
+SYSTEM_INFO system_facts() noexcept {
+    SYSTEM_INFO facts;
+    GetSystemInfo(&facts);
+    return facts;
+}
+
+}  // namespace
+
+std::size_t pages::size() noexcept { return system_facts().dwPageSize; }
+
+std::size_t pages::granularity() noexcept { return system_facts().dwAllocationGranularity; }
+
+void* pages::reserve(std::size_t bytes) noexcept { return VirtualAlloc(nullptr, bytes, MEM_RESERVE, PAGE_NOACCESS); }
+
+bool pages::commit(void* at, std::size_t bytes) noexcept {
+    return VirtualAlloc(at, bytes, MEM_COMMIT, PAGE_READWRITE) != nullptr;
+}
+
+// Windows supplies a page when it is written, and has no call that does it ahead for fresh memory.
+void pages::populate(void*, std::size_t) noexcept {}
+
+bool pages::decommit(void* at, std::size_t bytes) noexcept { return VirtualFree(at, bytes, MEM_DECOMMIT) != 0; }
+
+// MEM_RESET may keep the contents or drop them, so zeros go in before; decommit and commit might not get them back.
+// VirtualUnlock takes pages that were never locked out of the working set, and says that it failed.
+void pages::discard(void* at, std::size_t bytes) noexcept {
+    std::memset(at, 0, bytes);
+    static_cast<void>(VirtualAlloc(at, bytes, MEM_RESET, PAGE_READWRITE));
+    static_cast<void>(VirtualUnlock(at, bytes));
+}
+
+// Large pages are a privilege there and cannot be asked for afterwards.
+bool pages::advise_huge(void*, std::size_t, bool) noexcept { return false; }
+
+void pages::release(void* at, std::size_t) noexcept { static_cast<void>(VirtualFree(at, 0, MEM_RELEASE)); }
+
+}  // namespace millpond::os
+
+#endif

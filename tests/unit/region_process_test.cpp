@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: BSL-1.0
+// region_process_test: ranges of addresses among what a POSIX process may be: forked, limited in addresses, with locked
+// memory, with many mappings, refused by the system.
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <millpond/block/reservation.hpp>
+#include <millpond/local/arena.hpp>
+
+namespace millpond {
+namespace {
+
+using os::pages;
+
+constexpr std::size_t mega = std::size_t{1} << 20;
+
+#if defined(__SANITIZE_THREAD__)
+constexpr bool sanitized = true;
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+constexpr bool sanitized = true;
+#else
+constexpr bool sanitized = address_sanitizer;
+#endif
+#else
+constexpr bool sanitized = address_sanitizer;
+#endif
+
+// Returns: true if `act` is true in a forked child.
+template <class Act>
+bool in_a_child(Act act) {
+    const pid_t child = fork();
+    if (child == 0) _exit(act() ? 0 : 1);
+    int status = -1;
+    waitpid(child, &status, 0);
+    return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+bool holds(const char* block, std::size_t bytes, char value) {
+    return std::all_of(block, block + bytes, [value](char found) { return found == value; });
+}
+
+TEST(region_in_a_process, a_forked_child_goes_on_with_its_own_copy) {
+    arena pool(64 * mega);
+    char* const old = static_cast<char*>(pool.allocate(3 * mega, 8));
+    std::memset(old, 1, 3 * mega);
+    const auto place = pool.checkpoint();
+    EXPECT_TRUE(in_a_child([&] {
+        if (!holds(old, 3 * mega, 1)) return false;
+        std::memset(old, 2, 3 * mega);
+        for (int i = 0; i < 20; ++i) std::memset(pool.allocate(mega, 8), 3, mega);
+        for (int i = 0; i < 20; ++i) pool.rewind(place);
+        std::memset(pool.allocate(50 * mega, 8), 4, 50 * mega);
+        pool.release();
+        return pool.try_allocate(60 * mega, 8) != nullptr;
+    }));
+    EXPECT_TRUE(holds(old, 3 * mega, 1)) << "the child wrote into the parent's memory";
+    std::memset(pool.allocate(40 * mega, 8), 5, 40 * mega);
+    EXPECT_TRUE(holds(old, 3 * mega, 1));
+}
+
+// Sanitizers reserve terabytes themselves: no limit of addresses can be set below them.
+TEST(region_in_a_process, where_addresses_are_limited_the_range_is_smaller) {
+    if (sanitized) GTEST_SKIP() << "the sanitizer needs the addresses itself";
+    EXPECT_TRUE(in_a_child([] {
+        std::ifstream sizes("/proc/self/statm");
+        std::size_t in_pages = 0;
+        sizes >> in_pages;
+        const rlim_t limit = in_pages * pages::size() + 100 * mega;
+        const rlimit limits{limit, limit};
+        if (setrlimit(RLIMIT_AS, &limits) != 0) return false;
+        arena pool;
+        char* const block = static_cast<char*>(pool.try_allocate(20 * mega, 8));
+        if (block == nullptr) return false;
+        std::memset(block, 1, 20 * mega);
+        const std::size_t most = pool.source().limit_bytes();
+        return most >= 32 * mega && most < 100 * mega && pool.try_allocate(most, 8) == nullptr;
+    }));
+}
+
+TEST(region_in_a_process, what_the_system_cannot_promise_is_refused_with_the_state_unchanged) {
+    std::ifstream setting("/proc/sys/vm/overcommit_memory");
+    int overcommit = 1;
+    setting >> overcommit;
+    if (overcommit == 1) GTEST_SKIP() << "this system promises everything";
+    region source(std::size_t{1} << 44);
+    char* const block = static_cast<char*>(source.try_allocate(mega, 8));
+    ASSERT_NE(block, nullptr);
+    std::memset(block, 1, mega);
+    const std::size_t held = source.held_bytes();
+    const std::size_t too_much = source.limit_bytes() - 2 * mega;
+    if (too_much < std::size_t{1} << 42) GTEST_SKIP() << "there are too few addresses to ask for too much";
+    EXPECT_EQ(source.try_allocate(too_much, 8), nullptr);
+    EXPECT_EQ(source.try_resize(block, mega, too_much), mega);
+    EXPECT_EQ(source.held_bytes(), held);
+    EXPECT_TRUE(holds(block, mega, 1));
+    EXPECT_NE(source.try_allocate(mega, 8), nullptr);
+}
+
+TEST(region_in_a_process, locked_pages_that_cannot_go_back_read_as_zero_all_the_same) {
+    const std::size_t bytes = 4 * pages::size();
+    char* const memory = static_cast<char*>(pages::reserve(bytes));
+    ASSERT_TRUE(pages::commit(memory, bytes));
+    std::memset(memory, 1, bytes);
+    const bool locked = mlock(memory, bytes) == 0;
+    pages::discard(memory, bytes);
+    EXPECT_TRUE(holds(memory, bytes, 0));
+    pages::release(memory, bytes);
+    if (!locked) GTEST_SKIP() << "this process may not lock memory";
+}
+
+TEST(region_in_a_process, memory_that_went_back_is_the_systems_again) {
+    if (sanitized) GTEST_SKIP() << "the sanitizer holds memory for each page";
+    const auto resident_bytes = [] {
+        std::ifstream sizes("/proc/self/statm");
+        std::size_t all = 0, resident = 0;
+        sizes >> all >> resident;
+        return resident * pages::size();
+    };
+    const std::size_t before = resident_bytes();
+    arena pool;
+    std::memset(pool.allocate(64 * mega, 8), 1, 64 * mega);
+    EXPECT_GT(resident_bytes(), before + 60 * mega);
+    for (int i = 0; i < 9; ++i) {
+        pool.reset();
+        static_cast<void>(pool.allocate(100, 8));
+    }
+    EXPECT_LT(resident_bytes(), before + 8 * mega);
+}
+
+TEST(region_in_a_process, holes_and_advice_never_split_the_range_into_many_mappings) {
+    const auto mappings = [] {
+        std::ifstream maps("/proc/self/maps");
+        return std::count(std::istreambuf_iterator<char>(maps), {}, '\n');
+    };
+    reservation range(256 * mega);
+    const auto before = mappings();
+    ASSERT_TRUE(range.commit_to(200 * mega));
+    for (std::size_t i = 0; i < 200 * mega; i += 64 * pages::size()) range.discard(i, i + pages::size());
+    for (int i = 0; i < 40; ++i) {
+        range.advise_huge(i % 3 != 0);
+        range.decommit_to(static_cast<std::size_t>(i * 7 % 40) * mega);
+        ASSERT_TRUE(range.commit_to(static_cast<std::size_t>(50 + i * 11 % 150) * mega));
+    }
+    EXPECT_LE(mappings(), before + 8);
+}
+
+}  // namespace
+}  // namespace millpond
