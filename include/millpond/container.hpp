@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: BSL-1.0
+// container: containers that own their memory.
+#pragma once
+
+#include "container/commit_steps.hpp"
+#include "container/dyn_array.hpp"
+#include "container/refused.hpp"
+#include "container/stepped_reservation.hpp"

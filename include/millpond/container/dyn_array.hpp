@@ -1,0 +1,457 @@
+// SPDX-License-Identifier: BSL-1.0
+// dyn_array: std::vector whose elements never move when it grows. It reserves addresses once and commits them in steps.
+//
+//   data() ├─ elements ─┼─ ready ─┤── committed: capacity() ──┤▒▒▒▒ reserved: max_size() ▒▒▒▒┤ guard page ┤
+//          begin()      end()  ▲ the next step of memory, populated before it is written
+//
+// Use it for what grows large, or without a bound that is known: no copy of everything in the middle of a push_back, no
+// two copies in memory at once, no half-empty last third; pointers, references and iterators stay valid until the
+// element is erased, so push_back(array[0]) is safe and parts of it may be handed out while it grows. Not for many
+// small arrays: each costs a reservation (microseconds, and 64 KiB with the default steps); std::vector over a
+// multipool is meant for those. Keep an array and clear() it rather than make one for each use.
+//
+// push_back: a comparison, a construction, an addition; a system call or two each 64 KiB; never O(size()).
+// insert, erase: O(elements behind). reserve: commits, so that what follows cannot be refused. Everything else as
+// std::vector, with its guarantees: strong for push_back, emplace_back, append_range, insert at the end, resize,
+// reserve, copying; basic for insert and assign elsewhere. An array that is copied reserves as much as the other has.
+// Errors: std::length_error above max_size(), std::bad_alloc where memory is refused; nothing has changed. try_
+// functions return null or false instead. Not thread-safe. Ownership: elements and addresses are the array's.
+//
+// Example:
+//     millpond::dyn_array<int> squares(std::size_t{1} << 30);  // at most 2^30 elements, or as many as addresses allow
+//     squares.push_back(0);
+//     const int* first = &squares[0];
+//     for (int i = 1; i < 1000; ++i) squares.push_back(i * i);
+//     assert(first == &squares[0] && squares.back() == 999 * 999);
+#pragma once
+
+#include <algorithm>
+#include <cassert>
+#include <compare>
+#include <concepts>
+#include <cstddef>
+#include <initializer_list>
+#include <iterator>
+#include <memory>
+#include <new>
+#include <ranges>
+#include <type_traits>
+#include <utility>
+
+#include "../core/alignment.hpp"
+#include "../core/out_of_memory.hpp"
+#include "../core/sanitizer.hpp"
+#include "refused.hpp"
+#include "stepped_reservation.hpp"
+
+namespace millpond {
+
+template <class T>
+concept is_less_comparable = requires(const T& x) {
+    { x < x } -> std::convertible_to<bool>;
+};
+
+template <class T, class Pages = os::pages>
+class dyn_array {
+    static_assert(std::is_object_v<T> && std::same_as<T, std::remove_cv_t<T>>, "elements are objects that may change");
+
+  public:
+    using value_type = T;
+    using size_type = std::size_t;
+    using difference_type = std::ptrdiff_t;
+    using reference = T&;
+    using const_reference = const T&;
+    using pointer = T*;
+    using const_pointer = const T*;
+    using iterator = T*;
+    using const_iterator = const T*;
+    using reverse_iterator = std::reverse_iterator<iterator>;
+    using const_reverse_iterator = std::reverse_iterator<const_iterator>;
+
+    // Effects: an array that can hold nothing until another one is assigned or swapped to it.
+    dyn_array() noexcept = default;
+
+    // Effects: reserves addresses for `most` elements, or half as many and so on: max_size() says what it got.
+    // Throws: std::length_error if so many elements have no size in bytes, std::bad_alloc if not one can be reserved.
+    explicit dyn_array(size_type most, commit_steps steps = {}) : dyn_array(std::nothrow, most, steps) {
+        if (most > most_elements) too_long("dyn_array: so many elements have no size in bytes");
+        if (most != 0 && most_ == 0) out_of_memory(most * sizeof(T), alignof(T));
+    }
+
+    // The same without exceptions: max_size() is 0 where nothing could be reserved, or `most` has no size in bytes.
+    dyn_array(std::nothrow_t, size_type most, commit_steps steps = {}) noexcept
+        : memory_(most <= most_elements ? most * sizeof(T) : 0, alignof(T), steps) {
+        most_ = std::min(most, memory_.room() / sizeof(T));
+        if (most_ == 0) return;
+        begin_ = end_ = reinterpret_cast<T*>(memory_.begin());
+        note_ready();
+    }
+
+    // Effects: reserves what `other` may hold, and copies its elements.
+    dyn_array(const dyn_array& other) : dyn_array(other.most_, other.memory_.steps()) { append_range(other); }
+
+    // Effects: takes over the elements where they are; `other` can hold nothing any more.
+    dyn_array(dyn_array&& other) noexcept
+        : begin_(std::exchange(other.begin_, nullptr)),
+          end_(std::exchange(other.end_, nullptr)),
+          limit_(std::exchange(other.limit_, nullptr)),
+          most_(std::exchange(other.most_, 0)),
+          memory_(std::move(other.memory_)) {}
+
+    // Effects: uses the memory there is if it is enough, else reserves as much as `other` has.
+    dyn_array& operator=(const dyn_array& other) {
+        if (this == &other) return *this;
+        if (other.size() <= most_) {
+            assign_range(other);
+        } else {
+            dyn_array(other).swap(*this);
+        }
+        return *this;
+    }
+
+    dyn_array& operator=(dyn_array&& other) noexcept {
+        dyn_array(std::move(other)).swap(*this);
+        return *this;
+    }
+
+    dyn_array& operator=(std::initializer_list<T> values) {
+        assign_range(values);
+        return *this;
+    }
+
+    ~dyn_array() { std::destroy(begin_, end_); }
+
+    void swap(dyn_array& other) noexcept {
+        std::swap(begin_, other.begin_);
+        std::swap(end_, other.end_);
+        std::swap(limit_, other.limit_);
+        std::swap(most_, other.most_);
+        memory_.swap(other.memory_);
+    }
+    friend void swap(dyn_array& a, dyn_array& b) noexcept { a.swap(b); }
+
+    [[nodiscard]] iterator begin() noexcept { return begin_; }
+    [[nodiscard]] const_iterator begin() const noexcept { return begin_; }
+    [[nodiscard]] const_iterator cbegin() const noexcept { return begin_; }
+    [[nodiscard]] iterator end() noexcept { return end_; }
+    [[nodiscard]] const_iterator end() const noexcept { return end_; }
+    [[nodiscard]] const_iterator cend() const noexcept { return end_; }
+    [[nodiscard]] reverse_iterator rbegin() noexcept { return reverse_iterator(end_); }
+    [[nodiscard]] const_reverse_iterator rbegin() const noexcept { return const_reverse_iterator(end_); }
+    [[nodiscard]] const_reverse_iterator crbegin() const noexcept { return rbegin(); }
+    [[nodiscard]] reverse_iterator rend() noexcept { return reverse_iterator(begin_); }
+    [[nodiscard]] const_reverse_iterator rend() const noexcept { return const_reverse_iterator(begin_); }
+    [[nodiscard]] const_reverse_iterator crend() const noexcept { return rend(); }
+
+    [[nodiscard]] bool empty() const noexcept { return begin_ == end_; }
+    [[nodiscard]] size_type size() const noexcept { return static_cast<size_type>(end_ - begin_); }
+    // Returns: the elements that there are addresses for: it never holds more.
+    [[nodiscard]] size_type max_size() const noexcept { return most_; }
+    // Returns: the elements that there is memory for: up to there nothing is refused.
+    [[nodiscard]] size_type capacity() const noexcept { return std::min(memory_.committed() / sizeof(T), most_); }
+
+    [[nodiscard]] T* data() noexcept { return begin_; }
+    [[nodiscard]] const T* data() const noexcept { return begin_; }
+    [[nodiscard]] T& operator[](size_type at) noexcept { return assert(at < size()), begin_[at]; }
+    [[nodiscard]] const T& operator[](size_type at) const noexcept { return assert(at < size()), begin_[at]; }
+    [[nodiscard]] T& front() noexcept { return (*this)[0]; }
+    [[nodiscard]] const T& front() const noexcept { return (*this)[0]; }
+    [[nodiscard]] T& back() noexcept { return assert(!empty()), end_[-1]; }
+    [[nodiscard]] const T& back() const noexcept { return assert(!empty()), end_[-1]; }
+    // Throws: std::out_of_range.
+    [[nodiscard]] T& at(size_type index) { return *checked(index); }
+    [[nodiscard]] const T& at(size_type index) const { return *checked(index); }
+
+    // Effects: appends an element. It may be made from elements of this array: they stay where they are.
+    void push_back(const T& value) { emplace_back(value); }
+    void push_back(T&& value) { emplace_back(std::move(value)); }
+
+    template <class... Arguments>
+    T& emplace_back(Arguments&&... arguments) {
+        if (end_ == limit_) [[unlikely]]
+            make_room();
+        return construct_at_end(std::forward<Arguments>(arguments)...);
+    }
+
+    // Returns: the new element, or null where there is no room or memory for it. Throws what its construction does.
+    [[nodiscard]] T* try_push_back(const T& value) noexcept(std::is_nothrow_copy_constructible_v<T>) {
+        return try_emplace_back(value);
+    }
+    [[nodiscard]] T* try_push_back(T&& value) noexcept(std::is_nothrow_move_constructible_v<T>) {
+        return try_emplace_back(std::move(value));
+    }
+    template <class... Arguments>
+    [[nodiscard]] T* try_emplace_back(Arguments&&... arguments) noexcept(
+        std::is_nothrow_constructible_v<T, Arguments...>) {
+        if (end_ == limit_ && !try_make_room()) [[unlikely]]
+            return nullptr;
+        return std::addressof(construct_at_end(std::forward<Arguments>(arguments)...));
+    }
+
+    void pop_back() noexcept {
+        assert(!empty());
+        truncate(end_ - 1);
+    }
+
+    // Effects: removes all elements and keeps the memory; shrink_to_fit gives it back.
+    void clear() noexcept { truncate(begin_); }
+
+    // Effects: capacity() >= elements. Memory comes when it is written.
+    void reserve(size_type elements) {
+        if (!try_reserve(elements)) refuse(elements);
+    }
+    // Returns: false, and nothing has changed.
+    [[nodiscard]] bool try_reserve(size_type elements) noexcept {
+        return elements <= most_ && memory_.commit(elements * sizeof(T));
+    }
+
+    // Effects: the memory behind the last element, by pages, goes back to the system.
+    void shrink_to_fit() noexcept {
+        memory_.shrink(size() * sizeof(T));
+        note_ready();
+    }
+
+    void resize(size_type elements) {
+        if (elements <= size()) return truncate(begin_ + elements);
+        append_many(elements - size(), [](T* from, size_type n) { std::uninitialized_value_construct_n(from, n); });
+    }
+    void resize(size_type elements, const T& value) {
+        if (elements <= size()) return truncate(begin_ + elements);
+        append_copies(elements - size(), value);
+    }
+
+    // Effects: appends the elements of a range, which may be part of this array.
+    template <std::ranges::input_range Range>
+    void append_range(Range&& range) {
+        append(std::ranges::begin(range), std::ranges::end(range));
+    }
+
+    template <std::ranges::input_range Range>
+    void assign_range(Range&& range) {
+        assign(std::ranges::begin(range), std::ranges::end(range));
+    }
+    // `first` and `last` are not of this array.
+    template <std::input_iterator First, std::sentinel_for<First> Last>
+    void assign(First first, Last last) {
+        if constexpr (std::forward_iterator<First>) reserve(count(first, last));
+        T* to = begin_;
+        for (; to != end_ && first != last; ++to, ++first) *to = *first;
+        first == last ? truncate(to) : append(std::move(first), std::move(last));
+    }
+    void assign(std::initializer_list<T> values) { assign_range(values); }
+    void assign(size_type elements, const T& value) {
+        T copy(value);
+        reserve(elements);
+        std::fill(begin_, begin_ + std::min(elements, size()), copy);
+        resize(elements, copy);
+    }
+
+    // Returns: where the first new element is. What is inserted may refer to elements of this array.
+    template <class... Arguments>
+    iterator emplace(const_iterator where, Arguments&&... arguments) {
+        T* const at = mutable_at(where);
+        if (at == end_) return std::addressof(emplace_back(std::forward<Arguments>(arguments)...));
+        if (end_ == limit_) [[unlikely]]
+            make_room();
+        T value(std::forward<Arguments>(arguments)...);
+        T* const last = end_ - 1;
+        construct_at_end(std::move(*last));
+        std::move_backward(at, last, last + 1);
+        *at = std::move(value);
+        return at;
+    }
+    iterator insert(const_iterator where, const T& value) { return emplace(where, value); }
+    iterator insert(const_iterator where, T&& value) { return emplace(where, std::move(value)); }
+    iterator insert(const_iterator where, size_type elements, const T& value) {
+        return append_and_rotate(where, [&] { append_copies(elements, value); });
+    }
+    template <std::input_iterator First, std::sentinel_for<First> Last>
+    iterator insert(const_iterator where, First first, Last last) {
+        return append_and_rotate(where, [&] { append(std::move(first), std::move(last)); });
+    }
+    iterator insert(const_iterator where, std::initializer_list<T> values) { return insert_range(where, values); }
+    template <std::ranges::input_range Range>
+    iterator insert_range(const_iterator where, Range&& range) {
+        return insert(where, std::ranges::begin(range), std::ranges::end(range));
+    }
+
+    // Returns: the element behind the last one erased.
+    iterator erase(const_iterator where) { return erase(where, where + 1); }
+    iterator erase(const_iterator first, const_iterator last) {
+        T* const to = mutable_at(first);
+        if (first != last) truncate(std::move(mutable_at(last), end_, to));
+        return to;
+    }
+
+    // Effects: asks for huge pages from now on, or for none; memory then comes 2 MiB at a time.
+    // commit_steps::huge_pages asks before the first element. Returns: false where the system knows no such advice.
+    bool advise_huge(bool wanted) noexcept { return memory_.advise_huge(wanted); }
+
+    [[nodiscard]] friend bool operator==(const dyn_array& a, const dyn_array& b)
+        requires std::equality_comparable<T>
+    {
+        return std::equal(a.begin_, a.end_, b.begin_, b.end_);
+    }
+
+    // As std::vector: by operator< where the elements have no operator<=>.
+    [[nodiscard]] friend auto operator<=>(const dyn_array& a, const dyn_array& b)
+        requires std::three_way_comparable<T> || is_less_comparable<T>
+    {
+        return std::lexicographical_compare_three_way(a.begin_, a.end_, b.begin_, b.end_, [](const T& x, const T& y) {
+            if constexpr (std::three_way_comparable<T>) {
+                return x <=> y;
+            } else {
+                if (x < y) return std::weak_ordering::less;
+                return y < x ? std::weak_ordering::greater : std::weak_ordering::equivalent;
+            }
+        });
+    }
+
+  private:
+    static constexpr size_type most_elements = max_bytes / sizeof(T);
+
+    // Elements that may be written from end_ on; what was not needed is poisoned again, however the scope is left.
+    class opened {
+      public:
+        opened(const dyn_array& array, size_type elements) noexcept : array_(array), behind_(array.end_ + elements) {
+            if constexpr (memory_checker) unpoison(array_.end_, elements * sizeof(T));
+        }
+        opened(const opened&) = delete;
+        opened& operator=(const opened&) = delete;
+        ~opened() {
+            if constexpr (memory_checker) {
+                poison(array_.end_, static_cast<size_type>(behind_ - array_.end_) * sizeof(T));
+            }
+        }
+
+      private:
+        const dyn_array& array_;
+        T* behind_;
+    };
+
+    // Takes back what was appended, unless it is told to keep it.
+    class appended {
+      public:
+        explicit appended(dyn_array& array) noexcept : array_(array), size_(array.size()) {}
+        appended(const appended&) = delete;
+        appended& operator=(const appended&) = delete;
+        ~appended() {
+            if (!kept_) array_.truncate(array_.begin_ + size_);
+        }
+        void keep() noexcept { kept_ = true; }
+
+      private:
+        dyn_array& array_;
+        size_type size_;
+        bool kept_ = false;
+    };
+
+    // Effects: the elements from `from` on are no more.
+    void truncate(T* from) noexcept {
+        std::destroy(from, end_);
+        poison(from, static_cast<size_type>(end_ - from) * sizeof(T));
+        end_ = from;
+    }
+
+    template <class... Arguments>
+    T& construct_at_end(Arguments&&... arguments) noexcept(std::is_nothrow_constructible_v<T, Arguments...>) {
+        const opened slot(*this, 1);
+        T* const made = std::construct_at(end_, std::forward<Arguments>(arguments)...);
+        end_ = made + 1;
+        return *made;
+    }
+
+    // Effects: appends so many elements, which `construct` makes part by part, or none.
+    template <class Construct>
+    void append_many(size_type elements, Construct construct) {
+        reserve_more(elements);
+        appended added(*this);
+        while (elements != 0) {
+            if (end_ == limit_) make_room();
+            const size_type part = std::min(elements, static_cast<size_type>(limit_ - end_));
+            const opened slots(*this, part);
+            construct(end_, part);
+            end_ += part;
+            elements -= part;
+        }
+        added.keep();
+    }
+    void append_copies(size_type elements, const T& value) {
+        append_many(elements, [&](T* from, size_type n) { std::uninitialized_fill_n(from, n, value); });
+    }
+
+    template <class First, class Last>
+    void append(First first, Last last) {
+        if constexpr (std::forward_iterator<First>) reserve_more(count(first, last));
+        appended added(*this);
+        while (first != last) {
+            if (end_ == limit_) make_room();
+            const opened slots(*this, static_cast<size_type>(limit_ - end_));
+            auto part = std::ranges::uninitialized_copy(std::move(first), last, end_, limit_);
+            end_ = part.out;
+            first = std::move(part.in);
+        }
+        added.keep();
+    }
+
+    template <class Append>
+    iterator append_and_rotate(const_iterator where, Append append) {
+        T* const at = mutable_at(where);
+        T* const middle = end_;
+        append();
+        std::rotate(at, middle, end_);
+        return at;
+    }
+
+    // Effects: room for so many elements more, or an exception: then nothing has begun.
+    void reserve_more(size_type elements) {
+        if (elements > most_ - size()) refuse(most_ + 1);
+        reserve(size() + elements);
+    }
+
+    [[gnu::noinline, gnu::cold]] void make_room() {
+        if (!try_make_room()) refuse(size() + 1);
+    }
+    [[gnu::noinline, gnu::cold]] bool try_make_room() noexcept {
+        if (size() == most_ || !memory_.advance((size() + 1) * sizeof(T))) return false;
+        note_ready();
+        return true;
+    }
+    void note_ready() noexcept { limit_ = begin_ + std::min(memory_.ready() / sizeof(T), most_); }
+
+    [[noreturn, gnu::noinline, gnu::cold]] void refuse(size_type elements) const {
+        if (elements > most_) too_long("dyn_array: more elements than max_size()");
+        out_of_memory(elements * sizeof(T), alignof(T));
+    }
+
+    template <class First, class Last>
+    static size_type count(const First& first, const Last& last) {
+        return static_cast<size_type>(std::ranges::distance(first, last));
+    }
+    T* mutable_at(const_iterator where) noexcept { return begin_ + (where - begin_); }
+    T* checked(size_type index) const {
+        if (index >= size()) no_such_element("dyn_array: at() behind the last element");
+        return begin_ + index;
+    }
+
+    T* begin_ = nullptr;
+    T* end_ = nullptr;
+    T* limit_ = nullptr;  // behind the last element that is ready
+    size_type most_ = 0;
+    stepped_reservation<Pages> memory_;
+};
+
+// Effects: erases what the predicate is true of. Returns: how many.
+template <class T, class Pages, class Predicate>
+std::size_t erase_if(dyn_array<T, Pages>& from, Predicate predicate) {
+    T* const kept = std::remove_if(from.begin(), from.end(), std::move(predicate));
+    const auto erased = static_cast<std::size_t>(from.end() - kept);
+    from.erase(kept, from.end());
+    return erased;
+}
+template <class T, class Pages, class Value>
+std::size_t erase(dyn_array<T, Pages>& from, const Value& value) {
+    return erase_if(from, [&](const T& element) { return element == value; });
+}
+
+}  // namespace millpond
