@@ -2,10 +2,12 @@
 // local: the allocators that carve chunks into blocks, for one thread or for many.
 #pragma once
 
+#include "local/arena.hpp"
 #include "local/batch_depot.hpp"
 #include "local/block_batch.hpp"
 #include "local/chunk_stock.hpp"
 #include "local/class_places.hpp"
+#include "local/compact_pool.hpp"
 #include "local/free_list.hpp"
 #include "local/large_blocks.hpp"
 #include "local/magazine_rack.hpp"
@@ -15,6 +17,11 @@
 #include "local/rewind_scope.hpp"
 #include "local/shared_large_blocks.hpp"
 #include "local/size_class.hpp"
+#include "local/slot_chunks.hpp"
+#include "local/slot_directory.hpp"
+#include "local/slot_range.hpp"
+#include "local/slot_shape.hpp"
+#include "local/slot_window.hpp"
 #include "local/synchronized_multipool.hpp"
 #include "local/thread_life.hpp"
 #include "local/thread_magazine.hpp"

@@ -4,6 +4,8 @@
 
 #include "bind.hpp"
 #include "block.hpp"
+#include "container.hpp"
 #include "core.hpp"
 #include "local.hpp"
+#include "os.hpp"
 #include "wrap.hpp"

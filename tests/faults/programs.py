@@ -76,16 +76,17 @@ class Shared:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._lock = threading.Lock()
-        self._mains: dict[tuple[str, ...], Path] = {}
+        self._objects: dict[tuple[str, ...], Path] = {}
         self._headers: dict[tuple[str, ...], Path] = {}
 
-    def main_object(self, main: Unit) -> Path:
+    def unchanged(self, unit: Unit) -> Path:
+        """The object of a source that does not see the fault."""
         with self._lock:
-            if main.command not in self._mains:
-                output = self._folder / f"main{len(self._mains)}.o"
-                main.compile(ROOT / "include", output)
-                self._mains[main.command] = output
-            return self._mains[main.command]
+            if unit.command not in self._objects:
+                output = self._folder / f"unchanged{len(self._objects)}.o"
+                unit.compile(ROOT / "include", output)
+                self._objects[unit.command] = output
+            return self._objects[unit.command]
 
     def precompiled(self, unit: Unit) -> tuple[str, ...]:
         """The words of a command that include the common headers, precompiled with the unit's flags."""
@@ -106,6 +107,7 @@ class Program:
     name: str
     units: tuple[Unit, ...]  # these see the fault
     main: Unit | None  # GoogleTest's main, which does not
+    library: tuple[Unit, ...]  # the library's own sources, which do not either
     arguments: tuple[str, ...]
 
     @property
@@ -118,8 +120,8 @@ class Program:
         for number, unit in enumerate(self.units):
             objects.append(str(folder / f"{number}.o"))
             unit.compile(headers, Path(objects[-1]), *(shared.precompiled(unit) if self.main else ()))
-        if self.main is not None:
-            objects.append(str(shared.main_object(self.main)))
+        others = (*self.library, *([self.main] if self.main else []))
+        objects += [str(shared.unchanged(unit)) for unit in others]
         executable = folder / "program"
         sanitizer = [word for word in self.units[0].command if word.startswith("-fsanitize")]
         command = [self.units[0].command[0], *sanitizer, *objects, "-lgtest", "-lrapidcheck", "-pthread"]
@@ -165,14 +167,15 @@ def read(build: Path) -> dict[str, Program]:
         unit = Unit(entry["directory"], tuple(words[:at] + words[at + 2 :]), Path(entry["file"]))
         targets.setdefault(target, []).append(unit)
     (main,) = targets["millpond_test_support"]
+    library = tuple(targets["millpond"])
     programs: dict[str, Program] = {}
     for target, units in targets.items():
         if target in WHOLE:
-            programs[target] = Program(target, tuple(units), None, tuple(WHOLE[target]))
+            programs[target] = Program(target, tuple(units), None, library, tuple(WHOLE[target]))
         elif target.startswith("library_"):
             own_main = next((unit for unit in units if unit.source.name == "main.cpp"), main)
             for unit in units:
                 if unit is not own_main and "gtest" in unit.source.read_text(encoding="utf-8"):
                     name = f"{target}/{unit.source.stem}"
-                    programs[name] = Program(name, (unit,), own_main, ())
+                    programs[name] = Program(name, (unit,), own_main, library, ())
     return programs

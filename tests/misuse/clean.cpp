@@ -147,16 +147,64 @@ void requests_that_cannot_be_met() {
     expect_empty(pool);
 }
 
+void arrays_that_grow_and_shrink() {
+    dyn_array<std::string> texts(100'000);
+    for (int round = 0; round < 3; ++round) {
+        for (int i = 0; i < 20'000; ++i)
+            texts.emplace_back(std::to_string(i) + " and so on, longer than a small buffer");
+        texts.insert(texts.begin() + 7, 5, texts.back());
+        texts.erase(texts.begin() + 100, texts.end() - 100);
+        const dyn_array<std::string> copy = texts;
+        expect(copy == texts && copy.size() == 200);
+        texts.clear();
+        texts.shrink_to_fit();
+    }
+    dyn_array<char> letters(100'000);
+    for (int i = 0; i < 100'000; ++i) letters.push_back('x');
+    expect(letters.try_push_back('x') == nullptr && letters[99'999] == 'x');
+    const dyn_array<char> taken = std::move(letters);
+    expect(taken.size() == 100'000);
+}
+
+void arenas_that_grow_and_give_back() {
+    for (const std::size_t limit : {std::size_t{1} << 20, std::size_t{1} << 26}) {
+        in_mode<arena> pool(limit);
+        for (int round = 0; round < 20; ++round) {
+            const std::size_t largest = round == 3 ? limit / 4 : 5000;
+            for (std::size_t bytes = 1; bytes < largest; bytes += bytes / 2 + 1) {
+                char* const block = static_cast<char*>(pool.allocate(bytes, 16));
+                for (std::size_t i = 0; i < bytes; ++i) block[i] = 'x';
+            }
+            expect(pool.try_allocate(limit, 8) == nullptr);
+            round % 2 == 0 ? pool.reset() : pool.rewind(pool.checkpoint());
+        }
+        pool.release();
+    }
+    resource<in_mode<multipool<region>>> base(1 << 22);
+    std::pmr::list<std::pmr::string> lines(&base);
+    for (int i = 0; i < 1000; ++i) lines.emplace_back(100, 'x');
+}
+
+// Leak checkers must look for pointers in an arena as they do in memory of malloc.
+void an_arena_that_is_never_destroyed() {
+    static auto* const pool = new in_mode<arena>;
+    auto** const place = static_cast<std::string**>(pool->allocate(sizeof(std::string*), alignof(std::string*)));
+    *place = new std::string("only a pointer in the arena leads here");
+}
+
 constexpr program table[] = {
     {"blocks_of_many_sizes", blocks_of_many_sizes, nullptr, nullptr, nullptr},
     {"containers_by_type_grow_and_shrink", containers_by_type_grow_and_shrink, nullptr, nullptr, nullptr},
     {"containers_by_base_grow_and_shrink", containers_by_base_grow_and_shrink, nullptr, nullptr, nullptr},
+    {"an_arena_that_is_never_destroyed", an_arena_that_is_never_destroyed, nullptr, nullptr, nullptr},
+    {"arenas_that_grow_and_give_back", arenas_that_grow_and_give_back, nullptr, nullptr, nullptr},
     {"scopes_within_scopes", scopes_within_scopes, nullptr, nullptr, nullptr},
     {"reset_and_release_drop_what_is_live", reset_and_release_drop_what_is_live, nullptr, nullptr, nullptr},
     {"objects_winked_out", objects_winked_out, nullptr, nullptr, nullptr},
     {"a_pool_shared_by_threads", a_pool_shared_by_threads, nullptr, nullptr, nullptr},
     {"pools_upon_pools", pools_upon_pools, nullptr, nullptr, nullptr},
     {"requests_that_cannot_be_met", requests_that_cannot_be_met, nullptr, nullptr, nullptr},
+    {"arrays_that_grow_and_shrink", arrays_that_grow_and_shrink, nullptr, nullptr, nullptr},
 };
 
 }  // namespace

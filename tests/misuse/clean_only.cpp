@@ -4,8 +4,11 @@
 
 namespace millpond::test {
 
+std::span<const program> array_misuses() { return {}; }
+std::span<const program> arena_misuses() { return {}; }
 std::span<const program> block_misuses() { return {}; }
 std::span<const program> container_misuses() { return {}; }
+std::span<const program> slot_misuses() { return {}; }
 std::span<const program> wink_misuses() { return {}; }
 
 }  // namespace millpond::test

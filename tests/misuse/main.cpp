@@ -19,7 +19,8 @@ namespace {
 
 template <class Each>
 void for_each_misuse(Each each) {
-    for (const auto& table : {block_misuses(), container_misuses(), wink_misuses()}) {
+    for (const auto& table :
+         {block_misuses(), container_misuses(), wink_misuses(), array_misuses(), arena_misuses(), slot_misuses()}) {
         for (const program& one : table) each(one);
     }
 }
@@ -55,7 +56,7 @@ outcome run_alone(const std::string& command, const char* name) {
 
 // Returns: what the tool of this mode must say; null if it need not see the misuse.
 std::string expected(const program& one, const std::string& mode) {
-    if (mode == "checked") return std::string("millpond: ") + one.checked + ": ";
+    if (mode == "checked") return one.checked == nullptr ? "" : std::string("millpond: ") + one.checked + ": ";
     const char* const said = mode == "asan" ? one.asan : mode == "valgrind" ? one.valgrind : nullptr;
     return said == nullptr ? "" : said;
 }

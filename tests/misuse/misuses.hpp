@@ -15,13 +15,16 @@ namespace millpond::test {
 struct program {
     const char* name;
     void (*run)();
-    const char* checked;   // what checked mode says; null for a clean program
+    const char* checked;   // what checked mode says; null for a clean program, and where it need not see it
     const char* asan;      // what AddressSanitizer says; null if it need not see it
     const char* valgrind;  // what memcheck says; null if it need not see it
 };
 
+std::span<const program> arena_misuses();
+std::span<const program> array_misuses();
 std::span<const program> block_misuses();
 std::span<const program> container_misuses();
+std::span<const program> slot_misuses();
 std::span<const program> wink_misuses();
 std::span<const program> clean_programs();
 

@@ -36,6 +36,7 @@ using subjects = testing::Types<
     subject<multipool<accounting_ref, class_map<24, 104, 1000>>>, subject<multipool<monotonic<accounting_ref>>>,
     subject<multipool<basic_chunk_cache<accounting_ref>>>, subject<resource<multipool<accounting_ref>>>,
     subject<synchronized<multipool<accounting_ref>>>, subject<synchronized_multipool<accounting_ref>>,
+    subject<compact_pool<24, accounting_ref>>,
     subject<multipool<source_ref<test::accounting_loose_slab_source>>, test::accounting_loose_slab_source>,
     subject<multipool<test::accounting_slab_ref, four_an_octave<8192>>, test::accounting_slab_source>>;
 TYPED_TEST_SUITE(failing_source, subjects);
@@ -51,20 +52,7 @@ int live_on(Pool& pool, test::block_model& model, std::uint64_t salt) {
             pool.reset();
             model.clear();
         }
-        if (model.empty() || uniform(numbers, 0, 2) != 0) {
-            const auto bytes = uniform<std::size_t>(numbers, 0, step % 50 == 0 ? 60000 : 300);
-            const std::size_t alignment = std::size_t{1} << uniform(numbers, 0, step % 50 == 1 ? 12 : 4);
-            void* const block = pool.try_allocate(bytes, alignment);
-            if (block == nullptr) {
-                ++refused;
-            } else {
-                model.add(block, bytes, alignment);
-            }
-        } else {
-            const auto block = model.any(numbers);
-            model.remove(block.start);
-            pool.deallocate(block.start, block.bytes, block.alignment);
-        }
+        if (!test::live_a_step(pool, model, numbers, step % 50 == 0 ? 60000 : 300, step % 50 == 1 ? 12 : 4)) ++refused;
     }
     model.check_all();
     return refused;

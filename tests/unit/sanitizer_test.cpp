@@ -34,7 +34,8 @@ bool nothing(const char* block, std::size_t bytes) {
 
 template <class Pool>
 class sanitizer_test : public testing::Test {};
-using pools = testing::Types<monotonic<>, multipool<>, multipool<monotonic<>>, multipool<new_delete, powers_of_two<>>>;
+using pools = testing::Types<monotonic<>, arena, multipool<>, multipool<monotonic<>>, multipool<region>,
+                             multipool<new_delete, powers_of_two<>>>;
 TYPED_TEST_SUITE(sanitizer_test, pools);
 
 TYPED_TEST(sanitizer_test, exactly_the_requested_bytes_are_accessible) {

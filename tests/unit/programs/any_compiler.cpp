@@ -109,6 +109,10 @@ void live_in_all() {
     live_in<synchronized_multipool<new_delete, class_map<24, 40, 1000>>>("synchronized_multipool of given sizes");
     live_in<multipool<std_source<std::allocator<int>>>>("multipool over a standard allocator");
     live_in<multipool<upstream_resource>>("multipool over a resource");
+    live_in<compact_pool<24>>("compact_pool");
+    live_in<compact_pool<24, std_source<std::allocator<int>>>>("compact_pool over a standard allocator");
+    live_in<multipool<region>>("multipool in a region", std::size_t{1} << 30);
+    live_in<arena>("arena", std::size_t{1} << 34);
     new_delete behind;
     live_in<multipool<source_ref<new_delete>>>("multipool over a reference", behind);
     multipool<monotonic<>> above;
@@ -148,6 +152,27 @@ void live_in_wrappers() {
     live(shared, "synchronized");
 }
 
+void live_in_slots_and_arrays() {
+    using namespace millpond;
+    using text = std::basic_string<char, std::char_traits<char>, suballocator<std::allocator<char>>>;
+    std::map<int, text, std::less<>, suballocator<std::allocator<std::pair<const int, text>>>> texts;
+    std::list<int, suballocator64<std::allocator<int>>> numbers;
+    dyn_array<std::string> lines(std::size_t{1} << 20);
+    for (int i = 0; i < 10000; ++i) {
+        const int key = static_cast<int>(number_below(1000));
+        texts[key].append("twenty characters or so");
+        if (number_below(2) != 0) texts.erase(static_cast<int>(number_below(1000)));
+        numbers.push_back(key);
+        if (number_below(3) == 0) numbers.pop_front();
+        lines.push_back(i == 0 ? "the first" : lines[number_below(lines.size())]);
+        if (number_below(5) == 0) lines.erase(lines.begin());
+        if (lines.empty()) lines.push_back("the first");
+    }
+    for (const std::string& line : lines) {
+        if (line != "the first") fail("an element is another", "dyn_array");
+    }
+}
+
 template <class Names>
 std::size_t fill(Names& names) {
     for (int i = 0; i < 1000; ++i) names.emplace_back("a name that is too long for the small buffer of any string");
@@ -183,6 +208,7 @@ int main(int argc, char** argv) {
     live_in_all();
 #if defined(__cpp_exceptions) && defined(__cpp_rtti)
     live_in_wrappers();
+    live_in_slots_and_arrays();
     live_in_containers();
 #endif
     return 0;

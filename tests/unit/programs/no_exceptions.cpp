@@ -14,6 +14,9 @@ int main(int argc, char** argv) {
     pool.deallocate(pool.allocate(100, 8), 100, 8);
     if (row.allocate(100, 8) == nullptr || base.allocate(100, 8) == nullptr) return 1;
     if (pool.try_allocate(static_cast<std::size_t>(-1), 8) != nullptr) return 1;
+    millpond::dyn_array<int> numbers(std::nothrow, 2);
+    if (numbers.try_push_back(1) == nullptr || numbers.try_push_back(2) == nullptr) return 1;
+    if (numbers.try_push_back(3) != nullptr || numbers.size() != 2 || numbers.try_reserve(3)) return 1;
     if (argc < 2 || std::strcmp(argv[1], "default") != 0) {
         millpond::out_of_memory_handler = [](std::size_t bytes, std::size_t alignment) {
             std::_Exit(bytes == static_cast<std::size_t>(-1) && alignment == 8 ? 0 : 2);

@@ -12,6 +12,8 @@
 #include <millpond/core/alignment.hpp>
 #include <random>
 
+#include "seed.hpp"
+
 namespace millpond::test {
 
 class block_model {
@@ -84,5 +86,22 @@ class block_model {
     std::map<char*, promise> live_;
     unsigned patterns_ = 0;
 };
+
+// Effects: a block more, two times out of three, or one fewer. Returns: false if the pool refused.
+template <class Pool>
+bool live_a_step(Pool& pool, block_model& model, std::mt19937_64& numbers, std::size_t most_bytes, int most_shift) {
+    if (model.empty() || uniform(numbers, 0, 2) != 0) {
+        const auto bytes = uniform<std::size_t>(numbers, 0, most_bytes);
+        const std::size_t alignment = std::size_t{1} << uniform(numbers, 0, most_shift);
+        void* const block = pool.try_allocate(bytes, alignment);
+        if (block == nullptr) return false;
+        model.add(block, bytes, alignment);
+    } else {
+        const auto block = model.any(numbers);
+        model.remove(block.start);
+        pool.deallocate(block.start, block.bytes, block.alignment);
+    }
+    return true;
+}
 
 }  // namespace millpond::test

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: BSL-1.0
+// suballocator: a standard allocator over any other one, for containers of nodes: the lowest free slot first, and
+// chunks that are empty go back to the allocator beneath at once.
+//
+//   std::set<key, …, suballocator<std::allocator<key>>>   ─▶ slots of 40 bytes, 40.3 bytes each with all books
+//   allocate(1)  ─▶ a slot of a compact_pool ──chunks of 4 KiB──▶ Alloc
+//   allocate(n)  ─▶ an array of n ───────────────────────────────▶ Alloc, as if there were no suballocator
+//
+// Use it in the place of a container's allocator: nodes stay together however the container grows and shrinks, so that
+// traversals stay fast, and memory shrinks with it. For memory of the system itself, compact_pool with a binding of
+// type allocator is faster for very many nodes. Elements of more than 512 bytes, or aligned to more than 64, pass to
+// Alloc one by one.
+//
+// Copies of a suballocator, and its rebinds to other types, share pools by a counted handle: one pool for each size of
+// slot. They compare equal, and splice, merge, swap and node handles are legal between containers that hold them. A
+// suballocator that was made by itself has pools of its own. A container that is copied gets new pools (for others to
+// share them, name the allocator: `set b(a, a.get_allocator())`); move and swap take the pools along, so that all
+// iterators stay valid; copy assignment leaves each with its own. Nothing is thread-local: containers that share a
+// handle belong to one thread at a time, any thread may free, and in checked mode calls that overlap end the program.
+//
+// In libstdc++ 12 a node handle whose node is inserted forgets a copy of its allocator: the pools, empty by then but
+// for a chunk or two, stay until the program ends.
+//
+// suballocator64 and suballocator32 differ in the words that they search for free slots; suballocator is the one for
+// this processor. allocate, deallocate: O(1), as compact_pool. Construction: one allocation; a copy: one atomic count.
+// After the suballocator of F. J. Tapia's Counter Tree Library (2012), chapter 4, which returns its last row only.
+//
+// Example:
+//     using allocator = millpond::suballocator<std::allocator<int>>;
+//     std::list<int, allocator> a({1, 2, 3}), b(a.get_allocator());
+//     b.splice(b.begin(), a, a.begin());  // they share a handle
+//     assert(b.front() == 1 && a.size() == 2);
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <type_traits>
+#include <utility>
+
+#include "../core/alignment.hpp"
+#include "../local/slot_shape.hpp"
+#include "slot_pools.hpp"
+
+namespace millpond {
+
+template <class Alloc, class Word>
+class basic_suballocator {
+    template <class U>
+    using rebound = typename std::allocator_traits<Alloc>::template rebind_alloc<U>;
+    using pools = slot_pools<rebound<unsigned char>, Word>;
+
+    template <class OtherAlloc, class OtherWord>
+    friend class basic_suballocator;
+
+  public:
+    using value_type = typename std::allocator_traits<Alloc>::value_type;
+    using size_type = std::size_t;
+    using difference_type = std::ptrdiff_t;
+    using propagate_on_container_copy_assignment = std::false_type;
+    using propagate_on_container_move_assignment = std::true_type;
+    using propagate_on_container_swap = std::true_type;
+    using is_always_equal = std::false_type;
+
+    template <class U>
+    struct rebind {
+        using other = basic_suballocator<rebound<U>, Word>;
+    };
+
+    static constexpr std::size_t largest_slot_bytes = 512;
+    static constexpr std::size_t largest_alignment = 64;
+
+    // Effects: pools of its own. Throws: what the allocator throws.
+    basic_suballocator()
+        requires std::default_initializable<rebound<unsigned char>>
+        : pools_(pools::make(rebound<unsigned char>())) {}
+    explicit basic_suballocator(const Alloc& upstream) : pools_(pools::make(rebound<unsigned char>(upstream))) {}
+
+    // Effects: shares the pools of `other`.
+    basic_suballocator(const basic_suballocator& other) noexcept : pools_(other.pools_), pool_(other.pool_) {
+        pools_->add_copy();
+    }
+    template <class U>
+        requires(!std::same_as<U, Alloc>)
+    basic_suballocator(const basic_suballocator<U, Word>& other) noexcept : pools_(other.pools_) {
+        pools_->add_copy();
+    }
+
+    basic_suballocator& operator=(const basic_suballocator& other) noexcept {
+        if (this == &other) return *this;
+        other.pools_->add_copy();
+        pools_->drop_copy();
+        pools_ = other.pools_;
+        pool_ = other.pool_;
+        return *this;
+    }
+
+    ~basic_suballocator() { pools_->drop_copy(); }
+
+    // Returns: memory for `n` objects: a slot for one, an array of the allocator beneath for more.
+    // Throws: std::bad_alloc, or for arrays what that allocator throws.
+    template <class T = value_type>
+    [[nodiscard]] T* allocate(std::size_t n) {
+        static_assert(std::is_same_v<T, value_type>);
+        if constexpr (is_slot<T>()) {
+            if (n == 1) [[likely]]
+                return static_cast<T*>(pool<T>().allocate(sizeof(T), alignof(T)));
+        }
+        rebound<T> upstream(pools_->upstream());
+        return std::allocator_traits<rebound<T>>::allocate(upstream, n);
+    }
+
+    template <class T = value_type>
+    void deallocate(T* objects, std::size_t n = 1) noexcept {
+        static_assert(std::is_same_v<T, value_type>);
+        if constexpr (is_slot<T>()) {
+            if (n == 1) [[likely]]
+                return pool<T>().deallocate(objects, sizeof(T), alignof(T));
+        }
+        rebound<T> upstream(pools_->upstream());
+        std::allocator_traits<rebound<T>>::deallocate(upstream, objects, n);
+    }
+
+    [[nodiscard]] std::size_t max_size() const noexcept
+        requires(!std::is_void_v<value_type>)
+    {
+        const rebound<value_type> upstream(pools_->upstream());
+        return std::allocator_traits<rebound<value_type>>::max_size(upstream);
+    }
+
+    // Effects: constructs as the allocator beneath does, where it has a way of its own.
+    template <class U, class... Arguments>
+        requires requires(rebound<U> upstream, U* place, Arguments&&... arguments) {
+            upstream.construct(place, std::forward<Arguments>(arguments)...);
+        }
+    void construct(U* place, Arguments&&... arguments) {
+        rebound<U> upstream(pools_->upstream());
+        upstream.construct(place, std::forward<Arguments>(arguments)...);
+    }
+
+    // Returns: what the copy of a container uses: pools of its own.
+    [[nodiscard]] basic_suballocator select_on_container_copy_construction() const {
+        return basic_suballocator(Alloc(
+            std::allocator_traits<rebound<unsigned char>>::select_on_container_copy_construction(pools_->upstream())));
+    }
+
+    // Returns: the allocator that the chunks and arrays come from.
+    [[nodiscard]] Alloc upstream() const noexcept { return Alloc(pools_->upstream()); }
+
+    template <class U>
+    [[nodiscard]] friend bool operator==(const basic_suballocator& a, const basic_suballocator<U, Word>& b) noexcept {
+        return a.is_same_handle(b);
+    }
+
+  private:
+    template <class T>
+    [[nodiscard]] static constexpr bool is_slot() noexcept {
+        return sizeof(T) <= largest_slot_bytes && alignof(T) <= largest_alignment;
+    }
+    template <class T>
+    struct shape {
+        static constexpr std::size_t alignment = alignof(T) > slot_alignment(sizeof(T)) ? alignof(T)
+                                                                                        : slot_alignment(sizeof(T));
+        using type = slot_shape<sizeof(T), alignment, Word>;
+    };
+
+    template <class T>
+    [[nodiscard]] auto& pool() {
+        using type = typename pools::template pool_type<typename shape<T>::type>;
+        if (pool_ == nullptr) [[unlikely]]
+            pool_ = &pools_->template pool<typename shape<T>::type>();
+        return *static_cast<type*>(pool_);
+    }
+
+    template <class U>
+    [[nodiscard]] bool is_same_handle(const basic_suballocator<U, Word>& other) const noexcept {
+        return pools_ == other.pools_;
+    }
+
+    pools* pools_;
+    void* pool_ = nullptr;  // that of value_type, once it was used
+};
+
+template <class Alloc>
+using suballocator64 = basic_suballocator<Alloc, std::uint64_t>;
+template <class Alloc>
+using suballocator32 = basic_suballocator<Alloc, std::uint32_t>;
+template <class Alloc>
+using suballocator = basic_suballocator<Alloc, std::conditional_t<sizeof(void*) == 8, std::uint64_t, std::uint32_t>>;
+
+}  // namespace millpond

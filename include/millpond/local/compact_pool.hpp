@@ -1,0 +1,508 @@
+// SPDX-License-Identifier: BSL-1.0
+// compact_pool: slots of one size, the lowest free address first; empty pages go back to the system at once.
+//
+//   row, 1 KiB   chunks, 4 KiB each           above 64 KiB: one reserved range
+//   │█████│      │████│ │██ █│ │ ██ │   …     │███████│██ ████│      │  █    │▒▒▒▒▒▒▒▒ reserved ▒▒▒▒▒▒▒▒▒│
+//                          ▲ next                              ▲ given back
+//   leaf   │1101…│ the free slots of the lowest word of 64 are held in the pool itself; the bit tree has the others
+//
+// Use it for many nodes of one size that come and go for long: the live ones stay together, so that traversals stay
+// fast and memory shrinks when they do. It has no headers: a slot costs its bytes and one bit. For nodes of several
+// sizes, or where memory need not shrink, multipool; over a standard allocator, suballocator.
+//
+// Growth: a row and chunks from the source, as a small pool must not pay for a reservation, and above 64 KiB a range
+// where an address finds its slot by subtraction. Sources that are not simply the process's memory (they have no
+// member `pages`) keep the pool in chunks. Return of memory: chunks but one as soon as they are empty; in the range
+// empty pages in sweeps, when they are more than a sixteenth of all in use and than 64 KiB; never by a change of
+// protection in the middle, so that holes do not use up the process's mappings. trim() does it at once.
+//
+// Requests that fit no slot pass to the source, one by one. A block of 0 bytes is one of 1.
+// allocate, deallocate: O(1), about ten instructions each; now and then O(levels of the tree), at most 5, and what the
+// system takes. reset: O(slots / 64). release: O(chunks + large blocks). for_each, stats: O(slots / 64).
+// Not thread-safe, but of no thread: any thread may free, if calls do not overlap; synchronized sees to that. In
+// checked and hardened builds a second free and an address that is no slot end the program.
+// After the suballocator of F. J. Tapia's Counter Tree Library (2012), chapter 4.
+//
+// Example:
+//     millpond::compact_pool<40> pool;
+//     void* a = pool.allocate(40, 8);
+//     void* b = pool.allocate(40, 8);
+//     pool.deallocate(a, 40, 8);
+//     assert(a < b && pool.allocate(40, 8) == a);
+//     assert(pool.stats().live_slots == 2);
+#pragma once
+
+#include <bit>
+#include <cassert>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+#include <utility>
+
+#include "../block/chunk_cache.hpp"
+#include "../core/alignment.hpp"
+#include "../core/concepts.hpp"
+#include "../core/hardening.hpp"
+#include "../core/one_at_a_time.hpp"
+#include "../core/out_of_memory.hpp"
+#include "../core/sanitizer.hpp"
+#include "chunk_stock.hpp"
+#include "large_blocks.hpp"
+#include "slot_chunks.hpp"
+#include "slot_range.hpp"
+#include "slot_shape.hpp"
+
+namespace millpond {
+
+// What a compact_pool is made of at this moment.
+struct compact_pool_stats {
+    std::size_t live_slots = 0;
+    std::size_t slots = 0;      // live and free ones
+    std::size_t free_runs = 0;  // of neighbouring free slots
+    std::size_t pages = 0;      // of the range, that may hold memory; 0 while there is no range
+    std::size_t held_bytes = 0;
+};
+
+// The pages of the range: those of the source, where it is simply the process's memory.
+template <class Source>
+struct pages_of {
+    using type = void;
+};
+template <class Source>
+    requires requires { typename Source::pages; }
+struct pages_of<Source> {
+    using type = typename Source::pages;
+};
+
+// How many bytes of rows a pool takes from its source before it grows in a range.
+struct promote_above {
+    std::size_t bytes;
+};
+
+template <class Shape, block_source Source = chunk_cache>
+class basic_compact_pool {
+    using word = typename Shape::word;
+    using pages = typename pages_of<Source>::type;
+    using chunks_type = slot_chunks<Shape>;
+    using range_type = slot_range<Shape, pages>;
+    using leaf = slot_leaf<word>;
+
+    static constexpr bool has_range = !std::is_void_v<pages>;
+    static constexpr unsigned bits = std::numeric_limits<word>::digits;
+    static constexpr word all = std::numeric_limits<word>::max();
+
+  public:
+    static constexpr std::size_t slot_bytes = Shape::bytes;
+    static constexpr std::size_t alignment = Shape::alignment;
+    static constexpr promote_above default_promotion{std::size_t{64} << 10};
+
+    // Ownership: the source is a member, made from the arguments. Nothing is allocated yet.
+    basic_compact_pool() noexcept(noexcept(Source()))
+        requires std::default_initializable<Source>
+    {}
+
+    template <class... SourceArguments>
+        requires(sizeof...(SourceArguments) > 0 && !starts_with_option<promote_above, SourceArguments...> &&
+                 std::constructible_from<Source, SourceArguments...>)
+    explicit basic_compact_pool(SourceArguments&&... arguments)
+        : source_(std::forward<SourceArguments>(arguments)...) {}
+
+    template <class... SourceArguments>
+        requires std::constructible_from<Source, SourceArguments...>
+    explicit basic_compact_pool(promote_above promotion, SourceArguments&&... arguments)
+        : source_(std::forward<SourceArguments>(arguments)...), promotion_(promotion) {}
+
+    basic_compact_pool(const basic_compact_pool&) = delete;
+    basic_compact_pool& operator=(const basic_compact_pool&) = delete;
+    ~basic_compact_pool() { give_all_back(); }
+
+    // Returns: the size of the block that serves the request; 0 if it passes to the source.
+    [[nodiscard]] static constexpr std::size_t block_bytes(std::size_t bytes, std::size_t align) noexcept {
+        return fits(bytes, align) ? slot_bytes : 0;
+    }
+
+    // Returns: the lowest free slot, or for what fits no slot a block of the source; or null.
+    [[nodiscard]] void* try_allocate(std::size_t bytes, std::size_t align) noexcept {
+        const one_at_a_time::visit here(busy_, "the compact_pool");
+        if (!fits(bytes, align)) [[unlikely]]
+            return large_.try_allocate(source_, bytes, align);
+        char* const slot = take();
+        if constexpr (memory_checker) {
+            if (slot != nullptr) unpoison(slot, bytes + (bytes == 0));
+        }
+        return slot;
+    }
+
+    // Throws: std::bad_alloc.
+    [[nodiscard]] void* allocate(std::size_t bytes, std::size_t align) {
+        if (void* block = try_allocate(bytes, align)) [[likely]]
+            return block;
+        out_of_memory(bytes, align);
+    }
+
+    // Effects: the slot is free. `bytes` and `align`: as they were asked for.
+    void deallocate(void* block, std::size_t bytes, std::size_t align) noexcept {
+        const one_at_a_time::visit here(busy_, "the compact_pool");
+        if (bytes != 0) expect_open(block);
+        if (!fits(bytes, align)) [[unlikely]]
+            return large_.deallocate(source_, block, bytes);
+        poison(block, slot_bytes);
+        if (address(block) < bound_ && give_to_hand(block)) return;
+        if constexpr (has_range) {
+            if (range_.holds(block)) [[likely]]
+                return give_to_range(block);
+        }
+        give_to_row(block);
+    }
+
+    // Effects: calls each(void* slot) for every live slot, in the order of addresses within a row and the range. It
+    // must not call this pool.
+    template <class Each>
+    void for_each(Each each) const {
+        visit_leaves([&](const leaf& from, word existing) {
+            for (word live = static_cast<word>(taken_of(from) & existing); live != 0;
+                 live &= static_cast<word>(live - 1))
+                each(static_cast<void*>(from.first + static_cast<std::size_t>(std::countr_zero(live)) * slot_bytes));
+        });
+    }
+
+    [[nodiscard]] compact_pool_stats stats() const noexcept;
+
+    // Effects: gives back all empty pages of the range now.
+    void trim() noexcept {
+        const one_at_a_time::visit here(busy_, "the compact_pool");
+        put_back();
+        if constexpr (has_range) range_.trim();
+    }
+
+    // Effects: forgets every block and keeps the memory; large blocks go back.
+    void reset() noexcept {
+        const one_at_a_time::visit here(busy_, "the compact_pool");
+        empty_hand();
+        next_ = bound_ = 0;
+        if constexpr (managed_allocator<Source>) {
+            forget();
+            source_.reset();
+        } else {
+            large_.release(source_);
+            chunks_.reset();
+        }
+        if constexpr (has_range) range_.reset();
+    }
+
+    // Effects: gives all memory back; the destructor does the same.
+    void release() noexcept {
+        const one_at_a_time::visit here(busy_, "the compact_pool");
+        empty_hand();
+        next_ = bound_ = 0;
+        if constexpr (managed_allocator<Source>) {
+            forget();
+            source_.release();
+        } else {
+            give_all_back();
+        }
+        if constexpr (has_range) range_.release();
+    }
+
+    // Returns: the bytes obtained from the source, and of the range those whose pages may hold memory.
+    [[nodiscard]] std::size_t held_bytes() const noexcept {
+        std::size_t sum = chunks_.held_bytes() + large_.held_bytes();
+        if constexpr (has_range) sum += range_.held_bytes();
+        return sum;
+    }
+
+    [[nodiscard]] Source& source() noexcept { return source_; }
+
+  private:
+    // Slots that are looked at together, to see whether a page has become empty: those of a page, or where slots lie
+    // across the ends of pages, an eighth of them, so that few such pages are missed.
+    static constexpr std::size_t page_slots = slot_bytes < 4096 ? std::bit_floor(4096 / slot_bytes) : 1;
+    static constexpr std::size_t seen_slots =
+        is_power_of_two(slot_bytes) || page_slots < 8 ? page_slots : page_slots / 8;
+    static constexpr unsigned group = seen_slots < bits ? static_cast<unsigned>(seen_slots) : bits;
+    static constexpr word group_mask = static_cast<word>(all >> (bits - group));
+
+    [[nodiscard]] static constexpr bool fits(std::size_t bytes, std::size_t align) noexcept {
+        return bytes <= slot_bytes && align <= alignment;
+    }
+    [[nodiscard]] static std::uintptr_t address(const void* of) noexcept {
+        return reinterpret_cast<std::uintptr_t>(of);
+    }
+    [[nodiscard]] static word bit_of(std::size_t slot) noexcept { return static_cast<word>(word{1} << (slot % bits)); }
+    [[nodiscard]] bool in_range([[maybe_unused]] const void* slot) const noexcept {
+        if constexpr (has_range) return range_.holds(slot);
+        return false;
+    }
+
+    // What the pool has in hand reads as taken in memory. A leaf: its slots are the `hand_bytes_` from `first_` on, a
+    // one in `free_` for each that is free. And a single slot below it, that was freed last: so a free and the
+    // allocation that follows it touch neither leaf nor tree. What is in hand is lower than all other free slots: all
+    // leaves below `next_` read full, and first_ is below next_. What lies at `bound_` or above can be freed in memory
+    // whatever is in hand.
+    [[nodiscard]] char* take() noexcept {
+        if (single_ != nullptr) return std::exchange(single_, nullptr);
+        if (free_ == 0) [[unlikely]]
+            return take_slowly();
+        return take_from_hand();
+    }
+
+    [[nodiscard]] char* take_from_hand() noexcept {
+        char* const slot = first_ + static_cast<std::size_t>(std::countr_zero(free_)) * slot_bytes;
+        free_ &= static_cast<word>(free_ - 1);
+        return slot;
+    }
+
+    // Effects: takes a slot in hand that is being freed, if it is below all others that are free. Returns: whether.
+    [[nodiscard]] bool give_to_hand(void* block) noexcept {
+        const std::size_t offset = address(block) - address(first_);
+        if (offset < hand_bytes_) {
+            give_to_leaf_in_hand(block, offset);
+            return true;
+        }
+        if (address(block) >= (free_ != 0 ? address(first_) : next_)) return false;
+        // Hardened pools look at the bit of every slot that is freed, so that none is freed twice.
+        if (single_ != nullptr || is_hardened) {
+            put_back();
+            return false;
+        }
+        take_single(block);
+        return true;
+    }
+
+    void give_to_leaf_in_hand(void* block, std::size_t offset) noexcept {
+        const word bit = bit_of(offset / slot_bytes);
+        if (is_hardened && offset % slot_bytes != 0) misuse_found("an address that is no slot was freed", block);
+        if (is_hardened && (free_ & bit) != 0) misuse_found("a block was freed twice", block);
+        free_ |= bit;
+    }
+
+    void take_single(void* block) noexcept {
+        single_ = static_cast<char*>(block);
+        if (free_ != 0) return;
+        hand_bytes_ = 0;  // the leaf may lie below, and what is freed there would come first
+        bound_ = next_;
+    }
+
+    // Effects: where the leaf in hand has been used up, takes a slot of a full leaf in hand that was just freed in
+    // memory, if it is below all others that are free. Returns: whether.
+    [[nodiscard]] bool take_from_full(void* block, word* taken) noexcept {
+        if (is_hardened || free_ != 0 || single_ != nullptr || address(block) >= next_) return false;
+        *taken = all;
+        take_single(block);
+        return true;
+    }
+
+    void empty_hand() noexcept {
+        single_ = first_ = nullptr;
+        hand_bytes_ = 0;
+        free_ = 0;
+    }
+
+    // Effects: what is in hand is in memory again.
+    [[gnu::noinline]] void put_back() noexcept {
+        char* const single = single_;
+        const leaf hand{nullptr, first_, hand_bytes_ / slot_bytes};
+        const word free = free_;
+        empty_hand();
+        if (free != 0) put_back(hand.first, free, hand.slots);
+        if (single != nullptr) put_back(single, 1, 1);
+        bound_ = next_;
+        if constexpr (has_range) {
+            if (range_.wants_sweep()) range_.sweep();
+        }
+    }
+
+    // Effects: slots from `first` on, all in one leaf, are free in memory.
+    void put_back(const char* first, word free, std::size_t count) noexcept {
+        if (in_range(first)) {
+            if constexpr (has_range) put_back_to_range(first, free, count);
+            return;
+        }
+        const auto row = chunks_.row_of(first);
+        const std::size_t slot = row.slot_of(first);
+        const leaf to = row.leaf_at(slot / bits);
+        *to.taken &= static_cast<word>(~(free << slot % bits));
+        note_open(to.first);
+        chunks_.open(row);
+        chunks_.give_back_if_empty(source_, row);
+    }
+
+    void put_back_to_range(const char* first, word free, std::size_t count) noexcept {
+        const std::size_t slot = range_.slot_of(first);
+        word* const taken = range_.leaf_of(slot);
+        *taken &= static_cast<word>(~(free << slot % bits));
+        note_open(range_.first_of(taken));
+        range_.open(taken);
+        for (std::size_t at = slot; at < slot + count; at += group) {
+            if (is_group_free(*taken, at)) range_.note_free(at / group * group, group);
+        }
+    }
+
+    // Effects: notes that a leaf has a free slot.
+    void note_open(const char* first) noexcept {
+        if (address(first) < next_) next_ = address(first);
+    }
+
+    void give_to_range(void* block) noexcept {
+        const std::size_t slot = range_.slot_of(block);
+        if (is_hardened && (address(block) - range_.begin()) % slot_bytes != 0)
+            misuse_found("an address that is no slot was freed", block);
+        word* const taken = range_.leaf_of(slot);
+        const word before = *taken;
+        give_to(block, taken, slot);
+        if (before == all) [[unlikely]]
+            return reopen(block, taken, slot);
+        if (is_group_free(*taken, slot)) [[unlikely]]
+            note_free(slot);
+    }
+
+    static void give_to(void* block, word* taken, std::size_t slot) noexcept {
+        if (is_hardened && (*taken & bit_of(slot)) == 0) misuse_found("a block was freed twice", block);
+        *taken &= static_cast<word>(~bit_of(slot));
+    }
+
+    [[nodiscard]] static bool is_group_free(word taken, std::size_t slot) noexcept {
+        return ((taken >> (slot % bits / group * group)) & group_mask) == 0;
+    }
+
+    [[gnu::noinline]] void reopen(void* block, word* taken, std::size_t slot) noexcept {
+        if (take_from_full(block, taken)) return;
+        note_open(range_.first_of(taken));
+        range_.open(taken);
+        if (group < bits && is_group_free(*taken, slot)) note_free(slot);
+    }
+
+    [[gnu::noinline]] void note_free(std::size_t slot) noexcept {
+        range_.note_free(slot / group * group, group);
+        if (range_.wants_sweep()) put_back();
+    }
+
+    [[gnu::noinline]] void give_to_row(void* block) noexcept {
+        const auto row = chunks_.row_of(block);
+        if (row.start == nullptr) misuse_found("an address of no row of this pool was freed", block);
+        const std::size_t slot = row.slot_of(block);
+        if (is_hardened && (slot >= row.slots || row.first() + slot * slot_bytes != block))
+            misuse_found("an address that is no slot was freed", block);
+        const leaf to = row.leaf_at(slot / bits);
+        const word before = *to.taken;
+        give_to(block, to.taken, slot);
+        if (before == all) {
+            if (take_from_full(block, to.taken)) return;
+            note_open(to.first);
+            chunks_.open(row);
+        }
+        if (*to.taken == row.free_leaf(slot / bits)) chunks_.give_back_if_empty(source_, row);
+    }
+
+    // Returns: the leaf with the lowest free slot; taken is null if there is none.
+    [[nodiscard]] leaf lowest_open() noexcept {
+        leaf lowest = chunks_.lowest_open();
+        if constexpr (has_range) {
+            const leaf other = range_.lowest_open();
+            if (other.taken != nullptr && (lowest.taken == nullptr || other.first < lowest.first)) lowest = other;
+        }
+        return lowest;
+    }
+
+    [[gnu::noinline]] char* take_slowly() noexcept {
+        leaf lowest = lowest_open();
+        if (lowest.taken == nullptr) lowest = grow();
+        if (lowest.taken == nullptr) return nullptr;
+        if (in_range(lowest.first)) {
+            if constexpr (has_range) free_ = range_.check_out(lowest);
+        } else {
+            free_ = static_cast<word>(~*lowest.taken);
+            *lowest.taken = all;
+            chunks_.note_used(lowest.first);
+        }
+        first_ = lowest.first;
+        hand_bytes_ = lowest.slots * slot_bytes;
+        bound_ = address(first_) + hand_bytes_;
+        const leaf next = lowest_open();
+        next_ = next.taken != nullptr ? address(next.first) : std::numeric_limits<std::uintptr_t>::max();
+        return take_from_hand();
+    }
+
+    // Returns: a leaf of new slots; taken is null if there is no memory.
+    [[nodiscard]] leaf grow() noexcept {
+        if constexpr (has_range) {
+            if (chunks_.row_bytes() >= promotion_.bytes) {
+                const leaf added = range_.grow();
+                if (added.taken != nullptr) return added;
+            }
+        }
+        return chunks_.add_row(source_);
+    }
+
+    // Returns: the taken bits of a leaf, without what is in hand.
+    [[nodiscard]] word taken_of(const leaf& from) const noexcept {
+        word taken = *from.taken;
+        const std::size_t end = from.slots * slot_bytes;
+        if (first_ == from.first) taken &= static_cast<word>(~free_);
+        const std::size_t offset = address(single_) - address(from.first);
+        if (offset < end) taken &= static_cast<word>(~bit_of(offset / slot_bytes));
+        return taken;
+    }
+
+    // Effects: calls each(leaf, a one for every slot that exists).
+    template <class Each>
+    void visit_leaves(Each each) const {
+        chunks_.for_each_row([&](const auto& row) {
+            for (std::size_t n = 0; n < chunks_type::words_for(row.slots); ++n)
+                each(row.leaf_at(n), static_cast<word>(~row.free_leaf(n)));
+        });
+        if constexpr (has_range) range_.for_each_leaf([&](const leaf& from) { each(from, all); });
+    }
+
+    void forget() noexcept {
+        large_.forget();
+        chunks_.forget();
+    }
+
+    void give_all_back() noexcept {
+        if constexpr (managed_allocator<Source>) return;
+        large_.release(source_);
+        chunks_.release(source_);
+    }
+
+    char* single_ = nullptr;
+    word free_ = 0;
+    char* first_ = nullptr;
+    std::size_t hand_bytes_ = 0;
+    std::uintptr_t bound_ = 0;
+    std::uintptr_t next_ = 0;
+    [[no_unique_address]] range_type range_;
+    chunks_type chunks_;
+    large_blocks large_;
+    [[no_unique_address]] Source source_;
+    [[no_unique_address]] one_at_a_time busy_;
+    promote_above promotion_ = default_promotion;
+};
+
+template <class Shape, block_source Source>
+compact_pool_stats basic_compact_pool<Shape, Source>::stats() const noexcept {
+    compact_pool_stats found;
+    const char* end = nullptr;  // of the last leaf
+    bool was_free = false;      // its last slot
+    visit_leaves([&](const leaf& from, word existing) {
+        const word free = static_cast<word>(~taken_of(from) & existing);
+        const auto slots = static_cast<std::size_t>(std::popcount(existing));
+        if (from.first != end) was_free = false;
+        const word starts = static_cast<word>(free & ~(free << 1 | (was_free ? 1U : 0U)));
+        found.slots += slots;
+        found.live_slots += slots - static_cast<std::size_t>(std::popcount(free));
+        found.free_runs += static_cast<std::size_t>(std::popcount(starts));
+        was_free = (free >> (slots - 1) & 1) != 0;
+        end = from.first + slots * slot_bytes;
+    });
+    if constexpr (has_range) found.pages = range_.used_pages();
+    found.held_bytes = held_bytes();
+    return found;
+}
+
+template <std::size_t SlotBytes, block_source Source = chunk_cache>
+using compact_pool = basic_compact_pool<slot_shape<SlotBytes>, Source>;
+
+}  // namespace millpond

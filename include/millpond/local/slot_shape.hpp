@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSL-1.0
+// slot_shape: what a slot of a compact_pool is: its bytes, its alignment, and the word whose bits say which are free.
+//
+//   slot_shape<40>                      40 bytes, aligned to 8, 64 slots a word
+//   slot_shape<64, 64>                  a cache line each
+//   slot_shape<40, 8, std::uint32_t>    for processors whose registers have 32 bits
+//
+// Compile-time only.
+//
+// Example:
+//     static_assert(millpond::slot_shape<48>::alignment == 16 && millpond::slot_shape<40>::alignment == 8);
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "../core/alignment.hpp"
+
+namespace millpond {
+
+[[nodiscard]] constexpr std::size_t slot_alignment(std::size_t bytes) noexcept {
+    const std::size_t natural = natural_alignment(bytes);
+    return natural < default_alignment ? natural : default_alignment;
+}
+
+template <std::size_t Bytes, std::size_t Alignment = slot_alignment(Bytes), class Word = std::uint64_t>
+struct slot_shape {
+    static_assert(Bytes > 0, "a slot has at least one byte");
+    static_assert(is_power_of_two(Alignment) && Bytes % Alignment == 0,
+                  "in a row of slots each is aligned only where their size is a multiple of the alignment");
+    static_assert(Alignment <= 4096, "slots are aligned within a page");
+
+    static constexpr std::size_t bytes = Bytes;
+    static constexpr std::size_t alignment = Alignment;
+    using word = Word;
+};
+
+}  // namespace millpond
