@@ -16,14 +16,31 @@ from typing import Any
 
 from millpond.bench_rows import Row
 from millpond.cells import Cell
-from millpond.library_comparisons import COUNT, OTHERS, STRUCTURES, hardened_pairs
+from millpond.library_arrays import PAUSE, PEAK
+from millpond.library_comparisons import COUNT, GROWTH, OTHERS, SMALL_ARRAYS, STRUCTURES, hardened_pairs
 from millpond.library_lines import Line, Rounds, geometric_mean
+from millpond.library_slots import (
+    ALLOCATE,
+    ELEMENT,
+    FREED,
+    FREES,
+    FULL,
+    INSERTS,
+    KEPT,
+    PAIR,
+    RETURNED,
+    SPARSE,
+    TRAVERSAL,
+    growth_of_instructions,
+    is_of,
+)
 from millpond.statistics import Summary, summarise
 
 BETTER, AT_IDEAL = 0.95, 1.05
 # The kernel counts resident pages in batches of so many for each processor: less than that is not seen.
 RESOLUTION_BYTES = 64 * 4096
 _MISSED_SHOWN = 6
+_FEW_LIVE = 1000
 
 Figure = Callable[[Line], Summary | None]
 Test = Callable[[Line, Summary, float], bool]
@@ -136,6 +153,18 @@ def _counted(benchmark: str, ours: str) -> Callable[[Line], bool]:
     return _is(f"{COUNT}_{ours}", benchmarks=(benchmark,))
 
 
+def _at_most_or_noise(_: Line, figure: Summary, limit: float) -> bool:
+    return figure.low <= limit
+
+
+def _lean_or_small(line: Line, figure: Summary, limit: float) -> bool:
+    return figure.median <= limit or (line.ours is not None and line.ours <= RESOLUTION_BYTES)
+
+
+def _few_live(line: Line) -> bool:
+    return line.comparison == PAIR and int(line.parameters.get("size", 0)) <= _FEW_LIVE
+
+
 _ROWS = (*STRUCTURES, *OTHERS)
 _OR_IDEAL = f"or ≤ {AT_IDEAL} × the ideal"
 RULES: tuple[Rule, ...] = (
@@ -172,7 +201,37 @@ RULES: tuple[Rule, ...] = (
          _is("synchronized_multipool_against_glibc", benchmarks=("threads_handover",)), _to_peer, _at_most),
     Rule("churn of 1 M and 10 M live blocks, against glibc", 1.0,
          _is("multipool_against_glibc", benchmarks=("churn_fifo", "churn_random")), _to_peer, _at_most),
+    Rule("push_back to dyn_array, pages of 4 KB, against the best array", 0.95,
+         _is("growth", benchmarks=GROWTH[:1]), _to_peer, _at_most),
+    Rule("push_back to dyn_array, huge pages allowed, against the best array", 1.0,
+         _is("growth", benchmarks=GROWTH[1:]), _to_peer, _at_most),
+    Rule("peak resident bytes of push_back to dyn_array, against its elements", 1.01,
+         _is(PEAK, benchmarks=GROWTH), _to_peer, _lean, also=f"or ≤ {RESOLUTION_BYTES // 1024} KiB more"),
+    Rule("longest pause of push_back to dyn_array, against std::vector's", 1 / 20,
+         _is(PAUSE), _to_peer, _at_most, also="that of a control subtracted from both"),
+    Rule("small dyn_arrays, without their reservation, against std::vector", 1.10,
+         _is("fresh", "cleared", benchmarks=SMALL_ARRAYS), _to_peer, _at_most),
+    Rule("compact_pool: allocate, against the best peer", 1.10, is_of(ALLOCATE), _to_peer, _at_most),
+    Rule("compact_pool: free in any order, against the best peer that returns memory", 0.5,
+         is_of(*(RETURNED + name for name in FREES.values())), _to_peer, _at_most),
+    Rule("compact_pool: free from the last to the first, against the best peer that keeps memory", 5.0,
+         is_of(KEPT + "last_first"), _to_peer, _at_most),
+    Rule("compact_pool: free from the first to the last, against the best peer that keeps memory", 3.0,
+         is_of(KEPT + "first_last"), _to_peer, _at_most),
+    Rule("compact_pool: resident bytes when full, against the payload", 1.03, is_of(FULL), _to_peer, _at_most),
+    Rule("compact_pool: resident bytes, 999 of 1000 freed at random, against the pages that live slots touch", 1.2,
+         is_of(SPARSE), _to_peer, _at_most),
+    Rule("compact_pool: resident bytes when all is freed, against the payload", 0.015,
+         is_of(FREED), _to_peer, _lean_or_small, also=f"or ≤ {RESOLUTION_BYTES // 1024} KiB"),
+    Rule("compact_pool: free and allocate at random, 1000 live, against multipool", 1.5,
+         _few_live, _to_peer, _at_most),
+    Rule("suballocator: random inserts into a set, against the best peer", 1.0,
+         is_of(INSERTS), _to_peer, _at_most_or_noise, also="or inside the noise"),
+    Rule("suballocator: resident bytes of a set's element", 41.0, is_of(ELEMENT), _to_peer, _at_most, "bytes"),
+    Rule("suballocator: traversal of a set that has shrunk and changed, against the best peer", 0.9,
+         is_of(TRAVERSAL), _to_peer, _at_most),
 )  # fmt: skip
+PAIR_GROWTH_LIMIT = 2.0
 HARDENED_LIMIT = 1.05
 
 
@@ -203,4 +262,8 @@ def bars_of(lines: Sequence[Line], cells: Sequence[Cell], rounds: Rounds) -> lis
         holds = figure is not None and all(groups) and figure.median <= HARDENED_LIMIT
         what = f"the geometric mean of {len(groups)} rows" + ("" if all(groups) else "; some could not be measured")
         bars.append(Bar("hardened against release", HARDENED_LIMIT, "×", figure, holds, worst=what))
+    growth = growth_of_instructions(cells, rounds)
+    if growth is not None:
+        name = "compact_pool: instructions of a free and an allocation, of the most live slots against the fewest"
+        bars.append(Bar(name, PAIR_GROWTH_LIMIT, "×", growth, growth.median <= PAIR_GROWTH_LIMIT))
     return bars

@@ -19,8 +19,10 @@ from typing import Any
 
 from millpond.cells import Cell, Outcome
 from millpond.execution import groups_of
+from millpond.library_arrays import array_lines
 from millpond.library_contenders import HARDENED, IDEAL, MONOTONIC, POOL, Contender
 from millpond.library_lines import Line, Rounds, label, size_text
+from millpond.library_slots import SLOTS, slot_lines
 
 NEAR = 1.10
 WARM, COLD, WALL, AFTER, BEFORE, RESIDENT = "warm_ns", "cold_ns", "wall_ns", "after_ns", "before_ns", "resident_bytes"
@@ -29,7 +31,10 @@ STRUCTURES = (
     "vector_string", "unordered_set_int", "unordered_set_string", "vector_vector_string", "vector_unordered_set_int",
     "vector_unordered_set_string",
 )  # fmt: skip
+GROWTH = ("push_back", "push_back_huge")
+SMALL_ARRAYS = ("small_array_int", "small_array_unique")
 OTHERS = ("unique_characters", "free_allocate", "threads_own")
+ARRAYS = (*GROWTH, *SMALL_ARRAYS, "push_back_pauses", "commit_steps")
 BOTH = ("multipool", "monotonic")
 
 
@@ -73,6 +78,12 @@ def _hardened(metric: str) -> Question:
     return Question("hardened", (HARDENED,), _against("multipool"), metric, ideals=lambda _: False)
 
 
+def _small_arrays() -> list[Question]:
+    """A fresh one without its reservation, and one that is kept: each against the vector that is used alike."""
+    pairs = {"fresh": "", "cleared": ":cleared"}
+    return [Question(name, (f"dyn_array{how}",), _against(f"vector{how}")) for name, how in pairs.items()]
+
+
 _FREE_LIST = Question("against_free_list", ("multipool",), lambda _: False, ideals=_against("ideal_free_list"))
 _AFTER = Question("after_shuffling", ("multipool",), lambda c: c.kind == POOL, AFTER)
 # What is asked of each workload. Those without an entry are asked nothing.
@@ -87,6 +98,8 @@ QUESTIONS: Mapping[str, Sequence[Question]] = {
     "lists_shuffled": [*_three(AFTER, "multipool"), _AFTER],
     "churn_fifo": [_against_glibc("multipool")],
     "churn_random": [_against_glibc("multipool")],
+    **{name: [Question("growth", ("dyn_array",), lambda c: c.is_peer, COLD)] for name in GROWTH},
+    **{name: _small_arrays() for name in SMALL_ARRAYS},
 }
 
 
@@ -164,6 +177,11 @@ class _Group:
             return self._steps()
         if self.benchmark.startswith("instructions_"):
             return self._instructions()
+        if self.benchmark in SLOTS:
+            peers = self._that(lambda c: c.is_peer and not c.kept)
+            return slot_lines(self.benchmark, self._parameters, self._cells, peers, self._rounds)
+        if self.benchmark in ARRAYS:
+            return array_lines(self.benchmark, self._parameters, self._cells, self._rounds)
         return []
 
     def _before_and_after(self) -> list[Line]:

@@ -6,6 +6,7 @@
                                                  ├─ glibc:kept                         GLIBC_TUNABLES: never trims
                                                  ├─ jemalloc, mimalloc, tcmalloc, tbb  LD_PRELOAD
                                                  └─ --peer NAME=LIBRARY                LD_PRELOAD, or an adapter
+                            └─▶ `vector`, `realloc`, … ── on each malloc: realloc@jemalloc, huge:realloc@jemalloc
 
 A peer that should be here and is not is an error that names it: a comparison without the best peer says nothing.
 """
@@ -29,17 +30,28 @@ HARDENED_SUITE = "millpond-library-suite-hardened"
 SCHEMA = "millpond.library_suite/1"
 
 OURS, POOL, MONOTONIC, MALLOC, IDEAL = "ours", "pool_peer", "monotonic_peer", "malloc", "ideal"
+# Arrays: those that grow on whatever malloc the process has, and those that ask the system themselves.
+HEAP_ARRAY, ARRAY = "heap_array", "array"
 KEPT = ":kept"
 HARDENED = "multipool:hardened"
 ADAPTER = "adapter"
 # Workloads of ours: instructions are counted of these of the program.
-COUNTED = {"instructions_pair": "free_allocate", "instructions_construct": "construct_empty"}
+COUNTED = {"instructions_pair": "free_allocate", "instructions_construct": "construct_empty",
+           "instructions_slots": "slots_pairs"}  # fmt: skip
 # A library that has this function is an adapter for an allocator class; any other one is a malloc.
 ADAPTER_SYMBOL = b"millpond_peer_create\0"
 # glibc that keeps what it has: nothing is trimmed, nothing large is mapped apart. Said of peers over glibc, too.
 KEEPING = ("GLIBC_TUNABLES", "glibc.malloc.trim_threshold=17179869184:glibc.malloc.mmap_max=0")
 # What would make a default no default.
 TUNING = ("LD_PRELOAD", "GLIBC_TUNABLES", "MALLOC_", "MIMALLOC_", "TCMALLOC_", "TBB_MALLOC_", "GLIBCXX_")
+# What lets a malloc use huge pages. Those that are not here have no such setting.
+HUGE = "huge:"
+_HUGE_PAGES = {
+    GLIBC: ("GLIBC_TUNABLES", "glibc.malloc.hugetlb=1"),
+    "jemalloc": ("MALLOC_CONF", "thp:always"),
+    "mimalloc": ("MIMALLOC_LARGE_OS_PAGES", "1"),
+    "tbb": ("TBB_MALLOC_USE_HUGE_PAGES", "1"),
+}
 # Peers that the program is built with, by the package that has them; absent where that was not installed.
 _BUILT_IN = {
     "pmr_monotonic": "libstdc++-12-dev", "pmr_pool": "libstdc++-12-dev", "pmr_synchronized_pool": "libstdc++-12-dev",
@@ -71,7 +83,7 @@ class Contender:
 
     @property
     def is_peer(self) -> bool:
-        return self.kind in (POOL, MONOTONIC, MALLOC)
+        return self.kind in (POOL, MONOTONIC, MALLOC, HEAP_ARRAY, ARRAY)
 
     def to_json(self) -> dict[str, Any]:
         """As `peers` of the benchmark's document lists it."""
@@ -155,6 +167,7 @@ def read_suite(peers: Sequence[str] = (), folders: Sequence[Path] | None = None)
             if peer.name in found or peer.name in missing:
                 raise Failure(Status.USAGE, f"--peer {text!r}: there is a {peer.name!r} already; choose another name")
             found[peer.name] = peer
+    found |= {c.name: c for c in _arrays_on_mallocs(list(found.values()))}
     absent = {str(c["name"]): str(c["package"]) for c in listed.get("absent") or []}
     missing = {**{n: package for n, package in _BUILT_IN.items() if n not in names}, **absent, **missing}
     return Suite(workloads, _with_packages(found), missing)
@@ -196,6 +209,25 @@ def _malloc(malloc: Malloc) -> Contender:
         return Contender(malloc.name, MALLOC, "default", "malloc")
     path = str(malloc.path)
     return Contender(malloc.name, MALLOC, "default", "malloc", environment=(("LD_PRELOAD", path),), path=path)
+
+
+def _arrays_on_mallocs(contenders: Sequence[Contender]) -> list[Contender]:
+    """Each array that grows on a malloc, on every malloc; and once more where that may be told to use huge pages."""
+    result = []
+    for array in contenders:
+        if array.kind != HEAP_ARRAY or ":" in array.name:
+            continue
+        for malloc in contenders:
+            if malloc.kind != MALLOC or malloc.kept:
+                continue
+            name = array.name if malloc.name == GLIBC else f"{array.name}@{malloc.name}"
+            on = replace(array, name=name, environment=malloc.environment, path=malloc.path)
+            result.append(on)
+            if malloc.name in _HUGE_PAGES:
+                result.append(
+                    replace(on, name=HUGE + name, environment=(*malloc.environment, _HUGE_PAGES[malloc.name]))
+                )
+    return result
 
 
 def _given(text: str) -> list[Contender]:

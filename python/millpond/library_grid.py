@@ -118,6 +118,15 @@ _SWEPT = ("multipool", "ideal_free_list")
 _TINY = ("multipool", "multipool:hardened", "monotonic", "glibc")
 _COUNTED = ("multipool", "multipool:base", "monotonic", "monotonic:base")
 _MILLION = 1_000_000
+# A sweep over mallocs is what realloc is for: on it std::vector and std::deque would only be slower.
+_GROWING = ("dyn_array", "reserved", "vector", "deque", "mremap", "realloc*")
+_GROWING_HUGE = ("dyn_array", "reserved", "mremap", "huge:vector", "huge:deque", "huge:realloc*", "realloc@tcmalloc")
+_PAUSING = ("dyn_array", "reserved", "vector")
+_SMALL_SIZES = (100, 1000, 10_000, 100_000)
+_SLOT_PEERS = ("compact_pool", "glibc", "jemalloc", "mimalloc", "tcmalloc", "tbb", "pool_alloc", "mt_alloc",
+               "fast_pool", "fast_pool_no_mutex", "pmr_*pool", "boost_*pool")  # fmt: skip
+_LIVE = (1000, 100_000, 10 * _MILLION, 100 * _MILLION)
+_SMALL = ("dyn_array*", "vector", "vector:cleared")
 
 
 def _quick() -> list[Part]:
@@ -140,7 +149,34 @@ def _quick() -> list[Part]:
         Part("churn_fifo", (_MILLION // 10,), 0.05, units=2**17, only=_CHURNED),
         Part("churn_random", (_MILLION // 10,), 0.05, units=2**17, only=_CHURNED),
         Part("vector_int_64", (64,), 0.02, only=_TINY),
+        *_arrays(_MILLION, _MILLION, 0.02),
+        *_slots(_MILLION, _MILLION // 10, 0.05),
         *_instructions(),
+    ]
+
+
+def _arrays(elements: int, pauses: int, seconds: float) -> list[Part]:
+    """Arrays that grow: so many elements, and small ones."""
+    return [
+        Part("push_back", (elements,), seconds, seeds=0, only=_GROWING),
+        Part("push_back_huge", (elements,), seconds, seeds=0, only=_GROWING_HUGE),
+        Part("push_back_pauses", (pauses,), seconds, seeds=0, only=_PAUSING),
+        Part("commit_steps", (min(elements, 2**24),), seconds=3 * seconds, seeds=0, rounds=FEW, only=("dyn_array",)),
+        Part("small_array_int", _SMALL_SIZES, 0.05, seeds=0, only=_SMALL),
+        Part("small_array_unique", _SMALL_SIZES, 0.08, seeds=0, only=_SMALL),
+    ]
+
+
+def _slots(slots: int, elements: int, seconds: float, live: tuple[int, ...] = (1000, _MILLION)) -> list[Part]:
+    """Very many blocks of one size, and a set of numbers: so many slots, elements and live slots. Some peers need a
+    minute for all of it, so the rounds are few."""
+    return [
+        Part("slots", (slots,), 4 * seconds, seeds=0, rounds=FEW, only=_SLOT_PEERS),
+        Part("slots_sparse", (slots,), 4 * seconds, rounds=FEW, only=_SLOT_PEERS[:1]),
+        Part("slots_pairs", live[:1], 0.2, only=_SLOT_PEERS[:1]),
+        Part("slots_pairs", live[1:], seconds, rounds=FEW, only=_SLOT_PEERS[:1]),
+        Part("set_of_numbers", (elements,), 10 * seconds, rounds=FEW, only=("suballocator", *_SLOT_PEERS)),
+        Part("instructions_slots", (live[0], live[-1]), 20 * seconds, seeds=0, rounds=1, only=_SLOT_PEERS[:1]),
     ]
 
 
@@ -159,16 +195,16 @@ def _standard() -> list[Part]:
         Part("vector_string", powers(12, 14, 2), 0.04, seeds=2, units=quarter),
         Part("vector_string", powers(16, 16), 0.1, units=quarter),
         Part("unordered_set_int", powers(12, 14, 2), 0.03, units=half),
-        Part("unordered_set_string", powers(12, 14, 2), 0.07, seeds=2, units=quarter),
-        Part("unordered_set_string", powers(16, 16), 0.15, units=quarter // 2),
+        Part("unordered_set_string", powers(12, 14, 2), 0.06, seeds=2, units=quarter // 2),
+        Part("unordered_set_string", powers(16, 16), 0.1, units=quarter // 4),
         Part("vector_vector_string", powers(7, 8), 0.04, seeds=2, units=quarter // 2),
-        Part("vector_unordered_set_int", powers(10, 12, 2), 0.12, units=half),
-        Part("vector_unordered_set_string", powers(7, 8), 0.06, seeds=2, units=quarter // 2),
+        Part("vector_unordered_set_int", powers(10, 12, 2), 0.07, units=quarter),
+        Part("vector_unordered_set_string", powers(7, 8), 0.05, seeds=2, units=quarter // 4),
         Part("vector_int", powers(6, 6), 0.01),
         Part("unique_characters", (16, 64, 256), 0.04),
         Part("free_allocate", tuple(_KIB << n for n in (0, 1, 2, 3, 4, 5)), 0.05, units=2**20),
         Part("size_sweep", seconds=0.1, only=_SWEPT),
-        Part("threads_own", (256,), 0.1, units=2**20, threads=threads_here(), aside=ASIDE_AMONG_THREADS),
+        Part("threads_own", (256,), 0.1, units=2**19, threads=threads_here(), aside=ASIDE_AMONG_THREADS),
         # Some peers take microseconds a block there.
         Part("threads_handover", (256,), 0.1, units=2**17, threads=threads_here(), aside=ASIDE_AMONG_THREADS),
         # A hundred thousand pools take seconds to shuffle: these lists are shuffled once rather than five times over.
@@ -179,6 +215,8 @@ def _standard() -> list[Part]:
         Part("churn_fifo", (_MILLION, 10 * _MILLION), 0.6, units=2**20, only=_CHURNED),
         Part("churn_random", (_MILLION, 10 * _MILLION), 1.0, units=2**20, only=_CHURNED),
         Part("vector_int_64", (64,), 0.02, only=_TINY),
+        *_arrays(100 * _MILLION, 100 * _MILLION, 0.5),
+        *_slots(50 * _MILLION, 3 * _MILLION, 1.0, _LIVE),
         *_instructions(),
     ]
 
@@ -204,6 +242,8 @@ def _paper() -> list[Part]:
         Part("churn_fifo", (_MILLION, 10 * _MILLION), seconds=2.0),
         Part("churn_random", (_MILLION, 10 * _MILLION), seconds=3.0),
         Part("vector_int_64", (64,), only=_TINY),
+        *_arrays(100 * _MILLION, 100 * _MILLION, 0.5),
+        *_slots(50 * _MILLION, 30 * _MILLION, 10.0, _LIVE),
         *_instructions(),
     ]
 

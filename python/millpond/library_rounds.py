@@ -44,7 +44,7 @@ _PATIENCE_SECONDS = 120.0
 # Instructions are the difference between two runs that differ in length alone.
 _COUNTS = (1000, 3000)
 # What the suite keeps out of line to be counted alone, with all that it calls, without the loop around it.
-_COUNTED_FUNCTIONS = ("pair_type_binding", "pair_base_binding", "construct_empty_once")
+_COUNTED_FUNCTIONS = ("pair_type_binding", "pair_base_binding", "construct_empty_once", "counted_slot_pair")
 _COLLECTED = re.compile(r"Collected\s*:\s*(\d+)")
 _NOT_LOADED = "cannot be preloaded"
 
@@ -157,7 +157,8 @@ def _result_of(done: native.Captured, contender: Contender) -> dict[str, Any]:
 
 
 def values_of(printed: Mapping[str, Any]) -> dict[str, float]:
-    """The metrics in one line of the program, in their units; `resident_bytes` is what the measured part added."""
+    """The metrics in one line of the program, in their units; `resident_bytes` is what the measured part added at
+    most, `left_bytes` what of it is there at the end."""
     values = {
         _NAMES.get(name, name): float(value)
         for name, value in printed.items()
@@ -168,4 +169,7 @@ def values_of(printed: Mapping[str, Any]) -> dict[str, float]:
     peak, base = printed.get("peak_bytes"), printed.get("base_bytes")
     if isinstance(peak, int) and isinstance(base, int):
         values["resident_bytes"] = float(max(0, peak - base))
+    end = printed.get("end_bytes")
+    if isinstance(end, int) and isinstance(base, int):
+        values["left_bytes"] = float(max(0, end - base))
     return values

@@ -18,8 +18,10 @@ from typing import Any
 import hypothesis
 import pytest
 from fakes import fake_lab
+from fakes.fake_library_suite import FakeSuite
+from library_bench import LIBRARIES, Use
 
-from millpond import native
+from millpond import bench_library, library_contenders, library_rounds, mallocs, native
 from millpond.cli import main
 
 # How long an example takes says nothing: the machine may be busy. Examples are the same in every run, so that a change
@@ -142,3 +144,30 @@ def plan_file(lab: FakeLab) -> Callable[..., Path]:
         return path
 
     return write
+
+
+@pytest.fixture
+def libraries(tmp_path: Path) -> Path:
+    folder = tmp_path / "lib"
+    folder.mkdir()
+    for name in LIBRARIES:
+        (folder / name).write_bytes(b"\x7fELF")
+    return folder
+
+
+@pytest.fixture
+def use(libraries: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Use:
+    """Puts a fake program with these figures in the place of the real one."""
+
+    def make(**config: Any) -> FakeSuite:
+        fake = FakeSuite(**config)
+        monkeypatch.setattr(native, "capture", fake.capture)
+        monkeypatch.setattr(native, "find", lambda name: tmp_path / name)
+        monkeypatch.setattr(mallocs, "library_folders", lambda: [libraries])
+        monkeypatch.setattr(library_contenders, "packages_of", lambda paths: dict.fromkeys(paths, ("package", "1.0")))
+        monkeypatch.setattr(library_rounds, "find_valgrind", lambda: "valgrind")
+        monkeypatch.setattr(bench_library, "find_valgrind", lambda: "valgrind")
+        monkeypatch.chdir(tmp_path)
+        return fake
+
+    return make

@@ -9,6 +9,7 @@
 //   C::winks               containers are dropped without destructors, and the pool releases them
 //   C::can_wink            the pool takes everything back at its end, whether it was freed or not
 //
+// take and give are inline for all: what the wrapper costs is not measured.
 // The compiler is kept from knowing what a base pointer leads to, or it would undo the binding that is measured.
 #pragma once
 
@@ -43,8 +44,10 @@ struct by_type : binding {
         return &p;
     }
     static A* handle(pool& p) noexcept { return &p; }
-    static void* take(A* p, std::size_t bytes, std::size_t alignment) { return p->allocate(bytes, alignment); }
-    static void give(A* p, void* block, std::size_t bytes, std::size_t alignment) noexcept {
+    [[gnu::always_inline]] static void* take(A* p, std::size_t bytes, std::size_t alignment) {
+        return p->allocate(bytes, alignment);
+    }
+    [[gnu::always_inline]] static void give(A* p, void* block, std::size_t bytes, std::size_t alignment) noexcept {
         p->deallocate(block, bytes, alignment);
     }
 };
@@ -60,8 +63,10 @@ struct by_base : binding {
         return handle(p);
     }
     static Base* handle(pool& p) noexcept { return hidden(static_cast<Base*>(&p)); }
-    static void* take(Base* p, std::size_t bytes, std::size_t alignment) { return p->allocate(bytes, alignment); }
-    static void give(Base* p, void* block, std::size_t bytes, std::size_t alignment) noexcept {
+    [[gnu::always_inline]] static void* take(Base* p, std::size_t bytes, std::size_t alignment) {
+        return p->allocate(bytes, alignment);
+    }
+    [[gnu::always_inline]] static void give(Base* p, void* block, std::size_t bytes, std::size_t alignment) noexcept {
         p->deallocate(block, bytes, alignment);
     }
 };
@@ -92,8 +97,11 @@ struct by_heap : binding {
         return {};
     }
     static Allocator<char> handle(pool&) noexcept { return {}; }
-    static void* take(Allocator<char> heap, std::size_t bytes, std::size_t) { return heap.allocate(bytes); }
-    static void give(Allocator<char> heap, void* block, std::size_t bytes, std::size_t) noexcept {
+    [[gnu::always_inline]] static void* take(Allocator<char> heap, std::size_t bytes, std::size_t) {
+        return heap.allocate(bytes);
+    }
+    [[gnu::always_inline]] static void give(Allocator<char> heap, void* block, std::size_t bytes,
+                                            std::size_t) noexcept {
         heap.deallocate(static_cast<char*>(block), bytes);
     }
 };
@@ -112,7 +120,9 @@ struct by_static : binding {
         return {};
     }
     static Ideal* handle(pool&) noexcept { return &ideal_pool<Ideal>; }
-    static void* take(Ideal* p, std::size_t bytes, std::size_t alignment) { return p->allocate(bytes, alignment); }
+    [[gnu::always_inline]] static void* take(Ideal* p, std::size_t bytes, std::size_t alignment) {
+        return p->allocate(bytes, alignment);
+    }
 };
 
 }  // namespace millpond::suites

@@ -38,8 +38,10 @@ struct outcome {
     std::optional<double> warm_ns;  // the median of the later passes
     std::optional<double> before_ns, after_ns;
     std::optional<double> wall_ns;
+    std::optional<double> pause_ns;                               // the longest of the run
     std::uint64_t base_bytes = 0, peak_bytes = 0, end_bytes = 0;  // resident
     std::optional<std::uint64_t> held_bytes;                      // kept by the allocators when everything was freed
+    std::optional<std::uint64_t> touched_bytes;                   // of the pages that live blocks touch
     double faults = 0;                                            // page faults of a warm pass
     std::vector<size_step> steps;
 };

@@ -20,7 +20,7 @@ struct contender_facts {
     std::string_view allocator;
     std::string_view binding;  // type, base or none
     std::string_view source;   // default, kept or none: it has no source that could be chosen
-    std::string_view kind;     // ours, pool_peer, monotonic_peer, malloc or ideal
+    std::string_view kind;  // ours, pool_peer, monotonic_peer, malloc, heap_array (an array over malloc), array, ideal
     package from = package::none;
     bool can_be_kept = false;
 };

@@ -23,6 +23,16 @@ std::span<const workload* const> all_workloads() {
         &churn_fifo,
         &churn_random,
         &construct_empty,
+        &push_back,
+        &push_back_huge,
+        &push_back_pauses,
+        &commit_steps_sweep,
+        &small_array_int,
+        &small_array_unique,
+        &slots_of_numbers,
+        &slots_sparse,
+        &slots_pairs,
+        &set_of_numbers,
     };
     return all;
 }

@@ -34,6 +34,9 @@ extern const workload unordered_set_int, unordered_set_string;
 extern const workload vector_vector_string, vector_unordered_set_int, vector_unordered_set_string;
 extern const workload lists_shuffled, free_allocate, size_sweep, threads_own, threads_handover;
 extern const workload unique_characters, churn_fifo, churn_random, construct_empty;
+extern const workload push_back, push_back_huge, push_back_pauses, commit_steps_sweep;
+extern const workload small_array_int, small_array_unique;
+extern const workload slots_of_numbers, slots_sparse, slots_pairs, set_of_numbers;
 
 std::span<const workload* const> all_workloads();
 

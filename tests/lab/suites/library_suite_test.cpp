@@ -53,6 +53,7 @@ std::string tiny(const std::string& workload) {
     if (workload == "free_allocate") return " --size 200 --scale-units 1000";
     if (workload.starts_with("threads")) return " --size 48 --scale-units 2000 --threads 2";
     if (workload.starts_with("churn")) return " --size 700 --scale-units 3000";
+    if (workload.starts_with("push_back")) return " --size 20001";
     return " --size 37 --scale-units 100";
 }
 
@@ -91,7 +92,8 @@ TEST(library_suite, every_contender_does_the_same_work) {
 TEST(library_suite, contenders_of_workloads_are_described_once) {
     const json list = listed(SUITE);
     EXPECT_EQ(list["schema"], "millpond.library_suite/1");
-    const std::set<std::string> kinds = {"ours", "pool_peer", "monotonic_peer", "malloc", "ideal"};
+    const std::set<std::string> kinds = {"ours",  "pool_peer",  "monotonic_peer", "malloc",
+                                         "ideal", "heap_array", "array"};
     std::set<std::string> known;
     for (const json& contender : list["contenders"]) {
         EXPECT_TRUE(known.insert(contender["name"]).second) << contender;

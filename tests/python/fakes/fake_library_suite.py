@@ -7,6 +7,8 @@
   bad_alloc   contenders that run out of memory          dies     contenders that die of SIGSEGV
   checksum    {contender: another checksum}              unloaded libraries that the loader refuses
   counts      {(workload, contender): instructions}      after    {contender: ns after shuffling}
+  left        {contender: bytes at the end}, a hundredth of all slots for the others
+  pauses      {contender: ns}, ours 3, the control's 1, 100 for the others
 """
 
 from __future__ import annotations
@@ -23,6 +25,10 @@ OURS = ("multipool", "monotonic", "multipool:base", "monotonic:base", "multipool
 HEAPS = ("pool_alloc", "mt_alloc", "fast_pool", "fast_pool_no_mutex")
 LOCKED = ("pmr_synchronized_pool", "boost_synchronized_pool")
 IDEALS = ("ideal_bump", "ideal_free_list")
+ARRAYS = ("dyn_array", "dyn_array:cleared")
+HEAP_ARRAYS = ("vector", "vector:cleared", "deque", "realloc")
+GROWING = ("dyn_array", "vector", "deque", "realloc", "mremap", "reserved")
+SLOTS = ("compact_pool", "suballocator")
 LOCAL = (*OURS[:5], *SOURCES, *(f"{s}:kept" for s in SOURCES), *HEAPS, *IDEALS, "malloc", "adapter")
 WORKLOADS: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(
@@ -34,6 +40,12 @@ WORKLOADS: Mapping[str, tuple[str, ...]] = {
     "threads_own": (*LOCAL, "synchronized_multipool", *LOCKED),
     "threads_handover": ("synchronized_multipool", *LOCKED, "malloc"),
     "construct_empty": OURS[:2],
+    **dict.fromkeys(("push_back", "push_back_huge", "push_back_pauses"), GROWING),
+    **dict.fromkeys(("small_array_int", "small_array_unique"), (*ARRAYS, *HEAP_ARRAYS[:2])),
+    "commit_steps": ARRAYS[:1],
+    **dict.fromkeys(("slots", "slots_sparse"), (SLOTS[0], *HEAPS, *SOURCES, *LOCKED, "malloc")),
+    "slots_pairs": SLOTS[:1],
+    "set_of_numbers": (*SLOTS, *HEAPS, *SOURCES, *LOCKED, "malloc"),
 }  # fmt: skip
 
 
@@ -48,7 +60,9 @@ def listed() -> dict[str, Any]:
         kinds += [contender(name, kind, "default"), contender(f"{name}:kept", kind, "kept")]
     kinds += [contender(n, "pool_peer", "none") for n in (*HEAPS, *LOCKED, "adapter")]
     kinds += [contender(n, "ideal", "none") for n in IDEALS]
-    kinds += [contender("malloc", "malloc", "none")]
+    kinds += [contender("malloc", "malloc", "none"), contender("mremap", "array", "none")]
+    kinds += [contender(n, "ours", "none") for n in ARRAYS] + [contender(n, "heap_array", "none") for n in HEAP_ARRAYS]
+    kinds += [contender("reserved", "ideal", "none")] + [contender(n, "ours", "none") for n in SLOTS]
     works = [{"name": n, "unit": "element", "sizes": [64], "parameters": {}, "contenders": list(c)}
              for n, c in WORKLOADS.items()]  # fmt: skip
     return {"schema": "millpond.library_suite/1", "workloads": works, "contenders": kinds}
@@ -87,9 +101,11 @@ class FakeSuite:
             return Captured(-11, "", "")
         if name in self.config.get("bad_alloc", []):
             return Captured(0, '{"status": "bad_alloc"}', "")
-        usual = 19.5 if name.startswith("ideal") else 20.0 if name in OURS or name.startswith("multipool:") else 40.0
+        ours = name in (*OURS, *ARRAYS, *SLOTS) or name.startswith("multipool:")
+        usual = 19.5 if name.startswith("ideal") else 20.0 if ours else 40.0
         ns = float(self.config.get("ns", {}).get(name, usual))
-        resident = int(self.config.get("bytes", {}).get(name, 10_000_000))
+        filled = 4 * int(given["--size"]) if given["--workload"].startswith("push_back") else 10_000_000
+        resident = int(self.config.get("bytes", {}).get(name, filled))
         result = {"workload": given["--workload"], "contender": given["--contender"], "units": 1000,
                   "checksum": self.config.get("checksum", {}).get(name, 7), "base_bytes": 1_000_000,
                   "peak_bytes": 1_000_000 + resident, "end_bytes": 1_000_000, "held_bytes": None,
@@ -98,13 +114,26 @@ class FakeSuite:
             result |= {"wall_ns": ns}
         elif given["--workload"] == "lists_shuffled":
             result |= {"before_ns": 1.0, "after_ns": self.config.get("after", {}).get(name, ns / 20.0)}
-        elif given["--workload"] == "size_sweep":
+        elif given["--workload"] == "push_back_pauses":
+            usual = {"dyn_array": 3.0, "reserved": 1.0}.get(name, 100.0)
+            result |= {"pause_ns": self.config.get("pauses", {}).get(name, usual)}
+        elif given["--workload"] in ("size_sweep", "commit_steps"):
             result["steps"] = [{"size": 16 << n, "ns": ns + n} for n in range(4)]
+        elif given["--workload"].startswith("slots") or given["--workload"] == "set_of_numbers":
+            full = int(self.config.get("bytes", {}).get(name, 8 * int(given["--size"])))
+            left = int(self.config.get("left", {}).get(name, full // 100))
+            result |= {"cold_ns": ns, "warm_ns": ns, "before_ns": ns, "after_ns": ns, "peak_bytes": 1_000_000 + full,
+                       "end_bytes": 1_000_000 + left, "touched_bytes": full // 100}  # fmt: skip
         else:
-            result |= {"cold_ns": 2 * ns, "warm_ns": ns}
+            result |= {"cold_ns": 2 * ns, "warm_ns": ns, "before_ns": 5.0, "after_ns": 2.0}
         return Captured(0, json.dumps(result) + "\n", "")
 
     def _name(self, asked: str, program: str, environment: Mapping[str, str], given: Mapping[str, str]) -> str:
+        tuned = any(n in environment for n in ("MALLOC_CONF", "MIMALLOC_LARGE_OS_PAGES", "TBB_MALLOC_USE_HUGE_PAGES"))
+        huge = tuned or "hugetlb" in environment.get("GLIBC_TUNABLES", "")
+        if asked in HEAP_ARRAYS:
+            malloc = self._name("malloc", program, {"LD_PRELOAD": environment.get("LD_PRELOAD", "")}, given)
+            return ("huge:" if huge else "") + (asked if malloc == "glibc" else f"{asked}@{malloc}")
         kept = ":kept" if "GLIBC_TUNABLES" in environment else ""
         if asked == "malloc":
             library = Path(environment.get("LD_PRELOAD", "")).name.removeprefix("lib")

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: BSL-1.0
+// push_back, push_back_huge, push_back_pauses, commit_steps: so many numbers appended to an array that does not know
+// how many will come.
+//
+//   push_back          pages of 4 KB, whatever the system is set to. cold_ns: construct, append, destroy
+//   push_back_huge     huge pages allowed: where an array may ask for them it does; mallocs are told by their
+//   environment push_back_pauses   pages of 4 KB. pause_ns: the longest that 64 elements took, by the wall clock
+//   commit_steps       dyn_array alone, once for each size of the step that it commits and populates
+//
+// One pass a process: a program that grows an array for the first time. Bytes are those of that pass.
+#include <sys/prctl.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "arrays.hpp"
+#include "contenders.hpp"
+#include "lab/replay/clocks.hpp"
+#include "meter.hpp"
+#include "workload.hpp"
+
+namespace millpond::suites {
+namespace {
+
+constexpr std::uint64_t part = 64;
+
+template <class Array>
+[[gnu::noinline]] void append(Array& to, std::uint64_t elements) {
+    for (std::uint64_t i = 0; i < elements; ++i) to.push_back(static_cast<int>(i * 7));
+}
+
+// Returns: the longest that a part took, in nanoseconds of wall time.
+template <class Array>
+[[gnu::noinline]] double append_watched(Array& to, std::uint64_t elements) {
+    double longest = 0;
+    double before = replay::wall_seconds();
+    while (to.size() < elements) {
+        const std::uint64_t last = std::min<std::uint64_t>(elements, to.size() + part);
+        for (std::uint64_t i = to.size(); i < last; ++i) to.push_back(static_cast<int>(i * 7));
+        const double now = replay::wall_seconds();
+        longest = std::max(longest, now - before);
+        before = now;
+    }
+    return longest * 1e9;
+}
+
+// Few elements are looked at: reading is not what is measured.
+template <class Array>
+std::uint64_t sampled(Array& from, std::uint64_t elements) {
+    std::uint64_t sum = from.size();
+    for (std::uint64_t i = 0; i < elements; i += elements / 1000 + 1) sum += static_cast<std::uint32_t>(from[i]);
+    return sum + static_cast<std::uint32_t>(from[elements - 1]);
+}
+
+// Transparent huge pages off for this process, of all arrays alike.
+void forbid_huge_pages() noexcept { ::prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0); }
+
+template <bool Huge>
+struct push_back_runner {
+    template <class Array>
+    struct of {
+        static outcome run(const cell& asked) {
+            if constexpr (!Huge) forbid_huge_pages();
+            constexpr bool is_control = std::is_same_v<Array, control_array>;
+            outcome result;
+            result.units = asked.size;
+            const resident_meter resident;
+            std::unique_ptr<Array> array;
+            if constexpr (is_control) array = std::make_unique<Array>(asked.size, Huge);
+            const stopwatch clock;
+            if constexpr (!is_control) array = std::make_unique<Array>(asked.size, Huge);
+            append(*array, asked.size);
+            result.checksum = sampled(*array, asked.size);
+            array.reset();
+            result.cold_ns = clock.elapsed_ns() / static_cast<double>(asked.size);
+            resident.finish(result);
+            return result;
+        }
+    };
+};
+
+template <class Array>
+struct pause_runner {
+    static outcome run(const cell& asked) {
+        forbid_huge_pages();
+        outcome result;
+        result.units = asked.size;
+        const resident_meter resident;
+        Array array(asked.size, false);
+        result.pause_ns = append_watched(array, asked.size);
+        result.checksum = sampled(array, asked.size);
+        resident.finish(result);
+        return result;
+    }
+};
+
+template <class Array>
+struct step_runner {
+    static outcome run(const cell& asked) {
+        forbid_huge_pages();
+        outcome result;
+        const resident_meter resident;
+        for (std::size_t step = 4096; step <= std::size_t{16} << 20; step *= 2) {
+            const stopwatch clock;
+            dyn_array<int> array(asked.size * 16, commit_steps{step, step, std::max(step, commit_steps{}.ahead)});
+            append(array, asked.size);
+            result.checksum = sampled(array, asked.size);
+            array = {};
+            result.steps.push_back({step, clock.elapsed_ns() / static_cast<double>(asked.size)});
+            result.units += asked.size;
+        }
+        resident.finish(result);
+        return result;
+    }
+};
+
+#if defined(MILLPOND_HARDENED)
+using arrays = contender_list<>;
+using our_array = contender_list<>;
+#else
+using arrays = contender_list<millpond_array, vector_array, deque_array, realloc_array, mremap_array, control_array>;
+using our_array = contender_list<millpond_array>;
+#endif
+
+template <template <class> class Runner>
+std::vector<entry> all() {
+    return entries<Runner>(arrays{});
+}
+std::vector<entry> ours() { return entries<step_runner>(our_array{}); }
+
+}  // namespace
+
+const workload push_back{"push_back", "element", "elements", {100'000'000}, {}, all<push_back_runner<false>::of>};
+const workload push_back_huge{"push_back_huge", "element", "elements",
+                              {100'000'000},    {},        all<push_back_runner<true>::of>};
+const workload push_back_pauses{"push_back_pauses", "element", "elements", {100'000'000}, {}, all<pause_runner>};
+const workload commit_steps_sweep{"commit_steps", "element", "elements", {1 << 24}, {}, ours};
+
+}  // namespace millpond::suites

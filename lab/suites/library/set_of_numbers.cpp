@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: BSL-1.0
+// set_of_numbers: a std::set<std::uint64_t> of random numbers that grows, shrinks to a tenth and goes on changing.
+// After the benchmark of the Counter Tree Library's suballocator (2012), chapter 4.4.
+//
+//   cold_ns    an insert, into an empty set up to `--size` elements; resident bytes are those of the full set
+//   before_ns  an erase of any element and an insert, once for each of the first `--size`, when a tenth is left
+//   after_ns   an element of a traversal after that; the median of five
+//
+// What decides is where the nodes lie: after shrinking they are strewn over the memory of the full set, unless the
+// allocator fills the lowest gaps first. The numbers are drawn before anything is measured.
+#include <cstdint>
+#include <functional>
+#include <set>
+#include <vector>
+
+#include "meter.hpp"
+#include "node_contenders.hpp"
+#include "random_numbers.hpp"
+#include "workload.hpp"
+
+namespace millpond::suites {
+namespace {
+
+constexpr std::size_t left_of = 10;  // one in so many stays
+
+std::uint64_t next_number(random_numbers& random) noexcept {
+    return std::uint64_t{random.next()} << 32 | random.next();
+}
+
+template <class C>
+class growing_set {
+  public:
+    growing_set(std::uint64_t size, std::uint64_t seed) : random_(seed), numbers_(size) {
+        for (std::uint64_t& number : numbers_) number = next_number(random_);
+    }
+
+    [[gnu::noinline]] void insert_all() {
+        for (const std::uint64_t number : numbers_) set_.insert(number);
+    }
+    void shrink() {
+        const std::size_t left = numbers_.size() / left_of;
+        while (numbers_.size() > left) {
+            std::uint64_t& any = numbers_[random_.below(static_cast<std::uint32_t>(numbers_.size()))];
+            set_.erase(any);
+            any = numbers_.back();
+            numbers_.pop_back();
+        }
+    }
+    [[gnu::noinline]] void change(std::uint64_t pairs) {
+        for (std::uint64_t i = 0; i < pairs; ++i) {
+            std::uint64_t& any = numbers_[random_.below(static_cast<std::uint32_t>(numbers_.size()))];
+            set_.erase(any);
+            set_.insert(any = next_number(random_));
+        }
+    }
+    [[gnu::noinline]] std::uint64_t traverse() const {
+        std::uint64_t sum = 0;
+        for (const std::uint64_t number : set_) sum += number;
+        return sum;
+    }
+    [[nodiscard]] std::size_t size() const noexcept { return set_.size(); }
+
+  private:
+    using allocator = typename C::template allocator<std::uint64_t>;
+
+    random_numbers random_;
+    std::vector<std::uint64_t> numbers_;
+    typename C::pool pool_;
+    std::set<std::uint64_t, std::less<>, allocator> set_{C::template bind<std::uint64_t>(pool_)};
+};
+
+template <class C>
+struct runner {
+    static outcome run(const cell& asked) {
+        outcome result;
+        growing_set<C> work(asked.size, asked.seed);
+        const resident_meter resident;
+        stopwatch clock;
+        work.insert_all();
+        result.cold_ns = clock.elapsed_ns() / static_cast<double>(asked.size);
+        work.shrink();
+        clock.start();
+        work.change(asked.size);
+        result.before_ns = clock.elapsed_ns() / static_cast<double>(asked.size);
+        std::vector<double> passes(5);
+        for (double& pass : passes) {
+            clock.start();
+            result.checksum = work.traverse();
+            pass = clock.elapsed_ns() / static_cast<double>(work.size());
+        }
+        result.after_ns = median(passes);
+        result.units = asked.size;
+        resident.finish(result);
+        return result;
+    }
+};
+
+std::vector<entry> all() { return entries<runner>(our_nodes{}, slot_peers{}); }
+
+}  // namespace
+
+const workload set_of_numbers{"set_of_numbers", "element", "elements", {3'000'000}, {}, all};
+
+}  // namespace millpond::suites

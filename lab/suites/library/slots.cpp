@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: BSL-1.0
+// slots, slots_sparse, slots_pairs: very many numbers of 8 bytes, each a block of its own, held by an array of
+// pointers. After the benchmark of the Counter Tree Library's suballocator (2012), chapter 4.4.
+//
+//   slots          cold_ns    allocate all                           before_ns  free them from the last to the first
+//                  after_ns   free them from the first to the last   warm_ns    free every second one and allocate
+//                  resident   at most; end_bytes: everything freed              it again, for each of these
+//   slots_sparse   freed in random order but for one in 1000; end_bytes, and the bytes of the pages that the rest touch
+//   slots_pairs    `--size` live: free any one, allocate one. after_ns a pair; before_ns: multipool's with 1000 live
+//
+// The array is there, and touched, before bytes are counted. The pointers are in the order of allocation.
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "meter.hpp"
+#include "node_contenders.hpp"
+#include "random_numbers.hpp"
+#include "workload.hpp"
+
+namespace millpond::suites {
+namespace {
+
+constexpr std::size_t page_bytes = 4096;
+constexpr std::uint64_t usual_pairs = std::uint64_t{1} << 22;
+constexpr std::uint64_t kept_of = 1000;  // one in so many stays
+
+using number = std::uint64_t;
+
+template <class C>
+class slots {
+  public:
+    explicit slots(std::uint64_t count) : live_(count, reinterpret_cast<number*>(8)) {}
+
+    [[gnu::noinline]] void fill() {
+        for (number*& slot : live_) *(slot = binding_.allocate(1)) = 1;
+    }
+    [[gnu::noinline]] void free_from_last() {
+        for (std::size_t i = live_.size(); i-- > 0;) binding_.deallocate(live_[i], 1);
+    }
+    [[gnu::noinline]] void free_from_first() {
+        for (number* slot : live_) binding_.deallocate(slot, 1);
+    }
+    [[gnu::noinline]] void free_odd_and_back() {
+        for (std::size_t i = 1; i < live_.size(); i += 2) binding_.deallocate(live_[i], 1);
+        for (std::size_t i = 1; i < live_.size(); i += 2) *(live_[i] = binding_.allocate(1)) = 1;
+    }
+    [[gnu::noinline]] void free_any_and_back(random_numbers& random, std::uint64_t pairs) {
+        const auto count = static_cast<std::uint32_t>(live_.size());
+        for (std::uint64_t i = 0; i < pairs; ++i) {
+            number*& slot = live_[random.below(count)];
+            slot = slot_pair(binding_, slot);
+        }
+    }
+    // What --instructions counts.
+    using allocator = typename C::template allocator<number>;
+    [[gnu::noinline]] static number* counted_slot_pair(allocator& binding, number* slot) {
+        return slot_pair(binding, slot);
+    }
+    void count_pairs(random_numbers& random, std::uint64_t pairs) {
+        const auto count = static_cast<std::uint32_t>(live_.size());
+        for (std::uint64_t i = 0; i < pairs; ++i) {
+            number*& slot = live_[random.below(count)];
+            slot = counted_slot_pair(binding_, slot);
+        }
+    }
+
+    // Effects: frees all but one in kept_of, in random order.
+    void thin_out(random_numbers& random) {
+        for (std::size_t i = live_.size(); i > 1; --i)
+            std::swap(live_[i - 1], live_[random.below(static_cast<std::uint32_t>(i))]);
+        while (live_.size() > count_ / kept_of) {
+            binding_.deallocate(live_.back(), 1);
+            live_.pop_back();
+        }
+    }
+    [[nodiscard]] std::uint64_t touched_bytes() const {
+        std::vector<std::uintptr_t> pages;
+        for (const number* slot : live_) pages.push_back(reinterpret_cast<std::uintptr_t>(slot) / page_bytes);
+        std::sort(pages.begin(), pages.end());
+        return static_cast<std::uint64_t>(std::unique(pages.begin(), pages.end()) - pages.begin()) * page_bytes;
+    }
+    [[nodiscard]] std::uint64_t sum() const {
+        std::uint64_t all = 0;
+        for (const number* slot : live_) all += *slot;
+        return all;
+    }
+
+  private:
+    [[gnu::always_inline]] static number* slot_pair(allocator& binding, number* slot) {
+        binding.deallocate(slot, 1);
+        clobber();
+        number* const again = binding.allocate(1);
+        *again = 1;
+        return again;
+    }
+
+    typename C::pool pool_;
+    allocator binding_ = C::template bind<number>(pool_);
+    std::vector<number*> live_;
+    std::size_t count_ = live_.size();
+};
+
+template <class C>
+struct slots_runner {
+    static outcome run(const cell& asked) {
+        const auto count = static_cast<double>(asked.size);
+        outcome result;
+        slots<C> work(asked.size);
+        const resident_meter resident;
+        stopwatch clock;
+        const auto lap = [&clock](auto step) {
+            clock.start();
+            step();
+            return clock.elapsed_ns();
+        };
+        result.cold_ns = lap([&] { work.fill(); }) / count;
+        result.checksum = work.sum();
+        result.before_ns = lap([&] { work.free_from_last(); }) / count;
+        work.fill();
+        result.warm_ns = lap([&] { work.free_odd_and_back(); }) * 2 / count;
+        result.after_ns = lap([&] { work.free_from_first(); }) / count;
+        result.units = asked.size;
+        resident.finish(result);
+        return result;
+    }
+};
+
+template <class C>
+struct sparse_runner {
+    static outcome run(const cell& asked) {
+        outcome result;
+        slots<C> work(asked.size);
+        random_numbers random(asked.seed);
+        const resident_meter resident;
+        work.fill();
+        const stopwatch clock;
+        work.thin_out(random);
+        result.warm_ns = clock.elapsed_ns() / static_cast<double>(asked.size);
+        resident.finish(result);
+        result.touched_bytes = work.touched_bytes();
+        result.checksum = work.sum();
+        result.units = asked.size;
+        return result;
+    }
+};
+
+template <class C>
+double pair_ns(const cell& asked, std::uint64_t live) {
+    slots<C> work(live);
+    work.fill();
+    random_numbers random(asked.seed);
+    const std::uint64_t pairs = asked.scale_units != 0 ? asked.scale_units : usual_pairs;
+    work.free_any_and_back(random, pairs / 8);
+    std::vector<double> groups(5);
+    for (double& group : groups) {
+        const stopwatch clock;
+        work.free_any_and_back(random, pairs / groups.size());
+        group = clock.elapsed_ns() / static_cast<double>(pairs / groups.size());
+    }
+    return median(groups);
+}
+
+template <class C>
+struct pairs_runner {
+    static outcome run(const cell& asked) {
+        outcome result;
+        if (asked.instructions > 0) {
+            slots<C> work(asked.size);
+            work.fill();
+            random_numbers random(asked.seed);
+            work.count_pairs(random, asked.instructions);
+            result.units = asked.instructions;
+            return result;
+        }
+        const resident_meter resident;
+        result.before_ns = pair_ns<by_type<multipool<>>>(asked, 1000);
+        result.after_ns = pair_ns<C>(asked, asked.size);
+        result.units = asked.size;
+        resident.finish(result);
+        return result;
+    }
+};
+
+std::vector<entry> all_slots() { return entries<slots_runner>(our_slots{}, slot_peers{}); }
+std::vector<entry> all_sparse() { return entries<sparse_runner>(our_slots{}, slot_peers{}); }
+std::vector<entry> all_pairs() { return entries<pairs_runner>(our_slots{}); }
+
+}  // namespace
+
+const workload slots_of_numbers{"slots", "slot", "slots", {50'000'000}, {}, all_slots};
+const workload slots_sparse{"slots_sparse", "slot", "slots", {50'000'000}, {}, all_sparse};
+const workload slots_pairs{"slots_pairs", "pair", "live slots", {1000}, {}, all_pairs, "counted_slot_pair"};
+
+}  // namespace millpond::suites

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: BSL-1.0
+// small_array_int, small_array_unique: arrays of a hundred to a hundred thousand elements, filled again and again.
+//
+//   NAME           construct ┊ fill, sum ┊ destroy    a fresh one each time
+//   NAME:cleared               fill, sum, clear       one that is kept, its memory with it
+//
+// warm_ns: nanoseconds an element. Of a fresh dyn_array only the fill and the end of the elements is in it: before_ns
+// has the construction of the reservation and after_ns its end, nanoseconds an array. std::vector constructs nothing.
+// By the wall clock, because the parts of a fresh one are shorter than a system call; what reading the clock takes is
+// subtracted, and of the lives in a group the middle half counts, which other programs disturb little. Elements are
+// numbers, or owners of nothing (std::unique_ptr), whose moves and ends are code.
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <numeric>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include "contenders.hpp"
+#include "hidden.hpp"
+#include "lab/replay/clocks.hpp"
+#include "meter.hpp"
+#include "millpond/container/dyn_array.hpp"
+#include "workload.hpp"
+
+namespace millpond::suites {
+namespace {
+
+constexpr std::uint64_t usual_units = std::uint64_t{1} << 22;
+constexpr unsigned groups = 5;
+
+template <class T>
+T element_of(std::uint64_t i) {
+    if constexpr (std::is_same_v<T, int>) {
+        return static_cast<int>(i * 7);
+    } else {
+        return T(nullptr);
+    }
+}
+[[maybe_unused]] std::uint64_t number_of(int element) { return static_cast<std::uint32_t>(element); }
+[[maybe_unused]] std::uint64_t number_of(const std::unique_ptr<int>& element) { return element == nullptr ? 1 : 0; }
+
+template <class Array>
+[[gnu::noinline]] void fill(Array& to, std::uint64_t elements) {
+    using element = typename Array::value_type;
+    for (std::uint64_t i = 0; i < elements; ++i) to.push_back(element_of<element>(i));
+}
+
+template <class Array>
+[[gnu::noinline]] std::uint64_t sum(const Array& of) {
+    std::uint64_t total = 0;
+    for (const auto& element : of) total += number_of(element);
+    return total;
+}
+
+double wall_ns() noexcept { return replay::wall_seconds() * 1e9; }
+
+double ns_to_read_the_clock() noexcept {
+    double least = std::numeric_limits<double>::max();
+    for (int i = 0; i < 1000; ++i) {
+        const double before = wall_ns();
+        least = std::min(least, wall_ns() - before);
+    }
+    return least;
+}
+
+// Returns: the mean of the middle half. A median would be as coarse as the clock.
+double middle(std::vector<double>& values) noexcept {
+    std::sort(values.begin(), values.end());
+    const std::size_t aside = values.size() / 4;
+    const auto first = values.begin() + static_cast<std::ptrdiff_t>(aside);
+    const auto last = values.end() - static_cast<std::ptrdiff_t>(aside);
+    return std::accumulate(first, last, 0.0) / static_cast<double>(last - first);
+}
+
+// Nanoseconds of the three parts of an array's life.
+struct parts {
+    double construct = 0, fill = 0, destroy = 0;
+};
+
+template <class T>
+struct fresh_vector {
+    static constexpr std::string_view name = "vector";
+    // Its beginning and end are a vector's own affair: nothing of it is apart.
+    static std::uint64_t live(std::uint64_t elements, parts& spent) {
+        const double before = wall_ns();
+        std::uint64_t total = 0;
+        {
+            std::vector<T> array;
+            escape(&array);
+            fill(array, elements);
+            total = sum(array);
+        }
+        spent.fill += wall_ns() - before;
+        return total;
+    }
+};
+
+template <class T>
+struct fresh_dyn_array {
+    static constexpr std::string_view name = "dyn_array";
+    static std::uint64_t live(std::uint64_t elements, parts& spent) {
+        const double before = wall_ns();
+        double constructed = 0;
+        double filled = 0;
+        std::uint64_t total = 0;
+        {
+            dyn_array<T> array(std::size_t{1} << 24);
+            escape(&array);
+            constructed = wall_ns();
+            fill(array, elements);
+            total = sum(array);
+            array.clear();
+            filled = wall_ns();
+        }
+        spent.construct += constructed - before;
+        spent.fill += filled - constructed;
+        spent.destroy += wall_ns() - filled;
+        return total;
+    }
+};
+
+// An array that is kept, with the memory that it has.
+template <class Array>
+std::uint64_t live_again(Array& array, std::uint64_t elements, parts& spent) {
+    const double before = wall_ns();
+    fill(array, elements);
+    const std::uint64_t total = sum(array);
+    array.clear();
+    spent.fill += wall_ns() - before;
+    return total;
+}
+
+template <class T>
+struct cleared_vector {
+    static constexpr std::string_view name = "vector:cleared";
+    static std::uint64_t live(std::uint64_t elements, parts& spent) {
+        static std::vector<T> array;
+        return live_again(array, elements, spent);
+    }
+};
+template <class T>
+struct cleared_dyn_array {
+    static constexpr std::string_view name = "dyn_array:cleared";
+    static std::uint64_t live(std::uint64_t elements, parts& spent) {
+        static dyn_array<T> array(std::size_t{1} << 24);
+        return live_again(array, elements, spent);
+    }
+};
+
+template <class Life>
+struct runner {
+    static outcome run(const cell& asked) {
+        outcome result;
+        const resident_meter resident;
+        const double clock_ns = ns_to_read_the_clock();
+        parts cold;
+        result.checksum = Life::live(asked.size, cold);
+        result.cold_ns = cold.fill / static_cast<double>(asked.size);
+        const std::uint64_t units = asked.scale_units != 0 ? asked.scale_units : usual_units;
+        const std::uint64_t lives = std::max<std::uint64_t>(1, units / (asked.size * groups));
+        std::array<std::vector<double>, 3> of_lives;
+        of_lives.fill(std::vector<double>(lives));
+        std::array<double, groups> construct{}, fill{}, destroy{};
+        for (unsigned group = 0; group < groups; ++group) {
+            for (std::uint64_t i = 0; i < lives; ++i) {
+                parts spent;
+                Life::live(asked.size, spent);
+                of_lives[0][i] = spent.construct;
+                of_lives[1][i] = spent.fill;
+                of_lives[2][i] = spent.destroy;
+            }
+            construct[group] = middle(of_lives[0]);
+            fill[group] = std::max(0.0, middle(of_lives[1]) - clock_ns);
+            destroy[group] = middle(of_lives[2]);
+        }
+        result.units = lives * groups * asked.size;
+        result.warm_ns = median(fill) / static_cast<double>(asked.size);
+        result.before_ns = median(construct);
+        result.after_ns = median(destroy);
+        resident.finish(result);
+        return result;
+    }
+};
+
+template <class T>
+std::vector<entry> all() {
+#if defined(MILLPOND_HARDENED)
+    return {};
+#else
+    return entries<runner>(
+        contender_list<fresh_dyn_array<T>, cleared_dyn_array<T>, fresh_vector<T>, cleared_vector<T>>{});
+#endif
+}
+
+}  // namespace
+
+const workload small_array_int{"small_array_int", "element", "elements", {100, 1000, 10'000, 100'000}, {}, all<int>};
+const workload small_array_unique{"small_array_unique",         "element", "elements",
+                                  {100, 1000, 10'000, 100'000}, {},        all<std::unique_ptr<int>>};
+
+}  // namespace millpond::suites

@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: BSL-1.0
+"""Runs of bench-library on the fake program: what its tests share."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from fakes.fake_library_suite import FakeSuite
+
+from millpond import bench_library
+
+LIBRARIES = ("libjemalloc.so.2", "libmimalloc.so.2", "libtcmalloc_minimal.so.4", "libtbbmalloc_proxy.so.2")
+# Puts a fake program with these figures in the place of the real one (the fixture `use`).
+Use = Callable[..., FakeSuite]
+
+
+def run(*words: str) -> tuple[int, dict[str, Any]]:
+    """The status, and the document where there is one."""
+    status = bench_library.main(list(words))
+    path = Path("results/bench/library.json")
+    return status, json.loads(path.read_text()) if path.exists() else {}
+
+
+def line_of(document: dict[str, Any], comparison: str) -> dict[str, Any]:
+    (found,) = [row for row in document["summary"] if row["comparison"] == comparison]
+    return dict(found)

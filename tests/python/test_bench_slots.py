@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: BSL-1.0
+"""bench-library on slots: which peers count as giving memory back, and that no bar holds for want of a peer."""
+
+from __future__ import annotations
+
+from library_bench import Use, line_of, run
+
+SLOTS = ("--scale", "quick", "--cells", "slots/*")
+MALLOCS = ("glibc", "jemalloc", "mimalloc", "tcmalloc", "tbb")
+POOLS = ("pool_alloc", "mt_alloc", "fast_pool", "fast_pool_no_mutex", "pmr_pool", "pmr_synchronized_pool", "boost_pool",
+         "boost_synchronized_pool")  # fmt: skip
+KEPT = dict.fromkeys((*MALLOCS, *POOLS), 8_000_000)
+
+
+def test_frees_are_compared_with_those_who_return_and_with_those_who_keep(use: Use) -> None:
+    use(left={**KEPT, "jemalloc": 3_000_000}, ns={"jemalloc": 90.0, "mt_alloc": 30.0})
+    _, document = run(*SLOTS)
+    assert line_of(document, "slots_returned_first_last")["best_peer_name"] == "jemalloc"
+    assert line_of(document, "slots_kept_first_last")["best_peer_name"] == "mt_alloc"
+
+
+def test_where_nobody_returns_half_the_leanest_is_the_peer(use: Use) -> None:
+    use(left={**KEPT, "jemalloc": 5_000_000}, ns={"jemalloc": 21.0})
+    _, document = run(*SLOTS)
+    assert line_of(document, "slots_returned_odd_and_back")["best_peer_name"] == "jemalloc"
+    assert line_of(document, "slots_kept_last_first")["best_peer_name"] != "jemalloc"
+    (bar,) = [bar for bar in document["bars"] if "returns memory" in bar["name"]]
+    assert bar["holds"] is False
