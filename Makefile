@@ -39,7 +39,7 @@ bench-lab: ## measure recording, characterising and trial against their bars; ta
 	@scripts/build release preload/all lab/all examples/all make_big_trace
 	@.venv/bin/python -m millpond.bench_lab
 
-bench-library: ## measure the allocators against every peer and their bars, at most 30 minutes; table and JSON
+bench-library: ## measure the allocators against every peer and their bars, at most an hour; table and JSON
 	@scripts/setup build test bench
 	@scripts/build release millpond-library-suite millpond-library-suite-hardened
 	@.venv/bin/python -m millpond.bench_library

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Which branches of core, block and local no test takes.
+"""Which branches of core, os, block and local no test takes.
 
 Runs the library's test programs of the coverage build, each by itself, and merges what llvm-cov says of them: a branch
 of a template counts as taken if any instantiation in any program takes it. Counters lie in mapped files (%c), so that
@@ -24,7 +24,8 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 HEADERS = ROOT / "include/millpond"
-ROOMS = ("core", "block", "local")
+SOURCES = ROOT / "src"
+ROOMS = ("core", "os", "block", "local")
 EXCLUSIONS = ROOT / "tests/coverage_exclusions.toml"
 MOST_EXCLUSIONS = 10
 SIDES = ("true", "false")
@@ -33,7 +34,7 @@ NEGATIVE = 1 << 63  # a count that was made by subtraction, and came out below n
 
 @dataclass(frozen=True, order=True)
 class Place:
-    """A branch: where its condition stands, in a header below include/millpond."""
+    """A branch: where its condition stands, in a header below include/millpond or a source below src."""
 
     file: str
     line: int
@@ -61,12 +62,25 @@ class Damaged(Exception):
     """What was to be read is missing or not as it must be."""
 
 
+def name_of(path: Path) -> str | None:
+    """What a file of the rooms is called here: room/file. None for all others."""
+    for root in (HEADERS, SOURCES):
+        if path.is_relative_to(root) and path.relative_to(root).parts[0] in ROOMS:
+            return path.relative_to(root).as_posix()
+    return None
+
+
+def text_of(name: str) -> str:
+    header = HEADERS / name
+    return (header if header.exists() else SOURCES / name).read_text(encoding="utf-8")
+
+
 def load_exclusions(path: Path = EXCLUSIONS) -> list[Exclusion]:
     found = [Exclusion(**entry) for entry in tomllib.loads(path.read_text(encoding="utf-8")).get("exclusion", [])]
     for exclusion in found:
         if exclusion.side not in SIDES or not exclusion.reason:
             raise Damaged(f"{path.name}: {exclusion.file}: side must be true or false, and a reason be given")
-        lines = [line.strip() for line in (HEADERS / exclusion.file).read_text(encoding="utf-8").splitlines()]
+        lines = [line.strip() for line in text_of(exclusion.file).splitlines()]
         if exclusion.line not in lines:
             raise Damaged(f"{path.name}: {exclusion.file} has no such line any more: {exclusion.line}")
     if len(found) > MOST_EXCLUSIONS:
@@ -87,7 +101,7 @@ def run(program: Path, profiles: Path) -> bool:
 
 
 def functions_of(program: Path, profiles: Path) -> list[dict[str, Any]]:
-    """What llvm-cov has counted in the three rooms, function by function; nothing for a program without counters."""
+    """What llvm-cov has counted in the rooms, function by function; nothing for a program without counters."""
     raw = [path for path in profiles.glob(f"{program.name}.*.profraw") if path.stat().st_size > 0]
     if not raw:
         return []
@@ -97,8 +111,9 @@ def functions_of(program: Path, profiles: Path) -> list[dict[str, Any]]:
         check=True,
         stderr=subprocess.DEVNULL,
     )
+    rooms = [root / room for root in (HEADERS, SOURCES) for room in ROOMS if (root / room).is_dir()]
     exported = subprocess.run(
-        ["llvm-cov-19", "export", program, "-instr-profile", merged, "-skip-expansions", *(HEADERS / r for r in ROOMS)],
+        ["llvm-cov-19", "export", program, "-instr-profile", merged, "-skip-expansions", *rooms],
         check=True,
         capture_output=True,
     )
@@ -110,10 +125,10 @@ def add(branches: dict[Place, Taken], functions: list[dict[str, Any]]) -> None:
     for function in functions:
         names = function["filenames"]
         for first_line, first_column, last_line, last_column, taken, not_taken, file, *_ in function["branches"]:
-            path = Path(names[file])
-            if not path.is_relative_to(HEADERS) or path.relative_to(HEADERS).parts[0] not in ROOMS:
+            name = name_of(Path(names[file]))
+            if name is None:
                 continue
-            place = Place(str(path.relative_to(HEADERS)), first_line, first_column, last_line, last_column)
+            place = Place(name, first_line, first_column, last_line, last_column)
             branch = branches[place]
             branch.instantiations += 1
             for side, count in enumerate((taken, not_taken)):
@@ -146,7 +161,7 @@ def report(branches: dict[Place, Taken], exclusions: list[Exclusion]) -> int:
     totals: dict[str, list[int]] = {room: [0, 0, 0] for room in ROOMS}  # sides, taken, excluded
     texts: dict[str, list[str]] = {}
     for place, taken in sorted(branches.items()):
-        lines = texts.setdefault(place.file, (HEADERS / place.file).read_text(encoding="utf-8").splitlines())
+        lines = texts.setdefault(place.file, text_of(place.file).splitlines())
         total = totals[place.file.split("/")[0]]
         line, condition = lines[place.line - 1].strip(), condition_at(place, lines)
         for side, count in zip(SIDES, taken.counts, strict=True):

@@ -14,6 +14,7 @@ import repository
 # Rooms of one line may not include one another; a room may include itself and everything on the lines above it.
 ORDER = [
     ["include/millpond/core"],
+    ["include/millpond/os"],
     ["src/os"],
     ["include/millpond/block"],
     ["include/millpond/local", "include/millpond/classic"],
