@@ -55,8 +55,25 @@ METRICS_OF = {
         "instructions": "instructions",
     },
 }
+# The published experiments of P0089R0. Their program reports of these what its workload has.
+P0089 = ("p0089.1", "p0089.2", "p0089.3", "p0089.4")
+_P0089_METRICS = {
+    "cpu_seconds": "seconds",
+    "wall_seconds": "seconds",
+    "shuffle_seconds": "seconds",
+    "access_seconds": "seconds",
+    "before_seconds": "seconds",
+    "peak_bytes": "bytes",
+    "end_bytes": "bytes",
+    "held_bytes": "bytes",
+    "page_faults": "faults",
+    "units": "units",
+}
+METRICS_OF |= dict.fromkeys(P0089, _P0089_METRICS)
 # Suites: every workload of theirs has metrics of its own, and a program that measures its passes by itself.
-SUITES = ("library",)
+SUITES = ("library", *P0089)
+# What a cell has besides its workload's own parameters: the share of a heap that was littered before it.
+LITTER = "litter"
 
 
 @dataclass(frozen=True)

@@ -35,7 +35,7 @@ def app() -> typer.Typer:
     """The Typer application, made when it is needed."""
     import typer
 
-    from millpond import advise, characterise, compare, doctor, replay, report, trial
+    from millpond import advise, bench, characterise, compare, doctor, replay, report, trial
 
     result = typer.Typer(
         name="millpond",
@@ -49,6 +49,7 @@ def app() -> typer.Typer:
     result.command("trial")(trial.command)
     result.command("replay")(replay.command)
     result.command("advise")(advise.command)
+    result.command("bench")(bench.command)
     result.command("report")(report.command)
     result.command("compare")(compare.command)
     result.command("doctor")(doctor.command)

@@ -86,8 +86,9 @@ class Shard:
 
 
 WHOLE = Shard()
-# Parameters that tell contenders apart; all others say what they are contenders for.
-_OF_CONTENDERS = ("strategy", "malloc", "twin")
+# Parameters that tell contenders apart; all others say what they are contenders for. (`sf`: what is accessed after
+# shuffling is compared with what is accessed before.)
+_OF_CONTENDERS = ("strategy", "malloc", "twin", "sf")
 
 
 def groups_of(cells: Sequence[Cell]) -> list[list[Cell]]:

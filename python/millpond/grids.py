@@ -9,7 +9,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -25,7 +25,7 @@ from millpond.execution import WHOLE, Shard, Work
 from millpond.machine import this_machine
 from millpond.schedule import VERDICT_ROUNDS, seconds_of_run
 from millpond.store import Store
-from millpond.wording import plural, seconds_text
+from millpond.wording import bytes_text, plural, seconds_text
 
 SCHEMA = "millpond.grid/1"
 
@@ -133,24 +133,45 @@ def text_of(grid: dict[str, Any]) -> str:
     """A listing or a forecast as lines for a terminal."""
     counted = "runs" in grid
     width = max((len(cell["name"]) for cell in grid["cells"]), default=0)
-    lines = [f"{c['name']:{width}}  {plural(c['runs'], 'run')}" if counted else c["name"] for c in grid["cells"]]
+    lines = [
+        f"{c['name']:{width}}  {plural(c['runs'], 'run')}{_needs_text(c)}" if counted else c["name"]
+        for c in grid["cells"]
+    ]
     if counted:
         part = "" if grid["shard"] == str(WHOLE) else f", part {grid['shard']}"
         stored = f", {plural(grid['stored_runs'], 'run')} stored already" if grid["stored_runs"] else ""
         seconds = seconds_text(grid["estimated_seconds"])
         lines.append(
             f"{plural(grid['rounds'], 'round')}{part}: {plural(grid['runs'], 'run')}{stored}, about {seconds} "
-            f"(from {grid['estimated_from']})"
+            f"(from {grid['estimated_from']}){_memory_text(grid)}"
         )
     return "\n".join(lines)
 
 
+def _needs_text(cell: Mapping[str, Any]) -> str:
+    """What one process of a cell takes, where that is known beforehand."""
+    if cell.get("refused"):
+        return f", refused: {cell['refused']}"
+    return f" of {seconds_text(cell['seconds'])}, {bytes_text(cell['bytes'])}" if "bytes" in cell else ""
+
+
+def _memory_text(grid: Mapping[str, Any]) -> str:
+    refused = sum(bool(cell.get("refused")) for cell in grid["cells"])
+    more = f"; {plural(refused, 'cell')} refused, which would not fit into the memory" if refused else ""
+    return f", at most {bytes_text(grid['bytes'])} of memory{more}" if "bytes" in grid else ""
+
+
 def show(grid: dict[str, Any], json: str | None) -> None:
     """Puts a listing or a forecast where the user wants it: as JSON, and as lines unless JSON takes their place."""
+    show_all([grid], json)
+
+
+def show_all(grids: Sequence[dict[str, Any]], json: str | None) -> None:
+    """The same for several: in JSON one is itself, several stand in a list."""
     if json is not None:
-        output.write_json(grid, json)
+        output.write_json(grids[0] if len(grids) == 1 else {"schema": SCHEMA, "grids": list(grids)}, json)
     if json != STDOUT:
-        print(text_of(grid))
+        print("\n".join(map(text_of, grids)))
 
 
 def notes_on_rounds(ran: int, asked: int, shard: Shard) -> list[str]:

@@ -16,13 +16,12 @@ import random
 import re
 import shutil
 import signal
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from millpond import native
 from millpond.cells import METRICS_OF, Cell, Outcome
+from millpond.checksums import Checksums
 from millpond.errors import Failure, Status
 from millpond.laboratory import describe
 from millpond.library_contenders import COUNTED, Contender, clean_environment
@@ -39,7 +38,7 @@ _OPTIONS = {
 }
 POINT = tuple(_OPTIONS)
 _NAMES = {"faults": "page_faults"}
-_PADDING_LIMIT_BYTES = 4096
+PADDING_LIMIT_BYTES = 4096
 _PATIENCE_SECONDS = 120.0
 # Instructions are the difference between two runs that differ in length alone.
 _COUNTS = (1000, 3000)
@@ -55,7 +54,7 @@ class SuiteRunner:
     def __init__(self, contenders: Mapping[str, Contender], seed: int) -> None:
         self._contenders = contenders
         self._random = random.Random(f"padding {seed}")
-        self._checksums: dict[tuple[object, object], dict[str, int]] = {}
+        self._checksums = Checksums()
 
     def run(self, cell: Cell, stage: str, number: int) -> Outcome:
         """One round. Failure where the program itself refuses; a contender that dies or runs on gives `killed`."""
@@ -72,24 +71,15 @@ class SuiteRunner:
         if status != "ok":
             return Outcome(cell, stage, number, {}, 0, 0, status, utc_now(), status)
         if isinstance(printed.get("checksum"), int):
-            self._checksums.setdefault((cell.workload, cell.parameters), {})[cell.variant] = printed["checksum"]
+            self._checksums.add(cell, str(printed["checksum"]))
         return Outcome(cell, stage, number, values_of(printed), 0, 0, "ok", utc_now())
 
     def without_other_work(self, outcomes: Sequence[Outcome]) -> list[Outcome]:
         """The outcomes, `killed` where a contender did not compute what most of those at the same point did."""
-        odd: dict[tuple[object, object, str], str] = {}
-        for (workload, parameters), found in self._checksums.items():
-            usual = Counter(found.values()).most_common(1)[0][0]
-            odd |= {
-                (workload, parameters, name): f"its checksum is {checksum}, where most others have {usual}"
-                for name, checksum in found.items()
-                if checksum != usual
-            }
-        reasons = [odd.get((o.cell.workload, o.cell.parameters, o.cell.variant)) for o in outcomes]
-        return [replace(o, status="killed", why=why) if why else o for o, why in zip(outcomes, reasons, strict=True)]
+        return self._checksums.without_other_work(outcomes)
 
     def _start(self, argv: list[str], contender: Contender) -> native.Captured:
-        padding = {"MILLPOND_PAD": "x" * self._random.randrange(_PADDING_LIMIT_BYTES)}
+        padding = {"MILLPOND_PAD": "x" * self._random.randrange(PADDING_LIMIT_BYTES)}
         environment = clean_environment({**dict(contender.environment), **padding})
         return native.capture(argv, environment, seconds=_PATIENCE_SECONDS)
 

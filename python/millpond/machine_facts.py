@@ -55,7 +55,7 @@ def _limit(which: int) -> int | None:
     return None if soft == resource.RLIM_INFINITY else soft
 
 
-def _memory_limit(root: Path) -> int | None:
+def memory_limit(root: Path = SYSTEM) -> int | None:
     """What the container allows, where one is around us."""
     for path in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
         text = _read(path, root)
@@ -90,7 +90,7 @@ def facts(root: Path = SYSTEM) -> dict[str, Any]:
         "clock_source": _read("/sys/devices/system/clocksource/clocksource0/current_clocksource", root),
         "available_bytes": int(available[0]) * 1024 if available else None,
         "swap_bytes": int(swap[0]) * 1024 if swap else None,
-        "memory_limit_bytes": _memory_limit(root),
+        "memory_limit_bytes": memory_limit(root),
         "huge_pages": _chosen(_read(f"{thp}/enabled", root)),
         "huge_pages_defrag": _chosen(_read(f"{thp}/defrag", root)),
         "overcommit": _OVERCOMMIT.get(_read("/proc/sys/vm/overcommit_memory", root) or ""),

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from millpond import __version__
-from millpond.cells import SUITES, Cell, Outcome, metrics_of
+from millpond.cells import LITTER, SUITES, Cell, Outcome, metrics_of
 from millpond.machine import this_machine
 
 SCHEMA = "millpond.observation/1"
@@ -23,8 +23,9 @@ FIELDS = (
     "version", "time_utc",
 )  # fmt: skip
 
-_COUNTED = ("page_faults", "major_faults", "instructions")
-_COLD = ("cold_ns",)
+_COUNTED = ("page_faults", "major_faults", "instructions", "units")
+# The suite that has warm passes; elsewhere a fresh process does its work once.
+_WARM, _COLD = "library", ("cold_ns",)
 
 
 def utc_now() -> str:
@@ -152,4 +153,11 @@ class Journal:
 
 def _of_suite(cell: Cell, metric: str) -> dict[str, str]:
     """What a suite's cell has of its own, where elsewhere the run has it: many workloads, cold and warm passes."""
-    return {"workload": " ".join(cell.workload), "pass": "cold" if metric in _COLD else "warm"}
+    warm = cell.experiment == _WARM and metric not in _COLD
+    return {"workload": " ".join(cell.workload), "pass": "warm" if warm else "cold", "heap_state": heap_state(cell)}
+
+
+def heap_state(cell: Cell) -> str:
+    """What the heap is like when the cell begins: `fresh`, or `littered:F`."""
+    litter = dict(cell.parameters).get(LITTER)
+    return f"littered:{litter}" if litter else "fresh"

@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: BSL-1.0
+"""`millpond bench EXPERIMENT…`: a published experiment, run here and shown beside the published figures.
+
+    grid of cells ──▶ rounds, interleaved, a fresh process each ──▶ summary beside the document's tables ──▶ JSON, page
+                                                                └─▶ the document's statements, judged on both
+
+What the experiments are is data (`p0089.py`); what each of them states is too (`claims/`).
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from millpond import output
+from millpond.arguments import STDOUT
+from millpond.bench_lab import PLACE
+from millpond.bench_library import write
+from millpond.cells import Cell
+from millpond.characterise import Json
+from millpond.errors import Failure, Status
+from millpond.experiment_run import Asked, Found, Run, cells_of, document, memory_bytes
+from millpond.experiments import ROUNDS, Experiment, Parameters
+from millpond.grids import (
+    CellsOption,
+    DryRunOption,
+    GridOptions,
+    ListOption,
+    SeedOption,
+    ShardOption,
+    StoreOption,
+    listing,
+    select,
+    show_all,
+)
+from millpond.p0089 import EXPERIMENTS
+from millpond.progress import say
+from millpond.store import Store
+
+ALL = "all"
+
+
+class Scale(StrEnum):
+    """How much of a grid is run."""
+
+    QUICK = "quick"
+    STANDARD = "standard"
+    PAPER = "paper"
+
+
+def command(
+    experiments: Annotated[
+        list[str] | None, typer.Argument(metavar="EXPERIMENT...", help="p0089.1 to p0089.4, or all.")
+    ] = None,
+    scale: Annotated[
+        Scale, typer.Option(help="A few minutes, half an hour, or the document's own grid.")
+    ] = Scale.STANDARD,
+    rounds: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="Measured rounds of each; 3, 6 and 3 by scale.")
+    ] = None,
+    litter: Annotated[
+        float | None, typer.Option(metavar="F", min=0.0, max=1.0, help="Litter the heap first, this share of it.")
+    ] = None,
+    json: Json = None,
+    report: Annotated[Path | None, typer.Option(metavar="FILE", help="The page; results/bench/NAME.html.")] = None,
+    google: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Also every round in the form of Google Benchmark.")
+    ] = None,
+    store: StoreOption = None,
+    seed: SeedOption = 1,
+    list_only: ListOption = False,
+    dry_run: DryRunOption = False,
+    cells: CellsOption = None,
+    shard: ShardOption = None,
+) -> None:
+    """Run published experiments here; show their figures beside the published ones."""
+    grid = GridOptions.given(list_only, dry_run, cells, shard)
+    grid.require_store(store)
+    asked = Asked(rounds or ROUNDS[scale], seed, grid.shard, Store(store) if store else None)
+    if grid.list_only and not experiments:
+        print("\n".join(f"{e.name}  section {e.section:3}  {e.title}: {e.measured}" for e in EXPERIMENTS))
+        return
+    chosen = chosen_cells(named(experiments or []), scale, f"{litter:g}" if litter else "", grid.filters)
+    if grid.list_only:
+        show_all([listing(e.name, found) for e, found in chosen], json)
+        return
+    runs = [Run(e, found, asked, memory_bytes()) for e, found in chosen]
+    if grid.dry_run:
+        show_all([run.forecast() for run in runs], json)
+        return
+    places = Places(json, report, google, [e.name for e, _ in chosen])
+    for run in runs:
+        run.require()
+    places.prove_writable()
+    from millpond.experiment_table import print_found
+
+    found = []
+    for run in runs:
+        one = run.measure()
+        found.append(one)
+        if json != STDOUT:
+            print_found(one)
+        places.write_one(one)
+    places.write_all(found)
+
+
+def named(words: Sequence[str]) -> list[Experiment]:
+    """The experiments that were asked for, in the document's order. Failure (status 2) for an unknown one."""
+    known = {e.name: e for e in EXPERIMENTS}
+    have = f"the experiments are {', '.join(known)}, and {ALL}"
+    if not words:
+        raise Failure(Status.USAGE, f"no experiment is given: millpond bench EXPERIMENT; {have}")
+    for word in words:
+        if word not in known and word != ALL:
+            raise Failure(Status.USAGE, f"there is no experiment {word!r}; {have}")
+    return [e for e in EXPERIMENTS if e.name in words or ALL in words]
+
+
+def chosen_cells(
+    experiments: Sequence[Experiment], scale: str, litter: str, filters: Sequence[str]
+) -> list[tuple[Experiment, list[Cell]]]:
+    """The cells of each experiment that a filter names; a point in the document's notation is made if it is not there.
+
+    Failure (status 2) for a filter that fits nothing. An experiment of which nothing was chosen is left out.
+    """
+    made: list[tuple[Experiment, list[Cell]]] = []
+    patterns = list(filters)
+    for experiment in experiments:
+        points = {text: point for text in filters if (point := experiment.notation(text)) is not None}
+        made.append((experiment, cells_of(experiment, scale, litter, list(points.values()))))
+        patterns = [_pattern(experiment, points[t]) if t in points else _canonical(experiment, t) for t in patterns]
+    wanted = set(select([cell for _, cells in made for cell in cells], patterns))
+    kept = [(experiment, [cell for cell in cells if cell in wanted]) for experiment, cells in made]
+    return [(experiment, cells) for experiment, cells in kept if cells]
+
+
+def _pattern(experiment: Experiment, point: Parameters) -> str:
+    return "/".join([experiment.workload, *(f"{key}={value}" for key, value in point), "*"])
+
+
+def _canonical(experiment: Experiment, text: str) -> str:
+    """A filter that ends with an alias, as `*/AS7`, with the strategy's name in its place."""
+    return re.sub(r"(?<=/)AS\d+s?$", lambda found: experiment.canonical(found[0]), text)
+
+
+class Places:
+    """Where the results go: what was not said lies below results/bench, a file for each experiment."""
+
+    def __init__(self, json: str | None, report: Path | None, google: Path | None, names: Sequence[str]) -> None:
+        self._json, self._report, self._google = json, report, google
+        self._names = names
+
+    def prove_writable(self) -> None:
+        """Failure (status 4) before hours of rounds, not after them."""
+        if self._json is None or self._report is None:
+            PLACE.mkdir(parents=True, exist_ok=True)
+        said = [self._json, *(str(path) if path else None for path in (self._report, self._google))]
+        for target in [*said, *(str(PLACE / f"{name}.json") for name in self._names if self._json is None)]:
+            output.prove_writable(target)
+
+    def write_one(self, found: Found) -> None:
+        """What each experiment has for itself, as soon as it is there."""
+        name = found.run.experiment.name
+        if self._json is None:
+            write(document([found]), str(PLACE / f"{name}.json"))
+        if self._report is None:
+            self._write_page([found], PLACE / f"{name}.html")
+
+    def write_all(self, found: Sequence[Found]) -> None:
+        """What was asked for by name: all experiments in one file."""
+        if self._json is not None:
+            write(document(found), self._json)
+        if self._report is not None:
+            self._write_page(found, self._report)
+        if self._google is not None:
+            from millpond import export_google
+
+            output.write_json(export_google.document(found), str(self._google))
+        names = ", ".join(str(PLACE / f"{n}.json") for n in self._names) if self._json is None else self._json
+        where = "standard output" if self._json == STDOUT else names
+        sys.stdout.flush()
+        say(f"all rounds are in {where}")
+
+    @staticmethod
+    def _write_page(found: Sequence[Found], path: Path) -> None:
+        from millpond import experiment_page
+
+        output.write_text(path, experiment_page.render(found))
+        say(f"the page is {path}")

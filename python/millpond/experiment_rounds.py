@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: BSL-1.0
+"""One round of one cell of a published experiment: a fresh process of the suite's program, and what it printed.
+
+    env millpond-p0089-suite --workload W --strategy S --PARAMETER VALUE … --seed N  ──▶ one line of JSON ──▶ Outcome
+
+What a strategy cannot do is a value: `bad_alloc` where memory ran out, `refused` where it would have, by what the cell
+needs and the machine has. What a process needs of memory is never tried out.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import signal
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from millpond import native
+from millpond.cells import METRICS_OF, Cell, Outcome
+from millpond.checksums import Checksums
+from millpond.errors import Failure, Status
+from millpond.laboratory import describe
+from millpond.library_contenders import clean_environment
+from millpond.library_rounds import PADDING_LIMIT_BYTES
+from millpond.observations import utc_now
+
+SCHEMA = "millpond.suite/1"
+_LEAST_PATIENCE_SECONDS = 120.0
+_SLOWER = 30.0
+# What the program says of a strategy that ran out of memory, or saw beforehand that it would.
+_BAD_ALLOC, _PREDICTED = "bad_alloc", "predicted_bad_alloc"
+
+
+@dataclass(frozen=True)
+class SuiteProgram:
+    """What a suite's program says of itself. `strategies`: those of each workload, by their canonical names."""
+
+    name: str
+    compiler: str
+    standard_library: str
+    strategies: Mapping[str, frozenset[str]]
+
+    def require(self, cells: Sequence[Cell]) -> None:
+        """Failure (status 4) for the first cell that the program has no workload or strategy for."""
+        for cell in cells:
+            known = self.strategies.get(cell.workload[0])
+            if known is None:
+                have = ", ".join(self.strategies)
+                raise Failure(
+                    Status.ENVIRONMENT, f"{self.name} has no workload {cell.workload[0]}; it has {have}: build it anew"
+                )
+            if cell.variant not in known:
+                raise Failure(
+                    Status.ENVIRONMENT, f"{self.name} has no {cell.variant} for {cell.workload[0]}: build it anew"
+                )
+
+    def to_json(self) -> dict[str, Any]:
+        return {"name": self.name, "compiler": self.compiler, "standard_library": self.standard_library}
+
+
+def read_suite(name: str, aliases: Mapping[str, str]) -> SuiteProgram:
+    """Asks the program for its list. Failure (status 4) where it is missing or has none."""
+    done = native.capture([str(native.find(name)), "--list"], clean_environment({}))
+    listed = _json_of(done)
+    if done.status != 0 or listed is None or listed.get("schema") != SCHEMA:
+        raise Failure(Status.ENVIRONMENT, _said(done) or f"{name} --list gave no list ({SCHEMA})")
+    return SuiteProgram(
+        name,
+        str(listed.get("compiler") or ""),
+        str(listed.get("standard_library") or ""),
+        {w["name"]: frozenset(aliases.get(s, s) for s in w["strategies"]) for w in listed["workloads"]},
+    )
+
+
+class ExperimentRunner:
+    """A runner for `execution.run_rounds`. Not thread-safe: the environment's size comes from one sequence.
+
+    `refused`: cells that are not run, and why. `seconds`: what a process of a cell is expected to take.
+    """
+
+    def __init__(self, program: str, seed: int, refused: Mapping[Cell, str], seconds: Mapping[Cell, float]) -> None:
+        self._program = program
+        self._seed = seed
+        self._refused = refused
+        self._seconds = seconds
+        self._random = random.Random(f"padding {seed}")
+        self._checksums = Checksums()
+
+    def run(self, cell: Cell, stage: str, number: int) -> Outcome:
+        """One round. Failure where the program itself refuses; a strategy that dies or runs on gives `killed`."""
+        if cell in self._refused:
+            return Outcome(cell, stage, number, {}, 0, 0, "refused", utc_now(), self._refused[cell])
+        padding = {"MILLPOND_PAD": "x" * self._random.randrange(PADDING_LIMIT_BYTES)}
+        patience = max(_LEAST_PATIENCE_SECONDS, _SLOWER * self._seconds.get(cell, 0.0))
+        done = native.capture(self._argv(cell), clean_environment(padding), seconds=patience)
+        if done.timed_out:
+            return _failed(cell, stage, number, signal.SIGKILL, "killed", f"took longer than {patience:.0f} s")
+        if done.status < 0:
+            return _failed(cell, stage, number, -done.status, "killed", describe(0, -done.status))
+        return self._outcome(cell, stage, number, self._printed(done))
+
+    def without_other_work(self, outcomes: Sequence[Outcome]) -> list[Outcome]:
+        """The outcomes, `killed` where a strategy did not compute what most of those at the same point did."""
+        return self._checksums.without_other_work(outcomes)
+
+    def _argv(self, cell: Cell) -> list[str]:
+        options = [word for name, value in cell.parameters for word in (f"--{name}", value)]
+        return [str(native.find(self._program)), "--workload", cell.workload[0], "--strategy", cell.variant, *options,
+                "--seed", str(self._seed)]  # fmt: skip
+
+    def _printed(self, done: native.Captured) -> dict[str, Any]:
+        printed = _json_of(done)
+        if done.status == 0 and printed is not None and printed.get("schema") == SCHEMA:
+            return printed
+        status = Status(done.status) if done.status in (2, 3, 4, 5) else Status.ENVIRONMENT
+        raise Failure(status, f"{self._program}: {_said(done) or 'it printed no result'}")
+
+    def _outcome(self, cell: Cell, stage: str, number: int, printed: Mapping[str, Any]) -> Outcome:
+        status = str(printed.get("status") or "ok")
+        if status == _PREDICTED:
+            return _failed(cell, stage, number, 0, "refused", "it would need more memory than there is")
+        if status == _BAD_ALLOC:
+            return _failed(cell, stage, number, 0, _BAD_ALLOC, "ran out of memory")
+        if status != "ok":
+            return _failed(cell, stage, number, 0, "killed", status)
+        if printed.get("checksum") is not None:
+            self._checksums.add(cell, str(printed["checksum"]))
+        known = METRICS_OF[cell.experiment]
+        values = {
+            name: float(value) for name, value in printed.items() if name in known and isinstance(value, int | float)
+        }
+        return Outcome(cell, stage, number, values, 0, 0, "ok", utc_now())
+
+
+def _failed(cell: Cell, stage: str, number: int, died_of: int, status: str, why: str) -> Outcome:
+    return Outcome(cell, stage, number, {}, 0, died_of, status, utc_now(), why)
+
+
+def _json_of(done: native.Captured) -> dict[str, Any] | None:
+    try:
+        printed = json.loads(done.printed)
+    except ValueError:
+        return None
+    return printed if isinstance(printed, dict) else None
+
+
+def _said(done: native.Captured) -> str:
+    return done.said.strip().removeprefix("millpond: ")[-500:]

@@ -1,0 +1,197 @@
+# SPDX-License-Identifier: BSL-1.0
+"""One run of one published experiment: its cells, what they need, its rounds, and what these amount to."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from millpond import __version__, native
+from millpond.bench_lab import SCHEMA
+from millpond.cells import Cell, Outcome
+from millpond.claim_rules import Verdict, judge_all
+from millpond.execution import Shard, Work, measured_rounds, run_rounds
+from millpond.experiment_figures import Results, published_figures
+from millpond.experiment_rounds import ExperimentRunner, SuiteProgram, read_suite
+from millpond.experiments import Experiment, Needs, Parameters, Part
+from millpond.grids import forecast, notes_on_rounds
+from millpond.machine import this_machine
+from millpond.machine_facts import memory_limit
+from millpond.observations import Journal, utc_now
+from millpond.progress import ProgressReport
+from millpond.round_log import RoundLog, logged, subject_of
+from millpond.store import Store
+from millpond.wording import bytes_text
+
+STAGE = "bench"
+# What the system and this process itself may have of the memory.
+_SHARE_OF_MEMORY = 0.85
+
+
+def cells_of(experiment: Experiment, scale: str, litter: str, more: Sequence[Parameters] = ()) -> list[Cell]:
+    """The cells of a scale, each once. `more`: points that the user named."""
+    parts = [*experiment.parts[scale], *(Part((point,)) for point in more)]
+    return list(dict.fromkeys(cell for part in parts for cell in experiment.cells(part, litter, scale == "paper")))
+
+
+def memory_bytes() -> int:
+    """What this machine, or the container around us, lets a process have."""
+    whole = this_machine().memory_bytes
+    return int(_SHARE_OF_MEMORY * min(whole, memory_limit() or whole))
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What the user asked of a run, the same for all experiments."""
+
+    rounds: int
+    seed: int
+    shard: Shard
+    store: Store | None
+
+
+class Run:
+    """One experiment with the cells that were chosen of it."""
+
+    def __init__(self, experiment: Experiment, cells: Sequence[Cell], asked: Asked, room_bytes: int) -> None:
+        self.experiment = experiment
+        self.cells = list(cells)
+        self._asked = asked
+        self._began = utc_now()
+        self.needs = {cell: experiment.needs(dict(cell.parameters), cell.variant) for cell in cells}
+        self.refused = {cell: reason for cell in cells if (reason := _too_large(self.needs[cell], room_bytes))}
+
+    @cached_property
+    def suite(self) -> SuiteProgram:
+        return read_suite(self.experiment.suite, self.experiment.aliases)
+
+    @cached_property
+    def journal(self) -> Journal:
+        program = native.find(self.experiment.suite)
+        compiler = ", ".join(filter(None, (self.suite.compiler, self.suite.standard_library)))
+        return Journal(
+            self.experiment.name, ("millpond", "bench", self.experiment.name), compiler or None,
+            seed=self._asked.seed, subject=subject_of([str(program)], [program]),
+        )  # fmt: skip
+
+    def require(self) -> None:
+        """Failure (status 4) where the program is missing or knows less than it should: before anything is measured."""
+        self.suite.require(self.cells)
+
+    def forecast(self) -> dict[str, Any]:
+        """What is left to run, how long that takes, what memory it needs, what is refused. Writes nothing."""
+        asked = self._asked
+        log = RoundLog(asked.store, self.journal, resume=True) if asked.store else None
+        work = Work.of(self.cells, stage=STAGE, rounds=asked.rounds, shard=asked.shard, memory=log)
+        seconds = {cell: 0.0 if cell in self.refused else need.seconds for cell, need in self.needs.items()}
+        grid = forecast(self.experiment.name, work, warm_up=False, source="what a machine of 2020 takes",
+                        seconds_of=seconds.__getitem__)  # fmt: skip
+        by_name = {cell.name: cell for cell in self.cells}
+        for row in grid["cells"]:
+            cell = by_name[row["name"]]
+            row |= {"seconds": seconds[cell], "bytes": self.needs[cell].bytes, "refused": self.refused.get(cell)}
+        return {**grid, "bytes": max((n.bytes for c, n in self.needs.items() if c not in self.refused), default=0)}
+
+    def measure(self) -> Found:
+        """All rounds. With a store, rounds that an earlier run has left are not run again."""
+        asked, seconds = self._asked, {cell: need.seconds for cell, need in self.needs.items()}
+        runner = ExperimentRunner(self.experiment.suite, asked.seed, self.refused, seconds)
+        with ExitStack() as stack:
+            store = asked.store
+            if store is None:
+                # Observations go through a store all the same: one path for all.
+                folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="millpond-"))
+                store = Store(Path(folder))
+            store.prepare()
+            log = stack.enter_context(logged(store, self.journal, resume=asked.store is not None))
+            outcomes = run_rounds(
+                self.cells, runner, _Named(self.experiment.name), stage=STAGE, rounds=asked.rounds, seed=asked.seed,
+                warm_up=False, memory=log, shard=asked.shard,
+            )  # fmt: skip
+        return Found(self, runner.without_other_work(outcomes), self._asked, self._began)
+
+
+class _Named(ProgressReport):
+    """Progress under the experiment's name rather than the stage's."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self._name = name
+
+    def begin(self, what: str, total: int) -> None:
+        super().begin(f"{self._name} {what}", total)
+
+
+def _too_large(needs: Needs, room_bytes: int) -> str:
+    if needs.bytes <= room_bytes:
+        return ""
+    return f"it needs {bytes_text(needs.bytes)} of memory, and there are {bytes_text(room_bytes)} to give"
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a run has found."""
+
+    run: Run
+    outcomes: list[Outcome]
+    asked: Asked
+    began: str
+
+    @cached_property
+    def results(self) -> Results:
+        return Results(self.run.experiment, self.run.cells, self.outcomes)
+
+    @cached_property
+    def claims(self) -> list[Verdict]:
+        return judge_all(self.run.experiment, published_figures(self.run.experiment), self.results.figures())
+
+    @property
+    def notes(self) -> list[str]:
+        """What a reader must know beside the figures."""
+        ran = measured_rounds(self.outcomes)
+        failed: dict[str, list[str]] = {}
+        for cell, why in self.results.rounds.failed.items():
+            failed.setdefault(why, []).append(cell.name)
+        notes = [f"{names[0]}{f' and {len(names) - 1} more' if names[1:] else ''}: {w}" for w, names in failed.items()]
+        return [*self.run.experiment.notes, *notes_on_rounds(ran, ran, self.asked.shard), *notes]
+
+    def observations(self) -> list[dict[str, Any]]:
+        """Every value behind the figures: of this run, and of the earlier ones whose rounds were taken over."""
+        name = self.run.experiment.name
+        earlier = Journal(name, ("millpond", "bench", name))
+        earlier.add_outcomes(o for o in self.outcomes if o.time_utc < self.began)
+        known = {key for cell in self.run.cells for key, _ in cell.parameters}
+        return [
+            {**row, "parameters": {k: v for k, v in json.loads(row["parameters"]).items() if k in known}}
+            for row in [*earlier.rows, *self.run.journal.rows]
+        ]
+
+
+def document(found: Sequence[Found]) -> dict[str, Any]:
+    """The benchmark schema, for one experiment or several."""
+    return {
+        "schema": SCHEMA,
+        "run": found[0].run.journal.run,
+        "machine": str(this_machine()),
+        "version": __version__,
+        "time_utc": utc_now(),
+        "seed": found[0].asked.seed,
+        "experiments": [
+            {"name": e.name, "title": e.title, "section": e.section, "measured": e.measured, "figure": e.figure.name,
+             "baseline": e.baseline, "suite": one.run.suite.to_json(), "run": one.run.journal.run,
+             "rounds": measured_rounds(one.outcomes)}
+            for one in found for e in [one.run.experiment]
+        ],
+        "peers": [],
+        "notes": [note for one in found for note in one.notes],
+        "bars": [],
+        "claims": [claim.to_json() for one in found for claim in one.claims],
+        "summary": [row for one in found for row in one.results.summary()],
+        "observations": [row for one in found for row in one.observations()],
+    }  # fmt: skip

@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: BSL-1.0
+"""What a published experiment is: data. Nothing that runs, judges or draws one knows which of them it has.
+
+    Experiment ── axes, strategies, figure ──▶ the cells of a scale       ── rounds ──▶ our figures
+               ── columns of its CSV       ──▶ the document's own figures ────────────▶ beside them, point by point
+
+A **point** is a place in the document's tables: a value on each of the experiment's axes. A cell lies on a point if it
+has no other parameter but those that the document leaves open (`free`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from itertools import product
+
+from millpond.cells import LITTER, Cell
+
+SCALES = ("quick", "standard", "paper")
+ROUNDS = {"quick": 3, "standard": 6, "paper": 3}
+
+Parameters = tuple[tuple[str, str], ...]
+Point = tuple[tuple[str, int], ...]
+
+
+@dataclass(frozen=True)
+class Figure:
+    """The number that the document's tables hold, made from a `metric` of the suite's program.
+
+    `per_units`: for so many units of work, where cells may do less than the document did. `twin`: divided by the same
+    of the cell in which that parameter has the other sign.
+    """
+
+    name: str
+    unit: str
+    metric: str
+    per_units: int = 0
+    twin: str = ""
+
+
+@dataclass(frozen=True)
+class Published:
+    """One cell of the document's tables: as printed (`fail` has no value), and in the figure's unit if it can be."""
+
+    point: Point
+    strategy: str
+    printed: str
+    unit: str
+
+    @property
+    def value(self) -> float | None:
+        """The printed number; None where the document has a word in its place."""
+        try:
+            return float(self.printed)
+        except ValueError:
+            return None
+
+
+@dataclass(frozen=True)
+class Part:
+    """Points that are measured alike: `points` have the parameters of the workload, in the order of a cell's name.
+
+    `strategies`: without, the experiment's own.
+    """
+
+    points: tuple[Parameters, ...]
+    strategies: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Tables:
+    """How the document lays its figures out: a table for each value of `split`, rows of `rows`, columns of `columns`.
+
+    `strategy` stands for the strategy among them. `relative`: all columns but the baseline's are shares of it.
+    """
+
+    split: tuple[str, ...]
+    rows: tuple[str, ...]
+    columns: str
+    relative: bool = False
+    titles: Callable[[Mapping[str, int | str]], str] = lambda at: ", ".join(f"{k} {v}" for k, v in at.items())
+    labels: Callable[[str, int | str], str] = lambda _name, value: str(value)
+
+
+@dataclass(frozen=True)
+class Needs:
+    """About what one process of a cell takes where this was laid out."""
+
+    seconds: float
+    bytes: int
+
+
+@dataclass(frozen=True, eq=False)
+class Experiment:
+    """One published experiment. `strategies` are canonical names, the baseline first; `aliases` are the document's.
+
+    `beside`: strategies that the document does not have, run at paper scale. `notes`: what a reader must know.
+    """
+
+    name: str
+    title: str
+    section: str
+    measured: str
+    suite: str
+    workload: str
+    figure: Figure
+    beside_metrics: tuple[str, ...]
+    axes: tuple[str, ...]
+    free: tuple[str, ...]
+    strategies: tuple[str, ...]
+    aliases: Mapping[str, str]
+    table: str
+    published: Callable[[Mapping[str, str]], Published | None]
+    tables: Tables
+    parts: Mapping[str, tuple[Part, ...]]
+    needs: Callable[[Mapping[str, str], str], Needs]
+    notes: tuple[str, ...] = ()
+    beside: tuple[str, ...] = ()
+    notation: Callable[[str], Parameters | None] = field(default=lambda _text: None)
+
+    @property
+    def baseline(self) -> str:
+        return self.strategies[0]
+
+    def alias(self, strategy: str) -> str | None:
+        """What the document calls a strategy."""
+        return next((alias for alias, name in self.aliases.items() if name == strategy), None)
+
+    def canonical(self, strategy: str) -> str:
+        """The name behind an alias; any other name is itself."""
+        return self.aliases.get(strategy, strategy)
+
+    def point_of(self, cell: Cell) -> Point | None:
+        """Where in the document's tables a cell lies; None beside them."""
+        given = dict(cell.parameters)
+        if not set(self.axes) <= given.keys() or given.keys() - {*self.axes, *self.free, LITTER}:
+            return None
+        return tuple((name, int(given[name])) for name in self.axes)
+
+    def cells(self, part: Part, litter: str = "", every: bool = False) -> Iterable[Cell]:
+        """The cells of a part, point by point. `every`: those beside the document's strategies, too."""
+        strategies = part.strategies or (*self.strategies, *(self.beside if every else ()))
+        more = ((LITTER, litter),) if litter else ()
+        for point in part.points:
+            for strategy in strategies:
+                yield Cell((self.workload,), strategy, None, (*point, *more), self.name)
+
+    def twin_of(self, cell: Cell) -> Cell | None:
+        """The cell that the figure of this one is divided by; None where this is such a cell itself, or none is due."""
+        given = dict(cell.parameters)
+        value = given.get(self.figure.twin)
+        if value is None or value.startswith("-"):
+            return None
+        parameters = tuple((k, f"-{v}" if k == self.figure.twin else v) for k, v in cell.parameters)
+        return Cell(cell.workload, cell.variant, cell.plan, parameters, cell.experiment)
+
+
+def points(**axes: Iterable[object]) -> tuple[Parameters, ...]:
+    """Every combination of these values, the last name running fastest."""
+    return tuple(
+        tuple((name, str(value)) for name, value in zip(axes, values, strict=True))
+        for values in product(*axes.values())
+    )

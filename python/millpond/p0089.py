@@ -1,0 +1,245 @@
+# SPDX-License-Identifier: BSL-1.0
+"""The four experiments of P0089R0 (Lakos, Mendelsohn, Meredith, Myers, 2015), as data.
+
+p0089.1   section 7    structures    twelve containers built and dropped under fourteen strategies
+p0089.2   section 8    locality      lists whose links are shuffled among them, one allocator or one for each
+p0089.3   section 9    utilization   blocks freed and allocated again until a total is reached
+p0089.4   section 10   contention    threads that allocate and free one block
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from millpond import p0089_needs as needs
+from millpond.experiments import Experiment, Figure, Parameters, Part, Point, Published, Tables, points
+
+SUITE = "millpond-p0089-suite"
+LEAVES = 2**27
+SHUFFLES = 5
+COLUMNS = range(9)  # of Benchmark II: the access factor is 2^8 … 2^0
+_RESOURCES = ("monotonic", "multipool", "multipool(monotonic)")
+_BOUND = [f"{binding}:{disposal}" for binding in ("type", "base") for disposal in ("destroy", "wink")]
+_NAMES = ["new_delete:type:destroy", "new_delete:base:destroy", *(f"{r}:{b}" for r in _RESOURCES for b in _BOUND)]
+ALIASES: Mapping[str, str] = {f"AS{n}": name for n, name in enumerate(_NAMES, 1)}
+# The same behind a lock: what the document used in Benchmarks I and II.
+LOCKED: Mapping[str, str] = {f"{a}s": re.sub(r"^(.*?):", r"synchronized(\1):", n)
+                             for a, n in ALIASES.items() if n.startswith("multipool")}  # fmt: skip
+ALL_ALIASES = {**ALIASES, **LOCKED}
+OF_2015 = tuple(f"multipool_2015:{b}" for b in _BOUND)
+_DESTROYED = tuple(n for n in _NAMES if n.endswith(":destroy"))
+STRUCTURES = (
+    "vector<int>", "vector<string>", "unordered_set<int>", "unordered_set<string>",
+    *(f"{outer}<{inner}>" for outer in ("vector", "unordered_set")
+      for inner in ("vector<int>", "vector<string>", "unordered_set<int>", "unordered_set<string>")),
+)  # fmt: skip
+_BESIDE = ("cpu_seconds", "peak_bytes", "held_bytes", "page_faults")
+
+
+def point(**axes: object) -> Point:
+    return tuple((name, int(str(value))) for name, value in axes.items())
+
+
+def _structures(row: Mapping[str, str]) -> Published:
+    at = point(ds=row["data_structure"].removeprefix("DS"), log2_size=row["log2_size"])
+    return Published(at, ALIASES[row["strategy"]], row["seconds"], "seconds")
+
+
+def _structures_part(leaves: int, *sizes: int) -> Part:
+    return Part(points(ds=range(1, 13), log2_size=sizes, log2_leaves=[leaves], text_most=[1000]))
+
+
+def _structure_title(at: Mapping[str, int | str]) -> str:
+    return f"DS{at['ds']}, {STRUCTURES[int(at['ds']) - 1]}"
+
+
+def _power(_name: str, value: int | str) -> str:
+    return f"2^{value}"
+
+
+BENCHMARK_1 = Experiment(
+    name="p0089.1", title="Benchmark I: isolated data structures", section="7",
+    measured="CPU seconds to build, write once and drop a structure again and again, for 2^27 leaf elements in all",
+    suite=SUITE, workload="structures",
+    figure=Figure("leaves_cpu_seconds", "seconds for 2^27 leaves", "cpu_seconds", per_units=LEAVES),
+    beside_metrics=_BESIDE, axes=("ds", "log2_size"), free=("log2_leaves", "text_most"), strategies=tuple(_NAMES),
+    aliases=ALL_ALIASES, table="p0089_benchmark1.csv", published=_structures,
+    tables=Tables(("ds",), ("log2_size",), "strategy", titles=_structure_title, labels=_power),
+    parts={
+        "quick": (_structures_part(17, 8, 11),),
+        "standard": (_structures_part(18, 6, 8, 10, 12),),
+        "paper": (_structures_part(27, *range(6, 17)),),
+    },
+    needs=needs.structures, beside=(*LOCKED.values(), *OF_2015),
+    notes=("The document's multipools took a lock in this benchmark; AS7 to AS14 here take none, AS7s to AS14s do.",
+           "Texts have 33 to 1000 characters. The document says so of DS2 and DS4, and 33 to 100 of all at first."),
+)  # fmt: skip
+
+
+def _locality(row: Mapping[str, str]) -> Published | None:
+    strategy = {"without": "AS1", "with": "AS7"}.get(row["local_allocators"])
+    if strategy is None:
+        return None  # the third kind of table is the quotient of the two others
+    factor = 2 ** (8 + int(row["column_exponent"]))
+    at = point(log2_g=row["log2_G"], log2_s=row["log2_S"], af=factor, sf=SHUFFLES)
+    return Published(at, ALIASES[strategy], row["value"], "ratio")
+
+
+def lists(log2_g: int, sizes: tuple[int, ...], columns: tuple[int, ...], repeats: int) -> tuple[Parameters, ...]:
+    """Points of Benchmark II and their twins: the rarer the subsystem is left, the fewer rounds over all of them."""
+    return tuple(
+        made
+        for log2_s in sizes
+        for c in columns
+        for made in points(log2_g=[log2_g], log2_s=[log2_s], af=[2 ** (8 - c)], sf=[SHUFFLES, -SHUFFLES],
+                           rf=[repeats * 2**c])
+    )  # fmt: skip
+
+
+def _shuffles(log2_g: int, *sizes: int) -> Part:
+    """How fast shuffling takes hold: the document's Table 15, of which only the sentences are left."""
+    return Part(
+        points(log2_g=[log2_g], log2_s=sizes, af=[8], sf=[1, -1, 2, -2, 3, -3, 5, -5, 8, -8], rf=[4]),
+        (ALIASES["AS1"],),
+    )
+
+
+_NOTATION = re.compile(r"-(\d{1,2}) (\d{1,2}) (\d{1,4}) ([+-])(\d{1,4}) (\d{1,6})")
+
+
+def notation(text: str) -> Parameters | None:
+    """`-21 18 8 +3 32`: the document's way to name a run of Benchmark II; None for anything else."""
+    found = _NOTATION.fullmatch(" ".join(text.split()))
+    if found is None:
+        return None
+    log2_g, log2_s, af, sign, sf, rf = found.groups()
+    shuffles = f"{'-' if sign == '-' else ''}{int(sf)}"
+    (made,) = points(log2_g=[int(log2_g)], log2_s=[int(log2_s)], af=[int(af)], sf=[shuffles], rf=[int(rf)])
+    return made
+
+
+def in_notation(parameters: Mapping[str, str]) -> str:
+    """The same backwards."""
+    sf = parameters["sf"]
+    signed = sf if sf.startswith("-") else f"+{sf}"
+    return f"-{parameters['log2_g']} {parameters['log2_s']} {parameters['af']} {signed} {parameters['rf']}"
+
+
+def _locality_title(at: Mapping[str, int | str]) -> str:
+    how = "without local allocators" if at["strategy"] == ALIASES["AS1"] else "with a multipool for each subsystem"
+    return f"|G| = 2^{at['log2_g']}, {how}"
+
+
+def _locality_label(name: str, value: int | str) -> str:
+    return f"2^{value}" if name == "log2_s" else f"{value} ×"
+
+
+BENCHMARK_2 = Experiment(
+    name="p0089.2", title="Benchmark II: locality in a long run", section="8",
+    measured="time to traverse the lists after shuffling / before it, five shuffles; columns: traversals of a "
+             "subsystem before the next one, the total held constant",
+    suite=SUITE, workload="locality",
+    figure=Figure("slowdown", "ratio", "access_seconds", twin="sf"),
+    beside_metrics=("access_seconds", "shuffle_seconds", *_BESIDE), axes=("log2_g", "log2_s", "af", "sf"), free=("rf",),
+    strategies=(ALIASES["AS1"], ALIASES["AS7"]), aliases=ALL_ALIASES, table="p0089_benchmark2.csv",
+    published=_locality,
+    tables=Tables(("log2_g", "strategy"), ("log2_s",), "af", titles=_locality_title, labels=_locality_label),
+    parts={
+        "quick": (Part(lists(19, (19, 17, 12, 6), (0, 4, 8), 1)),),
+        "standard": (
+            Part(lists(21, (21, 20, 18, 15, 12, 9, 6), (0, 4, 8), 1),),
+            Part(lists(16, (16, 14, 10, 6), (0, 8), 1)),
+            _shuffles(20, 20, 18, 16, 12, 8),
+        ),
+        "paper": (
+            Part(lists(21, tuple(range(21, -1, -1)), tuple(COLUMNS), 10)),
+            Part(lists(25, tuple(range(25, -1, -1)), tuple(COLUMNS), 10)),
+            *(Part(lists(g, tuple(range(g, 5, -2)), (0, 4, 8), 10)) for g in (14, 16, 18)),
+            _shuffles(23, *range(23, 0, -2)),
+        ),
+    },
+    needs=needs.locality, beside=(LOCKED["AS7s"], ALIASES["AS9"], ALIASES["AS11"], OF_2015[0]),
+    notation=notation,
+    notes=("The document's multipools took a lock in this benchmark; AS7 here takes none, AS7s does.",
+           "Traversals are timed apart from shuffling; the document subtracted a run without traversals."),
+)  # fmt: skip
+
+
+def _utilization(row: Mapping[str, str]) -> Published:
+    at = point(log2_t=row["log2_T"], log2_a=row["log2_A"], log2_s=row["log2_S"])
+    return Published(at, ALIASES[row["strategy"]], row["value"], row["unit"])
+
+
+def _totals(*totals: int, live: tuple[int, ...] = tuple(range(15, 21))) -> Part:
+    """The document's rows: first more live memory at blocks of 2^10 bytes, then larger blocks at 2^20 live."""
+    return Part(tuple(
+        made
+        for total in totals
+        for made in (*points(log2_t=[total], log2_a=live, log2_s=[10]),
+                     *points(log2_t=[total], log2_a=[20], log2_s=range(11, 16)))
+    ))  # fmt: skip
+
+
+def _utilization_title(at: Mapping[str, int | str]) -> str:
+    return f"T = 2^{at['log2_t']} bytes in all"
+
+
+BENCHMARK_3 = Experiment(
+    name="p0089.3", title="Benchmark III: utilization", section="9",
+    measured="CPU seconds to allocate T bytes in blocks of S with A bytes alive, the oldest block freed first",
+    suite=SUITE, workload="utilization", figure=Figure("cpu_seconds", "seconds", "cpu_seconds"),
+    beside_metrics=_BESIDE[1:], axes=("log2_t", "log2_a", "log2_s"), free=(), strategies=_DESTROYED,
+    aliases=ALL_ALIASES, table="p0089_benchmark3.csv", published=_utilization,
+    tables=Tables(("log2_t",), ("log2_a", "log2_s"), "strategy", True, titles=_utilization_title, labels=_power),
+    parts={
+        "quick": (_totals(30, live=(15, 20)),),
+        "standard": (_totals(30), _totals(32, live=(15, 20))),
+        "paper": (_totals(*range(30, 36)),
+                  Part(points(log2_t=[30], log2_a=[15, 20], log2_s=[10], order=["lifo", "random"], sizes=["fixed"])),
+                  Part(points(log2_t=[30], log2_a=[15, 20], log2_s=[10], order=["fifo"], sizes=["mixed"]))),
+    },
+    needs=needs.utilization, beside=OF_2015[::2],
+    notes=("A strategy that would need more memory than there is does not run: it is refused, where the document "
+           "prints `fail`.",),
+)  # fmt: skip
+
+
+def _contention(row: Mapping[str, str]) -> Published:
+    at = point(log2_n=row["log2_N"], log2_s=row["log2_S"], threads=row["threads"])
+    return Published(at, ALIASES[row["strategy"]], row["value"], row["unit"])
+
+
+def _threads(pairs: tuple[tuple[int, int], ...], threads: tuple[int, ...], sharing: str = "") -> tuple[Parameters, ...]:
+    how = {"sharing": [sharing]} if sharing else {}
+    return tuple(p for n, s in pairs for p in points(log2_n=[n], log2_s=[s], threads=threads, **how))
+
+
+_ITERATIONS = ((15, 6), (15, 7), (15, 8), (16, 8), (17, 8), (18, 8), (19, 8))
+_SHARED = (ALIASES["AS1"], ALIASES["AS2"], "synchronized_multipool:type:destroy", LOCKED["AS7s"])
+
+
+def _contention_title(at: Mapping[str, int | str]) -> str:
+    return f"2^{at['log2_n']} iterations, blocks of 2^{at['log2_s']} bytes"
+
+
+BENCHMARK_4 = Experiment(
+    name="p0089.4", title="Benchmark IV: contention", section="10",
+    measured="wall seconds until every thread has allocated and freed its block 2^N times; rows: threads",
+    suite=SUITE, workload="contention", figure=Figure("wall_seconds", "seconds", "wall_seconds"),
+    beside_metrics=_BESIDE, axes=("log2_n", "log2_s", "threads"), free=(), strategies=_DESTROYED, aliases=ALL_ALIASES,
+    table="p0089_benchmark4.csv", published=_contention,
+    tables=Tables(("log2_n", "log2_s"), ("threads",), "strategy", True, titles=_contention_title),
+    parts={
+        "quick": (Part(_threads(((15, 6), (19, 8)), (1, 2, 4))),),
+        "standard": (Part(_threads(_ITERATIONS, (1, 2, 4, 8))),
+                     Part(_threads(((18, 8),), (1, 2, 4), "shared"), _SHARED)),
+        "paper": (Part(_threads(_ITERATIONS, tuple(range(1, 9)))),
+                  Part(_threads(((18, 8),), tuple(range(1, 9)), "shared"), _SHARED),
+                  Part(_threads(((18, 8),), tuple(range(1, 9)), "handover"), _SHARED)),
+    },
+    needs=needs.contention, beside=OF_2015[::2],
+    notes=("The document's machine had 12 cores. Where there are fewer cores than threads, threads take turns.",),
+)  # fmt: skip
+
+EXPERIMENTS = (BENCHMARK_1, BENCHMARK_2, BENCHMARK_3, BENCHMARK_4)

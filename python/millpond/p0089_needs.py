@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: BSL-1.0
+"""What a process of each experiment of P0089R0 takes, roughly: for a forecast, a time limit, and to refuse in time.
+
+Seconds are for one core of 2020 or so, of which the document's were half as fast. Bytes err upwards: a cell that is
+refused in vain costs a figure, one that is let through takes the machine down with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from millpond.experiments import Needs
+
+_START_SECONDS = 0.03
+_MIB = 2**20
+_FAULT_SECONDS = 5e-7  # for each KiB that a monotonic allocator touches for the first time
+# ns a leaf of each structure with the global allocator, and bytes of a leaf, its node and its share of the table.
+_LEAF_NS = (3.0, 350.0, 150.0, 700.0, 5.0, 450.0, 220.0, 800.0, 7.0, 450.0, 220.0, 800.0)
+_INT_BYTES, _NODE_BYTES, _TEXT_BYTES = 8, 40, 620
+# A list's node with its header, and what a pool keeps for itself.
+_LINK_BYTES, _POOL_BYTES = 32, 1300
+_MOST_CLASS = 12  # the document's pools hand blocks above 2^12 bytes on
+
+
+def structures(at: Mapping[str, str], _strategy: str) -> Needs:
+    """Benchmark I. A structure above the fifth has 2^7 leaves in each element."""
+    ds = int(at["ds"])
+    in_one = 2 ** (int(at["log2_size"]) + (7 if ds > 4 else 0))
+    leaves = max(in_one, 2 ** int(at["log2_leaves"]))
+    text, hashed = ds % 2 == 0, ds in (3, 4, 7, 8, 11, 12)
+    each = _INT_BYTES + (_NODE_BYTES if hashed else 0) + (_TEXT_BYTES if text else 0)
+    # A monotonic allocator grows by doubling: half of what it holds may be unused.
+    return Needs(_START_SECONDS + leaves * _LEAF_NS[ds - 1] * 1e-9, 8 * _MIB + 2 * each * in_one)
+
+
+def locality(at: Mapping[str, str], strategy: str) -> Needs:
+    """Benchmark II. Links that do not fit into a cache cost most where they lie apart."""
+    links = 2 ** int(at["log2_g"])
+    subsystems = max(1, links >> int(at["log2_s"]))
+    shared = strategy.startswith("new_delete")
+    accesses = links * int(at["af"]) * int(at["rf"])
+    apart = shared and not at["sf"].startswith("-") and subsystems > 1
+    seconds = accesses * (5e-9 if apart else 1.2e-9) + links * abs(int(at["sf"])) * 60e-9 + links * 40e-9
+    return Needs(_START_SECONDS + seconds, 8 * _MIB + links * _LINK_BYTES + subsystems * (0 if shared else _POOL_BYTES))
+
+
+def utilization(at: Mapping[str, str], strategy: str) -> Needs:
+    """Benchmark III. A monotonic allocator needs all T bytes, and doubling may ask for as much again."""
+    total, live = 2 ** int(at["log2_t"]), 2 ** int(at["log2_a"])
+    blocks = total >> int(at["log2_s"])
+    never_freed = strategy.startswith("monotonic") or (
+        strategy.startswith("multipool(monotonic)") and int(at["log2_s"]) > _MOST_CLASS
+    )
+    touched = min(total, 4096 * blocks) if never_freed else 0
+    seconds = _START_SECONDS + blocks * 60e-9 + touched / 1024 * _FAULT_SECONDS
+    return Needs(seconds, 8 * _MIB + (touched if never_freed else 4 * live))
+
+
+def contention(at: Mapping[str, str], strategy: str) -> Needs:
+    """Benchmark IV, on two cores."""
+    threads, times = int(at["threads"]), 2 ** int(at["log2_n"])
+    total = threads * times << int(at["log2_s"])
+    never_freed = strategy.startswith("monotonic")
+    seconds = _START_SECONDS + threads * times * 40e-9 + (total / 1024 * _FAULT_SECONDS if never_freed else 0.0)
+    return Needs(seconds, 8 * _MIB * threads + (2 * total if never_freed else 0))
