@@ -14,6 +14,8 @@ A rule has one of these kinds. `of` and `against` are strategies; `against` is o
     growth     the same quotient at `last` on `axis` / at `first`: the geometric mean over all that is alike otherwise
     fails      the share of the points at which `of` came to no figure, because memory did not suffice
     untestable nothing here could tell; `missing` names what it would take
+
+`where` has a value for an axis, a list of them, or a range: `from`, `to`, `below` another axis, or what it `is` on one.
 """
 
 from __future__ import annotations
@@ -77,7 +79,7 @@ class Claim:
     def matches(self, point: Point, but: str = "") -> bool:
         """Whether a point is one that the statement is about, whatever its value on the axis `but`."""
         at = dict(point)
-        return all(_fits(at.get(name), wanted) for name, wanted in self.where.items() if name != but)
+        return all(_fits(at.get(name), wanted, at) for name, wanted in self.where.items() if name != but)
 
     def bound_text(self) -> str:
         """`0.15 to 0.25`, `at most 1`."""
@@ -86,11 +88,14 @@ class Claim:
         return f"at least {self.low:g}" if math.isinf(self.high) else f"{self.low:g} to {self.high:g}"
 
 
-def _fits(value: int | None, wanted: Any) -> bool:
+def _fits(value: int | None, wanted: Any, at: Mapping[str, int]) -> bool:
+    """A number, one of a list, or a range, whose ends may be other axes."""
     if value is None:
         return False
     if isinstance(wanted, Mapping):
-        return bool(wanted.get("from", value) <= value <= wanted.get("to", value))
+        low, high = wanted.get("from", value), wanted.get("to", value)
+        below, same = at.get(wanted.get("below", "")), at.get(wanted.get("is", ""))
+        return bool(low <= value <= high) and (below is None or value < below) and (same is None or value == same)
     return value in (wanted if isinstance(wanted, list) else [wanted])
 
 

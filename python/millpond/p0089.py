@@ -156,7 +156,7 @@ BENCHMARK_2 = Experiment(
             Part(lists(21, tuple(range(21, -1, -1)), tuple(COLUMNS), 10)),
             Part(lists(25, tuple(range(25, -1, -1)), tuple(COLUMNS), 10)),
             *(Part(lists(g, tuple(range(g, 5, -2)), (0, 4, 8), 10)) for g in (14, 16, 18)),
-            _shuffles(23, *range(23, 0, -2)),
+            _shuffles(23, 23, *range(22, 0, -2)),
         ),
     },
     needs=needs.locality, beside=(LOCKED["AS7s"], ALIASES["AS9"], ALIASES["AS11"], OF_2015[0]),
