@@ -8,7 +8,7 @@ outcomes ──▶ Rounds: (cell, metric) → {round: value} ──▶ the exper
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -49,6 +49,7 @@ class Results:
         self.rounds = Rounds.of(outcomes)
         self.outcomes = outcomes
         self._known = set(cells)
+        self._points = {cell.name: experiment.point_of(cell) for cell in cells}
         self._statuses = {o.cell: o.status for o in outcomes if o.status != "ok"}
 
     def figure(self, cell: Cell) -> dict[int, float]:
@@ -108,6 +109,11 @@ class Results:
                     rows.append(row)
         return rows
 
+    def has_published_row(self, row: Mapping[str, Any]) -> bool:
+        """Whether a row of the summary lies where the document has a figure, of the baseline at least."""
+        at = self._points.get(str(row["cell"]))
+        return at is not None and (at, self.experiment.baseline) in published.printed(self.experiment)
+
     def _row(self, cell: Cell, name: str, unit: str) -> dict[str, Any]:
         experiment = self.experiment
         values = self.values(cell, name)
@@ -115,7 +121,7 @@ class Results:
         return {
             "experiment": experiment.name,
             "workload": cell.workload[0],
-            "parameters": {k: v for k, v in cell.parameters if k != LITTER},
+            "parameters": {k: _number(v) for k, v in cell.parameters if k != LITTER},
             "strategy": cell.variant,
             "alias": experiment.alias(cell.variant),
             "heap_state": heap_state(cell),
@@ -168,6 +174,5 @@ def _ratio(name: str, summary: Summary | None) -> dict[str, float | None]:
     }
 
 
-def ordered(points: Iterable[Point], names: Sequence[str]) -> list[tuple[int, ...]]:
-    """The values that points have on some axes, each once, in rising order."""
-    return sorted({tuple(dict(p)[name] for name in names) for p in points})
+def _number(text: str) -> int | str:
+    return int(text) if text.lstrip("-").isdecimal() else text

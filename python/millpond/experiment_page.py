@@ -1,12 +1,152 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The page of published experiments; not written yet."""
+"""The page of published experiments: each of the document's tables beside ours, their ratio, then its statements.
+
+    table of the document │ the same of ours │ ours / the document's │ peak resident bytes      one row for each table
+    statement │ rule │ the document's figure │ ours with its interval │ verdict                 one row for each claim
+
+One offline file: no network, no script but the report's own, colours by class.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
 
+from markupsafe import Markup
+
+from millpond import __version__
+from millpond.claim_rules import FAILS, HOLDS, Verdict
+from millpond.experiment_charts import Chart, charts
 from millpond.experiment_run import Found
+from millpond.experiment_table import claims_line
+from millpond.library_table import number_text
+from millpond.machine import this_machine
+from millpond.observations import heap_state, utc_now
+from millpond.offline_page import load
+from millpond.surfaces import surfaces
+from millpond.wording import plural
+
+_BESIDE_AT_MOST = 400
+
+
+@dataclass(frozen=True)
+class Section:
+    """One experiment for the template."""
+
+    anchor: str
+    title: str
+    number: str
+    measured: str
+    facts: list[str]
+    notes: list[str]
+    charts: list[Chart]
+    surfaces: list[tuple[str, Markup]]
+    claims: list[dict[str, str]]
+    claims_line: str
+    beside: list[dict[str, str]]
+    omitted: int
 
 
 def render(found: Sequence[Found]) -> str:
-    return ""
+    """The page for these experiments, in their order."""
+    page = load("report.js", "report.css", "experiment.css")
+    names = ", ".join(one.run.experiment.name for one in found)
+    return page.environment.get_template("experiment.html.j2").render(
+        policy=page.policy,
+        style=Markup(page.style),
+        script=Markup(page.script),
+        version=__version__,
+        time=utc_now()[:19].replace("T", " "),
+        title=f"Millpond: {names} beside the published figures",
+        machine=str(this_machine()),
+        sections=[_section(one) for one in found],
+    )
+
+
+def _section(found: Found) -> Section:
+    experiment, results = found.run.experiment, found.results
+    states = dict.fromkeys(heap_state(cell) for cell in found.run.cells)
+    suite = found.run.suite
+    compiler = ", ".join(filter(None, (suite.compiler, suite.standard_library)))
+    rounds = max((o.round for o in found.outcomes), default=0)
+    facts = [
+        f"{plural(rounds, 'round')} of {plural(len(found.run.cells), 'cell')}",
+        f"heap {', '.join(states)}", f"seed {found.asked.seed}", *([compiler] if compiler else []),
+        f"run {found.run.journal.run}",
+    ]  # fmt: skip
+    beside = _beside(found)
+    return Section(
+        experiment.name, f"{experiment.name}: {experiment.title}", experiment.section, experiment.measured, facts,
+        found.notes, charts(results), surfaces(results), [_claim(c) for c in found.claims],
+        claims_line(found.claims) if found.claims else "", beside[:_BESIDE_AT_MOST],
+        max(0, len(beside) - _BESIDE_AT_MOST),
+    )  # fmt: skip
+
+
+def _claim(judged: Verdict) -> dict[str, str]:
+    claim, ours = judged.claim, judged.ours
+    low_high = f"{number_text(ours.low)} – {number_text(ours.high)}" if ours else ""
+    published = number_text(judged.published) if judged.published is not None else "–"
+    return {
+        "id": claim.id,
+        "section": claim.section,
+        "statement": claim.statement,
+        "rule": _rule_text(judged),
+        "published": published,
+        "disagrees": claim.paper_disagrees or (f"no figures: {claim.published_lost}" if claim.published_lost else ""),
+        "ours": number_text(ours.median) if ours else "–",
+        "interval": low_high,
+        "title": f"{plural(ours.n, 'round')}, level {ours.level:.2f}, {judged.points} figures" if ours else "",
+        "verdict": judged.verdict,
+        "missing": claim.missing,
+        "class": {HOLDS: "verdict-holds", FAILS: "verdict-fails"}.get(judged.verdict, "verdict-open"),
+    }
+
+
+_KINDS = {
+    "ratio": "mean of", "largest": "largest", "smallest": "smallest", "best_of": "share of points won by",
+    "growth": "growth of", "fails": "share of points at which memory ends for",
+}  # fmt: skip
+
+
+def _rule_text(judged: Verdict) -> str:
+    """What is put against the bound, in a few words."""
+    claim = judged.claim
+    if claim.kind == "untestable":
+        return ""
+    of = ", ".join(dict.fromkeys(claim.of))
+    quotient = f"{of} / {', '.join(dict.fromkeys(claim.against))}" if claim.against else of
+    if claim.kind == "share":
+        each = f"≥ {claim.at_least:g}" if claim.at_most == float("inf") else f"≤ {claim.at_most:g}"
+        what = f"share of {quotient} {each}"
+    else:
+        what = f"{_KINDS[claim.kind]} {quotient}"
+    where = ", ".join(f"{k} {_where(v)}" for k, v in claim.where.items())
+    rows = f" from {claim.axis} {claim.first} to {claim.last}" if claim.axis else ""
+    return f"{what}{rows}{f', at {where}' if where else ''}: {claim.bound_text()}"
+
+
+def _where(wanted: Any) -> str:
+    if isinstance(wanted, dict):
+        words = {"from": "≥ {}", "to": "≤ {}", "below": "< {}", "is": "= {}"}
+        return " and ".join(words[key].format(value) for key, value in wanted.items())
+    return " or ".join(map(str, wanted)) if isinstance(wanted, list) else f"= {wanted}"
+
+
+def _beside(found: Found) -> list[dict[str, str]]:
+    """Figures that lie beside the document's tables: other orders, other shuffles, shared allocators."""
+    figure = found.run.experiment.figure
+    rows = [
+        row for row in found.results.summary()
+        if row["metric"] == figure.name and row["published_unit"] is None and not found.results.has_published_row(row)
+    ]  # fmt: skip
+    return [
+        {
+            "cell": row["cell"],
+            "figure": number_text(row["median"]) if row["n"] else row["why_null"] or row["status"],
+            "interval": f"{number_text(row['low'])} – {number_text(row['high'])}" if row["n"] else "",
+            "ratio": number_text(row["ratio_to_baseline"]) if row["ratio_to_baseline"] is not None else "–",
+        }
+        for row in rows
+    ]

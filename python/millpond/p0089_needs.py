@@ -19,7 +19,6 @@ _LEAF_NS = (3.0, 350.0, 150.0, 700.0, 5.0, 450.0, 220.0, 800.0, 7.0, 450.0, 220.
 _INT_BYTES, _NODE_BYTES, _TEXT_BYTES = 8, 40, 620
 # A list's node with its header, and what a pool keeps for itself.
 _LINK_BYTES, _POOL_BYTES = 32, 1300
-_MOST_CLASS = 12  # the document's pools hand blocks above 2^12 bytes on
 
 
 def structures(at: Mapping[str, str], _strategy: str) -> Needs:
@@ -48,9 +47,7 @@ def utilization(at: Mapping[str, str], strategy: str) -> Needs:
     """Benchmark III. A monotonic allocator needs all T bytes, and doubling may ask for as much again."""
     total, live = 2 ** int(at["log2_t"]), 2 ** int(at["log2_a"])
     blocks = total >> int(at["log2_s"])
-    never_freed = strategy.startswith("monotonic") or (
-        strategy.startswith("multipool(monotonic)") and int(at["log2_s"]) > _MOST_CLASS
-    )
+    never_freed = strategy.startswith("monotonic")
     touched = min(total, 4096 * blocks) if never_freed else 0
     seconds = _START_SECONDS + blocks * 60e-9 + touched / 1024 * _FAULT_SECONDS
     return Needs(seconds, 8 * _MIB + (touched if never_freed else 4 * live))

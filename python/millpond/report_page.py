@@ -9,18 +9,14 @@ security policy that names its own style and script by their hashes, so that not
 
 from __future__ import annotations
 
-import base64
-import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from millpond import __version__, report_words
 from millpond.observations import utc_now
+from millpond.offline_page import load
 from millpond.page_case import Detail, case_view
 from millpond.report_cases import Case
 
@@ -34,38 +30,9 @@ DETAILS = (
 )
 
 
-@dataclass(frozen=True)
-class _Page:
-    environment: Environment
-    style: str
-    script: str
-
-    @property
-    def policy(self) -> str:
-        """Only what this page brought itself."""
-        return (
-            f"default-src 'none'; style-src '{_hash(self.style)}'; script-src '{_hash(self.script)}'; "
-            "base-uri 'none'; form-action 'none'"
-        )
-
-
-def _hash(text: str) -> str:
-    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
-
-
-@cache
-def _page() -> _Page:
-    loader = PackageLoader("millpond")
-    environment = Environment(
-        loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-    source = [loader.get_source(environment, f"report.{kind}")[0] for kind in ("css", "js")]
-    return _Page(environment, *source)
-
-
 def render(cases: Sequence[Case], damaged: Sequence[str] = ()) -> str:
     """The page for these cases, in their order. `damaged`: files of the store that could not be read."""
-    page = _page()
+    page = load("report.js", "report.css")
     template = page.environment.get_template("report_case.html.j2")
     lines = 200 * min(len(cases), _CONTENTS_AT_MOST) + 2 * sum(map(len, damaged))
     left = BUDGET_BYTES - len(page.style) - len(page.script) - 8000 - lines

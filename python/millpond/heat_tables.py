@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: BSL-1.0
+"""Tables of numbers coloured by size: one scale for all tables of a chart, even steps of the logarithm.
+
+      AS1    AS7          a cell has its number, a class of the scale (h0 … h8), and what is known of it as its title
+2^6  [1.18] [0.27]        what was not measured is left open, what failed says so
+2^7  [0.92] [0.25]
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+STEPS = 9
+
+
+@dataclass(frozen=True)
+class Heat:
+    """One cell of a table. `level` decides the colour; without one the cell has none. `word` replaces the number."""
+
+    level: float | None = None
+    text: str = ""
+    title: str = ""
+
+
+@dataclass(frozen=True)
+class Scale:
+    """From the smallest to the largest level of a chart."""
+
+    low: float
+    high: float
+
+    @classmethod
+    def over(cls, levels: Iterable[float | None]) -> Scale:
+        """The scale that all these levels fit on; levels that have no logarithm are left out."""
+        known = [level for level in levels if level is not None and level > 0.0 and math.isfinite(level)]
+        return cls(min(known, default=1.0), max(known, default=1.0))
+
+    def step(self, level: float) -> int:
+        """The class of a level: 0 for the smallest, STEPS - 1 for the largest."""
+        if level <= self.low or self.high <= self.low:
+            return 0
+        share = math.log(level / self.low) / math.log(self.high / self.low)
+        return min(STEPS - 1, int(share * STEPS))
+
+    def edges(self) -> list[float]:
+        """Where each class begins."""
+        return [self.low * (self.high / self.low) ** (n / STEPS) for n in range(STEPS)]
+
+
+@dataclass(frozen=True)
+class HeatTable:
+    """A table for the template: headings with titles, rows with a label and (class, text, title) for each cell."""
+
+    caption: str
+    headings: list[tuple[str, str]]
+    rows: list[tuple[str, list[tuple[str, str, str]]]]
+
+
+def heat_table(
+    caption: str,
+    headings: Sequence[tuple[str, str]],
+    rows: Sequence[tuple[str, Sequence[Heat | None]]],
+    scale: Scale | None,
+) -> HeatTable:
+    """The table with the colours of the scale; without a scale all cells are plain. O(cells)."""
+    return HeatTable(caption, list(headings), [(label, [_cell(c, scale) for c in cells]) for label, cells in rows])
+
+
+def _cell(cell: Heat | None, scale: Scale | None) -> tuple[str, str, str]:
+    if cell is None:
+        return "none", "", ""
+    if cell.level is None or cell.level <= 0.0:
+        return "none", cell.text, cell.title
+    return f"h{scale.step(cell.level)}" if scale else "plain", cell.text, cell.title
+
+
+def legend(scale: Scale, show: Callable[[float], str]) -> list[tuple[str, str]]:
+    """The classes in their order, each with the number that it begins at."""
+    return [(f"h{n}", show(edge)) for n, edge in enumerate(scale.edges())] if scale.high > scale.low else []
