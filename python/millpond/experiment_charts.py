@@ -10,16 +10,19 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from markupsafe import Markup
+
 from millpond import published
 from millpond.cells import Cell
 from millpond.experiment_figures import Results
 from millpond.experiments import Experiment, Point
 from millpond.heat_tables import Heat, HeatTable, Scale, heat_table, legend
 from millpond.statistics import summarise
+from millpond.surfaces import Axes, surface
 from millpond.wording import bytes_text, plural
 
 _STRATEGY = "strategy"
-_BYTES = "peak_bytes"
+_BYTES, _MB = "peak_bytes", 1e6
 Key = tuple[Point, str]
 Draw = Callable[[Key], Heat | None]
 
@@ -32,6 +35,7 @@ class Chart:
     tables: list[HeatTable]
     legend: list[tuple[str, str]]
     ratio_legend: list[tuple[str, str]]
+    surfaces: list[tuple[str, Markup]]
 
 
 @dataclass(frozen=True)
@@ -57,18 +61,36 @@ def _chart(layout: _Layout, look: _Look, ratios: Scale) -> Chart:
     keys = [key for _, row in layout.rows for key in row]
     scale = Scale.over([*map(look.published_level, keys), *map(look.our_level, keys)])
 
-    def drawn(caption: str, draw: Draw, on: Scale | None) -> HeatTable:
-        return heat_table(caption, layout.headings, [(label, [draw(k) for k in row]) for label, row in layout.rows], on)
+    def drawn(caption: str, draw: Draw, on: Scale | None, every_row: bool = True) -> HeatTable:
+        rows = [(label, [draw(k) for k in row]) for label, row in layout.rows]
+        return heat_table(caption, layout.headings, [r for r in rows if every_row or any(r[1])], on)
 
     tables = [
         drawn("published", look.published, scale), drawn("here", look.here, scale),
-        drawn("here / published", look.quotient, ratios), drawn("here, peak resident bytes", look.held, None),
+        drawn("here / published", look.quotient, ratios, False),
+        drawn("here, peak resident MB", look.held, None, False),
     ]  # fmt: skip
-    percent = look.experiment.tables.relative
     return Chart(
-        layout.title, tables, legend(scale, lambda v: f"{100 * v:.0f} %" if percent else text_of(v)),
-        legend(ratios, text_of),
+        layout.title, [t for t in tables if not t.empty],
+        legend(scale, percent_of if look.experiment.tables.relative else text_of), legend(ratios, text_of),
+        _surfaces(layout, look, scale),
     )  # fmt: skip
+
+
+def _surfaces(layout: _Layout, look: _Look, scale: Scale) -> list[tuple[str, Markup]]:
+    """The same over two axes of numbers; nothing where the columns are strategies."""
+    if look.experiment.tables.columns == _STRATEGY:
+        return []
+    drawn = []
+    for what, level in (("published", look.published_level), ("here", look.our_level)):
+        rows = [(label, [level(k) for k in row]) for label, row in layout.rows]
+        kept = [(label, row) for label, row in rows if any(v is not None for v in row)]
+        known = [n for n in range(len(layout.headings)) if any(row[n] is not None for _, row in kept)]
+        grid = [[row[n] for n in known] for _, row in kept]
+        axes = Axes([label for label, _ in kept], [layout.headings[n][0] for n in known])
+        picture = surface(grid, axes, scale, f"{layout.title}, {what}, as a surface")
+        drawn += [(what, picture)] if picture else []
+    return drawn
 
 
 def text_of(value: float) -> str:
@@ -77,6 +99,11 @@ def text_of(value: float) -> str:
         if abs(value) >= least:
             return format(value, form)
     return f"{value:.2g}"
+
+
+def percent_of(share: float) -> str:
+    """A share as the document prints it, with the sign that it leaves out."""
+    return f"{100 * share:.0f} %"
 
 
 class _Look:
@@ -146,7 +173,7 @@ class _Look:
         if not values:
             return None
         found = summarise(values)
-        return Heat(1.0, bytes_text(found.median), f"{bytes_text(found.low)} to {bytes_text(found.high)}")
+        return Heat(1.0, text_of(found.median / _MB), f"{bytes_text(found.low)} to {bytes_text(found.high)}")
 
 
 def _layouts(results: Results, look: _Look) -> list[_Layout]:
@@ -160,7 +187,7 @@ def _layouts(results: Results, look: _Look) -> list[_Layout]:
     for split in sorted({_values(key, tables.split) for key in keys}, key=_sortable(experiment)):
         inside = [key for key in keys if _values(key, tables.split) == split]
         columns = sorted({_values(k, (tables.columns,)) for k in inside}, key=_sortable(experiment))
-        rows = sorted({_values(k, tables.rows) for k in inside})
+        rows = sorted({_values(k, tables.rows) for k in inside}, reverse=_STRATEGY in tables.split)
         at = {(_values(k, tables.rows), _values(k, (tables.columns,))): k for k in inside}
         blank: Key = ((), "")
         found.append(

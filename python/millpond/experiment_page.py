@@ -24,7 +24,6 @@ from millpond.library_table import number_text
 from millpond.machine import this_machine
 from millpond.observations import heap_state, utc_now
 from millpond.offline_page import load
-from millpond.surfaces import surfaces
 from millpond.wording import plural
 
 _BESIDE_AT_MOST = 400
@@ -41,7 +40,6 @@ class Section:
     facts: list[str]
     notes: list[str]
     charts: list[Chart]
-    surfaces: list[tuple[str, Markup]]
     claims: list[dict[str, str]]
     claims_line: str
     beside: list[dict[str, str]]
@@ -78,7 +76,7 @@ def _section(found: Found) -> Section:
     beside = _beside(found)
     return Section(
         experiment.name, f"{experiment.name}: {experiment.title}", experiment.section, experiment.measured, facts,
-        found.notes, charts(results), surfaces(results), [_claim(c) for c in found.claims],
+        found.notes, charts(results), [_claim(c) for c in found.claims],
         claims_line(found.claims) if found.claims else "", beside[:_BESIDE_AT_MOST],
         max(0, len(beside) - _BESIDE_AT_MOST),
     )  # fmt: skip

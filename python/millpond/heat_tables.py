@@ -26,7 +26,7 @@ class Heat:
 
 @dataclass(frozen=True)
 class Scale:
-    """From the smallest to the largest level of a chart."""
+    """From the smallest to the largest level of a chart; at least a factor of two, lest noise be painted in full."""
 
     low: float
     high: float
@@ -35,11 +35,12 @@ class Scale:
     def over(cls, levels: Iterable[float | None]) -> Scale:
         """The scale that all these levels fit on; levels that have no logarithm are left out."""
         known = [level for level in levels if level is not None and level > 0.0 and math.isfinite(level)]
-        return cls(min(known, default=1.0), max(known, default=1.0))
+        low = min(known, default=1.0)
+        return cls(low, max(max(known, default=low), 2.0 * low))
 
     def step(self, level: float) -> int:
         """The class of a level: 0 for the smallest, STEPS - 1 for the largest."""
-        if level <= self.low or self.high <= self.low:
+        if level <= self.low:
             return 0
         share = math.log(level / self.low) / math.log(self.high / self.low)
         return min(STEPS - 1, int(share * STEPS))
@@ -56,6 +57,11 @@ class HeatTable:
     caption: str
     headings: list[tuple[str, str]]
     rows: list[tuple[str, list[tuple[str, str, str]]]]
+
+    @property
+    def empty(self) -> bool:
+        """Whether nothing stands in it."""
+        return not any(words for _, cells in self.rows for _, words, _ in cells)
 
 
 def heat_table(
@@ -78,4 +84,4 @@ def _cell(cell: Heat | None, scale: Scale | None) -> tuple[str, str, str]:
 
 def legend(scale: Scale, show: Callable[[float], str]) -> list[tuple[str, str]]:
     """The classes in their order, each with the number that it begins at."""
-    return [(f"h{n}", show(edge)) for n, edge in enumerate(scale.edges())] if scale.high > scale.low else []
+    return [(f"h{n}", show(edge)) for n, edge in enumerate(scale.edges())]

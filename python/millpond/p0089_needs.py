@@ -19,6 +19,8 @@ _LEAF_NS = (3.0, 350.0, 150.0, 700.0, 5.0, 450.0, 220.0, 800.0, 7.0, 450.0, 220.
 _INT_BYTES, _NODE_BYTES, _TEXT_BYTES = 8, 40, 620
 # A list's node with its header, and what a pool keeps for itself.
 _LINK_BYTES, _POOL_BYTES = 32, 1300
+_HIT, _MISS, _NEAR_MISS, _PAIR = 1.5e-9, 120e-9, 20e-9, 80e-9
+_CACHED_LINKS = 2**17
 
 
 def structures(at: Mapping[str, str], _strategy: str) -> Needs:
@@ -37,9 +39,14 @@ def locality(at: Mapping[str, str], strategy: str) -> Needs:
     links = 2 ** int(at["log2_g"])
     subsystems = max(1, links >> int(at["log2_s"]))
     shared = strategy.startswith("new_delete")
-    accesses = links * int(at["af"]) * int(at["rf"])
-    apart = shared and not at["sf"].startswith("-") and subsystems > 1
-    seconds = accesses * (5e-9 if apart else 1.2e-9) + links * abs(int(at["sf"])) * 60e-9 + links * 40e-9
+    traversals = int(at["af"])
+    missed = 0.0
+    if shared and not at["sf"].startswith("-") and subsystems > 1:
+        # The first traversal of a list misses the caches, and the later ones too if the list does not fit into them.
+        missed = (_MISS if links > _CACHED_LINKS else _NEAR_MISS) * min(
+            1.0, 1.0 / max(1, traversals) + max(0.0, (int(at["log2_s"]) - 11) / 5)
+        )
+    seconds = links * traversals * int(at["rf"]) * (_HIT + missed) + links * (1 + abs(int(at["sf"]))) * _PAIR
     return Needs(_START_SECONDS + seconds, 8 * _MIB + links * _LINK_BYTES + subsystems * (0 if shared else _POOL_BYTES))
 
 

@@ -19,6 +19,7 @@ import hypothesis
 import pytest
 from fakes import fake_lab
 from fakes.fake_library_suite import FakeSuite
+from fakes.fake_p0089_suite import FakeP0089
 from library_bench import LIBRARIES, Use
 
 from millpond import bench_library, library_contenders, library_rounds, mallocs, native
@@ -167,6 +168,20 @@ def use(libraries: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Use
         monkeypatch.setattr(library_contenders, "packages_of", lambda paths: dict.fromkeys(paths, ("package", "1.0")))
         monkeypatch.setattr(library_rounds, "find_valgrind", lambda: "valgrind")
         monkeypatch.setattr(bench_library, "find_valgrind", lambda: "valgrind")
+        monkeypatch.chdir(tmp_path)
+        return fake
+
+    return make
+
+
+@pytest.fixture
+def p0089(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., FakeP0089]:
+    """Puts a fake of the program of P0089R0's experiments in the place of the real one."""
+
+    def make(**config: Any) -> FakeP0089:
+        fake = FakeP0089(**config)
+        monkeypatch.setattr(native, "capture", fake.capture)
+        monkeypatch.setattr(native, "find", lambda name: tmp_path / name)
         monkeypatch.chdir(tmp_path)
         return fake
 

@@ -4,7 +4,7 @@
 `capture` goes in the place of `native.capture`. What `config` may hold:
   factor      {strategy: factor on its seconds}        bad_alloc   strategies that run out of memory
   dies        strategies that die of SIGSEGV           checksum    {strategy: another checksum}
-  lacks       strategies that the program has not      stop_after  rounds after which a KeyboardInterrupt comes
+  lacks       strategies that the program has not      stop_after  rounds after which it has no room to write
   refuses     strategies of which the program says that memory would not suffice
 """
 
@@ -35,7 +35,7 @@ class FakeP0089:
         if "--list" in argv:
             return Captured(0, json.dumps(self.listed()), "")
         if len(self.calls) >= self.config.get("stop_after", float("inf")):
-            raise KeyboardInterrupt
+            return Captured(4, "", "millpond: no room to write")
         self.calls.append(tuple(argv))
         given = {argv[i].removeprefix("--"): argv[i + 1] for i in range(1, len(argv) - 1, 2)}
         strategy = given["strategy"]

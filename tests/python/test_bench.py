@@ -1,0 +1,249 @@
+# SPDX-License-Identifier: BSL-1.0
+"""`millpond bench` runs published experiments, goes on where it stopped, and leaves nothing unsaid."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fakes.fake_p0089_suite import FakeP0089
+
+from millpond import bench
+from millpond.cli import main
+from millpond.errors import Status
+from millpond.p0089 import ALIASES
+
+Use = Callable[..., FakeP0089]
+AS1, AS3, AS7 = ALIASES["AS1"], ALIASES["AS3"], ALIASES["AS7"]
+ONE = ("p0089.1", "--scale=quick", "--cells=structures/ds=2/log2_size=8/*")
+LISTS = ("p0089.2", "--scale=quick", "--cells=locality/log2_g=19/log2_s=17/af=16/*")
+
+
+def run(*words: str) -> tuple[int, dict[str, Any]]:
+    """The status, and the document where there is one."""
+    Path("out.json").unlink(missing_ok=True)
+    status = main(["bench", "--json=out.json", "--report=out.html", *words])
+    path = Path("out.json")
+    return status, json.loads(path.read_text()) if path.exists() else {}
+
+
+def row_of(document: dict[str, Any], strategy: str, metric: str) -> dict[str, Any]:
+    (found,) = [r for r in document["summary"] if r["strategy"] == strategy and r["metric"] == metric]
+    return dict(found)
+
+
+def test_a_row_has_our_figure_beside_the_published_one(p0089: Use) -> None:
+    p0089(factor={AS7: 0.5})
+    status, document = run(*ONE)
+    assert status == Status.OK
+    row = row_of(document, AS7, "leaves_cpu_seconds")
+    assert (row["alias"], row["heap_state"], row["n"]) == ("AS7", "fresh", 3)
+    assert row["parameters"] == {"ds": 2, "log2_size": 8, "log2_leaves": 18, "text_most": 1000}
+    assert (row["published"], row["published_unit"]) == (13.2, "seconds")
+    assert row["median"] == pytest.approx(6.6)
+    assert row["low"] <= row["median"] <= row["high"]
+    assert row["ratio_to_baseline"] == pytest.approx(6.6 / 70.8)
+    assert row["ratio_to_baseline_low"] <= row["ratio_to_baseline"] <= row["ratio_to_baseline_high"]
+    assert row["published_ratio"] == pytest.approx(13.2 / 70.8)
+    assert row_of(document, AS7, "peak_bytes")["published"] is None
+
+
+def test_the_document_is_whole_and_names_what_it_rests_on(p0089: Use) -> None:
+    fake = p0089()
+    _, document = run(*ONE)
+    assert document["schema"] == "millpond.bench/1"
+    assert document["experiments"][0]["suite"]["compiler"] == "g++ 12.2.0"
+    assert {r["alias"] for r in document["summary"]} == set(ALIASES)
+    assert {c["verdict"] for c in document["claims"]} >= {"holds", "not measured", "cannot be tested here"}
+    assert len(document["observations"]) % len(fake.calls) == 0
+    for row in document["observations"]:
+        assert (row["experiment"], row["workload"], row["heap_state"]) == ("p0089.1", "structures", "fresh")
+        assert row["compiler"] == "g++ 12.2.0, libstdc++"
+    evidence = next(c["evidence"] for c in document["claims"] if c["id"] == "1.ds2.multipool")
+    assert evidence and set(evidence) <= {r["cell"] for r in document["summary"]}
+
+
+def test_each_round_is_a_process_that_is_given_every_parameter(p0089: Use) -> None:
+    fake = p0089()
+    run(*LISTS, "--rounds=2", "--seed=7")
+    assert len(fake.calls) == 2 * 2 * 2
+    words = next(c for c in fake.calls if AS7 in c and "-5" in c)
+    assert words[1:] == ("--workload", "locality", "--strategy", AS7, "--log2_g", "19", "--log2_s", "17", "--af", "16",
+                         "--sf", "-5", "--rf", "1", "--seed", "7")  # fmt: skip
+
+
+def test_benchmark_ii_is_the_time_after_shuffling_against_the_time_before(p0089: Use) -> None:
+    p0089()
+    _, document = run(*LISTS)
+    row = row_of(document, AS1, "slowdown")
+    assert row["n"] == 3
+    assert row["parameters"]["sf"] == 5
+    assert not [r for r in document["summary"] if r["metric"] == "slowdown" and r["parameters"]["sf"] == -5]
+    assert [r for r in document["summary"] if r["metric"] == "access_seconds" and r["parameters"]["sf"] == -5]
+
+
+def test_a_point_in_the_documents_notation_is_made_and_nothing_else_runs(p0089: Use) -> None:
+    fake = p0089()
+    status, document = run("p0089.2", "--scale=quick", "--rounds=1", "--cells", "-21 18 8 +3 32")
+    assert status == Status.OK
+    assert {c[c.index("--sf") + 1] for c in fake.calls} == {"3"}
+    assert {r["cell"] for r in document["summary"]} == {
+        f"locality/log2_g=21/log2_s=18/af=8/sf=3/rf=32/{strategy}" for strategy in (AS1, AS7)
+    }
+
+
+def test_a_filter_may_end_with_an_alias(p0089: Use) -> None:
+    fake = p0089()
+    run("p0089.1", "--scale=quick", "--rounds=1", "--cells=structures/ds=1/*/AS7")
+    assert {c[c.index("--strategy") + 1] for c in fake.calls} == {AS7}
+
+
+@pytest.mark.parametrize("words", [("p0089.5",), (), ("p0089.1", "--cells=nothing*"), ("p0089.1", "--shard=1/2"),
+                                   ("p0089.1", "--rounds=0"), ("p0089.1", "--scale=tiny"),
+                                   ("p0089.1", "--cells", "-21 18 8 +3 32")])  # fmt: skip
+def test_what_cannot_be_meant_is_status_2_and_runs_nothing(
+    p0089: Use, words: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    fake = p0089()
+    assert run(*words)[0] == Status.USAGE
+    assert not fake.calls
+    assert capsys.readouterr().err.startswith("millpond: ")
+
+
+def test_a_program_that_knows_less_fails_before_anything_is_measured(p0089: Use) -> None:
+    fake = p0089(lacks=[AS7])
+    assert run(*ONE)[0] == Status.ENVIRONMENT
+    assert not fake.calls
+
+
+@pytest.mark.parametrize("option", ["--list", "--dry-run"])
+def test_what_only_shows_cells_writes_nothing(
+    p0089: Use, option: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fake = p0089()
+    assert main(["bench", "all", "--scale=quick", option, "--store=st"]) == Status.OK
+    assert not fake.calls and not list(tmp_path.iterdir())
+    shown = capsys.readouterr().out
+    assert all(name in shown for name in ("structures/", "locality/", "utilization/", "contention/"))
+
+
+BLOCKS = ("p0089.3", "--scale=quick", "--cells=utilization/*/log2_s=10/*")
+
+
+def test_a_dry_run_tells_seconds_memory_and_what_is_refused(
+    p0089: Use, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    p0089()
+    monkeypatch.setattr(bench, "memory_bytes", lambda: 2**30)
+    assert main(["bench", *BLOCKS, "--dry-run", "--json"]) == Status.OK
+    grid = json.loads(capsys.readouterr().out)
+    assert grid["estimated_seconds"] > 0.0
+    assert {cell["variant"] for cell in grid["cells"] if cell["refused"]} == {AS3, ALIASES["AS5"]}
+    assert 0 < grid["bytes"] <= 2**30
+    assert all(cell["seconds"] == 0.0 for cell in grid["cells"] if cell["refused"])
+
+
+def test_a_cell_that_cannot_fit_is_refused_kept_as_a_value_and_never_run(
+    p0089: Use, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fake = p0089()
+    monkeypatch.setattr(bench, "memory_bytes", lambda: 2**30)
+    status, document = run(*BLOCKS, "--rounds=2", "--store=st")
+    assert status == Status.OK
+    assert not [c for c in fake.calls if AS3 in c]
+    row = next(r for r in document["summary"] if r["strategy"] == AS3 and r["metric"] == "cpu_seconds")
+    assert (row["status"], row["n"], row["median"]) == ("refused", 0, None)
+    assert "memory" in row["why_null"]
+    kept = [o for o in document["observations"] if o["strategy"] == AS3]
+    assert kept and all((o["status"], o["value"]) == ("refused", None) for o in kept)
+    assert any("memory" in note for note in document["notes"])
+    calls = len(fake.calls)
+    run(*BLOCKS, "--rounds=2", "--store=st")
+    assert len(fake.calls) == calls
+
+
+@pytest.mark.parametrize(("how", "status"), [("bad_alloc", "bad_alloc"), ("dies", "killed"), ("refuses", "refused")])
+def test_a_strategy_that_fails_is_a_value_and_is_not_run_again(p0089: Use, how: str, status: str) -> None:
+    fake = p0089(**{how: [AS3]})
+    done, document = run(*ONE)
+    assert done == Status.OK
+    assert row_of(document, AS3, "leaves_cpu_seconds")["status"] == status
+    assert sum(AS3 in c for c in fake.calls) == 1
+    assert row_of(document, AS7, "leaves_cpu_seconds")["n"] == 3
+
+
+def test_a_strategy_that_did_other_work_is_left_out_and_named(p0089: Use) -> None:
+    p0089(checksum={AS7: "8"})
+    _, document = run(*ONE)
+    assert row_of(document, AS7, "leaves_cpu_seconds")["n"] == 0
+    assert any("checksum" in note for note in document["notes"])
+
+
+@pytest.mark.parametrize("after", range(8))
+def test_a_run_that_was_stopped_after_any_cell_goes_on(p0089: Use, after: int) -> None:
+    first = p0089(stop_after=after)
+    assert run(*LISTS, "--rounds=2", "--store=st")[0] == Status.ENVIRONMENT
+    assert len(first.calls) == after
+    second = p0089()
+    status, document = run(*LISTS, "--rounds=2", "--store=st")
+    assert status == Status.OK
+    assert len(second.calls) == 8 - 4 * (after // 4), "whole rounds are not run again, torn ones are"
+    assert row_of(document, AS1, "slowdown")["n"] == 2
+    third = p0089()
+    _, again = run(*LISTS, "--rounds=2", "--store=st")
+    assert not third.calls
+    assert again["summary"] == document["summary"]
+
+
+def test_another_seed_or_litter_measures_anew(p0089: Use) -> None:
+    fake = p0089()
+    for words in ((), ("--seed=2",), ("--litter=0.25",)):
+        before = len(fake.calls)
+        _, document = run(*LISTS, "--rounds=1", "--store=st", *words)
+        assert len(fake.calls) == before + 4
+    assert {r["heap_state"] for r in document["summary"]} == {"littered:0.25"}
+    assert {o["heap_state"] for o in document["observations"]} == {"littered:0.25"}
+    assert fake.calls[-1][-4:-2] == ("--litter", "0.25")
+    assert row_of(document, AS1, "slowdown")["published"] is None
+
+
+def test_the_shards_make_the_whole(p0089: Use) -> None:
+    fake = p0089()
+    for part in ("1/2", "2/2"):
+        assert run(*ONE, "--store=st", "--shard", part)[0] == Status.OK
+    assert len(fake.calls) == 3 * 14
+    _, document = run(*ONE, "--store=st")
+    assert len(fake.calls) == 3 * 14
+    assert row_of(document, AS7, "leaves_cpu_seconds")["n"] == 3
+
+
+def test_several_experiments_have_a_file_each_and_one_where_it_was_named(p0089: Use) -> None:
+    p0089()
+    both = ("p0089.3", "p0089.4", "--scale=quick", "--rounds=1")
+    assert main(["bench", *both]) == Status.OK
+    names = {p.name for p in Path("results/bench").iterdir()}
+    assert names == {"p0089.3.json", "p0089.3.html", "p0089.4.json", "p0089.4.html"}
+    _, document = run(*both)
+    assert [e["name"] for e in document["experiments"]] == ["p0089.3", "p0089.4"]
+    assert {r["experiment"] for r in document["summary"]} == {"p0089.3", "p0089.4"}
+
+
+def test_the_file_for_google_benchmark_has_an_entry_for_each_round(p0089: Use) -> None:
+    fake = p0089(bad_alloc=[AS3])
+    run(*ONE, "--rounds=2", "--google=g.json")
+    document = json.loads(Path("g.json").read_text())
+    assert {"date", "num_cpus", "library_build_type"} <= document["context"].keys()
+    entries = document["benchmarks"]
+    assert len(entries) == len(fake.calls)
+    by_name: dict[str, list[int]] = {}
+    for entry in entries:
+        assert entry["run_type"] == "iteration"
+        by_name.setdefault(entry["name"], []).append(entry["repetition_index"])
+        if entry["name"].endswith(AS3):
+            assert entry["error_occurred"] and "memory" in entry["error_message"]
+        else:
+            assert entry["time_unit"] == "s" and entry["real_time"] > 0.0 and entry["cpu_time"] > 0.0
+    assert all(found == list(range(len(found))) for found in by_name.values())

@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: BSL-1.0
+"""Statements are judged alike on the published tables and on ours, and the tables bear out our reading of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from millpond.claim_rules import (
+    FAILS,
+    HOLDS,
+    NOT_MEASURED,
+    UNDECIDED,
+    UNTESTABLE,
+    Claim,
+    _claim,
+    evaluate,
+    judge,
+    judge_all,
+    load,
+)
+from millpond.experiment_figures import Figures, published_figures
+from millpond.experiments import Point
+from millpond.p0089 import ALL_ALIASES, EXPERIMENTS
+
+BY_NAME = {e.name: e for e in EXPERIMENTS}
+ONE = EXPERIMENTS[0]
+TESTED = [c for c in load() if c.kind != "untestable"]
+NUMERIC = [c for c in TESTED if not c.published_lost]
+times = st.floats(0.01, 100.0)
+
+
+def at(ds: int, size: int) -> Point:
+    return (("ds", ds), ("log2_size", size))
+
+
+def figures(**found: Mapping[Point, list[float]]) -> Figures:
+    """Figures by alias and point, a value for each round."""
+    values = {
+        (point, ALL_ALIASES[alias]): dict(enumerate(rounds, 1))
+        for alias, by_point in found.items()
+        for point, rounds in by_point.items()
+    }
+    return Figures(values, {}, {key: f"{key[1]} at {key[0]}" for key in values})
+
+
+def claim(**given: Any) -> Claim:
+    return Claim(**{"id": "x", "experiment": ONE.name, "section": "7", "statement": "s", "kind": "ratio", **given})
+
+
+def values(rule: Claim, found: Figures) -> list[float]:
+    return evaluate(rule, ONE, found)[0]
+
+
+@pytest.mark.parametrize("rule", NUMERIC, ids=lambda c: c.id)
+def test_the_published_figure_bears_the_statement_out_unless_it_is_said_why_not(rule: Claim) -> None:
+    experiment = BY_NAME[rule.experiment]
+    judged = judge(rule, experiment, published_figures(experiment), Figures({}))
+    assert judged.published is not None
+    assert judged.published_satisfies == (not rule.paper_disagrees), f"{judged.published}, {rule.bound_text()}"
+    assert judged.verdict == NOT_MEASURED
+
+
+def test_there_are_many_statements_of_every_section_each_once() -> None:
+    assert len(load()) >= 40
+    assert len({c.id for c in load()}) == len(load())
+    assert {c.experiment for c in load()} == set(BY_NAME)
+    assert {f"7.{n}" for n in range(1, 13)} <= {c.section for c in load()}
+    assert all(c.statement.endswith(".") for c in load())
+
+
+def test_at_most_one_statement_in_five_cannot_be_tested_and_each_says_what_is_missing() -> None:
+    untestable = [c for c in load() if c.kind == "untestable"]
+    assert 5 * len(untestable) <= len(load())
+    assert all(c.missing for c in untestable)
+    judged = judge_all(ONE, Figures({}), Figures({}))
+    assert {v.claim.id for v in judged if v.verdict == UNTESTABLE} == {c.id for c in untestable}
+
+
+@pytest.mark.parametrize("rule", TESTED, ids=lambda c: c.id)
+def test_a_rule_is_well_formed(rule: Claim) -> None:
+    experiment = BY_NAME[rule.experiment]
+    assert {*rule.of, *rule.against, *rule.among} <= ALL_ALIASES.keys()
+    assert {*rule.where, *([rule.axis] if rule.axis else [])} <= set(experiment.axes)
+    assert math.isfinite(rule.low) or math.isfinite(rule.high)
+    assert rule.low <= rule.high
+    assert len(rule.against) in (0, 1, len(rule.of))
+    assert bool(rule.axis) == (rule.kind == "growth")
+    assert rule.of
+
+
+def test_a_word_that_no_claim_has_is_an_error() -> None:
+    with pytest.raises(ValueError, match="lo_w"):
+        _claim({"id": "x", "lo_w": 1.0})
+
+
+@given(st.lists(st.tuples(times, times), min_size=1, max_size=5), times)
+def test_a_ratio_is_the_geometric_mean_and_scales_with_its_numerator(
+    pairs: list[tuple[float, float]], by: float
+) -> None:
+    sized = dict(enumerate(pairs, 6))
+    rule = claim(of=("AS7",), against=("AS1",), low=0.0)
+    found = figures(
+        AS7={at(1, s): [a] for s, (a, _) in sized.items()}, AS1={at(1, s): [b] for s, (_, b) in sized.items()}
+    )
+    (value,) = values(rule, found)
+    expected = math.prod(a / b for a, b in pairs) ** (1 / len(pairs))
+    assert value == pytest.approx(expected)
+    larger = figures(
+        AS7={at(1, s): [a * by] for s, (a, _) in sized.items()}, AS1={at(1, s): [b] for s, (_, b) in sized.items()}
+    )
+    assert values(rule, larger)[0] == pytest.approx(by * value)
+    extremes = [values(replace(rule, kind=kind), found)[0] for kind in ("smallest", "largest")]
+    assert extremes[0] <= value * (1 + 1e-9) and value <= extremes[1] * (1 + 1e-9)
+
+
+@given(st.lists(times, min_size=1, max_size=6), times)
+def test_shares_of_both_sides_of_a_limit_make_the_whole(found: list[float], limit: float) -> None:
+    measured = figures(AS7={at(1, n): [v] for n, v in enumerate(found)})
+    (below,) = values(claim(kind="share", of=("AS7",), at_most=limit, low=0.0), measured)
+    (above,) = values(claim(kind="share", of=("AS7",), at_least=math.nextafter(limit, math.inf), low=0.0), measured)
+    assert below + above == pytest.approx(1.0)
+
+
+@given(times, times, times)
+def test_growth_is_the_quotient_of_two_rows_and_a_row_alone_is_no_growth(a: float, b: float, c: float) -> None:
+    rule = claim(kind="growth", of=("AS1",), axis="log2_size", first=6, last=8, low=0.0)
+    assert values(rule, figures(AS1={at(1, 6): [a], at(1, 7): [c], at(1, 8): [b]})) == [pytest.approx(b / a)]
+    assert values(rule, figures(AS1={at(1, 6): [a], at(2, 8): [b]})) == []
+    against = replace(rule, against=("AS7",))
+    both = figures(AS1={at(1, 6): [a], at(1, 8): [b]}, AS7={at(1, 6): [c], at(1, 8): [c]})
+    assert values(against, both) == [pytest.approx(b / a)]
+
+
+@given(st.lists(times, min_size=14, max_size=14, unique=True))
+def test_the_fastest_of_all_wins_and_nobody_where_one_was_not_there(found: list[float]) -> None:
+    names = [f"AS{n}" for n in range(1, 15)]
+    measured = figures(**{name: {at(1, 6): [v]} for name, v in zip(names, found, strict=True)})
+    best = names[found.index(min(found))]
+    for name in names:
+        assert values(claim(kind="best_of", of=(name,), low=0.0), measured) == [float(name == best)]
+    missing = figures(**{name: {at(1, 6): [v]} for name, v in zip(names[1:], found[1:], strict=True)})
+    assert values(claim(kind="best_of", of=(best,), low=0.0), missing) == []
+
+
+def test_only_points_that_match_count() -> None:
+    found = figures(AS1={at(1, 6): [1.0], at(1, 9): [2.0], at(2, 9): [4.0], at(3, 12): [8.0]})
+    for where, expected in [
+        ({"ds": 2}, 4.0), ({"ds": [1, 2], "log2_size": 9}, math.sqrt(8.0)), ({"log2_size": {"from": 12}}, 8.0),
+        ({"log2_size": {"to": 6}}, 1.0), ({"ds": {"below": "log2_size"}}, math.pow(64.0, 0.25)),
+    ]:  # fmt: skip
+        assert values(claim(of=("AS1",), where=where, low=0.0), found) == [pytest.approx(expected)]
+    assert values(claim(of=("AS1",), where={"ds": {"is": "log2_size"}}, low=0.0), found) == []
+
+
+@given(st.floats(0.1, 10.0), st.lists(st.floats(0.1, 10.0), min_size=1, max_size=8))
+def test_a_verdict_needs_the_whole_interval_on_one_side(bound: float, rounds: list[float]) -> None:
+    rule = claim(of=("AS7",), high=bound)
+    judged = judge(rule, ONE, Figures({}), figures(AS7={at(1, 6): rounds}))
+    assert judged.ours is not None
+    if judged.verdict == HOLDS:
+        assert judged.ours.high <= bound + 1e-6
+    elif judged.verdict == FAILS:
+        assert judged.ours.low > bound
+    else:
+        assert judged.verdict == UNDECIDED
+        assert judged.ours.low <= bound <= judged.ours.high
+    assert judged.evidence
+
+
+def test_what_failed_is_counted_where_a_statement_says_that_it_fails() -> None:
+    rule = claim(kind="fails", of=("AS3",), low=1.0)
+    key, other = (at(1, 6), ALL_ALIASES["AS3"]), (at(1, 7), ALL_ALIASES["AS3"])
+    assert values(rule, Figures({}, {key: "fail"})) == [1.0]
+    assert values(rule, Figures({other: {1: 2.0}}, {key: "fail"})) == [0.5]
+    assert values(rule, Figures({})) == []
+
+
+def test_rounds_that_not_all_figures_have_are_left_out() -> None:
+    values_by = {
+        (at(1, 6), ALL_ALIASES["AS7"]): {1: 1.0, 2: 2.0, 3: 3.0},
+        (at(1, 7), ALL_ALIASES["AS7"]): {2: 2.0, 3: 3.0},
+    }
+    assert values(claim(of=("AS7",), low=0.0), Figures(values_by)) == [pytest.approx(2.0), pytest.approx(3.0)]
+
+
+def test_a_verdict_as_data_has_both_figures_and_the_bound() -> None:
+    rule = next(c for c in load() if c.id == "1.ds2.multipool")
+    judged = judge(rule, ONE, published_figures(ONE), published_figures(ONE))
+    row = judged.to_json()
+    assert row["verdict"] == HOLDS
+    assert row["published"] == pytest.approx(row["ours"]["median"])
+    assert (row["low"], row["high"]) == (0.15, 0.25)
+    assert row["published_satisfies"] is True
+    assert row["points"] == 11 * 4 * 2

@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: BSL-1.0
+"""The page of published experiments: offline, escaped, readable in every colour; the document's numbers and ours."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from html.parser import HTMLParser
+from importlib.resources import files
+from pathlib import Path
+
+import pytest
+from fakes.fake_p0089_suite import FakeP0089
+from hypothesis import given
+from hypothesis import strategies as st
+
+from millpond.cli import main
+from millpond.errors import Status
+from millpond.heat_tables import STEPS, Heat, Scale, heat_table
+from millpond.p0089 import ALIASES
+
+Use = Callable[..., FakeP0089]
+HOSTILE = "</style><script>alert(1)</script><img src='http://127.0.0.1:9/x' onerror='alert(2)'>"
+levels = st.floats(1e-6, 1e9)
+
+
+class Page(HTMLParser):
+    """Elements with their attributes, and the words of cells."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.cells: list[tuple[str, str, str]] = []
+        self._in: tuple[str, str] | None = None
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+        if tag == "td":
+            self._in = (dict(attrs).get("class") or "", dict(attrs).get("title") or "")
+
+    def handle_data(self, data: str) -> None:
+        if self._in:
+            self.cells.append((*self._in, data))
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag == "td":
+            self._in = None
+
+
+def page(*words: str) -> tuple[str, Page]:
+    assert main(["bench", "--json=out.json", "--report=out.html", "--scale=quick", "--rounds=2", *words]) == Status.OK
+    text = Path("out.html").read_text(encoding="utf-8")
+    return text, Page(text)
+
+
+def test_nothing_is_asked_of_a_network_and_nothing_foreign_could_run(p0089: Use) -> None:
+    p0089()
+    text, found = page("all")
+    assert (
+        "http:" not in text
+        and "https:" not in text
+        and "//" not in re.sub(r"<script>.*?</script>", "", text, flags=re.S)
+    )
+    policy = next(str(a["content"]) for _, a in found.elements if a.get("http-equiv") == "Content-Security-Policy")
+    assert policy.startswith("default-src 'none'") and "unsafe" not in policy
+    for tag, attributes in found.elements:
+        assert not {"src", "style", "onclick", "onerror"} & attributes.keys()
+        assert tag not in ("img", "link", "iframe", "object")
+        assert str(attributes.get("href") or "#").startswith("#")
+    assert len(text.encode()) < 3_000_000
+
+
+def test_what_a_program_says_stays_text(p0089: Use, monkeypatch: pytest.MonkeyPatch) -> None:
+    fake = p0089()
+    listed = fake.listed()
+    monkeypatch.setattr(fake, "listed", lambda: {**listed, "compiler": HOSTILE})
+    text, found = page("p0089.4", "--cells=contention/log2_n=15/*/threads=1/*")
+    assert HOSTILE not in text and "&lt;script&gt;alert" in text
+    assert [tag for tag, _ in found.elements].count("script") == 1
+
+
+def test_the_published_number_and_ours_stand_in_cells_of_the_same_colour(p0089: Use) -> None:
+    p0089()
+    _, found = page("p0089.1", "--cells=structures/ds=2/log2_size=8/*")
+    published = [(kind, words) for kind, title, words in found.cells if title == "seconds"]
+    assert ("h0", "12.8") in published and len(published) == 11 * 14
+    ours = {words: kind for kind, title, words in found.cells if "2 rounds" in title and kind.startswith("h")}
+    assert len(ours) > 5
+    for kind, words in published:
+        assert ours.get(words, kind) == kind
+
+
+def test_a_share_is_shown_as_the_document_shows_it_and_what_failed_has_its_word(p0089: Use) -> None:
+    p0089(bad_alloc=[ALIASES["AS3"]])
+    text, found = page("p0089.3", "--cells=utilization/log2_t=30/log2_a=15/*")
+    assert any(title == "percent_of_AS1" and words == "440" for _, title, words in found.cells)
+    assert any(words == "bad alloc" and title == "ran out of memory" for _, title, words in found.cells)
+    assert any(kind == "none" and words == "0.063" for kind, _, words in found.cells), "the baseline has no colour"
+    assert "cannot be tested here" not in text and "not measured" in text
+
+
+def test_a_statement_has_its_verdict_and_what_the_document_itself_has_against_it(p0089: Use) -> None:
+    p0089()
+    text, _ = page("p0089.1")
+    assert 'class="l verdict-holds"' in text
+    assert "The document itself: in the table it is 2 to 6 % slower" in text
+    assert "missing: a POWER7 machine" in text
+
+
+@given(st.lists(levels, min_size=1, max_size=20))
+def test_colours_rise_with_the_figures_and_stay_on_the_scale(found: list[float]) -> None:
+    scale = Scale.over(found)
+    steps = [scale.step(level) for level in sorted(found)]
+    assert steps == sorted(steps)
+    assert steps[0] == 0 and all(0 <= step < STEPS for step in steps)
+    if max(found) >= 2.0 * min(found):
+        assert steps[-1] == STEPS - 1
+
+
+def test_a_cell_without_a_figure_has_no_colour() -> None:
+    table = heat_table("c", [("AS1", "")], [("2^6", [None]), ("2^7", [Heat(None, "fail")])], Scale(1.0, 4.0))
+    assert [cells for _, cells in table.rows] == [[("none", "", "")], [("none", "fail", "")]]
+
+
+def luminance(colour: str) -> float:
+    digits = colour if len(colour) == 6 else "".join(2 * d for d in colour)
+    parts = [int(digits[n : n + 2], 16) / 255 for n in (0, 2, 4)]
+    red, green, blue = (p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def test_the_colours_darken_all_the_way_and_their_numbers_can_be_read() -> None:
+    style = (files("millpond") / "templates" / "experiment.css").read_text(encoding="utf-8")
+    found = re.findall(r"\.h(\d) \{ background: #([0-9a-f]+); color: #([0-9a-f]+); \}", style)
+    assert [int(n) for n, _, _ in found] == list(range(STEPS))
+    grounds = [luminance(ground) for _, ground, _ in found]
+    assert grounds == sorted(grounds, reverse=True)
+    for _, ground, ink in found:
+        light, dark = sorted((luminance(ground), luminance(ink)), reverse=True)
+        assert (light + 0.05) / (dark + 0.05) >= 4.5

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: BSL-1.0
+"""A published experiment is data that agrees with the document: its tables, its names of strategies, its notation."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from millpond import published
+from millpond.cells import METRICS_OF, P0089
+from millpond.execution import groups_of
+from millpond.experiment_run import cells_of
+from millpond.experiments import SCALES, Experiment
+from millpond.p0089 import ALIASES, EXPERIMENTS, LOCKED, in_notation, notation
+
+EACH = pytest.mark.parametrize("experiment", EXPERIMENTS, ids=lambda e: e.name)
+
+
+def test_the_experiments_are_those_that_cells_know() -> None:
+    assert tuple(e.name for e in EXPERIMENTS) == P0089
+
+
+@EACH
+def test_every_figure_of_the_document_belongs_to_one_cell_of_the_paper_grid_and_back(experiment: Experiment) -> None:
+    cells = cells_of(experiment, "paper", "")
+    assert len({cell.name for cell in cells}) == len(cells)
+    keys = Counter((experiment.point_of(cell), cell.variant) for cell in cells)
+    figures = published.printed(experiment)
+    assert all(keys[key] == 1 for key in figures)
+    # And back: what runs at a point of the tables under a strategy of theirs has a figure there.
+    points = {point for point, strategy in figures if strategy == experiment.baseline}
+    of_tables = {key for key in keys if key[0] in points and key[1] in {s for _, s in figures}}
+    assert of_tables == set(figures)
+
+
+@EACH
+def test_the_figures_are_as_many_as_the_document_prints(experiment: Experiment) -> None:
+    expected = {"p0089.1": 12 * 11 * 14, "p0089.2": (22 + 26) * 9 * 2, "p0089.3": 6 * 11 * 8, "p0089.4": 7 * 8 * 8}
+    assert len(published.printed(experiment)) == expected[experiment.name]
+
+
+def test_the_third_kind_of_table_of_benchmark_ii_is_the_quotient_of_the_two_others() -> None:
+    experiment = EXPERIMENTS[1]
+    found = published.values(experiment)
+    without, local = experiment.strategies
+    at = (("log2_g", 25), ("log2_s", 20), ("af", 256), ("sf", 5))
+    assert found[at, without] / found[at, local] == pytest.approx(10.4, rel=0.01)
+
+
+def test_shares_are_turned_into_what_they_are_shares_of() -> None:
+    experiment = EXPERIMENTS[2]
+    at = (("log2_t", 30), ("log2_a", 15), ("log2_s", 10))
+    assert published.values(experiment)[at, ALIASES["AS3"]] == pytest.approx(0.063 * 4.40)
+    failed = (("log2_t", 35), ("log2_a", 15), ("log2_s", 10)), ALIASES["AS3"]
+    assert failed not in published.values(experiment)
+    assert published.printed(experiment)[failed].printed == "fail"
+
+
+def test_the_aliases_are_the_documents_fourteen_and_their_locked_twins() -> None:
+    assert len(set(ALIASES.values())) == 14
+    assert (ALIASES["AS1"], ALIASES["AS2"]) == ("new_delete:type:destroy", "new_delete:base:destroy")
+    assert ALIASES["AS6"] == "monotonic:base:wink" and ALIASES["AS7"] == "multipool:type:destroy"
+    assert ALIASES["AS14"] == "multipool(monotonic):base:wink"
+    assert LOCKED["AS8s"] == "synchronized(multipool):type:wink"
+    assert LOCKED["AS11s"] == "synchronized(multipool(monotonic)):type:destroy"
+    assert len(LOCKED) == 8
+
+
+@EACH
+@pytest.mark.parametrize("scale", SCALES)
+def test_every_scale_has_the_baseline_beside_every_strategy(experiment: Experiment, scale: str) -> None:
+    for group in groups_of(cells_of(experiment, scale, "")):
+        assert experiment.baseline in {cell.variant for cell in group}
+
+
+@EACH
+@pytest.mark.parametrize("scale", SCALES)
+def test_what_a_figure_is_divided_by_takes_turns_with_it(experiment: Experiment, scale: str) -> None:
+    for group in groups_of(cells_of(experiment, scale, "")):
+        for cell in group:
+            twin = experiment.twin_of(cell)
+            assert twin is None or twin in group
+
+
+@EACH
+def test_every_metric_that_is_asked_for_is_one_that_cells_have(experiment: Experiment) -> None:
+    known = METRICS_OF[experiment.name]
+    assert {experiment.figure.metric, *experiment.beside_metrics} <= known.keys()
+
+
+@EACH
+@pytest.mark.parametrize("scale", SCALES)
+def test_every_cell_has_an_expectation_and_a_litter_is_part_of_its_name(experiment: Experiment, scale: str) -> None:
+    plain, littered = cells_of(experiment, scale, ""), cells_of(experiment, scale, "0.5")
+    assert all(experiment.needs(dict(c.parameters), c.variant).seconds > 0.0 for c in plain)
+    assert not {c.name for c in plain} & {c.name for c in littered}
+    assert [experiment.point_of(c) for c in plain] == [experiment.point_of(c) for c in littered]
+
+
+@given(st.integers(1, 40), st.integers(0, 40), st.integers(0, 9999), st.integers(-999, 999), st.integers(0, 99999))
+def test_the_notation_of_benchmark_ii_comes_back(g: int, s: int, af: int, sf: int, rf: int) -> None:
+    sign = "-" if sf < 0 else "+"
+    text = f"-{g} {s} {af} {sign}{abs(sf)} {rf}"
+    found = notation(text)
+    assert found is not None
+    parameters = dict(found)
+    assert in_notation(parameters) == text
+    assert (parameters["log2_g"], parameters["log2_s"], parameters["sf"]) == (str(g), str(s), str(sf))
+
+
+@pytest.mark.parametrize(
+    "text", ["21 18 8 +3 32", "-21 18 8 3 32", "-21 18 8 +3", "-21 18 8 +3 32 1", "locality/*", ""]
+)
+def test_what_is_no_notation_is_none(text: str) -> None:
+    assert notation(text) is None
