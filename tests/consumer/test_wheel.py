@@ -48,6 +48,13 @@ def test_wheel_holds_programs_and_libraries(installed: Path) -> None:
     assert {path.name for path in native.iterdir()} == {"bin", "lib"}, "a wheel needs no headers"
 
 
+def test_wheel_holds_the_published_tables_and_statements(installed: Path) -> None:
+    """`millpond bench` reads them from its package."""
+    package = installed / "millpond"
+    assert len(list((package / "paper").glob("p0089_benchmark*.csv"))) == 4
+    assert (package / "claims/p0089.toml").is_file()
+
+
 def test_installed_program_records(installed: Path, tmp_path: Path) -> None:
     """The recorder finds its library from where the wheel put it, and python finds the recorder."""
     trace = tmp_path / "true.mpt"
