@@ -63,7 +63,9 @@ def _chart(layout: _Layout, look: _Look, ratios: Scale) -> Chart:
 
     def drawn(caption: str, draw: Draw, on: Scale | None, every_row: bool = True) -> HeatTable:
         rows = [(label, [draw(k) for k in row]) for label, row in layout.rows]
-        return heat_table(caption, layout.headings, [r for r in rows if every_row or any(r[1])], on)
+        return heat_table(
+            caption, look.experiment.tables.corner, layout.headings, [r for r in rows if every_row or any(r[1])], on
+        )
 
     tables = [
         drawn("published", look.published, scale), drawn("here", look.here, scale),

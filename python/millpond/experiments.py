@@ -71,12 +71,14 @@ class Part:
 class Tables:
     """How the document lays its figures out: a table for each value of `split`, rows of `rows`, columns of `columns`.
 
-    `strategy` stands for the strategy among them. `relative`: all columns but the baseline's are shares of it.
+    `strategy` stands for the strategy among them. `corner` says what the rows are. `relative`: all columns but the
+    baseline's are shares of it.
     """
 
     split: tuple[str, ...]
     rows: tuple[str, ...]
     columns: str
+    corner: str
     relative: bool = False
     titles: Callable[[Mapping[str, int | str]], str] = lambda at: ", ".join(f"{k} {v}" for k, v in at.items())
     labels: Callable[[str, int | str], str] = lambda _name, value: str(value)

@@ -52,7 +52,7 @@ def _entry(cell: Cell, family: int, index: int, repetitions: int, outcome: Outco
         "per_family_instance_index": 0, "repetitions": repetitions, "repetition_index": index,
         "threads": int(dict(cell.parameters).get("threads", 1)), "iterations": 1,
     }  # fmt: skip
-    if outcome.status != "ok":
-        return {**known, "error_occurred": True, "error_message": outcome.why or outcome.status}
-    times = {"real_time": values.get(_WALL, 0.0), "cpu_time": values.get(_CPU, 0.0), "time_unit": "s"}
-    return {**known, **times, **{k: v for k, v in values.items() if k not in (_CPU, _WALL)}}
+    # A round that failed has times too, as there: whoever reads the file asks every entry for them.
+    times = {"real_time": 1e6 * values.get(_WALL, 0.0), "cpu_time": 1e6 * values.get(_CPU, 0.0), "time_unit": "us"}
+    failed = {"error_occurred": True, "error_message": outcome.why or outcome.status} if outcome.status != "ok" else {}
+    return {**known, **failed, **times, **{k: v for k, v in values.items() if k not in (_CPU, _WALL)}}

@@ -52,9 +52,13 @@ class Scale:
 
 @dataclass(frozen=True)
 class HeatTable:
-    """A table for the template: headings with titles, rows with a label and (class, text, title) for each cell."""
+    """A table for the template: headings with titles, rows with a label and (class, text, title) for each cell.
+
+    `corner`: what the labels of the rows are.
+    """
 
     caption: str
+    corner: str
     headings: list[tuple[str, str]]
     rows: list[tuple[str, list[tuple[str, str, str]]]]
 
@@ -66,12 +70,15 @@ class HeatTable:
 
 def heat_table(
     caption: str,
+    corner: str,
     headings: Sequence[tuple[str, str]],
     rows: Sequence[tuple[str, Sequence[Heat | None]]],
     scale: Scale | None,
 ) -> HeatTable:
     """The table with the colours of the scale; without a scale all cells are plain. O(cells)."""
-    return HeatTable(caption, list(headings), [(label, [_cell(c, scale) for c in cells]) for label, cells in rows])
+    return HeatTable(
+        caption, corner, list(headings), [(label, [_cell(c, scale) for c in cells]) for label, cells in rows]
+    )
 
 
 def _cell(cell: Heat | None, scale: Scale | None) -> tuple[str, str, str]:

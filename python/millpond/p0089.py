@@ -71,7 +71,7 @@ BENCHMARK_1 = Experiment(
     figure=Figure("leaves_cpu_seconds", "seconds for 2^27 leaves", "cpu_seconds", per_units=LEAVES),
     beside_metrics=_BESIDE, axes=("ds", "log2_size"), free=("log2_leaves", "text_most"), strategies=tuple(_NAMES),
     aliases=ALL_ALIASES, table="p0089_benchmark1.csv", published=_structures,
-    tables=Tables(("ds",), ("log2_size",), "strategy", titles=_structure_title, labels=_power),
+    tables=Tables(("ds",), ("log2_size",), "strategy", "elements", titles=_structure_title, labels=_power),
     parts={
         "quick": _structures_parts(18, 8, 11),
         "standard": _structures_parts(19, 6, 8, 10, 12),
@@ -149,7 +149,7 @@ BENCHMARK_2 = Experiment(
     beside_metrics=("access_seconds", "shuffle_seconds", *_BESIDE), axes=("log2_g", "log2_s", "af", "sf"), free=("rf",),
     strategies=(ALIASES["AS1"], ALIASES["AS7"]), aliases=ALL_ALIASES, table="p0089_benchmark2.csv",
     published=_locality,
-    tables=Tables(("log2_g", "strategy"), ("log2_s",), "af", titles=_locality_title, labels=_locality_label),
+    tables=Tables(("log2_g", "strategy"), ("log2_s",), "af", "|S|", titles=_locality_title, labels=_locality_label),
     parts={
         "quick": (Part(lists(19, (19, 17, 12, 6), (4, 6, 8), 16)),),
         "standard": (
@@ -199,7 +199,7 @@ BENCHMARK_3 = Experiment(
     suite=SUITE, workload="utilization", figure=Figure("cpu_seconds", "seconds", "cpu_seconds"),
     beside_metrics=_BESIDE[1:], axes=("log2_t", "log2_a", "log2_s"), free=(), strategies=_DESTROYED,
     aliases=ALL_ALIASES, table="p0089_benchmark3.csv", published=_utilization,
-    tables=Tables(("log2_t",), ("log2_a", "log2_s"), "strategy", True, titles=_utilization_title, labels=_power),
+    tables=Tables(("log2_t",), ("log2_a", "log2_s"), "strategy", "A, S", True, _utilization_title, _power),
     parts={
         "quick": (_totals(30, live=(15, 20)),),
         "standard": (_totals(30), _totals(32, live=(15, 20))),
@@ -237,7 +237,7 @@ BENCHMARK_4 = Experiment(
     suite=SUITE, workload="contention", figure=Figure("wall_seconds", "seconds", "wall_seconds"),
     beside_metrics=_BESIDE, axes=("log2_n", "log2_s", "threads"), free=(), strategies=_DESTROYED, aliases=ALL_ALIASES,
     table="p0089_benchmark4.csv", published=_contention,
-    tables=Tables(("log2_n", "log2_s"), ("threads",), "strategy", True, titles=_contention_title),
+    tables=Tables(("log2_n", "log2_s"), ("threads",), "strategy", "threads", True, titles=_contention_title),
     parts={
         "quick": (Part(_threads(((15, 6), (19, 8)), (1, 2, 4))),),
         "standard": (Part(_threads(_ITERATIONS, (1, 2, 4, 8))),

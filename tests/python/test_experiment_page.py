@@ -18,6 +18,7 @@ from millpond.cli import main
 from millpond.errors import Status
 from millpond.heat_tables import STEPS, Heat, Scale, heat_table
 from millpond.p0089 import ALIASES
+from millpond.surfaces import Axes, surface
 
 Use = Callable[..., FakeP0089]
 HOSTILE = "</style><script>alert(1)</script><img src='http://127.0.0.1:9/x' onerror='alert(2)'>"
@@ -119,7 +120,7 @@ def test_colours_rise_with_the_figures_and_stay_on_the_scale(found: list[float])
 
 
 def test_a_cell_without_a_figure_has_no_colour() -> None:
-    table = heat_table("c", [("AS1", "")], [("2^6", [None]), ("2^7", [Heat(None, "fail")])], Scale(1.0, 4.0))
+    table = heat_table("c", "size", [("AS1", "")], [("2^6", [None]), ("2^7", [Heat(None, "fail")])], Scale(1.0, 4.0))
     assert [cells for _, cells in table.rows] == [[("none", "", "")], [("none", "fail", "")]]
 
 
@@ -139,3 +140,27 @@ def test_the_colours_darken_all_the_way_and_their_numbers_can_be_read() -> None:
     for _, ground, ink in found:
         light, dark = sorted((luminance(ground), luminance(ink)), reverse=True)
         assert (light + 0.05) / (dark + 0.05) >= 4.5
+
+
+@given(st.lists(st.lists(st.one_of(st.none(), levels), min_size=3, max_size=3), min_size=2, max_size=5))
+def test_a_surface_has_a_tile_wherever_four_corners_are_known(grid: list[list[float | None]]) -> None:
+    scale = Scale.over(level for row in grid for level in row)
+    axes = Axes([f"<{n}>" for n in range(len(grid))], ["a", "b", "c"])
+    drawn = str(surface(grid, axes, scale, "label"))
+    whole = [
+        (r, c) for r in range(len(grid) - 1) for c in range(2)
+        if None not in (grid[r][c], grid[r][c + 1], grid[r + 1][c], grid[r + 1][c + 1])
+    ]  # fmt: skip
+    assert drawn.count("<polygon") == len(whole)
+    assert bool(drawn) == bool(whole)
+    assert "<0>" not in drawn
+    for x, y in re.findall(r"(-?[\d.]+),(-?[\d.]+)", "".join(re.findall(r'points="[^"]*"', drawn))):
+        assert 0.0 <= float(x) <= 640.0 and 0.0 <= float(y) <= 480.0
+
+
+def test_benchmark_ii_is_drawn_as_a_surface_and_benchmark_i_is_not(p0089: Use) -> None:
+    p0089()
+    text, _ = page("p0089.2", "--scale=standard", "--cells=locality/log2_g=21/*")
+    assert text.count("<svg") >= 4 and "before the next one" in text
+    text, _ = page("p0089.1", "--cells=structures/ds=1/*")
+    assert "<svg" not in text
