@@ -76,11 +76,15 @@ def read_suite(name: str, aliases: Mapping[str, str]) -> SuiteProgram:
 class ExperimentRunner:
     """A runner for `execution.run_rounds`. Not thread-safe: the environment's size comes from one sequence.
 
-    `refused`: cells that are not run, and why. `seconds`: what a process of a cell is expected to take.
+    `refused`: cells that are not run, and why. `seconds`: what a process of a cell is expected to take. `room_bytes`:
+    the memory that there is; the program, too, does not run what it knows to need more.
     """
 
-    def __init__(self, program: str, seed: int, refused: Mapping[Cell, str], seconds: Mapping[Cell, float]) -> None:
+    def __init__(
+        self, program: str, seed: int, refused: Mapping[Cell, str], seconds: Mapping[Cell, float], room_bytes: int
+    ) -> None:
         self._program = program
+        self._room_bytes = room_bytes
         self._seed = seed
         self._refused = refused
         self._seconds = seconds
@@ -107,7 +111,7 @@ class ExperimentRunner:
     def _argv(self, cell: Cell) -> list[str]:
         options = [word for name, value in cell.parameters for word in (f"--{name}", value)]
         return [str(native.find(self._program)), "--workload", cell.workload[0], "--strategy", cell.variant, *options,
-                "--seed", str(self._seed)]  # fmt: skip
+                "--seed", str(self._seed), "--memory-limit-bytes", str(self._room_bytes)]  # fmt: skip
 
     def _printed(self, done: native.Captured) -> dict[str, Any]:
         printed = _json_of(done)

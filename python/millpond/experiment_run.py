@@ -64,6 +64,7 @@ class Run:
         self.cells = list(cells)
         self._asked = asked
         self._began = utc_now()
+        self._room_bytes = room_bytes
         self.needs = {cell: experiment.needs(dict(cell.parameters), cell.variant) for cell in cells}
         self.refused = {cell: reason for cell in cells if (reason := _too_large(self.needs[cell], room_bytes))}
 
@@ -101,7 +102,7 @@ class Run:
     def measure(self) -> Found:
         """All rounds. With a store, rounds that an earlier run has left are not run again."""
         asked, seconds = self._asked, {cell: need.seconds for cell, need in self.needs.items()}
-        runner = ExperimentRunner(self.experiment.suite, asked.seed, self.refused, seconds)
+        runner = ExperimentRunner(self.experiment.suite, asked.seed, self.refused, seconds, self._room_bytes)
         with ExitStack() as stack:
             store = asked.store
             if store is None:

@@ -71,8 +71,9 @@ def test_each_round_is_a_process_that_is_given_every_parameter(p0089: Use) -> No
     run(*LISTS, "--rounds=2", "--seed=7")
     assert len(fake.calls) == 2 * 2 * 2
     words = next(c for c in fake.calls if AS7 in c and "-5" in c)
-    assert words[1:] == ("--workload", "locality", "--strategy", AS7, "--log2_g", "19", "--log2_s", "17", "--af", "16",
-                         "--sf", "-5", "--rf", "1", "--seed", "7")  # fmt: skip
+    point = ("--log2_g", "19", "--log2_s", "17", "--af", "16", "--sf", "-5", "--rf", "1")
+    room = ("--memory-limit-bytes", str(bench.memory_bytes()))
+    assert words[1:] == ("--workload", "locality", "--strategy", AS7, *point, "--seed", "7", *room)
 
 
 def test_benchmark_ii_is_the_time_after_shuffling_against_the_time_before(p0089: Use) -> None:
@@ -206,7 +207,7 @@ def test_another_seed_or_litter_measures_anew(p0089: Use) -> None:
         assert len(fake.calls) == before + 4
     assert {r["heap_state"] for r in document["summary"]} == {"littered:0.25"}
     assert {o["heap_state"] for o in document["observations"]} == {"littered:0.25"}
-    assert fake.calls[-1][-4:-2] == ("--litter", "0.25")
+    assert fake.calls[-1][-6:-4] == ("--litter", "0.25")
     assert row_of(document, AS1, "slowdown")["published"] is None
 
 

@@ -98,6 +98,9 @@ def test_every_cell_has_an_expectation_and_a_litter_is_part_of_its_name(experime
     assert all(experiment.needs(dict(c.parameters), c.variant).seconds > 0.0 for c in plain)
     assert not {c.name for c in plain} & {c.name for c in littered}
     assert [experiment.point_of(c) for c in plain] == [experiment.point_of(c) for c in littered]
+    for before, after in zip(plain, littered, strict=True):
+        needs = [experiment.needs(dict(cell.parameters), cell.variant) for cell in (before, after)]
+        assert needs[0].bytes < needs[1].bytes and needs[0].seconds < needs[1].seconds
 
 
 @given(st.integers(1, 40), st.integers(0, 40), st.integers(0, 9999), st.integers(-999, 999), st.integers(0, 99999))

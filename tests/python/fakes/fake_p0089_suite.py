@@ -43,7 +43,7 @@ class FakeP0089:
             return Captured(-11, "", "")
         failed = {"bad_alloc": "bad_alloc", "predicted_bad_alloc": "refuses"}
         status = next((s for s, key in failed.items() if strategy in self.config.get(key, ())), "ok")
-        own = {k: v for k, v in given.items() if k not in ("workload", "strategy", "seed")}
+        own = {k: v for k, v in given.items() if k not in ("workload", "strategy", "seed", "memory-limit-bytes")}
         head = {"schema": "millpond.suite/1", "status": status, "workload": given["workload"], "strategy": strategy,
                 "parameters": own}  # fmt: skip
         if status != "ok":
