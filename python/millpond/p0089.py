@@ -166,7 +166,7 @@ BENCHMARK_2 = Experiment(
             _shuffles(23, 23, *range(22, 0, -2)),
         ),
     },
-    needs=needs.locality, beside=(LOCKED["AS7s"], ALIASES["AS9"], ALIASES["AS11"], OF_2015[0]),
+    needs=needs.locality, beside=(LOCKED["AS7s"], OF_2015[0]),
     notation=notation,
     notes=("The document's multipools took a lock in this benchmark; AS7 here takes none, AS7s does.",
            "Below paper scale links are traversed fewer times than the document's 2560: a slowdown is a quotient.",
