@@ -21,6 +21,25 @@ from typing import Any
 PATIENCE_SECONDS = 60.0
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
 
+# Text whose contrast against what lies below it is less than WCAG's AA asks for (4.5), with its ratio.
+FAINT = """(() => {
+  const parse = (c) => (c.match(/[\\d.]+/g) || []).map(Number);
+  const lum = ([r, g, b]) => [r, g, b].map((v) => (v /= 255) <= .04045 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4)
+    .reduce((sum, v, i) => sum + v * [.2126, .7152, .0722][i], 0);
+  const below = (e) => { for (; e; e = e.parentElement) { const c = parse(getComputedStyle(e).backgroundColor);
+    if (c.length == 3 || c[3] == 1) return c; } return [255, 255, 255]; };
+  const faint = [];
+  for (const e of document.querySelectorAll("body *")) {
+    if (![...e.childNodes].some((n) => n.nodeType == 3 && n.data.trim()) || !e.checkVisibility()) continue;
+    if (["SCRIPT", "TITLE", "title"].includes(e.tagName)) continue;
+    const style = getComputedStyle(e);
+    const [a, b] = [lum(parse(e.namespaceURI.includes("svg") ? style.fill : style.color)), lum(below(e))];
+    const ratio = (Math.max(a, b) + .05) / (Math.min(a, b) + .05);
+    if (ratio < 4.5) faint.push(`${ratio.toFixed(2)} ${e.tagName}.${e.className} ${e.textContent.slice(0, 40)}`);
+  }
+  return faint;
+})()"""
+
 
 def find_chromium() -> str | None:
     """The path of a Chromium; None where there is none."""

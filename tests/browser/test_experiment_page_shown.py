@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: BSL-1.0
+"""The page of published experiments in a browser, from a file: silent, offline, no wider than the screen, readable."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from devtools import FAINT, Chromium, find_chromium
+from fakes.fake_p0089_suite import FakeP0089
+
+from millpond import native
+from millpond.cli import main
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(find_chromium() is None, reason="chromium is missing; apt-get install chromium"),
+]
+
+SCREENS = [(1280, 800, "light"), (1280, 800, "dark"), (400, 800, "light"), (400, 800, "dark")]
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chromium]:
+    with Chromium(tmp_path_factory.mktemp("chromium")) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """All four experiments, with a strategy that fails."""
+    folder = tmp_path_factory.mktemp("bench")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(native, "capture", FakeP0089(bad_alloc=["monotonic:type:destroy"]).capture)
+        patch.setattr(native, "find", lambda name: folder / name)
+        words = ["all", "--scale=quick", "--rounds=1", f"--json={folder}/out.json", f"--report={folder}/out.html"]
+        assert main(["bench", *words]) == 0
+    return folder / "out.html"
+
+
+@pytest.mark.parametrize(("width", "height", "scheme"), SCREENS)
+def test_no_error_no_request_and_the_style_is_let_in(
+    browser: Chromium, page: Path, width: int, height: int, scheme: str
+) -> None:
+    browser.open(page, width, height, scheme=scheme)
+    browser.evaluate("document.querySelectorAll('details').forEach((fold) => fold.open = true)")
+    assert browser.complaints() == []
+    assert browser.requests() == [page.resolve().as_uri()]
+    painted = "getComputedStyle(document.querySelector('td.h8')).backgroundColor"
+    assert browser.evaluate(painted) != "rgba(0, 0, 0, 0)"
+    filled = "getComputedStyle(document.querySelector('svg polygon')).fill"
+    assert browser.evaluate(filled) != "rgb(0, 0, 0)"
+
+
+@pytest.mark.parametrize(("width", "height", "scheme"), SCREENS)
+def test_nothing_is_wider_than_the_screen_and_all_text_can_be_read(
+    browser: Chromium, page: Path, width: int, height: int, scheme: str
+) -> None:
+    browser.open(page, width, height, scheme=scheme)
+    browser.evaluate("document.querySelectorAll('details').forEach((fold) => fold.open = true)")
+    assert browser.evaluate("document.documentElement.scrollWidth") <= width
+    assert browser.evaluate(FAINT) == []
