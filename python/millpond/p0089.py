@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 
 from millpond import p0089_needs as needs
 from millpond.experiments import Experiment, Figure, Parameters, Part, Point, Published, Tables, points
@@ -74,7 +75,11 @@ BENCHMARK_1 = Experiment(
     tables=Tables(("ds",), ("log2_size",), "strategy", "elements", titles=_structure_title, labels=_power),
     parts={
         "quick": _structures_parts(18, 8, 11),
-        "standard": _structures_parts(19, 6, 8, 10, 12),
+        "standard": (
+            *_structures_parts(19, 6, 8, 10, 12),
+            # What the lock costs, at a few points.
+            *(replace(part, strategies=tuple(LOCKED.values())) for part in _structures_parts(19, 10)[1:7:5]),
+        ),
         "paper": _structures_parts(27, *range(6, 17)),
     },
     needs=needs.structures, beside=(*LOCKED.values(), *OF_2015),
@@ -202,7 +207,7 @@ BENCHMARK_3 = Experiment(
     tables=Tables(("log2_t",), ("log2_a", "log2_s"), "strategy", "A, S", True, _utilization_title, _power),
     parts={
         "quick": (_totals(30, live=(15, 20)),),
-        "standard": (_totals(30), _totals(32, live=(15, 20))),
+        "standard": (_totals(30), _totals(32, live=())),
         "paper": (_totals(*range(30, 36)),
                   Part(points(log2_t=[30], log2_a=[15, 20], log2_s=[10], order=["lifo", "random"], sizes=["fixed"])),
                   Part(points(log2_t=[30], log2_a=[15, 20], log2_s=[10], order=["fifo"], sizes=["mixed"]))),
