@@ -7,23 +7,19 @@ Where a table's columns are shares of the baseline, the baseline's column has th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 from markupsafe import Markup
 
 from millpond import published
-from millpond.cells import Cell
 from millpond.experiment_figures import Results
-from millpond.experiments import Experiment, Point
+from millpond.experiment_look import Gain, Key, Look, percent_of, text_of
+from millpond.experiments import Experiment
 from millpond.heat_tables import Heat, HeatTable, Scale, heat_table, legend
-from millpond.statistics import summarise
 from millpond.surfaces import Axes, surface
-from millpond.wording import bytes_text, plural
 
 _STRATEGY = "strategy"
-_BYTES, _MB = "peak_bytes", 1e6
-Key = tuple[Point, str]
 Draw = Callable[[Key], Heat | None]
 
 
@@ -48,16 +44,28 @@ class _Layout:
 
 
 def charts(results: Results) -> list[Chart]:
-    """A chart for each table of the document of which anything was measured. O(figures)."""
-    look = _Look(results)
-    layouts = [
-        layout for layout in _layouts(results, look) if any(k in look.ours for _, row in layout.rows for k in row)
-    ]
-    ratios = Scale.over(level for layout in layouts for _, row in layout.rows for level in map(look.to_published, row))
-    return [_chart(layout, look, ratios) for layout in layouts]
+    """A chart for each table of the document of which anything was measured. O(figures).
+
+    Where strategies have a table each, one more follows for what each gains over the baseline.
+    """
+    look = Look(results)
+    layouts = _layouts(results, look)
+    found = _drawn(layouts, look)
+    if _STRATEGY in results.experiment.tables.split:
+        of = results.experiment.alias(results.experiment.baseline)
+        gains = [replace(one, title=f"{one.title}: {of} / this") for one in layouts]
+        found += _drawn(gains, Gain(results))
+    return found
 
 
-def _chart(layout: _Layout, look: _Look, ratios: Scale) -> Chart:
+def _drawn(layouts: Sequence[_Layout], look: Look) -> list[Chart]:
+    """Charts of the layouts in which anything was measured; their ratios to the document share one scale."""
+    kept = [one for one in layouts if any(key in look.ours for _, row in one.rows for key in row)]
+    ratios = Scale.over(level for one in kept for _, row in one.rows for level in map(look.to_published, row))
+    return [_chart(one, look, ratios) for one in kept]
+
+
+def _chart(layout: _Layout, look: Look, ratios: Scale) -> Chart:
     keys = [key for _, row in layout.rows for key in row]
     scale = Scale.over([*map(look.published_level, keys), *map(look.our_level, keys)])
 
@@ -79,7 +87,7 @@ def _chart(layout: _Layout, look: _Look, ratios: Scale) -> Chart:
     )  # fmt: skip
 
 
-def _surfaces(layout: _Layout, look: _Look, scale: Scale) -> list[tuple[str, Markup]]:
+def _surfaces(layout: _Layout, look: Look, scale: Scale) -> list[tuple[str, Markup]]:
     """The same over two axes of numbers; nothing where the columns are strategies."""
     if look.experiment.tables.columns == _STRATEGY:
         return []
@@ -95,90 +103,7 @@ def _surfaces(layout: _Layout, look: _Look, scale: Scale) -> list[tuple[str, Mar
     return drawn
 
 
-def text_of(value: float) -> str:
-    """Three digits or so, and no exponent."""
-    for least, form in ((99.95, ".0f"), (9.995, ".1f"), (0.0995, ".2f")):
-        if abs(value) >= least:
-            return format(value, form)
-    return f"{value:.2g}"
-
-
-def percent_of(share: float) -> str:
-    """A share as the document prints it, with the sign that it leaves out."""
-    return f"{100 * share:.0f} %"
-
-
-class _Look:
-    """What is known of each place in the tables, and how it is written."""
-
-    def __init__(self, results: Results) -> None:
-        self.experiment = results.experiment
-        self._printed = published.printed(results.experiment)
-        self._values = published.values(results.experiment)
-        self._results = results
-        self.cells: dict[Key, Cell] = {}
-        for cell in results.cells:
-            at = results.experiment.point_of(cell)
-            if at is not None and results.has_figure(cell):
-                self.cells.setdefault((at, cell.variant), cell)
-        self.ours = {key: found for key, cell in self.cells.items() if (found := results.figure(cell))}
-        self._medians = {key: summarise(list(found.values())).median for key, found in self.ours.items()}
-
-    def _is_share(self, key: Key) -> bool:
-        return self.experiment.tables.relative and key[1] != self.experiment.baseline
-
-    def _level(self, values: Mapping[Key, float], key: Key) -> float | None:
-        """What is coloured: the figure, or its share of the baseline's."""
-        value = values.get(key)
-        if not self.experiment.tables.relative or value is None:
-            return value
-        base = values.get((key[0], self.experiment.baseline))
-        return value / base if base and self._is_share(key) else None
-
-    def published_level(self, key: Key) -> float | None:
-        return self._level(self._values, key)
-
-    def our_level(self, key: Key) -> float | None:
-        return self._level(self._medians, key)
-
-    def to_published(self, key: Key) -> float | None:
-        """Ours / the document's, of what the tables show: figures, or shares."""
-        shares = self.our_level(key), self.published_level(key)
-        ours, theirs = shares if self._is_share(key) else (self._medians.get(key), self._values.get(key))
-        return ours / theirs if ours is not None and theirs else None
-
-    def published(self, key: Key) -> Heat | None:
-        one = self._printed.get(key)
-        return None if one is None else Heat(self.published_level(key), one.printed, one.unit)
-
-    def here(self, key: Key) -> Heat | None:
-        cell = self.cells.get(key)
-        if cell is None:
-            return None
-        if key not in self.ours:
-            why = self._results.rounds.failed.get(cell, "not run")
-            status = next((o.status for o in self._results.outcomes if o.cell == cell and o.status != "ok"), "")
-            return Heat(None, status.replace("_", " "), why)
-        found = summarise(list(self.ours[key].values()))
-        level, unit = self.our_level(key), self.experiment.figure.unit
-        interval = f"{text_of(found.low)} to {text_of(found.high)}"
-        title = f"{text_of(found.median)} {unit} ({interval}), {plural(found.n, 'round')}"
-        return Heat(level, f"{100 * (level or 0.0):.0f}" if self._is_share(key) else text_of(found.median), title)
-
-    def quotient(self, key: Key) -> Heat | None:
-        value = self.to_published(key)
-        return None if value is None else Heat(value, text_of(value), "of shares" if self._is_share(key) else "")
-
-    def held(self, key: Key) -> Heat | None:
-        cell = self.cells.get(key)
-        values = list(self._results.rounds.by_round(cell, _BYTES).values()) if cell else []
-        if not values:
-            return None
-        found = summarise(values)
-        return Heat(1.0, text_of(found.median / _MB), f"{bytes_text(found.low)} to {bytes_text(found.high)}")
-
-
-def _layouts(results: Results, look: _Look) -> list[_Layout]:
+def _layouts(results: Results, look: Look) -> list[_Layout]:
     """The tables as the document has them, with our rows and strategies among its own."""
     experiment = results.experiment
     tables = experiment.tables
