@@ -24,7 +24,7 @@ from millpond.bench_lab import PLACE
 from millpond.bench_library import write
 from millpond.cells import Cell
 from millpond.characterise import Json
-from millpond.errors import Failure, Status
+from millpond.errors import Failure, Status, cannot_write
 from millpond.experiment_run import Asked, Found, Run, cells_of, document, memory_bytes
 from millpond.experiments import ROUNDS, Experiment, Parameters
 from millpond.grids import (
@@ -65,7 +65,7 @@ def command(
         int | None, typer.Option(metavar="N", min=1, help="Measured rounds of each; 3, 6 and 3 by scale.")
     ] = None,
     litter: Annotated[
-        float | None, typer.Option(metavar="F", min=0.0, max=1.0, help="Litter the heap first, this share of it.")
+        float | None, typer.Option(metavar="F", min=0.0, max=1.0, help="First litter the heap with the workload's blocks, this share of them freed.")
     ] = None,
     json: Json = None,
     report: Annotated[Path | None, typer.Option(metavar="FILE", help="The page; results/bench/NAME.html.")] = None,
@@ -159,7 +159,10 @@ class Places:
     def prove_writable(self) -> None:
         """Failure (status 4) before hours of rounds, not after them."""
         if self._json is None or self._report is None:
-            PLACE.mkdir(parents=True, exist_ok=True)
+            try:
+                PLACE.mkdir(parents=True, exist_ok=True)
+            except OSError as error:
+                raise cannot_write(PLACE, error) from error
         said = [self._json, *(str(path) if path else None for path in (self._report, self._google))]
         for target in [*said, *(str(PLACE / f"{name}.json") for name in self._names if self._json is None)]:
             output.prove_writable(target)

@@ -97,6 +97,8 @@ class Run:
         for row in grid["cells"]:
             cell = by_name[row["name"]]
             row |= {"seconds": seconds[cell], "bytes": self.needs[cell].bytes, "refused": self.refused.get(cell)}
+            row["runs"] = 0 if cell in self.refused else row["runs"]
+        grid["runs"] = sum(row["runs"] for row in grid["cells"])
         return {**grid, "bytes": max((n.bytes for c, n in self.needs.items() if c not in self.refused), default=0)}
 
     def measure(self) -> Found:

@@ -144,7 +144,8 @@ def test_a_dry_run_tells_seconds_memory_and_what_is_refused(
     assert grid["estimated_seconds"] > 0.0
     assert {cell["variant"] for cell in grid["cells"] if cell["refused"]} == {AS3, ALIASES["AS5"]}
     assert 0 < grid["bytes"] <= 2**30
-    assert all(cell["seconds"] == 0.0 for cell in grid["cells"] if cell["refused"])
+    assert all(cell["seconds"] == cell["runs"] == 0 for cell in grid["cells"] if cell["refused"])
+    assert grid["runs"] == 3 * sum(not cell["refused"] for cell in grid["cells"])
 
 
 def test_a_cell_that_cannot_fit_is_refused_kept_as_a_value_and_never_run(
@@ -219,6 +220,15 @@ def test_the_shards_make_the_whole(p0089: Use) -> None:
     _, document = run(*ONE, "--store=st")
     assert len(fake.calls) == 3 * 14
     assert row_of(document, AS7, "leaves_cpu_seconds")["n"] == 3
+
+
+def test_a_place_that_cannot_be_written_is_known_before_anything_is_measured(p0089: Use, tmp_path: Path) -> None:
+    fake = p0089()
+    assert main(["bench", *ONE, "--json=nowhere/out.json"]) == Status.ENVIRONMENT
+    (tmp_path / "results").rename(tmp_path / "kept")
+    (tmp_path / "results").write_text("no folder")
+    assert main(["bench", *ONE]) == Status.ENVIRONMENT
+    assert not fake.calls
 
 
 def test_several_experiments_have_a_file_each_and_one_where_it_was_named(p0089: Use) -> None:
