@@ -21,7 +21,8 @@ _LEAF_NS = (3.0, 350.0, 150.0, 700.0, 5.0, 450.0, 220.0, 800.0, 7.0, 450.0, 220.
 _INT_BYTES, _NODE_BYTES, _TEXT_BYTES = 8, 40, 620
 # A list's node with its header, and what a pool keeps for itself.
 _LINK_BYTES, _POOL_BYTES = 32, 1300
-_HIT, _MISS, _NEAR_MISS, _PAIR = 1.5e-9, 120e-9, 20e-9, 80e-9
+# Seconds of an access, of a pop and a push, and of making and freeing a link that was shuffled among all others.
+_HIT, _MISS, _NEAR_MISS, _PAIR, _APART = 1.5e-9, 120e-9, 20e-9, 120e-9, 500e-9
 _CACHED_LINKS = 2**17
 
 Estimate = Callable[[Mapping[str, str], str], Needs]
@@ -67,7 +68,8 @@ def locality(at: Mapping[str, str], strategy: str) -> Needs:
         missed = (_MISS if links > _CACHED_LINKS else _NEAR_MISS) * min(
             1.0, 1.0 / max(1, traversals) + max(0.0, (int(at["log2_s"]) - 11) / 5)
         )
-    seconds = links * traversals * int(at["rf"]) * (_HIT + missed) + links * (1 + abs(int(at["sf"]))) * _PAIR
+    seconds = links * traversals * int(at["rf"]) * (_HIT + missed) + links * abs(int(at["sf"])) * _PAIR
+    seconds += links * (_APART if shared else _PAIR)
     return Needs(_START_SECONDS + seconds, 8 * _MIB + links * _LINK_BYTES + subsystems * (0 if shared else _POOL_BYTES))
 
 
