@@ -65,7 +65,7 @@ def command(
         int | None, typer.Option(metavar="N", min=1, help="Measured rounds of each; 3, 6 and 3 by scale.")
     ] = None,
     litter: Annotated[
-        float | None, typer.Option(metavar="F", min=0.0, max=1.0, help="First litter the heap: blocks, this share freed.")
+        float | None, typer.Option(metavar="F", min=0.0, max=1.0, help="First litter the heap; this share is freed.")
     ] = None,
     json: Json = None,
     report: Annotated[Path | None, typer.Option(metavar="FILE", help="The page; results/bench/NAME.html.")] = None,
