@@ -3,7 +3,8 @@
 
     claims/p0089.toml ──▶ Claim: a rule and a bound ── on the published tables ──▶ one number: is our reading right?
                                                     └─ on ours, round by round ──▶ a median with its interval
-    interval within the bound: holds · outside: does not hold · across it: undecided · no such points: not measured
+    interval within the bound: holds · outside: does not hold · across it, or fewer than three rounds: undecided ·
+    no such points: not measured
 
 A rule has one of these kinds. `of` and `against` are strategies; `against` is one for all, or one for each.
 
@@ -39,6 +40,7 @@ HOLDS, FAILS, UNDECIDED = "holds", "does not hold", "undecided"
 NOT_MEASURED, UNTESTABLE = "not measured", "cannot be tested here"
 VERDICTS = (HOLDS, FAILS, UNDECIDED, NOT_MEASURED, UNTESTABLE)
 FOLDER = "claims"
+FEWEST_ROUNDS = 3
 _ROUNDING = 1e-9
 
 
@@ -167,7 +169,9 @@ def judge(claim: Claim, experiment: Experiment, published: Figures, ours: Figure
 
 
 def verdict_of(claim: Claim, ours: Summary) -> str:
-    """Whether the interval lies within the bound, outside of it, or across."""
+    """Whether the interval lies within the bound, outside of it, or across. One round or two have no interval."""
+    if ours.n < FEWEST_ROUNDS and claim.kind != "fails":
+        return UNDECIDED
     if claim.accepts(ours.low) and claim.accepts(ours.high):
         return HOLDS
     return FAILS if ours.high < claim.low or ours.low > claim.high else UNDECIDED
