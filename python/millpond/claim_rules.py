@@ -119,7 +119,10 @@ class Verdict:
     def to_json(self) -> dict[str, Any]:
         """A row of `claims`; the bound's absent side is null."""
         claim = self.claim
-        rule = {"kind": claim.kind, "of": list(claim.of), "against": list(claim.against), "where": dict(claim.where)}
+        fields = ("kind", "of", "against", "among", "where", "axis", "first", "last")
+        rule = {name: value for name in fields if (value := getattr(claim, name))}
+        limits = {"at_least": _finite(claim.at_least), "at_most": _finite(claim.at_most)}
+        rule |= {name: value for name, value in limits.items() if value is not None}
         return {
             "id": claim.id, "experiment": claim.experiment, "section": claim.section, "statement": claim.statement,
             "rule": rule, "low": _finite(claim.low), "high": _finite(claim.high), "published": self.published,
