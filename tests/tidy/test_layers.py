@@ -28,6 +28,7 @@ ORDER = [
     ["lab/plan"],
     ["lab/measure"],
     ["lab/record", "lab/characterise", "lab/trial", "lab/replay", "lab/references", "lab/simulate", "lab/synthesize"],
+    ["lab/suites/common"],
     ["lab/suites"],
     ["examples"],
     ["tests"],

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "contenders.hpp"
-#include "meter.hpp"
-#include "random_numbers.hpp"
+#include "lab/suites/common/random_numbers.hpp"
+#include "passes.hpp"
 #include "workload.hpp"
 
 namespace millpond::suites {

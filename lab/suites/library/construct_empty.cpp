@@ -3,7 +3,7 @@
 //
 // --instructions counts construct_empty_once. Local contenders only: a heap has nothing to construct.
 #include "contenders.hpp"
-#include "meter.hpp"
+#include "passes.hpp"
 #include "workload.hpp"
 
 namespace millpond::suites {

@@ -20,15 +20,41 @@
 #endif
 
 #include "adapter.hpp"
-#include "bindings.hpp"
 #include "cell.hpp"
 #include "ideal.hpp"
+#include "lab/suites/common/bindings.hpp"
+#include "lab/suites/common/multipool_2015.hpp"
 #include "millpond/bind/resource.hpp"
 #include "millpond/local/monotonic.hpp"
 #include "millpond/local/multipool.hpp"
-#include "multipool_2015.hpp"
 
 namespace millpond::suites {
+
+// A resource whose constructor is told where its chunks come from.
+template <class Resource>
+struct over_upstream : Resource {
+    over_upstream() : Resource(peer_upstream) {}
+    over_upstream(void* buffer, std::size_t bytes) : Resource(buffer, bytes, peer_upstream) {}
+};
+
+// An ideal, reached without any pointer; a fresh pool starts it anew.
+template <class Ideal>
+struct by_static : binding {
+    static constexpr bool can_wink = Ideal::takes_all_back;
+    struct pool {
+        pool() noexcept { ideal_pool<Ideal>.restart(); }
+    };
+    template <class T>
+    using allocator = ideal_allocator<T, Ideal>;
+    template <class T>
+    static allocator<T> bind(pool&) noexcept {
+        return {};
+    }
+    static Ideal* handle(pool&) noexcept { return &ideal_pool<Ideal>; }
+    [[gnu::always_inline]] static void* take(Ideal* p, std::size_t bytes, std::size_t alignment) {
+        return p->allocate(bytes, alignment);
+    }
+};
 
 template <class... Contenders>
 struct contender_list {};

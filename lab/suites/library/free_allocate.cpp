@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "contenders.hpp"
-#include "meter.hpp"
+#include "passes.hpp"
 #include "workload.hpp"
 
 namespace millpond::suites {

@@ -15,7 +15,7 @@
 #include <boost/pool/pool_alloc.hpp>
 #include <string_view>
 
-#include "bindings.hpp"
+#include "lab/suites/common/bindings.hpp"
 
 namespace millpond::suites {
 

@@ -18,7 +18,7 @@
 #include "arrays.hpp"
 #include "contenders.hpp"
 #include "lab/replay/clocks.hpp"
-#include "meter.hpp"
+#include "passes.hpp"
 #include "workload.hpp"
 
 namespace millpond::suites {

@@ -13,9 +13,9 @@
 #include <set>
 #include <vector>
 
-#include "meter.hpp"
+#include "lab/suites/common/random_numbers.hpp"
 #include "node_contenders.hpp"
-#include "random_numbers.hpp"
+#include "passes.hpp"
 #include "workload.hpp"
 
 namespace millpond::suites {

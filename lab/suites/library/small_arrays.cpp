@@ -20,10 +20,10 @@
 #include <vector>
 
 #include "contenders.hpp"
-#include "hidden.hpp"
 #include "lab/replay/clocks.hpp"
-#include "meter.hpp"
+#include "lab/suites/common/hidden.hpp"
 #include "millpond/container/dyn_array.hpp"
+#include "passes.hpp"
 #include "workload.hpp"
 
 namespace millpond::suites {

@@ -17,9 +17,9 @@
 #include <vector>
 
 #include "contenders.hpp"
-#include "leaves.hpp"
-#include "meter.hpp"
+#include "lab/suites/common/leaves.hpp"
 #include "millpond/bind/wink_out.hpp"
+#include "passes.hpp"
 
 namespace millpond::suites {
 

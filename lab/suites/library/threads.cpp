@@ -8,19 +8,14 @@
 // wall_ns: wall time for a pair of one thread while all run; warm_ns: CPU time of all threads for a pair.
 // Threads have a pool each in threads_own, but share one where it may be shared. In threads_handover only those take
 // part whose blocks another thread may free.
-#include <atomic>
-#include <barrier>
-#include <exception>
 #include <memory>
-#include <mutex>
-#include <thread>
 #include <vector>
 
-#include "batch_queue.hpp"
 #include "contenders.hpp"
-#include "lab/replay/clocks.hpp"
-#include "meter.hpp"
+#include "lab/suites/common/batch_queue.hpp"
+#include "lab/suites/common/team.hpp"
 #include "millpond/wrap/synchronized.hpp"
+#include "passes.hpp"
 #include "workload.hpp"
 #if __has_include("millpond/local/synchronized_multipool.hpp")
 #include "millpond/local/synchronized_multipool.hpp"
@@ -33,51 +28,6 @@ namespace {
 constexpr std::uint64_t usual_pairs = std::uint64_t{1} << 21;
 constexpr std::uint64_t groups = 3;
 constexpr std::size_t block_alignment = 16;
-
-// Threads that start together, and the first error of any of them.
-class team {
-  public:
-    // Runs `work(index, arrive)` in each thread; every call of arrive waits for all. Returns: ns of wall and CPU time
-    // from the `first` to the last of such meetings, which `meetings` counts.
-    struct times {
-        double wall_ns, cpu_ns;
-    };
-
-    template <class Work>
-    times run(std::uint64_t threads, Work work) {
-        double wall[2] = {};
-        double cpu[2] = {};
-        int met = 0;
-        const auto stamp = [&]() noexcept {
-            if (met < 2) {
-                wall[met] = replay::wall_seconds() * 1e9;
-                cpu[met] = replay::process_cpu_seconds() * 1e9;
-            }
-            ++met;
-        };
-        std::barrier meeting(static_cast<std::ptrdiff_t>(threads), stamp);
-        std::vector<std::thread> all;
-        for (std::uint64_t i = 0; i < threads; ++i) {
-            all.emplace_back([&, i] {
-                const auto arrive = [&] { meeting.arrive_and_wait(); };
-                try {
-                    work(i, arrive);
-                } catch (...) {
-                    const std::lock_guard lock(mutex_);
-                    if (!error_) error_ = std::current_exception();
-                    meeting.arrive_and_drop();
-                }
-            });
-        }
-        for (std::thread& each : all) each.join();
-        if (error_) std::rethrow_exception(error_);
-        return {wall[1] - wall[0], cpu[1] - cpu[0]};
-    }
-
-  private:
-    std::mutex mutex_;
-    std::exception_ptr error_;
-};
 
 template <class Handle, class C>
 [[gnu::noinline]] void allocate_and_free(Handle from, std::uint64_t pairs, std::size_t bytes) {

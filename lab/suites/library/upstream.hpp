@@ -3,17 +3,13 @@
 //
 //   NAME       ─▶ peer ─▶ operator new and delete        as its users have it
 //   NAME:kept  ─▶ peer ─▶ resource<chunk_cache>          what it would cost if released chunks stayed, as ours do
-//
-// Set before the first pool is built, and never again. Read by every constructor of a peer.
 #pragma once
 
-#include <memory_resource>
+#include "lab/suites/common/peer_upstream.hpp"
 
 namespace millpond::suites {
 
-inline std::pmr::memory_resource* peer_upstream = std::pmr::new_delete_resource();
-
-// Effects: peers take their chunks from millpond::chunk_cache from now on.
+// Effects: peers take their chunks from millpond::chunk_cache from now on. Before the first pool is built.
 void keep_chunks_of_peers();
 
 }  // namespace millpond::suites

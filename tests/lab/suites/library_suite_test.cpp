@@ -13,9 +13,9 @@
 #include <string>
 #include <vector>
 
+#include "lab/suites/common/multipool_2015.hpp"
+#include "lab/suites/common/random_numbers.hpp"
 #include "lab/suites/library/ideal.hpp"
-#include "lab/suites/library/multipool_2015.hpp"
-#include "lab/suites/library/random_numbers.hpp"
 
 namespace {
 

@@ -15,7 +15,7 @@
 #include <memory_resource>
 #include <new>
 
-#include "upstream.hpp"
+#include "peer_upstream.hpp"
 
 namespace millpond::suites {
 

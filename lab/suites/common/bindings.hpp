@@ -20,9 +20,7 @@
 #include <type_traits>
 
 #include "hidden.hpp"
-#include "ideal.hpp"
 #include "millpond/bind/allocator.hpp"
-#include "upstream.hpp"
 
 namespace millpond::suites {
 
@@ -76,13 +74,6 @@ using pmr_allocator = std::pmr::polymorphic_allocator<T>;
 template <class Resource>
 using by_pmr = by_base<Resource, std::pmr::memory_resource, pmr_allocator>;
 
-// A resource whose constructor is told where its chunks come from.
-template <class Resource>
-struct over_upstream : Resource {
-    over_upstream() : Resource(peer_upstream) {}
-    over_upstream(void* buffer, std::size_t bytes) : Resource(buffer, bytes, peer_upstream) {}
-};
-
 // An allocator without state, all of whose objects mean one heap.
 template <template <class> class Allocator>
 struct by_heap : binding {
@@ -103,25 +94,6 @@ struct by_heap : binding {
     [[gnu::always_inline]] static void give(Allocator<char> heap, void* block, std::size_t bytes,
                                             std::size_t) noexcept {
         heap.deallocate(static_cast<char*>(block), bytes);
-    }
-};
-
-// An ideal, reached without any pointer; a fresh pool starts it anew.
-template <class Ideal>
-struct by_static : binding {
-    static constexpr bool can_wink = Ideal::takes_all_back;
-    struct pool {
-        pool() noexcept { ideal_pool<Ideal>.restart(); }
-    };
-    template <class T>
-    using allocator = ideal_allocator<T, Ideal>;
-    template <class T>
-    static allocator<T> bind(pool&) noexcept {
-        return {};
-    }
-    static Ideal* handle(pool&) noexcept { return &ideal_pool<Ideal>; }
-    [[gnu::always_inline]] static void* take(Ideal* p, std::size_t bytes, std::size_t alignment) {
-        return p->allocate(bytes, alignment);
     }
 };
 

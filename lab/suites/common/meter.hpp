@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSL-1.0
+// meter: what a process has used of the processor, and what of its memory is resident.
+//
+//   resident_meter ── base: resident now; the kernel's peak starts here ── finish: peak and end
+//
+// CPU time of the process, so that page faults and the system's part count. A few system calls each; one thread.
+#pragma once
+
+#include <cstdint>
+
+namespace millpond::suites {
+
+// Resident bytes of this process, by the kernel's account; 0 where it does not say.
+struct resident_bytes {
+    std::uint64_t now = 0;
+    std::uint64_t peak = 0;
+};
+resident_bytes read_resident() noexcept;
+// From now on the peak counts anew, where the kernel allows it.
+void restart_peak() noexcept;
+
+// CPU time of the process, all of its threads.
+double cpu_ns() noexcept;
+
+// Process CPU time from its construction or start on.
+class stopwatch {
+  public:
+    stopwatch() noexcept { start(); }
+    void start() noexcept { started_ = cpu_ns(); }
+    [[nodiscard]] double elapsed_ns() const noexcept { return cpu_ns() - started_; }
+
+  private:
+    double started_ = 0;
+};
+
+// What becomes resident from its construction on: one for each process.
+class resident_meter {
+  public:
+    resident_meter() noexcept;
+    // Effects: writes what was and is resident into the outcome.
+    template <class Outcome>
+    void finish(Outcome& result) const noexcept {
+        const resident_bytes resident = read_resident();
+        result.base_bytes = base_bytes_;
+        result.peak_bytes = resident.peak;
+        result.end_bytes = resident.now;
+    }
+
+  private:
+    std::uint64_t base_bytes_;
+};
+
+}  // namespace millpond::suites

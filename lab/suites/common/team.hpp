@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: BSL-1.0
+// team: threads that do a piece of work together, and meet so that it can be timed.
+//
+//   thread 1 ── prepare ──┤arrive          ├── work ──┤arrive          ├── end
+//   thread 2 ── prepare ──┤first clock read├── work ──┤second clock    ├── end
+//
+// An error in any thread ends its part; it is thrown again once all threads have ended.
+#pragma once
+
+#include <barrier>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "lab/replay/clocks.hpp"
+
+namespace millpond::suites {
+
+// Threads that start together, and the first error of any of them.
+class team {
+  public:
+    // Runs `work(index, arrive)` in each thread; every call of arrive waits for all. Returns: ns of wall and CPU time
+    // from the `first` to the last of such meetings, which `meetings` counts.
+    struct times {
+        double wall_ns, cpu_ns;
+    };
+
+    template <class Work>
+    times run(std::uint64_t threads, Work work) {
+        double wall[2] = {};
+        double cpu[2] = {};
+        int met = 0;
+        const auto stamp = [&]() noexcept {
+            if (met < 2) {
+                wall[met] = replay::wall_seconds() * 1e9;
+                cpu[met] = replay::process_cpu_seconds() * 1e9;
+            }
+            ++met;
+        };
+        std::barrier meeting(static_cast<std::ptrdiff_t>(threads), stamp);
+        std::vector<std::thread> all;
+        for (std::uint64_t i = 0; i < threads; ++i) {
+            all.emplace_back([&, i] {
+                const auto arrive = [&] { meeting.arrive_and_wait(); };
+                try {
+                    work(i, arrive);
+                } catch (...) {
+                    const std::lock_guard lock(mutex_);
+                    if (!error_) error_ = std::current_exception();
+                    meeting.arrive_and_drop();
+                }
+            });
+        }
+        for (std::thread& each : all) each.join();
+        if (error_) std::rethrow_exception(error_);
+        return {wall[1] - wall[0], cpu[1] - cpu[0]};
+    }
+
+  private:
+    std::mutex mutex_;
+    std::exception_ptr error_;
+};
+
+}  // namespace millpond::suites
