@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
 // leaves: what the structures of Benchmark I are filled with: numbers, and strings of 33 to 1000 characters.
 //
-//   number │ counted up │        length │ 33 … 1000, uniform │        text │number│ the same 1020 characters │
+//   number │ counted up │     length │ 33 … 1000 or fewer, uniform │     text │number│ the same 1020 characters │
 //
 // Drawn from the seed before anything is measured, the same for all contenders: no generator runs in a measured part.
 // Texts begin with their number, so that no two are equal, and lie in one small buffer, so that reading them is cheap.
-// reset: O(1). next_…: O(1).
+// reset, left, next_…: O(1).
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ namespace millpond::suites {
 
 class leaves {
   public:
-    leaves(std::uint64_t count, std::uint64_t seed) : lengths_(count) {
+    leaves(std::uint64_t count, std::uint64_t seed, std::uint32_t longest = 1000) : lengths_(count) {
         random_numbers random(seed);
         first_ = random.below(1u << 16);
         for (std::uint16_t& length : lengths_) {
@@ -29,6 +29,8 @@ class leaves {
 
     // Effects: the next structure begins with the first leaf again.
     void reset() noexcept { at_ = 0; }
+    // Returns: how many there are before the first one must come again.
+    [[nodiscard]] std::uint64_t left() const noexcept { return lengths_.size() - at_; }
     [[nodiscard]] int next_number() noexcept { return static_cast<int>(first_ + at_++); }
     [[nodiscard]] std::size_t next_length() noexcept { return lengths_[at_++]; }
 
@@ -45,7 +47,6 @@ class leaves {
 
   private:
     static constexpr std::uint32_t shortest = 33;
-    static constexpr std::uint32_t longest = 1000;
 
     std::vector<std::uint16_t> lengths_;
     std::uint64_t first_;

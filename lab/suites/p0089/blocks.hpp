@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSL-1.0
+// blocks: what utilization and contention ask allocators for, and what is known beforehand of the memory they need.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "lab/suites/common/hidden.hpp"
+#include "millpond/core/four_an_octave.hpp"
+#include "strategy.hpp"
+
+namespace millpond::p0089 {
+
+inline constexpr std::size_t block_alignment = 16;
+
+// Returns: a block whose first byte was incremented, whatever it was.
+template <class C, class Handle>
+[[gnu::always_inline]] inline void* take_block(Handle from, std::size_t bytes) {
+    void* const block = C::take(from, bytes, block_alignment);
+    suites::escape(block);
+    ++*static_cast<unsigned char*>(block);
+    suites::escape(block);
+    return block;
+}
+
+// Whether blocks of this size, once freed, are never used again: monotonic's, and those that are too large for a
+// multipool, which leaves them to the monotonic beneath.
+inline bool is_never_reused(pool_kind pool, std::uint64_t bytes) noexcept {
+    switch (pool) {
+        case pool_kind::monotonic:
+            return true;
+        case pool_kind::multipool_over_monotonic:
+        case pool_kind::locked_multipool_over_monotonic:
+            return bytes > four_an_octave<>::largest;
+        default:
+            return false;
+    }
+}
+
+}  // namespace millpond::p0089

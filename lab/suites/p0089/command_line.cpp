@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "command_line.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <system_error>
+
+namespace millpond::p0089 {
+
+const char usage[] =
+    "usage: millpond-p0089-suite --list\n"
+    "       millpond-p0089-suite --workload W --strategy S [--PARAMETER VALUE]... [--seed N] [--litter F]\n"
+    "                            [--memory-limit-bytes N]\n"
+    "One round of a benchmark of P0089R0, in this process; one line of JSON. --list says what there is.\n"
+    "--litter F: first the workload's blocks are allocated, and the fraction F of them is freed in random order.\n"
+    "--memory-limit-bytes N: what is known to need more is not run, but said to be a predicted bad_alloc.\n";
+
+namespace {
+
+template <class Number>
+bool read_number(std::string_view text, Number& value) {
+    if (text.starts_with('+')) text.remove_prefix(1);
+    const char* const end = text.data() + text.size();
+    const auto [stop, error] = std::from_chars(text.data(), end, value);
+    return !text.empty() && error == std::errc{} && stop == end;
+}
+
+bool is_same_name(std::string_view given, std::string_view name) {
+    return std::equal(given.begin(), given.end(), name.begin(), name.end(),
+                      [](char a, char b) { return (a == '-' ? '_' : a) == (b == '-' ? '_' : b); });
+}
+
+std::string read_value(const parameter& of, std::string_view text, std::int64_t& value) {
+    if (!of.words.empty()) {
+        const auto found = std::find(of.words.begin(), of.words.end(), text);
+        value = found - of.words.begin();
+        if (found != of.words.end()) return {};
+        std::string message = "--" + std::string(of.name) + " is one of: ";
+        for (const std::string_view word : of.words) message.append(word == of.words[0] ? "" : ", ").append(word);
+        return message;
+    }
+    if (read_number(text, value) && value >= of.least && value <= of.most) return {};
+    return "--" + std::string(of.name) + " needs a whole number from " + std::to_string(of.least) + " to " +
+           std::to_string(of.most);
+}
+
+void read_litter(std::string_view text, command_line& line) {
+    double fraction = 0;
+    if (read_number(text, fraction) && fraction > 0 && fraction <= 1) {
+        line.litter = fraction;
+    } else {
+        line.error = "--litter needs a fraction above 0 and at most 1";
+    }
+}
+
+void read_limit(std::string_view text, command_line& line) {
+    std::uint64_t bytes = 0;
+    if (read_number(text, bytes)) {
+        line.memory_limit_bytes = bytes;
+    } else {
+        line.error = "--memory-limit-bytes needs a whole number";
+    }
+}
+
+}  // namespace
+
+command_line read_command_line(int argc, char** argv) {
+    command_line line;
+    for (int i = 1; i < argc && line.error.empty(); ++i) {
+        const std::string_view name = argv[i];
+        if (name == "--list" || name == "--help") {
+            (name == "--list" ? line.list : line.help) = true;
+            continue;
+        }
+        const char* const value = i + 1 < argc ? argv[++i] : nullptr;
+        if (!name.starts_with("--") || value == nullptr) {
+            line.error = std::string(name) + " is no option, or lacks its value";
+        } else if (name == "--workload") {
+            line.workload = value;
+        } else if (name == "--strategy") {
+            line.strategy = value;
+        } else if (name == "--litter") {
+            read_litter(value, line);
+        } else if (is_same_name(name, "--memory-limit-bytes")) {
+            read_limit(value, line);
+        } else if (line.setting_count == line.settings.size()) {
+            line.error = "more parameters than any workload has";
+        } else {
+            line.settings[line.setting_count++] = {name.substr(2), value};
+        }
+    }
+    return line;
+}
+
+std::string read_values(const command_line& line, point& asked) {
+    const auto known = asked.of->parameters;
+    for (std::size_t i = 0; i < known.size(); ++i) asked.values[i] = known[i].usual;
+    for (std::size_t s = 0; s < line.setting_count; ++s) {
+        const command_line::setting& given = line.settings[s];
+        const auto found = std::find_if(known.begin(), known.end(),
+                                        [&](const parameter& each) { return is_same_name(given.name, each.name); });
+        if (found == known.end()) {
+            std::string message =
+                "no parameter \"" + std::string(given.name) + "\" of " + std::string(asked.of->name) + "; there are: ";
+            for (const parameter& each : known) message.append(&each == known.data() ? "" : ", ").append(each.name);
+            return message;
+        }
+        std::string wrong =
+            read_value(*found, given.text, asked.values[static_cast<std::size_t>(found - known.begin())]);
+        if (!wrong.empty()) return wrong;
+    }
+    return {};
+}
+
+}  // namespace millpond::p0089

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: BSL-1.0
+// command_line: the suite's options, read without a library, so that nothing has been allocated on their behalf.
+//
+//   --workload W --strategy S --log2_size 8 … ──▶ names and texts where argv has them ──▶ read_values ──▶ numbers
+//
+// O(options × parameters). Names of parameters may have - for _.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "workload.hpp"
+
+namespace millpond::p0089 {
+
+struct command_line {
+    struct setting {
+        std::string_view name, text;
+    };
+
+    bool list = false;
+    bool help = false;
+    std::string_view workload, strategy;
+    std::optional<double> litter;  // the fraction of blocks that is freed
+    std::optional<std::uint64_t> memory_limit_bytes;
+    std::array<setting, 16> settings{};
+    std::size_t setting_count = 0;
+    std::string error;  // what was wrong, or empty
+};
+
+command_line read_command_line(int argc, char** argv);
+
+// Effects: the point's values: what its workload has as usual, and what the line says. Returns: what is wrong, or
+// nothing.
+std::string read_values(const command_line& line, point& asked);
+
+// How the program is called.
+extern const char usage[];
+
+}  // namespace millpond::p0089

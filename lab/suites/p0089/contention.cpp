@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: BSL-1.0
+// contention: Benchmark IV of P0089R0, section 10: threads that allocate a block and free it at once, again and again.
+//
+//   private    thread 1: own allocator: allocate, write, free, …   thread 2: own allocator: …     the paper; new_delete
+//              is one for all
+//   shared     the same with one allocator for all
+//   handover   thread 1: allocate, write ─▶ queue ─▶ thread 2: read, free; thread 2: allocate ─▶ queue ─▶ … ─▶ thread 1
+//
+// The first byte of each block is incremented; in handover it is written, and read by who frees. The wall clock is the
+// figure: from when all threads are there until the last one has freed its allocator. Private pools come and go with
+// that time.
+#include <array>
+#include <atomic>
+#include <memory>
+#include <new>
+#include <vector>
+
+#include "blocks.hpp"
+#include "lab/suites/common/batch_queue.hpp"
+#include "lab/suites/common/team.hpp"
+#include "pools.hpp"
+#include "window.hpp"
+
+namespace millpond::p0089 {
+namespace {
+
+enum sharing { private_pools, shared_pool, handover };
+constexpr std::string_view sharings[] = {"private", "shared", "handover"};
+
+constexpr parameter parameters[] = {
+    {"log2_n", 15, 0, 36, "pairs of allocation and free for each thread, N"},
+    {"log2_s", 6, 0, 30, "bytes of a block, S"},
+    {"threads", 1, 1, 256, "W"},
+    {"sharing", private_pools, 0, 2, "an allocator for each thread, one for all, or frees by the next thread",
+     sharings},
+    seed_parameter,
+};
+
+template <class C>
+[[gnu::noinline]] std::uint64_t allocate_and_free(typename C::pool& pool, std::uint64_t pairs, std::size_t bytes) {
+    const auto from = C::handle(pool);
+    std::uint64_t done = 0;
+    for (; done < pairs; ++done) {
+        void* const block = take_block<C>(from, suites::hidden(bytes));
+        C::give(from, block, bytes, block_alignment);
+        suites::clobber();
+    }
+    return done;
+}
+
+// What one thread does in handover: a batch to the next one, a batch from the one before, in turns, so that no queue is
+// ever full. A thread without memory hands on no blocks, and says so at the end: the others must not wait for it.
+template <class C>
+class hand {
+  public:
+    hand(typename C::pool& pool, suites::batch_queue& to, suites::batch_queue& from)
+        : pool_(pool), to_(to), from_(from) {}
+
+    // Returns: a sum over what was read. Throws: std::bad_alloc.
+    std::uint64_t pass_on(std::uint64_t blocks, std::size_t bytes) {
+        std::uint64_t sum = 0;
+        constexpr std::uint64_t most = suites::batch_queue::batch_blocks;
+        for (std::uint64_t done = 0; done < blocks; done += most) {
+            const auto count = static_cast<std::size_t>(std::min(most, blocks - done));
+            to_.push(allocate(count, bytes));
+            sum += free(count, bytes);
+        }
+        if (is_out_of_memory_) throw std::bad_alloc();
+        return sum;
+    }
+
+  private:
+    suites::batch_queue::batch allocate(std::size_t count, std::size_t bytes) noexcept {
+        suites::batch_queue::batch blocks{};
+        for (std::size_t i = 0; i < count && !is_out_of_memory_; ++i) {
+            try {
+                blocks[i] = C::take(C::handle(pool_), bytes, block_alignment);
+                *static_cast<unsigned char*>(blocks[i]) = static_cast<unsigned char>(i + 1);
+            } catch (const std::bad_alloc&) {
+                is_out_of_memory_ = true;
+            }
+        }
+        return blocks;
+    }
+    std::uint64_t free(std::size_t count, std::size_t bytes) noexcept {
+        std::uint64_t sum = 0;
+        suites::batch_queue::batch blocks;
+        from_.pop(blocks);
+        for (std::size_t i = 0; i < count; ++i) {
+            if (blocks[i] == nullptr) continue;
+            sum += *static_cast<unsigned char*>(blocks[i]);
+            C::give(C::handle(pool_), blocks[i], bytes, block_alignment);
+        }
+        return sum;
+    }
+
+    typename C::pool& pool_;
+    suites::batch_queue& to_;
+    suites::batch_queue& from_;
+    bool is_out_of_memory_ = false;
+};
+
+template <class C>
+struct contention_runner {
+    static outcome run(const point& asked) {
+        outcome result;
+        const auto threads = static_cast<std::uint64_t>(asked["threads"]);
+        const auto how = static_cast<sharing>(asked["sharing"]);
+        const std::uint64_t pairs = asked.power("log2_n");
+        const auto bytes = static_cast<std::size_t>(asked.power("log2_s"));
+        std::vector<std::unique_ptr<suites::batch_queue>> queues;
+        for (std::uint64_t i = 0; i < threads; ++i) queues.push_back(std::make_unique<suites::batch_queue>());
+        std::atomic<std::uint64_t> sum = 0;
+
+        window measured;
+        measured.start();
+        typename C::pool shared;
+        const auto work = [&](std::uint64_t index, auto arrive) {
+            arrive();
+            if (how == handover) {
+                hand<C> mine(shared, *queues[(index + 1) % threads], *queues[index]);
+                sum += mine.pass_on(pairs, bytes);
+            } else if (how == shared_pool) {
+                sum += allocate_and_free<C>(shared, pairs, bytes);
+            } else {
+                typename C::pool own;
+                sum += allocate_and_free<C>(own, pairs, bytes);
+            }
+            arrive();
+        };
+        const auto times = suites::team().run(threads, work);
+        measured.stop(result);
+        result.wall_seconds = times.wall_ns * 1e-9;
+        result.cpu_seconds = times.cpu_ns * 1e-9;
+        result.checksum = sum * bytes;
+        result.units = threads * pairs;
+        return result;
+    }
+};
+
+outcome run(const point& asked) { return chosen<contention_runner>(asked.by)(asked); }
+
+std::string misfit(const point& asked) {
+    if (asked["sharing"] == private_pools || asked.by.is_shared()) return {};
+    std::string known;
+    for (const strategy each : all_strategies()) {
+        if (each.is_shared() && !each.winks) known.append(known.empty() ? "" : ", ").append(name_of(each));
+    }
+    return name_of(asked.by) + " belongs to one thread; with --sharing " + std::string(sharings[asked["sharing"]]) +
+           " there are: " + known;
+}
+
+std::uint64_t least_bytes(const point& asked) {
+    const bool needs_all = is_never_reused(asked.by.pool, asked.power("log2_s"));
+    const std::uint64_t each = needs_all ? asked.power("log2_n") * asked.power("log2_s") : asked.power("log2_s");
+    return static_cast<std::uint64_t>(asked["threads"]) * each;
+}
+
+}  // namespace
+
+const workload contention{"contention", "pair", parameters, false, run, misfit, least_bytes};
+
+}  // namespace millpond::p0089

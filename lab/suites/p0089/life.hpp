@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: BSL-1.0
+// life: one structure, from its allocator's construction to its end. Returns: what its leaves were, summed up.
+//
+// ds1 … ds12: the paper's structures, each compiled in a file with one other; they choose the code for a strategy.
+#pragma once
+
+#include <cstdint>
+
+#include "lab/suites/common/leaves.hpp"
+#include "strategy.hpp"
+
+namespace millpond::p0089 {
+
+// Elements of a container within a container.
+inline constexpr std::uint64_t log2_inner_elements = 7;
+inline constexpr std::uint64_t inner_elements = 1 << log2_inner_elements;
+
+using life = std::uint64_t (*)(std::uint64_t elements, suites::leaves& from);
+
+life ds1(strategy by);
+life ds2(strategy by);
+life ds3(strategy by);
+life ds4(strategy by);
+life ds5(strategy by);
+life ds6(strategy by);
+life ds7(strategy by);
+life ds8(strategy by);
+life ds9(strategy by);
+life ds10(strategy by);
+life ds11(strategy by);
+life ds12(strategy by);
+
+}  // namespace millpond::p0089

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: BSL-1.0
+// locality: Benchmark II of P0089R0, section 8: a long-running system of subsystems, each of them a linked list.
+//
+//   system ─▶ │S│S│S│…│   each new-ed in turn: allocator, list of |S| links        k = |G| / |S| of them
+//   shuffle   each S in turn: pop its first, push a new number to the end of an S drawn from all; |sf| × |G| such pairs
+//   access    rf times: each S in turn: af times: every number in the list, incremented
+//
+// The paper's `-21 18 8 +3 32` is log2_g 21, log2_s 18, af 8, sf 3, rf 32; a negative sf: access before shuffle. The
+// paper counts the time of everything after construction; with af 0, or rf 0, it subtracts the shuffle.
+// A list that is empty when its turn comes is passed over. "Accessing" increments, so that no visit can be left out.
+#include <list>
+#include <memory>
+#include <vector>
+
+#include "lab/suites/common/random_numbers.hpp"
+#include "pools.hpp"
+#include "window.hpp"
+
+namespace millpond::p0089 {
+namespace {
+
+constexpr parameter parameters[] = {
+    {"log2_g", 21, 0, 30, "links in the whole system, |G|"},
+    {"log2_s", 18, 0, 30, "links of a subsystem at first, |S|"},
+    {"af", 8, 0, 1 << 20, "access factor: traversals of a list before the next one's turn"},
+    {"sf", 5, -1024, 1024, "shuffle factor: pairs of pop and push for each link; negative: access before shuffle"},
+    {"rf", 32, 0, 1 << 20, "repeat factor: traversals of the whole system"},
+    seed_parameter,
+};
+
+template <class C>
+struct subsystem {
+    using list = std::list<int, typename C::template allocator<int>>;
+    typename C::pool pool;
+    list numbers;
+
+    explicit subsystem(std::uint64_t links) : numbers(C::template bind<int>(pool)) {
+        for (std::uint64_t i = 0; i < links; ++i) numbers.push_back(static_cast<int>(i));
+    }
+    [[gnu::noinline]] void access(std::uint64_t times) {
+        for (std::uint64_t n = 0; n < times; ++n) {
+            for (int& number : numbers) number = static_cast<int>(static_cast<unsigned>(number) + 1);
+        }
+    }
+};
+
+template <class C>
+class many_subsystems {
+  public:
+    many_subsystems(std::uint64_t count, std::uint64_t links, std::uint64_t seed) : random_(seed) {
+        all_.reserve(count);
+        for (std::uint64_t i = 0; i < count; ++i) all_.push_back(std::make_unique<subsystem<C>>(links));
+    }
+
+    void shuffle(std::uint64_t pairs) {
+        const auto count = static_cast<std::uint32_t>(all_.size());
+        std::uint64_t done = 0;
+        while (done < pairs) {
+            for (std::uint32_t i = 0; i < count && done < pairs; ++i) {
+                auto& from = all_[i]->numbers;
+                if (from.empty()) continue;
+                from.pop_front();
+                all_[random_.below(count)]->numbers.push_back(static_cast<int>(++done));
+            }
+        }
+    }
+
+    void access(std::uint64_t each, std::uint64_t times) {
+        for (std::uint64_t n = 0; n < times; ++n) {
+            for (auto& one : all_) one->access(each);
+        }
+    }
+
+    // Returns: a sum that tells lists apart, but not the order of the numbers in each.
+    [[nodiscard]] std::uint64_t checksum() const {
+        std::uint64_t sum = 0;
+        for (std::uint64_t i = 0; i < all_.size(); ++i) {
+            for (const int number : all_[i]->numbers) sum += (i + 1) * static_cast<std::uint32_t>(number);
+        }
+        return sum;
+    }
+
+  private:
+    suites::random_numbers random_;
+    std::vector<std::unique_ptr<subsystem<C>>> all_;
+};
+
+template <class C>
+struct locality_runner {
+    static outcome run(const point& asked) {
+        const std::uint64_t links = asked.power("log2_g");
+        const auto shuffle_factor = asked["sf"];
+        const auto pairs = static_cast<std::uint64_t>(shuffle_factor < 0 ? -shuffle_factor : shuffle_factor) * links;
+        const auto each = asked.is_for_littering ? 0 : static_cast<std::uint64_t>(asked["af"]);
+        const auto times = asked.is_for_littering ? 0 : static_cast<std::uint64_t>(asked["rf"]);
+        outcome result;
+        window measured;
+        many_subsystems<C> system(links >> asked["log2_s"], asked.power("log2_s"), asked.seed());
+        double access_ns = 0;
+        double shuffle_ns = 0;
+        measured.start();
+        for (const bool access : {shuffle_factor < 0, shuffle_factor >= 0}) {
+            const suites::stopwatch clock;
+            if (access) {
+                system.access(each, times);
+                access_ns = clock.elapsed_ns();
+            } else {
+                system.shuffle(pairs);
+                shuffle_ns = clock.elapsed_ns();
+            }
+        }
+        measured.stop(result);
+        result.checksum = system.checksum();
+        result.units = each * times * links;
+        result.more = {{"shuffle_seconds", shuffle_ns * 1e-9}, {"access_seconds", access_ns * 1e-9}};
+        return result;
+    }
+};
+
+outcome run(const point& asked) { return chosen<locality_runner, by_made_base<small_base_pool>>(asked.by)(asked); }
+
+std::string misfit(const point& asked) {
+    if (asked["log2_s"] > asked["log2_g"])
+        return "log2_s must not be above log2_g: a subsystem is a part of the system";
+    return {};
+}
+
+// A link is two pointers and a number; monotonic never uses one again; each pool of ours begins with a chunk of 1 KiB.
+std::uint64_t least_bytes(const point& asked) {
+    constexpr std::uint64_t link_bytes = 24;
+    constexpr std::uint64_t first_chunk_bytes = 1024;
+    const std::uint64_t factor = static_cast<std::uint64_t>(asked["sf"] < 0 ? -asked["sf"] : asked["sf"]);
+    const std::uint64_t times = asked.by.pool == pool_kind::monotonic ? 1 + factor : 1;
+    const std::uint64_t subsystems = asked.power("log2_g") >> asked["log2_s"];
+    const bool has_chunks = asked.by.is_local() && asked.by.pool != pool_kind::multipool_2015;
+    return std::max(times * asked.power("log2_g") * link_bytes, has_chunks ? subsystems * first_chunk_bytes : 0);
+}
+
+}  // namespace
+
+const workload locality{"locality", "access", parameters, false, run, misfit, least_bytes};
+
+}  // namespace millpond::p0089

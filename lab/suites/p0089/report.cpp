@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "report.hpp"
+
+#include <nlohmann/json.hpp>
+
+namespace millpond::p0089 {
+namespace {
+
+using nlohmann::json;
+
+constexpr const char* schema = "millpond.suite/1";
+
+std::string compiler() {
+#if defined(__clang__)
+    return "clang++ " + std::to_string(__clang_major__) + "." + std::to_string(__clang_minor__) + "." +
+           std::to_string(__clang_patchlevel__);
+#else
+    return "g++ " + std::to_string(__GNUC__) + "." + std::to_string(__GNUC_MINOR__) + "." +
+           std::to_string(__GNUC_PATCHLEVEL__);
+#endif
+}
+
+constexpr const char* standard_library =
+#if defined(_LIBCPP_VERSION)
+    "libc++";
+#else
+    "libstdc++";
+#endif
+
+json value_of(const parameter& of, std::int64_t value) {
+    if (of.words.empty()) return value;
+    return of.words[static_cast<std::size_t>(value)];
+}
+
+json workload_as_json(const workload& each) {
+    json parameters = json::array();
+    for (const parameter& of : each.parameters) {
+        json described = {{"name", of.name}, {"default", value_of(of, of.usual)}, {"meaning", of.meaning}};
+        if (!of.words.empty()) described["values"] = of.words;
+        parameters.push_back(std::move(described));
+    }
+    json names = json::array();
+    for (const strategy by : all_strategies()) {
+        if (each.takes(by)) names.push_back(name_of(by));
+    }
+    return {{"name", each.name}, {"unit", each.unit}, {"parameters", parameters}, {"strategies", names}};
+}
+
+json head_of(const point& asked, const char* status) {
+    json parameters = json::object();
+    for (std::size_t i = 0; i < asked.of->parameters.size(); ++i) {
+        const parameter& of = asked.of->parameters[i];
+        parameters[std::string(of.name)] = value_of(of, asked.values[i]);
+    }
+    return {
+        {"schema", schema},         {"status", status}, {"workload", asked.of->name}, {"strategy", name_of(asked.by)},
+        {"parameters", parameters},
+    };
+}
+
+// What became resident: the kernel counts pages, and may have taken some of the base's away.
+std::uint64_t above(std::uint64_t bytes, std::uint64_t base) { return bytes > base ? bytes - base : 0; }
+
+}  // namespace
+
+std::string list_as_json() {
+    json workloads = json::array();
+    for (const workload* each : all_workloads()) workloads.push_back(workload_as_json(*each));
+    json strategies = json::array();
+    for (const strategy each : all_strategies()) {
+        const std::string alias = alias_of(each);
+        strategies.push_back({{"name", name_of(each)}, {"alias", alias.empty() ? json(nullptr) : json(alias)}});
+    }
+    const json all = {
+        {"schema", schema},       {"suite", "p0089"},
+        {"compiler", compiler()}, {"standard_library", standard_library},
+        {"workloads", workloads}, {"strategies", strategies},
+    };
+    return all.dump(1);
+}
+
+std::string round_as_json(const point& asked, const outcome& measured, std::optional<std::uint64_t> held_bytes) {
+    json line = head_of(asked, "ok");
+    line["unit"] = asked.of->unit;
+    line["checksum"] = std::to_string(measured.checksum);
+    line["units"] = measured.units;
+    line["cpu_seconds"] = measured.cpu_seconds;
+    line["wall_seconds"] = measured.wall_seconds;
+    line["page_faults"] = measured.page_faults;
+    line["peak_bytes"] = above(measured.peak_bytes, measured.base_bytes);
+    line["end_bytes"] = above(measured.end_bytes, measured.base_bytes);
+    line["held_bytes"] = held_bytes ? json(*held_bytes) : json(nullptr);
+    for (const figure& each : measured.more) {
+        line[std::string(each.name)] = each.value ? json(*each.value) : json(nullptr);
+    }
+    return line.dump();
+}
+
+std::string failure_as_json(const point& asked, const char* status) { return head_of(asked, status).dump(); }
+
+}  // namespace millpond::p0089

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "strategy.hpp"
+
+namespace millpond::p0089 {
+namespace {
+
+struct pool_facts {
+    std::string_view name;
+    int first_label;  // of its four strategies; 0: the paper has none of them
+    std::string_view label_suffix;
+};
+
+constexpr pool_facts facts[pool_kinds] = {
+    {"new_delete", 1, ""},
+    {"monotonic", 3, ""},
+    {"multipool", 7, ""},
+    {"multipool(monotonic)", 11, ""},
+    {"synchronized_multipool", 0, ""},
+    {"synchronized(multipool)", 7, "s"},
+    {"synchronized(multipool(monotonic))", 11, "s"},
+    {"multipool_2015", 0, ""},
+};
+
+const pool_facts& facts_of(strategy named) { return facts[static_cast<std::size_t>(named.pool)]; }
+
+}  // namespace
+
+std::string name_of(strategy named) {
+    return std::string(facts_of(named).name) + (named.by_base ? ":base" : ":type") +
+           (named.winks ? ":wink" : ":destroy");
+}
+
+std::string alias_of(strategy named) {
+    const pool_facts& pool = facts_of(named);
+    if (pool.first_label == 0) return {};
+    const int bindings_apart = named.is_local() ? 2 : 1;
+    const int label = pool.first_label + (named.by_base ? bindings_apart : 0) + (named.winks ? 1 : 0);
+    return "AS" + std::to_string(label) + std::string(pool.label_suffix);
+}
+
+const std::vector<strategy>& all_strategies() {
+    static const std::vector<strategy> all = [] {
+        std::vector<strategy> found;
+        for (std::size_t pool = 0; pool < pool_kinds; ++pool) {
+            for (const bool by_base : {false, true}) {
+                for (const bool winks : {false, true}) {
+                    const strategy next{static_cast<pool_kind>(pool), by_base, winks};
+                    if (next.is_local() || !winks) found.push_back(next);
+                }
+            }
+        }
+        return found;
+    }();
+    return all;
+}
+
+std::optional<strategy> find_strategy(std::string_view name) {
+    if (name.empty()) return std::nullopt;
+    for (const strategy each : all_strategies()) {
+        if (name_of(each) == name || alias_of(each) == name) return each;
+    }
+    return std::nullopt;
+}
+
+}  // namespace millpond::p0089

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: BSL-1.0
+// structures: Benchmark I: structure after structure, as many as make up 2^log2_leaves leaves.
+#include <algorithm>
+
+#include "life.hpp"
+#include "window.hpp"
+
+namespace millpond::p0089 {
+namespace {
+
+constexpr std::int64_t shortest_text = 33;
+constexpr std::uint64_t least_leaves_drawn = std::uint64_t{1} << 16;
+
+constexpr parameter parameters[] = {
+    {"ds", 1, 1, 12, "data structure DS1 to DS12 of P0089R0, table 2"},
+    {"log2_size", 6, 0, 24, "elements of the outer container"},
+    {"log2_leaves", 22, 0, 40, "leaves created in all; the paper: 27. At least one structure is"},
+    {"text_most", 1000, shortest_text, 1000, "texts have 33 to so many characters"},
+    seed_parameter,
+};
+
+using chooser = life (*)(strategy);
+constexpr chooser choosers[] = {ds1, ds2, ds3, ds4, ds5, ds6, ds7, ds8, ds9, ds10, ds11, ds12};
+
+outcome run(const point& asked) {
+    const std::int64_t ds = asked["ds"];
+    const std::int64_t log2_leaves_each =
+        asked["log2_size"] + (ds >= 5 ? static_cast<std::int64_t>(log2_inner_elements) : 0);
+    const std::int64_t log2_structures = std::max<std::int64_t>(0, asked["log2_leaves"] - log2_leaves_each);
+    const std::uint64_t count = asked.is_for_littering ? 1 : std::uint64_t{1} << log2_structures;
+    const std::uint64_t leaves_each = std::uint64_t{1} << log2_leaves_each;
+    const std::uint64_t elements = asked.power("log2_size");
+    // Structures draw on from where the last one ended, so that small ones are not all alike.
+    suites::leaves from(std::max(leaves_each, least_leaves_drawn), asked.seed(),
+                        static_cast<std::uint32_t>(asked["text_most"]));
+    const life live_once = choosers[ds - 1](asked.by);
+
+    outcome result;
+    window measured;
+    measured.start();
+    for (std::uint64_t i = 0; i < count; ++i) {
+        if (from.left() < leaves_each) from.reset();
+        result.checksum += live_once(elements, from);
+    }
+    measured.stop(result);
+    result.units = count * leaves_each;
+    result.more = {{"structures", static_cast<double>(count)}};
+    return result;
+}
+
+std::string misfit(const point& asked) {
+    if (asked["ds"] >= 5 && asked["log2_size"] > 20) return "log2_size is at most 20 where containers are nested";
+    return {};
+}
+
+// What structures need is what they hold; no strategy needs much more.
+std::uint64_t least_bytes(const point&) { return 0; }
+
+}  // namespace
+
+const workload structures{"structures", "leaf", parameters, true, run, misfit, least_bytes};
+
+}  // namespace millpond::p0089

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: BSL-1.0
+// DS3, unordered_set<int>, and DS4, unordered_set<string>.
+#include "structures.hpp"
+
+namespace millpond::p0089 {
+namespace {
+
+template <class C>
+using number_set = number_set_of<C>;
+template <class C>
+using text_set = text_set_of<C>;
+
+}  // namespace
+
+life ds3(strategy by) { return lives<number_set>::chosen_life(by); }
+life ds4(strategy by) { return lives<text_set>::chosen_life(by); }
+
+}  // namespace millpond::p0089
