@@ -18,8 +18,8 @@
 #include "blocks.hpp"
 #include "lab/suites/common/batch_queue.hpp"
 #include "lab/suites/common/team.hpp"
+#include "lab/suites/experiment/window.hpp"
 #include "pools.hpp"
-#include "window.hpp"
 
 namespace millpond::p0089 {
 namespace {
@@ -33,7 +33,7 @@ constexpr parameter parameters[] = {
     {"threads", 1, 1, 256, "W"},
     {"sharing", private_pools, 0, 2, "an allocator for each thread, one for all, or frees by the next thread",
      sharings},
-    seed_parameter,
+    experiment::seed_parameter,
 };
 
 template <class C>
@@ -112,7 +112,7 @@ struct contention_runner {
         for (std::uint64_t i = 0; i < threads; ++i) queues.push_back(std::make_unique<suites::batch_queue>());
         std::atomic<std::uint64_t> sum = 0;
 
-        window measured;
+        experiment::window measured;
         measured.start();
         typename C::pool shared;
         const auto work = [&](std::uint64_t index, auto arrive) {
@@ -138,26 +138,26 @@ struct contention_runner {
     }
 };
 
-outcome run(const point& asked) { return chosen<contention_runner>(asked.by)(asked); }
+outcome run(const point& asked) { return chosen<contention_runner>(by(asked))(asked); }
 
 std::string misfit(const point& asked) {
-    if (asked["sharing"] == private_pools || asked.by.is_shared()) return {};
+    if (asked["sharing"] == private_pools || by(asked).is_shared()) return {};
     std::string known;
     for (const strategy each : all_strategies()) {
         if (each.is_shared() && !each.winks) known.append(known.empty() ? "" : ", ").append(name_of(each));
     }
-    return name_of(asked.by) + " belongs to one thread; with --sharing " + std::string(sharings[asked["sharing"]]) +
+    return name_of(by(asked)) + " belongs to one thread; with --sharing " + std::string(sharings[asked["sharing"]]) +
            " there are: " + known;
 }
 
 std::uint64_t least_bytes(const point& asked) {
-    const bool needs_all = is_never_reused(asked.by.pool, asked.power("log2_s"));
+    const bool needs_all = is_never_reused(by(asked).pool, asked.power("log2_s"));
     const std::uint64_t each = needs_all ? asked.power("log2_n") * asked.power("log2_s") : asked.power("log2_s");
     return static_cast<std::uint64_t>(asked["threads"]) * each;
 }
 
 }  // namespace
 
-const workload contention{"contention", "pair", parameters, false, run, misfit, least_bytes};
+const workload contention{"contention", "pair", parameters, takes_what_destroys, run, misfit, least_bytes};
 
 }  // namespace millpond::p0089

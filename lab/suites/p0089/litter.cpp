@@ -21,16 +21,12 @@ class noted_new_delete : public new_delete {
 
 }  // namespace
 
-littered_heap::littered_heap(const point& asked, std::optional<double> fraction) {
-    if (!fraction) return;
-    noting = &blocks_.emplace();
+void note_blocks(const point& asked, measure::littering& blocks) {
+    noting = &blocks;
     point once = asked;
-    once.by = {pool_kind::new_delete, true, false};
-    once.is_for_littering = true;
+    for (once.strategy = 0; by(once) != strategy{pool_kind::new_delete, true, false};) ++once.strategy;
     base_made = maker_of<resource<noted_new_delete>>();
     once.of->run(once);
-    blocks_->hold();
-    blocks_->free_fraction(*fraction, asked.seed());
 }
 
 }  // namespace millpond::p0089

@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "lab/suites/common/random_numbers.hpp"
+#include "lab/suites/experiment/window.hpp"
 #include "pools.hpp"
-#include "window.hpp"
 
 namespace millpond::p0089 {
 namespace {
@@ -25,7 +25,7 @@ constexpr parameter parameters[] = {
     {"af", 8, 0, 1 << 20, "access factor: traversals of a list before the next one's turn"},
     {"sf", 5, -1024, 1024, "shuffle factor: pairs of pop and push for each link; negative: access before shuffle"},
     {"rf", 32, 0, 1 << 20, "repeat factor: traversals of the whole system"},
-    seed_parameter,
+    experiment::seed_parameter,
 };
 
 template <class C>
@@ -94,7 +94,7 @@ struct locality_runner {
         const auto each = asked.is_for_littering ? 0 : static_cast<std::uint64_t>(asked["af"]);
         const auto times = asked.is_for_littering ? 0 : static_cast<std::uint64_t>(asked["rf"]);
         outcome result;
-        window measured;
+        experiment::window measured;
         many_subsystems<C> system(links >> asked["log2_s"], asked.power("log2_s"), asked.seed());
         double access_ns = 0;
         double shuffle_ns = 0;
@@ -117,7 +117,7 @@ struct locality_runner {
     }
 };
 
-outcome run(const point& asked) { return chosen<locality_runner, by_made_base<small_base_pool>>(asked.by)(asked); }
+outcome run(const point& asked) { return chosen<locality_runner, by_made_base<small_base_pool>>(by(asked))(asked); }
 
 std::string misfit(const point& asked) {
     if (asked["log2_s"] > asked["log2_g"])
@@ -130,14 +130,14 @@ std::uint64_t least_bytes(const point& asked) {
     constexpr std::uint64_t link_bytes = 24;
     constexpr std::uint64_t first_chunk_bytes = 1024;
     const std::uint64_t factor = static_cast<std::uint64_t>(asked["sf"] < 0 ? -asked["sf"] : asked["sf"]);
-    const std::uint64_t times = asked.by.pool == pool_kind::monotonic ? 1 + factor : 1;
+    const std::uint64_t times = by(asked).pool == pool_kind::monotonic ? 1 + factor : 1;
     const std::uint64_t subsystems = asked.power("log2_g") >> asked["log2_s"];
-    const bool has_chunks = asked.by.is_local() && asked.by.pool != pool_kind::multipool_2015;
+    const bool has_chunks = by(asked).is_local() && by(asked).pool != pool_kind::multipool_2015;
     return std::max(times * asked.power("log2_g") * link_bytes, has_chunks ? subsystems * first_chunk_bytes : 0);
 }
 
 }  // namespace
 
-const workload locality{"locality", "access", parameters, false, run, misfit, least_bytes};
+const workload locality{"locality", "access", parameters, takes_what_destroys, run, misfit, least_bytes};
 
 }  // namespace millpond::p0089

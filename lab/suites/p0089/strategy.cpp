@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "strategy.hpp"
 
+#include <string_view>
+
 namespace millpond::p0089 {
 namespace {
 
@@ -52,14 +54,6 @@ const std::vector<strategy>& all_strategies() {
         return found;
     }();
     return all;
-}
-
-std::optional<strategy> find_strategy(std::string_view name) {
-    if (name.empty()) return std::nullopt;
-    for (const strategy each : all_strategies()) {
-        if (name_of(each) == name || alias_of(each) == name) return each;
-    }
-    return std::nullopt;
 }
 
 }  // namespace millpond::p0089

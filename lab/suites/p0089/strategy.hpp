@@ -8,9 +8,7 @@
 #pragma once
 
 #include <cstddef>
-#include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace millpond::p0089 {
@@ -46,8 +44,6 @@ struct strategy {
 std::string name_of(strategy named);
 // The paper's label, or nothing.
 std::string alias_of(strategy named);
-// By its name or its alias.
-std::optional<strategy> find_strategy(std::string_view name);
 const std::vector<strategy>& all_strategies();
 
 }  // namespace millpond::p0089

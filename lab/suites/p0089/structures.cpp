@@ -2,8 +2,9 @@
 // structures: Benchmark I: structure after structure, as many as make up 2^log2_leaves leaves.
 #include <algorithm>
 
+#include "lab/suites/experiment/window.hpp"
 #include "life.hpp"
-#include "window.hpp"
+#include "workload.hpp"
 
 namespace millpond::p0089 {
 namespace {
@@ -16,7 +17,7 @@ constexpr parameter parameters[] = {
     {"log2_size", 6, 0, 24, "elements of the outer container"},
     {"log2_leaves", 22, 0, 40, "leaves created in all; the paper: 27. At least one structure is"},
     {"text_most", 1000, shortest_text, 1000, "texts have 33 to so many characters"},
-    seed_parameter,
+    experiment::seed_parameter,
 };
 
 using chooser = life (*)(strategy);
@@ -33,10 +34,10 @@ outcome run(const point& asked) {
     // Structures draw on from where the last one ended, so that small ones are not all alike.
     suites::leaves from(std::max(leaves_each, least_leaves_drawn), asked.seed(),
                         static_cast<std::uint32_t>(asked["text_most"]));
-    const life live_once = choosers[ds - 1](asked.by);
+    const life live_once = choosers[ds - 1](by(asked));
 
     outcome result;
-    window measured;
+    experiment::window measured;
     measured.start();
     for (std::uint64_t i = 0; i < count; ++i) {
         if (from.left() < leaves_each) from.reset();
@@ -53,11 +54,8 @@ std::string misfit(const point& asked) {
     return {};
 }
 
-// What structures need is what they hold; no strategy needs much more.
-std::uint64_t least_bytes(const point&) { return 0; }
-
 }  // namespace
 
-const workload structures{"structures", "leaf", parameters, true, run, misfit, least_bytes};
+const workload structures{"structures", "leaf", parameters, takes_all, run, misfit, experiment::needs_no_more};
 
 }  // namespace millpond::p0089

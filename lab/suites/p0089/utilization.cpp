@@ -10,8 +10,8 @@
 
 #include "blocks.hpp"
 #include "lab/suites/common/random_numbers.hpp"
+#include "lab/suites/experiment/window.hpp"
 #include "pools.hpp"
-#include "window.hpp"
 
 namespace millpond::p0089 {
 namespace {
@@ -26,7 +26,7 @@ constexpr parameter parameters[] = {
     {"log2_s", 10, 0, 30, "bytes of a block, S"},
     {"order", fifo, 0, 2, "which block is freed: the oldest, the newest, any", orders},
     {"sizes", 0, 0, 1, "of the blocks: S, or S/2 to S", kinds_of_sizes},
-    seed_parameter,
+    experiment::seed_parameter,
 };
 
 class size_cycle {
@@ -113,7 +113,7 @@ struct utilization_runner {
         outcome result;
         const std::uint64_t blocks = asked.power("log2_t") / asked.power("log2_s");
         const std::uint64_t live = asked.power("log2_a") / asked.power("log2_s");
-        window measured;
+        experiment::window measured;
         measured.start();
         {
             churn<C> work(asked);
@@ -128,7 +128,7 @@ struct utilization_runner {
     }
 };
 
-outcome run(const point& asked) { return chosen<utilization_runner>(asked.by)(asked); }
+outcome run(const point& asked) { return chosen<utilization_runner>(by(asked))(asked); }
 
 std::string misfit(const point& asked) {
     if (asked["log2_s"] > asked["log2_a"]) return "log2_s must not be above log2_a: at least one block is in use";
@@ -138,13 +138,13 @@ std::string misfit(const point& asked) {
 }
 
 std::uint64_t least_bytes(const point& asked) {
-    const bool needs_all = is_never_reused(asked.by.pool, asked.power("log2_s"));
+    const bool needs_all = is_never_reused(by(asked).pool, asked.power("log2_s"));
     const std::uint64_t bytes = asked.power(needs_all ? "log2_t" : "log2_a");
     return asked["sizes"] == 0 ? bytes : bytes / 2;
 }
 
 }  // namespace
 
-const workload utilization{"utilization", "block", parameters, false, run, misfit, least_bytes};
+const workload utilization{"utilization", "block", parameters, takes_what_destroys, run, misfit, least_bytes};
 
 }  // namespace millpond::p0089

@@ -13,7 +13,7 @@
 #include "lab/suites/common/meter.hpp"
 #include "workload.hpp"
 
-namespace millpond::p0089 {
+namespace millpond::experiment {
 
 inline std::uint64_t minor_faults() noexcept {
     rusage usage;
@@ -42,4 +42,4 @@ class window {
     double cpu_seconds_ = 0;
 };
 
-}  // namespace millpond::p0089
+}  // namespace millpond::experiment

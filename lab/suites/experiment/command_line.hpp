@@ -13,9 +13,9 @@
 #include <string>
 #include <string_view>
 
-#include "workload.hpp"
+#include "suite.hpp"
 
-namespace millpond::p0089 {
+namespace millpond::experiment {
 
 struct command_line {
     struct setting {
@@ -39,6 +39,6 @@ command_line read_command_line(int argc, char** argv);
 std::string read_values(const command_line& line, point& asked);
 
 // How the program is called.
-extern const char usage[];
+std::string usage_of(const suite& of);
 
-}  // namespace millpond::p0089
+}  // namespace millpond::experiment

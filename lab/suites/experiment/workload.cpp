@@ -3,7 +3,7 @@
 
 #include <stdexcept>
 
-namespace millpond::p0089 {
+namespace millpond::experiment {
 
 std::int64_t point::operator[](std::string_view name) const {
     for (std::size_t i = 0; i < of->parameters.size(); ++i) {
@@ -12,9 +12,4 @@ std::int64_t point::operator[](std::string_view name) const {
     throw std::logic_error("no parameter " + std::string(name));
 }
 
-std::span<const workload* const> all_workloads() {
-    static const workload* const all[] = {&structures, &locality, &utilization, &contention};
-    return all;
-}
-
-}  // namespace millpond::p0089
+}  // namespace millpond::experiment

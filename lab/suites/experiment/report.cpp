@@ -3,7 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
-namespace millpond::p0089 {
+namespace millpond::experiment {
 namespace {
 
 using nlohmann::json;
@@ -32,7 +32,7 @@ json value_of(const parameter& of, std::int64_t value) {
     return of.words[static_cast<std::size_t>(value)];
 }
 
-json workload_as_json(const workload& each) {
+json workload_as_json(const suite& in, const workload& each) {
     json parameters = json::array();
     for (const parameter& of : each.parameters) {
         json described = {{"name", of.name}, {"default", value_of(of, of.usual)}, {"meaning", of.meaning}};
@@ -40,20 +40,21 @@ json workload_as_json(const workload& each) {
         parameters.push_back(std::move(described));
     }
     json names = json::array();
-    for (const strategy by : all_strategies()) {
-        if (each.takes(by)) names.push_back(name_of(by));
+    for (std::size_t by = 0; by < in.strategies().size(); ++by) {
+        if (each.takes(by)) names.push_back(in.strategies()[by].name);
     }
     return {{"name", each.name}, {"unit", each.unit}, {"parameters", parameters}, {"strategies", names}};
 }
 
-json head_of(const point& asked, const char* status) {
+json head_of(const suite& in, const point& asked, const char* status) {
     json parameters = json::object();
     for (std::size_t i = 0; i < asked.of->parameters.size(); ++i) {
         const parameter& of = asked.of->parameters[i];
         parameters[std::string(of.name)] = value_of(of, asked.values[i]);
     }
     return {
-        {"schema", schema},         {"status", status}, {"workload", asked.of->name}, {"strategy", name_of(asked.by)},
+        {"schema", schema},           {"status", status},
+        {"workload", asked.of->name}, {"strategy", in.strategies()[asked.strategy].name},
         {"parameters", parameters},
     };
 }
@@ -63,24 +64,23 @@ std::uint64_t above(std::uint64_t bytes, std::uint64_t base) { return bytes > ba
 
 }  // namespace
 
-std::string list_as_json() {
+std::string list_as_json(const suite& of) {
     json workloads = json::array();
-    for (const workload* each : all_workloads()) workloads.push_back(workload_as_json(*each));
+    for (const workload* each : of.workloads) workloads.push_back(workload_as_json(of, *each));
     json strategies = json::array();
-    for (const strategy each : all_strategies()) {
-        const std::string alias = alias_of(each);
-        strategies.push_back({{"name", name_of(each)}, {"alias", alias.empty() ? json(nullptr) : json(alias)}});
+    for (const strategy_name& each : of.strategies()) {
+        strategies.push_back({{"name", each.name}, {"alias", each.alias.empty() ? json(nullptr) : json(each.alias)}});
     }
     const json all = {
-        {"schema", schema},       {"suite", "p0089"},
+        {"schema", schema},       {"suite", of.name},
         {"compiler", compiler()}, {"standard_library", standard_library},
         {"workloads", workloads}, {"strategies", strategies},
     };
     return all.dump(1);
 }
 
-std::string round_as_json(const point& asked, const outcome& measured, std::optional<std::uint64_t> held_bytes) {
-    json line = head_of(asked, "ok");
+std::string round_as_json(const suite& in, const point& asked, const outcome& measured) {
+    json line = head_of(in, asked, "ok");
     line["unit"] = asked.of->unit;
     line["checksum"] = std::to_string(measured.checksum);
     line["units"] = measured.units;
@@ -89,13 +89,15 @@ std::string round_as_json(const point& asked, const outcome& measured, std::opti
     line["page_faults"] = measured.page_faults;
     line["peak_bytes"] = above(measured.peak_bytes, measured.base_bytes);
     line["end_bytes"] = above(measured.end_bytes, measured.base_bytes);
-    line["held_bytes"] = held_bytes ? json(*held_bytes) : json(nullptr);
+    line["held_bytes"] = measured.held_bytes ? json(*measured.held_bytes) : json(nullptr);
     for (const figure& each : measured.more) {
         line[std::string(each.name)] = each.value ? json(*each.value) : json(nullptr);
     }
     return line.dump();
 }
 
-std::string failure_as_json(const point& asked, const char* status) { return head_of(asked, status).dump(); }
+std::string failure_as_json(const suite& in, const point& asked, const char* status) {
+    return head_of(in, asked, status).dump();
+}
 
-}  // namespace millpond::p0089
+}  // namespace millpond::experiment

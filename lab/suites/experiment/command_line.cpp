@@ -5,15 +5,7 @@
 #include <charconv>
 #include <system_error>
 
-namespace millpond::p0089 {
-
-const char usage[] =
-    "usage: millpond-p0089-suite --list\n"
-    "       millpond-p0089-suite --workload W --strategy S [--PARAMETER VALUE]... [--seed N] [--litter F]\n"
-    "                            [--memory-limit-bytes N]\n"
-    "One round of a benchmark of P0089R0, in this process; one line of JSON. --list says what there is.\n"
-    "--litter F: first the workload's blocks are allocated, and the fraction F of them is freed in random order.\n"
-    "--memory-limit-bytes N: what is known to need more is not run, but said to be a predicted bad_alloc.\n";
+namespace millpond::experiment {
 
 namespace {
 
@@ -64,6 +56,17 @@ void read_limit(std::string_view text, command_line& line) {
 
 }  // namespace
 
+std::string usage_of(const suite& of) {
+    const std::string program = "millpond-" + std::string(of.name) + "-suite";
+    return "usage: " + program + " --list\n       " + program +
+           " --workload W --strategy S [--PARAMETER VALUE]... [--seed N] [--litter F]\n" +
+           std::string(program.size() + 8, ' ') + "[--memory-limit-bytes N]\n" + "One round of " + std::string(of.of) +
+           ", in this process; one line of JSON. --list says what there is.\n"
+           "--litter F: first the workload's blocks are allocated, and the fraction F of them is freed in random "
+           "order.\n"
+           "--memory-limit-bytes N: what is known to need more is not run, but said to be a predicted bad_alloc.\n";
+}
+
 command_line read_command_line(int argc, char** argv) {
     command_line line;
     for (int i = 1; i < argc && line.error.empty(); ++i) {
@@ -112,4 +115,4 @@ std::string read_values(const command_line& line, point& asked) {
     return {};
 }
 
-}  // namespace millpond::p0089
+}  // namespace millpond::experiment
