@@ -20,6 +20,7 @@
 #include "lab/suites/common/team.hpp"
 #include "lab/suites/experiment/window.hpp"
 #include "pools.hpp"
+#include "workload.hpp"
 
 namespace millpond::p0089 {
 namespace {

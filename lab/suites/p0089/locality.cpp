@@ -15,6 +15,7 @@
 #include "lab/suites/common/random_numbers.hpp"
 #include "lab/suites/experiment/window.hpp"
 #include "pools.hpp"
+#include "workload.hpp"
 
 namespace millpond::p0089 {
 namespace {
