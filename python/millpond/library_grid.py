@@ -124,7 +124,11 @@ _GROWING_HUGE = ("dyn_array", "reserved", "mremap", "huge:vector", "huge:deque",
 _PAUSING = ("dyn_array", "reserved", "vector")
 _SMALL_SIZES = (100, 1000, 10_000, 100_000)
 _SLOT_PEERS = ("compact_pool", "glibc", "jemalloc", "mimalloc", "tcmalloc", "tbb", "pool_alloc", "mt_alloc",
-               "fast_pool", "fast_pool_no_mutex", "pmr_*pool", "boost_*pool")  # fmt: skip
+               "fast_pool", "fast_pool_no_mutex", "boost_*pool")  # fmt: skip
+# libstdc++'s pools take more than two minutes for 50 M slots.
+_SLOW_SLOT_PEERS = ("pmr_*pool",)
+# A process takes twenty seconds: the leanest, the fastest to insert, those whose nodes lie closest after shrinking.
+_SET_PEERS = ("glibc", "jemalloc", "mimalloc", "tbb", "fast_pool_no_mutex", "pmr_pool")
 _LIVE = (1000, 100_000, 10 * _MILLION, 100 * _MILLION)
 _SMALL = ("dyn_array*", "vector", "vector:cleared")
 
@@ -167,15 +171,18 @@ def _arrays(elements: int, pauses: int, seconds: float) -> list[Part]:
     ]
 
 
-def _slots(slots: int, elements: int, seconds: float, live: tuple[int, ...] = (1000, _MILLION)) -> list[Part]:
-    """Very many blocks of one size, and a set of numbers: so many slots, elements and live slots. Some peers need a
-    minute for all of it, so the rounds are few."""
+def _slots(
+    slots: int, elements: int, seconds: float, live: tuple[int, ...] = (1000, _MILLION),
+    peers: tuple[str, ...] = (*_SLOT_PEERS, *_SLOW_SLOT_PEERS), set_peers: tuple[str, ...] = (),
+) -> list[Part]:  # fmt: skip
+    """Very many blocks of one size, and a set of numbers: so many slots, elements and live slots. A process takes many
+    seconds, so the rounds are few."""
     return [
-        Part("slots", (slots,), 4 * seconds, seeds=0, rounds=FEW, only=_SLOT_PEERS),
+        Part("slots", (slots,), 4 * seconds, seeds=0, rounds=FEW, only=peers),
         Part("slots_sparse", (slots,), 4 * seconds, rounds=FEW, only=_SLOT_PEERS[:1]),
         Part("slots_pairs", live[:1], 0.2, only=_SLOT_PEERS[:1]),
         Part("slots_pairs", live[1:], seconds, rounds=FEW, only=_SLOT_PEERS[:1]),
-        Part("set_of_numbers", (elements,), 10 * seconds, rounds=FEW, only=("suballocator", *_SLOT_PEERS)),
+        Part("set_of_numbers", (elements,), 10 * seconds, rounds=FEW, only=("suballocator", *(set_peers or peers))),
         Part("instructions_slots", (live[0], live[-1]), 20 * seconds, seeds=0, rounds=1, only=_SLOT_PEERS[:1]),
     ]
 
@@ -216,7 +223,7 @@ def _standard() -> list[Part]:
         Part("churn_random", (_MILLION, 10 * _MILLION), 1.0, units=2**20, only=_CHURNED),
         Part("vector_int_64", (64,), 0.02, only=_TINY),
         *_arrays(100 * _MILLION, 100 * _MILLION, 0.5),
-        *_slots(50 * _MILLION, 3 * _MILLION, 1.0, _LIVE),
+        *_slots(50 * _MILLION, 3 * _MILLION, 1.5, _LIVE, _SLOT_PEERS, _SET_PEERS),
         *_instructions(),
     ]
 

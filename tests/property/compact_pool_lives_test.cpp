@@ -7,6 +7,7 @@
 #include <millpond/local/compact_pool.hpp>
 #include <vector>
 
+#include "../unit/support/scattering_source.hpp"
 #include "../unit/support/seed.hpp"
 #include "../unit/support/slot_model.hpp"
 
@@ -79,6 +80,14 @@ TYPED_TEST_SUITE(compact_pool_lives, shapes);
 
 TYPED_TEST(compact_pool_lives, in_rows_alone) {
     accounting_source source;
+    basic_compact_pool<TypeParam, source_ref<accounting_source>> pool(source);
+    this->live(pool, source, false, 60000);
+    pool.release();
+    EXPECT_EQ(source.live_blocks(), 0u);
+}
+
+TYPED_TEST(compact_pool_lives, in_rows_that_lie_anywhere) {
+    test::scattering_source source;
     basic_compact_pool<TypeParam, source_ref<accounting_source>> pool(source);
     this->live(pool, source, false, 60000);
     pool.release();

@@ -24,6 +24,7 @@
 #include "millpond/block/upstream_resource.hpp"
 #include "millpond/local/monotonic.hpp"
 #include "millpond/wrap/synchronized.hpp"
+#include "support/scattering_source.hpp"
 #include "support/seed.hpp"
 #include "support/slot_model.hpp"
 
@@ -96,6 +97,24 @@ TEST_F(compact_pool_of_pages, grows_in_one_range_above_the_stated_size) {
     EXPECT_EQ(pool.stats().live_slots, 108000U);
     pool.release();
     EXPECT_EQ(source.live_blocks(), 0U);
+}
+
+class scattering_ranged_source : public test::scattering_source {
+  public:
+    using pages = fake_pages;
+};
+
+// The area is mapped first: on Linux the range then lies below it, and above what malloc gives.
+TEST_F(compact_pool_of_pages, takes_the_lowest_slot_of_rows_and_range_whichever_lies_lower) {
+    scattering_ranged_source scattered;
+    compact_pool<8, source_ref<scattering_ranged_source>> pool(promote_above{20000}, scattered);
+    auto slots = filled(pool, 10000);
+    EXPECT_GT(pool.stats().pages, 0U) << "there is a range";
+    std::shuffle(slots.begin(), slots.end(), test::random_numbers());
+    for (std::size_t i = 0; i < 3000; ++i) pool.deallocate(slots[i], 8, 8);
+    const auto again = filled(pool, 3000);
+    EXPECT_TRUE(std::is_sorted(again.begin(), again.end()));
+    pool.release();
 }
 
 TEST_F(compact_pool_of_pages, goes_on_in_rows_where_there_are_no_addresses) {

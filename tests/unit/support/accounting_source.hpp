@@ -31,10 +31,9 @@ class accounting_source {
     accounting_source() = default;
     accounting_source(const accounting_source&) = delete;
     accounting_source& operator=(const accounting_source&) = delete;
-    ~accounting_source() {
+    virtual ~accounting_source() {
         EXPECT_TRUE(given_.empty()) << given_.size() << " blocks, the first of " << given_.begin()->second.bytes
                                     << " bytes, did not come back to the source";
-        for (const auto& [block, unused] : given_) std::free(block);
     }
 
     [[nodiscard]] void* try_allocate(std::size_t bytes, std::size_t alignment) noexcept {
@@ -52,7 +51,7 @@ class accounting_source {
         std::memset(block, 0xDD, bytes);  // an address sanitizer objects if it is still poisoned
         live_bytes_ -= bytes;
         given_.erase(found);
-        std::free(block);
+        put_back(block);
     }
 
     // The call with this number (the first is 0, counted from now) returns null.
@@ -77,14 +76,19 @@ class accounting_source {
             ++failures_;
             return nullptr;
         }
-        const std::size_t supported = alignment < sizeof(void*) ? sizeof(void*) : alignment;
-        void* const block = std::aligned_alloc(supported, align_up(bytes, supported));
+        void* const block = obtain(bytes, alignment);
         if (block == nullptr) return nullptr;
         std::memset(block, 0xA5, bytes);
         given_.emplace(block, gift{bytes, alignment, block_bytes});
         live_bytes_ += bytes;
         return block;
     }
+
+    [[nodiscard]] virtual void* obtain(std::size_t bytes, std::size_t alignment) noexcept {
+        const std::size_t supported = alignment < sizeof(void*) ? sizeof(void*) : alignment;
+        return std::aligned_alloc(supported, align_up(bytes, supported));
+    }
+    virtual void put_back(void* block) noexcept { std::free(block); }
 
   private:
     std::map<void*, gift> given_;

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSL-1.0
+// scattering_source: an accounting_source whose blocks lie anywhere in 16 MiB, in no order, as close as chance has it.
+//
+//   │··│block│·········│block││block│······│block│··│       a malloc would lay them side by side, upwards
+#pragma once
+
+#include <cstddef>
+#include <cstdlib>
+#include <iterator>
+#include <memory>
+#include <random>
+
+#include "accounting_source.hpp"
+#include "seed.hpp"
+
+namespace millpond::test {
+
+class scattering_source : public accounting_source {
+  public:
+    static constexpr std::size_t area_bytes = std::size_t{16} << 20;
+
+  protected:
+    [[nodiscard]] void* obtain(std::size_t bytes, std::size_t alignment) noexcept override {
+        for (int attempt = 0; attempt < 1000; ++attempt) {
+            const auto offset = uniform<std::size_t>(numbers_, 0, area_bytes - bytes) & ~(alignment - 1);
+            if (is_free(area_.get() + offset, bytes)) return area_.get() + offset;
+        }
+        return nullptr;
+    }
+    void put_back(void*) noexcept override {}
+
+  private:
+    struct freed {
+        void operator()(char* area) const noexcept { std::free(area); }
+    };
+
+    [[nodiscard]] bool is_free(char* block, std::size_t bytes) const noexcept {
+        const auto above = given().lower_bound(block);
+        if (above != given().end() && static_cast<char*>(above->first) < block + bytes) return false;
+        if (above == given().begin()) return true;
+        const auto& [below, gift] = *std::prev(above);
+        return static_cast<char*>(below) + gift.bytes <= block;
+    }
+
+    std::unique_ptr<char, freed> area_{static_cast<char*>(std::aligned_alloc(4096, area_bytes))};
+    std::mt19937_64 numbers_ = random_numbers(7);
+};
+
+}  // namespace millpond::test
