@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // The benchmark program itself: every contender does the same work in every workload, and what it prints can be read.
 #include <gtest/gtest.h>
-#include <sys/wait.h>
 
-#include <array>
 #include <cstdint>
-#include <cstdio>
 #include <cstring>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -16,35 +13,14 @@
 #include "lab/suites/common/multipool_2015.hpp"
 #include "lab/suites/common/random_numbers.hpp"
 #include "lab/suites/library/ideal.hpp"
+#include "suite_run.hpp"
 
 namespace {
 
+using millpond::test::ended;
+using millpond::test::listed;
+using millpond::test::run;
 using nlohmann::json;
-
-struct ended {
-    int status = -1;
-    std::string out;  // of both streams where asked for
-};
-
-ended run(const std::string& program, const std::string& arguments) {
-    const std::string command = program + " " + arguments + " 2>&1";
-    ended result;
-    FILE* const pipe = ::popen(command.c_str(), "r");
-    if (pipe == nullptr) return result;
-    std::array<char, 4096> part{};
-    for (std::size_t got = 0; (got = std::fread(part.data(), 1, part.size(), pipe)) > 0;) {
-        result.out.append(part.data(), got);
-    }
-    const int status = ::pclose(pipe);
-    result.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-    return result;
-}
-
-json listed(const std::string& program) {
-    const ended list = run(program, "--list");
-    EXPECT_EQ(list.status, 0) << list.out;
-    return json::parse(list.out, nullptr, false);
-}
 
 // Small enough for hundreds of processes, with a size that no workload has as its own.
 std::string tiny(const std::string& workload) {

@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: BSL-1.0
+// The program of P0089R0's benchmarks: every strategy does the same work in every one, and what it prints can be read.
+#include <gtest/gtest.h>
+
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "suite_run.hpp"
+
+namespace {
+
+using millpond::test::ended;
+using millpond::test::listed;
+using millpond::test::run;
+using nlohmann::json;
+
+const std::string suite = P0089_SUITE;
+
+json round(const std::string& workload, const std::string& strategy, const std::string& more) {
+    const std::string arguments = "--workload " + workload + " --strategy '" + strategy + "' --seed 7" + more;
+    const ended done = run(suite, arguments);
+    EXPECT_EQ(done.status, 0) << arguments << ": " << done.out;
+    const json line = json::parse(done.out, nullptr, false);
+    EXPECT_TRUE(line.is_object()) << arguments << ": " << done.out;
+    return line;
+}
+
+std::vector<std::string> strategies_of(const std::string& workload) {
+    const json list = listed(suite);
+    for (const json& each : list["workloads"]) {
+        if (each["name"] == workload) return each["strategies"];
+    }
+    ADD_FAILURE() << "no workload " << workload;
+    return {};
+}
+
+void expect_same_work(const std::string& workload, const std::string& more, std::uint64_t units,
+                      const std::string& only = "") {
+    std::map<std::string, std::string> checksums;
+    for (const std::string& strategy : strategies_of(workload)) {
+        if (!only.empty() && strategy.find(only) == std::string::npos) continue;
+        const json line = round(workload, strategy, more);
+        ASSERT_EQ(line.value("status", ""), "ok") << line.dump();
+        EXPECT_EQ(line["workload"], workload);
+        EXPECT_EQ(line["strategy"], strategy);
+        EXPECT_EQ(line["units"], units) << line.dump();
+        checksums[strategy] = line["checksum"];
+    }
+    ASSERT_GT(checksums.size(), 5u);
+    for (const auto& [strategy, sum] : checksums) {
+        EXPECT_EQ(sum, checksums.begin()->second) << workload << more << ": " << strategy;
+    }
+}
+
+TEST(p0089_suite, every_strategy_builds_the_same_flat_structures) {
+    for (int ds = 1; ds <= 4; ++ds) {
+        expect_same_work("structures", " --ds " + std::to_string(ds) + " --log2_size 5 --log2_leaves 7", 128);
+    }
+}
+
+TEST(p0089_suite, every_strategy_builds_the_same_nested_structures) {
+    for (int ds = 5; ds <= 12; ++ds) {
+        const std::string more = " --ds " + std::to_string(ds) + " --log2_size 2 --log2_leaves 10 --text_most 100";
+        expect_same_work("structures", more, 1024);
+    }
+}
+
+TEST(p0089_suite, every_strategy_shuffles_and_visits_the_same_lists) {
+    const std::string small = " --log2_g 8 --log2_s 3 --af 3 --rf 2";
+    for (const std::string sf : {"+2", "-2", "0"}) {
+        expect_same_work("locality", small + " --sf " + sf, std::uint64_t{3} * 2 * 256);
+    }
+    expect_same_work("locality", " --log2_g 6 --log2_s 0 --af 1 --rf 1 --sf 3", 64);
+    expect_same_work("locality", " --log2_g 6 --log2_s 6 --af 0 --rf 5 --sf 1", 0);
+}
+
+TEST(p0089_suite, every_strategy_allocates_the_same_blocks) {
+    for (const std::string order : {"fifo", "lifo", "random"}) {
+        for (const std::string sizes : {"fixed", "mixed"}) {
+            const std::string more = " --log2_t 16 --log2_a 12 --log2_s 6 --order " + order + " --sizes " + sizes;
+            expect_same_work("utilization", more, 1 << 10);
+        }
+    }
+    expect_same_work("utilization", " --log2_t 23 --log2_a 22 --log2_s 21", 4);
+}
+
+TEST(p0089_suite, every_strategy_serves_threads) {
+    const std::string small = " --log2_n 9 --log2_s 7 --threads 3";
+    expect_same_work("contention", small, 3 * 512);
+    for (const std::string sharing : {" --sharing shared", " --sharing handover"}) {
+        expect_same_work("contention", small + sharing, 3 * 512, "synchronized");
+        EXPECT_EQ(round("contention", "AS1", small + sharing)["checksum"],
+                  round("contention", "AS2", small + sharing)["checksum"]);
+    }
+    expect_same_work("contention", " --log2_n 3 --threads 1 --sharing handover", 8, "synchronized");
+}
+
+TEST(p0089_suite, what_is_shared_by_threads_is_refused_where_it_is_not_safe) {
+    for (const std::string sharing : {"shared", "handover"}) {
+        for (const std::string name : {"AS3", "AS7", "AS13", "multipool_2015:type:destroy"}) {
+            const ended done = run(suite, "--workload contention --strategy " + name + " --sharing " + sharing);
+            EXPECT_EQ(done.status, 2) << done.out;
+            EXPECT_NE(done.out.find("synchronized_multipool:type:destroy"), std::string::npos) << done.out;
+        }
+    }
+}
+
+TEST(p0089_suite, figures_of_a_round_are_there) {
+    const json line = round("structures", "AS8", " --ds 4 --log2_size 8 --log2_leaves 12");
+    EXPECT_EQ(line["schema"], "millpond.suite/1");
+    EXPECT_EQ(line["parameters"]["text_most"], 1000);
+    EXPECT_EQ(line["parameters"]["seed"], 7);
+    EXPECT_EQ(line["structures"], 16);
+    for (const std::string name : {"cpu_seconds", "wall_seconds", "peak_bytes", "end_bytes", "held_bytes"}) {
+        EXPECT_GT(line[name], 0) << name << ": " << line.dump();
+    }
+    EXPECT_TRUE(round("structures", "AS1", " --log2_leaves 8")["held_bytes"].is_null());
+    const json lists = round("locality", "AS7", " --log2_g 12 --log2_s 6");
+    EXPECT_GT(lists["shuffle_seconds"], 0);
+    EXPECT_GT(lists["access_seconds"], 0);
+    EXPECT_GE(lists["cpu_seconds"], lists["shuffle_seconds"].get<double>() + lists["access_seconds"].get<double>());
+}
+
+TEST(p0089_suite, a_round_does_what_its_seed_says) {
+    for (const std::string more : {" --ds 2 --log2_leaves 8", " --ds 12 --log2_size 2 --log2_leaves 9"}) {
+        const auto sum = [&](const std::string& last) { return round("structures", "AS1", more + last)["checksum"]; };
+        EXPECT_EQ(sum(""), sum(""));
+        EXPECT_NE(sum(""), sum(" --seed 8"));
+    }
+    const std::string small = " --log2_g 8 --log2_s 3";
+    EXPECT_NE(round("locality", "AS1", small)["checksum"], round("locality", "AS1", small + " --seed 8")["checksum"]);
+}
+
+TEST(p0089_suite, the_papers_labels_are_names_too) {
+    std::map<std::string, std::string> by_alias;
+    std::set<std::string> names;
+    const json list = listed(suite);
+    for (const json& each : list["strategies"]) {
+        EXPECT_TRUE(names.insert(each["name"]).second) << each;
+        if (each["alias"].is_null()) continue;
+        EXPECT_TRUE(by_alias.emplace(each["alias"], each["name"]).second) << each;
+    }
+    for (int i = 1; i <= 14; ++i) {
+        EXPECT_TRUE(by_alias.contains("AS" + std::to_string(i)));
+        EXPECT_EQ(by_alias.contains("AS" + std::to_string(i) + "s"), i >= 7);
+    }
+    EXPECT_EQ(by_alias.size(), 14u + 8u);
+    EXPECT_EQ(by_alias["AS1"], "new_delete:type:destroy");
+    EXPECT_EQ(by_alias["AS2"], "new_delete:base:destroy");
+    EXPECT_EQ(by_alias["AS4"], "monotonic:type:wink");
+    EXPECT_EQ(by_alias["AS9"], "multipool:base:destroy");
+    EXPECT_EQ(by_alias["AS14"], "multipool(monotonic):base:wink");
+    EXPECT_EQ(by_alias["AS7s"], "synchronized(multipool):type:destroy");
+    for (const auto& [alias, name] : by_alias) {
+        EXPECT_EQ(round("structures", alias, " --log2_leaves 6")["strategy"], name);
+    }
+    for (const json& workload : list["workloads"]) {
+        for (const std::string name : workload["strategies"]) EXPECT_TRUE(names.contains(name)) << name;
+    }
+}
+
+TEST(p0089_suite, what_it_lists_is_what_it_takes) {
+    const json list = listed(suite);
+    EXPECT_EQ(list["schema"], "millpond.suite/1");
+    EXPECT_EQ(list["suite"], "p0089");
+    for (const std::string part : {"compiler", "standard_library"}) EXPECT_FALSE(list[part].get<std::string>().empty());
+    for (const json& workload : list["workloads"]) {
+        std::string all = " --memory-limit-bytes 0";
+        std::set<std::string> names;
+        for (const json& parameter : workload["parameters"]) {
+            const std::string name = parameter["name"];
+            EXPECT_TRUE(names.insert(name).second) << name;
+            const json value = parameter["default"];
+            all += " --" + name + " " + (value.is_string() ? value.get<std::string>() : value.dump());
+        }
+        EXPECT_TRUE(names.contains("seed"));
+        if (workload["name"] == "structures") all += " --log2_leaves 6";
+        const json line = round(workload["name"], "AS1", all);
+        for (const std::string& name : names) EXPECT_TRUE(line["parameters"].contains(name)) << name;
+    }
+}
+
+TEST(p0089_suite, a_littered_heap_changes_no_work) {
+    const std::map<std::string, std::string> points = {
+        {"structures", " --ds 8 --log2_size 3 --log2_leaves 11"},
+        {"locality", " --log2_g 10 --log2_s 4 --rf 2"},
+        {"utilization", " --log2_t 18 --log2_a 14 --sizes mixed"},
+        {"contention", " --log2_n 8 --threads 2"},
+    };
+    for (const auto& [workload, more] : points) {
+        for (const std::string strategy : {"AS1", "AS9"}) {
+            const json plain = round(workload, strategy, more);
+            for (const std::string fraction : {"0.3", "1"}) {
+                const json littered = round(workload, strategy, more + " --litter " + fraction);
+                EXPECT_EQ(littered["checksum"], plain["checksum"]) << workload;
+                EXPECT_EQ(littered["units"], plain["units"]) << workload;
+            }
+        }
+    }
+}
+
+TEST(p0089_suite, wrong_usage_is_refused_with_what_there_is) {
+    const std::map<std::string, std::string> wrong = {
+        {"--workload nothing --strategy AS1", "structures, locality, utilization, contention"},
+        {"--workload structures --strategy AS15", "multipool(monotonic):base:wink"},
+        {"--workload structures --strategy new_delete:type:wink", "new_delete:type:destroy"},
+        {"--workload locality --strategy AS8", "multipool:type:destroy"},
+        {"--workload structures --strategy AS1 --colour 3", "ds, log2_size, log2_leaves, text_most, seed"},
+        {"--workload structures --strategy AS1 --ds 13", "from 1 to 12"},
+        {"--workload structures --strategy AS1 --ds one", "from 1 to 12"},
+        {"--workload structures --strategy AS1 --text_most 32", "from 33 to 1000"},
+        {"--workload structures --strategy AS1 --ds", "lacks its value"},
+        {"--workload utilization --strategy AS1 --order newest", "fifo, lifo, random"},
+        {"--workload utilization --strategy AS1 --log2_t 10 --log2_a 12", "log2_a must not be above log2_t"},
+        {"--workload utilization --strategy AS1 --log2_s 16", "log2_s must not be above log2_a"},
+        {"--workload locality --strategy AS1 --log2_g 4 --log2_s 5", "log2_s must not be above log2_g"},
+        {"--workload structures --strategy AS1 --litter 0", "above 0 and at most 1"},
+        {"--workload structures --strategy AS1 --litter 1.5", "above 0 and at most 1"},
+        {"--workload structures", "--list"},
+        {"", "--list"},
+    };
+    for (const auto& [arguments, part] : wrong) {
+        const ended done = run(suite, arguments);
+        EXPECT_EQ(done.status, 2) << arguments << ": " << done.out;
+        EXPECT_TRUE(done.out.starts_with("millpond: ")) << done.out;
+        EXPECT_NE(done.out.find(part), std::string::npos) << arguments << ": " << done.out;
+        EXPECT_EQ(done.out.find('\n'), done.out.size() - 1) << done.out;
+    }
+    EXPECT_EQ(run(suite, "--help").status, 0);
+    EXPECT_EQ(run(suite, "--list > /dev/full").status, 4);
+}
+
+// None of these would end within the test's time, or within this memory.
+TEST(p0089_suite, what_is_known_to_need_too_much_memory_is_not_run) {
+    const std::map<std::string, std::string> points = {
+        {"utilization --strategy AS3 --log2_t 40 --log2_a 15", "monotonic:type:destroy"},
+        {"utilization --strategy AS13 --log2_t 40 --log2_a 21 --log2_s 21", "multipool(monotonic):base:destroy"},
+        {"contention --strategy AS5 --log2_n 30 --log2_s 10", "monotonic:base:destroy"},
+        {"locality --strategy AS3 --log2_g 29 --log2_s 20 --sf 1000", "monotonic:type:destroy"},
+        {"locality --strategy AS7 --log2_g 29 --log2_s 0", "multipool:type:destroy"},
+    };
+    for (const auto& [point, name] : points) {
+        const ended done = run("ulimit -v 1000000; " + suite, "--memory-limit-bytes 12884901888 --workload " + point);
+        EXPECT_EQ(done.status, 0) << done.out;
+        const json line = json::parse(done.out, nullptr, false);
+        EXPECT_EQ(line.value("status", ""), "predicted_bad_alloc") << done.out;
+        EXPECT_EQ(line["strategy"], name);
+        EXPECT_FALSE(line.contains("checksum"));
+    }
+    const std::string small = " --log2_t 20 --log2_a 15 --memory-limit-bytes ";
+    EXPECT_EQ(round("utilization", "AS3", small + "1048576")["status"], "ok");
+    EXPECT_EQ(round("utilization", "AS3", small + "1048575")["status"], "predicted_bad_alloc");
+    EXPECT_EQ(round("utilization", "AS7", small + "1048575")["status"], "ok");
+    EXPECT_EQ(round("utilization", "AS11", small + "1048575")["status"], "ok");
+}
+
+TEST(p0089_suite, a_round_that_runs_out_of_memory_says_so) {
+    for (const std::string point :
+         {"utilization --strategy AS3", "contention --strategy AS5 --log2_n 20 --log2_s 11 --threads 2",
+          "contention --strategy AS13 --log2_n 9 --log2_s 22 --threads 2",
+          "structures --strategy AS8 --ds 4 --log2_size 20", "locality --strategy AS1 --log2_g 24"}) {
+        const ended done = run("ulimit -v 400000; " + suite, "--workload " + point);
+        EXPECT_EQ(done.status, 0) << point << ": " << done.out;
+        EXPECT_EQ(json::parse(done.out, nullptr, false).value("status", ""), "bad_alloc") << point << ": " << done.out;
+    }
+}
+
+}  // namespace

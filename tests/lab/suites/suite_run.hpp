@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSL-1.0
+// suite_run: runs a suite's program as the conductor does, and reads what it prints.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <array>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <string>
+
+namespace millpond::test {
+
+struct ended {
+    int status = -1;
+    std::string out;  // of both streams
+};
+
+inline ended run(const std::string& program, const std::string& arguments) {
+    const std::string command = program + " " + arguments + " 2>&1";
+    ended result;
+    FILE* const pipe = ::popen(command.c_str(), "r");
+    if (pipe == nullptr) return result;
+    std::array<char, 4096> part{};
+    for (std::size_t got = 0; (got = std::fread(part.data(), 1, part.size(), pipe)) > 0;) {
+        result.out.append(part.data(), got);
+    }
+    const int status = ::pclose(pipe);
+    result.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    return result;
+}
+
+inline nlohmann::json listed(const std::string& program) {
+    const ended list = run(program, "--list");
+    EXPECT_EQ(list.status, 0) << list.out;
+    return nlohmann::json::parse(list.out, nullptr, false);
+}
+
+}  // namespace millpond::test
