@@ -23,18 +23,19 @@ constexpr parameter parameters[] = {
 using chooser = life (*)(strategy);
 constexpr chooser choosers[] = {ds1, ds2, ds3, ds4, ds5, ds6, ds7, ds8, ds9, ds10, ds11, ds12};
 
+std::int64_t log2_leaves_each(const point& asked) {
+    return asked["log2_size"] + (asked["ds"] >= 5 ? static_cast<std::int64_t>(log2_inner_elements) : 0);
+}
+
 outcome run(const point& asked) {
-    const std::int64_t ds = asked["ds"];
-    const std::int64_t log2_leaves_each =
-        asked["log2_size"] + (ds >= 5 ? static_cast<std::int64_t>(log2_inner_elements) : 0);
-    const std::int64_t log2_structures = std::max<std::int64_t>(0, asked["log2_leaves"] - log2_leaves_each);
+    const std::int64_t log2_structures = std::max<std::int64_t>(0, asked["log2_leaves"] - log2_leaves_each(asked));
     const std::uint64_t count = asked.is_for_littering ? 1 : std::uint64_t{1} << log2_structures;
-    const std::uint64_t leaves_each = std::uint64_t{1} << log2_leaves_each;
+    const std::uint64_t leaves_each = std::uint64_t{1} << log2_leaves_each(asked);
     const std::uint64_t elements = asked.power("log2_size");
     // Structures draw on from where the last one ended, so that small ones are not all alike.
     suites::leaves from(std::max(leaves_each, least_leaves_drawn), asked.seed(),
                         static_cast<std::uint32_t>(asked["text_most"]));
-    const life live_once = choosers[ds - 1](by(asked));
+    const life live_once = choosers[asked["ds"] - 1](by(asked));
 
     outcome result;
     experiment::window measured;
@@ -54,8 +55,15 @@ std::string misfit(const point& asked) {
     return {};
 }
 
+// The leaves of one structure, whatever the strategy: numbers, or texts of middle length with their handles.
+std::uint64_t least_bytes(const point& asked) {
+    const bool has_texts = asked["ds"] % 2 == 0;
+    const std::int64_t leaf = has_texts ? 32 + (shortest_text + asked["text_most"]) / 2 : 4;
+    return static_cast<std::uint64_t>(leaf) << log2_leaves_each(asked);
+}
+
 }  // namespace
 
-const workload structures{"structures", "leaf", parameters, takes_all, run, misfit, experiment::needs_no_more};
+const workload structures{"structures", "leaf", parameters, takes_all, run, misfit, least_bytes};
 
 }  // namespace millpond::p0089

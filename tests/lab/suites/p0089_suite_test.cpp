@@ -241,6 +241,7 @@ TEST(p0089_suite, what_is_known_to_need_too_much_memory_is_not_run) {
         {"contention --strategy AS5 --log2_n 30 --log2_s 10", "monotonic:base:destroy"},
         {"locality --strategy AS3 --log2_g 29 --log2_s 20 --sf 1000", "monotonic:type:destroy"},
         {"locality --strategy AS7 --log2_g 29 --log2_s 0", "multipool:type:destroy"},
+        {"structures --strategy AS1 --ds 12 --log2_size 20", "new_delete:type:destroy"},
     };
     for (const auto& [point, name] : points) {
         const ended done = run("ulimit -v 1000000; " + suite, "--memory-limit-bytes 12884901888 --workload " + point);
