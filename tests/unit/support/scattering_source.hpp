@@ -38,8 +38,8 @@ class scattering_source : public accounting_source {
         const auto above = given().lower_bound(block);
         if (above != given().end() && static_cast<char*>(above->first) < block + bytes) return false;
         if (above == given().begin()) return true;
-        const auto& [below, gift] = *std::prev(above);
-        return static_cast<char*>(below) + gift.bytes <= block;
+        const auto& [below, given_there] = *std::prev(above);
+        return static_cast<char*>(below) + given_there.bytes <= block;
     }
 
     std::unique_ptr<char, freed> area_{static_cast<char*>(std::aligned_alloc(4096, area_bytes))};
