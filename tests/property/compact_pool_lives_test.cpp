@@ -87,7 +87,8 @@ TYPED_TEST(compact_pool_lives, in_rows_alone) {
 }
 
 TYPED_TEST(compact_pool_lives, in_rows_that_lie_anywhere) {
-    test::scattering_source source;
+    // About four times what a life has at once.
+    test::scattering_source source((std::size_t{16} << 20) + align_up(20000 * TypeParam::bytes, 4096));
     basic_compact_pool<TypeParam, source_ref<accounting_source>> pool(source);
     this->live(pool, source, false, 60000);
     pool.release();

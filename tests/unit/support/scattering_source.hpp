@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// scattering_source: an accounting_source whose blocks lie anywhere in 16 MiB, in no order, as close as chance has it.
+// scattering_source: an accounting_source whose blocks lie anywhere in an area, in no order, as close as chance has it.
 //
 //   │··│block│·········│block││block│······│block│··│       a malloc would lay them side by side, upwards
 #pragma once
@@ -17,12 +17,13 @@ namespace millpond::test {
 
 class scattering_source : public accounting_source {
   public:
-    static constexpr std::size_t area_bytes = std::size_t{16} << 20;
+    explicit scattering_source(std::size_t area_bytes = std::size_t{16} << 20)
+        : area_bytes_(area_bytes), area_(static_cast<char*>(std::aligned_alloc(4096, area_bytes))) {}
 
   protected:
     [[nodiscard]] void* obtain(std::size_t bytes, std::size_t alignment) noexcept override {
         for (int attempt = 0; attempt < 1000; ++attempt) {
-            const auto offset = uniform<std::size_t>(numbers_, 0, area_bytes - bytes) & ~(alignment - 1);
+            const auto offset = uniform<std::size_t>(numbers_, 0, area_bytes_ - bytes) & ~(alignment - 1);
             if (is_free(area_.get() + offset, bytes)) return area_.get() + offset;
         }
         return nullptr;
@@ -42,7 +43,8 @@ class scattering_source : public accounting_source {
         return static_cast<char*>(below) + given_there.bytes <= block;
     }
 
-    std::unique_ptr<char, freed> area_{static_cast<char*>(std::aligned_alloc(4096, area_bytes))};
+    std::size_t area_bytes_;
+    std::unique_ptr<char, freed> area_;
     std::mt19937_64 numbers_ = random_numbers(7);
 };
 
