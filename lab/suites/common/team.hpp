@@ -42,6 +42,7 @@ class team {
         };
         std::barrier meeting(static_cast<std::ptrdiff_t>(threads), stamp);
         std::vector<std::thread> all;
+        all.reserve(threads);
         for (std::uint64_t i = 0; i < threads; ++i) {
             all.emplace_back([&, i] {
                 const auto arrive = [&] { meeting.arrive_and_wait(); };

@@ -12,8 +12,9 @@ namespace {
 template <class Number>
 bool read_number(std::string_view text, Number& value) {
     if (text.starts_with('+')) text.remove_prefix(1);
-    const char* const end = text.data() + text.size();
-    const auto [stop, error] = std::from_chars(text.data(), end, value);
+    const char* const begin = text.data();
+    const char* const end = begin + text.size();
+    const auto [stop, error] = std::from_chars(begin, end, value);
     return !text.empty() && error == std::errc{} && stop == end;
 }
 

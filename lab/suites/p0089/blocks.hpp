@@ -15,7 +15,7 @@ inline constexpr std::size_t block_alignment = 16;
 
 // Returns: a block whose first byte was incremented, whatever it was.
 template <class C, class Handle>
-[[gnu::always_inline]] inline void* take_block(Handle from, std::size_t bytes) {
+[[gnu::always_inline]] inline void* take_block(const Handle& from, std::size_t bytes) {
     void* const block = C::take(from, bytes, block_alignment);
     suites::escape(block);
     ++*static_cast<unsigned char*>(block);

@@ -110,6 +110,7 @@ struct contention_runner {
         const std::uint64_t pairs = asked.power("log2_n");
         const auto bytes = static_cast<std::size_t>(asked.power("log2_s"));
         std::vector<std::unique_ptr<suites::batch_queue>> queues;
+        queues.reserve(threads);
         for (std::uint64_t i = 0; i < threads; ++i) queues.push_back(std::make_unique<suites::batch_queue>());
         std::atomic<std::uint64_t> sum = 0;
 
