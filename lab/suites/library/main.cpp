@@ -32,8 +32,8 @@ int fail(int status, const std::string& message) {
 }
 
 int print(const std::string& line) {
-    std::puts(line.c_str());
-    return std::fflush(stdout) == 0 ? 0 : fail(4, "cannot write the result");
+    const bool is_written = std::puts(line.c_str()) >= 0 && std::fflush(stdout) == 0;
+    return is_written ? 0 : fail(4, "cannot write the result");
 }
 
 const workload* find_workload(std::string_view name) {

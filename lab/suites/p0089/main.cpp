@@ -13,6 +13,7 @@ using namespace millpond;
 const std::vector<experiment::strategy_name>& names() {
     static const std::vector<experiment::strategy_name> all = [] {
         std::vector<experiment::strategy_name> found;
+        found.reserve(p0089::all_strategies().size());
         for (const p0089::strategy each : p0089::all_strategies())
             found.push_back({p0089::name_of(each), p0089::alias_of(each)});
         return found;
