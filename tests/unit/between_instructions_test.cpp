@@ -50,6 +50,7 @@ TEST_F(between_instructions, a_chunk_is_never_out_twice_and_none_is_lost) {
         bump_source::start_anew();
         basic_chunk_cache<bump_source> cache;
         void* const first = cache.try_allocate(2048, 8);
+        void* const other = cache.try_allocate(2048, 8);
         void* mine = nullptr;
         void* theirs = nullptr;
         const auto give_and_take = [&] {
@@ -58,8 +59,10 @@ TEST_F(between_instructions, a_chunk_is_never_out_twice_and_none_is_lost) {
         };
         const bool has_acted = stepping.run(at, give_and_take, [&] {
             theirs = cache.try_allocate(2048, 8);
+            cache.deallocate(other, 2048, 8);
             cache.note_released(std::size_t{1} << 20);
         });
+        if (!has_acted) cache.deallocate(other, 2048, 8);
         EXPECT_NE(mine, theirs) << at;
         cache.deallocate(mine, 2048, 8);
         if (theirs != nullptr) cache.deallocate(theirs, 2048, 8);

@@ -99,6 +99,28 @@ TEST_F(compact_pool_of_pages, grows_in_one_range_above_the_stated_size) {
     EXPECT_EQ(source.live_blocks(), 0U);
 }
 
+// Where a leaf is many pages long, the range may end in pages that are committed, but make no whole leaf.
+TEST_F(compact_pool_of_pages, gives_back_pages_behind_the_last_leaf_of_a_range_that_has_shrunk) {
+    for (std::size_t left = 0; left < 1000; left += 100) {
+        SCOPED_TRACE(left);
+        ranged_pool<5000> pool(promote_above{0}, source);
+        auto slots = filled(pool, 4000, 5000);
+        while (slots.size() > left) {
+            pool.deallocate(slots.back(), 5000, 8);
+            slots.pop_back();
+        }
+        pool.trim();
+        for (int i = 0; i < 1500; ++i) {
+            slots.push_back(pool.allocate(5000, 8));
+            if (i % 16 == 0) pool.trim();
+        }
+        EXPECT_EQ(std::set<void*>(slots.begin(), slots.end()).size(), slots.size());
+        for (void* slot : slots) pool.deallocate(slot, 5000, 8);
+        pool.trim();
+        EXPECT_EQ(pool.stats().pages, 0U);
+    }
+}
+
 class scattering_ranged_source : public test::scattering_source {
   public:
     using pages = fake_pages;

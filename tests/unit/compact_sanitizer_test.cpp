@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <sanitizer/asan_interface.h>
 
+#include <millpond/block/fixed_buffer.hpp>
 #include <millpond/block/new_delete.hpp>
 #include <millpond/local/compact_pool.hpp>
 #include <vector>
@@ -34,6 +35,14 @@ TEST(compact_sanitizer, slots_of_a_row_are_open_while_they_are_live) {
 TEST(compact_sanitizer, slots_of_a_range_are_open_while_they_are_live) {
     compact_pool<24, new_delete> pool(promote_above{0});
     opens_what_was_asked_for(pool);
+}
+
+TEST(compact_sanitizer, nothing_is_opened_where_there_is_no_memory) {
+    alignas(16) static char little[2048];
+    compact_pool<24, fixed_buffer> pool(little, sizeof little);
+    while (pool.try_allocate(24, 8) != nullptr) {
+    }
+    EXPECT_EQ(pool.try_allocate(24, 8), nullptr);
 }
 
 TEST(compact_sanitizer, memory_goes_back_open) {

@@ -157,16 +157,17 @@ class slot_chunks {
         directory_.open(*directory_.find(frame), frame);
     }
 
-    // Effects: notes that a slot of an empty chunk is going to be used.
+    // Effects: notes that the lowest free slot is going to be used. Where the spare chunk is not above it, that is one
+    // of its own: all of them are free.
     void note_used(const char* slot) noexcept {
-        if (spare_ != nullptr && slot >= spare_ && slot < spare_ + chunk_bytes) spare_ = nullptr;
+        if (spare_ != nullptr && slot >= spare_) spare_ = nullptr;
     }
 
     // Effects: if no slot of the row is taken, gives a chunk back: this one or the one kept before, whichever is
-    // higher.
+    // higher. A slot of the row has just been freed: it is not the spare one.
     template <block_source Source>
     void give_back_if_empty(Source& source, const row& in) noexcept {
-        if (in.start == small_ || in.start == spare_ || !is_empty(in)) return;
+        if (in.start == small_ || !is_empty(in)) return;
         char* higher = in.start;
         if (spare_ == nullptr || spare_ > in.start) {
             higher = spare_;

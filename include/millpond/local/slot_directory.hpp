@@ -50,14 +50,13 @@ class slot_directory {
         return near_ = windows_[at];
     }
 
-    // Effects: a window without chunks is no more.
+    // Effects: a window without chunks is no more: the one found last, which is not below the first with a free slot.
     template <block_source Source>
     void remove(Source& source, slot_window* gone) noexcept {
         const std::size_t at = place_of(gone->number());
         --count_;
         std::memmove(windows_ + at, windows_ + at + 1, (count_ - at) * sizeof *windows_);
-        if (open_from_ > at) --open_from_;
-        if (near_ == gone) near_ = nullptr;
+        near_ = nullptr;
         source.deallocate(gone, sizeof(slot_window), alignof(slot_window));
     }
 
