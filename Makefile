@@ -6,7 +6,9 @@ SHELL := /bin/bash
 .NOTPARALLEL:
 export JOBS = $(or $(patsubst -j%,%,$(filter -j%,$(MAKEFLAGS))),$(shell nproc))
 
-.PHONY: help setup build demo quick test test-all check bench-lab bench-library coverage format clean
+SUITES = millpond-p0089-suite
+
+.PHONY: help setup build demo quick test test-all check bench bench-lab bench-library coverage format clean
 
 help: ## this menu
 	@echo "millpond: would a local allocator make this program faster or smaller, where, which one, by how much?"
@@ -33,6 +35,11 @@ quick: ## build and run the quick tests, after an edit
 check: ## formatters, linters, types, layering
 	@scripts/setup build test
 	@scripts/test --check
+
+bench: ## run the published experiments at quick scale; tables, JSON, a page each in results/bench
+	@scripts/setup build demo
+	@scripts/build release $(SUITES)
+	@.venv/bin/millpond bench all --scale quick
 
 bench-lab: ## measure recording, characterising and trial against their bars; table and JSON
 	@scripts/setup build demo test bench
