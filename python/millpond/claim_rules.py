@@ -138,9 +138,9 @@ def _finite(value: float) -> float | None:
 
 
 @cache
-def load(name: str = "p0089") -> tuple[Claim, ...]:
-    """The claims of a document. ValueError for a claim with a word that none has."""
-    text = (files("millpond") / FOLDER / f"{name}.toml").read_text(encoding="utf-8")
+def load(name: str) -> tuple[Claim, ...]:
+    """The claims of a document's file. ValueError for a claim with a word that none has."""
+    text = (files("millpond") / FOLDER / name).read_text(encoding="utf-8")
     return tuple(_claim(entry) for entry in tomllib.loads(text)["claim"])
 
 
@@ -154,7 +154,7 @@ def _claim(entry: Mapping[str, Any]) -> Claim:
 
 def judge_all(experiment: Experiment, published: Figures, ours: Figures) -> list[Verdict]:
     """Every claim about this experiment. O(claims × figures)."""
-    claims = [claim for claim in load() if claim.experiment == experiment.name]
+    claims = [claim for claim in load(experiment.claims) if claim.experiment == experiment.name]
     return [judge(claim, experiment, published, ours) for claim in claims]
 
 

@@ -96,7 +96,8 @@ class Needs:
 class Experiment:
     """One published experiment. `strategies` are canonical names, the baseline first; `aliases` are the document's.
 
-    `beside`: strategies that the document does not have, run at paper scale. `notes`: what a reader must know.
+    `table` is the document's own in `paper/`, `claims` its statements in `claims/`. `beside`: strategies that the
+    document does not have, run at paper scale. `notes`: what a reader must know.
     """
 
     name: str
@@ -116,6 +117,7 @@ class Experiment:
     tables: Tables
     parts: Mapping[str, tuple[Part, ...]]
     needs: Callable[[Mapping[str, str], str], Needs]
+    claims: str
     notes: tuple[str, ...] = ()
     beside: tuple[str, ...] = ()
     notation: Callable[[str], Parameters | None] = field(default=lambda _text: None)

@@ -28,11 +28,12 @@ from millpond.claim_rules import (
 )
 from millpond.experiment_figures import Figures, published_figures
 from millpond.experiments import Point
-from millpond.p0089 import ALL_ALIASES, EXPERIMENTS
+from millpond.p0089 import ALL_ALIASES, CLAIMS, EXPERIMENTS
 
 BY_NAME = {e.name: e for e in EXPERIMENTS}
 ONE = EXPERIMENTS[0]
-TESTED = [c for c in load() if c.kind != "untestable"]
+LOADED = load(CLAIMS)
+TESTED = [c for c in LOADED if c.kind != "untestable"]
 NUMERIC = [c for c in TESTED if not c.published_lost]
 times = st.floats(0.01, 100.0)
 
@@ -69,16 +70,16 @@ def test_the_published_figure_bears_the_statement_out_unless_it_is_said_why_not(
 
 
 def test_there_are_many_statements_of_every_section_each_once() -> None:
-    assert len(load()) >= 40
-    assert len({c.id for c in load()}) == len(load())
-    assert {c.experiment for c in load()} == set(BY_NAME)
-    assert {f"7.{n}" for n in range(1, 13)} <= {c.section for c in load()}
-    assert all(c.statement.endswith(".") for c in load())
+    assert len(LOADED) >= 40
+    assert len({c.id for c in LOADED}) == len(LOADED)
+    assert {c.experiment for c in LOADED} == set(BY_NAME)
+    assert {f"7.{n}" for n in range(1, 13)} <= {c.section for c in LOADED}
+    assert all(c.statement.endswith(".") for c in LOADED)
 
 
 def test_at_most_one_statement_in_five_cannot_be_tested_and_each_says_what_is_missing() -> None:
-    untestable = [c for c in load() if c.kind == "untestable"]
-    assert 5 * len(untestable) <= len(load())
+    untestable = [c for c in LOADED if c.kind == "untestable"]
+    assert 5 * len(untestable) <= len(LOADED)
     assert all(c.missing for c in untestable)
     judged = judge_all(ONE, Figures({}), Figures({}))
     assert {v.claim.id for v in judged if v.verdict == UNTESTABLE} == {c.id for c in untestable}
@@ -194,7 +195,7 @@ def test_rounds_that_not_all_figures_have_are_left_out() -> None:
 
 
 def test_a_verdict_as_data_has_both_figures_and_the_bound() -> None:
-    rule = next(c for c in load() if c.id == "1.ds2.multipool")
+    rule = next(c for c in LOADED if c.id == "1.ds2.multipool")
     found = published_figures(ONE)
     rounds = Figures({key: dict.fromkeys(range(1, 4), v[0]) for key, v in found.values.items()})
     judged = judge(rule, ONE, found, rounds)
