@@ -12,8 +12,7 @@
 #include <vector>
 
 #if !defined(MILLPOND_HARDENED)
-#include <ext/mt_allocator.h>
-#include <ext/pool_allocator.h>
+#include "lab/suites/common/peers_std.hpp"
 #if defined(MILLPOND_SUITE_BOOST)
 #include "peers_boost.hpp"
 #endif
@@ -29,13 +28,6 @@
 #include "millpond/local/multipool.hpp"
 
 namespace millpond::suites {
-
-// A resource whose constructor is told where its chunks come from.
-template <class Resource>
-struct over_upstream : Resource {
-    over_upstream() : Resource(peer_upstream) {}
-    over_upstream(void* buffer, std::size_t bytes) : Resource(buffer, bytes, peer_upstream) {}
-};
 
 // An ideal, reached without any pointer; a fresh pool starts it anew.
 template <class Ideal>
@@ -112,32 +104,11 @@ struct pmr_monotonic : by_pmr<over_upstream<std::pmr::monotonic_buffer_resource>
     static constexpr std::string_view name = "pmr_monotonic";
     static pool in_buffer(void* memory, std::size_t bytes) { return pool(memory, bytes); }
 };
-struct pmr_pool : by_pmr<over_upstream<std::pmr::unsynchronized_pool_resource>> {
-    static constexpr std::string_view name = "pmr_pool";
-};
-struct pmr_synchronized_pool : by_pmr<over_upstream<std::pmr::synchronized_pool_resource>> {
-    static constexpr std::string_view name = "pmr_synchronized_pool";
-    static constexpr bool is_shared = true;
-};
 struct old_multipool : by_type<multipool_2015> {
     static constexpr std::string_view name = "multipool_2015";
 };
 struct foreign_pool : by_type<adapter_pool> {
     static constexpr std::string_view name = "adapter";
-};
-
-struct malloc_heap : by_heap<std::allocator> {
-    static constexpr std::string_view name = "malloc";
-};
-template <class T>
-using pool_alloc = __gnu_cxx::__pool_alloc<T>;
-struct pool_alloc_heap : by_heap<pool_alloc> {
-    static constexpr std::string_view name = "pool_alloc";
-};
-template <class T>
-using mt_alloc = __gnu_cxx::__mt_alloc<T>;
-struct mt_alloc_heap : by_heap<mt_alloc> {
-    static constexpr std::string_view name = "mt_alloc";
 };
 
 struct static_ideal_bump : by_static<ideal_bump> {

@@ -5,32 +5,10 @@
 // for an array among their nodes as soon as one is asked for in bytes.
 #pragma once
 
-#include <cstddef>
-#include <memory>
-#include <string_view>
-
 #include "contenders.hpp"
-#include "millpond/bind/suballocator.hpp"
-#include "millpond/local/compact_pool.hpp"
+#include "lab/suites/common/node_pools.hpp"
 
 namespace millpond::suites {
-
-template <std::size_t SlotBytes>
-struct compact_pool_of : by_type<compact_pool<SlotBytes>> {
-    static constexpr std::string_view name = "compact_pool";
-};
-
-struct suballocated : binding {
-    static constexpr std::string_view name = "suballocator";
-    static constexpr bool can_wink = false;
-    using pool = suballocator<std::allocator<char>>;
-    template <class T>
-    using allocator = suballocator<std::allocator<T>>;
-    template <class T>
-    static allocator<T> bind(pool& p) noexcept {
-        return allocator<T>(p);
-    }
-};
 
 #if defined(MILLPOND_HARDENED)
 using our_slots = contender_list<>;

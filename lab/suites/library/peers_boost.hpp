@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
-// peers_boost: the pools of Boost.Container's pmr and Boost.Pool as contenders.
+// peers_boost: the pools of Boost.Container's pmr as contenders, beside those of Boost.Pool.
 //
 // Boost's memory_resource is not std's. Containers get Boost's own polymorphic_allocator, one virtual call; an adapter
-// to std's would cost them a second one. fast_pool_allocator takes everything from one pool for each size of T; it is
-// made for nodes: an array is searched for among the free nodes, so workloads that ask for arrays leave it out.
+// to std's would cost them a second one.
 #pragma once
 
 #include <boost/container/pmr/global_resource.hpp>
@@ -12,10 +11,10 @@
 #include <boost/container/pmr/polymorphic_allocator.hpp>
 #include <boost/container/pmr/synchronized_pool_resource.hpp>
 #include <boost/container/pmr/unsynchronized_pool_resource.hpp>
-#include <boost/pool/pool_alloc.hpp>
 #include <string_view>
 
 #include "lab/suites/common/bindings.hpp"
+#include "lab/suites/common/peers_boost_pool.hpp"
 
 namespace millpond::suites {
 
@@ -42,19 +41,6 @@ struct boost_pool : by_boost<boost::container::pmr::unsynchronized_pool_resource
 struct boost_synchronized_pool : by_boost<boost::container::pmr::synchronized_pool_resource> {
     static constexpr std::string_view name = "boost_synchronized_pool";
     static constexpr bool is_shared = true;
-};
-
-template <class T>
-using locked_fast_pool = boost::fast_pool_allocator<T>;
-struct fast_pool : by_heap<locked_fast_pool> {
-    static constexpr std::string_view name = "fast_pool";
-};
-template <class T>
-using unlocked_fast_pool =
-    boost::fast_pool_allocator<T, boost::default_user_allocator_new_delete, boost::details::pool::null_mutex>;
-struct fast_pool_no_mutex : by_heap<unlocked_fast_pool> {
-    static constexpr std::string_view name = "fast_pool_no_mutex";
-    static constexpr bool is_shared = false;
 };
 
 }  // namespace millpond::suites

@@ -6,59 +6,40 @@
 // After the talk "Understanding Allocator Impact on Runtime Performance". `--size` characters a string, any of the 256.
 // Every contender that can is winked out: the set lies in the pool, and its destructor does not run. A unit is a
 // string.
-#include <array>
+#include <algorithm>
 #include <new>
 #include <set>
 #include <string_view>
 #include <vector>
 
 #include "contenders.hpp"
-#include "lab/suites/common/random_numbers.hpp"
+#include "lab/suites/common/unique_characters.hpp"
 #include "passes.hpp"
 #include "workload.hpp"
 
 namespace millpond::suites {
 namespace {
 
-constexpr std::size_t buffer_bytes = 10240;
-constexpr std::uint64_t all_characters = std::uint64_t{1} << 16;  // so many are drawn, and read again and again
-
-template <class C>
-concept starts_in_a_buffer = requires(void* memory) { C::in_buffer(memory, std::size_t{}); };
-
 template <class C>
 class counting final : public pass {
   public:
-    counting(std::uint64_t size, std::uint64_t seed) : size_(size) {
-        const std::uint64_t strings = size < all_characters ? all_characters / size : 1;
-        random_numbers random(seed);
-        characters_.resize(strings * size);
-        for (char& c : characters_) c = static_cast<char>(random.below(256));
-    }
+    counting(std::uint64_t size, std::uint64_t seed) : texts_(size, seed) {}
 
     std::uint64_t repeat(std::uint64_t repetitions) override {
         std::uint64_t sum = 0;
         for (std::uint64_t i = 0; i < repetitions; ++i) {
             sum = 0;
-            for (std::size_t at = 0; at < characters_.size(); at += size_) sum += count({&characters_[at], size_});
+            for (std::uint64_t at = 0; at < texts_.size(); ++at) sum += count(texts_[at]);
         }
         return sum;
     }
-    [[nodiscard]] std::uint64_t strings() const noexcept { return characters_.size() / size_; }
+    [[nodiscard]] std::uint64_t strings() const noexcept { return texts_.size(); }
 
   private:
     using set = std::set<char, std::less<char>, typename C::template allocator<char>>;
 
     [[gnu::noinline]] static std::uint64_t count(std::string_view text) {
-        if constexpr (starts_in_a_buffer<C>) {
-            alignas(16) std::array<std::byte, buffer_bytes> buffer;
-            escape(buffer.data());
-            auto pool = C::in_buffer(buffer.data(), buffer.size());
-            return count_in(pool, text);
-        } else {
-            typename C::pool pool;
-            return count_in(pool, text);
-        }
+        return with_fresh_pool<C>([&](typename C::pool& pool) { return count_in(pool, text); });
     }
 
     static std::uint64_t count_in(typename C::pool& pool, std::string_view text) {
@@ -74,8 +55,7 @@ class counting final : public pass {
         }
     }
 
-    std::size_t size_;
-    std::vector<char> characters_;
+    character_strings texts_;
 };
 
 template <class C>

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSL-1.0
+// unique_characters: how many different characters a string has, again and again, a fresh container for each string.
+//
+//   strings drawn ── start ── count(string), count(next), … `calls` of them ── stop      any of the 256 values
+//   littering: the talk's own functions run first, all deletes held back, then some of the blocks are freed at random
+//
+// The checksum is the sum of all counts.
+#include "contenders.hpp"
+#include "lab/suites/experiment/noted_allocator.hpp"
+#include "lab/suites/experiment/window.hpp"
+#include "workload.hpp"
+
+namespace millpond::unique_chars {
+namespace {
+
+using experiment::outcome, experiment::parameter, experiment::point;
+
+constexpr parameter parameters[] = {
+    {"length", 256, 1, std::int64_t{1} << 24, "characters of a string"},
+    {"calls", 4096, 1, std::int64_t{1} << 40, "strings counted"},
+    {"litter_calls", 4096, 1, std::int64_t{1} << 24, "strings counted to litter the heap, where --litter is given"},
+    experiment::seed_parameter,
+};
+
+suites::character_strings drawn(const point& asked) {
+    return {static_cast<std::uint64_t>(asked["length"]), asked.seed()};
+}
+
+outcome run(const point& asked) {
+    const suites::character_strings texts = drawn(asked);
+    const auto calls = static_cast<std::uint64_t>(asked["calls"]);
+    const contender& by = contenders()[asked.strategy];
+    outcome result;
+    experiment::window measured;
+    measured.start();
+    result.checksum = by.count(texts, calls);
+    measured.stop(result);
+    result.units = calls;
+    return result;
+}
+
+bool takes_all(std::size_t) { return true; }
+
+}  // namespace
+
+const experiment::workload unique_characters{
+    "unique_characters", "string", parameters, takes_all, run, experiment::fits_always, experiment::needs_no_more};
+
+void note_blocks(const point& asked, measure::littering& blocks) {
+    experiment::noting = &blocks;
+    count_noted(drawn(asked), static_cast<std::uint64_t>(asked["litter_calls"]));
+}
+
+}  // namespace millpond::unique_chars

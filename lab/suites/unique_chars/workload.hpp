@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: BSL-1.0
+// workload: Case Study 1 of the talk "Understanding Allocator Impact on Runtime Performance"; Case Study 2 litters the
+// heap first.
+#pragma once
+
+#include "lab/measure/littering.hpp"
+#include "lab/suites/experiment/workload.hpp"
+
+namespace millpond::unique_chars {
+
+extern const experiment::workload unique_characters;
+
+// Effects: notes the blocks of so many of the point's calls as litter_calls says.
+void note_blocks(const experiment::point& asked, measure::littering& blocks);
+
+}  // namespace millpond::unique_chars
