@@ -9,11 +9,9 @@
 // What decides is where the nodes lie: after shrinking they are strewn over the memory of the full set, unless the
 // allocator fills the lowest gaps first. The numbers are drawn before anything is measured.
 #include <cstdint>
-#include <functional>
-#include <set>
 #include <vector>
 
-#include "lab/suites/common/random_numbers.hpp"
+#include "lab/suites/common/number_set.hpp"
 #include "node_contenders.hpp"
 #include "passes.hpp"
 #include "workload.hpp"
@@ -23,10 +21,6 @@ namespace {
 
 constexpr std::size_t left_of = 10;  // one in so many stays
 
-std::uint64_t next_number(random_numbers& random) noexcept {
-    return std::uint64_t{random.next()} << 32 | random.next();
-}
-
 template <class C>
 class growing_set {
   public:
@@ -34,9 +28,7 @@ class growing_set {
         for (std::uint64_t& number : numbers_) number = next_number(random_);
     }
 
-    [[gnu::noinline]] void insert_all() {
-        for (const std::uint64_t number : numbers_) set_.insert(number);
-    }
+    void insert_all() { suites::insert_all(set_, numbers_); }
     void shrink() {
         const std::size_t left = numbers_.size() / left_of;
         while (numbers_.size() > left) {
@@ -53,20 +45,14 @@ class growing_set {
             set_.insert(any = next_number(random_));
         }
     }
-    [[gnu::noinline]] std::uint64_t traverse() const {
-        std::uint64_t sum = 0;
-        for (const std::uint64_t number : set_) sum += number;
-        return sum;
-    }
+    [[nodiscard]] std::uint64_t traverse() const { return sum_of(set_); }
     [[nodiscard]] std::size_t size() const noexcept { return set_.size(); }
 
   private:
-    using allocator = typename C::template allocator<std::uint64_t>;
-
     random_numbers random_;
     std::vector<std::uint64_t> numbers_;
     typename C::pool pool_;
-    std::set<std::uint64_t, std::less<>, allocator> set_{C::template bind<std::uint64_t>(pool_)};
+    number_set<C> set_{C::template bind<std::uint64_t>(pool_)};
 };
 
 template <class C>

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "lab/suites/common/random_numbers.hpp"
+#include "lab/suites/common/slots.hpp"
 #include "node_contenders.hpp"
 #include "passes.hpp"
 #include "workload.hpp"
@@ -28,22 +29,18 @@ constexpr std::uint64_t kept_of = 1000;  // one in so many stays
 using number = std::uint64_t;
 
 template <class C>
-class slots {
-  public:
-    explicit slots(std::uint64_t count) : live_(count, reinterpret_cast<number*>(8)) {}
+class slots : public slot_array<C, number> {
+    using base = slot_array<C, number>;
+    using base::binding_, base::live_;
 
-    [[gnu::noinline]] void fill() {
-        for (number*& slot : live_) *(slot = binding_.allocate(1)) = 1;
-    }
-    [[gnu::noinline]] void free_from_last() {
-        for (std::size_t i = live_.size(); i-- > 0;) binding_.deallocate(live_[i], 1);
-    }
-    [[gnu::noinline]] void free_from_first() {
-        for (number* slot : live_) binding_.deallocate(slot, 1);
-    }
+  public:
+    using allocator = typename base::allocator;
+
+    slots(typename C::pool& pool, std::uint64_t count) : base(pool, count), count_(count) {}
+
     [[gnu::noinline]] void free_odd_and_back() {
-        for (std::size_t i = 1; i < live_.size(); i += 2) binding_.deallocate(live_[i], 1);
-        for (std::size_t i = 1; i < live_.size(); i += 2) *(live_[i] = binding_.allocate(1)) = 1;
+        base::free_odd();
+        base::fill_odd();
     }
     [[gnu::noinline]] void free_any_and_back(random_numbers& random, std::uint64_t pairs) {
         const auto count = static_cast<std::uint32_t>(live_.size());
@@ -53,7 +50,6 @@ class slots {
         }
     }
     // What --instructions counts.
-    using allocator = typename C::template allocator<number>;
     [[gnu::noinline]] static number* counted_slot_pair(allocator& binding, number* slot) {
         return slot_pair(binding, slot);
     }
@@ -80,11 +76,6 @@ class slots {
         std::sort(pages.begin(), pages.end());
         return static_cast<std::uint64_t>(std::unique(pages.begin(), pages.end()) - pages.begin()) * page_bytes;
     }
-    [[nodiscard]] std::uint64_t sum() const {
-        std::uint64_t all = 0;
-        for (const number* slot : live_) all += *slot;
-        return all;
-    }
 
   private:
     [[gnu::always_inline]] static number* slot_pair(allocator& binding, number* slot) {
@@ -95,10 +86,7 @@ class slots {
         return again;
     }
 
-    typename C::pool pool_;
-    allocator binding_ = C::template bind<number>(pool_);
-    std::vector<number*> live_;
-    std::size_t count_ = live_.size();
+    std::size_t count_;
 };
 
 template <class C>
@@ -106,7 +94,8 @@ struct slots_runner {
     static outcome run(const cell& asked) {
         const auto count = static_cast<double>(asked.size);
         outcome result;
-        slots<C> work(asked.size);
+        typename C::pool pool;
+        slots<C> work(pool, asked.size);
         const resident_meter resident;
         stopwatch clock;
         const auto lap = [&clock](auto step) {
@@ -130,7 +119,8 @@ template <class C>
 struct sparse_runner {
     static outcome run(const cell& asked) {
         outcome result;
-        slots<C> work(asked.size);
+        typename C::pool pool;
+        slots<C> work(pool, asked.size);
         random_numbers random(asked.seed);
         const resident_meter resident;
         work.fill();
@@ -147,7 +137,8 @@ struct sparse_runner {
 
 template <class C>
 double pair_ns(const cell& asked, std::uint64_t live) {
-    slots<C> work(live);
+    typename C::pool pool;
+    slots<C> work(pool, live);
     work.fill();
     random_numbers random(asked.seed);
     const std::uint64_t pairs = asked.scale_units != 0 ? asked.scale_units : usual_pairs;
@@ -166,7 +157,8 @@ struct pairs_runner {
     static outcome run(const cell& asked) {
         outcome result;
         if (asked.instructions > 0) {
-            slots<C> work(asked.size);
+            typename C::pool pool;
+            slots<C> work(pool, asked.size);
             work.fill();
             random_numbers random(asked.seed);
             work.count_pairs(random, asked.instructions);

@@ -10,57 +10,21 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
-#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
-#include "../trace/recording.hpp"
-#include "suite_run.hpp"
+#include "recorded_blocks.hpp"
 
 namespace {
 
-using millpond::trace::event;
-using millpond::trace::operation;
-
-struct block {
-    std::uint64_t bytes;
-    std::size_t begin;  // its place among all events
-    std::uint32_t thread;
-    std::optional<std::size_t> end = {};
-    std::uint32_t freed_by = 0;
-};
+using millpond::test::block;
+using millpond::test::more_in;
+using millpond::test::most_live;
+using millpond::test::of_size;
 
 std::vector<block> recorded(const std::string& point) {
-    const millpond::test::scratch_folder folder;
-    const std::string trace = folder.path("trace.mpt");
-    const auto done = millpond::test::run(
-        RECORD_PROGRAM, "-o " + trace + " -- " P0089_SUITE " --strategy AS1 --seed 5 --workload " + point);
-    EXPECT_EQ(done.status, 0) << done.out;
-    const std::vector<event> events = millpond::test::read_all(trace);
-    EXPECT_FALSE(events.empty());
-    std::vector<block> blocks;
-    std::map<std::uint64_t, std::size_t> live;
-    for (std::size_t i = 0; i < events.size(); ++i) {
-        const event& e = events[i];
-        if (e.op == operation::note) continue;
-        if (e.op == operation::allocate || e.op == operation::realloc_allocate) {
-            live[e.address] = blocks.size();
-            blocks.push_back({e.bytes, i, e.thread});
-        } else if (const auto found = live.find(e.address); found != live.end()) {
-            blocks[found->second].end = i;
-            blocks[found->second].freed_by = e.thread;
-            live.erase(found);
-        }
-    }
-    return blocks;
-}
-
-std::vector<block> of_size(const std::vector<block>& all, std::uint64_t least, std::uint64_t most) {
-    std::vector<block> found;
-    std::copy_if(all.begin(), all.end(), std::back_inserter(found),
-                 [&](const block& each) { return each.bytes >= least && each.bytes <= most; });
-    return found;
+    return millpond::test::recorded(RECORD_PROGRAM, P0089_SUITE " --strategy AS1 --seed 5 --workload " + point);
 }
 
 // Those that were allocated and freed while this one was there.
@@ -70,27 +34,6 @@ std::vector<block> within(const std::vector<block>& all, const block& life) {
         return each.begin > life.begin && life.end && each.begin < *life.end && each.end && *each.end < *life.end;
     });
     return found;
-}
-
-std::size_t most_live(const std::vector<block>& blocks) {
-    std::map<std::size_t, int> changes;
-    for (const block& each : blocks) {
-        ++changes[each.begin];
-        if (each.end) --changes[*each.end];
-    }
-    int live = 0;
-    int most = 0;
-    for (const auto& [place, change] : changes) most = std::max(most, live += change);
-    return static_cast<std::size_t>(most);
-}
-
-// How many blocks of each size the second trace has more. Odd sizes are left out: texts, those that are printed too.
-std::map<std::uint64_t, std::int64_t> more_in(const std::vector<block>& second, const std::vector<block>& first) {
-    std::map<std::uint64_t, std::int64_t> counts;
-    for (const block& each : second) ++counts[each.bytes];
-    for (const block& each : first) --counts[each.bytes];
-    std::erase_if(counts, [](const auto& entry) { return entry.second == 0 || entry.first % 2 != 0; });
-    return counts;
 }
 
 TEST(p0089_allocations, a_vector_of_numbers_is_one_allocation) {

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: BSL-1.0
+// number_set: a std::set of random numbers of 64 bits, whose nodes come from a contender.
+//
+// After the benchmark of the Counter Tree Library's suballocator (2012), chapter 4.4. insert_all: O(n log n).
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <set>
+#include <vector>
+
+#include "random_numbers.hpp"
+
+namespace millpond::suites {
+
+template <class C>
+using number_set = std::set<std::uint64_t, std::less<>, typename C::template allocator<std::uint64_t>>;
+
+inline std::uint64_t next_number(random_numbers& random) noexcept {
+    return std::uint64_t{random.next()} << 32 | random.next();
+}
+
+template <class Set>
+[[gnu::noinline]] void insert_all(Set& to, const std::vector<std::uint64_t>& numbers) {
+    for (const std::uint64_t number : numbers) to.insert(number);
+}
+
+template <class Set>
+[[gnu::noinline]] std::uint64_t sum_of(const Set& numbers) {
+    std::uint64_t sum = 0;
+    for (const std::uint64_t number : numbers) sum += number;
+    return sum;
+}
+
+}  // namespace millpond::suites

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: BSL-1.0
+// operations: very many numbers of 8 bytes, allocated one by one. After chapters 4.3 (doubles) and 4.4 of the document.
+//
+//   doubles           allocate all · free them from the first to the last
+//   five_operations   allocate all · free from the last to the first · (fill) free from the first to the last ·
+//                     (fill) free every second one · (fill the gaps) free every second one and allocate it again
+//
+// Each operation has its own seconds; what is in parentheses belongs to none, but to the whole window. Every element is
+// written when it is allocated. Resident bytes without those of the array of pointers: elements_bytes when all are
+// there, freed_bytes when all were freed from the first to the last and the allocator lives on, kept_share the
+// quotient; end_bytes, when array and allocator are gone.
+#include "contenders.hpp"
+#include "lab/suites/common/slots.hpp"
+#include "lab/suites/experiment/window.hpp"
+#include "workload.hpp"
+
+namespace millpond::suballocator_suite {
+namespace {
+
+constexpr std::size_t element_bytes = 8;
+constexpr std::int64_t most_elements = std::int64_t{1} << 32;
+
+constexpr parameter doubles_parameters[] = {
+    {"count", 10'000'000, 1, most_elements, "doubles; the document: 100 000 000"},
+    experiment::seed_parameter,
+};
+constexpr parameter five_parameters[] = {
+    {"count", 5'000'000, 1, most_elements, "numbers; the document: 50 000 000"},
+    experiment::seed_parameter,
+};
+
+template <class C>
+struct doubles_runner {
+    static outcome run(const point& asked) {
+        outcome result;
+        experiment::window measured;
+        {
+            typename C::pool pool;
+            suites::slot_array<C, double> work(pool, count_of(asked));
+            const std::uint64_t base = suites::read_resident().now;
+            measured.start();
+            const double allocate = seconds_of([&] { work.fill(); });
+            const double elements_bytes = resident_above(base);
+            result.checksum = work.sum();
+            const double deallocate = seconds_of([&] { work.free_from_first(); });
+            const double freed_bytes = resident_above(base);
+            result.more = {{"allocate_seconds", allocate},
+                           {"deallocate_seconds", deallocate},
+                           {"elements_bytes", elements_bytes},
+                           {"freed_bytes", freed_bytes},
+                           kept_share(elements_bytes, freed_bytes)};
+        }
+        measured.stop(result);
+        result.units = count_of(asked);
+        return result;
+    }
+};
+
+template <class C>
+struct five_runner {
+    static outcome run(const point& asked) {
+        outcome result;
+        experiment::window measured;
+        {
+            typename C::pool pool;
+            suites::slot_array<C, std::uint64_t> work(pool, count_of(asked));
+            const std::uint64_t base = suites::read_resident().now;
+            measured.start();
+            measure(work, base, result);
+        }
+        measured.stop(result);
+        result.units = count_of(asked);
+        return result;
+    }
+
+    static void measure(suites::slot_array<C, std::uint64_t>& work, std::uint64_t base, outcome& result) {
+        const double allocate = seconds_of([&] { work.fill(); });
+        const double elements_bytes = resident_above(base);
+        const double from_last = seconds_of([&] { work.free_from_last(); });
+        work.fill();
+        const double from_first = seconds_of([&] { work.free_from_first(); });
+        const double freed_bytes = resident_above(base);
+        work.fill();
+        const double odd = seconds_of([&] { work.free_odd(); });
+        work.fill_odd();
+        const double odd_and_back = seconds_of([&] {
+            work.free_odd();
+            work.fill_odd();
+        });
+        result.checksum = work.sum();
+        work.free_from_first();
+        result.more = {{"allocate_seconds", allocate},
+                       {"free_from_last_seconds", from_last},
+                       {"free_from_first_seconds", from_first},
+                       {"free_odd_seconds", odd},
+                       {"free_and_allocate_odd_seconds", odd_and_back},
+                       {"elements_bytes", elements_bytes},
+                       {"freed_bytes", freed_bytes},
+                       kept_share(elements_bytes, freed_bytes)};
+    }
+};
+
+template <template <class> class Runner>
+outcome run(const point& asked) {
+    if (asked.is_for_littering) return Runner<noted_heap>::run(asked);
+    return chosen<Runner, element_bytes>(asked.strategy)(asked);
+}
+
+// The elements and the pointers to them.
+std::uint64_t least_bytes(const point& asked) { return 2 * element_bytes * count_of(asked); }
+
+}  // namespace
+
+const workload doubles{
+    "doubles", "element", doubles_parameters, takes_all, run<doubles_runner>, experiment::fits_always, least_bytes};
+const workload five_operations{"five_operations",       "element",  five_parameters, takes_all, run<five_runner>,
+                               experiment::fits_always, least_bytes};
+
+}  // namespace millpond::suballocator_suite

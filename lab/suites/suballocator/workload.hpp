@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSL-1.0
+// workload: the benchmarks of the Counter Tree Library's suballocator (2012), each defined beside the code that it
+// runs.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include "lab/suites/common/meter.hpp"
+#include "lab/suites/experiment/workload.hpp"
+
+namespace millpond::suballocator_suite {
+
+using experiment::outcome, experiment::parameter, experiment::point, experiment::workload;
+
+extern const workload doubles, five_operations, set_inserts;
+
+inline bool takes_all(std::size_t) { return true; }
+[[nodiscard]] inline std::uint64_t count_of(const point& asked) { return static_cast<std::uint64_t>(asked["count"]); }
+
+// Returns: CPU seconds of a step.
+template <class Step>
+[[nodiscard]] double seconds_of(Step step) {
+    const suites::stopwatch clock;
+    step();
+    return clock.elapsed_ns() * 1e-9;
+}
+
+// Returns: by how much more than `base` is resident now.
+[[nodiscard]] inline double resident_above(std::uint64_t base) {
+    const std::uint64_t now = suites::read_resident().now;
+    return now > base ? static_cast<double>(now - base) : 0.0;
+}
+
+// Returns: how much of what was resident still is; nothing where it was too little for the kernel to count.
+[[nodiscard]] inline experiment::figure kept_share(double full_bytes, double kept_bytes) {
+    if (full_bytes <= 0.0) return {"kept_share", std::nullopt};
+    return {"kept_share", kept_bytes / full_bytes};
+}
+
+}  // namespace millpond::suballocator_suite

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: BSL-1.0
+// suite_rounds: what holds for the program of every published experiment: rounds that can be read, contenders that all
+// do the same work, usage that is refused with what there is.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "suite_run.hpp"
+
+namespace millpond::test {
+
+class suite_rounds {
+  public:
+    explicit suite_rounds(std::string program) : program_(std::move(program)) {}
+
+    [[nodiscard]] const std::string& program() const { return program_; }
+
+    // Returns: the line of one round, of seed 7.
+    [[nodiscard]] nlohmann::json round(const std::string& workload, const std::string& strategy,
+                                       const std::string& more) const {
+        const std::string arguments = "--workload " + workload + " --strategy '" + strategy + "' --seed 7" + more;
+        const ended done = run(program_, arguments);
+        EXPECT_EQ(done.status, 0) << arguments << ": " << done.out;
+        const nlohmann::json line = nlohmann::json::parse(done.out, nullptr, false);
+        EXPECT_TRUE(line.is_object()) << arguments << ": " << done.out;
+        return line;
+    }
+
+    [[nodiscard]] std::vector<std::string> strategies_of(const std::string& workload) const {
+        const nlohmann::json list = listed(program_);
+        for (const nlohmann::json& each : list["workloads"]) {
+            if (each["name"] == workload) return each["strategies"];
+        }
+        ADD_FAILURE() << "no workload " << workload;
+        return {};
+    }
+
+    // Every strategy ends well, with these units and one checksum. Returns: it.
+    std::string expect_same_work(const std::string& workload, const std::string& more, std::uint64_t units) const {
+        std::map<std::string, std::string> checksums;
+        for (const std::string& strategy : strategies_of(workload)) {
+            const nlohmann::json line = round(workload, strategy, more);
+            EXPECT_EQ(line.value("status", ""), "ok") << line.dump();
+            EXPECT_EQ(line.value("workload", ""), workload);
+            EXPECT_EQ(line.value("strategy", ""), strategy);
+            EXPECT_EQ(line.value("units", std::uint64_t{0}), units) << line.dump();
+            checksums[strategy] = line.value("checksum", "");
+        }
+        EXPECT_GT(checksums.size(), 5u);
+        for (const auto& [strategy, sum] : checksums) {
+            EXPECT_EQ(sum, checksums.begin()->second) << workload << more << ": " << strategy;
+        }
+        return checksums.empty() ? std::string() : checksums.begin()->second;
+    }
+
+    // Every name and alias of the list is there once, and every alias means its name.
+    void expect_aliases(const std::string& workload, const std::string& small,
+                        const std::map<std::string, std::string>& expected) const {
+        std::map<std::string, std::string> by_alias;
+        std::set<std::string> names;
+        const nlohmann::json list = listed(program_);
+        for (const nlohmann::json& each : list["strategies"]) {
+            EXPECT_TRUE(names.insert(each["name"]).second) << each;
+            if (each["alias"].is_null()) continue;
+            EXPECT_TRUE(by_alias.emplace(each["alias"], each["name"]).second) << each;
+        }
+        EXPECT_EQ(by_alias, expected);
+        for (const auto& [alias, name] : by_alias) EXPECT_EQ(round(workload, alias, small)["strategy"], name);
+    }
+
+    // Each of these command lines is refused with one line that holds its text.
+    void expect_refused(const std::map<std::string, std::string>& wrong) const {
+        for (const auto& [arguments, part] : wrong) {
+            const ended done = run(program_, arguments);
+            EXPECT_EQ(done.status, 2) << arguments << ": " << done.out;
+            EXPECT_TRUE(done.out.starts_with("millpond: ")) << done.out;
+            EXPECT_NE(done.out.find(part), std::string::npos) << arguments << ": " << done.out;
+            EXPECT_EQ(done.out.find('\n'), done.out.size() - 1) << done.out;
+        }
+    }
+
+  private:
+    std::string program_;
+};
+
+}  // namespace millpond::test
