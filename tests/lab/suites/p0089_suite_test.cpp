@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "suite_run.hpp"
+#include "suite_rounds.hpp"
 
 namespace {
 
@@ -17,42 +17,16 @@ using millpond::test::listed;
 using millpond::test::run;
 using nlohmann::json;
 
-const std::string suite = P0089_SUITE;
+const millpond::test::suite_rounds rounds(P0089_SUITE);
+const std::string& suite = rounds.program();
 
 json round(const std::string& workload, const std::string& strategy, const std::string& more) {
-    const std::string arguments = "--workload " + workload + " --strategy '" + strategy + "' --seed 7" + more;
-    const ended done = run(suite, arguments);
-    EXPECT_EQ(done.status, 0) << arguments << ": " << done.out;
-    const json line = json::parse(done.out, nullptr, false);
-    EXPECT_TRUE(line.is_object()) << arguments << ": " << done.out;
-    return line;
-}
-
-std::vector<std::string> strategies_of(const std::string& workload) {
-    const json list = listed(suite);
-    for (const json& each : list["workloads"]) {
-        if (each["name"] == workload) return each["strategies"];
-    }
-    ADD_FAILURE() << "no workload " << workload;
-    return {};
+    return rounds.round(workload, strategy, more);
 }
 
 void expect_same_work(const std::string& workload, const std::string& more, std::uint64_t units,
                       const std::string& only = "") {
-    std::map<std::string, std::string> checksums;
-    for (const std::string& strategy : strategies_of(workload)) {
-        if (!only.empty() && strategy.find(only) == std::string::npos) continue;
-        const json line = round(workload, strategy, more);
-        ASSERT_EQ(line.value("status", ""), "ok") << line.dump();
-        EXPECT_EQ(line["workload"], workload);
-        EXPECT_EQ(line["strategy"], strategy);
-        EXPECT_EQ(line["units"], units) << line.dump();
-        checksums[strategy] = line["checksum"];
-    }
-    ASSERT_GT(checksums.size(), 5u);
-    for (const auto& [strategy, sum] : checksums) {
-        EXPECT_EQ(sum, checksums.begin()->second) << workload << more << ": " << strategy;
-    }
+    rounds.expect_same_work(workload, more, units, only);
 }
 
 TEST(p0089_suite, every_strategy_builds_the_same_flat_structures) {
@@ -203,7 +177,7 @@ TEST(p0089_suite, a_littered_heap_changes_no_work) {
 }
 
 TEST(p0089_suite, wrong_usage_is_refused_with_what_there_is) {
-    const std::map<std::string, std::string> wrong = {
+    rounds.expect_refused({
         {"--workload nothing --strategy AS1", "structures, locality, utilization, contention"},
         {"--workload structures --strategy AS15", "multipool(monotonic):base:wink"},
         {"--workload structures --strategy new_delete:type:wink", "new_delete:type:destroy"},
@@ -221,14 +195,7 @@ TEST(p0089_suite, wrong_usage_is_refused_with_what_there_is) {
         {"--workload structures --strategy AS1 --litter 1.5", "above 0 and at most 1"},
         {"--workload structures", "--list"},
         {"", "--list"},
-    };
-    for (const auto& [arguments, part] : wrong) {
-        const ended done = run(suite, arguments);
-        EXPECT_EQ(done.status, 2) << arguments << ": " << done.out;
-        EXPECT_TRUE(done.out.starts_with("millpond: ")) << done.out;
-        EXPECT_NE(done.out.find(part), std::string::npos) << arguments << ": " << done.out;
-        EXPECT_EQ(done.out.find('\n'), done.out.size() - 1) << done.out;
-    }
+    });
     EXPECT_EQ(run(suite, "--help").status, 0);
     EXPECT_EQ(run(suite, "--list > /dev/full").status, 4);
 }
