@@ -4,12 +4,11 @@
     grid of cells ──▶ rounds, interleaved, a fresh process each ──▶ summary beside the document's tables ──▶ JSON, page
                                                                 └─▶ the document's statements, judged on both
 
-What the experiments are is data (`p0089.py`); what each of them states is too (`claims/`).
+What the experiments are is data (`p0089.py` and others); what each of them states is too (`claims/`).
 """
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Sequence
 from enum import StrEnum
@@ -39,8 +38,8 @@ from millpond.grids import (
     select,
     show_all,
 )
-from millpond.p0089 import EXPERIMENTS
 from millpond.progress import say
+from millpond.published_experiments import EXPERIMENTS
 from millpond.store import Store
 
 ALL = "all"
@@ -56,7 +55,7 @@ class Scale(StrEnum):
 
 def command(
     experiments: Annotated[
-        list[str] | None, typer.Argument(metavar="EXPERIMENT...", help="p0089.1 to p0089.4, or all.")
+        list[str] | None, typer.Argument(metavar="EXPERIMENT...", help="As p0089.1; p0089: all of a document; all.")
     ] = None,
     scale: Annotated[
         Scale, typer.Option(help="A few minutes, half an hour, or the document's own grid.")
@@ -112,14 +111,14 @@ def command(
 
 def named(words: Sequence[str]) -> list[Experiment]:
     """The experiments that were asked for, in the document's order. Failure (status 2) for an unknown one."""
-    known = {e.name: e for e in EXPERIMENTS}
+    known, documents = {e.name: e for e in EXPERIMENTS}, {e.document for e in EXPERIMENTS}
     have = f"the experiments are {', '.join(known)}, and {ALL}"
     if not words:
         raise Failure(Status.USAGE, f"no experiment is given: millpond bench EXPERIMENT; {have}")
     for word in words:
-        if word not in known and word != ALL:
+        if word not in known and word != ALL and word not in documents:
             raise Failure(Status.USAGE, f"there is no experiment {word!r}; {have}")
-    return [e for e in EXPERIMENTS if e.name in words or ALL in words]
+    return [e for e in EXPERIMENTS if {e.name, e.document, ALL} & {*words}]
 
 
 def chosen_cells(
@@ -146,7 +145,8 @@ def _pattern(experiment: Experiment, point: Parameters) -> str:
 
 def _canonical(experiment: Experiment, text: str) -> str:
     """A filter that ends with an alias, as `*/AS7`, with the strategy's name in its place."""
-    return re.sub(r"(?<=/)AS\d+s?$", lambda found: experiment.canonical(found[0]), text)
+    before, slash, last = text.rpartition("/")
+    return f"{before}/{experiment.canonical(last)}" if slash else text
 
 
 class Places:

@@ -70,8 +70,32 @@ _P0089_METRICS = {
     "units": "units",
 }
 METRICS_OF |= dict.fromkeys(P0089, _P0089_METRICS)
+# Those of the other documents.
+_ROUND_METRICS = {
+    name: _P0089_METRICS[name]
+    for name in ("cpu_seconds", "wall_seconds", "peak_bytes", "end_bytes", "held_bytes", "page_faults", "units")
+}
+METRICS_OF["unique_chars"] = _ROUND_METRICS
+SUBALLOCATOR = ("suballocator.1", "suballocator.2", "suballocator.3")
+_SUBALLOCATOR_METRICS = {
+    **_ROUND_METRICS,
+    "allocate_seconds": "seconds",
+    "deallocate_seconds": "seconds",
+    "free_from_last_seconds": "seconds",
+    "free_from_first_seconds": "seconds",
+    "free_odd_seconds": "seconds",
+    "free_and_allocate_odd_seconds": "seconds",
+    "fill_seconds": "seconds",
+    "clear_seconds": "seconds",
+    "elements_bytes": "bytes",
+    "freed_bytes": "bytes",
+    "full_bytes": "bytes",
+    "empty_bytes": "bytes",
+    "kept_share": "share",
+}
+METRICS_OF |= dict.fromkeys(SUBALLOCATOR, _SUBALLOCATOR_METRICS)
 # Suites: every workload of theirs has metrics of its own, and a program that measures its passes by itself.
-SUITES = ("library", *P0089)
+SUITES = ("library", *P0089, "unique_chars", *SUBALLOCATOR)
 # What a cell has besides its workload's own parameters: the share of a heap that was littered before it.
 LITTER = "litter"
 

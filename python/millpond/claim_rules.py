@@ -46,8 +46,9 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True)
 class Claim:
-    """One statement. `low`, `high`: the bound, either may be absent. `paper_disagrees`: why the document's own figures
-    do not bear it out. `published_lost`: why there are no published figures to look at."""
+    """One statement. `low`, `high`: the bound, either may be absent. `metric`: of what, if not the experiment's figure.
+    `paper_disagrees`: why the document's own figures do not bear it out. `published_lost`: why there are no published
+    figures to look at."""
 
     id: str
     experiment: str
@@ -65,6 +66,7 @@ class Claim:
     at_most: float = math.inf
     low: float = -math.inf
     high: float = math.inf
+    metric: str = ""
     missing: str = ""
     paper_disagrees: str = ""
     published_lost: str = ""
@@ -119,7 +121,7 @@ class Verdict:
     def to_json(self) -> dict[str, Any]:
         """A row of `claims`; the bound's absent side is null."""
         claim = self.claim
-        fields = ("kind", "of", "against", "among", "where", "axis", "first", "last")
+        fields = ("kind", "metric", "of", "against", "among", "where", "axis", "first", "last")
         rule = {name: value for name in fields if (value := getattr(claim, name))}
         limits = {"at_least": _finite(claim.at_least), "at_most": _finite(claim.at_most)}
         rule |= {name: value for name, value in limits.items() if value is not None}
@@ -162,6 +164,7 @@ def judge(claim: Claim, experiment: Experiment, published: Figures, ours: Figure
     """One claim on both."""
     if claim.kind == "untestable":
         return Verdict(claim, None, None, UNTESTABLE, 0, ())
+    published, ours = published.of(claim.metric), ours.of(claim.metric)
     printed = None if claim.published_lost else evaluate(claim, experiment, published)[0]
     found, used = evaluate(claim, experiment, ours)
     evidence = tuple(dict.fromkeys(ours.names.get(key, "") for key in used))

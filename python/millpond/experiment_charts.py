@@ -132,7 +132,7 @@ def _has_row(experiment: Experiment, key: Key, known: set[Key]) -> bool:
     point, strategy = key
     if _STRATEGY in experiment.tables.split:
         return strategy in experiment.strategies and dict(point).get("sf") == dict(next(iter(known))[0]).get("sf")
-    return (point, experiment.baseline) in known
+    return experiment.tables.own_rows or (point, experiment.baseline) in known
 
 
 def _values(key: Key, names: Sequence[str]) -> tuple[int | str, ...]:

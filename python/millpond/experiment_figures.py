@@ -9,7 +9,7 @@ outcomes ──▶ Rounds: (cell, metric) → {round: value} ──▶ the exper
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from millpond import published
@@ -25,19 +25,28 @@ from millpond.statistics import Summary, summarise
 class Figures:
     """Figures by point and strategy, a value for each round; of what the document published, one round.
 
-    `failed`: which of them came to no figure, and why.
+    `failed`: which of them came to no figure, and why. `metrics`: the same of metrics other than the figure.
     """
 
     values: Mapping[tuple[Point, str], Mapping[int, float]]
     failed: Mapping[tuple[Point, str], str] = field(default_factory=dict)
     names: Mapping[tuple[Point, str], str] = field(default_factory=dict)
+    metrics: Mapping[str, Figures] = field(default_factory=dict)
+
+    def of(self, metric: str) -> Figures:
+        """The figures themselves, or the values of a metric; none where nobody has them."""
+        return self.metrics.get(metric, Figures({})) if metric else self
 
 
 def published_figures(experiment: Experiment) -> Figures:
     """What the document printed."""
     found = published.values(experiment)
+    metrics = {
+        metric: Figures({key: {0: value} for key, value in published.values(experiment, metric).items()})
+        for metric in experiment.beside_metrics
+    }
     words = {k: one.printed for k, one in published.printed(experiment).items() if one.value is None}
-    return Figures({key: {0: value} for key, value in found.items()}, words)
+    return Figures({key: {0: value} for key, value in found.items()}, words, metrics=metrics)
 
 
 class Results:
@@ -80,6 +89,10 @@ class Results:
 
     def figures(self) -> Figures:
         """By point and strategy, without what lies beside the document's tables. The first of a point counts."""
+        metrics = {name: self._figures(name) for name in self.experiment.beside_metrics}
+        return replace(self._figures(self.experiment.figure.name), metrics=metrics)
+
+    def _figures(self, name: str) -> Figures:
         values: dict[tuple[Point, str], Mapping[int, float]] = {}
         failed: dict[tuple[Point, str], str] = {}
         names: dict[tuple[Point, str], str] = {}
@@ -89,7 +102,7 @@ class Results:
                 continue
             key = (at, cell.variant)
             names[key] = cell.name
-            found = self.figure(cell)
+            found = self.values(cell, name)
             if found:
                 values[key] = found
             elif cell in self.rounds.failed:

@@ -115,6 +115,7 @@ def _rule_text(judged: Verdict) -> str:
         return ""
     of = ", ".join(dict.fromkeys(claim.of))
     quotient = f"{of} / {', '.join(dict.fromkeys(claim.against))}" if claim.against else of
+    quotient = f"{quotient} ({claim.metric})" if claim.metric else quotient
     if claim.kind == "share":
         each = f"≥ {claim.at_least:g}" if claim.at_most == float("inf") else f"≤ {claim.at_most:g}"
         what = f"share of {quotient} {each}"
@@ -135,6 +136,8 @@ def _where(wanted: Any) -> str:
 def _beside(found: Found) -> list[dict[str, str]]:
     """Figures that lie beside the document's tables: other orders, other shuffles, shared allocators."""
     figure = found.run.experiment.figure
+    if found.run.experiment.tables.own_rows:
+        return []
     rows = [
         row for row in found.results.summary()
         if row["metric"] == figure.name and row["published_unit"] is None and not found.results.has_published_row(row)

@@ -62,6 +62,7 @@ class Run:
     def __init__(self, experiment: Experiment, cells: Sequence[Cell], asked: Asked, room_bytes: int) -> None:
         self.experiment = experiment
         self.cells = list(cells)
+        self.left_out: list[str] = []
         self._asked = asked
         self._began = utc_now()
         self._room_bytes = room_bytes
@@ -82,7 +83,13 @@ class Run:
         )  # fmt: skip
 
     def require(self) -> None:
-        """Failure (status 4) where the program is missing or knows less than it should: before anything is measured."""
+        """Failure (status 4) where the program is missing or knows less than it should: before anything is measured.
+
+        Effects: strategies that it need not have, and has not, are left out.
+        """
+        have = self.suite.strategies.get(self.experiment.workload, frozenset[str]())
+        self.left_out = [name for name in self.experiment.optional if name not in have]
+        self.cells = [cell for cell in self.cells if cell.variant not in self.left_out]
         self.suite.require(self.cells)
 
     def forecast(self) -> dict[str, Any]:
@@ -162,7 +169,8 @@ class Found:
         for cell, why in self.results.rounds.failed.items():
             failed.setdefault(why, []).append(cell.name)
         notes = [f"{names[0]}{f' and {len(names) - 1} more' if names[1:] else ''}: {w}" for w, names in failed.items()]
-        return [*self.run.experiment.notes, *notes_on_rounds(ran, ran, self.asked.shard), *notes]
+        absent = [f"{name}: the suite's program was built without it" for name in self.run.left_out]
+        return [*self.run.experiment.notes, *absent, *notes_on_rounds(ran, ran, self.asked.shard), *notes]
 
     def observations(self) -> list[dict[str, Any]]:
         """Every value behind the figures: of this run, and of the earlier ones whose rounds were taken over."""

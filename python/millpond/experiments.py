@@ -40,12 +40,16 @@ class Figure:
 
 @dataclass(frozen=True)
 class Published:
-    """One cell of the document's tables: as printed (`fail` has no value), and in the figure's unit if it can be."""
+    """One cell of the document's tables: as printed (`fail` has no value), and in the figure's unit if it can be.
+
+    `metric`: another metric of the suite's program that it is the value of, rather than the experiment's figure.
+    """
 
     point: Point
     strategy: str
     printed: str
     unit: str
+    metric: str = ""
 
     @property
     def value(self) -> float | None:
@@ -72,7 +76,7 @@ class Tables:
     """How the document lays its figures out: a table for each value of `split`, rows of `rows`, columns of `columns`.
 
     `strategy` stands for the strategy among them. `corner` says what the rows are. `relative`: all columns but the
-    baseline's are shares of it.
+    baseline's are shares of it. `own_rows`: points of ours that the document has no figures of stand there, too.
     """
 
     split: tuple[str, ...]
@@ -82,6 +86,7 @@ class Tables:
     relative: bool = False
     titles: Callable[[Mapping[str, int | str]], str] = lambda at: ", ".join(f"{k} {v}" for k, v in at.items())
     labels: Callable[[str, int | str], str] = lambda _name, value: str(value)
+    own_rows: bool = False
 
 
 @dataclass(frozen=True)
@@ -96,8 +101,10 @@ class Needs:
 class Experiment:
     """One published experiment. `strategies` are canonical names, the baseline first; `aliases` are the document's.
 
-    `table` is the document's own in `paper/`, `claims` its statements in `claims/`. `beside`: strategies that the
-    document does not have, run at paper scale. `notes`: what a reader must know.
+    `table` is the document's own in `paper/`, empty where none of its figures is left; `claims` its statements in
+    `claims/`. `beside`: strategies that the document does not have, run at paper scale. `optional`: those that a
+    program may have been built without, and is then not asked for. `notes`: what a reader must know. The axis `litter`
+    is the share of the heap, in percent, that is littered first.
     """
 
     name: str
@@ -120,7 +127,13 @@ class Experiment:
     claims: str
     notes: tuple[str, ...] = ()
     beside: tuple[str, ...] = ()
+    optional: tuple[str, ...] = ()
     notation: Callable[[str], Parameters | None] = field(default=lambda _text: None)
+
+    @property
+    def document(self) -> str:
+        """What the experiments of one document have in common: `p0089` of `p0089.1`."""
+        return self.name.partition(".")[0]
 
     @property
     def baseline(self) -> str:
@@ -137,17 +150,21 @@ class Experiment:
     def point_of(self, cell: Cell) -> Point | None:
         """Where in the document's tables a cell lies; None beside them."""
         given = dict(cell.parameters)
-        if not set(self.axes) <= given.keys() or given.keys() - {*self.axes, *self.free, LITTER}:
+        if not {*self.axes} - {LITTER} <= given.keys() or given.keys() - {*self.axes, *self.free, LITTER}:
             return None
-        return tuple((name, int(given[name])) for name in self.axes)
+        return tuple((name, percent(given) if name == LITTER else int(given[name])) for name in self.axes)
 
     def cells(self, part: Part, litter: str = "", every: bool = False) -> Iterable[Cell]:
-        """The cells of a part, point by point. `every`: those beside the document's strategies, too."""
+        """The cells of a part, point by point. `every`: those beside the document's strategies, too.
+
+        `litter` takes the place of what a point has of it.
+        """
         strategies = part.strategies or (*self.strategies, *(self.beside if every else ()))
         more = ((LITTER, litter),) if litter else ()
         for point in part.points:
+            own = tuple(pair for pair in point if not litter or pair[0] != LITTER)
             for strategy in strategies:
-                yield Cell((self.workload,), strategy, None, (*point, *more), self.name)
+                yield Cell((self.workload,), strategy, None, (*own, *more), self.name)
 
     def twin_of(self, cell: Cell) -> Cell | None:
         """The cell that the figure of this one is divided by; None where this is such a cell itself, or none is due."""
@@ -157,6 +174,11 @@ class Experiment:
             return None
         parameters = tuple((k, f"-{v}" if k == self.figure.twin else v) for k, v in cell.parameters)
         return Cell(cell.workload, cell.variant, cell.plan, parameters, cell.experiment)
+
+
+def percent(given: Mapping[str, str]) -> int:
+    """The share of the heap that is littered before a cell."""
+    return round(100 * float(given.get(LITTER, "0")))
 
 
 def points(**axes: Iterable[object]) -> tuple[Parameters, ...]:

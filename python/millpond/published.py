@@ -15,17 +15,19 @@ FOLDER = "paper"
 
 
 @cache
-def printed(experiment: Experiment) -> dict[tuple[Point, str], Published]:
-    """Every figure of the experiment's tables as it was printed, by point and strategy."""
+def printed(experiment: Experiment, metric: str = "") -> dict[tuple[Point, str], Published]:
+    """Every figure of the experiment's tables as it was printed, by point and strategy; or every value of a metric."""
+    if not experiment.table:
+        return {}
     text = (files("millpond") / FOLDER / experiment.table).read_text(encoding="utf-8")
     read = (experiment.published(row) for row in csv.DictReader(StringIO(text)))
-    return {(one.point, one.strategy): one for one in read if one is not None}
+    return {(one.point, one.strategy): one for one in read if one is not None and one.metric == metric}
 
 
 @cache
-def values(experiment: Experiment) -> dict[tuple[Point, str], float]:
+def values(experiment: Experiment, metric: str = "") -> dict[tuple[Point, str], float]:
     """The figures that are numbers, shares of the baseline turned into what they are shares of."""
-    found = printed(experiment)
+    found = printed(experiment, metric)
     result = {}
     for key, one in found.items():
         base = found.get((one.point, experiment.baseline))

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Stands for millpond-p0089-suite: the same command line and JSON, with the document's own figures or a test's.
+"""Stands for millpond-p0089-suite, and for the suites of the other documents: the same command line and JSON, with the
+document's own figures or a test's.
 
 `capture` goes in the place of `native.capture`. What `config` may hold:
   factor      {strategy: factor on its seconds}        bad_alloc   strategies that run out of memory
@@ -12,15 +13,24 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from millpond import published
+from millpond.cells import LITTER, METRICS_OF
+from millpond.experiments import Experiment, percent
 from millpond.native import Captured
-from millpond.p0089 import ALL_ALIASES, EXPERIMENTS, OF_2015
+from millpond.p0089 import ALL_ALIASES, OF_2015
+from millpond.published_experiments import EXPERIMENTS
 
 _OURS = ("synchronized_multipool:type:destroy", "synchronized_multipool:base:destroy")
 STRATEGIES = (*ALL_ALIASES.values(), *OF_2015, *_OURS)
 UNITS = 2**20
+
+
+def experiment_of(workload: str) -> Experiment:
+    """The experiment that runs it."""
+    return next(e for e in EXPERIMENTS if e.workload == workload)
 
 
 class FakeP0089:
@@ -33,7 +43,7 @@ class FakeP0089:
     def capture(self, argv: Sequence[str], environment: Mapping[str, str], *, seconds: float | None = None) -> Captured:
         del environment, seconds
         if "--list" in argv:
-            return Captured(0, json.dumps(self.listed()), "")
+            return Captured(0, json.dumps(self.listed(Path(argv[0]).name)), "")
         if len(self.calls) >= self.config.get("stop_after", float("inf")):
             return Captured(4, "", "millpond: no room to write")
         self.calls.append(tuple(argv))
@@ -50,25 +60,34 @@ class FakeP0089:
             return Captured(0, json.dumps(head), "")
         checksum = self.config.get("checksum", {}).get(strategy, "18446744073709551615")
         took = self.seconds(given["workload"], strategy, own) * self.config.get("factor", {}).get(strategy, 1.0)
-        result = {**head, "checksum": checksum, "units": UNITS, "cpu_seconds": took, "wall_seconds": took,
-                  "page_faults": 7, "peak_bytes": 1_000_000, "end_bytes": 0, "held_bytes": None,
-                  "access_seconds": took, "shuffle_seconds": 0.5}  # fmt: skip
+        times = dict.fromkeys(self.times(given["workload"]), took)
+        result = {**head, **times, "checksum": checksum, "units": UNITS, "page_faults": 7, "peak_bytes": 1_000_000,
+                  "end_bytes": 0, "held_bytes": None, "shuffle_seconds": 0.5, "kept_share": 0.5,
+                  "elements_bytes": 4e7}  # fmt: skip
         return Captured(0, json.dumps(result) + "\n", "")
 
     @staticmethod
     def seconds(workload: str, strategy: str, given: Mapping[str, str]) -> float:
         """So much that the experiment's figure is what the document printed there; 1 beside its tables."""
-        experiment = next(e for e in EXPERIMENTS if e.workload == workload)
+        experiment = experiment_of(workload)
         if experiment.figure.twin and given[experiment.figure.twin].startswith("-"):
             return 1.0
-        at = tuple((name, int(given[name])) for name in experiment.axes)
+        at = tuple((name, percent(given) if name == LITTER else int(given[name])) for name in experiment.axes)
         found = published.values(experiment).get((at, strategy), 1.0)
         return found * UNITS / experiment.figure.per_units if experiment.figure.per_units else found
 
-    def listed(self) -> dict[str, Any]:
-        have = [s for s in STRATEGIES if s not in self.config.get("lacks", ())]
-        aliases = {name: alias for alias, name in ALL_ALIASES.items()}
-        works = [{"name": e.workload, "unit": "unit", "parameters": [], "strategies": have} for e in EXPERIMENTS]
-        return {"schema": "millpond.suite/1", "suite": "p0089", "compiler": "g++ 12.2.0",
+    @staticmethod
+    def times(workload: str) -> list[str]:
+        """All that the program times of a workload."""
+        return [name for name, unit in METRICS_OF[experiment_of(workload).name].items() if unit == "seconds"]
+
+    def listed(self, program: str = "millpond-p0089-suite") -> dict[str, Any]:
+        own = [e for e in EXPERIMENTS if e.suite == program]
+        known = {*(s for e in own for s in (*e.strategies, *e.beside)), *(STRATEGIES if "p0089" in program else ())}
+        have = sorted(known - {*self.config.get("lacks", ())})
+        aliases = {name: alias for e in own for alias, name in e.aliases.items()}
+        works = [{"name": e.workload, "unit": "unit", "parameters": [], "strategies": have} for e in own]
+        name = program.removeprefix("millpond-").removesuffix("-suite")
+        return {"schema": "millpond.suite/1", "suite": name, "compiler": "g++ 12.2.0",
                 "standard_library": "libstdc++", "workloads": works,
                 "strategies": [{"name": s, "alias": aliases.get(s)} for s in have]}  # fmt: skip

@@ -1,0 +1,210 @@
+# SPDX-License-Identifier: BSL-1.0
+"""The experiments of the talk and of the suballocator: data that agrees with its document, and that runs as it is."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+from collections.abc import Callable
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fakes.fake_p0089_suite import FakeP0089
+
+from millpond import published, suballocator, unique_chars
+from millpond.cells import LITTER, METRICS_OF, SUBALLOCATOR
+from millpond.claim_rules import HOLDS, NOT_MEASURED, UNTESTABLE, Claim, judge, load
+from millpond.cli import main
+from millpond.errors import Status
+from millpond.execution import groups_of
+from millpond.experiment_figures import Figures, published_figures
+from millpond.experiment_run import cells_of
+from millpond.experiments import ROUNDS, SCALES, Experiment
+from millpond.published_experiments import EXPERIMENTS as ALL
+
+Use = Callable[..., FakeP0089]
+EXPERIMENTS = (*unique_chars.EXPERIMENTS, *suballocator.EXPERIMENTS)
+BY_NAME = {e.name: e for e in EXPERIMENTS}
+EACH = pytest.mark.parametrize("experiment", EXPERIMENTS, ids=lambda e: e.name)
+AT_SCALES = pytest.mark.parametrize("scale", SCALES)
+CLAIMS = [*load("unique_chars.toml"), *load("suballocator.toml")]
+TESTED = [c for c in CLAIMS if c.kind != "untestable"]
+STD, POOL = suballocator.ALIASES["std::allocator"], suballocator.ALIASES["boost::fast_pool_allocator"]
+SUBALLOCATOR64 = suballocator.ALIASES["suballocator64"]
+
+
+def run(*words: str) -> tuple[int, dict[str, Any]]:
+    """The status, and the document where there is one."""
+    Path("out.json").unlink(missing_ok=True)
+    status = main(["bench", "--json=out.json", "--report=out.html", *words])
+    path = Path("out.json")
+    return status, json.loads(path.read_text()) if path.exists() else {}
+
+
+def test_the_experiments_are_those_that_cells_know() -> None:
+    assert tuple(e.name for e in EXPERIMENTS) == ("unique_chars", *SUBALLOCATOR)
+    assert len({e.workload for e in ALL}) == len({e.name for e in ALL}) == len(ALL)
+
+
+def test_every_row_of_the_published_table_is_a_figure_or_said_to_be_none() -> None:
+    text = (files("millpond") / published.FOLDER / suballocator.TABLE).read_text(encoding="utf-8")
+    rows = list(csv.DictReader(text.splitlines()))
+    read = [e.published(row) for e in suballocator.EXPERIMENTS for row in rows]
+    taken = [one for one in read if one is not None]
+    left = [row for row in rows if all(e.published(row) is None for e in suballocator.EXPERIMENTS)]
+    assert len(taken) + len(left) == len(rows)
+    assert {row["metric"] for row in left} == {"total", "speedup", "time saved"}
+    assert len(taken) == 6
+
+
+def test_the_published_figures_stand_in_the_units_of_ours() -> None:
+    five, sets = (BY_NAME[name] for name in SUBALLOCATOR[1:])
+    all_of = (("count", 50_000_000),)
+    assert published.values(five) == {(all_of, STD): 31.2, (all_of, POOL): 11.6}
+    assert published.values(five, "elements_bytes") == {(all_of, STD): 1.56e9, (all_of, POOL): 0.52e9}
+    first = (("count", 30_000_000), ("collections_before", 0), ("inserts", 1))
+    assert published.values(sets) == {(first, STD): 3170.0, (first, POOL): 2040.0}
+    assert published.values(sets, "elements_bytes") == {}
+    for name in ("unique_chars", "suballocator.1"):
+        assert published.values(BY_NAME[name]) == {}
+
+
+@EACH
+def test_a_published_figure_lies_on_one_cell_of_the_paper_grid(experiment: Experiment) -> None:
+    cells = cells_of(experiment, "paper", "")
+    keys = [(experiment.point_of(cell), cell.variant) for cell in cells]
+    assert len(set(keys)) == len(keys) == len({cell.name for cell in cells})
+    assert published.printed(experiment).keys() <= set(keys)
+
+
+@EACH
+@AT_SCALES
+def test_a_scale_has_the_baseline_beside_every_strategy_and_fits_its_time(experiment: Experiment, scale: str) -> None:
+    cells = cells_of(experiment, scale, "")
+    for group in groups_of(cells):
+        assert experiment.baseline in {cell.variant for cell in group}
+    needs = [experiment.needs(dict(c.parameters), c.variant) for c in cells]
+    assert all(n.seconds > 0.0 and n.bytes > 0 for n in needs)
+    if scale == "quick":
+        assert ROUNDS[scale] * sum(n.seconds for n in needs) < 60.0
+
+
+@EACH
+def test_every_metric_is_one_that_cells_have_and_every_alias_one_strategy(experiment: Experiment) -> None:
+    known = METRICS_OF[experiment.name]
+    assert {experiment.figure.metric, *experiment.beside_metrics} <= known.keys()
+    assert len(set(experiment.aliases.values())) == len(experiment.aliases)
+    assert {*experiment.aliases.values(), *experiment.optional} <= {*experiment.strategies}
+    assert not {*experiment.strategies} & {*experiment.beside}
+
+
+def test_the_share_that_is_littered_is_an_axis_and_an_option_takes_its_place() -> None:
+    (experiment,) = unique_chars.EXPERIMENTS
+    plain, littered = cells_of(experiment, "quick", ""), cells_of(experiment, "quick", "0.25")
+    at = [experiment.point_of(cell) for cell in plain]
+    assert {dict(p or ())[LITTER] for p in at} == {0, 50}
+    assert {dict(experiment.point_of(c) or ())[LITTER] for c in littered} == {25}
+    assert 2 * len(littered) == len(plain)
+    needs = [experiment.needs(dict(c.parameters), c.variant) for c in plain[: 2 * len(experiment.strategies)]]
+    assert needs[0].seconds < needs[len(experiment.strategies)].seconds
+
+
+@pytest.mark.parametrize("rule", CLAIMS, ids=lambda c: c.id)
+def test_a_rule_is_well_formed(rule: Claim) -> None:
+    experiment = BY_NAME[rule.experiment]
+    assert rule.statement.endswith(".")
+    if rule.kind == "untestable":
+        assert rule.missing and not rule.of
+        return
+    assert rule.of and {*rule.of, *rule.against, *rule.among} <= {*experiment.aliases}
+    assert {*rule.where, *([rule.axis] if rule.axis else [])} <= {*experiment.axes}
+    assert not rule.metric or rule.metric in experiment.beside_metrics
+    assert math.isfinite(rule.low) or math.isfinite(rule.high)
+    assert rule.low <= rule.high
+    assert len(rule.against) in (0, 1, len(rule.of))
+    assert bool(rule.axis) == (rule.kind == "growth")
+
+
+def test_there_are_many_statements_each_once_and_few_that_cannot_be_tested() -> None:
+    assert len({c.id for c in CLAIMS}) == len(CLAIMS)
+    for document in ("unique_chars", "suballocator"):
+        claims = load(f"{document}.toml")
+        assert len(claims) >= 10
+        assert {c.experiment for c in claims} == {e.name for e in EXPERIMENTS if e.document == document}
+        assert 5 * sum(c.kind == "untestable" for c in claims) <= len(claims)
+
+
+@pytest.mark.parametrize("rule", TESTED, ids=lambda c: c.id)
+def test_the_published_figure_bears_the_statement_out_or_is_said_to_be_lost(rule: Claim) -> None:
+    experiment = BY_NAME[rule.experiment]
+    judged = judge(rule, experiment, published_figures(experiment), Figures({}))
+    assert (judged.published is None) == bool(rule.published_lost)
+    assert judged.published_satisfies == (None if rule.published_lost else True), judged.published
+    assert judged.verdict == NOT_MEASURED
+
+
+def test_a_rule_of_a_metric_is_about_that_metric() -> None:
+    experiment = BY_NAME["suballocator.2"]
+    rule = next(c for c in load("suballocator.toml") if c.id == "s.five.returns")
+    key = ((("count", 1000),), SUBALLOCATOR64)
+    small = {1: 0.04, 2: 0.04, 3: 0.05}
+    ours = Figures({key: {1: 99.0, 2: 99.0, 3: 99.0}}, metrics={"kept_share": Figures({key: small})})
+    assert judge(rule, experiment, Figures({}), ours).verdict == HOLDS
+    assert judge(rule, experiment, Figures({}), Figures({key: small})).verdict == NOT_MEASURED
+
+
+@EACH
+def test_every_cell_of_the_quick_scale_runs_and_every_statement_is_judged(experiment: Experiment, p0089: Use) -> None:
+    fake = p0089()
+    status, document = run(experiment.name, "--scale=quick", "--rounds=1")
+    assert status == Status.OK
+    cells = cells_of(experiment, "quick", "")
+    assert len(fake.calls) == len(cells)
+    rows = [r for r in document["summary"] if r["metric"] == experiment.figure.name]
+    assert {r["cell"] for r in rows} == {c.name for c in cells}
+    assert all(r["n"] == 1 and r["median"] > 0.0 for r in rows)
+    found = {c["id"]: c["verdict"] for c in document["claims"]}
+    assert set(found) == {c.id for c in CLAIMS if c.experiment == experiment.name}
+    measured = [c for c in TESTED if c.experiment == experiment.name and found[c.id] == NOT_MEASURED]
+    assert all("count" in c.where for c in measured), "only points of larger scales are missing"
+    assert UNTESTABLE in found.values() or experiment.name in ("suballocator.1", "suballocator.3")
+
+
+@EACH
+def test_every_cell_of_every_scale_is_one_that_the_program_is_asked_for(experiment: Experiment, p0089: Use) -> None:
+    fake = p0089()
+    known = {s for w in fake.listed(experiment.suite)["workloads"] for s in w["strategies"]}
+    for scale in SCALES:
+        for cell in cells_of(experiment, scale, ""):
+            assert cell.variant in known
+            assert {name for name, _ in cell.parameters} <= {*experiment.axes, *experiment.free, LITTER}
+
+
+def test_a_page_has_tables_of_our_own_rows_where_the_document_has_none(p0089: Use) -> None:
+    p0089()
+    assert run("unique_chars", "suballocator", "--scale=quick", "--rounds=1")[0] == Status.OK
+    text = Path("out.html").read_text(encoding="utf-8")
+    for words in ("fresh heap", "heap littered, 50 % of it freed", "256 characters", "ns to allocate one",
+                  "inserted into a set, fresh memory", "1 000 000", "1.3", "std::allocator"):  # fmt: skip
+        assert words in text, words
+
+
+def test_a_document_names_all_its_experiments_and_an_alias_ends_a_filter(p0089: Use) -> None:
+    fake = p0089()
+    _, document = run("suballocator", "--scale=quick", "--rounds=1", "--cells=*/suballocator32")
+    assert [e["name"] for e in document["experiments"]] == [*SUBALLOCATOR]
+    assert {c[c.index("--strategy") + 1] for c in fake.calls} == {suballocator.ALIASES["suballocator32"]}
+
+
+def test_a_program_without_boost_is_asked_for_all_others_and_that_is_said(p0089: Use) -> None:
+    fake = p0089(lacks=suballocator.OPTIONAL)
+    status, document = run("suballocator.2", "--scale=quick", "--rounds=1")
+    assert status == Status.OK
+    assert not {c[c.index("--strategy") + 1] for c in fake.calls} & {*suballocator.OPTIONAL}
+    assert len(fake.calls) == len(suballocator.STRATEGIES) - len(suballocator.OPTIONAL)
+    assert all(any(name in note for note in document["notes"]) for name in suballocator.OPTIONAL)
+    p0089(lacks=[SUBALLOCATOR64])
+    assert run("suballocator.2", "--scale=quick", "--rounds=1")[0] == Status.ENVIRONMENT
