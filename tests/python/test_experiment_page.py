@@ -76,7 +76,7 @@ def test_nothing_is_asked_of_a_network_and_nothing_foreign_could_run(p0089: Use)
 def test_what_a_program_says_stays_text(p0089: Use, monkeypatch: pytest.MonkeyPatch) -> None:
     fake = p0089()
     listed = fake.listed()
-    monkeypatch.setattr(fake, "listed", lambda: {**listed, "compiler": HOSTILE})
+    monkeypatch.setattr(fake, "listed", lambda _program: {**listed, "compiler": HOSTILE})
     text, found = page("p0089.4", "--cells=contention/log2_n=15/*/threads=1/*")
     assert HOSTILE not in text and "&lt;script&gt;alert" in text
     assert [tag for tag, _ in found.elements].count("script") == 1
