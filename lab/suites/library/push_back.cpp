@@ -8,16 +8,14 @@
 //   commit_steps       dyn_array alone, once for each size of the step that it commits and populates
 //
 // One pass a process: a program that grows an array for the first time. Bytes are those of that pass.
-#include <sys/prctl.h>
-
 #include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <vector>
 
-#include "arrays.hpp"
 #include "contenders.hpp"
 #include "lab/replay/clocks.hpp"
+#include "lab/suites/common/arrays.hpp"
 #include "passes.hpp"
 #include "workload.hpp"
 
@@ -54,16 +52,13 @@ std::uint64_t sampled(Array& from, std::uint64_t elements) {
     return sum + static_cast<std::uint32_t>(from[elements - 1]);
 }
 
-// Transparent huge pages off for this process, of all arrays alike.
-void forbid_huge_pages() noexcept { ::prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0); }
-
 template <bool Huge>
 struct push_back_runner {
     template <class Array>
     struct of {
         static outcome run(const cell& asked) {
             if constexpr (!Huge) forbid_huge_pages();
-            constexpr bool is_control = std::is_same_v<Array, control_array>;
+            constexpr bool is_control = std::is_same_v<Array, control_array<int>>;
             outcome result;
             result.units = asked.size;
             const resident_meter resident;
@@ -120,8 +115,9 @@ struct step_runner {
 using arrays = contender_list<>;
 using our_array = contender_list<>;
 #else
-using arrays = contender_list<millpond_array, vector_array, deque_array, realloc_array, mremap_array, control_array>;
-using our_array = contender_list<millpond_array>;
+using arrays = contender_list<millpond_array<int>, vector_array<int>, deque_array<int>, realloc_array<int>,
+                              mremap_array<int>, control_array<int>>;
+using our_array = contender_list<millpond_array<int>>;
 #endif
 
 template <template <class> class Runner>

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: BSL-1.0
+// latency: how long each append takes by the wall clock, and which of them had the array's memory grow.
+//
+//   append ─── its memory did not change ──▶ plain ─┐
+//          └── a step: commit, populate, reallocate ──▶ stepped ─┴─▶ all: p50 … longest, appends:2^k ns
+//
+// clock_ns: what the clock itself adds to each, by the median. slow: those of a microsecond or more, the finest that
+// the document's clock could see; slow_step_share: the part of them that had a step. commit_seconds: in the system's
+// calls of these steps alone, where the array is one that commits. A deque does not say when it grows: nothing is
+// stepped.
+#include <string>
+
+#include "counted_pages.hpp"
+#include "growing.hpp"
+#include "histogram.hpp"
+#include "lab/suites/experiment/window.hpp"
+
+namespace millpond::reserve_commit {
+namespace {
+
+using pages = counted_pages<true>;
+
+constexpr parameter parameters[] = {length_parameter, element_parameter, pages_parameter, optimisation_parameter,
+                                    experiment::seed_parameter};
+constexpr std::uint64_t slow_ns = 1024;  // a microsecond, on a bucket's start
+
+std::uint64_t now_ns() noexcept {
+    timespec now;
+    ::clock_gettime(CLOCK_MONOTONIC, &now);
+    return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
+}
+
+// What changes when, and only when, the array's memory does; 0 where it cannot be told.
+template <class Array>
+std::uint64_t steps_of(const Array& array) noexcept {
+    if constexpr (requires { array.step_count(); }) {
+        return array.step_count();
+    } else {
+        return room_of(array).value_or(0);
+    }
+}
+template <class T>
+std::uint64_t steps_of(const published_array<T, pages>&) noexcept {
+    return pages::account.commits;
+}
+template <class T>
+std::uint64_t steps_of(const suites::millpond_array<T, pages>&) noexcept {
+    return pages::account.commits + pages::account.populates;
+}
+
+struct times {
+    histogram plain, stepped;
+};
+
+template <class Array>
+[[gnu::noinline]] void append_timed(Array& to, std::uint64_t elements, std::uint64_t seed, times& noted) {
+    using element = typename Array::value_type;
+    std::uint64_t steps = steps_of(to);
+    for (std::uint64_t i = 0; i < elements; ++i) {
+        const std::uint64_t before = now_ns();
+        to.push_back(made<element>(i + seed));
+        const std::uint64_t took = now_ns() - before;
+        const std::uint64_t steps_now = steps_of(to);
+        (steps_now == steps ? noted.plain : noted.stepped).note(took);
+        steps = steps_now;
+    }
+}
+
+double clock_ns() noexcept {
+    histogram idle;
+    for (int i = 0; i < 1000; ++i) {
+        const std::uint64_t before = now_ns();
+        idle.note(now_ns() - before);
+    }
+    return idle.quantile_ns(0.5).value_or(0);
+}
+
+void note_powers(const char* what, const histogram& in, std::vector<experiment::figure>& to) {
+    static std::vector<std::string> names;  // figures refer to them
+    names.reserve(2 * histogram::powers);
+    for (std::size_t power = 0; power < histogram::powers; ++power) {
+        const std::uint64_t found = in.of_power(power);
+        if (found == 0) continue;
+        names.push_back(std::string(what) + ":" + std::to_string(std::uint64_t{1} << power));
+        to.push_back({names.back(), static_cast<double>(found)});
+    }
+}
+
+std::vector<experiment::figure> figures_of(const times& noted, bool tells_steps, bool commits) {
+    const auto if_told = [&](auto value) { return tells_steps ? std::optional<double>(value) : std::nullopt; };
+    const auto if_commits = [&](auto value) {
+        return commits ? std::optional<double>(static_cast<double>(value)) : std::nullopt;
+    };
+    histogram all = noted.plain;
+    all.add(noted.stepped);
+    const auto slow = static_cast<double>(all.from(slow_ns));
+    const auto slow_steps = static_cast<double>(noted.stepped.from(slow_ns));
+    std::vector<experiment::figure> found = {
+        {"clock_ns", clock_ns()},
+        {"p50_ns", all.quantile_ns(0.5)},
+        {"p90_ns", all.quantile_ns(0.9)},
+        {"p99_ns", all.quantile_ns(0.99)},
+        {"p99_9_ns", all.quantile_ns(0.999)},
+        {"p99_99_ns", all.quantile_ns(0.9999)},
+        {"longest_ns", all.longest_ns()},
+        {"slow", slow},
+        {"slow_step_share", slow > 0 ? if_told(slow_steps / slow) : std::nullopt},
+        {"steps", if_told(static_cast<double>(noted.stepped.count()))},
+        {"step_seconds", if_told(static_cast<double>(noted.stepped.sum_ns()) * 1e-9)},
+        {"step_p50_ns", noted.stepped.quantile_ns(0.5)},
+        {"step_longest_ns", noted.stepped.longest_ns()},
+        {"plain_p50_ns", noted.plain.quantile_ns(0.5)},
+        {"plain_longest_ns", noted.plain.longest_ns()},
+        {"commits", if_commits(pages::account.commits)},
+        {"populates", if_commits(pages::account.populates)},
+        {"commit_seconds", if_commits(pages::account.seconds)},
+    };
+    note_powers("appends", all, found);
+    note_powers("steps", noted.stepped, found);
+    return found;
+}
+
+template <class Array>
+struct latency_runner {
+    static outcome run(const point& asked) {
+        const bool huge = choose_pages(asked);
+        const std::uint64_t length = length_of(asked);
+        outcome result;
+        times noted;
+        experiment::window measured;
+        measured.start();
+        Array array(length, huge);
+        append_timed(array, length, asked.seed(), noted);
+        measured.stop(result);
+        result.units = array.size();
+        result.checksum = checksum_of(array);
+        result.more = figures_of(noted, strategy_at(asked.strategy) != strategy::deque, has_steps(asked.strategy));
+        return result;
+    }
+};
+
+}  // namespace
+
+const workload latency{"latency",
+                       "element",
+                       parameters,
+                       is_array,
+                       with_array<latency_runner, pages>,
+                       misfit_of_element,
+                       least_bytes_of_elements};
+
+}  // namespace millpond::reserve_commit

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSL-1.0
+// workload: the measurements of "Reserve and commit", each defined beside the code that it runs, and their parameters.
+//
+// Lengths are elements, as the document's are powers of ten. seed: what the first element holds, so that none is known
+// beforehand; nothing is drawn.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "lab/suites/common/arrays.hpp"
+#include "lab/suites/experiment/workload.hpp"
+#include "strategy.hpp"
+
+namespace millpond::reserve_commit {
+
+using experiment::outcome, experiment::parameter, experiment::point, experiment::workload;
+
+inline constexpr std::string_view element_words[] = {"int", "unique_ptr", "counted"};
+enum class element_kind : unsigned char { integer, unique_ptr, counted };
+inline constexpr std::string_view page_words[] = {"small", "huge"};
+
+inline constexpr parameter length_parameter{"length", 1'000'000, 1, std::int64_t{1} << 36, "elements in the end"};
+inline constexpr parameter element_parameter{
+    "element",    0, 0, 2, "int; a std::unique_ptr that owns nothing; an int that counts how often it is moved",
+    element_words};
+inline constexpr parameter pages_parameter{
+    "pages",   0, 0, 1, "small: of 4 KiB, whatever the system is set to; huge: asked for where an array has a say",
+    page_words};
+inline constexpr parameter optimisation_parameter{"optimisation", 2, 0, 2, "the compiler's level, as in -O2"};
+
+[[nodiscard]] inline std::uint64_t length_of(const point& asked) { return static_cast<std::uint64_t>(asked["length"]); }
+[[nodiscard]] inline element_kind element_of(const point& asked) {
+    return element_kind{static_cast<unsigned char>(asked["element"])};
+}
+[[nodiscard]] inline std::uint64_t element_bytes(const point& asked) {
+    return element_of(asked) == element_kind::unique_ptr ? sizeof(void*) : sizeof(int);
+}
+// Effects: forbids huge pages unless the point asks for them. Returns: whether it does.
+inline bool choose_pages(const point& asked) {
+    const bool huge = asked["pages"] != 0;
+    if (!huge) suites::forbid_huge_pages();
+    return huge;
+}
+
+// +1 is a number that the frame takes, and no name of a program (main.cpp).
+inline std::string misfit_of_level(const point& asked) {
+    return asked["optimisation"] == MILLPOND_LEVEL ? "" : "--optimisation is 0, 1 or 2";
+}
+
+// Bytes alone are moved by realloc and mremap.
+inline std::string misfit_of_element(const point& asked) {
+    const strategy by = strategy_at(asked.strategy);
+    if ((by == strategy::realloc || by == strategy::mremap) && element_of(asked) != element_kind::integer)
+        return "element must be int: realloc and mremap move bytes and call no constructor";
+    return misfit_of_level(asked);
+}
+
+// Effects: notes the blocks that a std::vector of this length asks the heap for.
+void note_blocks(const point& asked, measure::littering& blocks);
+
+extern const workload growth, latency, commit_step, give_back;
+
+}  // namespace millpond::reserve_commit
