@@ -24,6 +24,7 @@ outcome grow(const point& asked, Array& array, experiment::window& measured) {
     outcome result;
     const std::uint64_t length = length_of(asked);
     const std::uint64_t seed = asked.seed();
+    require_addresses(array, length);
     for (std::uint64_t i = 0; i < length; ++i) array.push_back(made<int>(i + seed));
     measured.stop(result);
     result.units = array.size();

@@ -92,6 +92,7 @@ outcome run(const point& asked) {
         {"touch_seconds", touch_ns * 1e-9}, {"give_seconds", give_ns * 1e-9},
         {"again_seconds", again_ns * 1e-9}, {"both_seconds", (give_ns + again_ns) * 1e-9},
         {"touched_bytes", touched - base},  {"given_bytes", given - base},
+        {"given_share", touched > base ? std::optional<double>((given - base) / (touched - base)) : std::nullopt},
     };
     return result;
 }

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <new>
 #include <optional>
 #include <stdexcept>
 #include <type_traits>
@@ -65,6 +66,14 @@ std::optional<std::uint64_t> room_of(const Array& array) {
         return array.capacity();
     } else {
         return std::nullopt;
+    }
+}
+
+// Throws: std::bad_alloc where the array got fewer addresses than the elements need.
+template <class Array>
+void require_addresses(const Array& array, std::uint64_t elements) {
+    if constexpr (requires { array.max_size(); }) {
+        if (array.max_size() < elements) throw std::bad_alloc();
     }
 }
 

@@ -28,6 +28,34 @@ template <class Array>
     for (std::uint64_t i = 0; i < elements; ++i) to.push_back(made<element>(i + seed));
 }
 
+template <class Element>
+std::vector<experiment::figure> figures_of(const point& asked, const outcome& measured,
+                                           std::optional<std::uint64_t> room) {
+    const auto length = static_cast<double>(length_of(asked));
+    std::optional<double> moves;
+    if (std::is_same_v<Element, counted_element>) moves = static_cast<double>(counted_element::moves) - length;
+    const auto per = [](std::optional<double> value, double by) {
+        return value ? std::optional<double>(*value / by) : std::nullopt;
+    };
+    const auto if_commits = [&](std::uint64_t count) {
+        return has_steps(asked.strategy) ? std::optional<double>(static_cast<double>(count)) : std::nullopt;
+    };
+    const auto room_elements = room ? std::optional<double>(static_cast<double>(*room)) : std::nullopt;
+    const double base = static_cast<double>(measured.base_bytes);
+    const double end = static_cast<double>(measured.end_bytes) - base;
+    const double peak = static_cast<double>(measured.peak_bytes) - base;
+    return {
+        {"capacity_bytes", per(room_elements, 1.0 / sizeof(Element))},
+        {"used_share", room_elements ? std::optional<double>(length / *room_elements) : std::nullopt},
+        {"peak_to_end", end > 0 ? std::optional<double>(peak / end) : std::nullopt},
+        {"moved_elements", moves},
+        {"moves_an_element", per(moves, length)},
+        {"commits", if_commits(pages::account.commits)},
+        {"populates", if_commits(pages::account.populates)},
+        {"committed_bytes", if_commits(pages::account.committed_bytes)},
+    };
+}
+
 template <class Array>
 struct growth_runner {
     static outcome run(const point& asked) {
@@ -39,24 +67,16 @@ struct growth_runner {
         experiment::window measured;
         measured.start();
         array.emplace(length, huge);
+        require_addresses(*array, length);
         append(*array, length, asked.seed());
         measured.stop(result);
         result.units = array->size();
         result.checksum = checksum_of(*array);
         const auto room = room_of(*array);
-        const bool is_counted = std::is_same_v<element, counted_element>;
-        const std::uint64_t moved = counted_element::moves - (is_counted ? length : 0);
-        const bool commits = has_steps(asked.strategy);
+        result.more = figures_of<element>(asked, result, room);
         const suites::stopwatch clock;
         array.reset();
-        result.more = {
-            {"destroy_seconds", clock.elapsed_ns() * 1e-9},
-            {"capacity_bytes", room ? std::optional<double>(*room * sizeof(element)) : std::nullopt},
-            {"moved_elements", is_counted ? std::optional<double>(moved) : std::nullopt},
-            {"commits", commits ? std::optional<double>(pages::account.commits) : std::nullopt},
-            {"populates", commits ? std::optional<double>(pages::account.populates) : std::nullopt},
-            {"committed_bytes", commits ? std::optional<double>(pages::account.committed_bytes) : std::nullopt},
-        };
+        result.more.push_back({"destroy_seconds", clock.elapsed_ns() * 1e-9});
         return result;
     }
 };
@@ -65,8 +85,9 @@ struct growth_runner {
 
 void note_blocks(const point& asked, measure::littering& blocks) {
     if (!is_array(asked.strategy)) return;
-    for (std::uint64_t room = 1; room < 2 * length_of(asked); room *= 2) {
-        if (room * element_bytes(asked) <= measure::littering::most_bytes) blocks.note(room * element_bytes(asked));
+    const std::uint64_t each = asked.of == &commit_step ? sizeof(int) : element_bytes(asked);
+    for (std::uint64_t room = 1; room < 2 * length_of(asked) && room * each <= blocks.most_bytes; room *= 2) {
+        blocks.note(room * each);
     }
 }
 

@@ -5,9 +5,9 @@
 //          └── a step: commit, populate, reallocate ──▶ stepped ─┴─▶ all: p50 … longest, appends:2^k ns
 //
 // clock_ns: what the clock itself adds to each, by the median. slow: those of a microsecond or more, the finest that
-// the document's clock could see; slow_step_share: the part of them that had a step. commit_seconds: in the system's
-// calls of these steps alone, where the array is one that commits. A deque does not say when it grows: nothing is
-// stepped.
+// the document's clock could see; mode_ratio: step_p50_ns / plain_p50_ns; slow_step_share: the part of them that had a
+// step. commit_seconds: in the system's calls of these steps alone, where the array is one that commits. A deque does
+// not say when it grows: nothing is stepped.
 #include <string>
 
 #include "counted_pages.hpp"
@@ -33,11 +33,7 @@ std::uint64_t now_ns() noexcept {
 // What changes when, and only when, the array's memory does; 0 where it cannot be told.
 template <class Array>
 std::uint64_t steps_of(const Array& array) noexcept {
-    if constexpr (requires { array.step_count(); }) {
-        return array.step_count();
-    } else {
-        return room_of(array).value_or(0);
-    }
+    return room_of(array).value_or(0);
 }
 template <class T>
 std::uint64_t steps_of(const published_array<T, pages>&) noexcept {
@@ -95,6 +91,8 @@ std::vector<experiment::figure> figures_of(const times& noted, bool tells_steps,
     all.add(noted.stepped);
     const auto slow = static_cast<double>(all.from(slow_ns));
     const auto slow_steps = static_cast<double>(noted.stepped.from(slow_ns));
+    const auto step_p50 = noted.stepped.quantile_ns(0.5);
+    const auto plain_p50 = noted.plain.quantile_ns(0.5);
     std::vector<experiment::figure> found = {
         {"clock_ns", clock_ns()},
         {"p50_ns", all.quantile_ns(0.5)},
@@ -107,9 +105,11 @@ std::vector<experiment::figure> figures_of(const times& noted, bool tells_steps,
         {"slow_step_share", slow > 0 ? if_told(slow_steps / slow) : std::nullopt},
         {"steps", if_told(static_cast<double>(noted.stepped.count()))},
         {"step_seconds", if_told(static_cast<double>(noted.stepped.sum_ns()) * 1e-9)},
-        {"step_p50_ns", noted.stepped.quantile_ns(0.5)},
+        {"step_p50_ns", step_p50},
         {"step_longest_ns", noted.stepped.longest_ns()},
-        {"plain_p50_ns", noted.plain.quantile_ns(0.5)},
+        {"plain_p50_ns", plain_p50},
+        {"mode_ratio",
+         step_p50 && plain_p50 && *plain_p50 > 0 ? std::optional<double>(*step_p50 / *plain_p50) : std::nullopt},
         {"plain_longest_ns", noted.plain.longest_ns()},
         {"commits", if_commits(pages::account.commits)},
         {"populates", if_commits(pages::account.populates)},
@@ -130,6 +130,7 @@ struct latency_runner {
         experiment::window measured;
         measured.start();
         Array array(length, huge);
+        require_addresses(array, length);
         append_timed(array, length, asked.seed(), noted);
         measured.stop(result);
         result.units = array.size();
