@@ -6,7 +6,7 @@ SHELL := /bin/bash
 .NOTPARALLEL:
 export JOBS = $(or $(patsubst -j%,%,$(filter -j%,$(MAKEFLAGS))),$(shell nproc))
 
-SUITES = millpond-p0089-suite millpond-unique_chars-suite millpond-suballocator-suite
+SUITES = millpond-p0089-suite millpond-unique_chars-suite millpond-suballocator-suite millpond-reserve_commit-suite
 
 .PHONY: help setup build demo quick test test-all check bench bench-lab bench-library coverage format clean
 

@@ -94,8 +94,22 @@ _SUBALLOCATOR_METRICS = {
     "kept_share": "share",
 }
 METRICS_OF |= dict.fromkeys(SUBALLOCATOR, _SUBALLOCATOR_METRICS)
+# Those of "Reserve and commit".
+RESERVE_COMMIT = tuple(f"reserve_commit.{n}" for n in range(1, 6))
+_RESERVE_COMMIT_METRICS = {
+    **{f"{m}_seconds": "seconds" for m in ("cpu", "wall", "destroy", "touch", "give", "again", "both")},
+    **{f"{m}_bytes": "bytes" for m in ("peak", "end", "capacity", "committed", "touched", "given")},
+    **{f"{m}_ns": "ns" for m in ("clock", "p50", "p90", "p99", "p99_9", "p99_99", "longest")},
+    **{f"{m}_ns": "ns" for m in ("step_p50", "step_longest", "plain_p50", "plain_longest")},
+    **dict.fromkeys(("step_seconds", "commit_seconds"), "seconds"),
+    **dict.fromkeys(("used_share", "slow_step_share", "given_share"), "share"),
+    **dict.fromkeys(("peak_to_end", "mode_ratio", "moves_an_element"), "ratio"),
+    **{name: name for name in ("slow", "steps", "commits", "populates", "units")},
+    "page_faults": "faults",
+}
+METRICS_OF |= dict.fromkeys(RESERVE_COMMIT, _RESERVE_COMMIT_METRICS)
 # Suites: every workload of theirs has metrics of its own, and a program that measures its passes by itself.
-SUITES = ("library", *P0089, "unique_chars", *SUBALLOCATOR)
+SUITES = ("library", *P0089, "unique_chars", *SUBALLOCATOR, *RESERVE_COMMIT)
 # What a cell has besides its workload's own parameters: the share of a heap that was littered before it.
 LITTER = "litter"
 

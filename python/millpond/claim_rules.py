@@ -92,8 +92,8 @@ class Claim:
         return f"at least {self.low:g}" if math.isinf(self.high) else f"{self.low:g} to {self.high:g}"
 
 
-def _fits(value: int | None, wanted: Any, at: Mapping[str, int]) -> bool:
-    """A number, one of a list, or a range, whose ends may be other axes."""
+def _fits(value: int | str | None, wanted: Any, at: Mapping[str, int | str]) -> bool:
+    """A number or a word, one of a list, or a range of numbers, whose ends may be other axes."""
     if value is None:
         return False
     if isinstance(wanted, Mapping):

@@ -14,7 +14,7 @@ from typing import Any
 
 from millpond import published
 from millpond.cells import LITTER, METRICS_OF, Cell, Outcome
-from millpond.experiments import Experiment, Point
+from millpond.experiments import Experiment, Point, place_of
 from millpond.library_lines import Rounds
 from millpond.machine import this_machine
 from millpond.observations import heap_state
@@ -134,7 +134,7 @@ class Results:
         return {
             "experiment": experiment.name,
             "workload": cell.workload[0],
-            "parameters": {k: _number(v) for k, v in cell.parameters if k != LITTER},
+            "parameters": {k: place_of(v) for k, v in cell.parameters if k != LITTER},
             "strategy": cell.variant,
             "alias": experiment.alias(cell.variant),
             "heap_state": heap_state(cell),
@@ -185,7 +185,3 @@ def _ratio(name: str, summary: Summary | None) -> dict[str, float | None]:
         f"{name}_low": summary.low if summary else None,
         f"{name}_high": summary.high if summary else None,
     }
-
-
-def _number(text: str) -> int | str:
-    return int(text) if text.lstrip("-").isdecimal() else text

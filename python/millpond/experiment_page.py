@@ -35,6 +35,8 @@ class Section:
 
     anchor: str
     title: str
+    source: str
+    machine: str
     number: str
     measured: str
     facts: list[str]
@@ -75,7 +77,8 @@ def _section(found: Found) -> Section:
     ]  # fmt: skip
     beside = _beside(found)
     return Section(
-        experiment.name, f"{experiment.name}: {experiment.title}", experiment.section, experiment.measured, facts,
+        experiment.name, f"{experiment.name}: {experiment.title}", experiment.source, experiment.machine,
+        experiment.section, experiment.measured, facts,
         found.notes, charts(results), [_claim(c) for c in found.claims],
         claims_line(found.claims) if found.claims else "", beside[:_BESIDE_AT_MOST],
         max(0, len(beside) - _BESIDE_AT_MOST),

@@ -51,7 +51,8 @@ def _strategies(found: Found) -> Table:
         own = [row for row in rows if row["strategy"] == strategy and row["metric"] == figure.name]
         ours = [row["ratio_to_baseline"] for row in own if row["ratio_to_baseline"]]
         theirs = [row["published_ratio"] for row in own if row["published_ratio"] and row["ratio_to_baseline"]]
-        peaks = [row["median"] for row in rows if row["strategy"] == strategy and row["metric"] == _PEAK]
+        own_peaks = [r for r in rows if r["strategy"] == strategy and r["metric"] == _PEAK]
+        peaks = [row["median"] for row in own_peaks if row["n"]]
         table.add_row(
             Text(strategy), experiment.alias(strategy) or "", str(len(ours)), _mean(ours), _mean(theirs),
             bytes_text(max(peaks)) if peaks else "–",

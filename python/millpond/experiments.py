@@ -20,7 +20,7 @@ SCALES = ("quick", "standard", "paper")
 ROUNDS = {"quick": 3, "standard": 6, "paper": 3}
 
 Parameters = tuple[tuple[str, str], ...]
-Point = tuple[tuple[str, int], ...]
+Point = tuple[tuple[str, int | str], ...]
 
 
 @dataclass(frozen=True)
@@ -105,6 +105,7 @@ class Experiment:
     `claims/`. `beside`: strategies that the document does not have, run at paper scale. `optional`: those that a
     program may have been built without, and is then not asked for. `notes`: what a reader must know. The axis `litter`
     is the share of the heap, in percent, that is littered first.
+    `source` and `machine`: the document's title, and what it was measured on.
     """
 
     name: str
@@ -129,10 +130,12 @@ class Experiment:
     beside: tuple[str, ...] = ()
     optional: tuple[str, ...] = ()
     notation: Callable[[str], Parameters | None] = field(default=lambda _text: None)
+    source: str = "P0089R0"
+    machine: str = "dual Intel Xeon E5-2620v2, 12 cores at 2.1 GHz, 16 GB, gcc 5.1, Linux 3.18 (2015), one run of each"
 
     @property
     def document(self) -> str:
-        """What the experiments of one document have in common: `p0089` of `p0089.1`."""
+        """The document's name: `p0089` of `p0089.1`."""
         return self.name.partition(".")[0]
 
     @property
@@ -152,7 +155,7 @@ class Experiment:
         given = dict(cell.parameters)
         if not {*self.axes} - {LITTER} <= given.keys() or given.keys() - {*self.axes, *self.free, LITTER}:
             return None
-        return tuple((name, percent(given) if name == LITTER else int(given[name])) for name in self.axes)
+        return tuple((name, percent(given) if name == LITTER else place_of(given[name])) for name in self.axes)
 
     def cells(self, part: Part, litter: str = "", every: bool = False) -> Iterable[Cell]:
         """The cells of a part, point by point. `every`: those beside the document's strategies, too.
@@ -179,6 +182,11 @@ class Experiment:
 def percent(given: Mapping[str, str]) -> int:
     """The share of the heap that is littered before a cell."""
     return round(100 * float(given.get(LITTER, "0")))
+
+
+def place_of(text: str) -> int | str:
+    """A value on an axis: a number where it is one, else a word."""
+    return int(text) if text.lstrip("-").isdecimal() else text
 
 
 def points(**axes: Iterable[object]) -> tuple[Parameters, ...]:

@@ -110,9 +110,7 @@ def lists(log2_g: int, sizes: tuple[int, ...], columns: tuple[int, ...], product
 
 def _shuffles(log2_g: int, *sizes: int) -> Part:
     """How fast shuffling takes hold: the document's Table 15, of which only the sentences are left."""
-    return Part(
-        points(log2_g=[log2_g], log2_s=sizes, af=[8], sf=[1, -1, 5, -5, 8, -8], rf=[1]), (ALIASES["AS1"],)
-    )
+    return Part(points(log2_g=[log2_g], log2_s=sizes, af=[8], sf=[1, -1, 5, -5, 8, -8], rf=[1]), (ALIASES["AS1"],))
 
 
 _NOTATION = re.compile(r"-(\d{1,2}) (\d{1,2}) (\d{1,4}) ([+-])(\d{1,4}) (\d{1,6})")

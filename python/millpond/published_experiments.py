@@ -1,8 +1,13 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Every published experiment that there is, document by document."""
+"""Every published experiment that there is, document by document. A new document adds its own here."""
 
 from __future__ import annotations
 
-from millpond import p0089, suballocator, unique_chars
+from millpond import p0089, reserve_commit, suballocator, unique_chars
 
-EXPERIMENTS = (*p0089.EXPERIMENTS, *unique_chars.EXPERIMENTS, *suballocator.EXPERIMENTS)
+EXPERIMENTS = (
+    *p0089.EXPERIMENTS,
+    *unique_chars.EXPERIMENTS,
+    *suballocator.EXPERIMENTS,
+    *reserve_commit.EXPERIMENTS,
+)

@@ -52,8 +52,9 @@ def test_wheel_holds_the_published_tables_and_statements(installed: Path) -> Non
     """`millpond bench` reads them from its package."""
     package = installed / "millpond"
     assert len(list((package / "paper").glob("p0089_benchmark*.csv"))) == 4
-    assert (package / "paper/countertree_claims.csv").is_file()
-    for document in ("p0089", "unique_chars", "suballocator"):
+    for table in ("countertree_claims", "reserve_commit_dtrace"):
+        assert (package / f"paper/{table}.csv").is_file()
+    for document in ("p0089", "unique_chars", "suballocator", "reserve_commit"):
         assert (package / f"claims/{document}.toml").is_file()
 
 

@@ -125,7 +125,7 @@ def test_what_only_shows_cells_writes_nothing(
     p0089: Use, option: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     fake = p0089()
-    assert main(["bench", "all", "--scale=quick", option, "--store=st"]) == Status.OK
+    assert main(["bench", "p0089", "--scale=quick", option, "--store=st"]) == Status.OK
     assert not fake.calls and not list(tmp_path.iterdir())
     shown = capsys.readouterr().out
     assert all(name in shown for name in ("structures/", "locality/", "utilization/", "contention/"))

@@ -58,7 +58,7 @@ def page(*words: str) -> tuple[str, Page]:
 @pytest.mark.lengthy
 def test_nothing_is_asked_of_a_network_and_nothing_foreign_could_run(p0089: Use) -> None:
     p0089()
-    text, found = page("all")
+    text, found = page("p0089")
     assert (
         "http:" not in text
         and "https:" not in text

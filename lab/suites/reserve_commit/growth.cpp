@@ -4,9 +4,9 @@
 //   construct, append, append, …  ─── the window: seconds, faults, peak; end: with the array still there
 //   destroy                       ─── destroy_seconds
 //
-// Peak above end is what growing took for itself. capacity_bytes: what the array has room for in the end.
-// moved_elements (of `counted`): moves beyond the one that brings each element in. commits, populates: of arrays that
-// have such.
+// peak_to_end: above 1 where growing took memory for itself. capacity_bytes: what the array has room for in the end;
+// used_share: the part of it that has elements. moved_elements (of `counted`): moves beyond the one that brings each
+// element in. commits, populates: of arrays that have such.
 #include "growing.hpp"
 
 #include <optional>

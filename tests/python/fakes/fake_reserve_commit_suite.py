@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: BSL-1.0
+"""Stands for millpond-reserve_commit-suite: the same command line and JSON; every metric of a cell is the same number.
+
+`capture` goes in the place of `native.capture`. `values`: {strategy: number}, 1 for others. `fails`: strategies that
+run out of memory.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from millpond.cells import METRICS_OF, RESERVE_COMMIT
+from millpond.native import Captured
+from millpond.reserve_commit import EXPERIMENTS
+
+
+class FakeReserveCommit:
+    """The program, faked. `calls` are the command lines of rounds so far."""
+
+    def __init__(self, values: Mapping[str, float] | None = None, fails: Sequence[str] = ()) -> None:
+        self._values = values or {}
+        self._fails = fails
+        self.calls: list[dict[str, str]] = []
+
+    def capture(self, argv: Sequence[str], environment: Mapping[str, str], *, seconds: float | None = None) -> Captured:
+        del environment, seconds
+        if "--list" in argv:
+            return Captured(0, json.dumps(self._listed()), "")
+        given = {argv[i].removeprefix("--"): argv[i + 1] for i in range(1, len(argv) - 1, 2)}
+        self.calls.append(given)
+        strategy = given["strategy"]
+        status = "bad_alloc" if strategy in self._fails else "ok"
+        printed: dict[str, Any] = {"schema": "millpond.suite/1", "status": status, "checksum": "7"}
+        if status == "ok":
+            value = self._values.get(strategy, 1.0)
+            printed |= {**dict.fromkeys(METRICS_OF[RESERVE_COMMIT[0]], value), "units": 10**9}
+        return Captured(0, json.dumps(printed), "")
+
+    @staticmethod
+    def _listed() -> dict[str, Any]:
+        names = list(dict.fromkeys(s for e in EXPERIMENTS for s in e.strategies))
+        works = [{"name": e.workload, "unit": "unit", "parameters": [], "strategies": names} for e in EXPERIMENTS]
+        return {"schema": "millpond.suite/1", "suite": "reserve_commit", "compiler": "g++ 12.2.0",
+                "standard_library": "libstdc++", "workloads": works}  # fmt: skip

@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: BSL-1.0
+"""The measurements of "Reserve and commit" are data that agrees with what is left of the document and with itself."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from fakes.fake_reserve_commit_suite import FakeReserveCommit
+
+from millpond import native
+from millpond.bench import named
+from millpond.cells import METRICS_OF, RESERVE_COMMIT
+from millpond.claim_rules import Claim, evaluate, load
+from millpond.cli import main
+from millpond.errors import Status
+from millpond.execution import groups_of
+from millpond.experiment_figures import Figures
+from millpond.experiment_run import cells_of
+from millpond.experiments import SCALES, Experiment, place_of
+from millpond.reserve_commit import ALIASES, EXPERIMENTS, LENGTHS, dtrace
+from millpond.reserve_commit import CLAIMS as FILE
+
+EACH = pytest.mark.parametrize("experiment", EXPERIMENTS, ids=lambda e: e.name)
+CLAIMS = load(FILE)
+TESTED = [c for c in CLAIMS if c.kind != "untestable"]
+BY_NAME = {e.name: e for e in EXPERIMENTS}
+Use = Callable[..., FakeReserveCommit]
+
+
+@pytest.fixture
+def suite(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Use:
+    """Puts a fake of the program in the place of the real one."""
+
+    def make(**config: object) -> FakeReserveCommit:
+        fake = FakeReserveCommit(**config)  # type: ignore[arg-type]
+        monkeypatch.setattr(native, "capture", fake.capture)
+        monkeypatch.setattr(native, "find", lambda name: tmp_path / name)
+        monkeypatch.chdir(tmp_path)
+        return fake
+
+    return make
+
+
+def test_the_experiments_are_those_that_cells_know() -> None:
+    assert tuple(e.name for e in EXPERIMENTS) == RESERVE_COMMIT
+    assert {e.document for e in EXPERIMENTS} == {"reserve_commit"}
+
+
+def test_a_documents_name_stands_for_all_of_its_experiments() -> None:
+    assert named(["reserve_commit"]) == list(EXPERIMENTS)
+    assert named(["reserve_commit.3", "reserve_commit.1"]) == [EXPERIMENTS[0], EXPERIMENTS[2]]
+    assert {e.document for e in named(["p0089"])} == {"p0089"}
+    assert set(EXPERIMENTS) < set(named(["all"]))
+
+
+@EACH
+@pytest.mark.parametrize("scale", SCALES)
+def test_every_scale_has_the_baseline_beside_every_strategy_and_each_cell_once(
+    experiment: Experiment, scale: str
+) -> None:
+    cells = cells_of(experiment, scale, "")
+    assert len({cell.name for cell in cells}) == len(cells)
+    for group in groups_of(cells):
+        assert experiment.baseline in {cell.variant for cell in group}
+    assert {cell.variant for cell in cells} == set(experiment.strategies)
+
+
+@EACH
+def test_every_metric_that_is_asked_for_is_one_that_cells_have(experiment: Experiment) -> None:
+    assert {experiment.figure.metric, *experiment.beside_metrics} <= METRICS_OF[experiment.name].keys()
+
+
+@EACH
+@pytest.mark.parametrize("scale", SCALES)
+def test_every_cell_has_an_expectation_and_more_of_it_with_a_littered_heap(experiment: Experiment, scale: str) -> None:
+    for plain, littered in zip(cells_of(experiment, scale, ""), cells_of(experiment, scale, "0.5"), strict=True):
+        needs = [experiment.needs(dict(cell.parameters), cell.variant) for cell in (plain, littered)]
+        assert 0.0 < needs[0].seconds < needs[1].seconds
+        assert 0 < needs[0].bytes < needs[1].bytes
+        assert experiment.point_of(plain) == experiment.point_of(littered)
+
+
+def test_what_moves_bytes_is_asked_for_ints_alone() -> None:
+    for experiment in EXPERIMENTS:
+        for cell in cells_of(experiment, "paper", ""):
+            element = dict(cell.parameters).get("element", "int")
+            assert element == "int" or cell.variant not in ("realloc", "mremap")
+
+
+def test_words_and_numbers_are_places_on_an_axis() -> None:
+    assert (place_of("10"), place_of("-3"), place_of("int"), place_of("-")) == (10, -3, "int", "-")
+    cell = next(c for c in cells_of(EXPERIMENTS[1], "quick", "") if dict(c.parameters)["element"] == "unique_ptr")
+    assert EXPERIMENTS[1].point_of(cell) == (("length", 10**6), ("element", "unique_ptr"), ("optimisation", 0))
+
+
+def test_the_documents_histograms_add_up_to_its_lengths_and_to_a_commit_for_each_page() -> None:
+    counts: Counter[str] = Counter()
+    for probe, _, count in dtrace():
+        counts[probe] += count
+    # Both benchmarks append up to each length; tracing began behind the first one's smaller lengths.
+    assert counts["append_unique_ptr"] == sum(LENGTHS[:3]) + LENGTHS[2]
+    assert 2 * LENGTHS[3] < counts["append_int"] < 2 * sum(LENGTHS)
+    appended_bytes = 4 * counts["append_int"] + 8 * counts["append_unique_ptr"]
+    assert counts["VirtualAlloc"] * 4096 == pytest.approx(appended_bytes, rel=1e-6)
+
+
+def test_there_are_many_statements_each_once_and_few_cannot_be_tested() -> None:
+    assert len(CLAIMS) >= 12
+    assert len({c.id for c in CLAIMS}) == len(CLAIMS)
+    assert {c.experiment for c in CLAIMS} == set(BY_NAME)
+    untestable = [c for c in CLAIMS if c.kind == "untestable"]
+    assert 5 * len(untestable) <= len(CLAIMS)
+    assert all(c.missing for c in untestable)
+    assert all(c.statement.endswith(".") for c in CLAIMS)
+    assert all(c.published_lost for c in TESTED)
+
+
+@pytest.mark.parametrize("rule", TESTED, ids=lambda c: c.id)
+def test_a_rule_is_well_formed_and_the_papers_grid_has_figures_for_it(rule: Claim) -> None:
+    experiment = BY_NAME[rule.experiment]
+    assert {*rule.of, *rule.against} <= {*ALIASES, *experiment.strategies}
+    assert {*rule.where, *([rule.axis] if rule.axis else [])} <= set(experiment.axes)
+    assert rule.low <= rule.high and (math.isfinite(rule.low) or math.isfinite(rule.high))
+    assert rule.metric in ("", experiment.figure.name, *experiment.beside_metrics)
+    cells = cells_of(experiment, "paper", "")
+    keys = [(at, cell.variant) for cell in cells if (at := experiment.point_of(cell)) is not None]
+    assert evaluate(rule, experiment, Figures({key: {1: 1.0} for key in keys}))[0] == [1.0]
+
+
+def test_a_statement_is_judged_on_the_metric_that_it_is_about(suite: Use) -> None:
+    suite(values={"vector": 4.0, "dyn_array_2023": 1.01})
+    words = ["bench", "reserve_commit.1", "--scale=quick", "--rounds=6", "--json=out.json", "--report=out.html"]
+    assert main(words) == Status.OK
+    claims = {c["id"]: c for c in json.loads(Path("out.json").read_text(encoding="utf-8"))["claims"]}
+    assert claims["1.peak.less"]["verdict"] == "holds"
+    assert claims["1.spike.none"]["ours"]["median"] == pytest.approx(1.01)
+    assert claims["1.spike.none"]["verdict"] == "holds"
+    assert claims["1.used.vector"]["verdict"] == "does not hold"
+    assert claims["1.peak.linear"]["verdict"] == "does not hold"
+    assert claims["1.scale"]["verdict"] == "cannot be tested here"
+    assert all(c["published"] is None for c in claims.values())
+
+
+def test_an_array_that_runs_out_of_memory_is_a_figure_too(suite: Use) -> None:
+    suite(fails=["vector"])
+    words = ["bench", "reserve_commit.1", "--scale=quick", "--rounds=1", "--json=out.json", "--report=out.html"]
+    assert main(words) == Status.OK
+    found = json.loads(Path("out.json").read_text(encoding="utf-8"))
+    assert {r["status"] for r in found["summary"] if r["strategy"] == "vector"} == {"bad_alloc"}
+    assert {r["status"] for r in found["summary"] if r["strategy"] == "dyn_array"} == {"ok"}
+
+
+def test_the_page_shows_our_tables_and_names_the_document(suite: Use) -> None:
+    fake = suite(values={"dyn_array": 123.0})
+    words = ["bench", "reserve_commit", "--scale=quick", "--rounds=1", "--json=out.json", "--report=out.html"]
+    assert main(words) == Status.OK
+    assert {call["workload"] for call in fake.calls} == {e.workload for e in EXPERIMENTS}
+    text = Path("out.html").read_text(encoding="utf-8")
+    assert "P0089R0" not in text and "Reserve and commit" in text and "Ryzen" in text
+    assert all(f'id="{e.name}"' in text for e in EXPERIMENTS)
+    assert text.count("<caption>here</caption>") >= len(EXPERIMENTS)
+    assert "<caption>published</caption>" not in text
+    assert ">123<" in text and ">unique_ptr, 10 000 000<" in text
