@@ -92,7 +92,7 @@ class Claim:
         return f"at least {self.low:g}" if math.isinf(self.high) else f"{self.low:g} to {self.high:g}"
 
 
-def _fits(value: int | str | None, wanted: Any, at: Mapping[str, int | str]) -> bool:
+def _fits(value: int | str | None, wanted: Any, at: Mapping[str, Any]) -> bool:
     """A number or a word, one of a list, or a range of numbers, whose ends may be other axes."""
     if value is None:
         return False
