@@ -188,8 +188,12 @@ TEST(reserve_commit_suite, every_append_is_in_the_histogram_and_every_step_is_to
             EXPECT_EQ(line["steps"], stepped);
             EXPECT_GT(stepped, 0u);
         }
-        if (steps.contains(strategy)) EXPECT_EQ(stepped, steps.at(strategy)) << strategy;
-        if (!line["commit_seconds"].is_null()) EXPECT_GT(line["commit_seconds"], 0) << strategy;
+        if (steps.contains(strategy)) {
+            EXPECT_EQ(stepped, steps.at(strategy)) << strategy;
+        }
+        if (!line["commit_seconds"].is_null()) {
+            EXPECT_GT(line["commit_seconds"], 0) << strategy;
+        }
     }
 }
 
@@ -232,8 +236,12 @@ TEST(reserve_commit_suite, a_range_is_the_same_after_it_was_given_back_and_touch
         const json line = round("give_back", way, " --log2_bytes 26");
         EXPECT_GT(line["touched_bytes"], 0.9 * range) << way;
         EXPECT_GT(line["end_bytes"], 0.9 * range) << way;
-        if (way == "keep") EXPECT_GT(line["given_bytes"], 0.9 * range);
-        if (way == "madv_dontneed" || way == "decommit") EXPECT_LT(line["given_bytes"], 0.1 * range) << way;
+        if (way == "keep") {
+            EXPECT_GT(line["given_bytes"], 0.9 * range);
+        }
+        if (way == "madv_dontneed" || way == "decommit") {
+            EXPECT_LT(line["given_bytes"], 0.1 * range) << way;
+        }
     }
 }
 
