@@ -89,9 +89,12 @@ outcome run(const point& asked) {
     result.checksum = range.checksum();
     result.units = asked.power("log2_bytes") / page;
     result.more = {
-        {"touch_seconds", touch_ns * 1e-9}, {"give_seconds", give_ns * 1e-9},
-        {"again_seconds", again_ns * 1e-9}, {"both_seconds", (give_ns + again_ns) * 1e-9},
-        {"touched_bytes", touched - base},  {"given_bytes", given - base},
+        {"touch_seconds", touch_ns * 1e-9},
+        {"give_seconds", give_ns * 1e-9},
+        {"again_seconds", again_ns * 1e-9},
+        {"both_seconds", (give_ns + again_ns) * 1e-9},
+        {"touched_bytes", touched - base},
+        {"given_bytes", given - base},
         {"given_share", touched > base ? std::optional<double>((given - base) / (touched - base)) : std::nullopt},
     };
     return result;
