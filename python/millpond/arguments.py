@@ -5,7 +5,7 @@
                     └── options of the verb ──┘ └ the program, never looked into
 
 Two rules: everything behind the first `--` is the program's, and `--json` takes a value only as `--json=FILE`
-(alone it means standard output), so that no word is ever swallowed as a file name by accident.
+(alone it means standard output), as does `--counters`, so that no word is ever swallowed as a file name by accident.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from millpond.errors import Failure, Status
 
 STDOUT = "-"
-_OPTIONAL_VALUE = ("--json",)
+# What these options mean alone.
+_OPTIONAL_VALUE = {"--json": STDOUT, "--counters": "measured"}
 
 
 @dataclass(frozen=True)
@@ -27,13 +28,13 @@ class CommandLine:
 
 
 def split(words: list[str]) -> CommandLine:
-    """Splits at the first `--` and gives every bare `--json` its meaning, standard output."""
+    """Splits at the first `--` and gives every bare option of optional value its meaning."""
     if "--" in words:
         at = words.index("--")
         options, program = words[:at], tuple(words[at + 1 :])
     else:
         options, program = words, None
-    return CommandLine(tuple(f"{w}={STDOUT}" if w in _OPTIONAL_VALUE else w for w in options), program)
+    return CommandLine(tuple(f"{w}={_OPTIONAL_VALUE[w]}" if w in _OPTIONAL_VALUE else w for w in options), program)
 
 
 def program_of(verb: str, line: CommandLine, positional: list[str] | None) -> tuple[str, ...]:

@@ -41,6 +41,7 @@ from millpond.grids import (
 from millpond.progress import say
 from millpond.published_experiments import EXPERIMENTS
 from millpond.store import Store
+from millpond.window_counters import Counters
 
 ALL = "all"
 
@@ -66,6 +67,13 @@ def command(
     litter: Annotated[
         float | None, typer.Option(metavar="F", min=0.0, max=1.0, help="First litter the heap; this share is freed.")
     ] = None,
+    counters: Annotated[
+        Counters | None,
+        typer.Option(
+            metavar="[=simulated]",
+            help="Also count instructions, loads, misses and stalled cycles; simulated: under callgrind, once a cell.",
+        ),
+    ] = None,
     json: Json = None,
     report: Annotated[Path | None, typer.Option(metavar="FILE", help="The page; results/bench/NAME.html.")] = None,
     google: Annotated[
@@ -81,7 +89,7 @@ def command(
     """Run published experiments here; show their figures beside the published ones."""
     grid = GridOptions.given(list_only, dry_run, cells, shard)
     grid.require_store(store)
-    asked = Asked(rounds or ROUNDS[scale], seed, grid.shard, Store(store) if store else None)
+    asked = Asked(rounds or ROUNDS[scale], seed, grid.shard, Store(store) if store else None, counters)
     if grid.list_only and not experiments:
         print("\n".join(f"{e.name}  section {e.section:3}  {e.title}: {e.measured}" for e in EXPERIMENTS))
         return

@@ -20,7 +20,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from millpond import __version__, native, output
+from millpond import __version__, callgrind, native, output
 from millpond.arguments import STDOUT
 from millpond.bench_lab import PLACE, SCHEMA
 from millpond.cells import Cell, Outcome
@@ -32,7 +32,7 @@ from millpond.library_comparisons import lines_of
 from millpond.library_contenders import COUNTED, HARDENED, HARDENED_SUITE, KEPT, SUITE, Suite, read_suite
 from millpond.library_grid import BAR_ROUNDS, EXPERIMENT, SCALES, Grid, grid_of, sizes_given
 from millpond.library_lines import Line, Rounds
-from millpond.library_rounds import POINT, SuiteRunner, find_valgrind, require_loadable
+from millpond.library_rounds import POINT, SuiteRunner, require_loadable
 from millpond.machine import this_machine
 from millpond.observations import Journal, utc_now
 from millpond.progress import ProgressReport, say
@@ -132,7 +132,7 @@ class BenchLibrary:
         self._suite.require_peers()
         require_loadable(self._suite.contenders.values())
         if any(cell.workload[0] in COUNTED for cell in self._grid.cells):
-            find_valgrind()
+            callgrind.find_valgrind()
 
     def forecast(self) -> dict[str, Any]:
         """What is left to run and how long that takes: all passes as one grid. Writes nothing."""

@@ -55,6 +55,15 @@ METRICS_OF = {
         "instructions": "instructions",
     },
 }
+# Events of a window, where they were asked for: metric → unit. Of user space; misses are of reads.
+COUNTERS = {
+    "instructions": "instructions",
+    "cycles": "cycles",
+    "l1d_loads": "loads",
+    "l1d_misses": "misses",
+    "llc_misses": "misses",
+    "stalled_cycles": "cycles",
+}
 # The published experiments of P0089R0. Their program reports of these what its workload has.
 P0089 = ("p0089.1", "p0089.2", "p0089.3", "p0089.4")
 _P0089_METRICS = {
@@ -68,6 +77,7 @@ _P0089_METRICS = {
     "held_bytes": "bytes",
     "page_faults": "faults",
     "units": "units",
+    **COUNTERS,
 }
 METRICS_OF |= dict.fromkeys(P0089, _P0089_METRICS)
 # Those of the other documents.
@@ -160,7 +170,8 @@ class Outcome:
     """What one round of one cell gave. `values` holds the metrics of METRICS that were measured, in their units.
 
     `status`: ok; killed (it ended otherwise than the bare program, or by our time limit); refused (it never started).
-    Round 0 is the warm-up: stored, never used in a verdict. `stage` keeps choosing and judging apart.
+    Round 0 is the warm-up: stored, never used in a verdict. `stage` keeps choosing and judging apart. `absent`: metrics
+    that were wanted and are null, and why. `kind`: that of all its values, where it is neither counted nor measured.
     """
 
     cell: Cell
@@ -173,6 +184,8 @@ class Outcome:
     time_utc: str
     why: str = ""
     router: dict[str, Any] = field(default_factory=dict, compare=False)
+    absent: dict[str, str] = field(default_factory=dict, compare=False)
+    kind: str = ""
 
 
 def metrics_of(outcome: Outcome) -> dict[str, str]:
@@ -183,4 +196,5 @@ def metrics_of(outcome: Outcome) -> dict[str, str]:
     units = METRICS_OF[outcome.cell.experiment]
     if outcome.cell.experiment not in SUITES:
         return units
-    return {metric: units[metric.partition(":")[0]] for metric in outcome.values or list(units)[:1]}
+    have = [*outcome.values, *outcome.absent]
+    return {metric: units[metric.partition(":")[0]] for metric in have or list(units)[:1]}

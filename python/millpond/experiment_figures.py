@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from millpond import published
-from millpond.cells import LITTER, METRICS_OF, Cell, Outcome
+from millpond.cells import COUNTERS, LITTER, METRICS_OF, Cell, Outcome
 from millpond.experiments import Experiment, Point, place_of
 from millpond.library_lines import Rounds
 from millpond.machine import this_machine
@@ -112,10 +112,11 @@ class Results:
     def summary(self) -> list[dict[str, Any]]:
         """A row for each cell and metric, the experiment's own figure first."""
         figure = self.experiment.figure
+        counted = [name for name in COUNTERS if any(name in outcome.values for outcome in self.outcomes)]
         rows = []
         for cell in self.cells:
             names = [figure.name] if self.has_figure(cell) else []
-            for name in dict.fromkeys([*names, *self.experiment.beside_metrics]):
+            for name in dict.fromkeys([*names, *self.experiment.beside_metrics, *counted]):
                 unit = figure.unit if name == figure.name else METRICS_OF[cell.experiment][name]
                 row = self._row(cell, name, unit)
                 if row["n"] or name == figure.name:

@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from millpond import native
+from millpond import native, window_counters
 from millpond.cells import METRICS_OF, Cell, Outcome
 from millpond.checksums import Checksums
 from millpond.errors import Failure, Status
@@ -77,14 +77,22 @@ class ExperimentRunner:
     """A runner for `execution.run_rounds`. Not thread-safe: the environment's size comes from one sequence.
 
     `refused`: cells that are not run, and why. `seconds`: what a process of a cell is expected to take. `room_bytes`:
-    the memory that there is; the program, too, does not run what it knows to need more.
+    the memory that there is; the program, too, does not run what it knows to need more. `counters`: by the processor.
     """
 
     def __init__(
-        self, program: str, seed: int, refused: Mapping[Cell, str], seconds: Mapping[Cell, float], room_bytes: int
+        self,
+        program: str,
+        seed: int,
+        refused: Mapping[Cell, str],
+        seconds: Mapping[Cell, float],
+        room_bytes: int,
+        *,
+        counters: bool = False,
     ) -> None:
         self._program = program
         self._room_bytes = room_bytes
+        self._counters = ["--counters"] if counters else []
         self._seed = seed
         self._refused = refused
         self._seconds = seconds
@@ -97,7 +105,7 @@ class ExperimentRunner:
             return Outcome(cell, stage, number, {}, 0, 0, "refused", utc_now(), self._refused[cell])
         padding = {"MILLPOND_PAD": "x" * self._random.randrange(PADDING_LIMIT_BYTES)}
         patience = max(_LEAST_PATIENCE_SECONDS, _SLOWER * self._seconds.get(cell, 0.0))
-        done = native.capture(self._argv(cell), clean_environment(padding), seconds=patience)
+        done = native.capture(self.argv(cell), clean_environment(padding), seconds=patience)
         if done.timed_out:
             return _failed(cell, stage, number, signal.SIGKILL, "killed", f"took longer than {patience:.0f} s")
         if done.status < 0:
@@ -108,10 +116,11 @@ class ExperimentRunner:
         """The outcomes, `killed` where a strategy did not compute what most of those at the same point did."""
         return self._checksums.without_other_work(outcomes)
 
-    def _argv(self, cell: Cell) -> list[str]:
+    def argv(self, cell: Cell) -> list[str]:
+        """The command line of a round."""
         options = [word for name, value in cell.parameters for word in (f"--{name}", value)]
         return [str(native.find(self._program)), "--workload", cell.workload[0], "--strategy", cell.variant, *options,
-                "--seed", str(self._seed), "--memory-limit-bytes", str(self._room_bytes)]  # fmt: skip
+                "--seed", str(self._seed), "--memory-limit-bytes", str(self._room_bytes), *self._counters]  # fmt: skip
 
     def _printed(self, done: native.Captured) -> dict[str, Any]:
         printed = _json_of(done)
@@ -134,7 +143,8 @@ class ExperimentRunner:
         values = {
             name: float(value) for name, value in printed.items() if name in known and isinstance(value, int | float)
         }
-        return Outcome(cell, stage, number, values, 0, 0, "ok", utc_now())
+        counted, absent = window_counters.read(printed)
+        return Outcome(cell, stage, number, values | counted, 0, 0, "ok", utc_now(), absent=absent)
 
 
 def _failed(cell: Cell, stage: str, number: int, died_of: int, status: str, why: str) -> Outcome:

@@ -12,9 +12,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from millpond import __version__, native
+from millpond import __version__, callgrind, native, window_counters
 from millpond.bench_lab import SCHEMA
-from millpond.cells import Cell, Outcome
+from millpond.cells import COUNTERS, Cell, Outcome
 from millpond.claim_rules import Verdict, judge_all
 from millpond.execution import Shard, Work, measured_rounds, run_rounds
 from millpond.experiment_figures import Results, published_figures
@@ -27,6 +27,7 @@ from millpond.observations import Journal, utc_now
 from millpond.progress import ProgressReport
 from millpond.round_log import RoundLog, logged, subject_of
 from millpond.store import Store
+from millpond.window_counters import Counters
 from millpond.wording import bytes_text
 
 STAGE = "bench"
@@ -54,6 +55,7 @@ class Asked:
     seed: int
     shard: Shard
     store: Store | None
+    counters: Counters | None = None
 
 
 class Run:
@@ -73,13 +75,18 @@ class Run:
     def suite(self) -> SuiteProgram:
         return read_suite(self.experiment.suite, self.experiment.aliases)
 
+    @property
+    def _counting(self) -> list[str]:
+        """What makes the rounds others than those without counters."""
+        return ["--counters"] if self._asked.counters == Counters.MEASURED else []
+
     @cached_property
     def journal(self) -> Journal:
         program = native.find(self.experiment.suite)
         compiler = ", ".join(filter(None, (self.suite.compiler, self.suite.standard_library)))
         return Journal(
             self.experiment.name, ("millpond", "bench", self.experiment.name), compiler or None,
-            seed=self._asked.seed, subject=subject_of([str(program)], [program]),
+            seed=self._asked.seed, subject=subject_of([str(program), *self._counting], [program]),
         )  # fmt: skip
 
     def require(self) -> None:
@@ -91,6 +98,8 @@ class Run:
         self.left_out = [name for name in self.experiment.optional if name not in have]
         self.cells = [cell for cell in self.cells if cell.variant not in self.left_out]
         self.suite.require(self.cells)
+        if self._asked.counters == Counters.SIMULATED:
+            callgrind.find_valgrind()
 
     def forecast(self) -> dict[str, Any]:
         """What is left to run, how long that takes, what memory it needs, what is refused. Writes nothing."""
@@ -111,7 +120,8 @@ class Run:
     def measure(self) -> Found:
         """All rounds. With a store, rounds that an earlier run has left are not run again."""
         asked, seconds = self._asked, {cell: need.seconds for cell, need in self.needs.items()}
-        runner = ExperimentRunner(self.experiment.suite, asked.seed, self.refused, seconds, self._room_bytes)
+        runner = ExperimentRunner(self.experiment.suite, asked.seed, self.refused, seconds, self._room_bytes,
+                                  counters=bool(self._counting))  # fmt: skip
         with ExitStack() as stack:
             store = asked.store
             if store is None:
@@ -124,7 +134,21 @@ class Run:
                 self.cells, runner, _Named(self.experiment.name), stage=STAGE, rounds=asked.rounds, seed=asked.seed,
                 warm_up=False, memory=log, shard=asked.shard,
             )  # fmt: skip
+            if asked.counters == Counters.SIMULATED:
+                outcomes += self._simulate(runner, outcomes, log)
         return Found(self, runner.without_other_work(outcomes), self._asked, self._began)
+
+
+    def _simulate(self, runner: ExperimentRunner, outcomes: Sequence[Outcome], log: RoundLog) -> list[Outcome]:
+        """One process more of each cell that ran, under callgrind. Deterministic: a round is enough."""
+        failed = {outcome.cell for outcome in outcomes if outcome.status != "ok"}
+        cells = [cell for cell in self.cells if cell not in failed]
+        seconds = {cell: self.needs[cell].seconds for cell in cells}
+        simulated = window_counters.SimulatedRunner({cell: runner.argv(cell) for cell in cells}, seconds)
+        return run_rounds(
+            cells, simulated, _Named(self.experiment.name), stage=window_counters.STAGE, rounds=1,
+            seed=self._asked.seed, warm_up=False, memory=log, shard=self._asked.shard,
+        )  # fmt: skip
 
 
 class _Named(ProgressReport):
@@ -170,6 +194,8 @@ class Found:
             failed.setdefault(why, []).append(cell.name)
         notes = [f"{names[0]}{f' and {len(names) - 1} more' if names[1:] else ''}: {w}" for w, names in failed.items()]
         absent = [f"{name}: the suite's program was built without it" for name in self.run.left_out]
+        uncounted = {(name, why) for o in self.outcomes for name, why in o.absent.items() if name in COUNTERS}
+        absent += [f"{name} is null: {why}" for name, why in sorted(uncounted)]
         return [*self.run.experiment.notes, *absent, *notes_on_rounds(ran, ran, self.asked.shard), *notes]
 
     def observations(self) -> list[dict[str, Any]]:

@@ -11,15 +11,12 @@ taken out of it, so that a default is a default.
 from __future__ import annotations
 
 import json
-import os
 import random
-import re
-import shutil
 import signal
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from millpond import native
+from millpond import callgrind, native
 from millpond.cells import METRICS_OF, Cell, Outcome
 from millpond.checksums import Checksums
 from millpond.errors import Failure, Status
@@ -44,7 +41,6 @@ _PATIENCE_SECONDS = 120.0
 _COUNTS = (1000, 3000)
 # What the suite keeps out of line to be counted alone, with all that it calls, without the loop around it.
 _COUNTED_FUNCTIONS = ("pair_type_binding", "pair_base_binding", "construct_empty_once", "counted_slot_pair")
-_COLLECTED = re.compile(r"Collected\s*:\s*(\d+)")
 _NOT_LOADED = "cannot be preloaded"
 
 
@@ -84,16 +80,15 @@ class SuiteRunner:
         return native.capture(argv, environment, seconds=_PATIENCE_SECONDS)
 
     def _counted(self, cell: Cell, contender: Contender, stage: str, number: int) -> Outcome:
-        toggles = [f"--toggle-collect=*{function}*" for function in _COUNTED_FUNCTIONS]
-        valgrind = [find_valgrind(), "--tool=callgrind", f"--callgrind-out-file={os.devnull}", *toggles]
+        valgrind = callgrind.command(f"*{function}*" for function in _COUNTED_FUNCTIONS)
         collected = []
         for count in _COUNTS:
             done = self._start([*valgrind, *_argv(cell, contender), "--instructions", str(count)], contender)
-            found = _COLLECTED.search(done.said) if done.status == 0 else None
-            if found is None:
+            found = callgrind.collected(done.said) if done.status == 0 else {}
+            if not found:
                 said = "it took too long" if done.timed_out else done.said.strip()[-300:]
                 return _killed(cell, stage, number, 0, f"instructions could not be counted: {said}")
-            collected.append(int(found[1]))
+            collected.append(found["Ir"])
         value = (collected[1] - collected[0]) / (_COUNTS[1] - _COUNTS[0])
         return Outcome(cell, stage, number, {"instructions": value}, 0, 0, "ok", utc_now())
 
@@ -112,16 +107,6 @@ def require_loadable(contenders: Iterable[Contender]) -> None:
         if "LD_PRELOAD" in environment:
             done = native.capture([str(native.find(contender.program)), "--list"], clean_environment(environment))
             _result_of(done, contender)
-
-
-def find_valgrind() -> str:
-    """Failure (status 4) where it is not installed."""
-    found = shutil.which("valgrind")
-    if found is None:
-        raise Failure(
-            Status.ENVIRONMENT, "valgrind is missing, which counts instructions; `scripts/setup bench` has it"
-        )
-    return found
 
 
 def _killed(cell: Cell, stage: str, number: int, died_of: int, why: str) -> Outcome:

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from millpond import __version__
-from millpond.cells import LITTER, SUITES, Cell, Outcome, metrics_of
+from millpond.cells import COUNTERS, LITTER, SUITES, Cell, Outcome, metrics_of
 from millpond.machine import this_machine
 
 SCHEMA = "millpond.observation/1"
@@ -23,7 +23,7 @@ FIELDS = (
     "version", "time_utc",
 )  # fmt: skip
 
-_COUNTED = ("page_faults", "major_faults", "instructions", "units")
+_COUNTED = ("page_faults", "major_faults", "units", *COUNTERS)
 # The suite that has warm passes; elsewhere a fresh process does its work once.
 _WARM, _COLD = "library", ("cold_ns",)
 
@@ -98,9 +98,9 @@ class Journal:
             metric=metric,
             unit=unit,
             value=value,
-            why_null=None if value is not None else outcome.why or "not measured on this machine",
+            why_null=None if value is not None else _why_null(outcome, metric),
             status=outcome.status,
-            kind="counted" if metric in _COUNTED else "measured",
+            kind=outcome.kind or ("counted" if metric in _COUNTED else "measured"),
             round=outcome.round,
             time_utc=outcome.time_utc,
             **(_of_suite(cell, metric) if cell.experiment in SUITES else {}),
@@ -149,6 +149,10 @@ class Journal:
         """The ids of the measured rounds behind a comparison of these cells in these metrics."""
         wanted = list(metrics)
         return [i for cell in cells for metric in wanted for i in self._ids.get((stage, cell.name, metric), [])]
+
+
+def _why_null(outcome: Outcome, metric: str) -> str:
+    return outcome.absent.get(metric) or outcome.why or "not measured on this machine"
 
 
 def _of_suite(cell: Cell, metric: str) -> dict[str, str]:

@@ -134,8 +134,11 @@ def outcomes_of(rows: Sequence[dict[str, Any]], cells: Sequence[Cell], stage: st
             wanted[key], stage, row["round"], {}, int(parameters.get("exit_status") or 0),
             int(parameters.get("signal") or 0), row["status"], row["time_utc"],
             "" if row["status"] == "ok" else row["why_null"] or "did not end as the bare program, in an earlier run",
+            kind="simulated" if row["kind"] == "simulated" else "",
         )  # fmt: skip
         found[key, row["round"]] = outcome
         if row["value"] is not None:
             outcome.values[row["metric"]] = row["value"]
+        elif row["status"] == "ok":
+            outcome.absent[row["metric"]] = row["why_null"] or ""
     return list(found.values())

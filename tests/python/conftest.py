@@ -22,7 +22,7 @@ from fakes.fake_library_suite import FakeSuite
 from fakes.fake_p0089_suite import FakeP0089
 from library_bench import LIBRARIES, Use
 
-from millpond import bench_library, library_contenders, library_rounds, mallocs, native
+from millpond import callgrind, library_contenders, mallocs, native
 from millpond.cli import main
 
 # How long an example takes says nothing: the machine may be busy. Examples are the same in every run, so that a change
@@ -166,8 +166,7 @@ def use(libraries: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Use
         monkeypatch.setattr(native, "find", lambda name: tmp_path / name)
         monkeypatch.setattr(mallocs, "library_folders", lambda: [libraries])
         monkeypatch.setattr(library_contenders, "packages_of", lambda paths: dict.fromkeys(paths, ("package", "1.0")))
-        monkeypatch.setattr(library_rounds, "find_valgrind", lambda: "valgrind")
-        monkeypatch.setattr(bench_library, "find_valgrind", lambda: "valgrind")
+        monkeypatch.setattr(callgrind, "find_valgrind", lambda: "valgrind")
         monkeypatch.chdir(tmp_path)
         return fake
 
@@ -182,6 +181,7 @@ def p0089(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Fake
         fake = FakeP0089(**config)
         monkeypatch.setattr(native, "capture", fake.capture)
         monkeypatch.setattr(native, "find", lambda name: tmp_path / name)
+        monkeypatch.setattr(callgrind, "find_valgrind", lambda: "valgrind")
         monkeypatch.chdir(tmp_path)
         return fake
 

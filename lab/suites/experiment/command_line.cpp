@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdlib>
 #include <system_error>
 
 namespace millpond::experiment {
@@ -55,25 +56,59 @@ void read_limit(std::string_view text, command_line& line) {
     }
 }
 
+// NAME=CODE, the code as the processor's manual has it: 0x and hexadecimal digits.
+void read_raw_event(std::string_view text, command_line& line) {
+    const std::size_t sign = text.find('=');
+    const std::string_view code = sign == text.npos ? "" : text.substr(sign + 1);
+    std::uint64_t config = 0;
+    const char* const end = code.data() + code.size();
+    const bool is_code = sign > 0 && code.size() > 2 && code.starts_with("0x") &&
+                         std::from_chars(code.data() + 2, end, config, 16).ptr == end;
+    if (!is_code) {
+        line.error = "--raw-event needs NAME=0xCODE";
+    } else if (line.raw_event_count == line.raw_events.size()) {
+        line.error =
+            "--raw-event: more events than the " + std::to_string(line.raw_events.size()) + " there is room for";
+    } else {
+        line.raw_events[line.raw_event_count++] = {text.substr(0, sign), PERF_TYPE_RAW, config};
+    }
+}
+
+void read_control(std::string_view text, command_line& line) {
+    line.control = measure::perf_control::parse(text);
+    if (!line.control) line.error = "--perf-control needs two descriptors, CTL,ACK, as perf stat --control has them";
+}
+
 }  // namespace
 
 std::string usage_of(const suite& of) {
     const std::string program = "millpond-" + std::string(of.name) + "-suite";
     return "usage: " + program + " --list\n       " + program +
            " --workload W --strategy S [--PARAMETER VALUE]... [--seed N] [--litter F]\n" +
-           std::string(program.size() + 8, ' ') + "[--memory-limit-bytes N]\n" + "One round of " + std::string(of.of) +
+           std::string(program.size() + 8, ' ') +
+           "[--memory-limit-bytes N] [--counters] [--raw-event NAME=0xCODE]...\n" +
+           std::string(program.size() + 8, ' ') + "[--perf-control CTL,ACK]\n" + "One round of " + std::string(of.of) +
            ", in this process; one line of JSON. --list says what there is.\n"
            "--litter F: first the workload's blocks are allocated, and the fraction F of them is freed in random "
            "order.\n"
-           "--memory-limit-bytes N: what is known to need more is not run, but said to be a predicted bad_alloc.\n";
+           "--memory-limit-bytes N: what is known to need more is not run, but said to be a predicted bad_alloc.\n"
+           "--counters: also counts instructions, cycles, loads, misses and stalled cycles of the window, if it can.\n"
+           "--raw-event NAME=0xCODE: counts an event of this processor too.\n"
+           "--perf-control CTL,ACK: tells perf stat --control fd:CTL,ACK when the window begins and ends; also as\n"
+           "MILLPOND_PERF_CONTROL.\n";
 }
 
 command_line read_command_line(int argc, char** argv) {
     command_line line;
+    if (const char* const control = std::getenv("MILLPOND_PERF_CONTROL")) read_control(control, line);
     for (int i = 1; i < argc && line.error.empty(); ++i) {
         const std::string_view name = argv[i];
         if (name == "--list" || name == "--help") {
             (name == "--list" ? line.list : line.help) = true;
+            continue;
+        }
+        if (name == "--counters") {
+            line.counters = true;
             continue;
         }
         const char* const value = i + 1 < argc ? argv[++i] : nullptr;
@@ -87,6 +122,10 @@ command_line read_command_line(int argc, char** argv) {
             read_litter(value, line);
         } else if (is_same_name(name, "--memory-limit-bytes")) {
             read_limit(value, line);
+        } else if (is_same_name(name, "--raw-event")) {
+            read_raw_event(value, line);
+        } else if (is_same_name(name, "--perf-control")) {
+            read_control(value, line);
         } else if (line.setting_count == line.settings.size()) {
             line.error = "more parameters than any workload has";
         } else {

@@ -13,6 +13,8 @@
 #include <string>
 #include <string_view>
 
+#include "lab/measure/counters.hpp"
+#include "lab/measure/perf_control.hpp"
 #include "suite.hpp"
 
 namespace millpond::experiment {
@@ -27,6 +29,10 @@ struct command_line {
     std::string_view workload, strategy;
     std::optional<double> litter;  // the fraction of blocks that is freed
     std::optional<std::uint64_t> memory_limit_bytes;
+    bool counters = false;
+    std::array<measure::event, 8> raw_events{};
+    std::size_t raw_event_count = 0;
+    std::optional<measure::perf_control> control;
     std::array<setting, 16> settings{};
     std::size_t setting_count = 0;
     std::string error;  // what was wrong, or empty

@@ -59,6 +59,16 @@ json head_of(const suite& in, const point& asked, const char* status) {
     };
 }
 
+json counts_as_json(const std::vector<measure::count>& counts) {
+    json all = json::object();
+    for (const measure::count& each : counts) {
+        all[each.name] = {{"value", each.value ? json(*each.value) : json(nullptr)},
+                          {"why_null", each.value ? json(nullptr) : json(each.why_null)},
+                          {"running_share", each.value ? json(each.running_share) : json(nullptr)}};
+    }
+    return all;
+}
+
 // What became resident: the kernel counts pages, and may have taken some of the base's away.
 std::uint64_t above(std::uint64_t bytes, std::uint64_t base) { return bytes > base ? bytes - base : 0; }
 
@@ -93,6 +103,7 @@ std::string round_as_json(const suite& in, const point& asked, const outcome& me
     for (const figure& each : measured.more) {
         line[std::string(each.name)] = each.value ? json(*each.value) : json(nullptr);
     }
+    if (!measured.counts.empty()) line["counters"] = counts_as_json(measured.counts);
     return line.dump();
 }
 

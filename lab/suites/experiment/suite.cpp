@@ -5,9 +5,11 @@
 #include <exception>
 #include <new>
 #include <optional>
+#include <utility>
 
 #include "command_line.hpp"
 #include "report.hpp"
+#include "window.hpp"
 
 namespace millpond::experiment {
 namespace {
@@ -61,6 +63,16 @@ void litter(const suite& in, const point& asked, double fraction, std::optional<
     blocks->free_fraction(fraction, asked.seed());
 }
 
+// From now on every window has them around it, and no littering.
+void use(const command_line& line, instruments& around) {
+    around.control = line.control;
+    std::vector<measure::event> events(line.raw_events.begin(), line.raw_events.begin() + line.raw_event_count);
+    if (line.counters)
+        events.insert(events.begin(), std::begin(measure::window_events), std::end(measure::window_events));
+    if (!events.empty()) around.counters.emplace(std::move(events));
+    in_use = &around;
+}
+
 int run(const suite& in, const command_line& line) {
     point asked;
     const std::string wrong = read_point(in, line, asked);
@@ -72,6 +84,8 @@ int run(const suite& in, const command_line& line) {
         std::optional<measure::littering> blocks;
         if (line.litter) litter(in, asked, *line.litter, blocks);
         in.prepare(asked);
+        instruments around;
+        use(line, around);
         outcome measured = asked.of->run(asked);
         in.conclude(asked, measured);
         return print(round_as_json(in, asked, measured));

@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: BSL-1.0
 // window: the measured part of a round.
 //
-//   constructed: what is resident now is the base ── start: clocks, page faults ── … ── stop: all of them into the
-//   outcome
+//   constructed: what is resident now is the base ── start: instruments, clocks, page faults ── … ── stop: all of them
+//   into the outcome
 //
-// What is built between construction and start is not timed, but counts as resident. CPU time of all threads.
+// What is built between construction and start is not timed, but counts as resident. CPU time of all threads. What is
+// measured goes through measured_part, in every thread, so that a simulator can be told by its name what to count.
 #pragma once
 
 #include <sys/resource.h>
 
+#include <optional>
+
+#include "lab/measure/counters.hpp"
+#include "lab/measure/perf_control.hpp"
 #include "lab/replay/clocks.hpp"
 #include "lab/suites/common/meter.hpp"
 #include "workload.hpp"
@@ -21,18 +26,48 @@ inline std::uint64_t minor_faults() noexcept {
     return static_cast<std::uint64_t>(usage.ru_minflt);
 }
 
+// What stands around the clocks where the command line asks for it.
+struct instruments {
+    std::optional<measure::counters> counters;
+    std::optional<measure::perf_control> control;
+};
+inline instruments* in_use = nullptr;
+
+// Calls body(of), never inlined: `valgrind --tool=callgrind --toggle-collect=millpond_measured_window`.
+extern "C" void millpond_measured_window(void (*body)(void*), void* of);
+
+// Effects: body(), as a part of what is measured. Not nested in one thread.
+template <class Body>
+void measured_part(Body body) {
+    millpond_measured_window([](void* of) { (*static_cast<Body*>(of))(); }, &body);
+}
+
 class window {
   public:
-    void start() noexcept {
+    // Effects: what body() takes goes into the result.
+    template <class Body>
+    void run(outcome& result, Body body) {
+        start();
+        measured_part([&] { body(); });
+        stop(result);
+    }
+
+    // For what cannot be one call. A simulator then sees measured_part alone.
+    void start() {
+        if (in_use != nullptr && in_use->control) in_use->control->enable();
+        if (in_use != nullptr && in_use->counters) in_use->counters->start();
         faults_ = minor_faults();
         wall_seconds_ = replay::wall_seconds();
         cpu_seconds_ = replay::process_cpu_seconds();
     }
-    void stop(outcome& result) const noexcept {
+    void stop(outcome& result) const {
         result.cpu_seconds = replay::process_cpu_seconds() - cpu_seconds_;
         result.wall_seconds = replay::wall_seconds() - wall_seconds_;
         result.page_faults = minor_faults() - faults_;
+        if (in_use != nullptr && in_use->counters) in_use->counters->stop();
+        if (in_use != nullptr && in_use->control) in_use->control->disable();
         resident_.finish(result);
+        if (in_use != nullptr && in_use->counters) result.counts = in_use->counters->read();
     }
 
   private:

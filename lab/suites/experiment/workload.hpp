@@ -15,6 +15,8 @@
 #include <string_view>
 #include <vector>
 
+#include "lab/measure/counters.hpp"
+
 namespace millpond::experiment {
 
 struct parameter {
@@ -42,6 +44,7 @@ struct outcome {
     std::uint64_t base_bytes = 0, peak_bytes = 0, end_bytes = 0;  // resident; the latter two include the base
     std::optional<std::uint64_t> held_bytes;                      // kept by the allocators when everything was freed
     std::vector<figure> more;                                     // of this workload alone
+    std::vector<measure::count> counts;                           // where --counters asks for them
 };
 
 struct workload;

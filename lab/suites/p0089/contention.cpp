@@ -13,6 +13,7 @@
 #include <atomic>
 #include <memory>
 #include <new>
+#include <optional>
 #include <vector>
 
 #include "blocks.hpp"
@@ -115,23 +116,27 @@ struct contention_runner {
         std::atomic<std::uint64_t> sum = 0;
 
         experiment::window measured;
-        measured.start();
-        typename C::pool shared;
-        const auto work = [&](std::uint64_t index, auto arrive) {
-            arrive();
+        std::optional<typename C::pool> shared;  // ends after the window, as what it keeps is there at its end
+        const auto work = [&](std::uint64_t index) {
             if (how == handover) {
-                hand<C> mine(shared, *queues[(index + 1) % threads], *queues[index]);
+                hand<C> mine(*shared, *queues[(index + 1) % threads], *queues[index]);
                 sum += mine.pass_on(pairs, bytes);
             } else if (how == shared_pool) {
-                sum += allocate_and_free<C>(shared, pairs, bytes);
+                sum += allocate_and_free<C>(*shared, pairs, bytes);
             } else {
                 typename C::pool own;
                 sum += allocate_and_free<C>(own, pairs, bytes);
             }
-            arrive();
         };
-        const auto times = suites::team().run(threads, work);
-        measured.stop(result);
+        suites::team::times times{};
+        measured.run(result, [&] {
+            shared.emplace();
+            times = suites::team().run(threads, [&](std::uint64_t index, auto arrive) {
+                arrive();
+                experiment::measured_part([&] { work(index); });
+                arrive();
+            });
+        });
         result.wall_seconds = times.wall_ns * 1e-9;
         result.cpu_seconds = times.cpu_ns * 1e-9;
         result.checksum = sum * bytes;

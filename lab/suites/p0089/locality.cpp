@@ -99,18 +99,18 @@ struct locality_runner {
         many_subsystems<C> system(links >> asked["log2_s"], asked.power("log2_s"), asked.seed());
         double access_ns = 0;
         double shuffle_ns = 0;
-        measured.start();
-        for (const bool access : {shuffle_factor < 0, shuffle_factor >= 0}) {
-            const suites::stopwatch clock;
-            if (access) {
-                system.access(each, times);
-                access_ns = clock.elapsed_ns();
-            } else {
-                system.shuffle(pairs);
-                shuffle_ns = clock.elapsed_ns();
+        measured.run(result, [&] {
+            for (const bool access : {shuffle_factor < 0, shuffle_factor >= 0}) {
+                const suites::stopwatch clock;
+                if (access) {
+                    system.access(each, times);
+                    access_ns = clock.elapsed_ns();
+                } else {
+                    system.shuffle(pairs);
+                    shuffle_ns = clock.elapsed_ns();
+                }
             }
-        }
-        measured.stop(result);
+        });
         result.checksum = system.checksum();
         result.units = each * times * links;
         result.more = {{"shuffle_seconds", shuffle_ns * 1e-9}, {"access_seconds", access_ns * 1e-9}};

@@ -39,12 +39,12 @@ outcome run(const point& asked) {
 
     outcome result;
     experiment::window measured;
-    measured.start();
-    for (std::uint64_t i = 0; i < count; ++i) {
-        if (from.left() < leaves_each) from.reset();
-        result.checksum += live_once(elements, from);
-    }
-    measured.stop(result);
+    measured.run(result, [&] {
+        for (std::uint64_t i = 0; i < count; ++i) {
+            if (from.left() < leaves_each) from.reset();
+            result.checksum += live_once(elements, from);
+        }
+    });
     result.units = count * leaves_each;
     result.more = {{"structures", static_cast<double>(count)}};
     return result;

@@ -115,15 +115,13 @@ struct utilization_runner {
         const std::uint64_t blocks = asked.power("log2_t") / asked.power("log2_s");
         const std::uint64_t live = asked.power("log2_a") / asked.power("log2_s");
         experiment::window measured;
-        measured.start();
-        {
+        measured.run(result, [&] {
             churn<C> work(asked);
             work.fill();
             work.replace(blocks - live);
             work.empty();
             result.checksum = work.checksum() + blocks;
-        }
-        measured.stop(result);
+        });
         result.units = blocks;
         return result;
     }

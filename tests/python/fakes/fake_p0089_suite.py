@@ -7,6 +7,8 @@ document's own figures or a test's.
   dies        strategies that die of SIGSEGV           checksum    {strategy: another checksum}
   lacks       strategies that the program has not      stop_after  rounds after which it has no room to write
   refuses     strategies of which the program says that memory would not suffice
+  counters    the counters of a round, where it is asked for them
+  callgrind   what callgrind says at its end             ends        the status of a round under it
 """
 
 from __future__ import annotations
@@ -34,11 +36,12 @@ def experiment_of(workload: str) -> Experiment:
 
 
 class FakeP0089:
-    """The program, faked. `calls` are the command lines of rounds so far."""
+    """The program, faked. `calls` are the command lines of rounds so far, `simulated` those under callgrind."""
 
     def __init__(self, **config: Any) -> None:
         self.config = config
         self.calls: list[tuple[str, ...]] = []
+        self.simulated: list[tuple[str, ...]] = []
 
     def capture(self, argv: Sequence[str], environment: Mapping[str, str], *, seconds: float | None = None) -> Captured:
         del environment, seconds
@@ -46,6 +49,8 @@ class FakeP0089:
             return Captured(0, json.dumps(self.listed(Path(argv[0]).name)), "")
         if len(self.calls) >= self.config.get("stop_after", float("inf")):
             return Captured(4, "", "millpond: no room to write")
+        if argv[0] == "valgrind":
+            return self.simulate(argv)
         self.calls.append(tuple(argv))
         given = {argv[i].removeprefix("--"): argv[i + 1] for i in range(1, len(argv) - 1, 2)}
         strategy = given["strategy"]
@@ -64,7 +69,14 @@ class FakeP0089:
         result = {**head, **times, "checksum": checksum, "units": UNITS, "page_faults": 7, "peak_bytes": 1_000_000,
                   "end_bytes": 0, "held_bytes": None, "shuffle_seconds": 0.5, "kept_share": 0.5,
                   "elements_bytes": 4e7}  # fmt: skip
+        if "--counters" in argv:
+            result["counters"] = self.config.get("counters", {})
         return Captured(0, json.dumps(result) + "\n", "")
+
+    def simulate(self, argv: Sequence[str]) -> Captured:
+        """A round under callgrind."""
+        self.simulated.append(tuple(argv))
+        return Captured(self.config.get("ends", 0), "", self.config.get("callgrind", ""))
 
     @staticmethod
     def seconds(workload: str, strategy: str, given: Mapping[str, str]) -> float:

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: BSL-1.0
+// perf_control: tells an outer `perf stat --delay=-1 --control fd:CTL,ACK` when to count.
+//
+//   "enable\n" ──CTL──▶ perf ──ACK──▶ "ack\n" ── the window ── "disable\n" ──CTL──▶ … "ack\n"
+//
+// Use it where events are wanted that perf knows and we do not. A write and a read each; one thread.
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+namespace millpond::measure {
+
+class perf_control {
+  public:
+    // Reads "CTL,ACK", or "CTL" where nothing answers. Returns: nothing if the text is neither.
+    static std::optional<perf_control> parse(std::string_view text) noexcept;
+
+    // Effects: returns when it is done. Throws: std::runtime_error if nobody reads or answers.
+    void enable() const { say("enable\n"); }
+    void disable() const { say("disable\n"); }
+
+  private:
+    perf_control(int control, int acknowledgement) noexcept : control_(control), acknowledgement_(acknowledgement) {}
+    void say(std::string_view command) const;
+
+    int control_;
+    int acknowledgement_;  // below 0: none
+};
+
+}  // namespace millpond::measure

@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: BSL-1.0
+"""`millpond bench --counters`: a counter is a value with its kind, or null with the reason, and never a silent zero."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fakes.fake_p0089_suite import FakeP0089
+
+from millpond import callgrind
+from millpond.cells import COUNTERS
+from millpond.cli import main
+from millpond.errors import Status
+from millpond.p0089 import ALIASES
+
+Use = Callable[..., FakeP0089]
+AS1 = ALIASES["AS1"]
+ONE = ("p0089.1", "--scale=quick", "--rounds=2", "--cells=structures/ds=2/log2_size=8/*/AS1")
+COUNTED = {
+    "instructions": {"value": 1200, "why_null": None, "running_share": 1.0},
+    "l1d_misses": {"value": None, "why_null": "the kernel forbids it", "running_share": None},
+}
+SAID = """==1== Events    : Ir Dr Dw I1mr D1mr D1mw ILmr DLmr DLmw
+==1== Collected : 900 300 100 1 30 4 1 3 2
+"""
+
+
+def run(*words: str) -> dict[str, Any]:
+    assert main(["bench", "--json=out.json", "--report=out.html", *ONE, *words]) == Status.OK
+    return dict(json.loads(Path("out.json").read_text()))
+
+
+def rows_of(document: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    return {row["metric"]: row for row in document["observations"] if row["metric"] in COUNTERS}
+
+
+def test_without_the_option_nothing_is_counted(p0089: Use) -> None:
+    fake = p0089(counters=COUNTED)
+    assert not rows_of(run())
+    assert fake.calls and not any("--counters" in call for call in fake.calls)
+
+
+def test_what_the_processor_counts_are_rows_and_what_it_does_not_is_null_with_the_reason(p0089: Use) -> None:
+    fake = p0089(counters=COUNTED)
+    document = run("--counters")
+    assert all("--counters" in call for call in fake.calls)
+    rows = rows_of(document)
+    assert (rows["instructions"]["value"], rows["instructions"]["kind"]) == (1200.0, "counted")
+    assert (rows["l1d_misses"]["value"], rows["l1d_misses"]["why_null"]) == (None, "the kernel forbids it")
+    (summary,) = [row for row in document["summary"] if row["metric"] == "instructions"]
+    assert (summary["n"], summary["median"]) == (2, 1200.0)
+    assert any("l1d_misses is null: the kernel forbids it" in note for note in document["notes"])
+
+
+def test_rounds_with_counters_are_not_those_without(p0089: Use) -> None:
+    fake = p0089(counters=COUNTED)
+    for words, calls in (((), 2), (("--counters",), 4), (("--counters",), 4), ((), 4)):
+        document = run("--store=st", *words)
+        assert len(fake.calls) == calls
+    assert not rows_of(document)
+    again = rows_of(run("--store=st", "--counters"))
+    assert again["l1d_misses"]["why_null"] == "the kernel forbids it"
+
+
+def test_simulated_counters_come_from_one_process_more_of_each_cell(p0089: Use) -> None:
+    fake = p0089(callgrind=SAID)
+    document = run("--counters=simulated", "--store=st")
+    assert len(fake.calls) == 2 and not any("--counters" in call for call in fake.calls)
+    (call,) = fake.simulated
+    assert "--toggle-collect=millpond_measured_window" in call and "--cache-sim=yes" in call
+    assert call[-len(fake.calls[0]) :] == fake.calls[0]
+    rows = rows_of(document)
+    assert {name: rows[name]["value"] for name in COUNTERS} == {
+        "instructions": 900.0, "l1d_loads": 300.0, "l1d_misses": 30.0, "llc_misses": 3.0, "cycles": None,
+        "stalled_cycles": None,
+    }  # fmt: skip
+    assert {row["kind"] for row in rows.values()} == {"simulated"}
+    assert "clock" in rows["stalled_cycles"]["why_null"]
+    again = rows_of(run("--counters=simulated", "--store=st"))
+    assert len(fake.simulated) == 1
+    assert {name: (row["value"], row["kind"], row["why_null"]) for name, row in again.items()} == {
+        name: (row["value"], row["kind"], row["why_null"]) for name, row in rows.items()
+    }
+
+
+@pytest.mark.parametrize(
+    ("config", "why"),
+    [({"callgrind": SAID.replace("900 300 100 1 30 4 1 3 2", "0")}, "symbols"), ({"ends": 4}, "exits with 4")],
+)
+def test_what_callgrind_does_not_see_is_null_and_the_cell_keeps_its_figure(
+    p0089: Use, config: dict[str, Any], why: str
+) -> None:
+    p0089(**config)
+    document = run("--counters=simulated")
+    for row in rows_of(document).values():
+        assert row["value"] is None and row["why_null"]
+    assert why in rows_of(document)["instructions"]["why_null"]
+    assert next(row for row in document["summary"] if row["metric"] == "leaves_cpu_seconds")["n"] == 2
+
+
+def test_an_unknown_way_of_counting_is_refused(p0089: Use, capsys: pytest.CaptureFixture[str]) -> None:
+    fake = p0089()
+    assert main(["bench", *ONE, "--counters=guessed"]) == Status.USAGE
+    assert not fake.calls
+    assert "simulated" in capsys.readouterr().err
+
+
+def test_callgrinds_totals_are_read_with_and_without_caches() -> None:
+    assert callgrind.collected(SAID)["DLmr"] == 3
+    assert callgrind.collected("==1== Events    : Ir\n==1== Collected : 17\n") == {"Ir": 17}
+    assert callgrind.collected("nothing") == {}
