@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSL-1.0
 """The command line `millpond`: one verb a file, statuses and messages the same for all.
 
-main ──record──▶ becomes millpond-record (no option parser is imported: it must start at once)
+main ──record, litter──▶ become native programs (no option parser is imported: they must start at once)
   └──others───▶ Typer ──▶ the verb's function ──▶ Failure → `millpond: …` and its status
                                                └▶ ProgramEnded → we end as the program did
 """
@@ -45,6 +45,7 @@ def app() -> typer.Typer:
         pretty_exceptions_enable=False,
     )
     result.command("record", help="Record every heap event of a program: record -o FILE -- PROGRAM ARGS...")(_record)
+    result.command("litter", help="Run a program with a littered heap: litter -- PROGRAM ARGS...")(_litter)
     result.command("characterise")(characterise.command)
     result.command("trial")(trial.command)
     result.command("replay")(replay.command)
@@ -69,6 +70,10 @@ def _record() -> None:
     """Listed for help only: `main` takes this verb before any parser is imported."""
 
 
+def _litter() -> None:
+    """Listed for help only, as record."""
+
+
 def main(words: list[str] | None = None) -> int:
     """Runs the command line; returns the exit status."""
     words = sys.argv[1:] if words is None else words
@@ -77,6 +82,10 @@ def main(words: list[str] | None = None) -> int:
             from millpond.record import record
 
             return record(words[1:])
+        if words and words[0] == "litter":
+            from millpond.litter import litter
+
+            return litter(words[1:])
         for number in (signal.SIGTERM, signal.SIGHUP):
             if signal.getsignal(number) == signal.SIG_DFL:
                 signal.signal(number, _interrupt)

@@ -30,13 +30,18 @@ that of the process with pid P to FILE.P. Exits as PROGRAM does.
 
 def record(words: list[str]) -> int:
     """Runs the verb. Returns only for help: otherwise this process has become the recorder, or a Failure is raised."""
+    return become("millpond-record", words, USAGE)
+
+
+def become(name: str, words: list[str], usage: str) -> int:
+    """Turns this process into a native program, which checks the words itself; without any, or for help: the usage."""
     own = words[: words.index("--")] if "--" in words else words
     if not words or "--help" in own or "-h" in own:
-        print(USAGE, end="", file=sys.stdout if words else sys.stderr)
+        print(usage, end="", file=sys.stdout if words else sys.stderr)
         return Status.OK if words else Status.USAGE
-    recorder = str(native.find("millpond-record"))
+    program = str(native.find(name))
     restore_signals()
     try:
-        os.execve(recorder, [recorder, *words], user_environment())
+        os.execve(program, [program, *words], user_environment())
     except OSError as error:
-        raise Failure(Status.ENVIRONMENT, f"cannot start {recorder}: {error.strerror}") from error
+        raise Failure(Status.ENVIRONMENT, f"cannot start {program}: {error.strerror}") from error

@@ -27,7 +27,7 @@ ORDER = [
     ["lab/symbols"],
     ["lab/plan"],
     ["lab/measure"],
-    ["lab/record", "lab/characterise", "lab/trial", "lab/replay", "lab/references", "lab/simulate", "lab/synthesize"],
+    ["lab/record", "lab/litter", "lab/characterise", "lab/trial", "lab/replay", "lab/references", "lab/simulate", "lab/synthesize"],
     ["lab/suites/common"],
     ["lab/suites"],
     ["examples"],
