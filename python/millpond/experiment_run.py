@@ -138,7 +138,6 @@ class Run:
                 outcomes += self._simulate(runner, outcomes, log)
         return Found(self, runner.without_other_work(outcomes), self._asked, self._began)
 
-
     def _simulate(self, runner: ExperimentRunner, outcomes: Sequence[Outcome], log: RoundLog) -> list[Outcome]:
         """One process more of each cell that ran, under callgrind. Deterministic: a round is enough."""
         failed = {outcome.cell for outcome in outcomes if outcome.status != "ok"}
