@@ -62,9 +62,8 @@ void read_raw_event(std::string_view text, command_line& line) {
     const std::string_view code = sign == text.npos ? "" : text.substr(sign + 1);
     std::uint64_t config = 0;
     const char* const end = code.data() + code.size();
-    const bool is_code = sign > 0 && code.size() > 2 && code.starts_with("0x") &&
-                         std::from_chars(code.data() + 2, end, config, 16).ptr == end;
-    if (!is_code) {
+    const auto [stop, error] = std::from_chars(code.data() + std::min<std::size_t>(2, code.size()), end, config, 16);
+    if (sign == 0 || !code.starts_with("0x") || error != std::errc{} || stop != end) {
         line.error = "--raw-event needs NAME=0xCODE";
     } else if (line.raw_event_count == line.raw_events.size()) {
         line.error =

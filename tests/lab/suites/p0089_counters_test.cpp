@@ -57,8 +57,9 @@ TEST(p0089_counters, an_outer_perf_is_told_when_the_window_begins_and_ends) {
 }
 
 TEST(p0089_counters, wrong_options_are_refused) {
-    for (const std::string wrong : {"--raw-event taken", "--raw-event =0xc4", "--raw-event taken=c4",
-                                    "--raw-event taken=0xg", "--raw-event taken=0x", "--perf-control x"}) {
+    for (const std::string wrong :
+         {"--raw-event taken", "--raw-event =0xc4", "--raw-event taken=c4", "--raw-event taken=0xg",
+          "--raw-event taken=0x", "--raw-event taken=0x10000000000000000", "--perf-control x"}) {
         const ended done = run(suite, round + " " + wrong);
         EXPECT_EQ(done.status, 2) << wrong << ": " << done.out;
     }
