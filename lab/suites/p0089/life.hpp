@@ -17,17 +17,21 @@ inline constexpr std::uint64_t inner_elements = 1 << log2_inner_elements;
 
 using life = std::uint64_t (*)(std::uint64_t elements, suites::leaves& from);
 
-life ds1(strategy by);
-life ds2(strategy by);
-life ds3(strategy by);
-life ds4(strategy by);
-life ds5(strategy by);
-life ds6(strategy by);
-life ds7(strategy by);
-life ds8(strategy by);
-life ds9(strategy by);
-life ds10(strategy by);
-life ds11(strategy by);
-life ds12(strategy by);
+// On the stack a structure that is winked out takes no block of its own from its allocator: whether that block is what
+// winking out costs.
+enum class ending : unsigned char { destroy, wink, wink_on_stack };
+
+life ds1(strategy by, ending how);
+life ds2(strategy by, ending how);
+life ds3(strategy by, ending how);
+life ds4(strategy by, ending how);
+life ds5(strategy by, ending how);
+life ds6(strategy by, ending how);
+life ds7(strategy by, ending how);
+life ds8(strategy by, ending how);
+life ds9(strategy by, ending how);
+life ds10(strategy by, ending how);
+life ds11(strategy by, ending how);
+life ds12(strategy by, ending how);
 
 }  // namespace millpond::p0089

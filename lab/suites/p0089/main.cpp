@@ -29,7 +29,7 @@ void conclude(const experiment::point& asked, experiment::outcome& measured) {
 }
 
 constexpr const experiment::workload* workloads[] = {&p0089::structures, &p0089::locality, &p0089::utilization,
-                                                     &p0089::contention};
+                                                     &p0089::contention, &p0089::dials};
 constexpr experiment::suite suite{"p0089",  "a benchmark of P0089R0", workloads, names, prepare,
                                   conclude, p0089::note_blocks};
 

@@ -17,14 +17,20 @@ constexpr parameter parameters[] = {
     {"log2_size", 6, 0, 24, "elements of the outer container"},
     {"log2_leaves", 22, 0, 40, "leaves created in all; the paper: 27. At least one structure is"},
     {"text_most", 1000, shortest_text, 1000, "texts have 33 to so many characters"},
+    {"on_stack", 0, 0, 1, "where a structure that is winked out lies: in its allocator (0), on the stack (1)"},
     experiment::seed_parameter,
 };
 
-using chooser = life (*)(strategy);
+using chooser = life (*)(strategy, ending);
 constexpr chooser choosers[] = {ds1, ds2, ds3, ds4, ds5, ds6, ds7, ds8, ds9, ds10, ds11, ds12};
 
 std::int64_t log2_leaves_each(const point& asked) {
     return asked["log2_size"] + (asked["ds"] >= 5 ? static_cast<std::int64_t>(log2_inner_elements) : 0);
+}
+
+ending ending_of(const point& asked) {
+    if (!by(asked).winks) return ending::destroy;
+    return asked["on_stack"] == 0 ? ending::wink : ending::wink_on_stack;
 }
 
 outcome run(const point& asked) {
@@ -35,7 +41,7 @@ outcome run(const point& asked) {
     // Structures draw on from where the last one ended, so that small ones are not all alike.
     suites::leaves from(std::max(leaves_each, least_leaves_drawn), asked.seed(),
                         static_cast<std::uint32_t>(asked["text_most"]));
-    const life live_once = choosers[asked["ds"] - 1](by(asked));
+    const life live_once = choosers[asked["ds"] - 1](by(asked), ending_of(asked));
 
     outcome result;
     experiment::window measured;

@@ -3,6 +3,7 @@
 //
 //   fresh allocator ─▶ create: vectors reserved, sets not ─▶ use: each leaf written once ─▶ destroy ─▶ allocator gone
 //                                                        wink: the structure lies in the allocator, and goes with it
+//                                                              (or on the stack, and is left there: an experiment)
 //
 // Nested containers get their allocator by uses-allocator construction. Texts are copied in, as long as they are drawn.
 // The paper says nothing of how containers are hashed: here by their first leaf, which no other one has, so that a hash
@@ -161,10 +162,24 @@ struct lives {
                 return 0;
             }
         }
-        static life run(bool winks) { return winks ? &winked : &destroyed; }
+        static std::uint64_t winked_on_stack(std::uint64_t elements, suites::leaves& from) {
+            if constexpr (C::can_wink) {
+                typename C::pool pool;
+                alignas(structure_type) std::byte room[sizeof(structure_type)];
+                auto* const structure =
+                    ::new (room) structure_type(C::template bind<typename structure_type::value_type>(pool));
+                return create_and_use(*structure, elements, from);
+            } else {
+                return 0;
+            }
+        }
+        static life run(ending how) {
+            constexpr life by_ending[] = {&destroyed, &winked, &winked_on_stack};
+            return by_ending[static_cast<std::size_t>(how)];
+        }
     };
 
-    static life chosen_life(strategy by) { return chosen<of>(by)(by.winks); }
+    static life chosen_life(strategy by, ending how) { return chosen<of>(by)(how); }
 };
 
 }  // namespace millpond::p0089

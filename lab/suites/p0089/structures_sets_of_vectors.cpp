@@ -12,7 +12,7 @@ using set_of_text_vectors = container_set_of<C, vector_of<C, text_of<C>>>;
 
 }  // namespace
 
-life ds9(strategy by) { return lives<set_of_number_vectors>::chosen_life(by); }
-life ds10(strategy by) { return lives<set_of_text_vectors>::chosen_life(by); }
+life ds9(strategy by, ending how) { return lives<set_of_number_vectors>::chosen_life(by, how); }
+life ds10(strategy by, ending how) { return lives<set_of_text_vectors>::chosen_life(by, how); }
 
 }  // namespace millpond::p0089

@@ -12,7 +12,7 @@ using text_vector = vector_of<C, text_of<C>>;
 
 }  // namespace
 
-life ds1(strategy by) { return lives<number_vector>::chosen_life(by); }
-life ds2(strategy by) { return lives<text_vector>::chosen_life(by); }
+life ds1(strategy by, ending how) { return lives<number_vector>::chosen_life(by, how); }
+life ds2(strategy by, ending how) { return lives<text_vector>::chosen_life(by, how); }
 
 }  // namespace millpond::p0089

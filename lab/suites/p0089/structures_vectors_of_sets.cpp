@@ -12,7 +12,7 @@ using vector_of_text_sets = vector_of<C, text_set_of<C>>;
 
 }  // namespace
 
-life ds7(strategy by) { return lives<vector_of_number_sets>::chosen_life(by); }
-life ds8(strategy by) { return lives<vector_of_text_sets>::chosen_life(by); }
+life ds7(strategy by, ending how) { return lives<vector_of_number_sets>::chosen_life(by, how); }
+life ds8(strategy by, ending how) { return lives<vector_of_text_sets>::chosen_life(by, how); }
 
 }  // namespace millpond::p0089

@@ -12,7 +12,7 @@ using vector_of_text_vectors = vector_of<C, vector_of<C, text_of<C>>>;
 
 }  // namespace
 
-life ds5(strategy by) { return lives<vector_of_number_vectors>::chosen_life(by); }
-life ds6(strategy by) { return lives<vector_of_text_vectors>::chosen_life(by); }
+life ds5(strategy by, ending how) { return lives<vector_of_number_vectors>::chosen_life(by, how); }
+life ds6(strategy by, ending how) { return lives<vector_of_text_vectors>::chosen_life(by, how); }
 
 }  // namespace millpond::p0089

@@ -16,6 +16,6 @@ inline bool takes_all(std::size_t) { return true; }
 // Where it makes no difference how a structure ends.
 inline bool takes_what_destroys(std::size_t place) { return !all_strategies()[place].winks; }
 
-extern const workload structures, locality, utilization, contention;
+extern const workload structures, locality, utilization, contention, dials;
 
 }  // namespace millpond::p0089

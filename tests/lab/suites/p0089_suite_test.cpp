@@ -72,6 +72,36 @@ TEST(p0089_suite, every_strategy_serves_threads) {
     expect_same_work("contention", " --log2_n 3 --threads 1 --sharing handover", 8, "synchronized");
 }
 
+// A structure on the stack takes the same leaves, and its pool takes back what it had.
+TEST(p0089_suite, a_structure_that_is_winked_out_may_lie_on_the_stack) {
+    for (int ds = 1; ds <= 12; ++ds) {
+        expect_same_work("structures", " --on_stack 1 --log2_size 2 --log2_leaves 9 --ds " + std::to_string(ds), 512);
+    }
+}
+
+TEST(p0089_suite, every_strategy_does_what_the_dials_say) {
+    for (const std::string turned : {"", " --density 1000", " --density 50 --variation 0", " --variation 960",
+                                     " --locality 0", " --locality 1000", " --utilization 0", " --utilization 1000",
+                                     " --threads 2 --contention 160", " --threads 3 --contention 200"}) {
+        const json first = round("dials", "AS1", " --log2_operations 13" + turned);
+        expect_same_work("dials", " --log2_operations 13" + turned, first["units"]);
+        EXPECT_NEAR(first["units"].get<double>(), 4096, 3 * 8) << turned;  // a thread has a block in each subsystem
+    }
+}
+
+// Counted by the workload itself, while it runs: I accesses, M lines, T transitions of one subsystem.
+TEST(p0089_suite, locality_is_what_the_dial_says) {
+    for (const int dial : {20, 100, 300, 500, 800, 950}) {
+        const json line = round("dials", "AS1", " --log2_operations 20 --locality " + std::to_string(dial));
+        const double accesses = line["accesses"], lines = line["lines"], transitions = line["transitions"];
+        ASSERT_GT(transitions, 0) << line.dump();
+        const double ratio = accesses / (lines * transitions);
+        // The last visit may be cut short, and there are as many as the accesses allow.
+        EXPECT_NEAR(ratio / (1 + ratio), dial / 1000.0, 0.01 + 0.5 / transitions) << line.dump();
+    }
+    EXPECT_EQ(round("dials", "AS1", " --log2_operations 16 --locality 1000")["transitions"], 0);
+}
+
 TEST(p0089_suite, what_is_shared_by_threads_is_refused_where_it_is_not_safe) {
     for (const std::string sharing : {"shared", "handover"}) {
         for (const std::string name : {"AS3", "AS7", "AS13", "multipool_2015:type:destroy"}) {
@@ -159,10 +189,9 @@ TEST(p0089_suite, what_it_lists_is_what_it_takes) {
 
 TEST(p0089_suite, a_littered_heap_changes_no_work) {
     const std::map<std::string, std::string> points = {
-        {"structures", " --ds 8 --log2_size 3 --log2_leaves 11"},
-        {"locality", " --log2_g 10 --log2_s 4 --rf 2"},
-        {"utilization", " --log2_t 18 --log2_a 14 --sizes mixed"},
-        {"contention", " --log2_n 8 --threads 2"},
+        {"structures", " --ds 8 --log2_size 3 --log2_leaves 11"},       {"locality", " --log2_g 10 --log2_s 4 --rf 2"},
+        {"utilization", " --log2_t 18 --log2_a 14 --sizes mixed"},      {"contention", " --log2_n 8 --threads 2"},
+        {"dials", " --log2_operations 12 --threads 2 --contention 50"},
     };
     for (const auto& [workload, more] : points) {
         for (const std::string strategy : {"AS1", "AS9"}) {
@@ -178,11 +207,11 @@ TEST(p0089_suite, a_littered_heap_changes_no_work) {
 
 TEST(p0089_suite, wrong_usage_is_refused_with_what_there_is) {
     rounds.expect_refused({
-        {"--workload nothing --strategy AS1", "structures, locality, utilization, contention"},
+        {"--workload nothing --strategy AS1", "structures, locality, utilization, contention, dials"},
         {"--workload structures --strategy AS15", "multipool(monotonic):base:wink"},
         {"--workload structures --strategy new_delete:type:wink", "new_delete:type:destroy"},
         {"--workload locality --strategy AS8", "multipool:type:destroy"},
-        {"--workload structures --strategy AS1 --colour 3", "ds, log2_size, log2_leaves, text_most, seed"},
+        {"--workload structures --strategy AS1 --colour 3", "ds, log2_size, log2_leaves, text_most, on_stack, seed"},
         {"--workload structures --strategy AS1 --ds 13", "from 1 to 12"},
         {"--workload structures --strategy AS1 --ds one", "from 1 to 12"},
         {"--workload structures --strategy AS1 --text_most 32", "from 33 to 1000"},
@@ -191,6 +220,9 @@ TEST(p0089_suite, wrong_usage_is_refused_with_what_there_is) {
         {"--workload utilization --strategy AS1 --log2_t 10 --log2_a 12", "log2_a must not be above log2_t"},
         {"--workload utilization --strategy AS1 --log2_s 16", "log2_s must not be above log2_a"},
         {"--workload locality --strategy AS1 --log2_g 4 --log2_s 5", "log2_s must not be above log2_g"},
+        {"--workload dials --strategy AS1 --threads 2 --contention 161", "contention is from 0 to 160"},
+        {"--workload dials --strategy AS1 --contention 1", "contention is from 0 to 0"},
+        {"--workload dials --strategy AS1 --density 0", "from 1 to 1000"},
         {"--workload structures --strategy AS1 --litter 0", "above 0 and at most 1"},
         {"--workload structures --strategy AS1 --litter 1.5", "above 0 and at most 1"},
         {"--workload structures", "--list"},

@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: BSL-1.0
+// dials: the benchmark that P0089R0 (section 6) would have liked and found hard to invent: a dial for each of D, V, L,
+// U and C.
+//
+//   thread ─▶ │S│S│S│S│S│S│S│S│   each S: allocator, ring of live blocks              W of them at once
+//   fill      every ring
+//   turn      accesses, round and round the ring of one S, until its visit ends and the next S has its turn
+//             then a pair there: the oldest block freed, one allocated in its place
+//   end       all wait for each other: every block that is alive at once is; then each ring is freed
+//
+// The first word of a block counts its accesses. dials_shape says what the dials mean. Beside the usual figures of a
+// round: accesses, lines and transitions of the first subsystem, from which its locality follows.
+#include <algorithm>
+#include <atomic>
+#include <memory>
+#include <vector>
+
+#include "blocks.hpp"
+#include "dials_shape.hpp"
+#include "lab/suites/common/team.hpp"
+#include "lab/suites/experiment/window.hpp"
+#include "pools.hpp"
+#include "workload.hpp"
+
+namespace millpond::p0089 {
+namespace {
+
+constexpr parameter parameters[] = {
+    {"density", 400, 1, 1000, "D in thousandths: allocation's share of the work"},
+    {"variation", 800, 0, 960, "V in thousandths: of the sizes of blocks"},
+    {"locality", 500, 0, 1000, "L in thousandths: of the accesses"},
+    {"utilization", 100, 0, 1000, "U in thousandths: alive at once, of all that is allocated"},
+    {"contention", 0, 0, 1000, "C in thousandths: threads that allocate at once, of all. Density limits it"},
+    {"threads", 1, 1, 64, "W"},
+    {"log2_operations", 20, 8, 34, "allocations and frees in all"},
+    experiment::seed_parameter,
+};
+
+class size_sequence {
+  public:
+    explicit size_sequence(const std::vector<std::uint32_t>& sizes) : sizes_(sizes) {}
+    std::uint32_t next() noexcept { return sizes_[at_++ & (sizes_.size() - 1)]; }
+
+  private:
+    const std::vector<std::uint32_t>& sizes_;
+    std::size_t at_ = 0;
+};
+
+// An allocator, and blocks of it in the order of their age. The pointers to them are not of what is measured.
+template <class C>
+class ring {
+  public:
+    explicit ring(std::uint64_t live) : blocks_(live) {}
+    ring(const ring&) = delete;
+    ring& operator=(const ring&) = delete;
+    ~ring() { empty(); }  // where memory ran out
+
+    void fill(size_sequence& sizes) {
+        for (block& each : blocks_) take(each, sizes.next());
+    }
+    void replace_oldest(std::uint32_t bytes) {
+        block& chosen = blocks_[oldest_];
+        give(chosen);
+        suites::clobber();
+        take(chosen, bytes);
+        if (++oldest_ == blocks_.size()) oldest_ = 0;
+    }
+    void access(std::uint64_t times) noexcept {
+        accesses_ += times;
+        for (; times > 0; --times) {
+            auto* const word = static_cast<volatile std::uint64_t*>(blocks_[next_].memory);
+            *word = *word + 1;
+            if (++next_ == blocks_.size()) next_ = 0;
+        }
+    }
+    void empty() noexcept {
+        for (block& each : blocks_) give(each);
+    }
+    // Returns: a sum over all blocks that were freed, of which size they had and how often they were accessed.
+    [[nodiscard]] std::uint64_t sum() const noexcept { return sum_; }
+    [[nodiscard]] std::uint64_t lines() const noexcept { return blocks_.size(); }
+    [[nodiscard]] std::uint64_t accesses() const noexcept { return accesses_; }
+
+  private:
+    struct block {
+        void* memory = nullptr;
+        std::uint64_t bytes = 0;
+    };
+
+    void take(block& to, std::uint32_t bytes) {
+        to.memory = C::take(C::handle(pool_), bytes, block_alignment);
+        to.bytes = bytes;
+        *static_cast<volatile std::uint64_t*>(to.memory) = 0;
+    }
+    void give(block& from) noexcept {
+        if (from.memory == nullptr) return;
+        sum_ += (*static_cast<volatile std::uint64_t*>(from.memory) + 1) * from.bytes;
+        C::give(C::handle(pool_), std::exchange(from.memory, nullptr), from.bytes, block_alignment);
+    }
+
+    typename C::pool pool_;
+    std::vector<block> blocks_;
+    std::size_t oldest_ = 0;
+    std::size_t next_ = 0;
+    std::uint64_t sum_ = 0;
+    std::uint64_t accesses_ = 0;
+};
+
+// A whole that is handed out in so many parts as equal as can be.
+class equal_parts {
+  public:
+    equal_parts(std::uint64_t whole, std::uint64_t parts) : each_(whole / parts), rest_(whole % parts), parts_(parts) {}
+    std::uint64_t next() noexcept {
+        owed_ += rest_;
+        if (owed_ < parts_) return each_;
+        owed_ -= parts_;
+        return each_ + 1;
+    }
+
+  private:
+    std::uint64_t each_, rest_, parts_;
+    std::uint64_t owed_ = 0;
+};
+
+// What one thread does.
+template <class C>
+class visitor {
+  public:
+    visitor(const thread_work& work, const std::vector<std::uint32_t>& sizes) : work_(work), sizes_(sizes) {
+        for (std::uint64_t i = 0; i < subsystems_of_a_thread; ++i) all_.push_back(std::make_unique<ring<C>>(work.live));
+    }
+
+    void fill() {
+        for (auto& each : all_) each->fill(sizes_);
+    }
+    [[gnu::noinline]] void run() {
+        const std::uint64_t pairs = work_.blocks - work_.live * subsystems_of_a_thread;
+        equal_parts accesses(work_.accesses, std::max<std::uint64_t>(1, pairs));
+        // Without accesses a visit lasts until every block of the subsystem was replaced.
+        const std::uint64_t pairs_of_visit = work_.accesses == 0 ? work_.live : 0;
+        left_ = work_.visit;
+        access(accesses.next());
+        for (std::uint64_t i = 0; i < pairs; ++i) {
+            all_[at_]->replace_oldest(sizes_.next());
+            if (pairs_of_visit != 0 && (i + 1) % pairs_of_visit == 0) leave();
+            if (i + 1 < pairs) access(accesses.next());
+        }
+    }
+    std::uint64_t end() noexcept {
+        std::uint64_t sum = 0;
+        for (auto& each : all_) {
+            each->empty();
+            sum += each->sum();
+        }
+        return sum;
+    }
+    // I, M and T of the first subsystem.
+    [[nodiscard]] std::vector<experiment::figure> locality() const {
+        return {{"accesses", static_cast<double>(all_.front()->accesses())},
+                {"lines", static_cast<double>(all_.front()->lines())},
+                {"transitions", static_cast<double>(transitions_)}};
+    }
+
+  private:
+    void access(std::uint64_t times) noexcept {
+        while (times >= left_) {
+            times -= left_;
+            all_[at_]->access(left_);
+            leave();
+        }
+        all_[at_]->access(times);
+        left_ -= times;
+    }
+    void leave() noexcept {
+        left_ = work_.visit;
+        transitions_ += at_ == 0;
+        if (++at_ == all_.size()) at_ = 0;
+    }
+
+    thread_work work_;
+    size_sequence sizes_;
+    std::vector<std::unique_ptr<ring<C>>> all_;
+    std::size_t at_ = 0;
+    std::uint64_t left_ = 0;
+    std::uint64_t transitions_ = 0;  // from the first subsystem to the second
+};
+
+template <class C>
+struct dials_runner {
+    static outcome run(const point& asked) {
+        const dialled dials(asked);
+        const std::vector<std::uint32_t> sizes = sizes_of_variation(dials.variation, asked.seed());
+        std::vector<thread_work> works = work_of_threads(dials);
+        if (asked.is_for_littering) {
+            for (thread_work& each : works) each.accesses = 0;
+        }
+        outcome result;
+        std::atomic<std::uint64_t> sum = 0;
+        experiment::window measured;
+        const auto work = [&](std::uint64_t index, auto arrive) {
+            visitor<C> mine(works[index], sizes);
+            mine.fill();
+            mine.run();
+            arrive();
+            sum += mine.end();
+            if (index == 0) result.more = mine.locality();
+        };
+        measured.start();
+        if (works.size() == 1) {
+            work(0, [] {});
+        } else {
+            suites::team().run(works.size(), work);
+        }
+        measured.stop(result);
+        result.checksum = sum;
+        for (const thread_work& each : works) result.units += each.blocks;
+        return result;
+    }
+};
+
+outcome run(const point& asked) { return chosen<dials_runner>(by(asked))(asked); }
+
+std::string misfit(const point& asked) {
+    const dialled dials(asked);
+    const contention_range range = contention_within(dials);
+    constexpr double half = 0.0005;  // of the dial's last digit
+    if (dials.contention >= range.least - half && dials.contention <= range.most + half) return {};
+    const auto thousandths = [](double value) { return std::to_string(static_cast<int>(value * 1000 + 0.5)); };
+    return "contention is from " + thousandths(range.least) + " to " + thousandths(range.most) +
+           " at this density and with so many threads";
+}
+
+std::uint64_t least_bytes(const point& asked) {
+    constexpr std::uint64_t smallest_bytes = 80;
+    std::uint64_t blocks = 0;
+    for (const thread_work& each : work_of_threads(dialled(asked))) {
+        blocks += by(asked).pool == pool_kind::monotonic ? each.blocks : each.live * subsystems_of_a_thread;
+    }
+    return blocks * smallest_bytes;
+}
+
+}  // namespace
+
+const workload dials{"dials", "block", parameters, takes_what_destroys, run, misfit, least_bytes};
+
+}  // namespace millpond::p0089

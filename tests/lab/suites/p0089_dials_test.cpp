@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: BSL-1.0
+// Dials in, DVLUC out: the workload `dials` recorded under AS1, and what millpond-characterise measures of it.
+//
+//   V, U  counted: what is left between dial and measurement is rounding to whole blocks, and the draw of the sizes
+//   that
+//         are alive. Tolerances: 0.01, and a twentieth of the dial
+//   D     time in operations / CPU time, which a machine decides. With D1 what is measured where the dial says that
+//   there
+//         is nothing else (the turn itself is), and k the time of a pair in units of the nominal one, 1/D − 1/D1 =
+//         (1/dial − 1) / k for every setting: only D1 and k are the machine's. Tolerance: k from 1/4 to 4; and each
+//         setting's D is above that of the one before
+//   C     (d0 × d1 for two threads, d their times inside) scales with k² at most. Tolerance: 16; and the same order
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "../trace/recording.hpp"
+#include "suite_run.hpp"
+
+namespace {
+
+using nlohmann::json;
+
+// The dimensions of the rings' blocks.
+json measured(const std::string& dials) {
+    const millpond::test::scratch_folder folder;
+    const std::string trace = folder.path("trace.mpt");
+    const auto done = millpond::test::run(
+        RECORD_PROGRAM,
+        "-o " + trace + " -- " P0089_SUITE " --workload dials --strategy AS1 --seed 5 --log2_operations 19" + dials);
+    EXPECT_EQ(done.status, 0) << done.out;
+    const auto found = millpond::test::run(CHARACTERISE_PROGRAM, "--group 'rings=*by_heap*' " + trace);
+    const json all = json::parse(found.out, nullptr, false);
+    EXPECT_TRUE(all.is_object()) << found.out.substr(0, 400);
+    for (const json& each : all.value("subsystems", json::array())) {
+        if (each["name"] == "rings") return each;
+    }
+    ADD_FAILURE() << "no subsystem of rings in " << found.out.substr(0, 400);
+    return json::object();
+}
+
+double value(const json& subsystem, const char* dimension) {
+    return subsystem["dvluc"][dimension]["value"].get<double>();
+}
+
+std::string setting(const char* dial, int thousandths) {
+    return std::string(" --") + dial + " " + std::to_string(thousandths);
+}
+
+TEST(p0089_dials, variation_comes_out_as_it_went_in) {
+    for (const int dial : {0, 250, 500, 800, 900, 960}) {
+        EXPECT_NEAR(value(measured(setting("variation", dial)), "V"), dial / 1000.0, 0.01) << dial;
+    }
+}
+
+TEST(p0089_dials, utilization_comes_out_as_it_went_in) {
+    for (const int dial : {10, 50, 100, 300, 900, 1000}) {
+        EXPECT_NEAR(value(measured(setting("utilization", dial)), "U"), dial / 1000.0, dial / 20000.0) << dial;
+    }
+    const std::string two = " --threads 2 --contention 40";
+    EXPECT_NEAR(value(measured(setting("utilization", 300) + two), "U"), 0.3, 0.015);
+}
+
+// Whatever else runs on the machine only adds to the time of an operation: the least of several recordings counts.
+double least(const std::string& dials, const char* dimension) {
+    double found = 1;
+    for (int i = 0; i < 3; ++i) found = std::min(found, value(measured(dials), dimension));
+    return found;
+}
+
+TEST(p0089_dials, density_rises_with_its_dial) {
+    const double most = least(setting("density", 1000), "D");
+    double before = 0;
+    for (const int dial : {50, 200, 500}) {
+        const double found = least(setting("density", dial), "D");
+        const double k = (1000.0 / dial - 1) / (1 / found - 1 / most);
+        EXPECT_GT(found, before) << dial;
+        EXPECT_GT(k, 0.25) << dial << ": " << found;
+        EXPECT_LT(k, 4.0) << dial << ": " << found;
+        before = found;
+    }
+    EXPECT_GT(most, before);
+}
+
+TEST(p0089_dials, contention_rises_with_its_dial) {
+    EXPECT_EQ(value(measured(""), "C"), 0);
+    EXPECT_EQ(measured(setting("contention", 50) + " --threads 2")["threads"], 2);
+    double before = 0;
+    for (const int dial : {10, 50, 160}) {
+        const double contention = least(setting("contention", dial) + " --threads 2", "C");
+        EXPECT_GT(contention, before) << dial;
+        EXPECT_GT(contention, dial / 16000.0) << dial;
+        EXPECT_LT(contention, dial * 16 / 1000.0) << dial;
+        before = contention;
+    }
+}
+
+}  // namespace
