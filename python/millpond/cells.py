@@ -64,8 +64,8 @@ COUNTERS = {
     "llc_misses": "misses",
     "stalled_cycles": "cycles",
 }
-# The published experiments of P0089R0. Their program reports of these what its workload has.
-P0089 = ("p0089.1", "p0089.2", "p0089.3", "p0089.4")
+# The experiments of P0089R0, the published ones first. Their program reports of these what its workload has.
+P0089 = ("p0089.1", "p0089.2", "p0089.3", "p0089.4", "p0089.dials", "p0089.anomalies")
 _P0089_METRICS = {
     "cpu_seconds": "seconds",
     "wall_seconds": "seconds",

@@ -129,6 +129,8 @@ def _layouts(results: Results, look: Look) -> list[_Layout]:
 
 def _has_row(experiment: Experiment, key: Key, known: set[Key]) -> bool:
     """Whether a figure of ours stands in the document's tables: the same table, be it in a row or column of its own."""
+    if not known:
+        return True  # nothing was published: the tables are ours alone
     point, strategy = key
     if _STRATEGY in experiment.tables.split:
         return strategy in experiment.strategies and dict(point).get("sf") == dict(next(iter(known))[0]).get("sf")

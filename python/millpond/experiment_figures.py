@@ -124,8 +124,10 @@ class Results:
         return rows
 
     def has_published_row(self, row: Mapping[str, Any]) -> bool:
-        """Whether a row of the summary lies where the document has a figure, of the baseline at least."""
+        """Whether a row of the summary lies in the tables, if of the baseline alone where the document has any."""
         at = self._points.get(str(row["cell"]))
+        if not self.experiment.table:
+            return at is not None
         return at is not None and (at, self.experiment.baseline) in published.printed(self.experiment)
 
     def _row(self, cell: Cell, name: str, unit: str) -> dict[str, Any]:

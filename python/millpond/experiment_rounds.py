@@ -21,13 +21,15 @@ from millpond.cells import METRICS_OF, Cell, Outcome
 from millpond.checksums import Checksums
 from millpond.errors import Failure, Status
 from millpond.laboratory import describe
-from millpond.library_contenders import clean_environment
+from millpond.library_contenders import KEEPING, clean_environment
 from millpond.library_rounds import PADDING_LIMIT_BYTES
 from millpond.observations import utc_now
 
 SCHEMA = "millpond.suite/1"
 _LEAST_PATIENCE_SECONDS = 120.0
 _SLOWER = 30.0
+# A parameter that is not the program's: whether malloc keeps all memory that was ever freed.
+KEPT = "kept"
 # What the program says of a strategy that ran out of memory, or saw beforehand that it would.
 _BAD_ALLOC, _PREDICTED = "bad_alloc", "predicted_bad_alloc"
 
@@ -105,7 +107,7 @@ class ExperimentRunner:
             return Outcome(cell, stage, number, {}, 0, 0, "refused", utc_now(), self._refused[cell])
         padding = {"MILLPOND_PAD": "x" * self._random.randrange(PADDING_LIMIT_BYTES)}
         patience = max(_LEAST_PATIENCE_SECONDS, _SLOWER * self._seconds.get(cell, 0.0))
-        done = native.capture(self.argv(cell), clean_environment(padding), seconds=patience)
+        done = native.capture(self.argv(cell), clean_environment(padding | _kept(cell)), seconds=patience)
         if done.timed_out:
             return _failed(cell, stage, number, signal.SIGKILL, "killed", f"took longer than {patience:.0f} s")
         if done.status < 0:
@@ -118,7 +120,7 @@ class ExperimentRunner:
 
     def argv(self, cell: Cell) -> list[str]:
         """The command line of a round."""
-        options = [word for name, value in cell.parameters for word in (f"--{name}", value)]
+        options = [word for name, value in cell.parameters if name != KEPT for word in (f"--{name}", value)]
         return [str(native.find(self._program)), "--workload", cell.workload[0], "--strategy", cell.variant, *options,
                 "--seed", str(self._seed), "--memory-limit-bytes", str(self._room_bytes), *self._counters]  # fmt: skip
 
@@ -145,6 +147,10 @@ class ExperimentRunner:
         }
         counted, absent = window_counters.read(printed)
         return Outcome(cell, stage, number, values | counted, 0, 0, "ok", utc_now(), absent=absent)
+
+
+def _kept(cell: Cell) -> dict[str, str]:
+    return dict([KEEPING]) if dict(cell.parameters).get(KEPT) == "1" else {}
 
 
 def _failed(cell: Cell, stage: str, number: int, died_of: int, status: str, why: str) -> Outcome:

@@ -35,7 +35,7 @@ STRUCTURES = (
     *(f"{outer}<{inner}>" for outer in ("vector", "unordered_set")
       for inner in ("vector<int>", "vector<string>", "unordered_set<int>", "unordered_set<string>")),
 )  # fmt: skip
-_BESIDE = ("cpu_seconds", "peak_bytes", "held_bytes", "page_faults")
+BESIDE = ("cpu_seconds", "peak_bytes", "held_bytes", "page_faults")
 
 
 def point(**axes: object) -> Point:
@@ -70,7 +70,7 @@ BENCHMARK_1 = Experiment(
     measured="CPU seconds to build, write once and drop a structure again and again, for 2^27 leaf elements in all",
     suite=SUITE, workload="structures",
     figure=Figure("leaves_cpu_seconds", "seconds for 2^27 leaves", "cpu_seconds", per_units=LEAVES),
-    beside_metrics=_BESIDE, axes=("ds", "log2_size"), free=("log2_leaves", "text_most"), strategies=tuple(_NAMES),
+    beside_metrics=BESIDE, axes=("ds", "log2_size"), free=("log2_leaves", "text_most"), strategies=tuple(_NAMES),
     aliases=ALL_ALIASES, table="p0089_benchmark1.csv", published=_structures,
     tables=Tables(("ds",), ("log2_size",), "strategy", "elements", titles=_structure_title, labels=_power),
     parts={
@@ -149,7 +149,7 @@ BENCHMARK_2 = Experiment(
              "subsystem before the next one, the total held constant",
     suite=SUITE, workload="locality",
     figure=Figure("slowdown", "ratio", "access_seconds", twin="sf"),
-    beside_metrics=("access_seconds", "shuffle_seconds", *_BESIDE), axes=("log2_g", "log2_s", "af", "sf"), free=("rf",),
+    beside_metrics=("access_seconds", "shuffle_seconds", *BESIDE), axes=("log2_g", "log2_s", "af", "sf"), free=("rf",),
     strategies=(ALIASES["AS1"], ALIASES["AS7"]), aliases=ALL_ALIASES, table="p0089_benchmark2.csv",
     published=_locality,
     tables=Tables(("log2_g", "strategy"), ("log2_s",), "af", "|S|", titles=_locality_title, labels=_locality_label),
@@ -200,7 +200,7 @@ BENCHMARK_3 = Experiment(
     name="p0089.3", title="Benchmark III: utilization", section="9",
     measured="CPU seconds to allocate T bytes in blocks of S with A bytes alive, the oldest block freed first",
     suite=SUITE, workload="utilization", figure=Figure("cpu_seconds", "seconds", "cpu_seconds"),
-    beside_metrics=_BESIDE[1:], axes=("log2_t", "log2_a", "log2_s"), free=(), strategies=_DESTROYED,
+    beside_metrics=BESIDE[1:], axes=("log2_t", "log2_a", "log2_s"), free=(), strategies=_DESTROYED,
     aliases=ALL_ALIASES, table="p0089_benchmark3.csv", published=_utilization,
     tables=Tables(("log2_t",), ("log2_a", "log2_s"), "strategy", "A, S", True, _utilization_title, _power),
     parts={
@@ -238,7 +238,7 @@ BENCHMARK_4 = Experiment(
     name="p0089.4", title="Benchmark IV: contention", section="10",
     measured="Wall seconds until every thread has allocated and freed its block 2^N times; rows: threads",
     suite=SUITE, workload="contention", figure=Figure("wall_seconds", "seconds", "wall_seconds"),
-    beside_metrics=_BESIDE, axes=("log2_n", "log2_s", "threads"), free=(), strategies=_DESTROYED, aliases=ALL_ALIASES,
+    beside_metrics=BESIDE, axes=("log2_n", "log2_s", "threads"), free=(), strategies=_DESTROYED, aliases=ALL_ALIASES,
     table="p0089_benchmark4.csv", published=_contention,
     tables=Tables(("log2_n", "log2_s"), ("threads",), "strategy", "threads", True, titles=_contention_title),
     parts={
@@ -253,4 +253,4 @@ BENCHMARK_4 = Experiment(
     notes=("The document's machine had 12 cores. Where there are fewer cores than threads, threads take turns.",),
 )  # fmt: skip
 
-EXPERIMENTS = (BENCHMARK_1, BENCHMARK_2, BENCHMARK_3, BENCHMARK_4)
+PUBLISHED = (BENCHMARK_1, BENCHMARK_2, BENCHMARK_3, BENCHMARK_4)

@@ -92,3 +92,15 @@ def contention(at: Mapping[str, str], strategy: str) -> Needs:
     never_freed = strategy.startswith("monotonic")
     seconds = _START_SECONDS + threads * times * 40e-9 + (total / 1024 * _FAULT_SECONDS if never_freed else 0.0)
     return Needs(seconds, 8 * _MIB * threads + (2 * total if never_freed else 0))
+
+
+@_littered_first
+def dials(at: Mapping[str, str], strategy: str) -> Needs:
+    """The dials. Sizes are four an octave from 80 bytes on, alike, as many as the variation says."""
+    blocks = 2 ** (int(at["log2_operations"]) - 1)
+    sizes = max(1.0, 1.0 / (1.0 - int(at["variation"]) / 1000))
+    mean = 80.0 * (2.0 ** (sizes / 4) - 1.0) / (sizes * (2.0**0.25 - 1.0))
+    never_freed = strategy.startswith("monotonic")
+    held = blocks * mean * (1.0 if never_freed else int(at["utilization"]) / 1000)
+    seconds = blocks * 60e-9 / (int(at["density"]) / 1000) + held / 1024 * _FAULT_SECONDS
+    return Needs(_START_SECONDS + seconds, 8 * _MIB * int(at["threads"]) + int(2 * held))

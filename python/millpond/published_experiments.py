@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
-from millpond import p0089, reserve_commit, suballocator, unique_chars
+from millpond import p0089_all, reserve_commit, suballocator, unique_chars
 
 EXPERIMENTS = (
-    *p0089.EXPERIMENTS,
+    *p0089_all.EXPERIMENTS,
     *unique_chars.EXPERIMENTS,
     *suballocator.EXPERIMENTS,
     *reserve_commit.EXPERIMENTS,
