@@ -9,7 +9,9 @@
 //         is nothing else (the turn itself is), and k the time of a pair in units of the nominal one, 1/D − 1/D1 =
 //         (1/dial − 1) / k for every setting: only D1 and k are the machine's. Tolerance: k from 1/4 to 4; and each
 //         setting's D is above that of the one before
-//   C     (d0 × d1 for two threads, d their times inside) scales with k² at most. Tolerance: 16; and the same order
+//   C     d0 × d1 for two threads, d their times inside / the wall clock, so that it falls with the square of k and of
+//   what
+//         else runs on the machine. Tolerance: from 1/64 of the dial to 16 times; and the same order
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -31,7 +33,7 @@ json measured(const std::string& dials) {
         RECORD_PROGRAM,
         "-o " + trace + " -- " P0089_SUITE " --workload dials --strategy AS1 --seed 5 --log2_operations 19" + dials);
     EXPECT_EQ(done.status, 0) << done.out;
-    const auto found = millpond::test::run(CHARACTERISE_PROGRAM, "--group 'rings=*by_heap*' " + trace);
+    const auto found = millpond::test::run(CHARACTERISE_PROGRAM, "--group 'rings=*visitor*' " + trace);
     const json all = json::parse(found.out, nullptr, false);
     EXPECT_TRUE(all.is_object()) << found.out.substr(0, 400);
     for (const json& each : all.value("subsystems", json::array())) {
@@ -70,6 +72,13 @@ double least(const std::string& dials, const char* dimension) {
     return found;
 }
 
+double middle(const std::string& dials, const char* dimension) {
+    double found[3];
+    for (double& each : found) each = value(measured(dials), dimension);
+    std::sort(std::begin(found), std::end(found));
+    return found[1];
+}
+
 TEST(p0089_dials, density_rises_with_its_dial) {
     const double most = least(setting("density", 1000), "D");
     double before = 0;
@@ -89,9 +98,9 @@ TEST(p0089_dials, contention_rises_with_its_dial) {
     EXPECT_EQ(measured(setting("contention", 50) + " --threads 2")["threads"], 2);
     double before = 0;
     for (const int dial : {10, 50, 160}) {
-        const double contention = least(setting("contention", dial) + " --threads 2", "C");
+        const double contention = middle(setting("contention", dial) + " --threads 2", "C");
         EXPECT_GT(contention, before) << dial;
-        EXPECT_GT(contention, dial / 16000.0) << dial;
+        EXPECT_GT(contention, dial / 64000.0) << dial;
         EXPECT_LT(contention, dial * 16 / 1000.0) << dial;
         before = contention;
     }
