@@ -186,7 +186,7 @@ def test_other_machines_are_said_and_their_times_warned_of(seed: int) -> None:
         ("peak_bytes > +5", "needs a unit"),
         ("peak_bytes > +5ms", "no unit of it"),
         ("page_faults > +5MB", "no unit of it"),
-        ("weak_bytes > +5%", "there are access_seconds, after_ns, before_ns"),
+        ("weak_bytes > +5%", "there are access_seconds, after_ns, again_seconds"),
     ],
 )
 def test_a_wrong_condition_is_refused_with_what_would_be_right(text: str, says: str) -> None:
