@@ -32,7 +32,10 @@ int main(int argc, char** argv) {
         raise(number);
     }
     if (strcmp(what, "blocks") == 0) {
-        for (int i = 0; i < 3000; ++i) free(malloc(2000));
+        for (int i = 0; i < 3000; ++i) {
+            void* volatile seen = malloc(2000);  // or the compiler leaves both calls out
+            free(seen);
+        }
     }
     return 0;
 }
