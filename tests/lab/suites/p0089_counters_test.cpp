@@ -48,7 +48,7 @@ TEST(p0089_counters, an_outer_perf_is_told_when_the_window_begins_and_ends) {
         "d=$(mktemp -d); mkfifo $d/c $d/a; exec 8<>$d/c 9<>$d/a; "
         "{ read x <&8; echo $x >$d/said; echo ack >&9; read x <&8; echo $x >>$d/said; echo ack >&9; } & ";
     const std::string after = "; s=$?; wait; cat $d/said; rm -r $d; exit $s";
-    for (const std::string how :
+    for (const std::string& how :
          {suite + " " + round + " --perf-control 8,9", "MILLPOND_PERF_CONTROL=8,9 " + suite + " " + round}) {
         const ended done = run(perf + how + after, "");
         EXPECT_EQ(done.status, 0) << done.out;
