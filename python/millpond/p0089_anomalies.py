@@ -9,7 +9,7 @@ The questions and their candidates are data: claims/p0089_anomalies.toml.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from millpond.experiments import Experiment, Parameters, Part, Published, Tables, points
@@ -66,7 +66,7 @@ EXPERIMENT = Experiment(
     },
     needs=BENCHMARK_1.needs, claims="p0089_anomalies.toml",
     notes=("A statement here is a candidate cause: it holds, does not hold, or is undecided, as the rounds of this run "
-           "go. The ways that the document saw and that do not appear here need no cause.",
+           "go. What the document saw and does not appear here needs no cause.",
            "on_stack 1: a structure that is winked out lies on the stack. kept 1: glibc's malloc keeps all memory "
            "(no trimming, no maps for large blocks)."),
 )  # fmt: skip
