@@ -33,8 +33,10 @@ def _published(row: Mapping[str, str]) -> Published | None:
     return None
 
 
-def _at(structures: tuple[int, ...], sizes: tuple[int, ...], leaves: int, **more: list[int]) -> tuple[Parameters, ...]:
-    axes: dict[str, list[int]] = {"on_stack": [0], "kept": [0], **more}
+def _at(
+    structures: tuple[int, ...], sizes: tuple[int, ...], leaves: int, **more: Iterable[int]
+) -> tuple[Parameters, ...]:
+    axes: dict[str, Iterable[int]] = {"on_stack": [0], "kept": [0], **more}
     return points(ds=structures, log2_size=sizes, log2_leaves=[leaves], text_most=[1000], **axes)
 
 
