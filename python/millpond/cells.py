@@ -64,14 +64,10 @@ COUNTERS = {
     "llc_misses": "misses",
     "stalled_cycles": "cycles",
 }
-# The experiments of P0089R0, the published ones first. Their program reports of these what its workload has.
-P0089 = ("p0089.1", "p0089.2", "p0089.3", "p0089.4", "p0089.dials", "p0089.anomalies")
-_P0089_METRICS = {
+# What every program of a published experiment prints of a round; each document's own follows.
+_ROUND_METRICS = {
     "cpu_seconds": "seconds",
     "wall_seconds": "seconds",
-    "shuffle_seconds": "seconds",
-    "access_seconds": "seconds",
-    "before_seconds": "seconds",
     "peak_bytes": "bytes",
     "end_bytes": "bytes",
     "held_bytes": "bytes",
@@ -79,12 +75,8 @@ _P0089_METRICS = {
     "units": "units",
     **COUNTERS,
 }
-METRICS_OF |= dict.fromkeys(P0089, _P0089_METRICS)
-# Those of the other documents.
-_ROUND_METRICS = {
-    name: _P0089_METRICS[name]
-    for name in ("cpu_seconds", "wall_seconds", "peak_bytes", "end_bytes", "held_bytes", "page_faults", "units")
-}
+P0089 = ("p0089.1", "p0089.2", "p0089.3", "p0089.4", "p0089.dials", "p0089.anomalies")
+METRICS_OF |= {name: {**_ROUND_METRICS, "shuffle_seconds": "seconds", "access_seconds": "seconds"} for name in P0089}
 METRICS_OF["unique_chars"] = _ROUND_METRICS
 SUBALLOCATOR = ("suballocator.1", "suballocator.2", "suballocator.3")
 _SUBALLOCATOR_METRICS = {
@@ -104,18 +96,17 @@ _SUBALLOCATOR_METRICS = {
     "kept_share": "share",
 }
 METRICS_OF |= dict.fromkeys(SUBALLOCATOR, _SUBALLOCATOR_METRICS)
-# Those of "Reserve and commit".
 RESERVE_COMMIT = tuple(f"reserve_commit.{n}" for n in range(1, 6))
 _RESERVE_COMMIT_METRICS = {
-    **{f"{m}_seconds": "seconds" for m in ("cpu", "wall", "destroy", "touch", "give", "again", "both")},
-    **{f"{m}_bytes": "bytes" for m in ("peak", "end", "capacity", "committed", "touched", "given")},
+    **_ROUND_METRICS,
+    **{f"{m}_seconds": "seconds" for m in ("destroy", "touch", "give", "again", "both")},
+    **{f"{m}_bytes": "bytes" for m in ("capacity", "committed", "touched", "given")},
     **{f"{m}_ns": "ns" for m in ("clock", "p50", "p90", "p99", "p99_9", "p99_99", "longest")},
     **{f"{m}_ns": "ns" for m in ("step_p50", "step_longest", "plain_p50", "plain_longest")},
     **dict.fromkeys(("step_seconds", "commit_seconds"), "seconds"),
     **dict.fromkeys(("used_share", "slow_step_share", "given_share"), "share"),
     **dict.fromkeys(("peak_to_end", "mode_ratio", "moves_an_element"), "ratio"),
-    **{name: name for name in ("slow", "steps", "commits", "populates", "units")},
-    "page_faults": "faults",
+    **{name: name for name in ("slow", "steps", "commits", "populates")},
 }
 METRICS_OF |= dict.fromkeys(RESERVE_COMMIT, _RESERVE_COMMIT_METRICS)
 # Suites: every workload of theirs has metrics of its own, and a program that measures its passes by itself.

@@ -111,6 +111,8 @@ class Experiment:
     name: str
     title: str
     section: str
+    source: str
+    machine: str
     measured: str
     suite: str
     workload: str
@@ -130,8 +132,6 @@ class Experiment:
     beside: tuple[str, ...] = ()
     optional: tuple[str, ...] = ()
     notation: Callable[[str], Parameters | None] = field(default=lambda _text: None)
-    source: str = "P0089R0"
-    machine: str = "dual Intel Xeon E5-2620v2, 12 cores at 2.1 GHz, 16 GB, gcc 5.1, Linux 3.18 (2015), one run of each"
 
     @property
     def document(self) -> str:

@@ -17,6 +17,8 @@ from millpond import p0089_needs as needs
 from millpond.experiments import Experiment, Figure, Parameters, Part, Point, Published, Tables, points
 
 SUITE, CLAIMS = "millpond-p0089-suite", "p0089.toml"
+SOURCE = "P0089R0"
+MACHINE = "dual Intel Xeon E5-2620v2, 12 cores at 2.1 GHz, 16 GB, gcc 5.1, Linux 3.18 (2015), one run of each"
 LEAVES = 2**27
 SHUFFLES, TRAVERSALS = 5, 2560
 COLUMNS = range(9)  # of Benchmark II: the access factor is 2^8 … 2^0
@@ -67,6 +69,7 @@ def _power(_name: str, value: int | str) -> str:
 
 BENCHMARK_1 = Experiment(
     name="p0089.1", title="Benchmark I: isolated data structures", section="7",
+    source=SOURCE, machine=MACHINE,
     measured="CPU seconds to build, write once and drop a structure again and again, for 2^27 leaf elements in all",
     suite=SUITE, workload="structures",
     figure=Figure("leaves_cpu_seconds", "seconds for 2^27 leaves", "cpu_seconds", per_units=LEAVES),
@@ -145,6 +148,7 @@ def _locality_label(name: str, value: int | str) -> str:
 
 BENCHMARK_2 = Experiment(
     name="p0089.2", title="Benchmark II: locality in a long run", section="8",
+    source=SOURCE, machine=MACHINE,
     measured="Time to traverse the lists after shuffling / before it, five shuffles; columns: traversals of a "
              "subsystem before the next one, the total held constant",
     suite=SUITE, workload="locality",
@@ -198,6 +202,7 @@ def _utilization_title(at: Mapping[str, int | str]) -> str:
 
 BENCHMARK_3 = Experiment(
     name="p0089.3", title="Benchmark III: utilization", section="9",
+    source=SOURCE, machine=MACHINE,
     measured="CPU seconds to allocate T bytes in blocks of S with A bytes alive, the oldest block freed first",
     suite=SUITE, workload="utilization", figure=Figure("cpu_seconds", "seconds", "cpu_seconds"),
     beside_metrics=BESIDE[1:], axes=("log2_t", "log2_a", "log2_s"), free=(), strategies=_DESTROYED,
@@ -236,6 +241,7 @@ def _contention_title(at: Mapping[str, int | str]) -> str:
 
 BENCHMARK_4 = Experiment(
     name="p0089.4", title="Benchmark IV: contention", section="10",
+    source=SOURCE, machine=MACHINE,
     measured="Wall seconds until every thread has allocated and freed its block 2^N times; rows: threads",
     suite=SUITE, workload="contention", figure=Figure("wall_seconds", "seconds", "wall_seconds"),
     beside_metrics=BESIDE, axes=("log2_n", "log2_s", "threads"), free=(), strategies=_DESTROYED, aliases=ALL_ALIASES,

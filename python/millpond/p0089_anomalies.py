@@ -54,6 +54,7 @@ def _title(at: Mapping[str, int | str]) -> str:
 
 EXPERIMENT = Experiment(
     name="p0089.anomalies", title="What the document leaves open", section="7",
+    source=BENCHMARK_1.source, machine=BENCHMARK_1.machine,
     measured="CPU seconds to build, write once and drop a structure again and again, for 2^27 leaf elements in all, "
              "with one thing changed that may be the cause",
     suite=BENCHMARK_1.suite, workload=BENCHMARK_1.workload, figure=BENCHMARK_1.figure,

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from millpond.experiments import Experiment, Figure, Parameters, Part, Tables, points
-from millpond.p0089 import ALIASES, ALL_ALIASES, BESIDE, CLAIMS, LOCKED, OF_2015, SUITE
+from millpond.p0089 import ALIASES, ALL_ALIASES, BESIDE, CLAIMS, LOCKED, MACHINE, OF_2015, SOURCE, SUITE
 from millpond.p0089_needs import dials as needs
 
 DIALS = ("density", "variation", "locality", "utilization", "contention")
@@ -46,6 +46,7 @@ def _label(name: str, value: int | str) -> str:
 
 EXPERIMENT = Experiment(
     name="p0089.dials", title="A dial for each dimension", section="6",
+    source=SOURCE, machine=MACHINE,
     measured="CPU seconds for the same work under each strategy, one dial of D, V, L, U and C turned at a time",
     suite=SUITE, workload="dials", figure=Figure("cpu_seconds", "seconds", "cpu_seconds"),
     beside_metrics=BESIDE, axes=(*DIALS, "threads"), free=("log2_operations",),

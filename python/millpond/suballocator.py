@@ -15,6 +15,8 @@ from collections.abc import Callable, Mapping
 from millpond.experiments import Experiment, Figure, Needs, Part, Point, Published, Tables, points
 
 SUITE = "millpond-suballocator-suite"
+SOURCE = "The Counter Tree Library, suballocator"
+MACHINE = "a quad core of 2.4 GHz with 6 MB of cache, memory of 533 MHz, GCC 4.6 (2012)"
 TABLE = "countertree_claims.csv"
 ALIASES: Mapping[str, str] = {
     "std::allocator": "new_delete:type:destroy",
@@ -102,6 +104,7 @@ _OURS_IS_NOT = "`suballocator` is ours, made after the document's: its code is n
 
 DOUBLES = Experiment(
     name="suballocator.1", title="Doubles one by one", section="4.3",
+    source=SOURCE, machine=MACHINE,
     measured="CPU time to allocate a double, all of them one after the other",
     suite=SUITE, workload="doubles", figure=Figure("allocate_ns", "ns", "allocate_seconds", per_units=10**9),
     beside_metrics=("allocate_seconds", "deallocate_seconds", "elements_bytes", "freed_bytes", *_BESIDE),
@@ -117,6 +120,7 @@ DOUBLES = Experiment(
 
 FIVE_OPERATIONS = Experiment(
     name="suballocator.2", title="Five operations on an array of pointers", section="4.4",
+    source=SOURCE, machine=MACHINE,
     measured="CPU time to allocate a number of 8 bytes, all of them; beside it, seconds of the four ways to free them",
     suite=SUITE, workload="five_operations", figure=Figure("allocate_ns", "ns", "allocate_seconds", per_units=10**9),
     beside_metrics=("allocate_seconds", "free_from_last_seconds", "free_from_first_seconds", "free_odd_seconds",
@@ -144,6 +148,7 @@ def _collections(*counts: int) -> tuple[Part, ...]:
 
 SET_INSERTS = Experiment(
     name="suballocator.3", title="Random numbers into a std::set", section="4.4",
+    source=SOURCE, machine=MACHINE,
     measured="CPU time to insert a number; without inserts, to allocate a node of the set",
     suite=SUITE, workload="set_inserts", figure=Figure("insert_ns", "ns", "fill_seconds", per_units=10**9),
     beside_metrics=("fill_seconds", "clear_seconds", "full_bytes", "empty_bytes", *_BESIDE),

@@ -15,6 +15,8 @@ from millpond.cells import LITTER
 from millpond.experiments import Experiment, Figure, Needs, Parameters, Part, Published, Tables
 
 SUITE = "millpond-unique_chars-suite"
+SOURCE = "Understanding Allocator Impact on Runtime Performance"
+MACHINE = "Xeon Silver 4210 (Cascade Lake), Core i7-980 (Gulftown) and Xeon E5-2450 (Sandy Bridge EN), glibc (2022)"
 ALIASES: Mapping[str, str] = {
     "1.1": "set:new_delete:type:destroy",
     "1.2": "set:pmr_monotonic:base:destroy",
@@ -72,6 +74,7 @@ def _label(_name: str, value: int | str) -> str:
 
 COUNTING = Experiment(
     name="unique_chars", title="Unique characters: allocator impact, and littering", section="Case Study 1",
+    source=SOURCE, machine=MACHINE,
     measured="CPU time to count the different characters of a string by a container of its own, a string after the "
              "other",
     suite=SUITE, workload="unique_characters",

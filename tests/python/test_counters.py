@@ -16,6 +16,7 @@ from millpond.cells import COUNTERS
 from millpond.cli import main
 from millpond.errors import Status
 from millpond.p0089 import ALIASES
+from millpond.published_experiments import EXPERIMENTS
 
 Use = Callable[..., FakeP0089]
 AS1 = ALIASES["AS1"]
@@ -54,6 +55,15 @@ def test_what_the_processor_counts_are_rows_and_what_it_does_not_is_null_with_th
     (summary,) = [row for row in document["summary"] if row["metric"] == "instructions"]
     assert (summary["n"], summary["median"]) == (2, 1200.0)
     assert any("l1d_misses is null: the kernel forbids it" in note for note in document["notes"])
+
+
+@pytest.mark.parametrize("name", [e.name for e in EXPERIMENTS])
+def test_every_experiment_has_a_row_for_what_was_counted(p0089: Use, name: str) -> None:
+    p0089(counters=COUNTED)
+    words = ["bench", name, "--scale=quick", "--rounds=1", "--counters", "--json=out.json", "--report=out.html"]
+    assert main(words) == Status.OK
+    rows = rows_of(json.loads(Path("out.json").read_text()))
+    assert rows["instructions"]["value"] == 1200.0
 
 
 def test_rounds_with_counters_are_not_those_without(p0089: Use) -> None:

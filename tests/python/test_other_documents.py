@@ -49,6 +49,12 @@ def test_the_experiments_are_those_that_cells_know() -> None:
     assert len({e.name for e in ALL}) == len(ALL)
 
 
+def test_a_document_says_its_own_title_and_machine() -> None:
+    said = {(e.document, e.source, e.machine) for e in ALL}
+    assert len(said) == len({document for document, _, _ in said}) == len({source for _, source, _ in said})
+    assert len({machine for _, _, machine in said}) == len(said)
+
+
 def test_every_row_of_the_published_table_is_a_figure_or_said_to_be_none() -> None:
     text = (files("millpond") / published.FOLDER / suballocator.TABLE).read_text(encoding="utf-8")
     rows = list(csv.DictReader(text.splitlines()))

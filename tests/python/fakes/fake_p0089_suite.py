@@ -20,7 +20,7 @@ from typing import Any
 
 from millpond import published
 from millpond.cells import LITTER, METRICS_OF
-from millpond.experiments import Experiment, percent
+from millpond.experiments import Experiment, percent, place_of
 from millpond.native import Captured
 from millpond.p0089 import ALL_ALIASES, OF_2015
 from millpond.published_experiments import EXPERIMENTS
@@ -84,7 +84,7 @@ class FakeP0089:
         experiment = experiment_of(workload)
         if experiment.figure.twin and given[experiment.figure.twin].startswith("-"):
             return 1.0
-        at = tuple((name, percent(given) if name == LITTER else int(given[name])) for name in experiment.axes)
+        at = tuple((name, percent(given) if name == LITTER else place_of(given[name])) for name in experiment.axes)
         found = published.values(experiment).get((at, strategy), 1.0)
         return found * UNITS / experiment.figure.per_units if experiment.figure.per_units else found
 
