@@ -259,4 +259,4 @@ BENCHMARK_4 = Experiment(
     notes=("The document's machine had 12 cores. Where there are fewer cores than threads, threads take turns.",),
 )  # fmt: skip
 
-PUBLISHED = (BENCHMARK_1, BENCHMARK_2, BENCHMARK_3, BENCHMARK_4)
+EXPERIMENTS = (BENCHMARK_1, BENCHMARK_2, BENCHMARK_3, BENCHMARK_4)

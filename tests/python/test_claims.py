@@ -28,8 +28,7 @@ from millpond.claim_rules import (
 )
 from millpond.experiment_figures import Figures, published_figures
 from millpond.experiments import Point
-from millpond.p0089 import ALL_ALIASES, CLAIMS
-from millpond.p0089 import PUBLISHED as EXPERIMENTS
+from millpond.p0089 import ALL_ALIASES, CLAIMS, EXPERIMENTS
 
 BY_NAME = {e.name: e for e in EXPERIMENTS}
 ONE = EXPERIMENTS[0]

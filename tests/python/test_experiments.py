@@ -15,8 +15,9 @@ from millpond.execution import groups_of
 from millpond.experiment_run import cells_of
 from millpond.experiments import SCALES, Experiment
 from millpond.p0089 import ALIASES, LOCKED, in_notation, notation
-from millpond.p0089_all import EXPERIMENTS
+from millpond.published_experiments import EXPERIMENTS as ALL
 
+EXPERIMENTS = tuple(e for e in ALL if e.document == "p0089")
 EACH = pytest.mark.parametrize("experiment", EXPERIMENTS, ids=lambda e: e.name)
 
 
