@@ -13,16 +13,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from markupsafe import Markup
-
-from millpond import __version__
 from millpond.claim_rules import FAILS, HOLDS, Verdict
 from millpond.experiment_charts import Chart, charts
 from millpond.experiment_run import Found
 from millpond.experiment_table import claims_line
 from millpond.library_table import number_text
 from millpond.machine import this_machine
-from millpond.observations import heap_state, utc_now
+from millpond.observations import heap_state
 from millpond.offline_page import load
 from millpond.wording import plural
 
@@ -52,12 +49,8 @@ def render(found: Sequence[Found]) -> str:
     """The page for these experiments, in their order."""
     page = load("report.js", "report.css", "experiment.css")
     names = ", ".join(one.run.experiment.name for one in found)
-    return page.environment.get_template("experiment.html.j2").render(
-        policy=page.policy,
-        style=Markup(page.style),
-        script=Markup(page.script),
-        version=__version__,
-        time=utc_now()[:19].replace("T", " "),
+    return page.render(
+        "experiment.html.j2",
         title=f"Millpond: {names} beside the published figures",
         machine=str(this_machine()),
         sections=[_section(one) for one in found],

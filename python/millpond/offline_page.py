@@ -11,8 +11,13 @@ import base64
 import hashlib
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from millpond import __version__
+from millpond.observations import utc_now
 
 
 @dataclass(frozen=True)
@@ -30,6 +35,13 @@ class OfflinePage:
             f"default-src 'none'; style-src '{_hash(self.style)}'; script-src '{_hash(self.script)}'; "
             "base-uri 'none'; form-action 'none'"
         )
+
+    def render(self, template: str, **more: Any) -> str:
+        """The page, with what every page has in its head."""
+        return self.environment.get_template(template).render(
+            policy=self.policy, style=Markup(self.style), script=Markup(self.script), version=__version__,
+            time=utc_now()[:19].replace("T", " "), **more,
+        )  # fmt: skip
 
 
 def _hash(text: str) -> str:

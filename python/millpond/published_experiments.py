@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
-from millpond import p0089_all, reserve_commit, suballocator, unique_chars
+from millpond import p0089, p0089_anomalies, p0089_dials, reserve_commit, suballocator, unique_chars
 
 EXPERIMENTS = (
-    *p0089_all.EXPERIMENTS,
+    *p0089.EXPERIMENTS,
+    p0089_dials.EXPERIMENT,
+    p0089_anomalies.EXPERIMENT,
     *unique_chars.EXPERIMENTS,
     *suballocator.EXPERIMENTS,
     *reserve_commit.EXPERIMENTS,

@@ -14,8 +14,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from millpond import __version__, report_words
-from millpond.observations import utc_now
+from millpond import report_words
 from millpond.offline_page import load
 from millpond.page_case import Detail, case_view
 from millpond.report_cases import Case
@@ -46,12 +45,8 @@ def render(cases: Sequence[Case], damaged: Sequence[str] = ()) -> str:
         if number <= _CONTENTS_AT_MOST:
             contents.append((f"case-{number}" if html else "", _short(case), report_words.answer(case.advice)[1]))
     omitted = len(cases) - len(sections)
-    return page.environment.get_template("report.html.j2").render(
-        policy=page.policy,
-        style=Markup(page.style),
-        script=Markup(page.script),
-        version=__version__,
-        time=utc_now()[:19].replace("T", " "),
+    return page.render(
+        "report.html.j2",
         title=_title(cases),
         damaged=damaged,
         contents=contents,
