@@ -14,9 +14,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-import tempfile
 from collections.abc import Sequence
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +34,7 @@ from millpond.library_rounds import POINT, SuiteRunner, require_loadable
 from millpond.machine import this_machine
 from millpond.observations import Journal, utc_now
 from millpond.progress import ProgressReport, say
-from millpond.round_log import RoundLog, logged, subject_of
+from millpond.round_log import RoundLog, logged_anyway, subject_of
 from millpond.store import Store
 from millpond.wording import plural
 
@@ -150,14 +148,7 @@ class BenchLibrary:
         """All rounds of all passes. With a store, rounds that an earlier run has left are not run again."""
         runner = SuiteRunner(self._suite.contenders, self._seed)
         outcomes: list[Outcome] = []
-        with ExitStack() as stack:
-            store = self._store
-            if store is None:
-                # Observations go through a store all the same: one path for all.
-                folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="millpond-"))
-                store = Store(Path(folder))
-            store.prepare()
-            log = stack.enter_context(logged(store, self.journal, resume=self._store is not None))
+        with logged_anyway(self._store, self.journal) as log:
             for one in self._grid.passes:
                 outcomes += run_rounds(
                     one.cells, runner, ProgressReport(), stage=STAGE, rounds=one.rounds, seed=self._seed,

@@ -4,12 +4,9 @@
 from __future__ import annotations
 
 import json
-import tempfile
 from collections.abc import Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 from millpond import __version__, callgrind, native, window_counters
@@ -25,7 +22,7 @@ from millpond.machine import this_machine
 from millpond.machine_facts import memory_limit
 from millpond.observations import Journal, utc_now
 from millpond.progress import ProgressReport
-from millpond.round_log import RoundLog, logged, subject_of
+from millpond.round_log import RoundLog, logged_anyway, subject_of
 from millpond.store import Store
 from millpond.window_counters import Counters
 from millpond.wording import bytes_text
@@ -122,14 +119,7 @@ class Run:
         asked, seconds = self._asked, {cell: need.seconds for cell, need in self.needs.items()}
         runner = ExperimentRunner(self.experiment.suite, asked.seed, self.refused, seconds, self._room_bytes,
                                   counters=bool(self._counting))  # fmt: skip
-        with ExitStack() as stack:
-            store = asked.store
-            if store is None:
-                # Observations go through a store all the same: one path for all.
-                folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="millpond-"))
-                store = Store(Path(folder))
-            store.prepare()
-            log = stack.enter_context(logged(store, self.journal, resume=asked.store is not None))
+        with logged_anyway(asked.store, self.journal) as log:
             outcomes = run_rounds(
                 self.cells, runner, _Named(self.experiment.name), stage=STAGE, rounds=asked.rounds, seed=asked.seed,
                 warm_up=False, memory=log, shard=asked.shard,

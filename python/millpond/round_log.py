@@ -13,8 +13,9 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
+import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -112,6 +113,15 @@ def logged(store: Store, journal: Journal, *, resume: bool = False) -> Iterator[
             log.discard()
         raise
     log.finish()
+
+
+@contextmanager
+def logged_anyway(store: Store | None, journal: Journal) -> Iterator[RoundLog]:
+    """A log that goes on from the store; without one, in a folder that is gone afterwards: one path for all."""
+    with ExitStack() as stack:
+        place = store or Store(Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="millpond-"))))
+        place.prepare()
+        yield stack.enter_context(logged(place, journal, resume=store is not None))
 
 
 def _key(argv: Sequence[str], variant: str, plan: str | None, parameters: dict[str, Any]) -> str:
