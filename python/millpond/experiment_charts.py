@@ -133,7 +133,9 @@ def _has_row(experiment: Experiment, key: Key, known: set[Key]) -> bool:
         return True  # nothing was published: the tables are ours alone
     point, strategy = key
     if _STRATEGY in experiment.tables.split:
-        return strategy in experiment.strategies and dict(point).get("sf") == dict(next(iter(known))[0]).get("sf")
+        tables, at, theirs = experiment.tables, dict(point), dict(next(iter(known))[0])
+        unseen = {*experiment.axes} - {*tables.split, *tables.rows, tables.columns}  # one value for all tables
+        return strategy in experiment.strategies and all(at[name] == theirs[name] for name in unseen)
     return experiment.tables.own_rows or (point, experiment.baseline) in known
 
 
