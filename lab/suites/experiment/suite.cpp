@@ -8,21 +8,14 @@
 #include <utility>
 
 #include "command_line.hpp"
+#include "lab/suites/common/ending.hpp"
 #include "report.hpp"
 #include "window.hpp"
 
 namespace millpond::experiment {
 namespace {
 
-int fail(int status, const std::string& message) {
-    std::fprintf(stderr, "millpond: %s\n", message.c_str());
-    return status;
-}
-
-int print(const std::string& line) {
-    const bool is_written = std::puts(line.c_str()) >= 0 && std::fflush(stdout) == 0;
-    return is_written ? 0 : fail(4, "cannot write the result");
-}
+using suites::fail, suites::print;
 
 std::optional<std::size_t> find_strategy(const suite& in, std::string_view name) {
     const auto& known = in.strategies();

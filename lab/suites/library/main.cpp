@@ -17,6 +17,7 @@
 #include "command_line.hpp"
 #include "contender_table.hpp"
 #include "ideal.hpp"
+#include "lab/suites/common/ending.hpp"
 #include "millpond/block/chunk_cache.hpp"
 #include "report.hpp"
 #include "upstream.hpp"
@@ -25,16 +26,6 @@
 namespace {
 
 using namespace millpond::suites;
-
-int fail(int status, const std::string& message) {
-    std::fprintf(stderr, "millpond: %s\n", message.c_str());
-    return status;
-}
-
-int print(const std::string& line) {
-    const bool is_written = std::puts(line.c_str()) >= 0 && std::fflush(stdout) == 0;
-    return is_written ? 0 : fail(4, "cannot write the result");
-}
 
 const workload* find_workload(std::string_view name) {
     for (const workload* each : all_workloads()) {
