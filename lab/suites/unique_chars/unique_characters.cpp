@@ -32,9 +32,7 @@ outcome run(const point& asked) {
     const contender& by = contenders()[asked.strategy];
     outcome result;
     experiment::window measured;
-    measured.start();
-    result.checksum = by.count(texts, calls);
-    measured.stop(result);
+    measured.run(result, [&] { result.checksum = by.count(texts, calls); });
     result.units = calls;
     return result;
 }
