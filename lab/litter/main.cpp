@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // millpond-litter: becomes an unmodified program whose heap is littered before its main begins.
 //
-//   options ──▶ pattern ──▶ LD_PRELOAD, an inherited descriptor ──execve──▶ the program, and no process of ours beside
-//   it
+//   options ──▶ pattern ──▶ LD_PRELOAD, an inherited descriptor ──execve──▶ the program, without a process of ours
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>

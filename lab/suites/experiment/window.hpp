@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // window: the measured part of a round.
 //
-//   constructed: what is resident now is the base ── start: instruments, clocks, page faults ── … ── stop: all of them
-//   into the outcome
+//   constructed: the base of what is resident ── start: instruments, clocks, page faults ── … ── stop: into the outcome
 //
 // What is built between construction and start is not timed, but counts as resident. CPU time of all threads. What is
 // measured goes through measured_part, in every thread, so that a simulator can be told by its name what to count.
