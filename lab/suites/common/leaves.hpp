@@ -16,6 +16,10 @@
 
 namespace millpond::suites {
 
+// Elements of a container within a container, as in the paper.
+inline constexpr std::uint64_t log2_inner_elements = 7;
+inline constexpr std::uint64_t inner_elements = 1 << log2_inner_elements;
+
 class leaves {
   public:
     leaves(std::uint64_t count, std::uint64_t seed, std::uint32_t longest = 1000) : lengths_(count) {

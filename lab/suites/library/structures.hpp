@@ -9,43 +9,15 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
-#include <string>
-#include <string_view>
 #include <type_traits>
-#include <unordered_set>
-#include <vector>
 
 #include "contenders.hpp"
+#include "lab/suites/common/containers.hpp"
 #include "lab/suites/common/leaves.hpp"
 #include "millpond/bind/wink_out.hpp"
 #include "passes.hpp"
 
 namespace millpond::suites {
-
-// Elements of a nested container, as in the paper.
-inline constexpr std::uint64_t inner_elements = 128;
-
-// The standard hashes std::string only for some allocators. Not noexcept, because libstdc++ then keeps the hash in the
-// node, as it does for std::string: rehashing must not read every text again.
-struct text_hash {
-    std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>{}(text); }
-};
-
-template <class C, class T>
-using vector_of = std::vector<T, typename C::template allocator<T>>;
-template <class C>
-using string_of = std::basic_string<char, std::char_traits<char>, typename C::template allocator<char>>;
-template <class C>
-using number_set_of = std::unordered_set<int, std::hash<int>, std::equal_to<int>, typename C::template allocator<int>>;
-template <class C>
-using text_set_of = std::unordered_set<string_of<C>, text_hash, std::equal_to<string_of<C>>,
-                                       typename C::template allocator<string_of<C>>>;
-
-template <class T>
-concept is_set = requires { typename T::key_type; };
-template <class T>
-concept is_text = requires { typename T::traits_type; };
 
 template <class Container>
 void fill(Container& to, std::uint64_t elements, leaves& from) {

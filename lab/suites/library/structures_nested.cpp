@@ -8,7 +8,7 @@ namespace {
 
 struct string_vectors : nested_kind {
     template <class C>
-    using structure = vector_of<C, vector_of<C, string_of<C>>>;
+    using structure = vector_of<C, vector_of<C, text_of<C>>>;
 };
 struct number_sets : nested_kind {
     template <class C>

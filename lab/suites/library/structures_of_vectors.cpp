@@ -8,7 +8,7 @@ namespace {
 
 struct strings : leaf_kind {
     template <class C>
-    using structure = vector_of<C, string_of<C>>;
+    using structure = vector_of<C, text_of<C>>;
 };
 struct numbers : leaf_kind {
     static constexpr std::uint64_t scale_units = std::uint64_t{1} << 22;

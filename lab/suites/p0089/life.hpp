@@ -11,10 +11,6 @@
 
 namespace millpond::p0089 {
 
-// Elements of a container within a container.
-inline constexpr std::uint64_t log2_inner_elements = 7;
-inline constexpr std::uint64_t inner_elements = 1 << log2_inner_elements;
-
 using life = std::uint64_t (*)(std::uint64_t elements, suites::leaves& from);
 
 // On the stack a structure that is winked out takes no block of its own from its allocator: whether that block is what

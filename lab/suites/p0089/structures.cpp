@@ -25,7 +25,7 @@ using chooser = life (*)(strategy, ending);
 constexpr chooser choosers[] = {ds1, ds2, ds3, ds4, ds5, ds6, ds7, ds8, ds9, ds10, ds11, ds12};
 
 std::int64_t log2_leaves_each(const point& asked) {
-    return asked["log2_size"] + (asked["ds"] >= 5 ? static_cast<std::int64_t>(log2_inner_elements) : 0);
+    return asked["log2_size"] + (asked["ds"] >= 5 ? static_cast<std::int64_t>(suites::log2_inner_elements) : 0);
 }
 
 ending ending_of(const point& asked) {

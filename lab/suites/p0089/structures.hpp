@@ -14,15 +14,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <functional>
 #include <memory>
-#include <string>
-#include <string_view>
 #include <type_traits>
 #include <unordered_set>
 #include <utility>
-#include <vector>
 
+#include "lab/suites/common/containers.hpp"
 #include "lab/suites/common/leaves.hpp"
 #include "life.hpp"
 #include "millpond/bind/is_winkable.hpp"
@@ -30,10 +27,13 @@
 
 namespace millpond::p0089 {
 
-template <class T>
-concept is_set = requires { typename T::key_type; };
-template <class T>
-concept is_text = requires { typename T::traits_type; };
+using suites::inner_elements;
+using suites::is_set;
+using suites::is_text;
+using suites::number_set_of;
+using suites::text_of;
+using suites::text_set_of;
+using suites::vector_of;
 
 // Returns: a number that no other leaf of the structure has: an int itself, or what a text begins with.
 template <class Leaf>
@@ -47,11 +47,6 @@ std::uint32_t number_of(const Leaf& leaf) noexcept {
     return number;
 }
 
-// The standard hashes texts only with some allocators. Not noexcept, because libstdc++ then keeps the hash in the node,
-// as it does for std::string: rehashing must not read every text again.
-struct text_hash {
-    std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>{}(text); }
-};
 struct first_leaf_hash {
     template <class Container>
     std::size_t operator()(const Container& container) const {
@@ -65,15 +60,6 @@ struct first_leaf_equal {
     }
 };
 
-template <class C, class T>
-using vector_of = std::vector<T, typename C::template allocator<T>>;
-template <class C>
-using text_of = std::basic_string<char, std::char_traits<char>, typename C::template allocator<char>>;
-template <class C>
-using number_set_of = std::unordered_set<int, std::hash<int>, std::equal_to<int>, typename C::template allocator<int>>;
-template <class C>
-using text_set_of =
-    std::unordered_set<text_of<C>, text_hash, std::equal_to<text_of<C>>, typename C::template allocator<text_of<C>>>;
 template <class C, class T>
 using container_set_of = std::unordered_set<T, first_leaf_hash, first_leaf_equal, typename C::template allocator<T>>;
 
