@@ -140,10 +140,19 @@ def _finite(value: float) -> float | None:
 
 
 @cache
+def _file(name: str) -> Mapping[str, Any]:
+    return tomllib.loads((files("millpond") / FOLDER / name).read_text(encoding="utf-8"))
+
+
+@cache
 def load(name: str) -> tuple[Claim, ...]:
     """The claims of a document's file. ValueError for a claim with a word that none has."""
-    text = (files("millpond") / FOLDER / name).read_text(encoding="utf-8")
-    return tuple(_claim(entry) for entry in tomllib.loads(text)["claim"])
+    return tuple(_claim(entry) for entry in _file(name)["claim"])
+
+
+def heading(name: str) -> str:
+    """Whose statements they are, for a reader: those of a document, or candidates of ours."""
+    return str(_file(name)["heading"])
 
 
 def _claim(entry: Mapping[str, Any]) -> Claim:

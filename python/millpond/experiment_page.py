@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from millpond.claim_rules import FAILS, HOLDS, Verdict
+from millpond.claim_rules import FAILS, HOLDS, Verdict, heading
 from millpond.experiment_charts import Chart, charts
 from millpond.experiment_run import Found
 from millpond.experiment_table import claims_line
@@ -39,6 +39,7 @@ class Section:
     facts: list[str]
     notes: list[str]
     charts: list[Chart]
+    claims_heading: str
     claims: list[dict[str, str]]
     claims_line: str
     beside: list[dict[str, str]]
@@ -72,7 +73,7 @@ def _section(found: Found) -> Section:
     return Section(
         experiment.name, f"{experiment.name}: {experiment.title}", experiment.source, experiment.machine,
         experiment.section, experiment.measured, facts,
-        found.notes, charts(results), [_claim(c) for c in found.claims],
+        found.notes, charts(results), heading(experiment.claims), [_claim(c) for c in found.claims],
         claims_line(found.claims) if found.claims else "", beside[:_BESIDE_AT_MOST],
         max(0, len(beside) - _BESIDE_AT_MOST),
     )  # fmt: skip

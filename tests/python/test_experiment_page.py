@@ -14,10 +14,12 @@ from fakes.fake_p0089_suite import FakeP0089
 from hypothesis import given
 from hypothesis import strategies as st
 
+from millpond.claim_rules import heading
 from millpond.cli import main
 from millpond.errors import Status
 from millpond.heat_tables import STEPS, Heat, Scale, heat_table
 from millpond.p0089 import ALIASES
+from millpond.published_experiments import EXPERIMENTS
 from millpond.surfaces import Axes, surface
 
 Use = Callable[..., FakeP0089]
@@ -108,6 +110,19 @@ def test_a_statement_has_its_verdict_and_what_the_document_itself_has_against_it
     assert 'class="l verdict-holds"' in text
     assert "The document itself: in the table it is 2 to 6 % slower" in text
     assert "missing: a POWER7 machine" in text
+
+
+def test_candidate_causes_of_ours_are_not_put_into_the_documents_mouth(p0089: Use) -> None:
+    p0089()
+    text, _ = page("p0089.anomalies", "--cells=structures/ds=1/log2_size=8/*")
+    assert "<h3>What may be the cause</h3>" in text and "What the document states" not in text
+    text, _ = page("p0089.1", "--cells=structures/ds=1/log2_size=8/*")
+    assert "<h3>What the document states</h3>" in text
+
+
+@pytest.mark.parametrize("name", dict.fromkeys(e.claims for e in EXPERIMENTS))
+def test_statements_say_whose_they_are(name: str) -> None:
+    assert heading(name)
 
 
 @given(st.lists(levels, min_size=1, max_size=20))
