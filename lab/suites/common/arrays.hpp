@@ -109,8 +109,8 @@ class chunked_array {
     T* end_ = nullptr;
 };
 
-// What arrays of bytes that are moved have in common: where the next one goes.
-template <class T>
+// What arrays of bytes that are moved have in common: where the next one goes. Array::grow makes room, or throws.
+template <class Array, class T>
 class bare_array {
     static_assert(std::is_trivially_copyable_v<T>, "what moves it moves bytes");
 
@@ -121,6 +121,11 @@ class bare_array {
     bare_array(const bare_array&) = delete;
     bare_array& operator=(const bare_array&) = delete;
 
+    void push_back(T value) {
+        if (used == room) [[unlikely]]
+            static_cast<Array*>(this)->grow();
+        first[used++] = value;
+    }
     [[nodiscard]] std::size_t size() const noexcept { return used; }
     [[nodiscard]] std::size_t capacity() const noexcept { return room; }
     T& operator[](std::size_t at) noexcept { return first[at]; }
@@ -133,20 +138,16 @@ class bare_array {
 };
 
 template <class T>
-class realloc_array : public bare_array<T> {
+class realloc_array : public bare_array<realloc_array<T>, T> {
   public:
     static constexpr std::string_view name = "realloc";
     realloc_array(std::uint64_t, bool) {}
     ~realloc_array() { std::free(first); }
 
-    void push_back(T value) {
-        if (used == room) [[unlikely]]
-            grow();
-        first[used++] = value;
-    }
-
   private:
-    using bare_array<T>::first, bare_array<T>::used, bare_array<T>::room;
+    using base = bare_array<realloc_array<T>, T>;
+    friend base;
+    using base::first, base::room;
 
     [[gnu::noinline, gnu::cold]] void grow() {
         const std::size_t wanted = room == 0 ? 1 : 2 * room;
@@ -158,7 +159,7 @@ class realloc_array : public bare_array<T> {
 };
 
 template <class T>
-class mremap_array : public bare_array<T> {
+class mremap_array : public bare_array<mremap_array<T>, T> {
   public:
     static constexpr std::string_view name = "mremap";
     mremap_array(std::uint64_t, bool huge) : huge_(huge) {}
@@ -166,14 +167,10 @@ class mremap_array : public bare_array<T> {
         if (first != nullptr) ::munmap(first, room * sizeof(T));
     }
 
-    void push_back(T value) {
-        if (used == room) [[unlikely]]
-            grow();
-        first[used++] = value;
-    }
-
   private:
-    using bare_array<T>::first, bare_array<T>::used, bare_array<T>::room;
+    using base = bare_array<mremap_array<T>, T>;
+    friend base;
+    using base::first, base::room;
     static constexpr std::size_t first_bytes = 4096;
 
     [[gnu::noinline, gnu::cold]] void grow() {
@@ -193,7 +190,7 @@ class mremap_array : public bare_array<T> {
 
 // The memory is asked for and touched by the constructor, which nobody times.
 template <class T>
-class control_array : public bare_array<T> {
+class control_array : public bare_array<control_array<T>, T> {
   public:
     static constexpr std::string_view name = "reserved";
     control_array(std::uint64_t elements, bool huge) {
@@ -207,14 +204,13 @@ class control_array : public bare_array<T> {
     }
     ~control_array() { ::munmap(first, room * sizeof(T)); }
 
-    void push_back(T value) {
-        if (used == room) [[unlikely]]
-            std::abort();
-        first[used++] = value;
-    }
-
   private:
-    using bare_array<T>::first, bare_array<T>::used, bare_array<T>::room;
+    using base = bare_array<control_array<T>, T>;
+    friend base;
+    using base::first, base::room;
+
+    // There is room for all, unless the caller has miscounted.
+    [[noreturn, gnu::cold]] static void grow() { std::abort(); }
 };
 
 }  // namespace millpond::suites
