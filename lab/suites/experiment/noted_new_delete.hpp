@@ -1,31 +1,26 @@
 // SPDX-License-Identifier: BSL-1.0
-// noted_allocator: std::allocator, which notes what it is asked for, for the littering of a heap.
+// noted_new_delete: new_delete, which notes what it is asked for, for the littering of a heap.
 //
-//   noting = &blocks;  std::set<char, std::less<>, noted_allocator<char>> …   every node is noted in `blocks`
+//   noting = &blocks;   suites::by_type<noted_new_delete>, resource<noted_new_delete>: every block is noted in `blocks`
+//
+// What tries to allocate, as a pool does of its source, is not noted: this stands for the heap of the process itself.
+// Thread-safety: that of operator new, and of littering::note.
 #pragma once
 
 #include <cstddef>
-#include <memory>
 
 #include "lab/measure/littering.hpp"
+#include "millpond/block/new_delete.hpp"
 
 namespace millpond::experiment {
 
 inline measure::littering* noting = nullptr;
 
-template <class T>
-struct noted_allocator : std::allocator<T> {
-    noted_allocator() = default;
-    template <class U>
-    noted_allocator(const noted_allocator<U>&) noexcept {}
-    template <class U>
-    struct rebind {
-        using other = noted_allocator<U>;
-    };
-
-    [[nodiscard]] T* allocate(std::size_t count) {
-        noting->note(count * sizeof(T));
-        return std::allocator<T>::allocate(count);
+class noted_new_delete : public new_delete {
+  public:
+    [[nodiscard]] void* allocate(std::size_t bytes, std::size_t alignment) {
+        noting->note(bytes);
+        return new_delete::allocate(bytes, alignment);
     }
 };
 

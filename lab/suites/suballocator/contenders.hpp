@@ -16,7 +16,7 @@
 #if defined(MILLPOND_SUITE_BOOST)
 #include "lab/suites/common/peers_boost_pool.hpp"
 #endif
-#include "lab/suites/experiment/noted_allocator.hpp"
+#include "lab/suites/experiment/noted_new_delete.hpp"
 #include "millpond/local/multipool.hpp"
 
 namespace millpond::suballocator_suite {
@@ -57,7 +57,7 @@ using all_of =
                    suites::compact_pool_of<SlotBytes>, suites::by_type<multipool<>>>;
 
 // What littering runs: the heap of the process, which notes what it is asked for.
-using noted_heap = suites::by_heap<experiment::noted_allocator>;
+using noted_heap = suites::by_type<experiment::noted_new_delete>;
 
 template <template <class> class Runner, class... Contenders>
 auto chosen_of(std::size_t strategy, contender_list<Contenders...>) {

@@ -12,7 +12,7 @@
 #include <unordered_set>
 
 #include "lab/suites/common/bindings.hpp"
-#include "lab/suites/experiment/noted_allocator.hpp"
+#include "lab/suites/experiment/noted_new_delete.hpp"
 #include "millpond/bind/resource.hpp"
 #include "millpond/local/monotonic.hpp"
 #include "millpond/local/multipool.hpp"
@@ -36,7 +36,7 @@ struct refusing_source {
 using stack_monotonic = monotonic<refusing_source>;
 
 using heap = suites::by_heap<std::allocator>;
-using noted_heap = suites::by_heap<experiment::noted_allocator>;
+using noted_heap = suites::by_type<experiment::noted_new_delete>;
 using pmr_monotonic = suites::by_pmr<std::pmr::monotonic_buffer_resource>;
 struct pmr_in_buffer : pmr_monotonic {
     static pool in_buffer(void* memory, std::size_t bytes) {

@@ -6,7 +6,7 @@
 //
 // The checksum is the sum of all counts.
 #include "contenders.hpp"
-#include "lab/suites/experiment/noted_allocator.hpp"
+#include "lab/suites/experiment/noted_new_delete.hpp"
 #include "lab/suites/experiment/window.hpp"
 #include "workload.hpp"
 
