@@ -240,24 +240,3 @@ def test_several_experiments_have_a_file_each_and_one_where_it_was_named(p0089: 
     _, document = run(*both)
     assert [e["name"] for e in document["experiments"]] == ["p0089.3", "p0089.4"]
     assert {r["experiment"] for r in document["summary"]} == {"p0089.3", "p0089.4"}
-
-
-def test_the_file_for_google_benchmark_has_an_entry_for_each_round(p0089: Use) -> None:
-    fake = p0089(bad_alloc=[AS3])
-    run(*ONE, "--rounds=2", "--google=g.json")
-    document = json.loads(Path("g.json").read_text())
-    assert {"date", "num_cpus", "library_build_type"} <= document["context"].keys()
-    entries = document["benchmarks"]
-    assert len(entries) == len(fake.calls)
-    by_name: dict[str, list[int]] = {}
-    for entry in entries:
-        assert entry["run_type"] == "iteration"
-        by_name.setdefault(entry["name"], []).append(entry["repetition_index"])
-        assert entry["time_unit"] == "us"
-        if entry["name"].endswith(AS3):
-            assert entry["error_occurred"] and "memory" in entry["error_message"]
-            assert entry["real_time"] == entry["cpu_time"] == 0.0
-        else:
-            assert "error_occurred" not in entry
-            assert entry["real_time"] > 0.0 and entry["cpu_time"] > 0.0
-    assert all(found == list(range(len(found))) for found in by_name.values())
