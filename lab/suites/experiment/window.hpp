@@ -51,7 +51,7 @@ class window {
         stop(result);
     }
 
-    // For what cannot be one call. A simulator then sees measured_part alone.
+  private:
     void start() {
         if (in_use != nullptr && in_use->control) in_use->control->enable();
         if (in_use != nullptr && in_use->counters) in_use->counters->start();
@@ -69,7 +69,6 @@ class window {
         if (in_use != nullptr && in_use->counters) result.counts = in_use->counters->read();
     }
 
-  private:
     suites::resident_meter resident_;
     std::uint64_t faults_ = 0;
     double wall_seconds_ = 0;

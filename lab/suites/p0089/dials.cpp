@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "blocks.hpp"
@@ -207,21 +208,30 @@ struct dials_runner {
         outcome result;
         std::atomic<std::uint64_t> sum = 0;
         experiment::window measured;
-        const auto work = [&](std::uint64_t index, auto arrive) {
-            visitor<C> mine(works[index], sizes, empty_rings<C>(works[index].live));
-            mine.fill();
-            mine.run();
+        // `part`: what calls each part of the work. They wait for one another between parts.
+        const auto work = [&](std::uint64_t index, auto arrive, auto part) {
+            std::optional<visitor<C>> mine;
+            part([&] {
+                mine.emplace(works[index], sizes, empty_rings<C>(works[index].live));
+                mine->fill();
+                mine->run();
+            });
             arrive();
-            sum += mine.end();
-            if (index == 0) result.more = mine.locality();
+            part([&] {
+                sum += mine->end();
+                if (index == 0) result.more = mine->locality();
+                mine.reset();
+            });
         };
-        measured.start();
-        if (works.size() == 1) {
-            work(0, [] {});
-        } else {
-            suites::team().run(works.size(), work);
-        }
-        measured.stop(result);
+        measured.run(result, [&] {
+            if (works.size() == 1) {
+                work(0, [] {}, [](auto body) { body(); });
+            } else {
+                suites::team().run(works.size(), [&](std::uint64_t index, auto arrive) {
+                    work(index, arrive, [](auto body) { experiment::measured_part(body); });
+                });
+            }
+        });
         result.checksum = sum;
         for (const thread_work& each : works) result.units += each.blocks;
         return result;

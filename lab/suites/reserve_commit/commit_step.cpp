@@ -6,6 +6,7 @@
 //
 // A small step is a system call often, a large one leaves the cache before it is written, and may be there for nothing.
 #include <algorithm>
+#include <optional>
 
 #include "counted_pages.hpp"
 #include "growing.hpp"
@@ -19,16 +20,21 @@ using pages = counted_pages<false>;
 constexpr parameter parameters[] = {
     length_parameter, {"log2_step", 16, 12, 24, "bytes of a step"}, optimisation_parameter, experiment::seed_parameter};
 
-template <class Array>
-outcome grow(const point& asked, Array& array, experiment::window& measured) {
+// `construct`: makes the array in the place that it is given.
+template <class Array, class Construct>
+outcome grow(const point& asked, Construct construct) {
     outcome result;
     const std::uint64_t length = length_of(asked);
     const std::uint64_t seed = asked.seed();
-    require_addresses(array, length);
-    for (std::uint64_t i = 0; i < length; ++i) array.push_back(made<int>(i + seed));
-    measured.stop(result);
-    result.units = array.size();
-    result.checksum = checksum_of(array);
+    std::optional<Array> array;
+    experiment::window measured;
+    measured.run(result, [&] {
+        construct(array);
+        require_addresses(*array, length);
+        append(*array, length, seed);
+    });
+    result.units = array->size();
+    result.checksum = checksum_of(*array);
     result.more = {
         {"commits", static_cast<double>(pages::account.commits)},
         {"populates", static_cast<double>(pages::account.populates)},
@@ -41,14 +47,13 @@ outcome run(const point& asked) {
     suites::forbid_huge_pages();
     const std::uint64_t most = length_of(asked) * suites::more_than_needed;
     const std::size_t step = asked.power("log2_step");
-    experiment::window measured;
-    measured.start();
     if (strategy_at(asked.strategy) == strategy::dyn_array_2023) {
-        suites::dyn_array_2023<int, pages> array(most, step);
-        return grow(asked, array, measured);
+        using array = suites::dyn_array_2023<int, pages>;
+        return grow<array>(asked, [&](std::optional<array>& place) { place.emplace(most, step); });
     }
-    dyn_array<int, pages> array(most, {.first = step, .step = step, .ahead = std::max(step, commit_steps{}.ahead)});
-    return grow(asked, array, measured);
+    using array = dyn_array<int, pages>;
+    const commit_steps steps{.first = step, .step = step, .ahead = std::max(step, commit_steps{}.ahead)};
+    return grow<array>(asked, [&](std::optional<array>& place) { place.emplace(most, steps); });
 }
 
 }  // namespace

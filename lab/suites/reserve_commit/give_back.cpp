@@ -76,16 +76,19 @@ outcome run(const point& asked) {
     range.touch(asked.seed());
     const double touch_ns = clock.elapsed_ns();
     const double touched = resident();
-    measured.start();
-    clock.start();
-    range.give_back(how);
-    const double give_ns = clock.elapsed_ns();
-    const double given = resident();
-    clock.start();
-    range.take_again(how);
-    range.touch(asked.seed() + 1);
-    const double again_ns = clock.elapsed_ns();
-    measured.stop(result);
+    double give_ns = 0;
+    double given = 0;
+    double again_ns = 0;
+    measured.run(result, [&] {
+        clock.start();
+        range.give_back(how);
+        give_ns = clock.elapsed_ns();
+        given = resident();
+        clock.start();
+        range.take_again(how);
+        range.touch(asked.seed() + 1);
+        again_ns = clock.elapsed_ns();
+    });
     result.checksum = range.checksum();
     result.units = asked.power("log2_bytes") / page;
     result.more = {

@@ -77,6 +77,13 @@ void require_addresses(const Array& array, std::uint64_t elements) {
     }
 }
 
+// Effects: the measured appends. Out of line, so that the loop is the same wherever it is called.
+template <class Array>
+[[gnu::noinline]] void append(Array& to, std::uint64_t elements, std::uint64_t seed) {
+    using element = typename Array::value_type;
+    for (std::uint64_t i = 0; i < elements; ++i) to.push_back(made<element>(i + seed));
+}
+
 // Few elements are looked at, those in front and at the end among them: reading is not what is measured.
 template <class Array>
 std::uint64_t checksum_of(Array& array) {

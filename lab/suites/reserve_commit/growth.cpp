@@ -22,12 +22,6 @@ using pages = counted_pages<false>;
 constexpr parameter parameters[] = {length_parameter, element_parameter, pages_parameter, optimisation_parameter,
                                     experiment::seed_parameter};
 
-template <class Array>
-[[gnu::noinline]] void append(Array& to, std::uint64_t elements, std::uint64_t seed) {
-    using element = typename Array::value_type;
-    for (std::uint64_t i = 0; i < elements; ++i) to.push_back(made<element>(i + seed));
-}
-
 template <class Element>
 std::vector<experiment::figure> figures_of(const point& asked, const outcome& measured,
                                            std::optional<std::uint64_t> room) {
@@ -65,11 +59,11 @@ struct growth_runner {
         outcome result;
         std::optional<Array> array;
         experiment::window measured;
-        measured.start();
-        array.emplace(length, huge);
-        require_addresses(*array, length);
-        append(*array, length, asked.seed());
-        measured.stop(result);
+        measured.run(result, [&] {
+            array.emplace(length, huge);
+            require_addresses(*array, length);
+            append(*array, length, asked.seed());
+        });
         result.units = array->size();
         result.checksum = checksum_of(*array);
         const auto room = room_of(*array);

@@ -8,6 +8,7 @@
 // the document's clock could see; mode_ratio: step_p50_ns / plain_p50_ns; slow_step_share: the part of them that had a
 // step. commit_seconds: in the system's calls of these steps alone, where the array is one that commits. A deque does
 // not say when it grows: nothing is stepped.
+#include <optional>
 #include <string>
 
 #include "counted_pages.hpp"
@@ -127,14 +128,15 @@ struct latency_runner {
         const std::uint64_t length = length_of(asked);
         outcome result;
         times noted;
+        std::optional<Array> array;
         experiment::window measured;
-        measured.start();
-        Array array(length, huge);
-        require_addresses(array, length);
-        append_timed(array, length, asked.seed(), noted);
-        measured.stop(result);
-        result.units = array.size();
-        result.checksum = checksum_of(array);
+        measured.run(result, [&] {
+            array.emplace(length, huge);
+            require_addresses(*array, length);
+            append_timed(*array, length, asked.seed(), noted);
+        });
+        result.units = array->size();
+        result.checksum = checksum_of(*array);
         result.more = figures_of(noted, strategy_at(asked.strategy) != strategy::deque, has_steps(asked.strategy));
         return result;
     }

@@ -9,6 +9,9 @@
 // written when it is allocated. Resident bytes without those of the array of pointers: elements_bytes when all are
 // there, freed_bytes when all were freed from the first to the last and the allocator lives on, kept_share the
 // quotient; end_bytes, when array and allocator are gone.
+#include <optional>
+#include <utility>
+
 #include "contenders.hpp"
 #include "lab/suites/common/slots.hpp"
 #include "lab/suites/experiment/window.hpp"
@@ -29,30 +32,41 @@ constexpr parameter five_parameters[] = {
     experiment::seed_parameter,
 };
 
+// Both end within the window.
+template <class C, class T>
+struct pool_and_array {
+    typename C::pool pool;
+    suites::slot_array<C, T> array;
+
+    explicit pool_and_array(std::uint64_t count) : array(pool, count) {}
+};
+
 template <class C>
 struct doubles_runner {
     static outcome run(const point& asked) {
         outcome result;
         experiment::window measured;
-        {
-            typename C::pool pool;
-            suites::slot_array<C, double> work(pool, count_of(asked));
-            const std::uint64_t base = suites::read_resident().now;
-            measured.start();
-            const double allocate = seconds_of([&] { work.fill(); });
-            const double elements_bytes = resident_above(base);
-            result.checksum = work.sum();
-            const double deallocate = seconds_of([&] { work.free_from_first(); });
-            const double freed_bytes = resident_above(base);
-            result.more = {{"allocate_seconds", allocate},
-                           {"deallocate_seconds", deallocate},
-                           {"elements_bytes", elements_bytes},
-                           {"freed_bytes", freed_bytes},
-                           kept_share(elements_bytes, freed_bytes)};
-        }
-        measured.stop(result);
+        std::optional<pool_and_array<C, double>> used(std::in_place, count_of(asked));
+        const std::uint64_t base = suites::read_resident().now;
+        measured.run(result, [&] {
+            measure(used->array, base, result);
+            used.reset();
+        });
         result.units = count_of(asked);
         return result;
+    }
+
+    static void measure(suites::slot_array<C, double>& work, std::uint64_t base, outcome& result) {
+        const double allocate = seconds_of([&] { work.fill(); });
+        const double elements_bytes = resident_above(base);
+        result.checksum = work.sum();
+        const double deallocate = seconds_of([&] { work.free_from_first(); });
+        const double freed_bytes = resident_above(base);
+        result.more = {{"allocate_seconds", allocate},
+                       {"deallocate_seconds", deallocate},
+                       {"elements_bytes", elements_bytes},
+                       {"freed_bytes", freed_bytes},
+                       kept_share(elements_bytes, freed_bytes)};
     }
 };
 
@@ -61,14 +75,12 @@ struct five_runner {
     static outcome run(const point& asked) {
         outcome result;
         experiment::window measured;
-        {
-            typename C::pool pool;
-            suites::slot_array<C, std::uint64_t> work(pool, count_of(asked));
-            const std::uint64_t base = suites::read_resident().now;
-            measured.start();
-            measure(work, base, result);
-        }
-        measured.stop(result);
+        std::optional<pool_and_array<C, std::uint64_t>> used(std::in_place, count_of(asked));
+        const std::uint64_t base = suites::read_resident().now;
+        measured.run(result, [&] {
+            measure(used->array, base, result);
+            used.reset();
+        });
         result.units = count_of(asked);
         return result;
     }

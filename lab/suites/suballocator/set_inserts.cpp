@@ -8,6 +8,8 @@
 // the fill without inserts are 1 % of those with them, the allocator has 1 % of the time. Each is a round of its own,
 // so that both find the same memory: untouched, or what the collections before have left. The numbers are drawn
 // beforehand.
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "contenders.hpp"
@@ -65,26 +67,39 @@ struct set_inserts_runner {
         std::vector<std::uint64_t> numbers(count_of(asked));
         for (std::uint64_t& number : numbers) number = suites::next_number(random);
         experiment::window measured;
-        {
-            typename C::pool pool;
-            Filled filled(pool, numbers.size());
-            const std::uint64_t base = suites::read_resident().now;
-            live_before(pool, asked, random);
-            measured.start();
-            const double fill = seconds_of([&] { filled.fill(numbers); });
-            const double full_bytes = resident_above(base);
-            result.checksum = filled.sum();
-            const double clear = seconds_of([&] { filled.clear(); });
-            const double empty_bytes = resident_above(base);
-            result.more = {{"fill_seconds", fill},
-                           {"clear_seconds", clear},
-                           {"full_bytes", full_bytes},
-                           {"empty_bytes", empty_bytes},
-                           kept_share(full_bytes, empty_bytes)};
-        }
-        measured.stop(result);
+        std::optional<pool_and<Filled>> used(std::in_place, numbers.size());
+        const std::uint64_t base = suites::read_resident().now;
+        live_before(used->pool, asked, random);
+        measured.run(result, [&] {
+            measure(used->filled, numbers, base, result);
+            used.reset();
+        });
         result.units = numbers.size();
         return result;
+    }
+
+    // Both end within the window.
+    template <class Filled>
+    struct pool_and {
+        typename C::pool pool;
+        Filled filled;
+
+        explicit pool_and(std::uint64_t count) : filled(pool, count) {}
+    };
+
+    template <class Filled>
+    static void measure(Filled& filled, const std::vector<std::uint64_t>& numbers, std::uint64_t base,
+                        outcome& result) {
+        const double fill = seconds_of([&] { filled.fill(numbers); });
+        const double full_bytes = resident_above(base);
+        result.checksum = filled.sum();
+        const double clear = seconds_of([&] { filled.clear(); });
+        const double empty_bytes = resident_above(base);
+        result.more = {{"fill_seconds", fill},
+                       {"clear_seconds", clear},
+                       {"full_bytes", full_bytes},
+                       {"empty_bytes", empty_bytes},
+                       kept_share(full_bytes, empty_bytes)};
     }
 
     static void live_before(typename C::pool& pool, const point& asked, suites::random_numbers& random) {
