@@ -11,7 +11,7 @@
 #include <cstring>
 
 #include "lab/measure/costs.hpp"
-#include "lab/measure/counters.hpp"
+#include "lab/measure/named_events.hpp"
 
 namespace millpond::measure {
 namespace {
@@ -20,27 +20,29 @@ constexpr event wanted_events[] = {
     instructions_event,
     cycles_event,
     {"cache_misses", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CACHE_MISSES},
-    {"branch_misses", PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_MISSES},
+    branch_misses_event,
     l1d_misses_event,
-    {"dtlb_misses", PERF_TYPE_HW_CACHE, cache_reads(PERF_COUNT_HW_CACHE_DTLB, PERF_COUNT_HW_CACHE_RESULT_MISS)},
+    dtlb_misses_event,
     {"task_clock", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK},
     {"page_faults", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS},
 };
 
-ability try_event(const event& wanted) {
+}  // namespace
+
+count try_event(const event& wanted) {
     counters alone({wanted});
     alone.start();
     spin(10'000);
     alone.stop();
-    const count found = alone.read().front();
-    return {found.name, found.value.has_value(), found.why_null};
+    return alone.read().front();
 }
-
-}  // namespace
 
 std::vector<ability> counter_abilities() {
     std::vector<ability> result;
-    for (const event& wanted : wanted_events) result.push_back(try_event(wanted));
+    for (const event& wanted : wanted_events) {
+        const count found = try_event(wanted);
+        result.push_back({found.name, found.value.has_value(), found.why_null});
+    }
     return result;
 }
 

@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "counters.hpp"
+
 namespace millpond::measure {
 
 struct ability {
@@ -20,6 +22,9 @@ struct ability {
 
 // Each counter that a figure might use: of the hardware first, then of the kernel.
 std::vector<ability> counter_abilities();
+
+// Returns: what a short loop counts of an event, or why nothing.
+count try_event(const event& wanted);
 
 ability ptrace_ability();
 

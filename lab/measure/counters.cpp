@@ -9,6 +9,7 @@
 #include <cmath>
 #include <cstring>
 #include <fstream>
+#include <utility>
 
 namespace millpond::measure {
 namespace {
@@ -29,6 +30,9 @@ std::string reason(int error) {
             return "the kernel forbids it: " + paranoia();
         case EPERM:
             return "forbidden by the kernel or by a filter of system calls: " + paranoia();
+        case EINVAL:
+            return "the kernel does not count it for one process: an event of the whole socket, or one it does not "
+                   "know";
         case ENOSYS:
             return "there is no perf_event_open: the kernel was built without it, or a filter hides it";
         default:
@@ -37,44 +41,56 @@ std::string reason(int error) {
 }
 
 int open_event(const event& wanted) noexcept {
+    const std::uint8_t excludes = excluded(wanted);
     perf_event_attr attributes;
     std::memset(&attributes, 0, sizeof attributes);
     attributes.size = sizeof attributes;
     attributes.type = wanted.type;
     attributes.config = wanted.config;
-    attributes.exclude_kernel = wanted.type != PERF_TYPE_SOFTWARE;
-    attributes.exclude_hv = 1;
+    attributes.config1 = wanted.config1;
+    attributes.config2 = wanted.config2;
+    attributes.exclude_user = (excludes & event::user) != 0;
+    attributes.exclude_kernel = (excludes & event::kernel) != 0;
+    attributes.exclude_hv = (excludes & event::hypervisor) != 0;
     attributes.disabled = 1;
     attributes.inherit = 1;
     attributes.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
     return static_cast<int>(::syscall(SYS_perf_event_open, &attributes, 0, -1, -1, PERF_FLAG_FD_CLOEXEC));
 }
 
+count null_of(const event& of, std::string why) {
+    return {std::string(of.name), std::nullopt, std::move(why), 0, std::string(of.counted_as)};
+}
+
 count read_event(const event& of, int file) {
-    count result{std::string(of.name), std::nullopt, "", 0};
-    std::uint64_t values[3] = {0, 0, 0};  // the count, and for how long it was enabled and running
-    if (::read(file, values, sizeof values) != static_cast<ssize_t>(sizeof values)) {
-        result.why_null = "it can be opened, but not read";
-    } else if (values[2] == 0) {
-        result.why_null = "it can be opened, but never counts: other users hold the counters";
-    } else if (values[0] == 0 && of.always_moves) {
-        result.why_null = "it can be opened, but stays at zero";
-    } else {
-        result.running_share = static_cast<double>(values[2]) / static_cast<double>(values[1]);
-        const bool whole = values[2] >= values[1];
-        result.value =
-            whole ? values[0]
-                  : static_cast<std::uint64_t>(std::llround(static_cast<double>(values[0]) / result.running_share));
+    counter_reading read{};
+    if (::read(file, &read, sizeof read) != static_cast<ssize_t>(sizeof read)) {
+        return null_of(of, "it can be opened, but not read");
     }
-    return result;
+    return count_of(of, read);
 }
 
 }  // namespace
 
+count count_of(const event& of, const counter_reading& read) {
+    if (read.enabled_ns == 0) return null_of(of, "it was never enabled: the kernel has no room for it in this window");
+    if (read.running_ns == 0) {
+        return null_of(of, "it never ran in this window: other events and other users hold the counters");
+    }
+    if (read.value == 0 && of.always_moves) return null_of(of, "it can be opened, but stays at zero");
+    if (read.running_ns >= read.enabled_ns) {
+        return {std::string(of.name), read.value, "", 1.0, std::string(of.counted_as)};
+    }
+    // 64 bits of precision, which a double has not.
+    const long double share = static_cast<long double>(read.running_ns) / static_cast<long double>(read.enabled_ns);
+    const auto scaled = static_cast<std::uint64_t>(std::llround(static_cast<long double>(read.value) / share));
+    return {std::string(of.name), scaled, "", static_cast<double>(share), std::string(of.counted_as)};
+}
+
 counters::counters(std::vector<event> wanted) {
     all_.reserve(wanted.size());
     for (const event& each : wanted) {
-        const int file = open_event(each);
+        const int file = each.why_null.empty() ? open_event(each) : -1;
         all_.push_back({each, file, file < 0 ? errno : 0});
     }
 }
@@ -93,8 +109,12 @@ std::vector<count> counters::read() const {
     std::vector<count> result;
     result.reserve(all_.size());
     for (const opened& each : all_) {
-        result.push_back(each.file >= 0 ? read_event(each.of, each.file)
-                                        : count{std::string(each.of.name), std::nullopt, reason(each.error), 0});
+        const std::string_view known = each.of.why_null;
+        if (each.file >= 0) {
+            result.push_back(read_event(each.of, each.file));
+        } else {
+            result.push_back(null_of(each.of, known.empty() ? reason(each.error) : std::string(known)));
+        }
     }
     return result;
 }

@@ -6,6 +6,7 @@
 // Use it where events are wanted that perf knows and we do not. A write and a read each; one thread.
 #pragma once
 
+#include <chrono>
 #include <optional>
 #include <string_view>
 
@@ -13,19 +14,25 @@ namespace millpond::measure {
 
 class perf_control {
   public:
-    // Reads "CTL,ACK", or "CTL" where nothing answers. Returns: nothing if the text is neither.
-    static std::optional<perf_control> parse(std::string_view text) noexcept;
+    // Reads "CTL,ACK", or "CTL" where nothing answers. Returns: nothing if the text is neither. `patience`: for how
+    // long an answer is waited for; perf's own comes at once.
+    static std::optional<perf_control> parse(std::string_view text,
+                                             std::chrono::milliseconds patience = std::chrono::seconds(30)) noexcept;
 
-    // Effects: returns when it is done. Throws: std::runtime_error if nobody reads or answers.
+    // Effects: returns when it is done. Throws: std::runtime_error if nobody reads or answers. SIGPIPE is ignored
+    // meanwhile, in the whole process.
     void enable() const { say("enable\n"); }
     void disable() const { say("disable\n"); }
 
   private:
-    perf_control(int control, int acknowledgement) noexcept : control_(control), acknowledgement_(acknowledgement) {}
+    perf_control(int control, int acknowledgement, std::chrono::milliseconds patience) noexcept
+        : control_(control), acknowledgement_(acknowledgement), patience_(patience) {}
     void say(std::string_view command) const;
+    void wait_for_answer() const;
 
     int control_;
     int acknowledgement_;  // below 0: none
+    std::chrono::milliseconds patience_;
 };
 
 }  // namespace millpond::measure

@@ -56,20 +56,31 @@ void read_limit(std::string_view text, command_line& line) {
     }
 }
 
-// NAME=CODE, the code as the processor's manual has it: 0x and hexadecimal digits.
-void read_raw_event(std::string_view text, command_line& line) {
-    const std::size_t sign = text.find('=');
-    const std::string_view code = sign == text.npos ? "" : text.substr(sign + 1);
-    std::uint64_t config = 0;
-    const char* const end = code.data() + code.size();
-    const auto [stop, error] = std::from_chars(code.data() + std::min<std::size_t>(2, code.size()), end, config, 16);
-    if (sign == 0 || !code.starts_with("0x") || error != std::errc{} || stop != end) {
-        line.error = "--raw-event needs NAME=0xCODE";
-    } else if (line.raw_event_count == line.raw_events.size()) {
-        line.error =
-            "--raw-event: more events than the " + std::to_string(line.raw_events.size()) + " there is room for";
+// Returns: what an event is called in the result: NAME of NAME=0xCODE.
+std::string_view label_of(std::string_view text) noexcept {
+    const auto raw = read_raw_event(text);
+    return raw ? raw->name : text;
+}
+
+void read_event(const char* text, command_line& line) {
+    const std::string_view given = text;
+    const std::size_t sign = given.find('=');
+    // libpfm's names have a : or a . before a value.
+    const bool has_code = sign != given.npos && given.substr(0, sign).find_first_of(":.") == given.npos;
+    if (given.empty() || (has_code && !read_raw_event(given))) {
+        line.error = "--event needs a name, as MEM_LOAD_RETIRED:L3_MISS, or NAME=0xCODE";
+        return;
+    }
+    for (std::size_t i = 0; i < line.event_count; ++i) {
+        if (label_of(given) == label_of(line.events[i])) {
+            line.error = "--event " + std::string(given) + ": that name is given twice";
+            return;
+        }
+    }
+    if (line.event_count == line.events.size()) {
+        line.error = "--event: more events than the " + std::to_string(line.events.size()) + " there is room for";
     } else {
-        line.raw_events[line.raw_event_count++] = {text.substr(0, sign), PERF_TYPE_RAW, config};
+        line.events[line.event_count++] = text;
     }
 }
 
@@ -80,19 +91,31 @@ void read_control(std::string_view text, command_line& line) {
 
 }  // namespace
 
+std::optional<measure::event> read_raw_event(std::string_view text) noexcept {
+    const std::size_t sign = text.find('=');
+    if (sign == 0 || sign == text.npos || text.substr(0, sign).find_first_of(":.") != text.npos) return std::nullopt;
+    std::string_view code = text.substr(sign + 1);
+    if (!code.starts_with("0x")) return std::nullopt;
+    code.remove_prefix(2);
+    std::uint64_t config = 0;
+    const auto [stop, error] = std::from_chars(code.data(), code.data() + code.size(), config, 16);
+    if (error != std::errc{} || stop != code.data() + code.size()) return std::nullopt;
+    return measure::raw_event(text.substr(0, sign), config);
+}
+
 std::string usage_of(const suite& of) {
     const std::string program = "millpond-" + std::string(of.name) + "-suite";
     return "usage: " + program + " --list\n       " + program +
            " --workload W --strategy S [--PARAMETER VALUE]... [--seed N] [--litter F]\n" +
-           std::string(program.size() + 8, ' ') +
-           "[--memory-limit-bytes N] [--counters] [--raw-event NAME=0xCODE]...\n" +
+           std::string(program.size() + 8, ' ') + "[--memory-limit-bytes N] [--counters] [--event NAME]...\n" +
            std::string(program.size() + 8, ' ') + "[--perf-control CTL,ACK]\n" + "One round of " + std::string(of.of) +
            ", in this process; one line of JSON. --list says what there is.\n"
            "--litter F: first the workload's blocks are allocated, and the fraction F of them is freed in random "
            "order.\n"
            "--memory-limit-bytes N: what is known to need more is not run, but said to be a predicted bad_alloc.\n"
            "--counters: also counts instructions, cycles, loads, misses and stalled cycles of the window, if it can.\n"
-           "--raw-event NAME=0xCODE: counts an event of this processor too.\n"
+           "--event NAME: counts that event too: a name of libpfm's, as MEM_LOAD_RETIRED:L3_MISS (millpond-events\n"
+           "--list has them), or NAME=0xCODE, the code being the processor's own.\n"
            "--perf-control CTL,ACK: tells perf stat --control fd:CTL,ACK when the window begins and ends; also as\n"
            "MILLPOND_PERF_CONTROL.\n";
 }
@@ -121,8 +144,8 @@ command_line read_command_line(int argc, char** argv) {
             read_litter(value, line);
         } else if (is_same_name(name, "--memory-limit-bytes")) {
             read_limit(value, line);
-        } else if (is_same_name(name, "--raw-event")) {
-            read_raw_event(value, line);
+        } else if (name == "--event") {
+            read_event(value, line);
         } else if (is_same_name(name, "--perf-control")) {
             read_control(value, line);
         } else if (line.setting_count == line.settings.size()) {

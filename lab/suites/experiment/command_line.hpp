@@ -30,8 +30,8 @@ struct command_line {
     std::optional<double> litter;  // the fraction of blocks that is freed
     std::optional<std::uint64_t> memory_limit_bytes;
     bool counters = false;
-    std::array<measure::event, 8> raw_events{};
-    std::size_t raw_event_count = 0;
+    std::array<const char*, 16> events{};  // --event: a name, or NAME=0xCODE
+    std::size_t event_count = 0;
     std::optional<measure::perf_control> control;
     std::array<setting, 16> settings{};
     std::size_t setting_count = 0;
@@ -43,6 +43,10 @@ command_line read_command_line(int argc, char** argv);
 // Effects: the point's values: what its workload has as usual, and what the line says. Returns: what is wrong, or
 // nothing.
 std::string read_values(const command_line& line, point& asked);
+
+// Returns: the event of NAME=0xCODE; nothing where the text is a name of libpfm's, which may end in a value too:
+// EVENT:c=0x1.
+std::optional<measure::event> read_raw_event(std::string_view text) noexcept;
 
 // How the program is called.
 std::string usage_of(const suite& of);

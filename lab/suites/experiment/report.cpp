@@ -64,7 +64,8 @@ json counts_as_json(const std::vector<measure::count>& counts) {
     for (const measure::count& each : counts) {
         all[each.name] = {{"value", each.value ? json(*each.value) : json(nullptr)},
                           {"why_null", each.value ? json(nullptr) : json(each.why_null)},
-                          {"running_share", each.value ? json(each.running_share) : json(nullptr)}};
+                          {"running_share", each.value ? json(each.running_share) : json(nullptr)},
+                          {"counted_as", each.counted_as.empty() ? json(nullptr) : json(each.counted_as)}};
     }
     return all;
 }

@@ -8,6 +8,8 @@
 #include <utility>
 
 #include "command_line.hpp"
+#include "lab/measure/event_request.hpp"
+#include "lab/measure/named_events.hpp"
 #include "lab/suites/common/ending.hpp"
 #include "report.hpp"
 #include "window.hpp"
@@ -56,14 +58,27 @@ void litter(const suite& in, const point& asked, double fraction, std::optional<
     blocks->free_fraction(fraction, asked.seed());
 }
 
-// From now on every window has them around it, and no littering.
-void use(const command_line& line, instruments& around) {
-    around.control = line.control;
-    std::vector<measure::event> events(line.raw_events.begin(), line.raw_events.begin() + line.raw_event_count);
-    if (line.counters)
-        events.insert(events.begin(), std::begin(measure::window_events), std::end(measure::window_events));
+// Effects: opens what the line asks to be counted. Returns: 0, or the status to end with; what is wrong has been said.
+int open_counters(const command_line& line, instruments& around) {
+    static measure::event_request named;  // what it was answered outlives the counters
+    if (line.counters) {
+        for (const measure::named_event& each : measure::named_events()) named.add(each.generic.name.data());
+    }
+    std::vector<measure::event> raw;
+    for (std::size_t i = 0; i < line.event_count; ++i) {
+        if (const auto of = read_raw_event(line.events[i])) {
+            raw.push_back(*of);
+        } else if (line.counters && measure::find_named_event(line.events[i]) != nullptr) {
+            return fail(2, "--event " + std::string(line.events[i]) + " is one of those that --counters counts");
+        } else {
+            named.add(line.events[i]);
+        }
+    }
+    if (const int status = named.ask(); status != 0) return status;
+    std::vector<measure::event> events(named.answers().begin(), named.answers().end());
+    events.insert(events.end(), raw.begin(), raw.end());
     if (!events.empty()) around.counters.emplace(std::move(events));
-    in_use = &around;
+    return 0;
 }
 
 int run(const suite& in, const command_line& line) {
@@ -74,11 +89,13 @@ int run(const suite& in, const command_line& line) {
         return print(failure_as_json(in, asked, "predicted_bad_alloc"));
     }
     try {
+        instruments around;
+        if (const int status = open_counters(line, around); status != 0) return status;
+        around.control = line.control;
         std::optional<measure::littering> blocks;
         if (line.litter) litter(in, asked, *line.litter, blocks);
         in.prepare(asked);
-        instruments around;
-        use(line, around);
+        in_use = &around;  // from now on around every window, and no littering
         outcome measured = asked.of->run(asked);
         in.conclude(asked, measured);
         return print(round_as_json(in, asked, measured));

@@ -3,7 +3,7 @@
 //
 //   millpond-NAME-suite --list
 //   millpond-NAME-suite --workload W --strategy S [--PARAMETER VALUE]... [--seed N] [--litter F]
-//                       [--memory-limit-bytes N] [--counters] [--raw-event NAME=0xCODE]... [--perf-control CTL,ACK]
+//                       [--memory-limit-bytes N] [--counters] [--event NAME]... [--perf-control CTL,ACK]
 //
 //   arguments ──▶ point ──▶ littering ──▶ prepare ──▶ workload::run ──▶ one line of JSON, millpond.suite/1
 //

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <random>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -10,6 +11,7 @@
 
 #include "lab/measure/costs.hpp"
 #include "lab/measure/counters.hpp"
+#include "lab/measure/named_events.hpp"
 #include "lab/measure/perf_control.hpp"
 
 namespace {
@@ -22,18 +24,66 @@ constexpr event task_clock{"task_clock", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_
 std::uint64_t counted_ns(const counters& by) { return by.read().front().value.value_or(0); }
 
 TEST(counters, each_has_a_value_or_a_reason) {
-    counters all({std::begin(window_events), std::end(window_events)});
+    std::vector<event> wanted;
+    for (const named_event& each : named_events()) wanted.push_back(each.generic);
+    counters all(wanted);
     all.start();
     spin(100'000);
     all.stop();
     const std::vector<count> found = all.read();
-    ASSERT_EQ(found.size(), std::size(window_events));
+    ASSERT_EQ(found.size(), wanted.size());
     for (std::size_t i = 0; i < found.size(); ++i) {
-        EXPECT_EQ(found[i].name, window_events[i].name);
+        EXPECT_EQ(found[i].name, wanted[i].name);
         EXPECT_NE(found[i].value.has_value(), !found[i].why_null.empty()) << found[i].name;
         EXPECT_EQ(found[i].value.has_value(), found[i].running_share > 0) << found[i].name;
-        EXPECT_TRUE(!window_events[i].always_moves || found[i].value.value_or(1) > 0) << found[i].name;
+        EXPECT_TRUE(!wanted[i].always_moves || found[i].value.value_or(1) > 0) << found[i].name;
     }
+}
+
+TEST(counters, what_is_known_not_to_count_is_not_opened) {
+    event none = task_clock;
+    none.why_null = "nobody has it";
+    counters all({none});
+    all.start();
+    spin(1'000);
+    all.stop();
+    EXPECT_FALSE(all.read().front().value.has_value());
+    EXPECT_EQ(all.read().front().why_null, "nobody has it");
+}
+
+// The kernel lets more events than there are counters take turns.
+TEST(counters, an_event_that_ran_for_a_share_of_the_time_is_scaled_and_the_share_is_told) {
+    std::mt19937_64 random(7);
+    for (int i = 0; i < 1000; ++i) {
+        const std::uint64_t enabled = 1 + random() % 1'000'000'000'000;
+        const std::uint64_t running = 1 + random() % enabled;
+        const std::uint64_t value = random() % 1'000'000'000'000;
+        const count found = count_of(task_clock, {value, enabled, running});
+        if (value == 0) continue;
+        ASSERT_TRUE(found.value.has_value()) << found.why_null;
+        EXPECT_GE(*found.value, value);
+        EXPECT_GT(found.running_share, 0.0);
+        EXPECT_LE(found.running_share, 1.0);
+        EXPECT_NEAR(static_cast<double>(*found.value) * found.running_share, static_cast<double>(value),
+                    0.51 + 1e-9 * static_cast<double>(value))
+            << value << " in " << running << " of " << enabled;
+    }
+    const count whole = count_of(task_clock, {~std::uint64_t{0}, 5, 5});
+    EXPECT_EQ(whole.value, ~std::uint64_t{0});
+    EXPECT_EQ(whole.running_share, 1.0);
+    EXPECT_EQ(count_of(task_clock, {1000, 9, 3}).value, 3000u);
+}
+
+TEST(counters, an_event_that_never_ran_is_null_with_the_reason_and_one_that_may_be_zero_is_zero) {
+    event may_be_zero = task_clock;
+    may_be_zero.always_moves = false;
+    for (const counter_reading never :
+         {counter_reading{0, 100, 0}, counter_reading{7, 100, 0}, counter_reading{0, 0, 0}}) {
+        EXPECT_FALSE(count_of(may_be_zero, never).value.has_value());
+        EXPECT_FALSE(count_of(may_be_zero, never).why_null.empty());
+    }
+    EXPECT_EQ(count_of(may_be_zero, {0, 100, 50}).value, 0u);
+    EXPECT_FALSE(count_of(task_clock, {0, 100, 50}).value.has_value());
 }
 
 TEST(counters, what_no_processor_has_is_null_with_the_reason) {
@@ -121,6 +171,19 @@ TEST_F(perf_pipes, that_answer_something_else_are_an_error) {
     answer("no", 2);
     EXPECT_THROW(both()->enable(), std::runtime_error);
     EXPECT_EQ(told(), "enable\n");
+}
+
+TEST_F(perf_pipes, that_stay_silent_are_an_error) {
+    const auto control = perf_control::parse(std::to_string(control_[1]) + "," + std::to_string(answer_[0]),
+                                             std::chrono::milliseconds(1));
+    EXPECT_THROW(control->enable(), std::runtime_error);
+}
+
+TEST_F(perf_pipes, whose_other_ends_are_gone_are_an_error_and_no_signal) {
+    ::close(answer_[1]);
+    EXPECT_THROW(both()->enable(), std::runtime_error);  // it has read, and ended before it answered
+    ::close(control_[0]);
+    EXPECT_THROW(both()->enable(), std::runtime_error);
 }
 
 TEST_F(perf_pipes, that_nobody_reads_are_an_error) {

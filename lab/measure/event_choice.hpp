@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSL-1.0
+// event_choice: what stands behind a name on this machine: a named event, or one of libpfm's.
+//
+//   named event ── the kernel counts its generic event here? ──▶ that one
+//               └─ an alternative that this processor has, and the kernel counts? ──▶ that one
+//               └─ neither ──▶ null: why the kernel refuses the generic one
+//
+// Tries by counting: a few system calls and some ten thousand instructions for each. One thread.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "event_names.hpp"
+
+namespace millpond::measure {
+
+// An event that owns its texts; `of` refers to none.
+struct chosen_event {
+    event of;
+    std::string counted_as;  // libpfm's name
+    std::string why_null;    // it need not be tried
+};
+
+// Returns: what counts here under that name. Without a choice, `wrong` says what is wrong with the name.
+std::optional<chosen_event> choose_event(const event_names& known, const std::string& name, std::string& wrong);
+
+}  // namespace millpond::measure

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSL-1.0
+// event_names: what libpfm knows of processors' events: their names, and what the kernel calls them.
+//
+//   "MEM_LOAD_RETIRED:L3_MISS" ──libpfm──▶ type 4, config 0x20d1, user space     an event of this processor
+//   "amd64_fam19h_zen3::…"     ──libpfm──▶ why it does not count here            an event of another
+//   "MEM_LOAD_RETIRD"          ──libpfm──▶ MEM_LOAD_RETIRED                      no event: what is near it
+//
+// Names are libpfm's: [processor::]EVENT[:unit mask]…[:modifier], as u and k for user space and kernel. One object at a
+// time; it sets LIBPFM_ENCODE_INACTIVE in the environment. One thread.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "counters.hpp"
+
+namespace millpond::measure {
+
+// What a name means. `full_name` is libpfm's, with the modifiers that hold.
+struct known_event {
+    event of;  // without a name
+    std::string full_name;
+};
+struct event_elsewhere {
+    std::string why;  // a half-sentence
+};
+struct unknown_event {
+    std::string what;  // what is wrong with it, and what is near
+};
+
+class event_names {
+  public:
+    // Throws: std::runtime_error if libpfm does not start.
+    event_names();
+    event_names(const event_names&) = delete;
+    event_names& operator=(const event_names&) = delete;
+    ~event_names();
+
+    using meaning = std::variant<known_event, event_elsewhere, unknown_event>;
+    // O(all names) where it is not of this processor.
+    [[nodiscard]] meaning find(const std::string& name) const;
+
+    struct described {
+        std::string name, meaning;
+        std::vector<described> masks = {};
+    };
+    // Effects: calls `take` for each event of this processor, and of the kernel.
+    void for_each(const std::function<void(const described&)>& take) const;
+    // Returns: the processors' units that libpfm finds here, by their long names.
+    [[nodiscard]] std::vector<std::string> units() const;
+};
+
+}  // namespace millpond::measure

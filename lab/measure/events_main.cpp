@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: BSL-1.0
+// millpond-events: the events that this machine's processor and kernel can count, by name.
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <exception>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "lab/measure/abilities.hpp"
+#include "lab/measure/event_choice.hpp"
+#include "lab/measure/event_request.hpp"
+#include "lab/measure/named_events.hpp"
+
+namespace {
+
+using namespace millpond::measure;
+using nlohmann::ordered_json;
+
+int write(const std::string& text) {
+    if (std::fputs(text.c_str(), stdout) >= 0 && std::fflush(stdout) == 0) return 0;
+    std::fprintf(stderr, "millpond: cannot write to standard output\n");
+    return 4;
+}
+
+int resolve(const event_names& known, const std::vector<std::string>& names) {
+    std::string lines;
+    int status = 0;
+    for (const std::string& name : names) {
+        std::string wrong;
+        const auto chosen = choose_event(known, name, wrong);
+        if (!chosen) {
+            std::fprintf(stderr, "millpond: %s; `millpond bench --list-events` has all of them\n", wrong.c_str());
+            status = 2;
+            continue;
+        }
+        lines.append(answer_line(chosen->of, chosen->counted_as, chosen->why_null)).append("\n");
+    }
+    return status != 0 ? status : write(lines);
+}
+
+ordered_json named_as_json(const event_names& known, const named_event& each) {
+    std::string wrong;
+    const auto chosen = choose_event(known, std::string(each.generic.name), wrong);
+    const count found = chosen->why_null.empty() ? try_event(chosen->of) : count{};
+    const std::string why = chosen->why_null.empty() ? found.why_null : chosen->why_null;
+    return {{"name", each.generic.name},
+            {"description", each.meaning},
+            {"counted_as", chosen->counted_as.empty() ? ordered_json(nullptr) : ordered_json(chosen->counted_as)},
+            {"available", found.value.has_value()},
+            {"why_not", found.value ? ordered_json(nullptr) : ordered_json(why)}};
+}
+
+int list(const event_names& known) {
+    ordered_json named = ordered_json::array();
+    for (const named_event& each : named_events()) named.push_back(named_as_json(known, each));
+    ordered_json events = ordered_json::array();
+    known.for_each([&](const event_names::described& each) {
+        ordered_json masks = ordered_json::array();
+        for (const auto& mask : each.masks) masks.push_back({{"name", mask.name}, {"description", mask.meaning}});
+        events.push_back({{"name", each.name}, {"description", each.meaning}, {"unit_masks", masks}});
+    });
+    const ordered_json all = {
+        {"schema", "millpond.events/1"}, {"units", known.units()}, {"named", named}, {"events", events}};
+    return write(all.dump(1, ' ', false, ordered_json::error_handler_t::replace) + "\n");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    CLI::App app{"Says which events this machine's processor and kernel can count, and what they call them."};
+    bool wants_list = false;
+    bool wants_names = false;
+    std::vector<std::string> names;
+    auto* const mode = app.add_option_group("mode", "what to do: exactly one");
+    mode->add_flag("--list", wants_list, "all events by their names, as JSON: those that every machine has first");
+    mode->add_flag("--resolve", wants_names,
+                   "a line for each of the names behind --: what the kernel calls it, or why it is null");
+    mode->require_option(1);
+    app.add_option("names", names, "as MEM_LOAD_RETIRED:L3_MISS; llc_misses")->type_name("NAME");
+    app.footer("Exit status: 0 done, 2 usage or an unknown event, 4 the result cannot be written.");
+    try {
+        app.parse(argc, argv);
+        const event_names known;
+        return wants_names ? resolve(known, names) : list(known);
+    } catch (const CLI::CallForHelp& help) {
+        return app.exit(help);
+    } catch (const CLI::ParseError& error) {
+        std::fprintf(stderr, "millpond: %s\n", error.what());
+        return 2;
+    } catch (const std::exception& error) {
+        std::fprintf(stderr, "millpond: %s\n", error.what());
+        return 4;
+    }
+}

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "lab/measure/named_events.hpp"
+
+namespace millpond::measure {
+namespace {
+
+// Demand loads that were filled from memory: a Zen's last level is an uncore unit, which counts for no process.
+constexpr const char* llc_misses[] = {
+    "MEM_LOAD_RETIRED:L3_MISS",
+    "MEM_LOAD_UOPS_RETIRED:L3_MISS",
+    "DATA_CACHE_REFILLS_FROM_SYSTEM:LS_MABRESP_LCL_DRAM:LS_MABRESP_RMT_DRAM",
+    "DEMAND_DATA_CACHE_FILLS_FROM_SYSTEM:MEM_IO_LCL:MEM_IO_RMT",
+    "DEMAND_DATA_CACHE_FILLS_FROM_SYSTEM:DRAM_IO_NEAR:DRAM_IO_FAR",
+};
+// Cycles in which nothing is executed.
+constexpr const char* stalled_cycles[] = {"CYCLE_ACTIVITY:STALLS_TOTAL", "CYCLE_ACTIVITY:CYCLES_NO_EXECUTE"};
+// Loads that no level of the TLB has a page for.
+constexpr const char* page_walks[] = {
+    "DTLB_LOAD_MISSES:WALK_COMPLETED",
+    "L1_DTLB_MISS:TLB_RELOAD_4K_L2_MISS:TLB_RELOAD_COALESCED_PAGE_MISS:TLB_RELOAD_2M_L2_MISS:TLB_RELOAD_1G_L2_MISS",
+};
+
+constexpr named_event all[] = {
+    {instructions_event, "perf::PERF_COUNT_HW_INSTRUCTIONS", "instructions retired"},
+    {cycles_event, "perf::PERF_COUNT_HW_CPU_CYCLES", "cycles of the core, at whatever clock"},
+    {{"l1d_loads", PERF_TYPE_HW_CACHE, cache_reads(PERF_COUNT_HW_CACHE_L1D, PERF_COUNT_HW_CACHE_RESULT_ACCESS), true},
+     "perf::PERF_COUNT_HW_CACHE_L1D:READ:ACCESS",
+     "loads"},
+    {l1d_misses_event, "perf::PERF_COUNT_HW_CACHE_L1D:READ:MISS", "loads that the first level of cache misses"},
+    {{"llc_misses", PERF_TYPE_HW_CACHE, cache_reads(PERF_COUNT_HW_CACHE_LL, PERF_COUNT_HW_CACHE_RESULT_MISS)},
+     "perf::PERF_COUNT_HW_CACHE_LL:READ:MISS",
+     "loads that the last level of cache misses",
+     llc_misses},
+    {{"stalled_cycles", PERF_TYPE_HARDWARE, PERF_COUNT_HW_STALLED_CYCLES_BACKEND},
+     "perf::PERF_COUNT_HW_STALLED_CYCLES_BACKEND",
+     "cycles in which the back end waits",
+     stalled_cycles},
+    {branch_misses_event, "perf::PERF_COUNT_HW_BRANCH_MISSES", "branches that were predicted wrongly"},
+    {dtlb_misses_event, "perf::PERF_COUNT_HW_CACHE_DTLB:READ:MISS", "loads that the data TLB misses"},
+    {{"page_walks", named_event::no_type}, "", "walks through the page tables for a load", page_walks},
+};
+
+}  // namespace
+
+std::span<const named_event> named_events() noexcept { return all; }
+
+const named_event* find_named_event(std::string_view name) noexcept {
+    for (const named_event& each : all) {
+        if (each.generic.name == name) return &each;
+    }
+    return nullptr;
+}
+
+}  // namespace millpond::measure

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSL-1.0
+// named_events: the events that have one name on every processor, and what each counts where the kernel has no generic
+// event for it.
+//
+//   llc_misses ── generic: LL, read, miss ── not here? ──▶ MEM_LOAD_RETIRED:L3_MISS (Intel), DEMAND_DATA_… (Zen), …
+//
+// A generic event is the kernel's own choice for each processor, and is what portability rests on. An alternative is
+// a name of libpfm's; the first that this processor has and the kernel takes counts instead, and is told. Misses are of
+// reads. Plain data.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "counters.hpp"
+
+namespace millpond::measure {
+
+constexpr std::uint64_t cache_reads(std::uint64_t cache, std::uint64_t result) noexcept {
+    return cache | (std::uint64_t{PERF_COUNT_HW_CACHE_OP_READ} << 8) | (result << 16);
+}
+
+inline constexpr event instructions_event{"instructions", PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS, true};
+inline constexpr event cycles_event{"cycles", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES, true};
+inline constexpr event l1d_misses_event{"l1d_misses", PERF_TYPE_HW_CACHE,
+                                        cache_reads(PERF_COUNT_HW_CACHE_L1D, PERF_COUNT_HW_CACHE_RESULT_MISS)};
+inline constexpr event branch_misses_event{"branch_misses", PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_MISSES};
+inline constexpr event dtlb_misses_event{"dtlb_misses", PERF_TYPE_HW_CACHE,
+                                         cache_reads(PERF_COUNT_HW_CACHE_DTLB, PERF_COUNT_HW_CACHE_RESULT_MISS)};
+
+struct named_event {
+    event generic;                  // of no type where the kernel has none for any processor
+    std::string_view generic_name;  // libpfm's, of the same event; empty where there is none
+    std::string_view meaning;
+    std::span<const char* const> alternatives = {};
+
+    static constexpr std::uint32_t no_type = ~std::uint32_t{0};
+    [[nodiscard]] constexpr bool has_generic() const noexcept { return generic.type != no_type; }
+};
+
+// In the order in which they are shown. What a benchmark's window counts.
+std::span<const named_event> named_events() noexcept;
+
+// Returns: the one of that name, or null.
+const named_event* find_named_event(std::string_view name) noexcept;
+
+}  // namespace millpond::measure
