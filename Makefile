@@ -8,12 +8,16 @@ export JOBS = $(or $(patsubst -j%,%,$(filter -j%,$(MAKEFLAGS))),$(shell nproc))
 
 SUITES = millpond-p0089-suite millpond-unique_chars-suite millpond-suballocator-suite millpond-reserve_commit-suite
 
-.PHONY: help setup build demo quick test test-all check bench bench-lab bench-library coverage format clean
+# Compilers and standard libraries, each with a preset toolchain-NAME (python/millpond/surroundings.py).
+TOOLCHAINS = gcc clang clang-libc++
+
+.PHONY: help setup build demo quick test test-all check bench bench-toolchains bench-lab bench-library coverage format \
+	clean
 
 help: ## this menu
 	@echo "millpond: would a local allocator make this program faster or smaller, where, which one, by how much?"
 	@echo
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 demo: ## advise on a real program and on examples/orders; leaves results/demo/report.html
 	@scripts/setup build demo
@@ -40,6 +44,13 @@ bench: ## run the published experiments at quick scale; tables, JSON, a page eac
 	@scripts/setup build demo
 	@scripts/build release $(SUITES)
 	@.venv/bin/millpond bench all --scale quick
+
+bench-toolchains: ## the same by gcc, by clang and by clang with libc++, side by side; results/bench/toolchains.html
+	@scripts/setup build demo bench toolchains
+	@for one in $(TOOLCHAINS); do scripts/build toolchain-$$one $(SUITES) || exit; done
+	@mkdir -p results/bench
+	@.venv/bin/millpond bench all --scale quick --toolchain $$(tr ' ' , <<< '$(TOOLCHAINS)') \
+		--json=results/bench/toolchains.json --report results/bench/toolchains.html
 
 bench-lab: ## measure recording, characterising and trial against their bars; table and JSON
 	@scripts/setup build demo test bench

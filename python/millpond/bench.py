@@ -17,15 +17,15 @@ from typing import Annotated
 
 import typer
 
-from millpond import output
+from millpond import output, surroundings
 from millpond.arguments import STDOUT
 from millpond.bench_lab import PLACE
 from millpond.bench_library import write
-from millpond.cells import Cell
+from millpond.cells import MALLOC, TOOLCHAIN, Cell
 from millpond.characterise import Json
 from millpond.errors import Failure, Status, cannot_write
 from millpond.experiment_run import Asked, Found, Run, cells_of, document, memory_bytes
-from millpond.experiments import ROUNDS, Experiment, Parameters
+from millpond.experiments import ROUNDS, Experiment, Parameters, points, surrounded
 from millpond.grids import (
     CellsOption,
     DryRunOption,
@@ -38,6 +38,7 @@ from millpond.grids import (
     select,
     show_all,
 )
+from millpond.mallocs import known_mallocs
 from millpond.progress import say
 from millpond.published_experiments import EXPERIMENTS
 from millpond.store import Store
@@ -74,6 +75,13 @@ def command(
             help="Also count instructions, loads, misses and stalled cycles; simulated: under callgrind, once a cell.",
         ),
     ] = None,
+    toolchain: Annotated[
+        str | None,
+        typer.Option(metavar="NAME,...", help=f"Programs built by these: {', '.join(surroundings.TOOLCHAINS)}."),
+    ] = None,
+    malloc: Annotated[
+        str | None, typer.Option(metavar="NAME,...", help=f"On these mallocs: {', '.join(known_mallocs())}.")
+    ] = None,
     json: Json = None,
     report: Annotated[Path | None, typer.Option(metavar="FILE", help="The page; results/bench/NAME.html.")] = None,
     google: Annotated[
@@ -89,11 +97,15 @@ def command(
     """Run published experiments here; show their figures beside the published ones."""
     grid = GridOptions.given(list_only, dry_run, cells, shard)
     grid.require_store(store)
-    asked = Asked(rounds or ROUNDS[scale], seed, grid.shard, Store(store) if store else None, counters)
+    around = {TOOLCHAIN: surroundings.chosen(TOOLCHAIN, toolchain), MALLOC: surroundings.chosen(MALLOC, malloc)}
+    around = {name: values for name, values in around.items() if values}
+    asked = Asked(rounds or ROUNDS[scale], seed, grid.shard, Store(store) if store else None, counters,
+                  frozenset(value for values in around.values() for value in values))  # fmt: skip
     if grid.list_only and not experiments:
         print("\n".join(f"{e.name}  section {e.section:3}  {e.title}: {e.measured}" for e in EXPERIMENTS))
         return
-    chosen = chosen_cells(named(experiments or []), scale, f"{litter:g}" if litter else "", grid.filters)
+    under = [surrounded(e, **around) for e in named(experiments or [])]
+    chosen = chosen_cells(under, scale, f"{litter:g}" if litter else "", grid.filters, points(**around))
     if grid.list_only:
         show_all([listing(e.name, found) for e, found in chosen], json)
         return
@@ -130,18 +142,20 @@ def named(words: Sequence[str]) -> list[Experiment]:
 
 
 def chosen_cells(
-    experiments: Sequence[Experiment], scale: str, litter: str, filters: Sequence[str]
-) -> list[tuple[Experiment, list[Cell]]]:
+    experiments: Sequence[Experiment], scale: str, litter: str, filters: Sequence[str],
+    around: Sequence[Parameters] = ((),),
+) -> list[tuple[Experiment, list[Cell]]]:  # fmt: skip
     """The cells of each experiment that a filter names; a point in the document's notation is made if it is not there.
 
+    `around`: each cell once in each of these surroundings, in the place of its own.
     Failure (status 2) for a filter that fits nothing. An experiment of which nothing was chosen is left out.
     """
     made: list[tuple[Experiment, list[Cell]]] = []
     patterns = list(filters)
     for experiment in experiments:
-        points = {text: point for text in filters if (point := experiment.notation(text)) is not None}
-        made.append((experiment, cells_of(experiment, scale, litter, list(points.values()))))
-        patterns = [_pattern(experiment, points[t]) if t in points else _canonical(experiment, t) for t in patterns]
+        more = {text: point for text in filters if (point := experiment.notation(text)) is not None}
+        made.append((experiment, cells_of(experiment, scale, litter, list(more.values()), around)))
+        patterns = [_pattern(experiment, more[t]) if t in more else _canonical(experiment, t) for t in patterns]
     wanted = set(select([cell for _, cells in made for cell in cells], patterns))
     kept = [(experiment, [cell for cell in cells if cell in wanted]) for experiment, cells in made]
     return [(experiment, cells) for experiment, cells in kept if cells]

@@ -17,6 +17,7 @@ A rule has one of these kinds. `of` and `against` are strategies; `against` is o
     untestable nothing here could tell; `missing` names what it would take
 
 `where` has a value for an axis, a list of them, or a range: `from`, `to`, `below` another axis, or what it `is` on one.
+Of what surrounds the program (`toolchain`, `malloc`) a statement that names none is about the usual one.
 """
 
 from __future__ import annotations
@@ -60,8 +61,8 @@ class Claim:
     among: tuple[str, ...] = ()
     where: Mapping[str, Any] = field(default_factory=dict)
     axis: str = ""
-    first: int = 0
-    last: int = 0
+    first: int | str = 0
+    last: int | str = 0
     at_least: float = -math.inf
     at_most: float = math.inf
     low: float = -math.inf
@@ -202,9 +203,10 @@ def evaluate(claim: Claim, experiment: Experiment, figures: Figures) -> tuple[li
 
 
 def _named(claim: Claim, experiment: Experiment) -> Claim:
-    """With canonical names in the place of the document's."""
+    """With canonical names in the place of the document's, and where the program's surroundings are the usual ones."""
     of, against, among = (tuple(map(experiment.canonical, names)) for names in (claim.of, claim.against, claim.among))
-    return replace(claim, of=of, against=against, among=among)
+    usual = {name: value for name, value in experiment.usual if name != claim.axis}
+    return replace(claim, of=of, against=against, among=among, where={**usual, **claim.where})
 
 
 Terms = tuple[list[Term], list[tuple[Point, str]]]
@@ -237,7 +239,7 @@ def _points(figures: Figures, takes: Callable[[Point], bool]) -> Iterable[Point]
 def _growths(claim: Claim, experiment: Experiment, figures: Figures) -> Terms:
     terms: list[Term] = []
     used: list[tuple[Point, str]] = []
-    for point in _points(figures, lambda p: claim.matches(p, claim.axis) and dict(p)[claim.axis] == claim.first):
+    for point in _points(figures, lambda p: claim.matches(p, claim.axis) and dict(p).get(claim.axis) == claim.first):
         last = tuple((name, claim.last if name == claim.axis else value) for name, value in point)
         for of, against in claim.pairs():
             before, after = _quotient(figures, point, of, against), _quotient(figures, last, of, against)

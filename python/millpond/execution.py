@@ -88,7 +88,7 @@ class Shard:
 WHOLE = Shard()
 # Parameters that tell contenders apart; all others say what they are contenders for. (`sf`: what is accessed after
 # shuffling is compared with what is accessed before.)
-_OF_CONTENDERS = ("strategy", "malloc", "twin", "sf")
+_OF_CONTENDERS = ("strategy", "toolchain", "malloc", "twin", "sf")
 
 
 def groups_of(cells: Sequence[Cell]) -> list[list[Cell]]:

@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 
 from markupsafe import Markup
 
-from millpond import published
 from millpond.experiment_figures import Results
 from millpond.experiment_look import Gain, Key, Look, percent_of, text_of
 from millpond.experiments import Experiment
@@ -107,7 +106,7 @@ def _layouts(results: Results, look: Look) -> list[_Layout]:
     """The tables as the document has them, with our rows and strategies among its own."""
     experiment = results.experiment
     tables = experiment.tables
-    known = published.printed(experiment)
+    known = look.printed
     more = {key for key in look.cells if _has_row(experiment, key, set(known))}
     keys = {*known, *more}
     found = []
@@ -145,8 +144,9 @@ def _values(key: Key, names: Sequence[str]) -> tuple[int | str, ...]:
 
 
 def _sortable(experiment: Experiment) -> Callable[[tuple[int | str, ...]], tuple[tuple[int, str], ...]]:
-    """Numbers rise, strategies stand in the document's order, others behind them."""
+    """Numbers rise, strategies stand in the document's order, others behind them; what is usual comes first."""
     order = {name: place for place, name in enumerate(experiment.strategies)}
+    order |= {name: place for values in experiment.under.values() for place, name in enumerate(values)}
     reverse = -1 if _STRATEGY in experiment.tables.split else 1
 
     def key(values: tuple[int | str, ...]) -> tuple[tuple[int, str], ...]:

@@ -8,12 +8,12 @@ outcomes ──▶ Rounds: (cell, metric) → {round: value} ──▶ the exper
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from millpond import published
-from millpond.cells import COUNTERS, LITTER, METRICS_OF, Cell, Outcome
+from millpond.cells import COUNTERS, LITTER, MALLOC, METRICS_OF, SURROUNDINGS, TOOLCHAIN, Cell, Outcome
 from millpond.experiments import Experiment, Point, place_of
 from millpond.library_lines import Rounds
 from millpond.machine import this_machine
@@ -39,24 +39,31 @@ class Figures:
 
 
 def published_figures(experiment: Experiment) -> Figures:
-    """What the document printed."""
-    found = published.values(experiment)
-    metrics = {
-        metric: Figures({key: {0: value} for key, value in published.values(experiment, metric).items()})
-        for metric in experiment.beside_metrics
-    }
-    words = {k: one.printed for k, one in published.printed(experiment).items() if one.value is None}
-    return Figures({key: {0: value} for key, value in found.items()}, words, metrics=metrics)
+    """What the document printed, where the program's surroundings are the usual ones."""
+
+    def at(key: tuple[Point, str]) -> tuple[Point, str]:
+        return (*key[0], *experiment.usual), key[1]
+
+    def values(metric: str = "") -> dict[tuple[Point, str], dict[int, float]]:
+        return {at(key): {0: value} for key, value in published.values(experiment, metric).items()}
+
+    metrics = {metric: Figures(values(metric)) for metric in experiment.beside_metrics}
+    words = {at(k): one.printed for k, one in published.printed(experiment).items() if one.value is None}
+    return Figures(values(), words, metrics=metrics)
 
 
 class Results:
     """The rounds of one experiment, asked by cell. Building it is linear in the outcomes."""
 
-    def __init__(self, experiment: Experiment, cells: Sequence[Cell], outcomes: Sequence[Outcome]) -> None:
+    def __init__(
+        self, experiment: Experiment, cells: Sequence[Cell], outcomes: Sequence[Outcome],
+        built_by: Callable[[Cell], str | None] = lambda _: None,
+    ) -> None:  # fmt: skip
         self.experiment = experiment
         self.cells = list(cells)
         self.rounds = Rounds.of(outcomes)
         self.outcomes = outcomes
+        self._built_by = built_by
         self._known = set(cells)
         self._points = {cell.name: experiment.point_of(cell) for cell in cells}
         self._statuses = {o.cell: o.status for o in outcomes if o.status != "ok"}
@@ -126,9 +133,10 @@ class Results:
     def has_published_row(self, row: Mapping[str, Any]) -> bool:
         """Whether a row of the summary lies in the tables, if of the baseline alone where the document has any."""
         at = self._points.get(str(row["cell"]))
-        if not self.experiment.table:
+        if not self.experiment.table or at is None:
             return at is not None
-        return at is not None and (at, self.experiment.baseline) in published.printed(self.experiment)
+        here = self.experiment.published_point(at)
+        return (here, self.experiment.baseline) in published.printed(self.experiment)
 
     def _row(self, cell: Cell, name: str, unit: str) -> dict[str, Any]:
         experiment = self.experiment
@@ -141,6 +149,8 @@ class Results:
             "strategy": cell.variant,
             "alias": experiment.alias(cell.variant),
             "heap_state": heap_state(cell),
+            **{name: dict(cell.parameters).get(name, SURROUNDINGS[name]) for name in (TOOLCHAIN, MALLOC)},
+            "compiler": self._built_by(cell),
             "page_policy": this_machine().page_policy,
             "metric": name,
             "unit": unit,
@@ -164,11 +174,12 @@ class Results:
         """What the document printed at the same point, and its ratio to the document's baseline there."""
         experiment = self.experiment
         at = experiment.point_of(cell) if name == experiment.figure.name else None
-        one = published.printed(experiment).get((at, cell.variant)) if at is not None else None
-        if at is None or one is None:
+        here = experiment.published_point(at) if at is not None else ()
+        one = published.printed(experiment).get((here, cell.variant)) if at is not None else None
+        if one is None:
             return {"published": None, "published_unit": None, "published_value": None, "published_ratio": None}
         found = published.values(experiment)
-        value, base = found.get((at, cell.variant)), found.get((at, experiment.baseline))
+        value, base = found.get((here, cell.variant)), found.get((here, experiment.baseline))
         return {
             "published": one.printed if one.value is None else one.value,
             "published_unit": one.unit,

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TypeVar
 
 from millpond import published
 from millpond.cells import Cell
@@ -15,6 +16,7 @@ from millpond.wording import bytes_text, plural
 
 _BYTES, _MB = "peak_bytes", 1e6
 Key = tuple[Point, str]
+Value = TypeVar("Value")
 
 
 def text_of(value: float) -> str:
@@ -35,16 +37,21 @@ class Look:
 
     def __init__(self, results: Results) -> None:
         self.experiment = results.experiment
-        self._printed = published.printed(results.experiment)
-        self._values = published.values(results.experiment)
         self._results = results
         self.cells: dict[Key, Cell] = {}
         for cell in results.cells:
             at = results.experiment.point_of(cell)
             if at is not None and results.has_figure(cell):
                 self.cells.setdefault((at, cell.variant), cell)
+        self.printed = self._everywhere(published.printed(results.experiment))
+        self._values = self._everywhere(published.values(results.experiment))
         self.ours = {key: found for key, cell in self.cells.items() if (found := results.figure(cell))}
         self._medians = {key: summarise(list(found.values())).median for key, found in self.ours.items()}
+
+    def _everywhere(self, of: Mapping[Key, Value]) -> dict[Key, Value]:
+        """The document's figures under every surroundings of ours."""
+        around = dict.fromkeys(self.experiment.around(at) for at, _ in self.cells) or {self.experiment.usual: None}
+        return {((*at, *each), name): value for (at, name), value in of.items() for each in around}
 
     def _is_share(self, key: Key) -> bool:
         return self.experiment.tables.relative and key[1] != self.experiment.baseline
@@ -70,7 +77,7 @@ class Look:
         return ours / theirs if ours is not None and theirs else None
 
     def published(self, key: Key) -> Heat | None:
-        one = self._printed.get(key)
+        one = self.printed.get(key)
         return None if one is None else Heat(self.published_level(key), one.printed, one.unit)
 
     def here(self, key: Key) -> Heat | None:

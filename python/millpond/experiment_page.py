@@ -15,6 +15,7 @@ from typing import Any
 
 from millpond.claim_rules import FAILS, HOLDS, Verdict, heading
 from millpond.experiment_charts import Chart, charts
+from millpond.experiment_rounds import SuiteProgram
 from millpond.experiment_run import Found
 from millpond.experiment_table import claims_line
 from millpond.library_table import number_text
@@ -61,12 +62,10 @@ def render(found: Sequence[Found]) -> str:
 def _section(found: Found) -> Section:
     experiment, results = found.run.experiment, found.results
     states = dict.fromkeys(heap_state(cell) for cell in found.run.cells)
-    suite = found.run.suite
-    compiler = ", ".join(filter(None, (suite.compiler, suite.standard_library)))
     rounds = max((o.round for o in found.outcomes), default=0)
     facts = [
         f"{plural(rounds, 'round')} of {plural(len(found.run.cells), 'cell')}",
-        f"heap {', '.join(states)}", f"seed {found.asked.seed}", *([compiler] if compiler else []),
+        f"heap {', '.join(states)}", f"seed {found.asked.seed}", *_programs(found.run.programs),
         f"run {found.run.journal.run}",
     ]  # fmt: skip
     beside = _beside(found)
@@ -77,6 +76,16 @@ def _section(found: Found) -> Section:
         claims_line(found.claims) if found.claims else "", beside[:_BESIDE_AT_MOST],
         max(0, len(beside) - _BESIDE_AT_MOST),
     )  # fmt: skip
+
+
+def _programs(programs: Sequence[SuiteProgram]) -> list[str]:
+    """Who built the programs, and what they ran on: `clang, tcmalloc: clang++ 19.1.7, libstdc++ 12, …/libtcmalloc…`."""
+    facts = []
+    for one in programs:
+        around = str(one.around)
+        known = [one.built_by, *([one.malloc] if one.around.malloc else [])]
+        facts.append(f"{around}: {', '.join(filter(None, known)) or 'unknown'}" if around else one.built_by)
+    return [fact for fact in facts if fact]
 
 
 def _claim(judged: Verdict) -> dict[str, str]:

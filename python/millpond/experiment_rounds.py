@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSL-1.0
 """One round of one cell of a published experiment: a fresh process of the suite's program, and what it printed.
 
-    env millpond-p0089-suite --workload W --strategy S --PARAMETER VALUE … --seed N  ──▶ one line of JSON ──▶ Outcome
+    env … millpond-p0089-suite --workload W --strategy S --PARAMETER VALUE … --seed N  ──▶ one line of JSON ──▶ Outcome
 
 What a strategy cannot do is a value: `bad_alloc` where memory ran out, `refused` where it would have, by what the cell
 needs and the machine has. What a process needs of memory is never tried out.
@@ -17,31 +17,39 @@ from dataclasses import dataclass
 from typing import Any
 
 from millpond import native, window_counters
-from millpond.cells import METRICS_OF, Cell, Outcome
+from millpond.cells import MALLOC, METRICS_OF, SURROUNDINGS, TOOLCHAIN, Cell, Outcome
 from millpond.checksums import Checksums
 from millpond.errors import Failure, Status
 from millpond.laboratory import describe
-from millpond.library_contenders import KEEPING, clean_environment
 from millpond.library_rounds import PADDING_LIMIT_BYTES
 from millpond.observations import utc_now
+from millpond.surroundings import Surroundings, said
 
 SCHEMA = "millpond.suite/1"
 _LEAST_PATIENCE_SECONDS = 120.0
 _SLOWER = 30.0
-# A parameter that is not the program's: whether malloc keeps all memory that was ever freed.
-KEPT = "kept"
 # What the program says of a strategy that ran out of memory, or saw beforehand that it would.
 _BAD_ALLOC, _PREDICTED = "bad_alloc", "predicted_bad_alloc"
 
 
 @dataclass(frozen=True)
 class SuiteProgram:
-    """What a suite's program says of itself. `strategies`: those of each workload, by their canonical names."""
+    """What a suite's program says of itself. `strategies`: those of each workload, by their canonical names.
+
+    `malloc`: the library that its malloc is in.
+    """
 
     name: str
+    around: Surroundings
     compiler: str
     standard_library: str
+    malloc: str
     strategies: Mapping[str, frozenset[str]]
+
+    @property
+    def built_by(self) -> str:
+        """`g++ 12.2.0, libstdc++ 12`."""
+        return ", ".join(filter(None, (self.compiler, self.standard_library)))
 
     def require(self, cells: Sequence[Cell]) -> None:
         """Failure (status 4) for the first cell that the program has no workload or strategy for."""
@@ -58,19 +66,28 @@ class SuiteProgram:
                 )
 
     def to_json(self) -> dict[str, Any]:
-        return {"name": self.name, "compiler": self.compiler, "standard_library": self.standard_library}
+        return {
+            "name": self.name, "compiler": self.compiler, "standard_library": self.standard_library,
+            "toolchain": self.around.toolchain or SURROUNDINGS[TOOLCHAIN],
+            "malloc": self.around.malloc or SURROUNDINGS[MALLOC], "malloc_library": self.malloc or None,
+            "kept": self.around.kept,
+        }  # fmt: skip
 
 
-def read_suite(name: str, aliases: Mapping[str, str]) -> SuiteProgram:
-    """Asks the program for its list. Failure (status 4) where it is missing or has none."""
-    done = native.capture([str(native.find(name)), "--list"], clean_environment({}))
+def read_suite(name: str, aliases: Mapping[str, str], around: Surroundings) -> SuiteProgram:
+    """Asks the program for its list. Failure (status 4) where it is missing or has none, or runs on another malloc."""
+    done = native.capture([str(around.program(name)), "--list"], around.environment({}))
     listed = _json_of(done)
     if done.status != 0 or listed is None or listed.get("schema") != SCHEMA:
         raise Failure(Status.ENVIRONMENT, _said(done) or f"{name} --list gave no list ({SCHEMA})")
+    malloc = str(listed.get("malloc") or "")
+    around.confirm(name, malloc)
     return SuiteProgram(
         name,
+        around,
         str(listed.get("compiler") or ""),
         str(listed.get("standard_library") or ""),
+        malloc,
         {w["name"]: frozenset(aliases.get(s, s) for s in w["strategies"]) for w in listed["workloads"]},
     )
 
@@ -107,12 +124,15 @@ class ExperimentRunner:
             return Outcome(cell, stage, number, {}, 0, 0, "refused", utc_now(), self._refused[cell])
         padding = {"MILLPOND_PAD": "x" * self._random.randrange(PADDING_LIMIT_BYTES)}
         patience = max(_LEAST_PATIENCE_SECONDS, _SLOWER * self._seconds.get(cell, 0.0))
-        done = native.capture(self.argv(cell), clean_environment(padding | _kept(cell)), seconds=patience)
+        around = Surroundings.of(cell)
+        done = native.capture(self.argv(cell), around.environment(padding), seconds=patience)
         if done.timed_out:
             return _failed(cell, stage, number, signal.SIGKILL, "killed", f"took longer than {patience:.0f} s")
         if done.status < 0:
             return _failed(cell, stage, number, -done.status, "killed", describe(0, -done.status))
-        return self._outcome(cell, stage, number, self._printed(done))
+        printed = self._printed(done)
+        around.confirm(self._program, str(printed.get("malloc") or ""))
+        return self._outcome(cell, stage, number, printed)
 
     def without_other_work(self, outcomes: Sequence[Outcome]) -> list[Outcome]:
         """The outcomes, `killed` where a strategy did not compute what most of those at the same point did."""
@@ -120,8 +140,9 @@ class ExperimentRunner:
 
     def argv(self, cell: Cell) -> list[str]:
         """The command line of a round."""
-        options = [word for name, value in cell.parameters if name != KEPT for word in (f"--{name}", value)]
-        return [str(native.find(self._program)), "--workload", cell.workload[0], "--strategy", cell.variant, *options,
+        options = [word for name, value in said(cell.parameters) for word in (f"--{name}", value)]
+        program = Surroundings.of(cell).program(self._program)
+        return [str(program), "--workload", cell.workload[0], "--strategy", cell.variant, *options,
                 "--seed", str(self._seed), "--memory-limit-bytes", str(self._room_bytes), *self._counters]  # fmt: skip
 
     def _printed(self, done: native.Captured) -> dict[str, Any]:
@@ -147,10 +168,6 @@ class ExperimentRunner:
         }
         counted, absent = window_counters.read(printed)
         return Outcome(cell, stage, number, values | counted, 0, 0, "ok", utc_now(), absent=absent)
-
-
-def _kept(cell: Cell) -> dict[str, str]:
-    return dict([KEEPING]) if dict(cell.parameters).get(KEPT) == "1" else {}
 
 
 def _failed(cell: Cell, stage: str, number: int, died_of: int, status: str, why: str) -> Outcome:

@@ -6,13 +6,14 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
-from millpond import __version__, callgrind, native, window_counters
+from millpond import __version__, callgrind, window_counters
 from millpond.bench_lab import SCHEMA
-from millpond.cells import COUNTERS, Cell, Outcome
+from millpond.cells import COUNTERS, LITTER, Cell, Outcome
 from millpond.claim_rules import Verdict, judge_all
+from millpond.errors import Failure
 from millpond.execution import Shard, Work, measured_rounds, run_rounds
 from millpond.experiment_figures import Results, published_figures
 from millpond.experiment_rounds import ExperimentRunner, SuiteProgram, read_suite
@@ -20,22 +21,33 @@ from millpond.experiments import Experiment, Needs, Parameters, Part
 from millpond.grids import forecast, notes_on_rounds
 from millpond.machine import this_machine
 from millpond.machine_facts import memory_limit
-from millpond.observations import Journal, utc_now
+from millpond.observations import Journal, Programs, utc_now
 from millpond.progress import ProgressReport
 from millpond.round_log import RoundLog, logged_anyway, subject_of
 from millpond.store import Store
+from millpond.surroundings import Surroundings
 from millpond.window_counters import Counters
-from millpond.wording import bytes_text
+from millpond.wording import bytes_text, plural
 
 STAGE = "bench"
 # What the system and this process itself may have of the memory.
 _SHARE_OF_MEMORY = 0.85
 
 
-def cells_of(experiment: Experiment, scale: str, litter: str, more: Sequence[Parameters] = ()) -> list[Cell]:
-    """The cells of a scale, each once. `more`: points that the user named."""
+def cells_of(
+    experiment: Experiment, scale: str, litter: str, more: Sequence[Parameters] = (),
+    around: Sequence[Parameters] = ((),),
+) -> list[Cell]:  # fmt: skip
+    """The cells of a scale, each once. `more`: points that the user named. `around`: each cell once with each of them,
+    in the place of what it has itself."""
     parts = [*experiment.parts[scale], *(Part((point,)) for point in more)]
-    return list(dict.fromkeys(cell for part in parts for cell in experiment.cells(part, litter, scale == "paper")))
+    littered = ((LITTER, litter),) if litter else ()
+    return list(dict.fromkeys(
+        cell
+        for part in parts
+        for each in around
+        for cell in experiment.cells(part, (*littered, *each), scale == "paper")
+    ))  # fmt: skip
 
 
 def memory_bytes() -> int:
@@ -53,6 +65,8 @@ class Asked:
     shard: Shard
     store: Store | None
     counters: Counters | None = None
+    # Toolchains and mallocs that the user named: without one of them nothing is measured.
+    named: frozenset[str] = frozenset()
 
 
 class Run:
@@ -61,16 +75,30 @@ class Run:
     def __init__(self, experiment: Experiment, cells: Sequence[Cell], asked: Asked, room_bytes: int) -> None:
         self.experiment = experiment
         self.cells = list(cells)
-        self.left_out: list[str] = []
+        self.left_out: list[str] = []  # what is not measured, each with the reason
         self._asked = asked
+        self._programs: dict[Surroundings, SuiteProgram] = {}
         self._began = utc_now()
         self._room_bytes = room_bytes
         self.needs = {cell: experiment.needs(dict(cell.parameters), cell.variant) for cell in cells}
         self.refused = {cell: reason for cell in cells if (reason := _too_large(self.needs[cell], room_bytes))}
 
-    @cached_property
-    def suite(self) -> SuiteProgram:
-        return read_suite(self.experiment.suite, self.experiment.aliases)
+    @property
+    def programs(self) -> list[SuiteProgram]:
+        """What runs the cells: a program for each of their surroundings. Failure (status 4) where one is missing."""
+        return [self._program(around) for around in dict.fromkeys(map(Surroundings.of, self.cells))]
+
+    def built_by(self, cell: Cell) -> str | None:
+        """The compiler and standard library of the program that runs a cell, as it says itself."""
+        return self._program(Surroundings.of(cell)).built_by or None
+
+    def _program(self, around: Surroundings) -> SuiteProgram:
+        if around not in self._programs:
+            self._programs[around] = read_suite(self.experiment.suite, self.experiment.aliases, around)
+        return self._programs[around]
+
+    def _identity(self, cell: Cell) -> str:
+        return Surroundings.of(cell).identity(self.experiment.suite)
 
     @property
     def _counting(self) -> list[str]:
@@ -79,24 +107,46 @@ class Run:
 
     @cached_property
     def journal(self) -> Journal:
-        program = native.find(self.experiment.suite)
-        compiler = ", ".join(filter(None, (self.suite.compiler, self.suite.standard_library)))
         return Journal(
-            self.experiment.name, ("millpond", "bench", self.experiment.name), compiler or None,
-            seed=self._asked.seed, subject=subject_of([str(program), *self._counting], [program]),
+            self.experiment.name, ("millpond", "bench", self.experiment.name), seed=self._asked.seed,
+            subject=subject_of([self.experiment.suite, *self._counting]),
+            programs=Programs(self.built_by, cache(self._identity)),
         )  # fmt: skip
 
     def require(self) -> None:
-        """Failure (status 4) where the program is missing or knows less than it should: before anything is measured.
+        """Failure (status 4) where a program is missing or knows less than it should: before anything is measured.
 
-        Effects: strategies that it need not have, and has not, are left out.
+        Effects: strategies that a program need not have, and has not, are left out; and so are cells of the experiment
+        whose toolchain or malloc is not here, unless the user named it or nothing would be left.
         """
-        have = self.suite.strategies.get(self.experiment.workload, frozenset[str]())
-        self.left_out = [name for name in self.experiment.optional if name not in have]
-        self.cells = [cell for cell in self.cells if cell.variant not in self.left_out]
-        self.suite.require(self.cells)
+        by_around: dict[Surroundings, list[Cell]] = {}
+        for cell in self.cells:
+            by_around.setdefault(Surroundings.of(cell), []).append(cell)
+        missing: list[Failure] = []
+        kept: set[Cell] = set()
+        for around, cells in by_around.items():
+            try:
+                kept |= self._required(self._program(around), cells)
+            except Failure as failure:
+                if not str(around) or {around.toolchain, around.malloc} & self._asked.named:
+                    raise
+                missing.append(failure)
+                self.left_out.append(f"{plural(len(cells), 'cell')} under {around}: {failure}")
+        if not kept and missing:
+            raise missing[0]
+        self.cells = [cell for cell in self.cells if cell in kept]
         if self._asked.counters == Counters.SIMULATED:
             callgrind.find_valgrind()
+
+    def _required(self, program: SuiteProgram, cells: Sequence[Cell]) -> set[Cell]:
+        """The cells, but for strategies that the program need not have. Failure (status 4) for others that it lacks."""
+        have = program.strategies.get(self.experiment.workload, frozenset[str]())
+        lacks = [name for name in self.experiment.optional if name not in have and name in {c.variant for c in cells}]
+        by = f" by {program.around.toolchain}" if program.around.toolchain else ""
+        self.left_out += [f"{name}: the suite's program was built{by} without it" for name in lacks]
+        kept = [cell for cell in cells if cell.variant not in lacks]
+        program.require(kept)
+        return set(kept)
 
     def forecast(self) -> dict[str, Any]:
         """What is left to run, how long that takes, what memory it needs, what is refused. Writes nothing."""
@@ -168,7 +218,7 @@ class Found:
 
     @cached_property
     def results(self) -> Results:
-        return Results(self.run.experiment, self.run.cells, self.outcomes)
+        return Results(self.run.experiment, self.run.cells, self.outcomes, self.run.built_by)
 
     @cached_property
     def claims(self) -> list[Verdict]:
@@ -182,7 +232,7 @@ class Found:
         for cell, why in self.results.rounds.failed.items():
             failed.setdefault(why, []).append(cell.name)
         notes = [f"{names[0]}{f' and {len(names) - 1} more' if names[1:] else ''}: {w}" for w, names in failed.items()]
-        absent = [f"{name}: the suite's program was built without it" for name in self.run.left_out]
+        absent = [*dict.fromkeys(self.run.left_out)]
         uncounted = {(name, why) for o in self.outcomes for name, why in o.absent.items() if name in COUNTERS}
         absent += [f"{name} is null: {why}" for name, why in sorted(uncounted)]
         return [*self.run.experiment.notes, *absent, *notes_on_rounds(ran, ran, self.asked.shard), *notes]
@@ -190,7 +240,7 @@ class Found:
     def observations(self) -> list[dict[str, Any]]:
         """Every value behind the figures: of this run, and of the earlier ones whose rounds were taken over."""
         name = self.run.experiment.name
-        earlier = Journal(name, ("millpond", "bench", name))
+        earlier = Journal(name, ("millpond", "bench", name), programs=self.run.journal.programs)
         earlier.add_outcomes(o for o in self.outcomes if o.time_utc < self.began)
         known = {key for cell in self.run.cells for key, _ in cell.parameters}
         return [
@@ -210,7 +260,8 @@ def document(found: Sequence[Found]) -> dict[str, Any]:
         "seed": found[0].asked.seed,
         "experiments": [
             {"name": e.name, "title": e.title, "section": e.section, "measured": e.measured, "figure": e.figure.name,
-             "baseline": e.baseline, "suite": one.run.suite.to_json(), "run": one.run.journal.run,
+             "baseline": e.baseline, "suite": one.run.programs[0].to_json(),
+             "programs": [program.to_json() for program in one.run.programs], "run": one.run.journal.run,
              "rounds": measured_rounds(one.outcomes)}
             for one in found for e in [one.run.experiment]
         ],

@@ -11,10 +11,10 @@ has no other parameter but those that the document leaves open (`free`).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import product
 
-from millpond.cells import LITTER, Cell
+from millpond.cells import LITTER, MALLOC, SURROUNDINGS, TOOLCHAIN, Cell
 
 SCALES = ("quick", "standard", "paper")
 ROUNDS = {"quick": 3, "standard": 6, "paper": 3}
@@ -104,7 +104,8 @@ class Experiment:
     `table` is the document's own in `paper/`, empty where none of its figures is left; `claims` its statements in
     `claims/`. `beside`: strategies that the document does not have, run at paper scale. `optional`: those that a
     program may have been built without, and is then not asked for. `notes`: what a reader must know. The axis `litter`
-    is the share of the heap, in percent, that is littered first.
+    is the share of the heap, in percent, that is littered first. `under`: axes of ours that the document has not, what
+    surrounds the program (`surrounded` adds them), each with its values, the usual one first.
     `source` and `machine`: the document's title, and what it was measured on.
     """
 
@@ -131,6 +132,7 @@ class Experiment:
     notes: tuple[str, ...] = ()
     beside: tuple[str, ...] = ()
     optional: tuple[str, ...] = ()
+    under: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     notation: Callable[[str], Parameters | None] = field(default=lambda _text: None)
 
     @property
@@ -152,22 +154,36 @@ class Experiment:
 
     def point_of(self, cell: Cell) -> Point | None:
         """Where in the document's tables a cell lies; None beside them."""
-        given = dict(cell.parameters)
-        if not {*self.axes} - {LITTER} <= given.keys() or given.keys() - {*self.axes, *self.free, LITTER}:
+        given = {**SURROUNDINGS, **dict(cell.parameters)}
+        if not {*self.axes} - {LITTER} <= given.keys():
+            return None
+        if dict(cell.parameters).keys() - {*self.axes, *self.free, LITTER}:
             return None
         return tuple((name, percent(given) if name == LITTER else place_of(given[name])) for name in self.axes)
 
-    def cells(self, part: Part, litter: str = "", every: bool = False) -> Iterable[Cell]:
+    def published_point(self, point: Point) -> Point:
+        """Where in the document's tables a point of ours lies, whatever surrounds the program there."""
+        return tuple(pair for pair in point if pair[0] not in self.under)
+
+    def around(self, point: Point) -> Point:
+        """The rest of a point: what surrounds the program."""
+        return tuple(pair for pair in point if pair[0] in self.under)
+
+    @property
+    def usual(self) -> Point:
+        """What surrounds the program where nothing else is said."""
+        return tuple((name, values[0]) for name, values in self.under.items())
+
+    def cells(self, part: Part, given: Parameters = (), every: bool = False) -> Iterable[Cell]:
         """The cells of a part, point by point. `every`: those beside the document's strategies, too.
 
-        `litter` takes the place of what a point has of it.
+        `given` takes the place of what a point has of the same names.
         """
         strategies = part.strategies or (*self.strategies, *(self.beside if every else ()))
-        more = ((LITTER, litter),) if litter else ()
         for point in part.points:
-            own = tuple(pair for pair in point if not litter or pair[0] != LITTER)
+            own = tuple(pair for pair in point if pair[0] not in dict(given))
             for strategy in strategies:
-                yield Cell((self.workload,), strategy, None, (*own, *more), self.name)
+                yield Cell((self.workload,), strategy, None, (*own, *given), self.name)
 
     def twin_of(self, cell: Cell) -> Cell | None:
         """The cell that the figure of this one is divided by; None where this is such a cell itself, or none is due."""
@@ -177,6 +193,28 @@ class Experiment:
             return None
         parameters = tuple((k, f"-{v}" if k == self.figure.twin else v) for k, v in cell.parameters)
         return Cell(cell.workload, cell.variant, cell.plan, parameters, cell.experiment)
+
+
+def surrounded(experiment: Experiment, **under: tuple[str, ...]) -> Experiment:
+    """The experiment with these axes of what surrounds its program, and a table for each of their values.
+
+    An axis that it has already gets these values. The document's figures stand beside ours under all of them.
+    """
+    new = tuple(name for name in under if name not in experiment.axes)
+    tables = experiment.tables
+
+    def titles(at: Mapping[str, int | str]) -> str:
+        around = [word for name in new if (word := _around(name, at[name]))]
+        return ", ".join([tables.titles(at), *around])
+
+    split = replace(tables, split=(*tables.split, *new), titles=titles)
+    return replace(experiment, axes=(*experiment.axes, *new), tables=split, under={**experiment.under, **under})
+
+
+def _around(name: str, value: int | str) -> str:
+    """In the title of a table; nothing of what is usual."""
+    words = {TOOLCHAIN: "by {}", MALLOC: "on {}"}
+    return words.get(name, f"{name} {{}}").format(value) if value != SURROUNDINGS[name] else ""
 
 
 def percent(given: Mapping[str, str]) -> int:

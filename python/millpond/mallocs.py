@@ -59,6 +59,11 @@ def library_folders() -> list[Path]:
     return [*given, *(Path(p) for p in ("/usr/local/lib", f"/usr/lib/{triple}", "/usr/lib64", "/usr/lib"))]
 
 
+def known_mallocs() -> tuple[str, ...]:
+    """The names of all that `find_mallocs` looks for, the C library's own first."""
+    return (GLIBC, *sorted(_KNOWN, reverse=True))
+
+
 def find_mallocs(
     folders: Sequence[Path] | None = None, *, benchmark: bool = False
 ) -> tuple[list[Malloc], dict[str, str]]:

@@ -2,7 +2,8 @@
 """Finds and runs the laboratory's native programs: their command lines and files are all that Python knows of them.
 
 Searched in this order: the folder that $MILLPOND_BIN names; `_native/bin` beside this package (an installed wheel);
-`build/release/bin` of the repository that this file lies in.
+`build/release/bin` of the repository that this file lies in. What a certain compiler built lies beside them:
+`toolchains/NAME` in the folder that $MILLPOND_BIN names, `build/toolchains/NAME/bin` of the repository.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from millpond.environment import user_environment
 from millpond.errors import Failure, Status
 
 _HERE = Path(__file__).resolve().parent
+_BUILDS = _HERE.parent.parent / "build"
 _PATIENCE_SECONDS = 5.0
 
 
@@ -28,20 +30,29 @@ def search_path() -> list[Path]:
     chosen = os.environ.get("MILLPOND_BIN")
     if chosen:
         return [Path(chosen)]
-    return [_HERE / "_native" / "bin", _HERE.parent.parent / "build" / "release" / "bin"]
+    return [_HERE / "_native" / "bin", _BUILDS / "release" / "bin"]
 
 
 def find(name: str) -> Path:
     """The native program of that name. Failure (status 4) where it is not built or not installed."""
-    for folder in search_path():
+    advice = "build it with `make`, or set MILLPOND_BIN to the folder that has it"
+    return _first(search_path(), name, name, advice)
+
+
+def find_built_by(toolchain: str, name: str) -> Path:
+    """That program as a toolchain built it. Failure (status 4) where it did not, or is not installed."""
+    chosen = os.environ.get("MILLPOND_BIN")
+    folder = Path(chosen) / "toolchains" / toolchain if chosen else _BUILDS / "toolchains" / toolchain / "bin"
+    advice = "`make bench-toolchains` installs the compilers and builds it"
+    return _first([folder], name, f"{name} as {toolchain} builds it", advice)
+
+
+def _first(folders: Sequence[Path], name: str, what: str, advice: str) -> Path:
+    for folder in folders:
         candidate = folder / name
         if candidate.is_file() and os.access(candidate, os.X_OK):
             return candidate.absolute()
-    places = ", ".join(str(folder) for folder in search_path())
-    raise Failure(
-        Status.ENVIRONMENT,
-        f"{name} is missing; looked in {places}; build it with `make`, or set MILLPOND_BIN to the folder that has it",
-    )
+    raise Failure(Status.ENVIRONMENT, f"{what} is missing; looked in {', '.join(map(str, folders))}; {advice}")
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,8 @@ from __future__ import annotations
 import datetime
 import json
 import secrets
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from millpond import __version__
@@ -33,11 +34,19 @@ def utc_now() -> str:
     return datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds")
 
 
+@dataclass(frozen=True)
+class Programs:
+    """Of a run whose cells are run by several programs: who built that of a cell, and what tells it from others."""
+
+    compiler_of: Callable[[Cell], str | None]
+    identity_of: Callable[[Cell], str]
+
+
 class Journal:
     """The observations of one run of one verb, in the order in which they were made.
 
     `seed` and `subject` (what was measured: see `resumption.subject_of`) are true of the whole run; a later run of the
-    same may go on from this one.
+    same may go on from this one. `programs`: where that is not one program for all cells.
     """
 
     def __init__(
@@ -48,6 +57,7 @@ class Journal:
         *,
         seed: int | None = None,
         subject: str = "",
+        programs: Programs | None = None,
     ) -> None:
         stamp = datetime.datetime.now(datetime.UTC).strftime("%Y%m%dT%H%M%S")
         self.run = f"{stamp}-{secrets.token_hex(4)}"
@@ -57,6 +67,7 @@ class Journal:
         self._compiler = compiler
         self._seed = seed
         self._subject = subject
+        self.programs = programs
         self._ids: dict[tuple[str, str, str], list[str]] = {}
 
     def about(self) -> dict[str, Any]:
@@ -89,6 +100,7 @@ class Journal:
                 "stage": outcome.stage,
                 "exit_status": outcome.exit_status,
                 "signal": outcome.signal,
+                **({"program": self.programs.identity_of(cell)} if self.programs else {}),
                 **dict(cell.parameters),
             },
             plan=cell.plan.text() if cell.plan else None,
@@ -104,6 +116,7 @@ class Journal:
             round=outcome.round,
             time_utc=outcome.time_utc,
             **(_of_suite(cell, metric) if cell.experiment in SUITES else {}),
+            **({"compiler": self.programs.compiler_of(cell)} if self.programs else {}),
         )
         if outcome.round > 0 and outcome.status == "ok" and value is not None:
             self._ids.setdefault((outcome.stage, cell.name, metric), []).append(identifier)

@@ -5,7 +5,8 @@
     run 2   ···· 1 2 3 recalled, 4 5 6 …    round 4 was not whole: it is run again, so that pairs stay pairs
 
 *The same* means: the same cell, stage and seed, on the same machine, by the same version, of the same subject (program,
-input, the files that its arguments name). Another seed measures anew.
+input, the files that its arguments name). Where cells have programs of their own, each cell's must be the same. Another
+seed measures anew.
 """
 
 from __future__ import annotations
@@ -21,13 +22,13 @@ from typing import Any
 
 from millpond import store_files
 from millpond.cells import Cell, Outcome
-from millpond.observations import Journal
+from millpond.observations import Journal, Programs
 from millpond.store import Store
 from millpond.store_relations import RELATIONS
 from millpond.unfinished import Unfinished, abandoned
 
 _SAME = ("experiment", "fingerprint", "version", "seed", "subject")
-_OF_OUTCOMES = ("argv", "variant", "plan_name", "stage", "exit_status", "signal")
+_OF_OUTCOMES = ("argv", "variant", "plan_name", "stage", "exit_status", "signal", "program")
 
 
 def subject_of(argv: Sequence[str], files: Sequence[Path] = (), content: Path | None = None) -> str:
@@ -87,7 +88,7 @@ class RoundLog:
             for found, rows in abandoned(self._store.folder / "observations")
             if all(found.get(key) == about[key] for key in _SAME)
         ]
-        return [outcomes_of(rows, cells, stage) for rows in runs]
+        return [outcomes_of(rows, cells, stage, self.journal.programs) for rows in runs]
 
     def finish(self) -> None:
         """Writes the run's file, and forgets the unfinished one. Failure (status 4) keeps the latter."""
@@ -128,8 +129,13 @@ def _key(argv: Sequence[str], variant: str, plan: str | None, parameters: dict[s
     return json.dumps([list(argv), variant, plan, parameters], sort_keys=True)
 
 
-def outcomes_of(rows: Sequence[dict[str, Any]], cells: Sequence[Cell], stage: str) -> list[Outcome]:
-    """The outcomes of these cells in that stage, put together again from their observations, in their order."""
+def outcomes_of(
+    rows: Sequence[dict[str, Any]], cells: Sequence[Cell], stage: str, programs: Programs | None = None
+) -> list[Outcome]:
+    """The outcomes of these cells in that stage, put together again from their observations, in their order.
+
+    `programs`: only of cells that the same program ran.
+    """
     wanted = {_key(c.workload, c.variant, c.plan.text() if c.plan else None, dict(c.parameters)): c for c in cells}
     found: dict[tuple[str, int], Outcome] = {}
     for row in rows:
@@ -138,7 +144,7 @@ def outcomes_of(rows: Sequence[dict[str, Any]], cells: Sequence[Cell], stage: st
             continue
         own = {name: value for name, value in parameters.items() if name not in _OF_OUTCOMES}
         key = _key(parameters.get("argv") or [], parameters.get("variant") or "", row["plan"], own)
-        if key not in wanted:
+        if key not in wanted or (programs and parameters.get("program") != programs.identity_of(wanted[key])):
             continue
         outcome = found.get((key, row["round"])) or Outcome(
             wanted[key], stage, row["round"], {}, int(parameters.get("exit_status") or 0),

@@ -17,8 +17,8 @@ from typing import Any
 from millpond import callgrind, native
 from millpond.cells import COUNTERS, Cell, Outcome
 from millpond.laboratory import describe
-from millpond.library_contenders import clean_environment
 from millpond.observations import utc_now
+from millpond.surroundings import Surroundings
 
 STAGE = "simulated"
 # What the suites' frame keeps out of line, so that a simulator can be told what to count.
@@ -52,7 +52,8 @@ def read(printed: Mapping[str, Any]) -> tuple[dict[str, float], dict[str, str]]:
 class SimulatedRunner:
     """A runner for `execution.run_rounds`: a round's window under callgrind.
 
-    `argv_of`: the command line of a cell's round. `seconds`: what a process of a cell is expected to take.
+    `argv_of`: the command line of a cell's round, which gets the cell's surroundings. `seconds`: what a process of a
+    cell is expected to take.
     """
 
     def __init__(self, argv_of: Mapping[Cell, Sequence[str]], seconds: Mapping[Cell, float]) -> None:
@@ -63,7 +64,8 @@ class SimulatedRunner:
     def run(self, cell: Cell, stage: str, number: int) -> Outcome:
         """One process. Its outcome is ok in any case: a cell that cannot be simulated was measured all the same."""
         patience = max(_LEAST_PATIENCE_SECONDS, _SLOWER * self._seconds.get(cell, 0.0))
-        done = native.capture([*self._valgrind, *self._argv_of[cell]], clean_environment({}), seconds=patience)
+        environment = Surroundings.of(cell).environment({})
+        done = native.capture([*self._valgrind, *self._argv_of[cell]], environment, seconds=patience)
         totals = callgrind.collected(done.said) if done.status == 0 else {}
         values = {name: float(totals[event]) for name, event in _EVENTS.items() if event in totals}
         absent = dict.fromkeys(("cycles", "stalled_cycles"), _NO_CLOCK)

@@ -1,16 +1,21 @@
 // SPDX-License-Identifier: BSL-1.0
 // peers_std: the allocators of the standard library, and those that libstdc++ adds, as contenders.
 //
-// The local ones take their chunks from peer_upstream. pool_alloc, mt_alloc and malloc_alloc are one heap each.
+// The local ones take their chunks from peer_upstream. pool_alloc, mt_alloc and malloc_alloc are one heap each, and there
+// where libstdc++ is (MILLPOND_SUITE_LIBSTDCXX).
 #pragma once
-
-#include <ext/malloc_allocator.h>
-#include <ext/mt_allocator.h>
-#include <ext/pool_allocator.h>
 
 #include <memory>
 #include <memory_resource>
 #include <string_view>
+
+// Any header of it says that it is libstdc++.
+#if defined(__GLIBCXX__)
+#define MILLPOND_SUITE_LIBSTDCXX
+#include <ext/malloc_allocator.h>
+#include <ext/mt_allocator.h>
+#include <ext/pool_allocator.h>
+#endif
 
 #include "bindings.hpp"
 #include "peer_upstream.hpp"
@@ -35,6 +40,7 @@ struct pmr_synchronized_pool : by_pmr<over_upstream<std::pmr::synchronized_pool_
 struct malloc_heap : by_heap<std::allocator> {
     static constexpr std::string_view name = "malloc";
 };
+#if defined(MILLPOND_SUITE_LIBSTDCXX)
 template <class T>
 using malloc_alloc = __gnu_cxx::malloc_allocator<T>;
 struct malloc_alloc_heap : by_heap<malloc_alloc> {
@@ -50,5 +56,6 @@ using mt_alloc = __gnu_cxx::__mt_alloc<T>;
 struct mt_alloc_heap : by_heap<mt_alloc> {
     static constexpr std::string_view name = "mt_alloc";
 };
+#endif
 
 }  // namespace millpond::suites

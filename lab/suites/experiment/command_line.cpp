@@ -19,6 +19,15 @@ bool read_number(std::string_view text, Number& value) {
     return !text.empty() && error == std::errc{} && stop == end;
 }
 
+// Of a text that ends where an argument ends. By strtod, in the C locale that no suite leaves: not every standard library's
+// from_chars reads fractions.
+bool read_fraction(std::string_view text, double& value) {
+    if (text.empty() || text.find_first_not_of("+-.0123456789eE") != text.npos) return false;
+    char* stop = nullptr;
+    value = std::strtod(text.data(), &stop);
+    return stop == text.data() + text.size();
+}
+
 bool is_same_name(std::string_view given, std::string_view name) {
     return std::equal(given.begin(), given.end(), name.begin(), name.end(),
                       [](char a, char b) { return (a == '-' ? '_' : a) == (b == '-' ? '_' : b); });
@@ -40,7 +49,7 @@ std::string read_value(const parameter& of, std::string_view text, std::int64_t&
 
 void read_litter(std::string_view text, command_line& line) {
     double fraction = 0;
-    if (read_number(text, fraction) && fraction > 0 && fraction <= 1) {
+    if (read_fraction(text, fraction) && fraction > 0 && fraction <= 1) {
         line.litter = fraction;
     } else {
         line.error = "--litter needs a fraction above 0 and at most 1";

@@ -3,6 +3,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "malloc_in_use.hpp"
+
 namespace millpond::experiment {
 namespace {
 
@@ -20,12 +22,15 @@ std::string compiler() {
 #endif
 }
 
-constexpr const char* standard_library =
+std::string standard_library() {
 #if defined(_LIBCPP_VERSION)
-    "libc++";
+    // Major, minor and patch, two digits each.
+    return "libc++ " + std::to_string(_LIBCPP_VERSION / 10000) + "." + std::to_string(_LIBCPP_VERSION / 100 % 100) +
+           "." + std::to_string(_LIBCPP_VERSION % 100);
 #else
-    "libstdc++";
+    return "libstdc++ " + std::to_string(_GLIBCXX_RELEASE);
 #endif
+}
 
 json value_of(const parameter& of, std::int64_t value) {
     if (of.words.empty()) return value;
@@ -55,7 +60,7 @@ json head_of(const suite& in, const point& asked, const char* status) {
     return {
         {"schema", schema},           {"status", status},
         {"workload", asked.of->name}, {"strategy", in.strategies()[asked.strategy].name},
-        {"parameters", parameters},
+        {"parameters", parameters},   {"malloc", malloc_in_use()},
     };
 }
 
@@ -84,8 +89,9 @@ std::string list_as_json(const suite& of) {
     }
     const json all = {
         {"schema", schema},       {"suite", of.name},
-        {"compiler", compiler()}, {"standard_library", standard_library},
-        {"workloads", workloads}, {"strategies", strategies},
+        {"compiler", compiler()}, {"standard_library", standard_library()},
+        {"malloc", malloc_in_use()}, {"workloads", workloads},
+        {"strategies", strategies},
     };
     return all.dump(1);
 }

@@ -4,7 +4,7 @@
 //   chosen<Runner, slot_bytes>(strategy) ─▶ &Runner<C>::run, C the way to that allocator; names in the same order
 //
 // All have one binding each and destroy: blocks are asked for one by one, and freed one by one. Boost's are there where
-// Boost is (MILLPOND_SUITE_BOOST). slot_bytes: the size of every block, which compact_pool is made for.
+// Boost is (MILLPOND_SUITE_BOOST), and libstdc++'s where it is the standard library (MILLPOND_SUITE_LIBSTDCXX). slot_bytes: the size of every block, which compact_pool is made for.
 #pragma once
 
 #include <array>
@@ -32,9 +32,11 @@ inline constexpr contender contenders[] = {
     {"fast_pool:type:destroy", "boost::fast_pool_allocator"},
     {"fast_pool_no_mutex:type:destroy", ""},
 #endif
+#if defined(MILLPOND_SUITE_LIBSTDCXX)
     {"malloc_alloc:type:destroy", "malloc_allocator"},
     {"mt_alloc:type:destroy", "mt_allocator"},
     {"pool_alloc:type:destroy", "pool_allocator"},
+#endif
     {"pmr_pool:base:destroy", ""},
     {"pmr_synchronized_pool:base:destroy", ""},
     {"suballocator:type:destroy", "suballocator64"},
@@ -52,9 +54,12 @@ using all_of =
 #if defined(MILLPOND_SUITE_BOOST)
                    suites::fast_pool, suites::fast_pool_no_mutex,
 #endif
-                   suites::malloc_alloc_heap, suites::mt_alloc_heap, suites::pool_alloc_heap, suites::pmr_pool,
-                   suites::pmr_synchronized_pool, suites::suballocated, suites::suballocated_by<std::uint32_t>,
-                   suites::compact_pool_of<SlotBytes>, suites::by_type<multipool<>>>;
+#if defined(MILLPOND_SUITE_LIBSTDCXX)
+                   suites::malloc_alloc_heap, suites::mt_alloc_heap, suites::pool_alloc_heap,
+#endif
+                   suites::pmr_pool, suites::pmr_synchronized_pool, suites::suballocated,
+                   suites::suballocated_by<std::uint32_t>, suites::compact_pool_of<SlotBytes>,
+                   suites::by_type<multipool<>>>;
 
 // What littering runs: the heap of the process, which notes what it is asked for.
 using noted_heap = suites::by_type<experiment::noted_new_delete>;
