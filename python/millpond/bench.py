@@ -12,6 +12,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from enum import StrEnum
+from itertools import chain
 from pathlib import Path
 from typing import Annotated
 
@@ -21,7 +22,7 @@ from millpond import output, surroundings
 from millpond.arguments import STDOUT
 from millpond.bench_lab import PLACE
 from millpond.bench_library import write
-from millpond.cells import MALLOC, TOOLCHAIN, Cell
+from millpond.cells import Cell
 from millpond.characterise import Json
 from millpond.errors import Failure, Status, cannot_write
 from millpond.experiment_run import Asked, Found, Run, cells_of, document, memory_bytes
@@ -45,6 +46,15 @@ from millpond.store import Store
 from millpond.window_counters import Counters
 
 ALL = "all"
+
+
+ToolchainOption = Annotated[
+    str | None,
+    typer.Option(metavar="NAME,...", help=f"As these have built the programs: {', '.join(surroundings.TOOLCHAINS)}."),
+]
+MallocOption = Annotated[
+    str | None, typer.Option(metavar="NAME,...", help=f"On these mallocs: {', '.join(known_mallocs())}.")
+]
 
 
 class Scale(StrEnum):
@@ -75,13 +85,8 @@ def command(
             help="Also count instructions, loads, misses and stalled cycles; simulated: under callgrind, once a cell.",
         ),
     ] = None,
-    toolchain: Annotated[
-        str | None,
-        typer.Option(metavar="NAME,...", help=f"Programs built by these: {', '.join(surroundings.TOOLCHAINS)}."),
-    ] = None,
-    malloc: Annotated[
-        str | None, typer.Option(metavar="NAME,...", help=f"On these mallocs: {', '.join(known_mallocs())}.")
-    ] = None,
+    toolchain: ToolchainOption = None,
+    malloc: MallocOption = None,
     json: Json = None,
     report: Annotated[Path | None, typer.Option(metavar="FILE", help="The page; results/bench/NAME.html.")] = None,
     google: Annotated[
@@ -97,10 +102,9 @@ def command(
     """Run published experiments here; show their figures beside the published ones."""
     grid = GridOptions.given(list_only, dry_run, cells, shard)
     grid.require_store(store)
-    around = {TOOLCHAIN: surroundings.chosen(TOOLCHAIN, toolchain), MALLOC: surroundings.chosen(MALLOC, malloc)}
-    around = {name: values for name, values in around.items() if values}
+    around = surroundings.chosen(toolchain=toolchain, malloc=malloc)
     asked = Asked(rounds or ROUNDS[scale], seed, grid.shard, Store(store) if store else None, counters,
-                  frozenset(value for values in around.values() for value in values))  # fmt: skip
+                  frozenset(chain(*around.values())))  # fmt: skip
     if grid.list_only and not experiments:
         print("\n".join(f"{e.name}  section {e.section:3}  {e.title}: {e.measured}" for e in EXPERIMENTS))
         return

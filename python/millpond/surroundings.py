@@ -102,16 +102,20 @@ def said(parameters: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
     return [pair for pair in parameters if pair[0] not in SURROUNDINGS]
 
 
-def chosen(name: str, text: str | None) -> tuple[str, ...]:
-    """The values of `--toolchain gcc,clang`, or of `--malloc`, each once; none without a text.
+def chosen(**texts: str | None) -> dict[str, tuple[str, ...]]:
+    """The values of `--toolchain gcc,clang` and of `--malloc tcmalloc`, by name, each once; without a text nothing.
 
     Failure (status 2) for a value that nobody knows.
     """
-    values = tuple(dict.fromkeys(word.strip() for word in text.split(","))) if text is not None else ()
-    for value in values:
-        if value not in _KNOWN[name]:
-            raise unknown(name, value)
-    return values
+    found = {}
+    for name, text in texts.items():
+        if text is not None:
+            found[name] = tuple(dict.fromkeys(word.strip() for word in text.split(",")))
+    for name, values in found.items():
+        for value in values:
+            if value not in _KNOWN[name]:
+                raise unknown(name, value)
+    return found
 
 
 def unknown(name: str, value: str) -> Failure:

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // peers_std: the allocators of the standard library, and those that libstdc++ adds, as contenders.
 //
-// The local ones take their chunks from peer_upstream. pool_alloc, mt_alloc and malloc_alloc are one heap each, and there
-// where libstdc++ is (MILLPOND_SUITE_LIBSTDCXX).
+// The local ones take their chunks from peer_upstream. pool_alloc, mt_alloc and malloc_alloc are one heap each, and
+// there where libstdc++ is (MILLPOND_SUITE_LIBSTDCXX).
 #pragma once
 
 #include <memory>

@@ -19,8 +19,8 @@ bool read_number(std::string_view text, Number& value) {
     return !text.empty() && error == std::errc{} && stop == end;
 }
 
-// Of a text that ends where an argument ends. By strtod, in the C locale that no suite leaves: not every standard library's
-// from_chars reads fractions.
+// Of a text that ends where an argument ends. By strtod, in the C locale that no suite leaves: not every standard
+// library's from_chars reads fractions.
 bool read_fraction(std::string_view text, double& value) {
     if (text.empty() || text.find_first_not_of("+-.0123456789eE") != text.npos) return false;
     char* stop = nullptr;

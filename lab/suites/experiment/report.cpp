@@ -88,8 +88,8 @@ std::string list_as_json(const suite& of) {
         strategies.push_back({{"name", each.name}, {"alias", each.alias.empty() ? json(nullptr) : json(each.alias)}});
     }
     const json all = {
-        {"schema", schema},       {"suite", of.name},
-        {"compiler", compiler()}, {"standard_library", standard_library()},
+        {"schema", schema},          {"suite", of.name},
+        {"compiler", compiler()},    {"standard_library", standard_library()},
         {"malloc", malloc_in_use()}, {"workloads", workloads},
         {"strategies", strategies},
     };

@@ -4,7 +4,8 @@
 //   chosen<Runner, slot_bytes>(strategy) ─▶ &Runner<C>::run, C the way to that allocator; names in the same order
 //
 // All have one binding each and destroy: blocks are asked for one by one, and freed one by one. Boost's are there where
-// Boost is (MILLPOND_SUITE_BOOST), and libstdc++'s where it is the standard library (MILLPOND_SUITE_LIBSTDCXX). slot_bytes: the size of every block, which compact_pool is made for.
+// Boost is (MILLPOND_SUITE_BOOST), and libstdc++'s where it is the standard library (MILLPOND_SUITE_LIBSTDCXX).
+// slot_bytes: the size of every block, which compact_pool is made for.
 #pragma once
 
 #include <array>
@@ -49,17 +50,16 @@ template <class... Contenders>
 struct contender_list {};
 
 template <std::size_t SlotBytes>
-using all_of =
-    contender_list<suites::malloc_heap,
+using all_of = contender_list<suites::malloc_heap,
 #if defined(MILLPOND_SUITE_BOOST)
-                   suites::fast_pool, suites::fast_pool_no_mutex,
+                              suites::fast_pool, suites::fast_pool_no_mutex,
 #endif
 #if defined(MILLPOND_SUITE_LIBSTDCXX)
-                   suites::malloc_alloc_heap, suites::mt_alloc_heap, suites::pool_alloc_heap,
+                              suites::malloc_alloc_heap, suites::mt_alloc_heap, suites::pool_alloc_heap,
 #endif
-                   suites::pmr_pool, suites::pmr_synchronized_pool, suites::suballocated,
-                   suites::suballocated_by<std::uint32_t>, suites::compact_pool_of<SlotBytes>,
-                   suites::by_type<multipool<>>>;
+                              suites::pmr_pool, suites::pmr_synchronized_pool, suites::suballocated,
+                              suites::suballocated_by<std::uint32_t>, suites::compact_pool_of<SlotBytes>,
+                              suites::by_type<multipool<>>>;
 
 // What littering runs: the heap of the process, which notes what it is asked for.
 using noted_heap = suites::by_type<experiment::noted_new_delete>;
