@@ -11,7 +11,7 @@ from typing import Any
 
 from millpond import __version__, callgrind, window_counters
 from millpond.bench_lab import SCHEMA
-from millpond.cells import COUNTERS, LITTER, Cell, Outcome
+from millpond.cells import COUNTERS, LITTER, SURROUNDINGS, Cell, Outcome
 from millpond.claim_rules import Verdict, judge_all
 from millpond.errors import Failure
 from millpond.execution import Shard, Work, measured_rounds, run_rounds
@@ -235,7 +235,18 @@ class Found:
         absent = [*dict.fromkeys(self.run.left_out)]
         uncounted = {(name, why) for o in self.outcomes for name, why in o.absent.items() if name in COUNTERS}
         absent += [f"{name} is null: {why}" for name, why in sorted(uncounted)]
-        return [*self.run.experiment.notes, *absent, *notes_on_rounds(ran, ran, self.asked.shard), *notes]
+        return [
+            *self.run.experiment.notes,
+            *self._judged(),
+            *absent,
+            *notes_on_rounds(ran, ran, self.asked.shard),
+            *notes,
+        ]
+
+    def _judged(self) -> list[str]:
+        """Under what surroundings statements are judged that name none, where that is not a matter of course."""
+        usual = [str(value) for name, value in self.run.experiment.usual if value != SURROUNDINGS[name]]
+        return [f"statements that name no toolchain or malloc are judged under {', '.join(usual)}"] if usual else []
 
     def observations(self) -> list[dict[str, Any]]:
         """Every value behind the figures: of this run, and of the earlier ones whose rounds were taken over."""

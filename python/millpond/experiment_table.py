@@ -7,19 +7,22 @@ import math
 import statistics
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from millpond.cells import MALLOC, SURROUNDINGS, TOOLCHAIN
 from millpond.claim_rules import VERDICTS, Verdict
 from millpond.experiment_run import Found
 from millpond.terminal import console
 from millpond.wording import bytes_text, plural
 
 _PEAK = "peak_bytes"
+_USUAL = f"{SURROUNDINGS[TOOLCHAIN]}, {SURROUNDINGS[MALLOC]}"
 
 
 def print_found(found: Found, out: Console | None = None) -> None:
@@ -40,24 +43,40 @@ def claims_line(claims: Sequence[Verdict]) -> str:
 
 
 def _strategies(found: Found) -> Table:
-    """Ratios to the baseline: the geometric mean over the points that have one, ours and the document's alike."""
+    """Ratios to the baseline: the geometric mean over the points that have one, ours and the document's alike.
+
+    Where some cells have other surroundings than usual, each of them has its rows below a heading.
+    """
     experiment, figure = found.run.experiment, found.run.experiment.figure
     table = Table(title=f"{experiment.name}, {experiment.title}: {figure.name} against {experiment.baseline}",
                   title_justify="left", title_style="bold", box=SIMPLE_HEAD)  # fmt: skip
+    rows = found.results.summary()
     for heading in ("strategy", "", "points", "here", "published there", "peak resident"):
         table.add_column(heading, justify="left" if heading in ("strategy", "") else "right", no_wrap=True)
-    rows = found.results.summary()
-    for strategy in dict.fromkeys(cell.variant for cell in found.run.cells):
-        own = [row for row in rows if row["strategy"] == strategy and row["metric"] == figure.name]
-        ours = [row["ratio_to_baseline"] for row in own if row["ratio_to_baseline"]]
-        theirs = [row["published_ratio"] for row in own if row["published_ratio"] and row["ratio_to_baseline"]]
-        own_peaks = [r for r in rows if r["strategy"] == strategy and r["metric"] == _PEAK]
-        peaks = [row["median"] for row in own_peaks if row["n"]]
-        table.add_row(
-            Text(strategy), experiment.alias(strategy) or "", str(len(ours)), _mean(ours), _mean(theirs),
-            bytes_text(max(peaks)) if peaks else "–",
-        )  # fmt: skip
+    groups: dict[str, dict[str, list[dict[str, Any]]]] = {}
+    for row in rows:
+        groups.setdefault(_around(row), {}).setdefault(row["strategy"], []).append(row)
+    for around, strategies in groups.items():
+        if len(groups) > 1 or around != _USUAL:
+            table.add_section()
+            table.add_row(Text(around, style="italic"))
+        for strategy, own in strategies.items():
+            table.add_row(Text(strategy), experiment.alias(strategy) or "", *_figures(own, figure.name))
     return table
+
+
+def _figures(rows: Sequence[Mapping[str, Any]], figure: str) -> list[str]:
+    """How many points, ours and the document's ratio, and bytes, of one strategy."""
+    own = [row for row in rows if row["metric"] == figure]
+    ours = [row["ratio_to_baseline"] for row in own if row["ratio_to_baseline"]]
+    theirs = [row["published_ratio"] for row in own if row["published_ratio"] and row["ratio_to_baseline"]]
+    peaks = [row["median"] for row in rows if row["metric"] == _PEAK and row["n"]]
+    return [str(len(ours)), _mean(ours), _mean(theirs), bytes_text(max(peaks)) if peaks else "–"]
+
+
+def _around(row: Mapping[str, Any]) -> str:
+    """What surrounded the program of a row: `clang, tcmalloc`."""
+    return f"{row['toolchain']}, {row['malloc']}"
 
 
 def _mean(ratios: Sequence[float]) -> str:

@@ -195,6 +195,12 @@ class Experiment:
         return Cell(cell.workload, cell.variant, cell.plan, parameters, cell.experiment)
 
 
+def crossed(parts: Iterable[Part], strategies: tuple[str, ...], **values: tuple[str, ...]) -> tuple[Part, ...]:
+    """The points of these parts with every combination of these values behind them, under these strategies."""
+    more = points(**values)
+    return tuple(Part(tuple((*point, *each) for point in part.points for each in more), strategies) for part in parts)
+
+
 def surrounded(experiment: Experiment, **under: tuple[str, ...]) -> Experiment:
     """The experiment with these axes of what surrounds its program, and a table for each of their values.
 
@@ -204,7 +210,7 @@ def surrounded(experiment: Experiment, **under: tuple[str, ...]) -> Experiment:
     tables = experiment.tables
 
     def titles(at: Mapping[str, int | str]) -> str:
-        around = [word for name in new if (word := _around(name, at[name]))]
+        around = [word for name in new if name in at and (word := _around(name, at[name]))]
         return ", ".join([tables.titles(at), *around])
 
     split = replace(tables, split=(*tables.split, *new), titles=titles)

@@ -14,7 +14,18 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from millpond import p0089_needs as needs
-from millpond.experiments import Experiment, Figure, Parameters, Part, Point, Published, Tables, points
+from millpond.experiments import (
+    Experiment,
+    Figure,
+    Parameters,
+    Part,
+    Point,
+    Published,
+    Tables,
+    crossed,
+    points,
+    surrounded,
+)  # fmt: skip
 
 SUITE, CLAIMS = "millpond-p0089-suite", "p0089.toml"
 SOURCE = "P0089R0"
@@ -37,6 +48,13 @@ STRUCTURES = (
     *(f"{outer}<{inner}>" for outer in ("vector", "unordered_set")
       for inner in ("vector<int>", "vector<string>", "unordered_set<int>", "unordered_set<string>")),
 )  # fmt: skip
+# The document tried other compilers and other global allocators, and says what it saw without figures: few points.
+AROUND = {
+    "toolchain": ("release", "gcc", "clang", "clang-libc++"),
+    "malloc": ("glibc", "tcmalloc", "jemalloc", "mimalloc"),
+}
+COMPILERS, MALLOCS = AROUND["toolchain"][1:3], AROUND["malloc"][1:3]
+_GLOBAL_AND_LOCAL = (ALIASES["AS1"], ALIASES["AS3"], ALIASES["AS7"])
 BESIDE = ("cpu_seconds", "peak_bytes", "held_bytes", "page_faults")
 
 
@@ -67,7 +85,7 @@ def _power(_name: str, value: int | str) -> str:
     return f"2^{value}"
 
 
-BENCHMARK_1 = Experiment(
+BENCHMARK_1 = surrounded(Experiment(
     name="p0089.1", title="Benchmark I: isolated data structures", section="7",
     source=SOURCE, machine=MACHINE,
     measured="CPU seconds to build, write once and drop a structure again and again, for 2^27 leaf elements in all",
@@ -82,13 +100,19 @@ BENCHMARK_1 = Experiment(
             *_structures_parts(19, 6, 8, 10, 12),
             # What the lock costs, at a few points.
             *(replace(part, strategies=tuple(LOCKED.values())) for part in _structures_parts(19, 10)[1:7:5]),
+            *crossed(_structures_parts(19, 8), _GLOBAL_AND_LOCAL, malloc=MALLOCS),
+            *crossed(_structures_parts(18, 8), _DESTROYED, toolchain=COMPILERS),
         ),
-        "paper": _structures_parts(27, *range(6, 17)),
+        "paper": (
+            *_structures_parts(27, *range(6, 17)),
+            *crossed(_structures_parts(27, 8), _GLOBAL_AND_LOCAL, malloc=AROUND["malloc"][1:]),
+            *crossed(_structures_parts(24, 8), _DESTROYED, toolchain=AROUND["toolchain"][1:]),
+        ),
     },
     needs=needs.structures, claims=CLAIMS, beside=(*LOCKED.values(), *OF_2015),
     notes=("The document's multipools took a lock in this benchmark; AS7 to AS14 here take none, AS7s to AS14s do.",
            "Texts have 33 to 1000 characters. The document says so of DS2 and DS4, and 33 to 100 of all at first."),
-)  # fmt: skip
+), **AROUND)  # fmt: skip
 
 
 def _locality(row: Mapping[str, str]) -> Published | None:
@@ -109,6 +133,13 @@ def lists(log2_g: int, sizes: tuple[int, ...], columns: tuple[int, ...], product
         for made in points(log2_g=[log2_g], log2_s=[log2_s], af=[2 ** (8 - c)], sf=[SHUFFLES, -SHUFFLES],
                            rf=[max(1, product >> (8 - c))])
     )  # fmt: skip
+
+
+def _elsewhere(log2_g: int, log2_s: int, mallocs: tuple[str, ...], compilers: tuple[str, ...]) -> tuple[Part, ...]:
+    """Large lists and small ones on other mallocs and by other compilers."""
+    some = (Part(lists(log2_g, (log2_s,), (4,), 16)), Part(lists(16, (10,), (8,), 256)))
+    strategies = (ALIASES["AS1"], ALIASES["AS7"])
+    return (*crossed(some, strategies, malloc=mallocs), *crossed(some, strategies, toolchain=compilers))
 
 
 def _shuffles(log2_g: int, *sizes: int) -> Part:
@@ -146,7 +177,7 @@ def _locality_label(name: str, value: int | str) -> str:
     return f"2^{value}" if name == "log2_s" else f"{value} ×"
 
 
-BENCHMARK_2 = Experiment(
+BENCHMARK_2 = surrounded(Experiment(
     name="p0089.2", title="Benchmark II: locality in a long run", section="8",
     source=SOURCE, machine=MACHINE,
     measured="Time to traverse the lists after shuffling / before it, five shuffles; columns: traversals of a "
@@ -165,12 +196,14 @@ BENCHMARK_2 = Experiment(
             Part(lists(21, (9, 6), (0,), 256)),
             Part(lists(16, (14, 10, 6), (0, 8), 256)),
             _shuffles(20, 18, 12, 8),
+            *_elsewhere(20, 16, MALLOCS, COMPILERS),
         ),
         "paper": (
             Part(lists(21, tuple(range(21, -1, -1)), tuple(COLUMNS), TRAVERSALS)),
             Part(lists(25, tuple(range(25, -1, -1)), tuple(COLUMNS), TRAVERSALS)),
             *(Part(lists(g, tuple(range(g, 5, -2)), (0, 4, 8), TRAVERSALS)) for g in (14, 16, 18)),
             _shuffles(23, 23, *range(22, 0, -2)),
+            *_elsewhere(21, 16, AROUND["malloc"][1:], AROUND["toolchain"][1:]),
         ),
     },
     needs=needs.locality, claims=CLAIMS, beside=(LOCKED["AS7s"], OF_2015[0]),
@@ -178,7 +211,7 @@ BENCHMARK_2 = Experiment(
     notes=("The document's multipools took a lock in this benchmark; AS7 here takes none, AS7s does.",
            "Below paper scale links are traversed fewer times than the document's 2560: a slowdown is a quotient.",
            "Traversals are timed apart from shuffling; the document subtracted a run without traversals."),
-)  # fmt: skip
+), **AROUND)  # fmt: skip
 
 
 def _utilization(row: Mapping[str, str]) -> Published:
@@ -196,11 +229,16 @@ def _totals(*totals: int, live: tuple[int, ...] = tuple(range(15, 21))) -> Part:
     ))  # fmt: skip
 
 
+def _on_mallocs(mallocs: tuple[str, ...]) -> tuple[Part, ...]:
+    some = Part(points(log2_t=[30], log2_a=[15, 20], log2_s=[10]))
+    return crossed([some], (ALIASES["AS1"], ALIASES["AS7"]), malloc=mallocs)
+
+
 def _utilization_title(at: Mapping[str, int | str]) -> str:
     return f"T = 2^{at['log2_t']} bytes in all"
 
 
-BENCHMARK_3 = Experiment(
+BENCHMARK_3 = surrounded(Experiment(
     name="p0089.3", title="Benchmark III: utilization", section="9",
     source=SOURCE, machine=MACHINE,
     measured="CPU seconds to allocate T bytes in blocks of S with A bytes alive, the oldest block freed first",
@@ -210,15 +248,15 @@ BENCHMARK_3 = Experiment(
     tables=Tables(("log2_t",), ("log2_a", "log2_s"), "strategy", "A, S", True, _utilization_title, _power),
     parts={
         "quick": (_totals(30, live=(15, 20)),),
-        "standard": (_totals(30), _totals(32, live=())),
-        "paper": (_totals(*range(30, 36)),
+        "standard": (_totals(30), _totals(32, live=()), *_on_mallocs(MALLOCS)),
+        "paper": (_totals(*range(30, 36)), *_on_mallocs(AROUND["malloc"][1:]),
                   Part(points(log2_t=[30], log2_a=[15, 20], log2_s=[10], order=["lifo", "random"], sizes=["fixed"])),
                   Part(points(log2_t=[30], log2_a=[15, 20], log2_s=[10], order=["fifo"], sizes=["mixed"]))),
     },
     needs=needs.utilization, claims=CLAIMS, beside=OF_2015[::2],
     notes=("A strategy that would need more memory than there is does not run: it is refused, where the document "
            "prints `fail`.",),
-)  # fmt: skip
+), **AROUND)  # fmt: skip
 
 
 def _contention(row: Mapping[str, str]) -> Published:
@@ -231,6 +269,11 @@ def _threads(pairs: tuple[tuple[int, int], ...], threads: tuple[int, ...], shari
     return tuple(p for n, s in pairs for p in points(log2_n=[n], log2_s=[s], threads=threads, **how))
 
 
+def _contending(mallocs: tuple[str, ...]) -> tuple[Part, ...]:
+    some = Part(_threads(((15, 6), (19, 8)), (1, 2, 4)))
+    return crossed([some], (ALIASES["AS1"], ALIASES["AS7"]), malloc=mallocs)
+
+
 _ITERATIONS = ((15, 6), (15, 7), (15, 8), (16, 8), (17, 8), (18, 8), (19, 8))
 _SHARED = (ALIASES["AS1"], ALIASES["AS2"], "synchronized_multipool:type:destroy", LOCKED["AS7s"])
 
@@ -239,7 +282,7 @@ def _contention_title(at: Mapping[str, int | str]) -> str:
     return f"2^{at['log2_n']} iterations, blocks of 2^{at['log2_s']} bytes"
 
 
-BENCHMARK_4 = Experiment(
+BENCHMARK_4 = surrounded(Experiment(
     name="p0089.4", title="Benchmark IV: contention", section="10",
     source=SOURCE, machine=MACHINE,
     measured="Wall seconds until every thread has allocated and freed its block 2^N times; rows: threads",
@@ -250,13 +293,14 @@ BENCHMARK_4 = Experiment(
     parts={
         "quick": (Part(_threads(((15, 6), (19, 8)), (1, 2, 4))),),
         "standard": (Part(_threads(_ITERATIONS, (1, 2, 4, 8))),
-                     Part(_threads(((18, 8),), (1, 2, 4), "shared"), _SHARED)),
+                     Part(_threads(((18, 8),), (1, 2, 4), "shared"), _SHARED), *_contending(MALLOCS)),
         "paper": (Part(_threads(_ITERATIONS, tuple(range(1, 9)))),
                   Part(_threads(((18, 8),), tuple(range(1, 9)), "shared"), _SHARED),
-                  Part(_threads(((18, 8),), tuple(range(1, 9)), "handover"), _SHARED)),
+                  Part(_threads(((18, 8),), tuple(range(1, 9)), "handover"), _SHARED),
+                  *_contending(AROUND["malloc"][1:])),
     },
     needs=needs.contention, claims=CLAIMS, beside=OF_2015[::2],
     notes=("The document's machine had 12 cores. Where there are fewer cores than threads, threads take turns.",),
-)  # fmt: skip
+), **AROUND)  # fmt: skip
 
 EXPERIMENTS = (BENCHMARK_1, BENCHMARK_2, BENCHMARK_3, BENCHMARK_4)

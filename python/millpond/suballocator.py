@@ -31,7 +31,11 @@ _WITHOUT_MUTEX = "fast_pool_no_mutex:type:destroy"
 OURS = ("compact_pool:type:destroy", "multipool:type:destroy")
 STANDARD = ("pmr_pool:base:destroy", "pmr_synchronized_pool:base:destroy")
 STRATEGIES = (*ALIASES.values(), *OURS, *STANDARD, _WITHOUT_MUTEX)
-OPTIONAL = (ALIASES["boost::fast_pool_allocator"], _WITHOUT_MUTEX)
+# Boost's, and what libstdc++ alone has.
+OPTIONAL = (
+    ALIASES["boost::fast_pool_allocator"], _WITHOUT_MUTEX,
+    *(ALIASES[f"{name}_allocator"] for name in ("malloc", "mt", "pool")),
+)  # fmt: skip
 _BESIDE = ("cpu_seconds", "peak_bytes", "held_bytes", "page_faults", "kept_share")
 _MIB, _START_SECONDS = 2**20, 0.03
 _ALLOCATED, _IN_SET = 50_000_000, 30_000_000

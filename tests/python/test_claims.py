@@ -27,7 +27,7 @@ from millpond.claim_rules import (
     load,
 )
 from millpond.experiment_figures import Figures, published_figures
-from millpond.experiments import Point
+from millpond.experiments import Point, surrounded
 from millpond.p0089 import ALL_ALIASES, CLAIMS, EXPERIMENTS
 
 BY_NAME = {e.name: e for e in EXPERIMENTS}
@@ -38,8 +38,9 @@ NUMERIC = [c for c in TESTED if not c.published_lost]
 times = st.floats(0.01, 100.0)
 
 
-def at(ds: int, size: int) -> Point:
-    return (("ds", ds), ("log2_size", size))
+def at(ds: int, size: int, **around: str) -> Point:
+    """A point of Benchmark I; `around`: what surrounds the program there, if not the usual."""
+    return (("ds", ds), ("log2_size", size), *{**dict(ONE.usual), **around}.items())
 
 
 def figures(**found: Mapping[Point, list[float]]) -> Figures:
@@ -176,6 +177,21 @@ def test_a_verdict_needs_the_whole_interval_on_one_side(bound: float, rounds: li
         assert judged.verdict == UNDECIDED
         assert judged.ours.low <= bound <= judged.ours.high
     assert judged.evidence
+
+
+@given(times, times, times)
+def test_a_statement_is_about_the_usual_surroundings_unless_it_names_others(a: float, b: float, c: float) -> None:
+    found = figures(AS1={at(1, 6): [a], at(1, 6, malloc="tcmalloc"): [b], at(1, 6, toolchain="clang"): [c]})
+    rule = claim(of=("AS1",), low=0.0)
+    assert values(rule, found) == [pytest.approx(a)]
+    assert values(replace(rule, where={"malloc": ["tcmalloc", "jemalloc"]}), found) == [pytest.approx(b)]
+    assert values(replace(rule, where={"toolchain": "clang"}), found) == [pytest.approx(c)]
+    assert values(replace(rule, where={"toolchain": "clang", "malloc": "tcmalloc"}), found) == []
+    growth = replace(rule, kind="growth", axis="malloc", first="glibc", last="tcmalloc")
+    assert values(growth, found) == [pytest.approx(b / a)]
+    # What was asked for on the command line is usual then: the first of it.
+    asked = surrounded(ONE, toolchain=("clang", "gcc"))
+    assert evaluate(rule, asked, found)[0] == [pytest.approx(c)]
 
 
 def test_what_failed_is_counted_where_a_statement_says_that_it_fails() -> None:

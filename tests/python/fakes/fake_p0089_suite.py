@@ -84,7 +84,8 @@ class FakeP0089:
         experiment = experiment_of(workload)
         if experiment.figure.twin and given[experiment.figure.twin].startswith("-"):
             return 1.0
-        at = tuple((name, percent(given) if name == LITTER else place_of(given[name])) for name in experiment.axes)
+        axes = [name for name in experiment.axes if name not in experiment.under]
+        at = tuple((name, percent(given) if name == LITTER else place_of(given[name])) for name in axes)
         found = published.values(experiment).get((at, strategy), 1.0)
         return found * UNITS / experiment.figure.per_units if experiment.figure.per_units else found
 
