@@ -43,6 +43,8 @@ LOCKED: Mapping[str, str] = {f"{a}s": re.sub(r"^(.*?):", r"synchronized(\1):", n
 ALL_ALIASES = {**ALIASES, **LOCKED}
 OF_2015 = tuple(f"multipool_2015:{b}" for b in _BOUND)
 _DESTROYED = tuple(n for n in _NAMES if n.endswith(":destroy"))
+# Every allocator that a subsystem can have to itself, beside the global one.
+_LOCAL = (ALIASES["AS1"], *_DESTROYED[2:])
 STRUCTURES = (
     "vector<int>", "vector<string>", "unordered_set<int>", "unordered_set<string>",
     *(f"{outer}<{inner}>" for outer in ("vector", "unordered_set")
@@ -194,14 +196,17 @@ BENCHMARK_2 = surrounded(Experiment(
             Part(lists(21, (21, 18, 15, 12, 6), (4,), 16)),
             Part(lists(21, (21, 18, 15, 12, 9, 6), (8,), 4)),
             Part(lists(21, (9, 6), (0,), 256)),
-            Part(lists(16, (14, 10, 6), (0, 8), 256)),
+            # As many visits of links for each size of the system.
+            *(Part(lists(g, tuple(s for s in (14, 10, 6) if s < g), (0, 8), 2 ** (24 - g))) for g in (10, 13, 16)),
+            Part(lists(19, (17, 6), (4,), 16), _LOCAL),
             _shuffles(20, 18, 12, 8),
             *_elsewhere(20, 16, MALLOCS, COMPILERS),
         ),
         "paper": (
             Part(lists(21, tuple(range(21, -1, -1)), tuple(COLUMNS), TRAVERSALS)),
             Part(lists(25, tuple(range(25, -1, -1)), tuple(COLUMNS), TRAVERSALS)),
-            *(Part(lists(g, tuple(range(g, 5, -2)), (0, 4, 8), TRAVERSALS)) for g in (14, 16, 18)),
+            *(Part(lists(g, tuple(range(g, 5, -2)), (0, 4, 8), TRAVERSALS)) for g in range(10, 19, 2)),
+            Part(lists(21, (21, 18, 12, 6), (0, 4, 8), TRAVERSALS), _LOCAL),
             _shuffles(23, 23, *range(22, 0, -2)),
             *_elsewhere(21, 16, AROUND["malloc"][1:], AROUND["toolchain"][1:]),
         ),
