@@ -9,6 +9,8 @@ document's own figures or a test's.
   refuses     strategies of which the program says that memory would not suffice
   counters    the counters of a round, where it is asked for them
   callgrind   what callgrind says at its end             ends        the status of a round under it
+  lacks_by    {toolchain: strategies that its program has not}
+  preloads    calls (lists and rounds) in which the loader preloads what it is told to; then it only warns
 """
 
 from __future__ import annotations
@@ -24,10 +26,17 @@ from millpond.experiments import Experiment, percent, place_of
 from millpond.native import Captured
 from millpond.p0089 import ALL_ALIASES, OF_2015
 from millpond.published_experiments import EXPERIMENTS
+from millpond.surroundings import TOOLCHAINS
 
 _OURS = ("synchronized_multipool:type:destroy", "synchronized_multipool:base:destroy")
 STRATEGIES = (*ALL_ALIASES.values(), *OF_2015, *_OURS)
 UNITS = 2**20
+LIBC = "/lib/x86_64-linux-gnu/libc.so.6"
+# Who built the program that lies below a folder of that name.
+BUILT_BY = {
+    "gcc": ("g++ 12.2.0", "libstdc++ 12"), "clang": ("clang++ 19.1.7", "libstdc++ 12"),
+    "clang-libc++": ("clang++ 19.1.7", "libc++ 19.1.7"), "": ("g++ 12.2.0", "libstdc++"),
+}  # fmt: skip
 
 
 def experiment_of(workload: str) -> Experiment:
@@ -36,19 +45,26 @@ def experiment_of(workload: str) -> Experiment:
 
 
 class FakeP0089:
-    """The program, faked. `calls` are the command lines of rounds so far, `simulated` those under callgrind."""
+    """The program, faked. `calls` are the command lines of rounds so far, `simulated` those under callgrind, and
+    `environments` those of both, in their order."""
 
     def __init__(self, **config: Any) -> None:
         self.config = config
         self.calls: list[tuple[str, ...]] = []
         self.simulated: list[tuple[str, ...]] = []
+        self.environments: list[Mapping[str, str]] = []
+        self._asked = 0
 
     def capture(self, argv: Sequence[str], environment: Mapping[str, str], *, seconds: float | None = None) -> Captured:
-        del environment, seconds
+        del seconds
+        self._asked += 1
+        loads = self._asked <= self.config.get("preloads", float("inf"))
+        malloc = environment.get("LD_PRELOAD", LIBC) if loads else LIBC
         if "--list" in argv:
-            return Captured(0, json.dumps(self.listed(Path(argv[0]).name)), "")
+            return Captured(0, json.dumps({**self.said_by(argv[0]), "malloc": malloc}), "")
         if len(self.calls) >= self.config.get("stop_after", float("inf")):
             return Captured(4, "", "millpond: no room to write")
+        self.environments.append(environment)
         if argv[0] == "valgrind":
             return self.simulate(argv)
         self.calls.append(tuple(argv))
@@ -60,7 +76,7 @@ class FakeP0089:
         status = next((s for s, key in failed.items() if strategy in self.config.get(key, ())), "ok")
         own = {k: v for k, v in given.items() if k not in ("workload", "strategy", "seed", "memory-limit-bytes")}
         head = {"schema": "millpond.suite/1", "status": status, "workload": given["workload"], "strategy": strategy,
-                "parameters": own}  # fmt: skip
+                "parameters": own, "malloc": malloc}  # fmt: skip
         if status != "ok":
             return Captured(0, json.dumps(head), "")
         checksum = self.config.get("checksum", {}).get(strategy, "18446744073709551615")
@@ -72,6 +88,15 @@ class FakeP0089:
         if "--counters" in argv:
             result["counters"] = self.config.get("counters", {})
         return Captured(0, json.dumps(result) + "\n", "")
+
+    def said_by(self, program: str) -> dict[str, Any]:
+        """The list of a program, with who built it, and without what it has not for that."""
+        toolchain = next((part for part in Path(program).parts if part in TOOLCHAINS), "")
+        compiler, library = BUILT_BY[toolchain]
+        lacks = self.config.get("lacks_by", {}).get(toolchain, ())
+        listed = {"compiler": compiler, "standard_library": library, **self.listed(Path(program).name)}
+        works = [{**w, "strategies": [s for s in w["strategies"] if s not in lacks]} for w in listed["workloads"]]
+        return {**listed, "workloads": works}
 
     def simulate(self, argv: Sequence[str]) -> Captured:
         """A round under callgrind."""
@@ -101,6 +126,5 @@ class FakeP0089:
         aliases = {name: alias for e in own for alias, name in e.aliases.items()}
         works = [{"name": e.workload, "unit": "unit", "parameters": [], "strategies": have} for e in own]
         name = program.removeprefix("millpond-").removesuffix("-suite")
-        return {"schema": "millpond.suite/1", "suite": name, "compiler": "g++ 12.2.0",
-                "standard_library": "libstdc++", "workloads": works,
+        return {"schema": "millpond.suite/1", "suite": name, "workloads": works,
                 "strategies": [{"name": s, "alias": aliases.get(s)} for s in have]}  # fmt: skip
