@@ -187,6 +187,22 @@ TEST(p0089_suite, what_it_lists_is_what_it_takes) {
     }
 }
 
+// The loader only warns of a library that it cannot preload: whoever asks for a malloc has to be told what came of it.
+TEST(p0089_suite, says_which_malloc_it_runs_on) {
+    const std::string work = " --workload structures --strategy AS1 --ds 8 --log2_size 3 --log2_leaves 11 --litter 0.5";
+    const std::string preloading = std::string("LD_PRELOAD=") + ANOTHER_MALLOC + " " + suite;
+    for (const std::string& arguments : {std::string(" --list"), work}) {
+        const json alone = json::parse(run(suite, arguments).out, nullptr, false);
+        const json preloaded = json::parse(run(preloading, arguments).out, nullptr, false);
+        EXPECT_NE(alone.value("malloc", "").find("libc.so"), std::string::npos) << alone;
+        EXPECT_EQ(preloaded.value("malloc", ""), ANOTHER_MALLOC);
+        EXPECT_EQ(alone.value("checksum", ""), preloaded.value("checksum", ""));
+    }
+    const ended warned = run("LD_PRELOAD=/nowhere/libmalloc.so " + std::string(suite), work);
+    EXPECT_EQ(warned.status, 0);
+    EXPECT_NE(warned.out.find("libc.so"), std::string::npos) << warned.out;
+}
+
 TEST(p0089_suite, a_littered_heap_changes_no_work) {
     const std::map<std::string, std::string> points = {
         {"structures", " --ds 8 --log2_size 3 --log2_leaves 11"},       {"locality", " --log2_g 10 --log2_s 4 --rf 2"},
@@ -225,6 +241,10 @@ TEST(p0089_suite, wrong_usage_is_refused_with_what_there_is) {
         {"--workload dials --strategy AS1 --density 0", "from 1 to 1000"},
         {"--workload structures --strategy AS1 --litter 0", "above 0 and at most 1"},
         {"--workload structures --strategy AS1 --litter 1.5", "above 0 and at most 1"},
+        {"--workload structures --strategy AS1 --litter 0x1", "above 0 and at most 1"},
+        {"--workload structures --strategy AS1 --litter nan", "above 0 and at most 1"},
+        {"--workload structures --strategy AS1 --litter 0.5.5", "above 0 and at most 1"},
+        {"--workload structures --strategy AS1 --litter ' 0.5'", "above 0 and at most 1"},
         {"--workload structures", "--list"},
         {"", "--list"},
     });
