@@ -10,7 +10,8 @@ What the experiments are is data (`p0089.py` and others); what each of them stat
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from enum import StrEnum
 from itertools import chain
 from pathlib import Path
@@ -67,7 +68,7 @@ class Scale(StrEnum):
 
 def command(
     experiments: Annotated[
-        list[str] | None, typer.Argument(metavar="EXPERIMENT...", help="As p0089.1; p0089: all of a document; all.")
+        list[str] | None, typer.Argument(metavar="EXPERIMENT", help="As p0089.1; p0089: all of a document; all.")
     ] = None,
     scale: Annotated[
         Scale, typer.Option(help="A few minutes, half an hour, or the document's own grid.")
@@ -125,7 +126,8 @@ def command(
 
     found = []
     for run in runs:
-        one = run.measure()
+        with said_when_stopped(store):
+            one = run.measure()
         found.append(one)
         if json != STDOUT:
             print_found(one)
@@ -133,15 +135,29 @@ def command(
     places.write_all(found)
 
 
+@contextmanager
+def said_when_stopped(store: Path | None) -> Iterator[None]:
+    """Whoever stops us by a signal is told what became of the rounds so far."""
+    try:
+        yield
+    except Exception:
+        raise
+    except BaseException:
+        say(f"stopped; the rounds so far are in {store}: the same command goes on from there" if store else
+            "stopped; nothing is kept: with --store DIR the same command would go on from here")  # fmt: skip
+        raise
+
+
 def named(words: Sequence[str]) -> list[Experiment]:
     """The experiments that were asked for, in the document's order. Failure (status 2) for an unknown one."""
     known, documents = {e.name: e for e in EXPERIMENTS}, {e.document for e in EXPERIMENTS}
-    have = f"the experiments are {', '.join(known)}, and {ALL}"
+    have = f"the experiments are {', '.join(known)}; a document's name means all of its own, {ALL} all there are"
     if not words:
         raise Failure(Status.USAGE, f"no experiment is given: millpond bench EXPERIMENT; {have}")
     for word in words:
         if word not in known and word != ALL and word not in documents:
-            raise Failure(Status.USAGE, f"there is no experiment {word!r}; {have}")
+            hint = f"; a file is given as --json={word}" if word.endswith(".json") else ""
+            raise Failure(Status.USAGE, f"there is no experiment {word!r}; {have}{hint}")
     return [e for e in EXPERIMENTS if {e.name, e.document, ALL} & {*words}]
 
 
@@ -184,13 +200,15 @@ class Places:
 
     def prove_writable(self) -> None:
         """Failure (status 4) before hours of rounds, not after them."""
+        for target in (self._json, *(str(path) if path else None for path in (self._report, self._google))):
+            output.prove_writable(target)
         if self._json is None or self._report is None:
             try:
                 PLACE.mkdir(parents=True, exist_ok=True)
             except OSError as error:
                 raise cannot_write(PLACE, error) from error
-        said = [self._json, *(str(path) if path else None for path in (self._report, self._google))]
-        for target in [*said, *(str(PLACE / f"{name}.json") for name in self._names if self._json is None)]:
+        endings = [ending for given, ending in ((self._json, "json"), (self._report, "html")) if given is None]
+        for target in [str(PLACE / f"{name}.{ending}") for name in self._names for ending in endings]:
             output.prove_writable(target)
 
     def write_one(self, found: Found) -> None:

@@ -125,7 +125,7 @@ def _run(words: list[str]) -> int:
         # Typer's own errors have one base, whose message is the sentence; anything else is a bug and shows its trace.
         if not hasattr(error, "format_message"):
             raise
-        text = error.format_message()
+        text = error.format_message().replace(": Value error, ", ": ")
         hint = " (millpond --help lists the verbs)" if not line.options else f"; see millpond {words[0]} --help"
         raise Failure(Status.USAGE, f"{text.rstrip('.')}{hint}") from None
     return int(result) if isinstance(result, int) else Status.OK

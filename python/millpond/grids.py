@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Annotated, Any
@@ -28,6 +29,7 @@ from millpond.store import Store
 from millpond.wording import bytes_text, plural, seconds_text
 
 SCHEMA = "millpond.grid/1"
+_NAMES_AT_MOST = 12
 
 ListOption = Annotated[bool, typer.Option("--list", help="Show the cells and run nothing.")]
 DryRunOption = Annotated[
@@ -72,9 +74,17 @@ def select(cells: Sequence[Cell], filters: Sequence[str]) -> list[Cell]:
     """The cells that any of the filters names, in their order; all without filters. Failure (2) for one without any."""
     for text in filters:
         if not any(_fits(cell, text) for cell in cells):
-            names = ", ".join(dict.fromkeys(c.name for c in cells))
-            raise Failure(Status.USAGE, f"--cells {text!r} fits no cell; the cells are {names}")
+            raise Failure(Status.USAGE, f"--cells {text!r} fits no cell; {_there_are(cells, text)}")
     return [c for c in cells if not filters or any(_fits(c, text) for text in filters)]
+
+
+def _there_are(cells: Sequence[Cell], text: str) -> str:
+    """All names, or of many those that are most like the filter: a grid may have thousands."""
+    names = list(dict.fromkeys(cell.name for cell in cells))
+    if len(names) <= _NAMES_AT_MOST:
+        return f"the cells are {', '.join(names)}"
+    alike = get_close_matches(text, names, _NAMES_AT_MOST, cutoff=0.0)
+    return f"of the {len(names)} cells that --list shows, the most alike are {', '.join(alike)}"
 
 
 def _fits(cell: Cell, text: str) -> bool:

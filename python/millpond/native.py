@@ -35,7 +35,9 @@ def search_path() -> list[Path]:
 
 def find(name: str) -> Path:
     """The native program of that name. Failure (status 4) where it is not built or not installed."""
-    advice = "build it with `make`, or set MILLPOND_BIN to the folder that has it"
+    advice = (
+        f"build it in the repository with `scripts/build release {name}`, or set MILLPOND_BIN to the folder that has it"
+    )
     return _first(search_path(), name, name, advice)
 
 

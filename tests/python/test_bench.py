@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from fakes.fake_p0089_suite import FakeP0089
 
-from millpond import bench
+from millpond import bench, native
 from millpond.cli import main
 from millpond.errors import Status
 from millpond.p0089 import ALIASES
@@ -225,7 +225,6 @@ def test_the_shards_make_the_whole(p0089: Use) -> None:
 def test_a_place_that_cannot_be_written_is_known_before_anything_is_measured(p0089: Use, tmp_path: Path) -> None:
     fake = p0089()
     assert main(["bench", *ONE, "--json=nowhere/out.json"]) == Status.ENVIRONMENT
-    (tmp_path / "results").rename(tmp_path / "kept")
     (tmp_path / "results").write_text("no folder")
     assert main(["bench", *ONE]) == Status.ENVIRONMENT
     assert not fake.calls
@@ -240,3 +239,56 @@ def test_several_experiments_have_a_file_each_and_one_where_it_was_named(p0089: 
     _, document = run(*both)
     assert [e["name"] for e in document["experiments"]] == ["p0089.3", "p0089.4"]
     assert {r["experiment"] for r in document["summary"]} == {"p0089.3", "p0089.4"}
+
+
+def test_a_filter_that_fits_nothing_is_answered_with_names_that_are_like_it(
+    p0089: Use, capsys: pytest.CaptureFixture[str]
+) -> None:
+    p0089()
+    assert main(["bench", "p0089", "--list", "--cells=structures/ds=77/*"]) == Status.USAGE
+    said = capsys.readouterr().err
+    assert "fits no cell" in said and "structures/ds=7/" in said and "--list" in said
+    assert len(said) < 2000, "a grid of thousands is no answer"
+
+
+def test_a_file_in_the_place_of_an_experiment_is_told_from_a_misspelt_one(
+    p0089: Use, capsys: pytest.CaptureFixture[str]
+) -> None:
+    p0089()
+    assert main(["bench", "p0089.1", "--json", "out.json"]) == Status.USAGE
+    assert "--json=out.json" in capsys.readouterr().err
+    assert main(["bench", "p0090.1"]) == Status.USAGE
+    assert "--json" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("words", "said"), [(("--store=st",), "goes on"), ((), "--store DIR")])
+def test_whoever_stops_a_run_learns_what_became_of_its_rounds(
+    p0089: Use, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], words: tuple[str, ...], said: str
+) -> None:
+    fake = p0089()
+    whole = fake.capture
+
+    def stopped(*given: Any, **more: Any) -> Any:
+        if len(fake.calls) == 20:
+            raise KeyboardInterrupt
+        return whole(*given, **more)
+
+    monkeypatch.setattr(native, "capture", stopped)
+    monkeypatch.setattr("millpond.cli._end_as", lambda status, number: 128 + number)
+    run(*ONE, *words)
+    assert said in capsys.readouterr().err
+    monkeypatch.setattr(native, "capture", whole)
+    run(*ONE, *words)
+    again = 2 if words else 3  # rounds: the first one was whole
+    assert len(fake.calls) == 20 + again * len(ALIASES)
+
+
+def test_a_place_that_was_named_and_cannot_be_written_leaves_no_folder_behind(p0089: Use) -> None:
+    p0089()
+    assert main(["bench", *ONE, "--report=nowhere/page.html"]) == Status.ENVIRONMENT
+    assert not Path("results").exists()
+
+
+def test_a_word_that_an_option_does_not_know_is_named_without_ado(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["bench", "p0089.1", "--scale=nonsense"]) == Status.USAGE
+    assert "'--scale': 'nonsense' is not one of" in capsys.readouterr().err
