@@ -18,13 +18,14 @@ from millpond.experiments import Experiment
 from millpond.heat_tables import Heat, HeatTable, Scale, heat_table, legend
 from millpond.surfaces import Axes, surface
 
+PUBLISHED = "published"
 _STRATEGY = "strategy"
 Draw = Callable[[Key], Heat | None]
 
 
 @dataclass(frozen=True)
 class Chart:
-    """One table of the document with what belongs to it."""
+    """One table of the document with what belongs to it. `ratio_legend`: empty where no figure has a published one."""
 
     title: str
     tables: list[HeatTable]
@@ -60,11 +61,13 @@ def charts(results: Results) -> list[Chart]:
 def _drawn(layouts: Sequence[_Layout], look: Look) -> list[Chart]:
     """Charts of the layouts in which anything was measured; their ratios to the document share one scale."""
     kept = [one for one in layouts if any(key in look.ours for _, row in one.rows for key in row)]
-    ratios = Scale.over(level for one in kept for _, row in one.rows for level in map(look.to_published, row))
-    return [_chart(one, look, ratios) for one in kept]
+    known = [level for one in kept for _, row in one.rows for level in map(look.to_published, row) if level is not None]
+    ratios = Scale.over(known)
+    ratio_legend = legend(ratios, text_of) if known else []
+    return [_chart(one, look, ratios, ratio_legend) for one in kept]
 
 
-def _chart(layout: _Layout, look: Look, ratios: Scale) -> Chart:
+def _chart(layout: _Layout, look: Look, ratios: Scale, ratio_legend: list[tuple[str, str]]) -> Chart:
     keys = [key for _, row in layout.rows for key in row]
     scale = Scale.over([*map(look.published_level, keys), *map(look.our_level, keys)])
 
@@ -75,13 +78,13 @@ def _chart(layout: _Layout, look: Look, ratios: Scale) -> Chart:
         )
 
     tables = [
-        drawn("published", look.published, scale), drawn("here", look.here, scale),
+        drawn(PUBLISHED, look.published, scale), drawn("here", look.here, scale),
         drawn("here / published", look.quotient, ratios, False),
         drawn("here, peak resident MB", look.held, None, False),
     ]  # fmt: skip
     return Chart(
         layout.title, [t for t in tables if not t.empty],
-        legend(scale, percent_of if look.experiment.tables.relative else text_of), legend(ratios, text_of),
+        legend(scale, percent_of if look.experiment.tables.relative else text_of), ratio_legend,
         _surfaces(layout, look, scale),
     )  # fmt: skip
 
@@ -91,7 +94,7 @@ def _surfaces(layout: _Layout, look: Look, scale: Scale) -> list[tuple[str, Mark
     if look.experiment.tables.columns == _STRATEGY:
         return []
     drawn = []
-    for what, level in (("published", look.published_level), ("here", look.our_level)):
+    for what, level in ((PUBLISHED, look.published_level), ("here", look.our_level)):
         rows = [(label, [level(k) for k in row]) for label, row in layout.rows]
         kept = [(label, row) for label, row in rows if any(v is not None for v in row)]
         known = [n for n in range(len(layout.headings)) if any(row[n] is not None for _, row in kept)]

@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from millpond.claim_rules import FAILS, HOLDS, Verdict, heading
-from millpond.experiment_charts import Chart, charts
+from millpond.claim_rules import FAILS, HOLDS, Claim, Verdict, heading
+from millpond.experiment_charts import PUBLISHED, Chart, charts
 from millpond.experiment_rounds import SuiteProgram
 from millpond.experiment_run import Found
 from millpond.experiment_table import claims_line
@@ -25,6 +25,11 @@ from millpond.offline_page import load
 from millpond.wording import plural
 
 _BESIDE_AT_MOST = 400
+_BOTH = (
+    "Published on the left, ours beside it with the same colours, pale for little and dark for much; then ours / "
+    "published, and the bytes that were resident at most."
+)
+_OURS = "Ours, pale for little and dark for much, and the bytes resident at most. There are no published figures."
 
 
 @dataclass(frozen=True)
@@ -39,6 +44,7 @@ class Section:
     measured: str
     facts: list[str]
     notes: list[str]
+    reading: str
     charts: list[Chart]
     claims_heading: str
     claims: list[dict[str, str]]
@@ -69,10 +75,13 @@ def _section(found: Found) -> Section:
         f"run {found.run.journal.run}",
     ]  # fmt: skip
     beside = _beside(found)
+    drawn = charts(results)
+    published = any(table.caption == PUBLISHED for chart in drawn for table in chart.tables)
     return Section(
         experiment.name, f"{experiment.name}: {experiment.title}", experiment.source, experiment.machine,
         experiment.section, experiment.measured, facts,
-        found.notes, charts(results), heading(experiment.claims), [_claim(c) for c in found.claims],
+        found.notes, _BOTH if published else _OURS, drawn,
+        heading(experiment.claims), [_claim(c) for c in found.claims],
         claims_line(found.claims) if found.claims else "", beside[:_BESIDE_AT_MOST],
         max(0, len(beside) - _BESIDE_AT_MOST),
     )  # fmt: skip
@@ -98,7 +107,7 @@ def _claim(judged: Verdict) -> dict[str, str]:
         "statement": claim.statement,
         "rule": _rule_text(judged),
         "published": published,
-        "disagrees": claim.paper_disagrees or (f"no figures: {claim.published_lost}" if claim.published_lost else ""),
+        "aside": _aside(claim),
         "ours": number_text(ours.median) if ours else "–",
         "interval": low_high,
         "title": f"{plural(ours.n, 'round')}, level {ours.level:.2f}, {judged.points} figures" if ours else "",
@@ -106,6 +115,13 @@ def _claim(judged: Verdict) -> dict[str, str]:
         "missing": claim.missing,
         "class": {HOLDS: "verdict-holds", FAILS: "verdict-fails"}.get(judged.verdict, "verdict-open"),
     }
+
+
+def _aside(claim: Claim) -> str:
+    """What the document has against its own statement, or why it has no figures for it."""
+    if claim.paper_disagrees:
+        return f"The document itself: {claim.paper_disagrees}."
+    return f"No published figures: {claim.published_lost}." if claim.published_lost else ""
 
 
 _KINDS = {

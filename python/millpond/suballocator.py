@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from millpond.experiments import Experiment, Figure, Needs, Part, Point, Published, Tables, points
+from millpond.wording import plural
 
 SUITE = "millpond-suballocator-suite"
 SOURCE = "The Counter Tree Library, suballocator"
@@ -94,9 +95,8 @@ def _labels(_name: str, value: int | str) -> str:
 
 def _fill_title(at: Mapping[str, int | str]) -> str:
     what = "inserted into a set" if at["inserts"] else "its nodes allocated alone"
-    where = (
-        f"{at['collections_before']} collection(s) were there before" if at["collections_before"] else "fresh memory"
-    )
+    before = int(at["collections_before"])
+    where = f"after {plural(before, 'earlier collection')}" if before else "fresh memory"
     return f"{what}, {where}"
 
 

@@ -61,3 +61,9 @@ def test_nothing_is_wider_than_the_screen_and_all_text_can_be_read(
     browser.evaluate("document.querySelectorAll('details').forEach((fold) => fold.open = true)")
     assert browser.evaluate("document.documentElement.scrollWidth") <= width
     assert browser.evaluate(FAINT) == []
+
+
+def test_tables_show_all_their_columns_where_there_is_room(browser: Chromium, page: Path) -> None:
+    browser.open(page, 1280, 800)
+    cut = "[...document.querySelectorAll('.chart')].filter((c) => c.scrollWidth > c.clientWidth)"
+    assert browser.evaluate(f"{cut}.map((c) => c.closest('article').id)") == []

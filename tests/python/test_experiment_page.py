@@ -120,6 +120,23 @@ def test_candidate_causes_of_ours_are_not_put_into_the_documents_mouth(p0089: Us
     assert "<h3>What the document states</h3>" in text
 
 
+def test_where_nothing_published_is_left_the_page_does_not_speak_of_it(p0089: Use) -> None:
+    p0089()
+    text, _ = page("unique_chars")
+    assert "There are no published figures" in text and "No published figures: the talk" in text
+    assert "Published on the left" not in text and "here / published" not in text
+    text, _ = page("p0089.1", "--cells=structures/ds=1/log2_size=8/*")
+    assert "Published on the left" in text and "Colours of here / published" in text
+
+
+def test_a_long_name_stands_on_end_above_its_column(p0089: Use) -> None:
+    p0089()
+    _, found = page("unique_chars")
+    headings = [a for tag, a in found.elements if tag == "th" and a.get("title")]
+    assert {a.get("class") for a in headings if a["title"] == "set:monotonic:type:destroy"} == {"long"}
+    assert {a.get("class") for a in headings if a["title"] == "bitset"} == {None}, "it goes by its number"
+
+
 @pytest.mark.parametrize("name", dict.fromkeys(e.claims for e in EXPERIMENTS))
 def test_statements_say_whose_they_are(name: str) -> None:
     assert heading(name)

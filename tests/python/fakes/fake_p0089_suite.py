@@ -39,9 +39,9 @@ BUILT_BY = {
 }  # fmt: skip
 
 
-def experiment_of(workload: str) -> Experiment:
-    """The experiment that runs it."""
-    return next(e for e in EXPERIMENTS if e.workload == workload)
+def experiment_of(workload: str, given: Mapping[str, str]) -> Experiment:
+    """The first experiment that runs it with these parameters: several run one workload along axes of their own."""
+    return next(e for e in EXPERIMENTS if e.workload == workload and {*e.axes} - {LITTER} <= given.keys())
 
 
 class FakeP0089:
@@ -81,7 +81,7 @@ class FakeP0089:
             return Captured(0, json.dumps(head), "")
         checksum = self.config.get("checksum", {}).get(strategy, "18446744073709551615")
         took = self.seconds(given["workload"], strategy, own) * self.config.get("factor", {}).get(strategy, 1.0)
-        times = dict.fromkeys(self.times(given["workload"]), took)
+        times = dict.fromkeys(self.times(given["workload"], own), took)
         result = {**head, **times, "checksum": checksum, "units": UNITS, "page_faults": 7, "peak_bytes": 1_000_000,
                   "end_bytes": 0, "held_bytes": None, "shuffle_seconds": 0.5, "kept_share": 0.5,
                   "elements_bytes": 4e7}  # fmt: skip
@@ -106,7 +106,7 @@ class FakeP0089:
     @staticmethod
     def seconds(workload: str, strategy: str, given: Mapping[str, str]) -> float:
         """So much that the experiment's figure is what the document printed there; 1 beside its tables."""
-        experiment = experiment_of(workload)
+        experiment = experiment_of(workload, given)
         if experiment.figure.twin and given[experiment.figure.twin].startswith("-"):
             return 1.0
         axes = [name for name in experiment.axes if name not in experiment.under]
@@ -115,9 +115,9 @@ class FakeP0089:
         return found * UNITS / experiment.figure.per_units if experiment.figure.per_units else found
 
     @staticmethod
-    def times(workload: str) -> list[str]:
+    def times(workload: str, given: Mapping[str, str]) -> list[str]:
         """All that the program times of a workload."""
-        return [name for name, unit in METRICS_OF[experiment_of(workload).name].items() if unit == "seconds"]
+        return [name for name, unit in METRICS_OF[experiment_of(workload, given).name].items() if unit == "seconds"]
 
     def listed(self, program: str = "millpond-p0089-suite") -> dict[str, Any]:
         own = [e for e in EXPERIMENTS if e.suite == program]
