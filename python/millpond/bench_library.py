@@ -12,13 +12,12 @@ measured (status 4). Exit status: 0 every bar holds, 1 one does not.
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from millpond import __version__, callgrind, native, output
+from millpond import callgrind, native, output
 from millpond.arguments import STDOUT
 from millpond.bench_lab import PLACE, SCHEMA
 from millpond.cells import Cell, Outcome
@@ -31,7 +30,6 @@ from millpond.library_contenders import COUNTED, HARDENED, HARDENED_SUITE, KEPT,
 from millpond.library_grid import BAR_ROUNDS, EXPERIMENT, SCALES, Grid, grid_of, sizes_given
 from millpond.library_lines import Line, Rounds
 from millpond.library_rounds import POINT, SuiteRunner, require_loadable
-from millpond.machine import this_machine
 from millpond.observations import Journal, utc_now
 from millpond.progress import ProgressReport, say
 from millpond.round_log import RoundLog, logged_anyway, subject_of
@@ -173,31 +171,18 @@ class BenchLibrary:
             notes.append(f"{rounds}: a bar should rest on {BAR_ROUNDS}")
         return notes
 
-    def _observations(self, outcomes: Sequence[Outcome]) -> list[dict[str, Any]]:
-        """Every value behind the figures: of this run, and of the earlier ones whose rounds were taken over."""
-        earlier = Journal(EXPERIMENT, ("millpond", "bench", "library"))
-        earlier.add_outcomes(o for o in outcomes if o.time_utc < self._began)
-        return [
-            {**row, "parameters": {k: v for k, v in json.loads(row["parameters"]).items() if k in POINT}}
-            for row in [*earlier.rows, *self.journal.rows]
-        ]
-
     def document(
         self, outcomes: Sequence[Outcome], lines: Sequence[Line], bars: Sequence[Bar], notes: Sequence[str]
     ) -> dict[str, Any]:
         """The benchmark schema."""
         return {
-            "schema": SCHEMA,
-            "run": self.journal.run,
-            "machine": str(this_machine()),
-            "version": __version__,
-            "time_utc": utc_now(),
+            **self.journal.head(SCHEMA),
             "seed": self._seed,
             "peers": [c.to_json() for c in self._suite.peers() if not c.name.endswith(KEPT)],
             "notes": list(notes),
             "bars": [bar.to_json() for bar in bars],
             "summary": [line.to_json() for line in lines],
-            "observations": self._observations(outcomes),
+            "observations": self.journal.rows_with_recalled(outcomes, self._began, POINT),
         }
 
 

@@ -3,13 +3,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Any
 
-from millpond import __version__, callgrind, window_counters
+from millpond import callgrind, window_counters
 from millpond.bench_lab import SCHEMA
 from millpond.cells import COUNTERS, LITTER, SURROUNDINGS, Cell, Outcome
 from millpond.claim_rules import Verdict, judge_all
@@ -250,24 +249,14 @@ class Found:
 
     def observations(self) -> list[dict[str, Any]]:
         """Every value behind the figures: of this run, and of the earlier ones whose rounds were taken over."""
-        name = self.run.experiment.name
-        earlier = Journal(name, ("millpond", "bench", name), programs=self.run.journal.programs)
-        earlier.add_outcomes(o for o in self.outcomes if o.time_utc < self.began)
         known = {key for cell in self.run.cells for key, _ in cell.parameters}
-        return [
-            {**row, "parameters": {k: v for k, v in json.loads(row["parameters"]).items() if k in known}}
-            for row in [*earlier.rows, *self.run.journal.rows]
-        ]
+        return self.run.journal.rows_with_recalled(self.outcomes, self.began, known)
 
 
 def document(found: Sequence[Found]) -> dict[str, Any]:
     """The benchmark schema, for one experiment or several."""
     return {
-        "schema": SCHEMA,
-        "run": found[0].run.journal.run,
-        "machine": str(this_machine()),
-        "version": __version__,
-        "time_utc": utc_now(),
+        **found[0].run.journal.head(SCHEMA),
         "seed": found[0].asked.seed,
         "experiments": [
             {"name": e.name, "title": e.title, "section": e.section, "measured": e.measured, "figure": e.figure.name,

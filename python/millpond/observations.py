@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime
 import json
 import secrets
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -82,6 +82,30 @@ class Journal:
             "seed": self._seed,
             "subject": self._subject,
         }
+
+    def head(self, schema: str) -> dict[str, Any]:
+        """What a document about the run begins with."""
+        return {
+            "schema": schema,
+            "run": self.run,
+            "machine": str(this_machine()),
+            "version": __version__,
+            "time_utc": utc_now(),
+        }
+
+    def rows_with_recalled(
+        self, outcomes: Iterable[Outcome], began: str, parameters: Collection[str]
+    ) -> list[dict[str, Any]]:
+        """The rows, behind those of the outcomes that an earlier run has left, before `began`.
+
+        Of their parameters those of the cells alone are kept: what else a row has of its process is the store's affair.
+        """
+        earlier = Journal(self._experiment, [self._workload], self._compiler, programs=self.programs)
+        earlier.add_outcomes(outcome for outcome in outcomes if outcome.time_utc < began)
+        return [
+            {**row, "parameters": {k: v for k, v in json.loads(row["parameters"]).items() if k in parameters}}
+            for row in [*earlier.rows, *self.rows]
+        ]
 
     def add_outcomes(self, outcomes: Iterable[Outcome]) -> None:
         """Adds a row for each metric of each outcome; a metric that is absent is null, with the reason."""

@@ -25,14 +25,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from millpond import __version__, bench_inputs, native
+from millpond import bench_inputs, native
 from millpond.bench_inputs import Workload
 from millpond.cells import Cell, Outcome
 from millpond.errors import Failure, Status
 from millpond.execution import Listener, Runner, run_rounds
-from millpond.machine import this_machine
 from millpond.mallocs import GLIBC, Malloc, MallocRunner, library_bytes, preloaded
-from millpond.observations import Journal, utc_now
+from millpond.observations import Journal
 from millpond.progress import say
 from millpond.recording import CHARACTERISE, RECORD, read_json, trace_set
 from millpond.replaying import PACED
@@ -151,11 +150,7 @@ class Validating:
     def document(self) -> dict[str, Any]:
         """Everything found ("millpond.validation/1")."""
         return {
-            "schema": SCHEMA,
-            "run": self.journal.run,
-            "machine": str(this_machine()),
-            "version": __version__,
-            "time_utc": utc_now(),
+            **self.journal.head(SCHEMA),
             "mallocs": [{"name": m.name, "path": str(m.path) if m.path else None} for m in self.mallocs],
             "library_bytes": dict(self.library_bytes),
             "programs": self.programs,

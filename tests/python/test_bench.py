@@ -292,3 +292,15 @@ def test_a_place_that_was_named_and_cannot_be_written_leaves_no_folder_behind(p0
 def test_a_word_that_an_option_does_not_know_is_named_without_ado(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["bench", "p0089.1", "--scale=nonsense"]) == Status.USAGE
     assert "'--scale': 'nonsense' is not one of" in capsys.readouterr().err
+
+
+def test_rows_that_an_earlier_run_has_left_say_as_much_as_those_of_this_one(p0089: Use) -> None:
+    p0089()
+    run(*ONE, "--store=st", "--rounds=2")
+    _, document = run(*ONE, "--store=st", "--rounds=3")
+    rows = document["observations"]
+    assert len({row["run"] for row in rows}) == 2
+    assert {row["compiler"] for row in rows} == {"g++ 12.2.0, libstdc++"}
+    assert {frozenset(row["parameters"]) for row in rows} == {
+        frozenset({"ds", "log2_size", "log2_leaves", "text_most"})
+    }
