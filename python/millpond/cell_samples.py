@@ -3,7 +3,7 @@
 
     rows of a run ──▶ what the cell is (workload, parameters, plan or variant, subsystem) × metric ──▶ values by run
 
-What a run says of itself (its stage, how its program ended, the build-id of the program) is no part of what a cell is:
+What a run says of itself (its stage, how its program ended, which build of it ran) is no part of what a cell is:
 a gate compares yesterday's build with today's.
 """
 
@@ -23,7 +23,7 @@ QUERY_FIELDS = (
 )  # fmt: skip
 
 # What differs between two runs of one cell. Everything else in `parameters` tells cells apart.
-_OF_THE_RUN = {"argv", "variant", "plan_name", "stage", "exit_status", "signal", "seed", "trace"}
+_OF_THE_RUN = {"argv", "variant", "plan_name", "stage", "exit_status", "signal", "program", "seed", "trace"}
 # Rounds that judged are kept apart from those that chose: what was chosen for being quick was lucky, too.
 _BEST_STAGES = ("judging", "trial")
 _SAME_EXPERIMENT = {"advise": "trial"}

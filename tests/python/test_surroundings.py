@@ -14,13 +14,14 @@ from fakes.fake_p0089_suite import LIBC, FakeP0089
 from hypothesis import given
 from hypothesis import strategies as st
 
-from millpond import mallocs, native, p0089
+from millpond import cell_samples, mallocs, native, p0089
 from millpond.cells import SURROUNDINGS, Cell
 from millpond.cli import main
 from millpond.errors import Failure, Status
 from millpond.experiment_run import cells_of
 from millpond.experiments import points, surrounded
 from millpond.published_experiments import EXPERIMENTS
+from millpond.store import Store
 from millpond.surroundings import TOOLCHAINS, Surroundings, said
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -223,6 +224,17 @@ def test_a_program_that_was_built_anew_is_measured_anew_and_no_other(p0089: Use,
     assert [calls("gcc"), calls("clang"), calls("gcc"), calls("clang")] == [2, 2, 0, 0]
     programs["clang"].write_text("another program")
     assert [calls("gcc"), calls("clang"), calls("clang")] == [0, 2, 0]
+
+
+def test_runs_of_two_builds_of_a_program_are_compared_cell_by_cell(p0089: Use, tmp_path: Path) -> None:
+    p0089()
+    for number, content in enumerate(("a program", "another program")):
+        (tmp_path / "millpond-p0089-suite").write_text(content)
+        assert run(*TWO, f"--store=st{number}")[0] == Status.OK
+    sides = [
+        cell_samples.cells_of(name, Store(Path(name)).query("select * from observations")) for name in ("st0", "st1")
+    ]
+    assert sides[0].keys and sides[0].keys == sides[1].keys
 
 
 def test_another_library_of_the_same_malloc_is_measured_anew(p0089: Use, libraries: Path) -> None:
