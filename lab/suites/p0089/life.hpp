@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // life: one structure, from its allocator's construction to its end. Returns: what its leaves were, summed up.
 //
-// ds1 … ds12: the paper's structures, each compiled in a file with one other; they choose the code for a strategy.
+// ds1 … ds12: the paper's structures, each compiled in a file with one other; they choose the code for a strategy, and
+// return null for a binding that was not compiled for them.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +12,13 @@
 
 namespace millpond::p0089 {
 
-using life = std::uint64_t (*)(std::uint64_t elements, suites::leaves& from);
+// Of the outer container. A vector that is reserved for fewer elements than it gets grows on the way.
+struct extent {
+    std::uint64_t elements;
+    std::uint64_t reserved;
+};
+
+using life = std::uint64_t (*)(extent wanted, suites::leaves& from);
 
 // On the stack a structure that is winked out takes no block of its own from its allocator: whether that block is what
 // winking out costs.

@@ -10,7 +10,7 @@ namespace millpond::p0089 {
 void note_blocks(const point& asked, measure::littering& blocks) {
     experiment::noting = &blocks;
     point once = asked;
-    for (once.strategy = 0; by(once) != strategy{pool_kind::new_delete, true, false};) ++once.strategy;
+    for (once.strategy = 0; by(once) != strategy{pool_kind::new_delete, binding_kind::base, false};) ++once.strategy;
     base_made = maker_of<resource<experiment::noted_new_delete>>();
     once.of->run(once);
 }

@@ -8,10 +8,21 @@
 // The paper's `-21 18 8 +3 32` is log2_g 21, log2_s 18, af 8, sf 3, rf 32; a negative sf: access before shuffle. The
 // paper counts the time of everything after construction; with af 0, or rf 0, it subtracts the shuffle.
 // A list that is empty when its turn comes is passed over. "Accessing" increments, so that no visit can be left out.
+//
+// What a visit is, walk:        lists              every link, af times, as the document says
+//                               links              af × |S| links, over the end to the first again, whatever the length
+//                               links_unbranched   the same, by no branch that depends on a link
+// The authors' own program goes by links: with |S| = 1, af 1 it goes to no link's successor, and with af 2 to one,
+// unless that is the end, which a branch decides. With chained, a visit cannot begin before the last one's link has
+// come.
+#include <algorithm>
+#include <bit>
+#include <iterator>
 #include <list>
 #include <memory>
 #include <vector>
 
+#include "lab/suites/common/hidden.hpp"
 #include "lab/suites/common/random_numbers.hpp"
 #include "lab/suites/experiment/window.hpp"
 #include "pools.hpp"
@@ -20,28 +31,75 @@
 namespace millpond::p0089 {
 namespace {
 
+enum class walk : unsigned char { lists, links, links_unbranched };
+constexpr std::string_view walks[] = {"lists", "links", "links_unbranched"};
+
 constexpr parameter parameters[] = {
     {"log2_g", 21, 0, 30, "links in the whole system, |G|"},
     {"log2_s", 18, 0, 30, "links of a subsystem at first, |S|"},
     {"af", 8, 0, 1 << 20, "access factor: traversals of a list before the next one's turn"},
     {"sf", 5, -1024, 1024, "shuffle factor: pairs of pop and push for each link; negative: access before shuffle"},
     {"rf", 32, 0, 1 << 20, "repeat factor: traversals of the whole system"},
+    {"walk", 0, 0, 2, "what a visit to a list is: all of it, af times, or af * |S| links of it", walks},
+    {"chained", 0, 0, 1, "whether a visit has to wait for what the last one read"},
+    {"subtracted", 0, 0, 1, "whether as many visits without a link are taken off the time, as in the document"},
     experiment::seed_parameter,
 };
 
 template <class C>
 struct subsystem {
     using list = std::list<int, typename C::template allocator<int>>;
-    typename C::pool pool;
+    // One heap for all takes no room in a subsystem.
+    [[no_unique_address]] typename C::pool pool;
     list numbers;
 
     explicit subsystem(std::uint64_t links) : numbers(C::template bind<int>(pool)) {
         for (std::uint64_t i = 0; i < links; ++i) numbers.push_back(static_cast<int>(i));
     }
-    [[gnu::noinline]] void access(std::uint64_t times) {
+    // Each returns the number that it wrote last, or 0.
+    [[gnu::noinline]] unsigned access_lists(std::uint64_t times) {
+        unsigned last = 0;
         for (std::uint64_t n = 0; n < times; ++n) {
-            for (int& number : numbers) number = static_cast<int>(static_cast<unsigned>(number) + 1);
+            for (int& number : numbers) last = increment(number);
         }
+        return last;
+    }
+    [[gnu::noinline]] unsigned access_links(std::uint64_t count) {
+        if (numbers.empty()) return 0;
+        unsigned last = 0;
+        auto at = numbers.begin();
+        for (std::uint64_t n = 0; n < count; ++n) {
+            if (at == numbers.end()) at = numbers.begin();
+            last = increment(*at);
+            ++at;
+        }
+        return last;
+    }
+    [[gnu::noinline]] unsigned access_unbranched(std::uint64_t count) {
+        if (numbers.empty()) return 0;
+        using place = typename list::iterator;
+        using bits = std::uintptr_t;
+        static_assert(sizeof(place) == sizeof(bits));
+        const bits first = std::bit_cast<bits>(numbers.begin());
+        const bits end = std::bit_cast<bits>(numbers.end());
+        unsigned last = 0;
+        bits at = first;
+        for (std::uint64_t n = 0; n < count; ++n) {
+            const place here = std::bit_cast<place>(at);
+            last = increment(*here);
+            at = std::bit_cast<bits>(std::next(here));
+            // All ones at the end. Hidden, or the compiler would make a branch of it.
+            const bits around = suites::hidden(bits{0} - bits{at == end});
+            at ^= (at ^ first) & around;
+        }
+        return last;
+    }
+
+  private:
+    static unsigned increment(int& number) noexcept {
+        const unsigned next = static_cast<unsigned>(number) + 1;
+        number = static_cast<int>(next);
+        return next;
     }
 };
 
@@ -66,10 +124,23 @@ class many_subsystems {
         }
     }
 
-    void access(std::uint64_t each, std::uint64_t times) {
-        for (std::uint64_t n = 0; n < times; ++n) {
-            for (auto& one : all_) one->access(each);
+    // `each`: what a visit takes, traversals or links. `times`: visits of every subsystem.
+    void access(walk by, bool chained, std::uint64_t each, std::uint64_t times) {
+        using one = subsystem<C>;
+        switch (by) {
+            case walk::lists:
+                return access_by<&one::access_lists>(chained, each, times);
+            case walk::links:
+                return access_by<&one::access_links>(chained, each, times);
+            case walk::links_unbranched:
+                return access_by<&one::access_unbranched>(chained, each, times);
         }
+    }
+
+    // Returns: how many lists are not empty.
+    [[nodiscard]] std::uint64_t filled() const {
+        return static_cast<std::uint64_t>(
+            std::count_if(all_.begin(), all_.end(), [](const auto& one) { return !one->numbers.empty(); }));
     }
 
     // Returns: a sum that tells lists apart, but not the order of the numbers in each.
@@ -82,6 +153,25 @@ class many_subsystems {
     }
 
   private:
+    template <auto Visit>
+    void access_by(bool chained, std::uint64_t each, std::uint64_t times) {
+        for (std::uint64_t n = 0; n < times; ++n) {
+            if (chained) {
+                access_chained<Visit>(each);
+            } else {
+                for (auto& one : all_) ((*one).*Visit)(each);
+            }
+        }
+    }
+
+    // Which subsystem comes next is a sum with what was read, times a zero that no compiler or processor knows of.
+    template <auto Visit>
+    void access_chained(std::uint64_t each) {
+        const std::size_t zero = suites::hidden(std::size_t{0});
+        std::size_t read = 0;
+        for (std::size_t i = 0; i < all_.size(); ++i) read = ((*all_[i + read * zero]).*Visit)(each);
+    }
+
     suites::random_numbers random_;
     std::vector<std::unique_ptr<subsystem<C>>> all_;
 };
@@ -92,7 +182,9 @@ struct locality_runner {
         const std::uint64_t links = asked.power("log2_g");
         const auto shuffle_factor = asked["sf"];
         const auto pairs = static_cast<std::uint64_t>(shuffle_factor < 0 ? -shuffle_factor : shuffle_factor) * links;
-        const auto each = asked.is_for_littering ? 0 : static_cast<std::uint64_t>(asked["af"]);
+        const auto traversals = asked.is_for_littering ? 0 : static_cast<std::uint64_t>(asked["af"]);
+        const walk how = static_cast<walk>(asked["walk"]);
+        const std::uint64_t each = traversals * (how == walk::lists ? 1 : asked.power("log2_s"));
         const auto times = asked.is_for_littering ? 0 : static_cast<std::uint64_t>(asked["rf"]);
         outcome result;
         experiment::window measured;
@@ -103,8 +195,13 @@ struct locality_runner {
             for (const bool access : {shuffle_factor < 0, shuffle_factor >= 0}) {
                 const suites::stopwatch clock;
                 if (access) {
-                    system.access(each, times);
+                    system.access(how, asked["chained"] != 0, each, times);
                     access_ns = clock.elapsed_ns();
+                    if (asked["subtracted"] != 0) {
+                        const suites::stopwatch empty_handed;
+                        system.access(how, asked["chained"] != 0, 0, times);
+                        access_ns -= empty_handed.elapsed_ns();
+                    }
                 } else {
                     system.shuffle(pairs);
                     shuffle_ns = clock.elapsed_ns();
@@ -112,7 +209,9 @@ struct locality_runner {
             }
         });
         result.checksum = system.checksum();
-        result.units = each * times * links;
+        // Lists that shuffling left empty have no link to go to.
+        const std::uint64_t lists = shuffle_factor < 0 ? links >> asked["log2_s"] : system.filled();
+        result.units = times * each * (how == walk::lists ? links : lists);
         result.more = {{"shuffle_seconds", shuffle_ns * 1e-9}, {"access_seconds", access_ns * 1e-9}};
         return result;
     }

@@ -4,6 +4,7 @@
 //   chosen<Runner>(strategy)  ─▶ &Runner<C>::run, C the way to the pool: by type one for each, by base one for all
 //
 // The list is in the order of pool_kind, from its second on; new_delete by type is std::allocator.
+// chosen_tried does the same for bindings that are tried on a few structures: null where it was not compiled.
 // A Runner needs a name that no other file gives to one: for gcc 12 it has none of the unnamed namespace it stands in.
 #pragma once
 
@@ -19,6 +20,7 @@
 #include "millpond/local/synchronized_multipool.hpp"
 #include "millpond/wrap/synchronized.hpp"
 #include "strategy.hpp"
+#include "tried_bindings.hpp"
 
 namespace millpond::p0089 {
 
@@ -38,12 +40,19 @@ auto chosen_of(strategy by, pool_list<Pools...>) {
     using function = decltype(&Runner<global_heap>::run);
     static constexpr std::array<function, pool_kinds> by_type = {&Runner<global_heap>::run,
                                                                  &Runner<suites::by_type<Pools>>::run...};
-    return by.by_base ? &Runner<Base>::run : by_type[static_cast<std::size_t>(by.pool)];
+    return by.by_base() ? &Runner<Base>::run : by_type[static_cast<std::size_t>(by.pool)];
 }
 
 template <template <class> class Runner, class Base = by_made_base<base_pool>>
 auto chosen(strategy by) {
     return chosen_of<Runner, Base>(by, local_pools{});
+}
+
+template <template <class> class Runner, class... Tried>
+auto chosen_tried([[maybe_unused]] strategy by, tried_list<Tried...>) {
+    decltype(&Runner<global_heap>::run) found = nullptr;
+    ((by.binding == Tried::kind ? void(found = &Runner<typename Tried::way>::run) : void()), ...);
+    return found;
 }
 
 }  // namespace millpond::p0089

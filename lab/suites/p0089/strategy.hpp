@@ -2,6 +2,9 @@
 // strategy: allocator × binding × disposal, the product of which P0089R0's fourteen strategies are values.
 //
 //   multipool(monotonic):base:wink      new_delete has nothing to wink out with; of all others there are four each
+//   multipool:type_called:destroy       a binding that asks for the cause of an anomaly: of multipool alone, and
+//   compiled
+//                                       only for the structures that the anomaly was seen in
 //   AS1 … AS14, AS7s … AS14s            aliases: the paper's labels (section 4), and those with a lock around the pool
 //
 // Plain data. Names: O(strategies), for the command line.
@@ -26,12 +29,32 @@ enum class pool_kind : unsigned char {
 };
 inline constexpr std::size_t pool_kinds = 8;
 
+// type and base are the paper's; the others differ from one of them in one thing (tried_bindings.hpp).
+enum class binding_kind : unsigned char {
+    type,
+    base,
+    type_called,     // allocates by a call that is not inlined
+    type_padded,     // its handle, and so every container, is a pointer larger
+    type_written,    // writes a byte of every block that it hands out
+    base_may_throw,  // copies of its handle are not noexcept
+    base_copied,     // moves of containers in containers are not noexcept
+};
+inline constexpr std::size_t binding_kinds = 7;
+
 struct strategy {
     pool_kind pool = pool_kind::new_delete;
-    bool by_base = false;
+    binding_kind binding = binding_kind::type;
     bool winks = false;
 
     [[nodiscard]] bool operator==(const strategy&) const = default;
+    [[nodiscard]] constexpr bool by_base() const noexcept {
+        return binding == binding_kind::base || binding == binding_kind::base_may_throw ||
+               binding == binding_kind::base_copied;
+    }
+    // Whether every workload is compiled for it.
+    [[nodiscard]] constexpr bool is_usual() const noexcept {
+        return binding == binding_kind::type || binding == binding_kind::base;
+    }
     [[nodiscard]] constexpr bool is_local() const noexcept { return pool != pool_kind::new_delete; }
     // Whether any thread may use the pool, and free what another one allocated.
     [[nodiscard]] constexpr bool is_shared() const noexcept {

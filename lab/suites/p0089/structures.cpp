@@ -2,6 +2,7 @@
 // structures: Benchmark I: structure after structure, as many as make up 2^log2_leaves leaves.
 #include <algorithm>
 
+#include "counted_blocks.hpp"
 #include "lab/suites/experiment/window.hpp"
 #include "life.hpp"
 #include "workload.hpp"
@@ -18,6 +19,8 @@ constexpr parameter parameters[] = {
     {"log2_leaves", 22, 0, 40, "leaves created in all; the paper: 27. At least one structure is"},
     {"text_most", 1000, shortest_text, 1000, "texts have 33 to so many characters"},
     {"on_stack", 0, 0, 1, "where a structure that is winked out lies: in its allocator (0), on the stack (1)"},
+    {"short_by", 0, 0, 1, "elements that an outer vector is reserved too few for, so that it grows at the last"},
+    {"counted", 0, 0, 1, "count the blocks of one structure more, after the measured ones (bindings by base)"},
     experiment::seed_parameter,
 };
 
@@ -33,31 +36,47 @@ ending ending_of(const point& asked) {
     return asked["on_stack"] == 0 ? ending::wink : ending::wink_on_stack;
 }
 
+life life_of(const point& asked, ending how) { return choosers[asked["ds"] - 1](by(asked), how); }
+
 outcome run(const point& asked) {
     const std::int64_t log2_structures = std::max<std::int64_t>(0, asked["log2_leaves"] - log2_leaves_each(asked));
     const std::uint64_t count = asked.is_for_littering ? 1 : std::uint64_t{1} << log2_structures;
     const std::uint64_t leaves_each = std::uint64_t{1} << log2_leaves_each(asked);
     const std::uint64_t elements = asked.power("log2_size");
+    const extent wanted{elements, elements - static_cast<std::uint64_t>(asked["short_by"])};
     // Structures draw on from where the last one ended, so that small ones are not all alike.
     suites::leaves from(std::max(leaves_each, least_leaves_drawn), asked.seed(),
                         static_cast<std::uint32_t>(asked["text_most"]));
-    const life live_once = choosers[asked["ds"] - 1](by(asked), ending_of(asked));
+    const life live_once = life_of(asked, ending_of(asked));
 
     outcome result;
     experiment::window measured;
     measured.run(result, [&] {
         for (std::uint64_t i = 0; i < count; ++i) {
             if (from.left() < leaves_each) from.reset();
-            result.checksum += live_once(elements, from);
+            result.checksum += live_once(wanted, from);
         }
     });
     result.units = count * leaves_each;
     result.more = {{"structures", static_cast<double>(count)}};
+    if (asked["counted"] != 0 && by(asked).by_base()) {
+        from.reset();
+        const life destroyed = life_of(asked, ending::destroy);
+        const std::uint64_t blocks = counted_blocks([&] { destroyed(wanted, from); });
+        result.more.push_back({"blocks_each", static_cast<double>(blocks)});
+    }
     return result;
 }
 
 std::string misfit(const point& asked) {
-    if (asked["ds"] >= 5 && asked["log2_size"] > 20) return "log2_size is at most 20 where containers are nested";
+    const std::int64_t ds = asked["ds"];
+    if (life_of(asked, ending_of(asked)) == nullptr)
+        return name_of(by(asked)) + " is compiled for " +
+               (by(asked).by_base() ? "vectors of containers, ds 5 to 8" : "sets of texts, ds 4 and 12") +
+               ", the structures it may explain";
+    const bool has_vector = ds <= 2 || (ds >= 5 && ds <= 8);
+    if (asked["short_by"] != 0 && !has_vector) return "short_by is of an outer vector: ds 1, 2 and 5 to 8";
+    if (ds >= 5 && asked["log2_size"] > 20) return "log2_size is at most 20 where containers are nested";
     return {};
 }
 

@@ -60,13 +60,27 @@ struct first_leaf_equal {
     }
 };
 
+// A container within a container: as the binding has it, if it says so.
+template <class C, class Container>
+struct nested {
+    using type = Container;
+};
+template <class C, class Container>
+    requires requires { typename C::template nested<Container>; }
+struct nested<C, Container> {
+    using type = typename C::template nested<Container>;
+};
+template <class C, class Container>
+using nested_of = typename nested<C, Container>::type;
+
 template <class C, class T>
 using container_set_of = std::unordered_set<T, first_leaf_hash, first_leaf_equal, typename C::template allocator<T>>;
 
+// A vector is reserved for so many of its elements.
 template <class Container>
-void create(Container& to, std::uint64_t elements, suites::leaves& from) {
+void create(Container& to, std::uint64_t elements, std::uint64_t reserved, suites::leaves& from) {
     using element = typename Container::value_type;
-    if constexpr (!is_set<Container>) to.reserve(elements);
+    if constexpr (!is_set<Container>) to.reserve(reserved);
     for (std::uint64_t i = 0; i < elements; ++i) {
         if constexpr (is_text<element>) {
             const auto text = from.next_text();
@@ -83,11 +97,11 @@ void create(Container& to, std::uint64_t elements, suites::leaves& from) {
             }
         } else if constexpr (is_set<Container>) {
             element inner(to.get_allocator());
-            create(inner, inner_elements, from);
+            create(inner, inner_elements, inner_elements, from);
             to.insert(std::move(inner));
         } else {
             to.emplace_back();
-            create(to.back(), inner_elements, from);
+            create(to.back(), inner_elements, inner_elements, from);
         }
     }
 }
@@ -119,8 +133,8 @@ std::uint64_t use(const Container& in) {
 
 // Out of line: the same code for a structure that is destroyed and for one that is winked out.
 template <class Container>
-[[gnu::noinline]] std::uint64_t create_and_use(Container& structure, std::uint64_t elements, suites::leaves& from) {
-    create(structure, elements, from);
+[[gnu::noinline]] std::uint64_t create_and_use(Container& structure, extent wanted, suites::leaves& from) {
+    create(structure, wanted.elements, wanted.reserved, from);
     return use(structure);
 }
 
@@ -131,30 +145,30 @@ struct lives {
     struct of {
         using structure_type = Structure<C>;
 
-        static std::uint64_t destroyed(std::uint64_t elements, suites::leaves& from) {
+        static std::uint64_t destroyed(extent wanted, suites::leaves& from) {
             typename C::pool pool;
             structure_type structure(C::template bind<typename structure_type::value_type>(pool));
-            return create_and_use(structure, elements, from);
+            return create_and_use(structure, wanted, from);
         }
-        static std::uint64_t winked(std::uint64_t elements, suites::leaves& from) {
+        static std::uint64_t winked(extent wanted, suites::leaves& from) {
             if constexpr (C::can_wink) {
                 static_assert(is_winkable_v<structure_type>);
                 typename C::pool pool;
                 void* const memory = C::take(C::handle(pool), sizeof(structure_type), alignof(structure_type));
                 auto* const structure =
                     ::new (memory) structure_type(C::template bind<typename structure_type::value_type>(pool));
-                return create_and_use(*structure, elements, from);
+                return create_and_use(*structure, wanted, from);
             } else {
                 return 0;
             }
         }
-        static std::uint64_t winked_on_stack(std::uint64_t elements, suites::leaves& from) {
+        static std::uint64_t winked_on_stack(extent wanted, suites::leaves& from) {
             if constexpr (C::can_wink) {
                 typename C::pool pool;
                 alignas(structure_type) std::byte room[sizeof(structure_type)];
                 auto* const structure =
                     ::new (room) structure_type(C::template bind<typename structure_type::value_type>(pool));
-                return create_and_use(*structure, elements, from);
+                return create_and_use(*structure, wanted, from);
             } else {
                 return 0;
             }
@@ -165,7 +179,12 @@ struct lives {
         }
     };
 
-    static life chosen_life(strategy by, ending how) { return chosen<of>(by)(how); }
+    // Returns: null for a binding that was not compiled for this structure.
+    template <class Tried = tried_nowhere>
+    static life chosen_life(strategy by, ending how) {
+        const auto run = by.is_usual() ? chosen<of>(by) : chosen_tried<of>(by, Tried{});
+        return run == nullptr ? nullptr : run(how);
+    }
 };
 
 }  // namespace millpond::p0089

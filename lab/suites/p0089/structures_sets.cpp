@@ -13,6 +13,6 @@ using text_set = text_set_of<C>;
 }  // namespace
 
 life ds3(strategy by, ending how) { return lives<number_set>::chosen_life(by, how); }
-life ds4(strategy by, ending how) { return lives<text_set>::chosen_life(by, how); }
+life ds4(strategy by, ending how) { return lives<text_set>::chosen_life<tried_by_type>(by, how); }
 
 }  // namespace millpond::p0089

@@ -13,6 +13,6 @@ using set_of_text_sets = container_set_of<C, text_set_of<C>>;
 }  // namespace
 
 life ds11(strategy by, ending how) { return lives<set_of_number_sets>::chosen_life(by, how); }
-life ds12(strategy by, ending how) { return lives<set_of_text_sets>::chosen_life(by, how); }
+life ds12(strategy by, ending how) { return lives<set_of_text_sets>::chosen_life<tried_by_type>(by, how); }
 
 }  // namespace millpond::p0089

@@ -6,13 +6,13 @@ namespace millpond::p0089 {
 namespace {
 
 template <class C>
-using vector_of_number_vectors = vector_of<C, vector_of<C, int>>;
+using vector_of_number_vectors = vector_of<C, nested_of<C, vector_of<C, int>>>;
 template <class C>
-using vector_of_text_vectors = vector_of<C, vector_of<C, text_of<C>>>;
+using vector_of_text_vectors = vector_of<C, nested_of<C, vector_of<C, text_of<C>>>>;
 
 }  // namespace
 
-life ds5(strategy by, ending how) { return lives<vector_of_number_vectors>::chosen_life(by, how); }
-life ds6(strategy by, ending how) { return lives<vector_of_text_vectors>::chosen_life(by, how); }
+life ds5(strategy by, ending how) { return lives<vector_of_number_vectors>::chosen_life<tried_by_base>(by, how); }
+life ds6(strategy by, ending how) { return lives<vector_of_text_vectors>::chosen_life<tried_by_base>(by, how); }
 
 }  // namespace millpond::p0089

@@ -14,7 +14,10 @@ using experiment::outcome, experiment::parameter, experiment::point, experiment:
 
 inline bool takes_all(std::size_t) { return true; }
 // Where it makes no difference how a structure ends.
-inline bool takes_what_destroys(std::size_t place) { return !all_strategies()[place].winks; }
+inline bool takes_what_destroys(std::size_t place) {
+    const strategy asked = all_strategies()[place];
+    return !asked.winks && asked.is_usual();
+}
 
 extern const workload structures, locality, utilization, contention, dials;
 

@@ -46,9 +46,17 @@ class suite_rounds {
     // Every strategy whose name has `only` in it ends well, with these units and one checksum. Returns: it.
     std::string expect_same_work(const std::string& workload, const std::string& more, std::uint64_t units,
                                  const std::string& only = "") const {
+        const auto has = [&](const std::string& name) { return name.find(only) != std::string::npos; };
+        return expect_same_work_of(workload, more, units, has);
+    }
+
+    // The same of those that `takes` names.
+    template <class Takes>
+    std::string expect_same_work_of(const std::string& workload, const std::string& more, std::uint64_t units,
+                                    Takes takes) const {
         std::map<std::string, std::string> checksums;
         for (const std::string& strategy : strategies_of(workload)) {
-            if (strategy.find(only) == std::string::npos) continue;
+            if (!takes(strategy)) continue;
             const nlohmann::json line = round(workload, strategy, more);
             EXPECT_EQ(line.value("status", ""), "ok") << line.dump();
             EXPECT_EQ(line.value("workload", ""), workload);
