@@ -158,7 +158,7 @@ def named(words: Sequence[str]) -> list[Experiment]:
         if word not in known and word != ALL and word not in documents:
             hint = f"; a file is given as --json={word}" if word.endswith(".json") else ""
             raise Failure(Status.USAGE, f"there is no experiment {word!r}; {have}{hint}")
-    return [e for e in EXPERIMENTS if {e.name, e.document, ALL} & {*words}]
+    return [e for e in EXPERIMENTS if ALL in words or any(f"{e.name}.".startswith(f"{word}.") for word in words)]
 
 
 def chosen_cells(

@@ -75,8 +75,19 @@ _ROUND_METRICS = {
     "units": "units",
     **COUNTERS,
 }
-P0089 = ("p0089.1", "p0089.2", "p0089.3", "p0089.4", "p0089.dials", "p0089.anomalies")
-METRICS_OF |= {name: {**_ROUND_METRICS, "shuffle_seconds": "seconds", "access_seconds": "seconds"} for name in P0089}
+P0089 = (
+    *(f"p0089.{n}" for n in range(1, 5)),
+    "p0089.dials",
+    "p0089.anomalies",
+    *(f"p0089.anomalies.{what}" for what in ("spike", "virtual", "clang")),
+)
+_P0089_METRICS = {
+    **_ROUND_METRICS,
+    "shuffle_seconds": "seconds",
+    "access_seconds": "seconds",
+    "blocks_each": "blocks",
+}
+METRICS_OF |= dict.fromkeys(P0089, _P0089_METRICS)
 METRICS_OF["unique_chars"] = _ROUND_METRICS
 SUBALLOCATOR = ("suballocator.1", "suballocator.2", "suballocator.3")
 _SUBALLOCATOR_METRICS = {

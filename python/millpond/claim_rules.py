@@ -4,7 +4,7 @@
     claims/p0089.toml ──▶ Claim: a rule and a bound ── on the published tables ──▶ one number: is our reading right?
                                                     └─ on ours, round by round ──▶ a median with its interval
     interval within the bound: holds · outside: does not hold · across it, or fewer than three rounds: undecided ·
-    no such points: not measured
+    no such points: not measured, or cannot be tested here, where what surrounds the program there is missing
 
 A rule has one of these kinds. `of` and `against` are strategies; `against` is one for all, or one for each.
 
@@ -31,6 +31,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, Literal
 
+from millpond.cells import SURROUNDINGS
 from millpond.experiment_figures import Figures
 from millpond.experiments import Experiment, Point
 from millpond.statistics import Summary, summarise
@@ -49,7 +50,7 @@ _ROUNDING = 1e-9
 class Claim:
     """One statement. `low`, `high`: the bound, either may be absent. `metric`: of what, if not the experiment's figure.
     `paper_disagrees`: why the document's own figures do not bear it out. `published_lost`: why there are no published
-    figures to look at."""
+    figures to look at. `exact`: what is counted and never varies, so that one round is enough."""
 
     id: str
     experiment: str
@@ -68,6 +69,7 @@ class Claim:
     low: float = -math.inf
     high: float = math.inf
     metric: str = ""
+    exact: bool = False
     missing: str = ""
     paper_disagrees: str = ""
     published_lost: str = ""
@@ -85,6 +87,12 @@ class Claim:
         """Whether a point is one that the statement is about, whatever its value on the axis `but`."""
         at = dict(point)
         return all(_fits(at.get(name), wanted, at) for name, wanted in self.where.items() if name != but)
+
+    def surroundings(self) -> set[str]:
+        """What it names of what surrounds a program: without one of them it cannot be tested."""
+        named = [value for name, value in self.where.items() if name in SURROUNDINGS]
+        ends = [self.first, self.last] if self.axis in SURROUNDINGS else []
+        return {str(one) for value in [*named, *ends] for one in (value if isinstance(value, list) else [value])}
 
     def bound_text(self) -> str:
         """`0.15 to 0.25`, `at most 1`."""
@@ -164,10 +172,24 @@ def _claim(entry: Mapping[str, Any]) -> Claim:
     return Claim(**given)
 
 
-def judge_all(experiment: Experiment, published: Figures, ours: Figures) -> list[Verdict]:
-    """Every claim about this experiment. O(claims × figures)."""
+def judge_all(
+    experiment: Experiment, published: Figures, ours: Figures, missing: Mapping[str, str] | None = None
+) -> list[Verdict]:
+    """Every claim about this experiment. O(claims × figures).
+
+    `missing`: surroundings that were wanted and are not here, each with the reason.
+    """
     claims = [claim for claim in load(experiment.claims) if claim.experiment == experiment.name]
-    return [judge(claim, experiment, published, ours) for claim in claims]
+    judged = [judge(claim, experiment, published, ours) for claim in claims]
+    return [_untestable(one, missing or {}) if one.verdict == NOT_MEASURED else one for one in judged]
+
+
+def _untestable(judged: Verdict, missing: Mapping[str, str]) -> Verdict:
+    """Says what is missing, if that is why nothing was measured."""
+    reasons = dict.fromkeys(why for name, why in missing.items() if name in judged.claim.surroundings())
+    if not reasons:
+        return judged
+    return replace(judged, claim=replace(judged.claim, missing="; ".join(reasons)), verdict=UNTESTABLE)
 
 
 def judge(claim: Claim, experiment: Experiment, published: Figures, ours: Figures) -> Verdict:
@@ -186,7 +208,7 @@ def judge(claim: Claim, experiment: Experiment, published: Figures, ours: Figure
 
 def verdict_of(claim: Claim, ours: Summary) -> str:
     """Whether the interval lies within the bound, outside of it, or across. One round or two have no interval."""
-    if ours.n < FEWEST_ROUNDS and claim.kind != "fails":
+    if ours.n < FEWEST_ROUNDS and claim.kind != "fails" and not claim.exact:
         return UNDECIDED
     if claim.accepts(ours.low) and claim.accepts(ours.high):
         return HOLDS

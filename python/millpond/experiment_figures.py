@@ -95,7 +95,10 @@ class Results:
         return found if found in self._known else None
 
     def figures(self) -> Figures:
-        """By point and strategy, without what lies beside the document's tables. The first of a point counts."""
+        """By point and strategy, without what lies beside the document's tables. The first of a point counts.
+
+        Metrics are those of twins, too, which have no figure of their own.
+        """
         metrics = {name: self._figures(name) for name in self.experiment.beside_metrics}
         return replace(self._figures(self.experiment.figure.name), metrics=metrics)
 
@@ -105,7 +108,8 @@ class Results:
         names: dict[tuple[Point, str], str] = {}
         for cell in self.cells:
             at = self.experiment.point_of(cell)
-            if at is None or not self.has_figure(cell) or (at, cell.variant) in names:
+            has_none = name == self.experiment.figure.name and not self.has_figure(cell)
+            if at is None or has_none or (at, cell.variant) in names:
                 continue
             key = (at, cell.variant)
             names[key] = cell.name

@@ -75,6 +75,7 @@ class Run:
         self.experiment = experiment
         self.cells = list(cells)
         self.left_out: list[str] = []  # what is not measured, each with the reason
+        self.missing: dict[str, str] = {}  # toolchains and mallocs that are not here, each with the reason
         self._asked = asked
         self._programs: dict[Surroundings, SuiteProgram] = {}
         self._began = utc_now()
@@ -131,6 +132,7 @@ class Run:
                     raise
                 missing.append(failure)
                 self.left_out.append(f"{plural(len(cells), 'cell')} under {around}: {failure}")
+                self.missing |= dict.fromkeys(filter(None, (around.toolchain, around.malloc)), str(failure))
         if not kept and missing:
             raise missing[0]
         self.cells = [cell for cell in self.cells if cell in kept]
@@ -221,7 +223,8 @@ class Found:
 
     @cached_property
     def claims(self) -> list[Verdict]:
-        return judge_all(self.run.experiment, published_figures(self.run.experiment), self.results.figures())
+        experiment = self.run.experiment
+        return judge_all(experiment, published_figures(experiment), self.results.figures(), self.run.missing)
 
     @property
     def notes(self) -> list[str]:

@@ -42,7 +42,8 @@ def test_every_figure_of_the_document_belongs_to_one_cell_of_the_paper_grid_and_
 @EACH
 def test_the_figures_are_as_many_as_the_document_prints(experiment: Experiment) -> None:
     expected = {"p0089.1": 12 * 11 * 14, "p0089.2": (22 + 26) * 9 * 2, "p0089.3": 6 * 11 * 8, "p0089.4": 7 * 8 * 8,
-                "p0089.dials": 0, "p0089.anomalies": 11 * 13 + 6 * 11 * 2}  # fmt: skip
+                "p0089.dials": 0, "p0089.anomalies": 11 * 13 + 6 * 11 * 2, "p0089.anomalies.spike": 2 * 2 * 2,
+                "p0089.anomalies.virtual": 11 * (3 + 4), "p0089.anomalies.clang": 11 * 4 * 2}  # fmt: skip
     assert len(published.printed(experiment)) == expected[experiment.name]
 
 

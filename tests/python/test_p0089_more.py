@@ -5,26 +5,32 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from fakes.fake_p0089_suite import FakeP0089
 
-from millpond import experiment_rounds
-from millpond.claim_rules import Claim, evaluate, judge, load
+from millpond import claim_rules, experiment_rounds
+from millpond.bench import named
+from millpond.cells import Outcome
+from millpond.claim_rules import HOLDS, NOT_MEASURED, UNDECIDED, UNTESTABLE, Claim, evaluate, judge, judge_all, load
 from millpond.cli import main
 from millpond.errors import Status
-from millpond.experiment_figures import Figures, published_figures
+from millpond.experiment_figures import Figures, Results, published_figures
 from millpond.experiment_run import cells_of
-from millpond.experiments import SCALES
+from millpond.experiments import SCALES, Experiment
 from millpond.library_contenders import KEEPING
 from millpond.p0089 import ALIASES
 from millpond.p0089_anomalies import EXPERIMENT as ANOMALIES
+from millpond.p0089_bindings import CLANG, VIRTUAL
 from millpond.p0089_dials import CENTRE, DIALS, SETTINGS
 from millpond.p0089_dials import EXPERIMENT as DIALLED
+from millpond.p0089_spike import EXPERIMENT as SPIKE
 
 CANDIDATES = load(ANOMALIES.claims)
+OPEN = {e.name: e for e in (ANOMALIES, SPIKE, VIRTUAL, CLANG)}
 EACH_CANDIDATE = pytest.mark.parametrize("rule", CANDIDATES, ids=lambda c: c.id)
 
 
@@ -53,26 +59,70 @@ def test_two_threads_can_contend_as_much_as_the_dial_asks_for() -> None:
 
 @EACH_CANDIDATE
 def test_a_candidate_is_judged_by_cells_of_the_standard_scale(rule: Claim) -> None:
-    figures = Figures({(ANOMALIES.point_of(c), c.variant): {1: 2.0} for c in cells_of(ANOMALIES, "standard", "")
-                       if ANOMALIES.point_of(c)})  # type: ignore[misc]  # fmt: skip
-    found, used = evaluate(rule, ANOMALIES, figures)
+    experiment = OPEN[rule.experiment]
+    cells = [cell for cell in cells_of(experiment, "standard", "") if experiment.point_of(cell)]
+    figures = Figures({(experiment.point_of(c), c.variant): {1: 2.0} for c in cells})  # type: ignore[misc]
+    found, used = evaluate(rule, experiment, figures)
     assert found == [pytest.approx(1.0)]
     assert used
-    assert set(rule.where) <= set(ANOMALIES.axes)
+    assert set(rule.where) <= set(experiment.axes)
     assert rule.low > 0.0 or rule.high < float("inf")
+    assert not rule.metric or rule.metric in experiment.beside_metrics
 
 
 @EACH_CANDIDATE
 def test_what_the_document_saw_is_in_its_own_tables(rule: Claim) -> None:
-    judged = judge(rule, ANOMALIES, published_figures(ANOMALIES), Figures({}))
-    if rule.id in ("a.appears", "c.rises", "c.recedes"):
+    experiment = OPEN[rule.experiment]
+    judged = judge(rule, experiment, published_figures(experiment), Figures({}))
+    if rule.id in ("a.appears", "c.rises", "c.recedes", "b.spike", "b.fall", "d.appears", "d.appears.flat"):
         assert judged.published_satisfies is True
     assert judged.published_satisfies is not False or rule.paper_disagrees
 
 
 def test_candidates_are_statements_each_once() -> None:
     assert len({c.id for c in CANDIDATES}) == len(CANDIDATES)
-    assert {c.experiment for c in CANDIDATES} == {ANOMALIES.name}
+    assert {c.experiment for c in CANDIDATES} == set(OPEN)
+
+
+@pytest.mark.parametrize("experiment", OPEN.values(), ids=OPEN)
+def test_a_quick_look_at_what_is_open_takes_seconds(experiment: Experiment) -> None:
+    cells = cells_of(experiment, "quick", "")
+    assert sum(experiment.needs(dict(c.parameters), c.variant).seconds for c in cells) < 20.0
+
+
+def test_a_word_names_an_experiment_with_all_that_belong_to_it() -> None:
+    assert [e.name for e in named(["p0089.anomalies"])] == list(OPEN)
+    assert [e.name for e in named(["p0089.anomalies.spike"])] == [SPIKE.name]
+    assert len(named(["p0089"])) == len(named(["p0089.1", "p0089.2", "p0089.3", "p0089.4", "p0089.dials", *OPEN]))
+
+
+BY_CLANG = Claim("clang", CLANG.name, "7", "…", "ratio", ("AS9",), ("AS7",), where={"toolchain": ["clang", "gcc"]})
+OF_TOOLCHAINS = Claim("both", CLANG.name, "7", "…", "growth", ("AS9",), axis="toolchain", first="release", last="clang")
+ANYWHERE = Claim("any", CLANG.name, "7", "…", "ratio", ("AS9",), ("AS7",), where={"ds": 5})
+
+
+def test_what_is_about_a_missing_toolchain_cannot_be_tested_and_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(claim_rules, "load", lambda _: (BY_CLANG, OF_TOOLCHAINS, ANYWHERE))
+    without = {row.claim.id: row for row in judge_all(CLANG, Figures({}), Figures({}), {"clang": "no clang here"})}
+    assert [without[name].verdict for name in ("clang", "both", "any")] == [UNTESTABLE, UNTESTABLE, NOT_MEASURED]
+    assert without["clang"].to_json()["missing"] == "no clang here"
+    assert {row.verdict for row in judge_all(CLANG, Figures({}), Figures({}))} == {NOT_MEASURED}
+
+
+def test_one_round_of_an_exact_count_is_enough() -> None:
+    rule = Claim("exact", CLANG.name, "7", "…", "ratio", ("AS9",), ("AS7",), where={"ds": 5}, high=0.5, exact=True)
+    at = (("ds", 5), ("log2_size", 8), ("short_by", 1), ("toolchain", "release"))
+    figures = Figures({(at, ALIASES["AS9"]): {1: 1.0}, (at, ALIASES["AS7"]): {1: 2.0}})
+    assert judge(rule, CLANG, Figures({}), figures).verdict == HOLDS
+    assert judge(replace(rule, exact=False), CLANG, Figures({}), figures).verdict == UNDECIDED
+
+
+def test_the_time_before_shuffling_can_be_asked_for_and_has_no_slowdown() -> None:
+    cells = cells_of(SPIKE, "quick", "")
+    outcomes = [Outcome(c, "bench", 1, {"access_seconds": 1.0}, 0, 0, "ok", "") for c in cells]
+    figures = Results(SPIKE, cells, outcomes).figures()
+    assert {dict(at)["sf"] for at, _ in figures.values} == {5}
+    assert {dict(at)["sf"] for at, _ in figures.of("access_seconds").values} == {5, -5}
 
 
 def test_kept_memory_is_the_environments_matter_and_no_parameter_of_the_program(
