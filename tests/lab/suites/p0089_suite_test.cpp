@@ -61,26 +61,6 @@ TEST(p0089_suite, a_vector_that_grows_at_its_last_element_has_the_same_leaves) {
     }
 }
 
-// The outer vector takes one block more when it grows, and its containers theirs again where they are copied.
-TEST(p0089_suite, blocks_are_those_of_one_structure) {
-    const auto blocks = [](const std::string& strategy, int ds, int short_by) -> std::uint64_t {
-        const json line = round("structures", strategy,
-                                " --log2_size 4 --log2_leaves 12 --counted 1 --ds " + std::to_string(ds) +
-                                    " --short_by " + std::to_string(short_by));
-        return line.value("blocks_each", std::uint64_t{0});
-    };
-    for (const std::string strategy : {"AS2", "AS9", "AS10", "multipool:base_copied:destroy"}) {
-        EXPECT_EQ(blocks(strategy, 5, 0), 1 + 16u);
-        EXPECT_EQ(blocks(strategy, 6, 0), 1 + 16u + 16u * 128);
-    }
-    EXPECT_EQ(blocks("AS9", 5, 1), 2 + 16u);
-    EXPECT_EQ(blocks("multipool:base_copied:destroy", 5, 1), 2 + 16u + 15);
-    EXPECT_EQ(blocks("multipool:base_copied:wink", 6, 1), 2 + (16u + 15) * 129);
-    EXPECT_EQ(blocks("multipool:base_copied:destroy", 8, 0), blocks("AS9", 8, 0));
-    EXPECT_FALSE(
-        round("structures", "AS7", " --ds 5 --log2_size 2 --log2_leaves 9 --counted 1").contains("blocks_each"));
-}
-
 TEST(p0089_suite, every_strategy_shuffles_and_visits_the_same_lists) {
     const std::string small = " --log2_g 8 --log2_s 3 --af 3 --rf 2";
     for (const std::string sf : {"+2", "-2", "0"}) {
@@ -88,31 +68,6 @@ TEST(p0089_suite, every_strategy_shuffles_and_visits_the_same_lists) {
     }
     expect_same_work("locality", " --log2_g 6 --log2_s 0 --af 1 --rf 1 --sf 3", 64);
     expect_same_work("locality", " --log2_g 6 --log2_s 6 --af 0 --rf 5 --sf 1", 0);
-}
-
-// By links, a list that has as many links as at first is visited as often as by lists: before shuffling, all have.
-TEST(p0089_suite, visits_by_links_are_the_same_work_until_lists_are_shuffled) {
-    const std::string small = " --log2_g 8 --log2_s 3 --af 3 --rf 2 --sf -2 --walk ";
-    const json lists = round("locality", "AS1", small + "lists");
-    for (const std::string walk : {"links", "links_unbranched"}) {
-        for (const std::string more : {"", " --chained 1", " --subtracted 1"}) {
-            const json links = round("locality", "AS1", small + walk + more);
-            EXPECT_EQ(links["checksum"], lists["checksum"]) << walk << more;
-            EXPECT_EQ(links["units"], lists["units"]) << walk << more;
-        }
-    }
-}
-
-// Lists that are empty by then have nothing to visit, and both ways by links go to the same ones.
-TEST(p0089_suite, visits_by_links_pass_over_empty_lists) {
-    const std::string small = " --log2_g 8 --log2_s 0 --af 2 --rf 2 --sf 3 --walk ";
-    const json links = round("locality", "AS1", small + "links");
-    const std::uint64_t units = links["units"];
-    EXPECT_LT(units, 2u * 2 * 256);
-    EXPECT_GT(units, 2u * 2 * 64);
-    expect_same_work("locality", small + "links_unbranched --chained 1", units);
-    EXPECT_EQ(round("locality", "AS1", small + "links_unbranched")["checksum"], links["checksum"]);
-    EXPECT_NE(round("locality", "AS1", small + "lists")["checksum"], links["checksum"]);
 }
 
 TEST(p0089_suite, every_strategy_allocates_the_same_blocks) {
