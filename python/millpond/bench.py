@@ -19,7 +19,7 @@ from typing import Annotated
 
 import typer
 
-from millpond import output, surroundings
+from millpond import event_names, output, surroundings
 from millpond.arguments import STDOUT
 from millpond.bench_lab import PLACE
 from millpond.bench_library import write
@@ -41,10 +41,11 @@ from millpond.grids import (
     show_all,
 )
 from millpond.mallocs import known_mallocs
+from millpond.perf_control import PerfControl
 from millpond.progress import say
 from millpond.published_experiments import EXPERIMENTS
 from millpond.store import Store
-from millpond.window_counters import Counters
+from millpond.window_counters import Counters, Counting
 
 ALL = "all"
 
@@ -88,6 +89,15 @@ def command(
     ] = None,
     toolchain: ToolchainOption = None,
     malloc: MallocOption = None,
+    event: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Also count that event, as MEM_LOAD_RETIRED:L3_MISS; may be repeated."),
+    ] = None,
+    perf_control: Annotated[
+        str | None,
+        typer.Option(metavar="CTL,ACK", help="Tell an outer perf stat --control fd:CTL,ACK when to count."),
+    ] = None,
+    list_events: Annotated[bool, typer.Option("--list-events", help="Show what --event can name here.")] = False,
     json: Json = None,
     report: Annotated[Path | None, typer.Option(metavar="FILE", help="The page; results/bench/NAME.html.")] = None,
     google: Annotated[
@@ -101,11 +111,14 @@ def command(
     shard: ShardOption = None,
 ) -> None:
     """Run published experiments here; show their figures beside the published ones."""
+    if list_events:
+        show_events(json)
+        return
     grid = GridOptions.given(list_only, dry_run, cells, shard)
     grid.require_store(store)
     around = surroundings.chosen(toolchain=toolchain, malloc=malloc)
-    asked = Asked(rounds or ROUNDS[scale], seed, grid.shard, Store(store) if store else None, counters,
-                  frozenset(chain(*around.values())))  # fmt: skip
+    asked = Asked(rounds or ROUNDS[scale], seed, grid.shard, Store(store) if store else None,
+                  counting_of(counters, event or [], perf_control), frozenset(chain(*around.values())))  # fmt: skip
     if grid.list_only and not experiments:
         print("\n".join(f"{e.name}  section {e.section:3}  {e.title}: {e.measured}" for e in EXPERIMENTS))
         return
@@ -146,6 +159,21 @@ def said_when_stopped(store: Path | None) -> Iterator[None]:
         say(f"stopped; the rounds so far are in {store}: the same command goes on from there" if store else
             "stopped; nothing is kept: with --store DIR the same command would go on from here")  # fmt: skip
         raise
+
+
+def counting_of(how: Counters | None, events: Sequence[str], control: str | None) -> Counting:
+    """What is to be counted. Failure (status 2) for an event that nobody knows, or descriptors that are none."""
+    event_names.require_known(events, counters=how is not None)
+    return Counting(how, tuple(events), PerfControl.given(control) if control is not None else None)
+
+
+def show_events(json: str | None) -> None:
+    """The events of this machine: as JSON, and as lines unless JSON takes their place."""
+    found = event_names.listed()
+    if json is not None:
+        output.write_json(found, json)
+    if json != STDOUT:
+        print(event_names.text_of(found))
 
 
 def named(words: Sequence[str]) -> list[Experiment]:

@@ -20,10 +20,12 @@ _INSTRUCTIONS = "Ir"
 def command(functions: Iterable[str], *, caches: bool = False) -> list[str]:
     """The words before the program's own. `functions`: patterns of what is collected, with all that it calls.
 
+    `caches`: caches and branches are simulated too, and a program that starts another in its place is followed.
+
     Failure (status 4) where Valgrind is not installed.
     """
     toggles = [f"--toggle-collect={function}" for function in functions]
-    more = ["--cache-sim=yes"] if caches else []
+    more = ["--cache-sim=yes", "--branch-sim=yes", "--trace-children=yes"] if caches else []
     return [find_valgrind(), "--tool=callgrind", f"--callgrind-out-file={os.devnull}", *more, *toggles]
 
 

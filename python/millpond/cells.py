@@ -7,6 +7,7 @@ Cells are data: frozen, comparable, and they serialise, so that a run can be sto
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -63,7 +64,12 @@ COUNTERS = {
     "l1d_misses": "misses",
     "llc_misses": "misses",
     "stalled_cycles": "cycles",
+    "branch_misses": "misses",
+    "dtlb_misses": "misses",
+    "page_walks": "walks",
 }
+# The unit of an event that the user named: any name that is no metric's.
+EVENTS = "events"
 # What every program of a published experiment prints of a round; each document's own follows.
 _ROUND_METRICS = {
     "cpu_seconds": "seconds",
@@ -199,8 +205,28 @@ def metrics_of(outcome: Outcome) -> dict[str, str]:
 
     Of a suite those that it has, and the first where it has none. `step_ns:4096` is step 4096 of the metric `step_ns`.
     """
-    units = METRICS_OF[outcome.cell.experiment]
-    if outcome.cell.experiment not in SUITES:
+    experiment = outcome.cell.experiment
+    units = METRICS_OF[experiment]
+    if experiment not in SUITES:
         return units
     have = [*outcome.values, *outcome.absent]
-    return {metric: units[metric.partition(":")[0]] for metric in have or list(units)[:1]}
+    return {metric: unit_of(experiment, metric) for metric in have or list(units)[:1]}
+
+
+def unit_of(experiment: str, metric: str) -> str:
+    """The unit of a metric; `events` for what is none of the experiment's."""
+    units = METRICS_OF[experiment]
+    if experiment == "library":
+        return units[metric.partition(":")[0]]
+    return units.get(metric, EVENTS)
+
+
+def counted_in(outcomes: Iterable[Outcome]) -> list[str]:
+    """The counters of windows that outcomes have a value or a reason for: COUNTERS first, then the user's events."""
+    have = dict.fromkeys(name for o in outcomes for name in (*o.values, *o.absent) if is_counter(o.cell, name))
+    return [*(name for name in COUNTERS if name in have), *(name for name in have if name not in COUNTERS)]
+
+
+def is_counter(cell: Cell, metric: str) -> bool:
+    """Whether it is an event of a window, by the processor or simulated."""
+    return metric in COUNTERS or (cell.experiment in SUITES and unit_of(cell.experiment, metric) == EVENTS)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from millpond import published
-from millpond.cells import COUNTERS, LITTER, MALLOC, METRICS_OF, SURROUNDINGS, TOOLCHAIN, Cell, Outcome
+from millpond.cells import LITTER, MALLOC, SURROUNDINGS, TOOLCHAIN, Cell, Outcome, counted_in, unit_of
 from millpond.experiments import Experiment, Point, place_of
 from millpond.library_lines import Rounds
 from millpond.machine import this_machine
@@ -123,16 +123,29 @@ class Results:
     def summary(self) -> list[dict[str, Any]]:
         """A row for each cell and metric, the experiment's own figure first."""
         figure = self.experiment.figure
-        counted = [name for name in COUNTERS if any(name in outcome.values for outcome in self.outcomes)]
+        counted = counted_in(self.outcomes)
         rows = []
         for cell in self.cells:
             names = [figure.name] if self.has_figure(cell) else []
             for name in dict.fromkeys([*names, *self.experiment.beside_metrics, *counted]):
-                unit = figure.unit if name == figure.name else METRICS_OF[cell.experiment][name]
+                unit = figure.unit if name == figure.name else unit_of(cell.experiment, name)
                 row = self._row(cell, name, unit)
                 if row["n"] or name == figure.name:
                     rows.append(row)
         return rows
+
+    def counted(self, cell: Cell) -> dict[str, float | None]:
+        """The counters of a cell's window, by the median: for each unit of work where the program says how many it did.
+
+        None where there is no value. Empty where nothing was counted.
+        """
+        units = self.rounds.by_round(cell, "units")
+        each = summarise(list(units.values())).median if units else 1.0
+        found: dict[str, float | None] = {}
+        for name in counted_in(self.outcomes):
+            values = list(self.rounds.by_round(cell, name).values())
+            found[name] = summarise(values).median / each if values and each > 0.0 else None
+        return found
 
     def has_published_row(self, row: Mapping[str, Any]) -> bool:
         """Whether a row of the summary lies in the tables, if of the baseline alone where the document has any."""

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from millpond import counter_table
 from millpond.claim_rules import FAILS, HOLDS, Claim, Verdict, heading
 from millpond.experiment_charts import PUBLISHED, Chart, charts
 from millpond.experiment_rounds import SuiteProgram
@@ -51,6 +52,9 @@ class Section:
     claims_line: str
     beside: list[dict[str, str]]
     omitted: int
+    counters: list[str]
+    counted: list[tuple[str, list[str]]]
+    uncounted: int
 
 
 def render(found: Sequence[Found]) -> str:
@@ -77,13 +81,15 @@ def _section(found: Found) -> Section:
     beside = _beside(found)
     drawn = charts(results)
     published = any(table.caption == PUBLISHED for chart in drawn for table in chart.tables)
+    counted = counter_table.by_cell(results)
     return Section(
         experiment.name, f"{experiment.name}: {experiment.title}", experiment.source, experiment.machine,
         experiment.section, experiment.measured, facts,
         found.notes, _BOTH if published else _OURS, drawn,
         heading(experiment.claims), [_claim(c) for c in found.claims],
         claims_line(found.claims) if found.claims else "", beside[:_BESIDE_AT_MOST],
-        max(0, len(beside) - _BESIDE_AT_MOST),
+        max(0, len(beside) - _BESIDE_AT_MOST), counter_table.headings(results), counted[:_BESIDE_AT_MOST],
+        max(0, len(counted) - _BESIDE_AT_MOST),
     )  # fmt: skip
 
 

@@ -24,6 +24,7 @@ from millpond.laboratory import describe
 from millpond.library_rounds import PADDING_LIMIT_BYTES
 from millpond.observations import utc_now
 from millpond.surroundings import Surroundings, said
+from millpond.window_counters import UNCOUNTED, Counting
 
 SCHEMA = "millpond.suite/1"
 _LEAST_PATIENCE_SECONDS = 120.0
@@ -96,7 +97,7 @@ class ExperimentRunner:
     """A runner for `execution.run_rounds`. Not thread-safe: the environment's size comes from one sequence.
 
     `refused`: cells that are not run, and why. `seconds`: what a process of a cell is expected to take. `room_bytes`:
-    the memory that there is; the program, too, does not run what it knows to need more. `counters`: by the processor.
+    the memory that there is; the program, too, does not run what it knows to need more. `counting`: by the processor.
     """
 
     def __init__(
@@ -107,11 +108,11 @@ class ExperimentRunner:
         seconds: Mapping[Cell, float],
         room_bytes: int,
         *,
-        counters: bool = False,
+        counting: Counting = UNCOUNTED,
     ) -> None:
         self._program = program
         self._room_bytes = room_bytes
-        self._counters = ["--counters"] if counters else []
+        self._counting = counting
         self._seed = seed
         self._refused = refused
         self._seconds = seconds
@@ -124,8 +125,9 @@ class ExperimentRunner:
             return Outcome(cell, stage, number, {}, 0, 0, "refused", utc_now(), self._refused[cell])
         padding = {"MILLPOND_PAD": "x" * self._random.randrange(PADDING_LIMIT_BYTES)}
         patience = max(_LEAST_PATIENCE_SECONDS, _SLOWER * self._seconds.get(cell, 0.0))
-        around = Surroundings.of(cell)
-        done = native.capture(self.argv(cell), around.environment(padding), seconds=patience)
+        around, counting = Surroundings.of(cell), self._counting
+        done = native.capture([*self.argv(cell), *counting.words], around.environment(padding), seconds=patience,
+                              descriptors=counting.descriptors)  # fmt: skip
         if done.timed_out:
             return _failed(cell, stage, number, signal.SIGKILL, "killed", f"took longer than {patience:.0f} s")
         if done.status < 0:
@@ -139,11 +141,11 @@ class ExperimentRunner:
         return self._checksums.without_other_work(outcomes)
 
     def argv(self, cell: Cell) -> list[str]:
-        """The command line of a round."""
+        """The command line of a round, without what is counted."""
         options = [word for name, value in said(cell.parameters) for word in (f"--{name}", value)]
         program = Surroundings.of(cell).program(self._program)
         return [str(program), "--workload", cell.workload[0], "--strategy", cell.variant, *options,
-                "--seed", str(self._seed), "--memory-limit-bytes", str(self._room_bytes), *self._counters]  # fmt: skip
+                "--seed", str(self._seed), "--memory-limit-bytes", str(self._room_bytes)]  # fmt: skip
 
     def _printed(self, done: native.Captured) -> dict[str, Any]:
         printed = _json_of(done)

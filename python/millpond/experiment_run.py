@@ -3,14 +3,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Any
 
 from millpond import callgrind, window_counters
 from millpond.bench_lab import SCHEMA
-from millpond.cells import COUNTERS, LITTER, SURROUNDINGS, Cell, Outcome
+from millpond.cells import LITTER, SURROUNDINGS, Cell, Outcome, is_counter
 from millpond.claim_rules import Verdict, judge_all
 from millpond.errors import Failure
 from millpond.execution import Shard, Work, measured_rounds, run_rounds
@@ -25,7 +25,7 @@ from millpond.progress import ProgressReport
 from millpond.round_log import RoundLog, logged_anyway, subject_of
 from millpond.store import Store
 from millpond.surroundings import Surroundings
-from millpond.window_counters import Counters
+from millpond.window_counters import UNCOUNTED, Counting
 from millpond.wording import bytes_text, plural
 
 STAGE = "bench"
@@ -63,7 +63,7 @@ class Asked:
     seed: int
     shard: Shard
     store: Store | None
-    counters: Counters | None = None
+    counting: Counting = UNCOUNTED
     # Toolchains and mallocs that the user named: without one of them nothing is measured.
     named: frozenset[str] = frozenset()
 
@@ -100,16 +100,11 @@ class Run:
     def _identity(self, cell: Cell) -> str:
         return Surroundings.of(cell).identity(self.experiment.suite)
 
-    @property
-    def _counting(self) -> list[str]:
-        """What makes the rounds others than those without counters."""
-        return ["--counters"] if self._asked.counters == Counters.MEASURED else []
-
     @cached_property
     def journal(self) -> Journal:
         return Journal(
             self.experiment.name, ("millpond", "bench", self.experiment.name), seed=self._asked.seed,
-            subject=subject_of([self.experiment.suite, *self._counting]),
+            subject=subject_of([self.experiment.suite, *self._asked.counting.subject]),
             programs=Programs(self.built_by, cache(self._identity)),
         )  # fmt: skip
 
@@ -136,7 +131,7 @@ class Run:
         if not kept and missing:
             raise missing[0]
         self.cells = [cell for cell in self.cells if cell in kept]
-        if self._asked.counters == Counters.SIMULATED:
+        if self._asked.counting.simulated:
             callgrind.find_valgrind()
 
     def _required(self, program: SuiteProgram, cells: Sequence[Cell]) -> set[Cell]:
@@ -162,20 +157,34 @@ class Run:
             cell = by_name[row["name"]]
             row |= {"seconds": seconds[cell], "bytes": self.needs[cell].bytes, "refused": self.refused.get(cell)}
             row["runs"] = 0 if cell in self.refused else row["runs"]
-        grid["runs"] = sum(row["runs"] for row in grid["cells"])
+        if asked.counting.simulated:
+            self._add_simulated(grid, seconds, log)
+        grid["runs"] = sum(row["runs"] + row.get("simulated_runs", 0) for row in grid["cells"])
         return {**grid, "bytes": max((n.bytes for c, n in self.needs.items() if c not in self.refused), default=0)}
+
+    def _add_simulated(self, grid: dict[str, Any], seconds: Mapping[Cell, float], log: RoundLog | None) -> None:
+        """Adds to a forecast the processes under callgrind: one more of each cell, and slow ones."""
+        cells = [cell for cell in self.cells if cell not in self.refused]
+        work = Work.of(cells, stage=window_counters.STAGE, rounds=1, shard=self._asked.shard, memory=log)
+        more = forecast(self.experiment.name, work, warm_up=False, source="",
+                        seconds_of=lambda cell: window_counters.SLOWDOWN * seconds[cell])  # fmt: skip
+        left = {row["name"]: row["runs"] for row in more["cells"]}
+        for row in grid["cells"]:
+            row["simulated_runs"] = left.get(row["name"], 0)
+        grid["stored_runs"] += more["stored_runs"]
+        grid["estimated_seconds"] += more["estimated_seconds"]
 
     def measure(self) -> Found:
         """All rounds. With a store, rounds that an earlier run has left are not run again."""
         asked, seconds = self._asked, {cell: need.seconds for cell, need in self.needs.items()}
         runner = ExperimentRunner(self.experiment.suite, asked.seed, self.refused, seconds, self._room_bytes,
-                                  counters=bool(self._counting))  # fmt: skip
+                                  counting=asked.counting)  # fmt: skip
         with logged_anyway(asked.store, self.journal) as log:
             outcomes = run_rounds(
                 self.cells, runner, _Named(self.experiment.name), stage=STAGE, rounds=asked.rounds, seed=asked.seed,
                 warm_up=False, memory=log, shard=asked.shard,
             )  # fmt: skip
-            if asked.counters == Counters.SIMULATED:
+            if asked.counting.simulated:
                 outcomes += self._simulate(runner, outcomes, log)
         return Found(self, runner.without_other_work(outcomes), self._asked, self._began)
 
@@ -235,7 +244,7 @@ class Found:
             failed.setdefault(why, []).append(cell.name)
         notes = [f"{names[0]}{f' and {len(names) - 1} more' if names[1:] else ''}: {w}" for w, names in failed.items()]
         absent = [*dict.fromkeys(self.run.left_out)]
-        uncounted = {(name, why) for o in self.outcomes for name, why in o.absent.items() if name in COUNTERS}
+        uncounted = {(name, why) for o in self.outcomes for name, why in o.absent.items() if is_counter(o.cell, name)}
         absent += [f"{name} is null: {why}" for name, why in sorted(uncounted)]
         return [
             *self.run.experiment.notes,

@@ -15,6 +15,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from millpond import counter_table
 from millpond.cells import MALLOC, SURROUNDINGS, TOOLCHAIN
 from millpond.claim_rules import VERDICTS, Verdict
 from millpond.experiment_run import Found
@@ -29,6 +30,8 @@ def print_found(found: Found, out: Console | None = None) -> None:
     """The strategies, how many of the document's statements hold, and notes, on standard output."""
     shown_on = out or console(sys.stdout)
     shown_on.print(_strategies(found))
+    if counter_table.headings(found.results):
+        shown_on.print(counter_table.by_strategy(found.results))
     if found.claims:
         shown_on.print(Text(claims_line(found.claims)))
     for note in found.notes:

@@ -162,7 +162,8 @@ def _needs_text(cell: Mapping[str, Any]) -> str:
     """What one process of a cell takes, where that is known beforehand."""
     if cell.get("refused"):
         return f", refused: {cell['refused']}"
-    return f" of {seconds_text(cell['seconds'])}, {bytes_text(cell['bytes'])}" if "bytes" in cell else ""
+    simulated = f", and {cell['simulated_runs']} under callgrind" if cell.get("simulated_runs") else ""
+    return f" of {seconds_text(cell['seconds'])}, {bytes_text(cell['bytes'])}{simulated}" if "bytes" in cell else ""
 
 
 def _memory_text(grid: Mapping[str, Any]) -> str:

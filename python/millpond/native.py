@@ -130,15 +130,23 @@ class Captured:
     timed_out: bool = False
 
 
-def capture(argv: Sequence[str], environment: Mapping[str, str], *, seconds: float | None = None) -> Captured:
+def capture(
+    argv: Sequence[str],
+    environment: Mapping[str, str],
+    *,
+    seconds: float | None = None,
+    descriptors: Sequence[int] = (),
+) -> Captured:
     """Runs a program with just that environment, without input, and reads both its outputs.
 
-    For programs that print their result; whatever interrupts us kills it. Failure (4) where it cannot be started.
+    For programs that print their result; whatever interrupts us kills it. `descriptors` of ours are its own too, under
+    their numbers. Failure (4) where it cannot be started.
     """
     try:
         done = subprocess.run(
-            argv, stdin=subprocess.DEVNULL, capture_output=True, env=environment, check=False, timeout=seconds
-        )
+            argv, stdin=subprocess.DEVNULL, capture_output=True, env=environment, check=False, timeout=seconds,
+            pass_fds=descriptors,
+        )  # fmt: skip
     except subprocess.TimeoutExpired:
         return Captured(-signal.SIGKILL, "", "", timed_out=True)
     except OSError as error:

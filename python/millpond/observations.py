@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from millpond import __version__
-from millpond.cells import COUNTERS, LITTER, SUITES, Cell, Outcome, metrics_of
+from millpond.cells import COUNTERS, EVENTS, LITTER, SUITES, Cell, Outcome, metrics_of
 from millpond.machine import this_machine
 
 SCHEMA = "millpond.observation/1"
@@ -136,7 +136,7 @@ class Journal:
             value=value,
             why_null=None if value is not None else _why_null(outcome, metric),
             status=outcome.status,
-            kind=outcome.kind or ("counted" if metric in _COUNTED else "measured"),
+            kind=outcome.kind or ("counted" if metric in _COUNTED or unit == EVENTS else "measured"),
             round=outcome.round,
             time_utc=outcome.time_utc,
             **(_of_suite(cell, metric) if cell.experiment in SUITES else {}),

@@ -2,7 +2,9 @@
 """Counters of the measured window of a suite's round: by the processor, or simulated where it gives none.
 
     --counters            each round counts, beside its clocks                    kind `counted`
+    --event NAME          … and that event of the processor                       kind `counted`
     --counters=simulated  one process more for each cell, under callgrind         kind `simulated`
+    --perf-control C,A    an outer perf counts what it was told to, in each round's window
 
 What is not available is null, with the reason. Simulated caches are callgrind's: those of this machine, two levels of
 them; misses are of reads.
@@ -10,21 +12,38 @@ them; misses are of reads.
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property
 from typing import Any
 
 from millpond import callgrind, native
-from millpond.cells import COUNTERS, Cell, Outcome
+from millpond.cells import Cell, Outcome
 from millpond.laboratory import describe
 from millpond.observations import utc_now
+from millpond.perf_control import PerfControl
 from millpond.surroundings import Surroundings
 
 STAGE = "simulated"
 # What the suites' frame keeps out of line, so that a simulator can be told what to count.
 _WINDOW = "millpond_measured_window"
-_EVENTS = {"instructions": "Ir", "l1d_loads": "Dr", "l1d_misses": "D1mr", "llc_misses": "DLmr"}
+# What callgrind calls them; of branches it has conditional and indirect ones apart.
+_EVENTS = {
+    "instructions": ("Ir",),
+    "l1d_loads": ("Dr",),
+    "l1d_misses": ("D1mr",),
+    "llc_misses": ("DLmr",),
+    "branch_misses": ("Bcm", "Bim"),
+}
 _NO_CLOCK = "callgrind simulates caches and has no clock: it knows no cycles"
+_NO_TLB = "callgrind simulates no TLB"
+_NOT_SIMULATED = dict.fromkeys(("cycles", "stalled_cycles"), _NO_CLOCK) | dict.fromkeys(
+    ("dtlb_misses", "page_walks"), _NO_TLB
+)
+# How much longer a process takes under callgrind, about: with caches and branches simulated.
+SLOWDOWN = 70.0
 _LEAST_PATIENCE_SECONDS = 600.0
 _SLOWER = 300.0
 
@@ -36,12 +55,46 @@ class Counters(StrEnum):
     SIMULATED = "simulated"
 
 
+@dataclass(frozen=True)
+class Counting:
+    """What the user wants counted: `how` for COUNTERS, `events` by name beside them, and whether perf counts too."""
+
+    how: Counters | None = None
+    events: tuple[str, ...] = ()
+    control: PerfControl | None = None
+
+    @property
+    def simulated(self) -> bool:
+        return self.how == Counters.SIMULATED
+
+    @property
+    def words(self) -> list[str]:
+        """The options of a round's program."""
+        counters = ["--counters"] if self.how == Counters.MEASURED else []
+        control = ["--perf-control", self.control.text] if self.control else []
+        return [*counters, *(word for event in self.events for word in ("--event", event)), *control]
+
+    @property
+    def descriptors(self) -> tuple[int, ...]:
+        """What a round's program inherits."""
+        return self.control.descriptors if self.control else ()
+
+    @cached_property
+    def subject(self) -> list[str]:
+        """What makes the rounds others than those without counters.
+
+        Where perf counts, no other run's are taken over, nor are these by others: perf would not have seen them.
+        """
+        return [*self.words, *([f"perf {secrets.token_hex(8)}"] if self.control else [])]
+
+
+UNCOUNTED = Counting()
+
+
 def read(printed: Mapping[str, Any]) -> tuple[dict[str, float], dict[str, str]]:
     """The counters in a round's line: those that have a value, and why the others have none."""
     values, absent = {}, {}
     for name, found in (printed.get("counters") or {}).items():
-        if name not in COUNTERS:
-            continue
         if isinstance(found.get("value"), int | float):
             values[name] = float(found["value"])
         else:
@@ -67,8 +120,13 @@ class SimulatedRunner:
         environment = Surroundings.of(cell).environment({})
         done = native.capture([*self._valgrind, *self._argv_of[cell]], environment, seconds=patience)
         totals = callgrind.collected(done.said) if done.status == 0 else {}
-        values = {name: float(totals[event]) for name, event in _EVENTS.items() if event in totals}
-        absent = dict.fromkeys(("cycles", "stalled_cycles"), _NO_CLOCK)
+        values = {
+            name: float(sum(totals[event] for event in events))
+            for name, events in _EVENTS.items()
+            if totals.keys() >= set(events)
+        }
+        absent = _NOT_SIMULATED | {name: f"callgrind printed no {'; '.join(_EVENTS[name])}" for name in _EVENTS}
+        absent = {name: why for name, why in absent.items() if name not in values}
         if not values.get("instructions"):
             absent |= dict.fromkeys(_EVENTS, _why_none(done, patience))
             values = {}
