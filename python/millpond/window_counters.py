@@ -43,9 +43,9 @@ _NOT_SIMULATED = dict.fromkeys(("cycles", "stalled_cycles"), _NO_CLOCK) | dict.f
     ("dtlb_misses", "page_walks"), _NO_TLB
 )
 # How much longer a process takes under callgrind, about: with caches and branches simulated.
-SLOWDOWN = 70.0
+SLOWDOWN = 130.0
 _LEAST_PATIENCE_SECONDS = 600.0
-_SLOWER = 300.0
+_SLOWER = 600.0
 
 
 class Counters(StrEnum):

@@ -25,8 +25,8 @@ COUNTED = {
     "instructions": {"value": 1200, "why_null": None, "running_share": 1.0},
     "l1d_misses": {"value": None, "why_null": "the kernel forbids it", "running_share": None},
 }
-SAID = """==1== Events    : Ir Dr Dw I1mr D1mr D1mw ILmr DLmr DLmw
-==1== Collected : 900 300 100 1 30 4 1 3 2
+SAID = """==1== Events    : Ir Dr Dw I1mr D1mr D1mw ILmr DLmr DLmw Bc Bcm Bi Bim
+==1== Collected : 900 300 100 1 30 4 1 3 2 50 5 20 2
 """
 
 
@@ -87,10 +87,11 @@ def test_simulated_counters_come_from_one_process_more_of_each_cell(p0089: Use) 
     rows = rows_of(document)
     assert {name: rows[name]["value"] for name in COUNTERS} == {
         "instructions": 900.0, "l1d_loads": 300.0, "l1d_misses": 30.0, "llc_misses": 3.0, "cycles": None,
-        "stalled_cycles": None,
+        "stalled_cycles": None, "branch_misses": 7.0, "dtlb_misses": None, "page_walks": None,
     }  # fmt: skip
     assert {row["kind"] for row in rows.values()} == {"simulated"}
     assert "clock" in rows["stalled_cycles"]["why_null"]
+    assert "TLB" in rows["dtlb_misses"]["why_null"]
     again = rows_of(run("--counters=simulated", "--store=st"))
     assert len(fake.simulated) == 1
     assert {name: (row["value"], row["kind"], row["why_null"]) for name, row in again.items()} == {
@@ -100,7 +101,10 @@ def test_simulated_counters_come_from_one_process_more_of_each_cell(p0089: Use) 
 
 @pytest.mark.parametrize(
     ("config", "why"),
-    [({"callgrind": SAID.replace("900 300 100 1 30 4 1 3 2", "0")}, "symbols"), ({"ends": 4}, "exits with 4")],
+    [
+        ({"callgrind": SAID.replace("900 300 100 1 30 4 1 3 2 50 5 20 2", "0")}, "symbols"),
+        ({"ends": 4}, "exits with 4"),
+    ],
 )
 def test_what_callgrind_does_not_see_is_null_and_the_cell_keeps_its_figure(
     p0089: Use, config: dict[str, Any], why: str

@@ -11,6 +11,7 @@ document's own figures or a test's.
   callgrind   what callgrind says at its end             ends        the status of a round under it
   lacks_by    {toolchain: strategies that its program has not}
   preloads    calls (lists and rounds) in which the loader preloads what it is told to; then it only warns
+  unknown     names that are no events                   events      what millpond-events lists
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ BUILT_BY = {
     "gcc": ("g++ 12.2.0", "libstdc++ 12"), "clang": ("clang++ 19.1.7", "libstdc++ 12"),
     "clang-libc++": ("clang++ 19.1.7", "libc++ 19.1.7"), "": ("g++ 12.2.0", "libstdc++"),
 }  # fmt: skip
+_COUNTING = ("--counters", "--event", "--perf-control")
 
 
 def experiment_of(workload: str, given: Mapping[str, str]) -> Experiment:
@@ -46,17 +48,26 @@ def experiment_of(workload: str, given: Mapping[str, str]) -> Experiment:
 
 class FakeP0089:
     """The program, faked. `calls` are the command lines of rounds so far, `simulated` those under callgrind, and
-    `environments` those of both, in their order."""
+    `environments` those of both, in their order.
+
+    `inherited`: the descriptors that each of the rounds was given. millpond-events is faked beside it.
+    """
 
     def __init__(self, **config: Any) -> None:
         self.config = config
         self.calls: list[tuple[str, ...]] = []
         self.simulated: list[tuple[str, ...]] = []
         self.environments: list[Mapping[str, str]] = []
+        self.inherited: list[tuple[int, ...]] = []
         self._asked = 0
 
-    def capture(self, argv: Sequence[str], environment: Mapping[str, str], *, seconds: float | None = None) -> Captured:
+    def capture(
+        self, argv: Sequence[str], environment: Mapping[str, str], *, seconds: float | None = None,
+        descriptors: Sequence[int] = (),
+    ) -> Captured:  # fmt: skip
         del seconds
+        if Path(argv[0]).name == "millpond-events":
+            return self.name_events(argv)
         self._asked += 1
         loads = self._asked <= self.config.get("preloads", float("inf"))
         malloc = environment.get("LD_PRELOAD", LIBC) if loads else LIBC
@@ -68,7 +79,9 @@ class FakeP0089:
         if argv[0] == "valgrind":
             return self.simulate(argv)
         self.calls.append(tuple(argv))
-        given = {argv[i].removeprefix("--"): argv[i + 1] for i in range(1, len(argv) - 1, 2)}
+        self.inherited.append(tuple(descriptors))
+        own_words = argv[: next((i for i, w in enumerate(argv) if w in _COUNTING), len(argv))]
+        given = {own_words[i].removeprefix("--"): own_words[i + 1] for i in range(1, len(own_words) - 1, 2)}
         strategy = given["strategy"]
         if strategy in self.config.get("dies", ()):
             return Captured(-11, "", "")
@@ -85,7 +98,7 @@ class FakeP0089:
         result = {**head, **times, "checksum": checksum, "units": UNITS, "page_faults": 7, "peak_bytes": 1_000_000,
                   "end_bytes": 0, "held_bytes": None, "shuffle_seconds": 0.5, "kept_share": 0.5,
                   "elements_bytes": 4e7}  # fmt: skip
-        if "--counters" in argv:
+        if "--counters" in argv or "--event" in argv:
             result["counters"] = self.config.get("counters", {})
         return Captured(0, json.dumps(result) + "\n", "")
 
@@ -97,6 +110,14 @@ class FakeP0089:
         listed = {"compiler": compiler, "standard_library": library, **self.listed(Path(program).name)}
         works = [{**w, "strategies": [s for s in w["strategies"] if s not in lacks]} for w in listed["workloads"]]
         return {**listed, "workloads": works}
+
+    def name_events(self, argv: Sequence[str]) -> Captured:
+        """What millpond-events says."""
+        if "--list" in argv:
+            return Captured(0, json.dumps(self.config.get("events", {})), "")
+        unknown = [word for word in argv if word in self.config.get("unknown", ())]
+        said = "".join(f'millpond: no event is called "{word}"\n' for word in unknown)
+        return Captured(2 if unknown else 0, "", said)
 
     def simulate(self, argv: Sequence[str]) -> Captured:
         """A round under callgrind."""
