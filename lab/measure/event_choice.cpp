@@ -2,12 +2,13 @@
 #include "lab/measure/event_choice.hpp"
 
 #include "lab/measure/abilities.hpp"
-#include "lab/measure/named_events.hpp"
 
 namespace millpond::measure {
 namespace {
 
 constexpr const char* no_event = "the kernel has no generic event for it, and libpfm no event of this processor";
+
+}  // namespace
 
 chosen_event choose_named(const event_names& known, const named_event& wanted) {
     const bool generic = wanted.has_generic();
@@ -19,8 +20,6 @@ chosen_event choose_named(const event_names& known, const named_event& wanted) {
     }
     return {wanted.generic, std::string(wanted.generic_name), generic ? "" : no_event};
 }
-
-}  // namespace
 
 std::optional<chosen_event> choose_event(const event_names& known, const std::string& name, std::string& wrong) {
     if (const named_event* const named = find_named_event(name)) return choose_named(known, *named);

@@ -12,6 +12,7 @@
 #include <string>
 
 #include "event_names.hpp"
+#include "named_events.hpp"
 
 namespace millpond::measure {
 
@@ -21,6 +22,9 @@ struct chosen_event {
     std::string counted_as;  // libpfm's name
     std::string why_null;    // it need not be tried
 };
+
+// Returns: what counts here for a named event.
+chosen_event choose_named(const event_names& known, const named_event& wanted);
 
 // Returns: what counts here under that name. Without a choice, `wrong` says what is wrong with the name.
 std::optional<chosen_event> choose_event(const event_names& known, const std::string& name, std::string& wrong);

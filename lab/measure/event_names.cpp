@@ -138,7 +138,7 @@ unknown_event malformed(const std::string& name, int status) {
     for (const event_names::described& each : masks_of(found)) masks.push_back(each.name);
     if (masks.empty()) return {what + "; this event has no unit masks"};
     const std::vector<std::string> near =
-        colon == name.npos ? std::vector<std::string>{} : lab::near_names(name.substr(colon + 1), masks);
+        colon == name.npos ? std::vector<std::string>{} : lab::near_names(name.substr(colon + 1), masks, most_named);
     return {what + (near.empty() ? "; its unit masks are " + listed(masks) : "; near it: " + listed(near))};
 }
 

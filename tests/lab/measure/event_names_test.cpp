@@ -3,9 +3,11 @@
 // null with the reason; one that nobody has is told what is near it.
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <string>
 #include <variant>
 
+#include "lab/measure/abilities.hpp"
 #include "lab/measure/event_choice.hpp"
 #include "lab/measure/event_names.hpp"
 #include "lab/measure/event_request.hpp"
@@ -77,6 +79,44 @@ TEST(event_names, an_event_of_another_processor_is_null_with_the_reason) {
         }
     }
     EXPECT_GE(elsewhere, 1);
+}
+
+// libpfm may be told what the processor is: the kernel is not asked.
+TEST(event_names, an_event_of_this_processor_has_the_code_of_its_manual) {
+    ::setenv("LIBPFM_FORCE_PMU", "skl,perf", 1);
+    {
+        const event_names names;
+        const known_event found = known(names, "MEM_LOAD_RETIRED:L3_MISS");
+        EXPECT_EQ(found.of.type, std::uint32_t{PERF_TYPE_RAW});
+        EXPECT_EQ(found.of.config & 0xffff, 0x20d1u);
+        EXPECT_EQ(excluded(found.of) & (event::user | event::kernel), event::kernel);
+        EXPECT_NE(unknown(names, "MEM_LOAD_RETIRED:L3_MIS").find("L3_MISS"), std::string::npos);
+        EXPECT_NE(unknown(names, "MEM_LOAD_RETIRED").find("L3_MISS"), std::string::npos);  // a mask is needed
+    }
+    ::unsetenv("LIBPFM_FORCE_PMU");
+}
+
+TEST(event_choice, takes_the_first_alternative_that_counts_where_the_generic_event_does_not) {
+    const event_names names;
+    static constexpr const char* alternatives[] = {"MEM_LOAD_RETIRED:L3_MISS", "skl::MEM_LOAD_RETIRED:L3_MISS",
+                                                   "task-clock", "page-faults"};
+    const event task_clock = known(names, "task-clock").of;
+    if (!try_event(task_clock).value) GTEST_SKIP() << try_event(task_clock).why_null;
+    const named_event wanted{{"wanted", 0x7ffffff0}, "none", "", alternatives};
+    const chosen_event chosen = choose_named(names, wanted);
+    if (chosen.of.type == PERF_TYPE_RAW) GTEST_SKIP() << "a processor with that event";
+    EXPECT_EQ(chosen.of.type, task_clock.type);
+    EXPECT_EQ(chosen.of.config, task_clock.config);
+    EXPECT_NE(chosen.counted_as.find("TASK_CLOCK"), std::string::npos);
+    EXPECT_TRUE(chosen.why_null.empty());
+}
+
+TEST(event_choice, without_any_alternative_the_kernel_or_libpfm_says_why) {
+    const event_names names;
+    const chosen_event generic = choose_named(names, {{"wanted", 0x7ffffff0}, "none", ""});
+    EXPECT_TRUE(generic.why_null.empty());
+    EXPECT_FALSE(try_event(generic.of).why_null.empty());
+    EXPECT_FALSE(choose_named(names, {{"wanted", named_event::no_type}, "", ""}).why_null.empty());
 }
 
 TEST(event_names, an_unknown_name_is_told_what_is_near) {
