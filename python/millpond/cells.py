@@ -70,6 +70,8 @@ COUNTERS = {
 }
 # The unit of an event that the user named: any name that is no metric's.
 EVENTS = "events"
+# Behind a counter's name: the share of the window for which the processor counted it, where that is not all.
+RUNNING = ":running_share"
 # What every program of a published experiment prints of a round; each document's own follows.
 _ROUND_METRICS = {
     "cpu_seconds": "seconds",
@@ -218,6 +220,8 @@ def unit_of(experiment: str, metric: str) -> str:
     units = METRICS_OF[experiment]
     if experiment == "library":
         return units[metric.partition(":")[0]]
+    if metric.endswith(RUNNING):
+        return "share"
     return units.get(metric, EVENTS)
 
 

@@ -246,6 +246,7 @@ class Found:
         absent = [*dict.fromkeys(self.run.left_out)]
         uncounted = {(name, why) for o in self.outcomes for name, why in o.absent.items() if is_counter(o.cell, name)}
         absent += [f"{name} is null: {why}" for name, why in sorted(uncounted)]
+        absent += window_counters.notes_on_turns(self.outcomes)
         return [
             *self.run.experiment.notes,
             *self._judged(),

@@ -13,14 +13,14 @@ them; misses are of reads.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
 from typing import Any
 
 from millpond import callgrind, native
-from millpond.cells import Cell, Outcome
+from millpond.cells import RUNNING, Cell, Outcome
 from millpond.laboratory import describe
 from millpond.observations import utc_now
 from millpond.perf_control import PerfControl
@@ -92,14 +92,33 @@ UNCOUNTED = Counting()
 
 
 def read(printed: Mapping[str, Any]) -> tuple[dict[str, float], dict[str, str]]:
-    """The counters in a round's line: those that have a value, and why the others have none."""
+    """The counters in a round's line: those that have a value, and why the others have none.
+
+    A value that was scaled has the share beside it for which its event ran.
+    """
     values, absent = {}, {}
     for name, found in (printed.get("counters") or {}).items():
         if isinstance(found.get("value"), int | float):
             values[name] = float(found["value"])
+            if isinstance(share := found.get("running_share"), int | float) and share < 1.0:
+                values[f"{name}{RUNNING}"] = float(share)
         else:
             absent[name] = str(found.get("why_null") or "the program gave no reason")
     return values, absent
+
+
+def notes_on_turns(outcomes: Iterable[Outcome]) -> list[str]:
+    """What a reader must know of events that took turns on the processor's counters: their values are scaled."""
+    least: dict[str, float] = {}
+    for outcome in outcomes:
+        for name, share in outcome.values.items():
+            if name.endswith(RUNNING):
+                least[name] = min(share, least.get(name, 1.0))
+    return [
+        f"{name.removesuffix(RUNNING)} took turns with other events: counted for {100 * share:.0f} % of a window at "
+        "the least, and scaled"
+        for name, share in sorted(least.items())
+    ]
 
 
 class SimulatedRunner:

@@ -51,6 +51,9 @@ def test_an_event_reaches_every_round_and_every_form_of_the_result(
     rows = {row["metric"]: row for row in document["observations"] if row["unit"] == "events"}
     assert rows.keys() == {L3, "taken"}
     assert (rows[L3]["value"], rows[L3]["kind"]) == (4.0 * UNITS, "counted")
+    (share,) = [row for row in document["observations"] if row["metric"] == f"{L3}:running_share" and row["round"] == 1]
+    assert (share["value"], share["unit"], share["kind"]) == (0.5, "share", "measured")
+    assert any("took turns" in note and "50 %" in note and L3 in note for note in document["notes"])
     assert (rows["taken"]["value"], rows["taken"]["why_null"]) == (None, "the kernel forbids it")
     (summary,) = [row for row in document["summary"] if row["metric"] == L3]
     assert (summary["n"], summary["median"], summary["unit"]) == (2, 4.0 * UNITS, "events")
