@@ -49,9 +49,16 @@ class Look:
         self._medians = {key: summarise(list(found.values())).median for key, found in self.ours.items()}
 
     def _everywhere(self, of: Mapping[Key, Value]) -> dict[Key, Value]:
-        """The document's figures under every surroundings of ours."""
-        around = dict.fromkeys(self.experiment.around(at) for at, _ in self.cells) or {self.experiment.usual: None}
-        return {((*at, *each), name): value for (at, name), value in of.items() for each in around}
+        """The document's figures under every surroundings of ours: all under the usual ones, else where ours are."""
+        experiment = self.experiment
+        ours = dict.fromkeys((experiment.around(at), experiment.published_point(at)) for at, _ in self.cells)
+        around = dict.fromkeys(each for each, _ in ours) or {experiment.usual: None}
+        return {
+            ((*at, *each), name): value
+            for (at, name), value in of.items()
+            for each in around
+            if each == experiment.usual or (each, at) in ours
+        }
 
     def _is_share(self, key: Key) -> bool:
         return self.experiment.tables.relative and key[1] != self.experiment.baseline

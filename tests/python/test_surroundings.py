@@ -96,6 +96,8 @@ def test_each_value_has_its_tables_beside_the_documents(p0089: Use, capsys: pyte
     ds5 = "DS5, vector&lt;vector&lt;int&gt;&gt;"
     assert titles == [f"{ds5}, by {t}{m}" for t in ("gcc", "clang") for m in ("", ", on jemalloc")]
     assert Path("out.html").read_text().count(">published<") >= len(titles)
+    # The document's whole table once; elsewhere the rows that were measured.
+    assert Path("out.html").read_text().count(">2^16<") == 2
     names = [entry["name"] for entry in json.loads(Path("google.json").read_text())["benchmarks"]]
     assert len(set(names)) == 2 * 2 * 2 and all("toolchain=" in name and "malloc=" in name for name in names)
     shown = capsys.readouterr().out
