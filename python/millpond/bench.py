@@ -19,12 +19,20 @@ from typing import Annotated
 
 import typer
 
-from millpond import event_names, output, surroundings
+from millpond import output, surroundings
 from millpond.arguments import STDOUT
 from millpond.bench_lab import PLACE
 from millpond.bench_library import write
 from millpond.cells import Cell
 from millpond.characterise import Json
+from millpond.counting_options import (
+    CountersOption,
+    EventOption,
+    ListEventsOption,
+    PerfControlOption,
+    counting_of,
+    show_events,
+)
 from millpond.errors import Failure, Status, cannot_write
 from millpond.experiment_run import Asked, Found, Run, cells_of, document, memory_bytes
 from millpond.experiments import ROUNDS, Experiment, Parameters, points, surrounded
@@ -41,11 +49,9 @@ from millpond.grids import (
     show_all,
 )
 from millpond.mallocs import known_mallocs
-from millpond.perf_control import PerfControl
 from millpond.progress import say
 from millpond.published_experiments import EXPERIMENTS
 from millpond.store import Store
-from millpond.window_counters import Counters, Counting
 
 ALL = "all"
 
@@ -80,24 +86,12 @@ def command(
     litter: Annotated[
         float | None, typer.Option(metavar="F", min=0.0, max=1.0, help="First litter the heap; this share is freed.")
     ] = None,
-    counters: Annotated[
-        Counters | None,
-        typer.Option(
-            metavar="[=simulated]",
-            help="Also count instructions, loads, misses and stalled cycles; simulated: under callgrind, once a cell.",
-        ),
-    ] = None,
+    counters: CountersOption = None,
+    event: EventOption = None,
+    perf_control: PerfControlOption = None,
+    list_events: ListEventsOption = False,
     toolchain: ToolchainOption = None,
     malloc: MallocOption = None,
-    event: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME", help="Also count that event, as MEM_LOAD_RETIRED:L3_MISS; may be repeated."),
-    ] = None,
-    perf_control: Annotated[
-        str | None,
-        typer.Option(metavar="CTL,ACK", help="Tell an outer perf stat --control fd:CTL,ACK when to count."),
-    ] = None,
-    list_events: Annotated[bool, typer.Option("--list-events", help="Show what --event can name here.")] = False,
     json: Json = None,
     report: Annotated[Path | None, typer.Option(metavar="FILE", help="The page; results/bench/NAME.html.")] = None,
     google: Annotated[
@@ -159,21 +153,6 @@ def said_when_stopped(store: Path | None) -> Iterator[None]:
         say(f"stopped; the rounds so far are in {store}: the same command goes on from there" if store else
             "stopped; nothing is kept: with --store DIR the same command would go on from here")  # fmt: skip
         raise
-
-
-def counting_of(how: Counters | None, events: Sequence[str], control: str | None) -> Counting:
-    """What is to be counted. Failure (status 2) for an event that nobody knows, or descriptors that are none."""
-    event_names.require_known(events, counters=how is not None)
-    return Counting(how, tuple(events), PerfControl.given(control) if control is not None else None)
-
-
-def show_events(json: str | None) -> None:
-    """The events of this machine: as JSON, and as lines unless JSON takes their place."""
-    found = event_names.listed()
-    if json is not None:
-        output.write_json(found, json)
-    if json != STDOUT:
-        print(event_names.text_of(found))
 
 
 def named(words: Sequence[str]) -> list[Experiment]:

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from millpond import published
-from millpond.cells import LITTER, METRICS_OF
+from millpond.cells import LITTER, METRICS_OF, SURROUNDINGS
 from millpond.experiments import Experiment, percent, place_of
 from millpond.native import Captured
 from millpond.p0089 import ALL_ALIASES, OF_2015
@@ -43,7 +43,8 @@ _COUNTING = ("--counters", "--event", "--perf-control")
 
 def experiment_of(workload: str, given: Mapping[str, str]) -> Experiment:
     """The first experiment that runs it with these parameters: several run one workload along axes of their own."""
-    return next(e for e in EXPERIMENTS if e.workload == workload and {*e.axes} - {LITTER} <= given.keys())
+    passed = {LITTER, *SURROUNDINGS}  # by other ways than parameters
+    return next(e for e in EXPERIMENTS if e.workload == workload and {*e.axes} - passed <= given.keys())
 
 
 class FakeP0089:
@@ -131,7 +132,8 @@ class FakeP0089:
         if experiment.figure.twin and given[experiment.figure.twin].startswith("-"):
             return 1.0
         axes = [name for name in experiment.axes if name not in experiment.under]
-        at = tuple((name, percent(given) if name == LITTER else place_of(given[name])) for name in axes)
+        whole = {**SURROUNDINGS, **given}
+        at = tuple((name, percent(given) if name == LITTER else place_of(whole[name])) for name in axes)
         found = published.values(experiment).get((at, strategy), 1.0)
         return found * UNITS / experiment.figure.per_units if experiment.figure.per_units else found
 
