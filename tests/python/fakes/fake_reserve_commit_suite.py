@@ -24,8 +24,8 @@ class FakeReserveCommit:
         self._fails = fails
         self.calls: list[dict[str, str]] = []
 
-    def capture(self, argv: Sequence[str], environment: Mapping[str, str], *, seconds: float | None = None) -> Captured:
-        del environment, seconds
+    def capture(self, argv: Sequence[str], environment: Mapping[str, str], **_: object) -> Captured:
+        del environment
         if "--list" in argv:
             return Captured(0, json.dumps(self._listed()), "")
         given = {argv[i].removeprefix("--"): argv[i + 1] for i in range(1, len(argv) - 1, 2)}
