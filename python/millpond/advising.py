@@ -27,13 +27,12 @@ from millpond.effects import (
     substantial,
 )
 from millpond.execution import Listener, by_round, measured_rounds, run_rounds
-from millpond.laboratory import Laboratory, describe
+from millpond.laboratory import Laboratory, describe, time_limit
 from millpond.noise import rounds_json
 from millpond.plans import Plan, combine
 from millpond.progress import ProgressReport, say
 from millpond.round_log import RoundLog
 from millpond.rows import Tried
-from millpond.trial import time_limit
 from millpond.wording import plural, seconds_text
 
 _JUDGED_METRICS = ("cpu_seconds", "peak_bytes")

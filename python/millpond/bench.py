@@ -21,8 +21,7 @@ import typer
 
 from millpond import output, surroundings
 from millpond.arguments import STDOUT
-from millpond.bench_lab import PLACE
-from millpond.bench_library import write
+from millpond.bench_results import PLACE, write
 from millpond.cells import Cell
 from millpond.characterise import Json
 from millpond.counting_options import (

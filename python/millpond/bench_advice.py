@@ -20,11 +20,11 @@ from pathlib import Path
 from typing import Any
 
 from millpond import bench_inputs, native
-from millpond.bench_inputs import Workload
+from millpond.bench_inputs import EXAMPLE_ORDERS, Workload
+from millpond.bench_results import Row, Value
 from millpond.bench_rounds import Contender, Round, interleave
-from millpond.bench_rows import Bench, Row, Value, make_big_trace
+from millpond.bench_rows import Bench, make_big_trace
 from millpond.cells import Cell, Outcome
-from millpond.demo import ORDERS
 from millpond.errors import Failure, Status
 from millpond.observations import Journal, utc_now
 from millpond.replaying import REPLAY, STRATEGIES
@@ -183,7 +183,7 @@ def _advice_of(data: dict[str, Any], run: str) -> dict[str, Any]:
 
 def twice(bench: Bench) -> list[Row]:
     """Two complete runs of `advise` on what the demo advises on: do their values and verdicts agree?"""
-    program = [str(native.find("orders")), "--orders", str(ORDERS)]
+    program = [str(native.find("orders")), "--orders", str(EXAMPLE_ORDERS)]
     documents = []
     for number in (1, 2):
         out = bench.folder / f"advice-{number}.json"

@@ -24,6 +24,8 @@ from millpond.errors import Failure, Status, cannot_write
 _VOCABULARY = 20_000
 _WORDS = 1_800_000
 _WORDS_A_LINE = 12
+# Of examples/orders, where advice is asked for.
+EXAMPLE_ORDERS = 70_000
 
 _AWK = """
 { for (i = 1; i <= NF; i++) { seen[$i]++; starts[substr($i, 1, 3)] = starts[substr($i, 1, 3)] + length($i) } }

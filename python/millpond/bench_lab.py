@@ -21,15 +21,14 @@ from pathlib import Path
 from typing import Any
 
 from millpond import __version__, bench_advice, bench_rows, output
-from millpond.bench_rows import Bench, Row
+from millpond.bench_results import PLACE, SCHEMA, Row, print_table
+from millpond.bench_rows import Bench
 from millpond.errors import Failure, Status
 from millpond.machine import this_machine
 from millpond.observations import FIELDS, utc_now
 from millpond.observations import SCHEMA as OBSERVATION_SCHEMA
 from millpond.progress import say
 
-SCHEMA = "millpond.bench/1"
-PLACE = Path("results/bench")
 ROUNDS, QUICK_ROUNDS = 11, 3
 
 
@@ -81,21 +80,6 @@ def measure(steps: list[tuple[str, Callable[[Bench], list[Row]]]], bench: Bench)
         rows += found
         say(f"{number} of {len(steps)}, {time.monotonic() - started:.0f} s: " + "; ".join(r.short() for r in found))
     return rows
-
-
-def print_table(rows: list[Row], title: str = "bench-lab") -> None:
-    """One line a row, on standard output."""
-    from rich.console import Console
-    from rich.table import Table
-
-    table = Table(title=f"{title}, {this_machine()}", title_justify="left", caption_justify="left")
-    for heading in ("what", "figure", "interval", "bar", "holds"):
-        table.add_column(heading, justify="left" if heading == "what" else "right")
-    for row in rows:
-        figure, interval = row.figure_text()
-        holds = "" if row.holds is None else "yes" if row.holds else "[bold red]no[/]"
-        table.add_row(row.name + (f"\n  {row.note}" if row.note else ""), figure, interval, row.limit_text(), holds)
-    Console(width=None if sys.stdout.isatty() else 120).print(table)
 
 
 def _options(words: list[str] | None) -> argparse.Namespace:

@@ -19,7 +19,7 @@ from typing import Any
 
 from millpond import callgrind, native, output
 from millpond.arguments import STDOUT
-from millpond.bench_lab import PLACE, SCHEMA
+from millpond.bench_results import PLACE, SCHEMA, write
 from millpond.cells import Cell, Outcome
 from millpond.errors import Failure, Status
 from millpond.execution import WHOLE, Work, measured_rounds, run_rounds
@@ -184,17 +184,6 @@ class BenchLibrary:
             "summary": [line.to_json() for line in lines],
             "observations": self.journal.rows_with_recalled(outcomes, self._began, POINT),
         }
-
-
-def write(document: dict[str, Any], target: str) -> None:
-    """Writes the document whole or not at all: for a reader, but an observation a line, of which there are many."""
-    head = output.json_text({**document, "observations": []}).rstrip().removesuffix("[]\n}")
-    rows = ",\n".join(output.json_text(row, compact=True).rstrip() for row in document["observations"])
-    text = f"{head}[\n{rows}\n]\n}}\n" if rows else f"{head}[]\n}}\n"
-    if target == STDOUT:
-        sys.stdout.write(text)
-    else:
-        output.write_text(Path(target), text)
 
 
 if __name__ == "__main__":

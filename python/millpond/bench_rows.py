@@ -17,95 +17,19 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from millpond import bench_inputs, native
 from millpond.bench_inputs import Workload
+from millpond.bench_results import Row, Value
 from millpond.bench_rounds import Contender, Round, interleave, run_once
 from millpond.errors import Failure, Status
-from millpond.observations import utc_now
-from millpond.statistics import Summary, summarise
+from millpond.statistics import summarise
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 BARE = "bare"
-
-
-@dataclass(frozen=True)
-class Value:
-    """One observed value of a row."""
-
-    contender: str
-    round: int
-    metric: str
-    unit: str
-    value: float
-    kind: Literal["measured", "counted"] = "measured"
-    time_utc: str = field(default_factory=utc_now)
-
-
-@dataclass(frozen=True)
-class Row:
-    """A figure, and the limit that its median must keep (`at_least`: must reach). Without a limit: reported only.
-
-    `kept`: whether the row holds, where more than its figure decides that.
-    """
-
-    name: str
-    workload: str
-    unit: str
-    figure: Summary | None
-    limit: float | None = None
-    at_least: bool = False
-    note: str = ""
-    values: tuple[Value, ...] = ()
-    kept: bool | None = None
-
-    @classmethod
-    def missing(cls, name: str, why: str) -> Row:
-        """A row that could not be measured: it does not hold, and says why."""
-        return cls(name, "", "", None, 0.0, note=f"not measured: {why}")
-
-    @property
-    def holds(self) -> bool | None:
-        if self.limit is None:
-            return None
-        if self.kept is not None:
-            return self.kept
-        if self.figure is None:
-            return False
-        return self.figure.median >= self.limit if self.at_least else self.figure.median <= self.limit
-
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "name": self.name, "limit": self.limit, "at_least": self.at_least, "unit": self.unit,
-            "figure": self.figure.to_json() if self.figure else None, "holds": self.holds, "note": self.note,
-        }  # fmt: skip
-
-    def summary_json(self) -> dict[str, Any]:
-        return {"workload": self.workload, "comparison": self.name, **(self.figure.to_json() if self.figure else {})}
-
-    def limit_text(self) -> str:
-        if self.limit is None:
-            return "none"
-        return self._text(self.limit, "≥ " if self.at_least else "≤ ") if self.figure else ""
-
-    def figure_text(self) -> tuple[str, str]:
-        """The median with its unit, and the interval."""
-        if self.figure is None:
-            return "", ""
-        interval = f"{self._number(self.figure.low)} – {self._number(self.figure.high)}" if self.figure.n > 1 else ""
-        return self._text(self.figure.median), interval
-
-    def short(self) -> str:
-        return f"{self.name}: {self.figure_text()[0] or self.note}"
-
-    def _number(self, value: float) -> str:
-        return f"{value:.3g}" if value < 100 else f"{value:.0f}"
-
-    def _text(self, value: float, sign: str = "") -> str:
-        return f"{sign}{self._number(value)} {self.unit}"
 
 
 @dataclass

@@ -18,6 +18,7 @@ from pathlib import Path
 
 from millpond import native, output, terminal
 from millpond.advise import Options, advise
+from millpond.bench_inputs import EXAMPLE_ORDERS
 from millpond.errors import Failure, Status
 from millpond.progress import say
 from millpond.report import write_report
@@ -25,7 +26,6 @@ from millpond.store import DEFAULT, Store
 
 PLACE = Path("results/demo")
 WORDS = 60_000
-ORDERS = 70_000
 BUDGET_SECONDS = 54.0
 
 # Counts words and the words that follow them, then prints the most frequent: hashes of hashes, as scripts have them.
@@ -102,7 +102,7 @@ def main() -> int:
     )
     parser.add_argument("--budget", type=float, default=BUDGET_SECONDS, help="seconds for each program")
     parser.add_argument("--words", type=int, default=WORDS, help="words in perl's text")
-    parser.add_argument("--orders", type=int, default=ORDERS, help="orders of examples/orders")
+    parser.add_argument("--orders", type=int, default=EXAMPLE_ORDERS, help="orders of examples/orders")
     parser.add_argument("--seed", type=int, default=1)
     try:
         demonstrate(parser.parse_args())

@@ -9,7 +9,7 @@ from functools import cache, cached_property
 from typing import Any
 
 from millpond import callgrind, window_counters
-from millpond.bench_lab import SCHEMA
+from millpond.bench_results import SCHEMA
 from millpond.cells import LITTER, SURROUNDINGS, Cell, Outcome, is_counter
 from millpond.claim_rules import Verdict, judge_all
 from millpond.errors import Failure

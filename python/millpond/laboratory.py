@@ -25,6 +25,8 @@ TRIAL = "millpond-trial"
 THROUGH = "through"  # the stage of a run that shows how the program ends; it is compared with nothing
 _PADDING_LIMIT_BYTES = 4096
 _SIGKILL = 9
+_SLOWEST = 20.0
+_PATIENCE_SECONDS = 60.0
 
 
 class Laboratory:
@@ -134,6 +136,11 @@ class Laboratory:
             cell, stage, number, values, exit_status, signal, status, utc_now(), why,
             router if isinstance(router, dict) else {},
         )  # fmt: skip
+
+
+def time_limit(bare_seconds: float) -> float:
+    """How long one round may take before it counts as hung, in seconds."""
+    return _PATIENCE_SECONDS + _SLOWEST * bare_seconds
 
 
 def describe(exit_status: int, signal: int) -> str:

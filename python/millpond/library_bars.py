@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from millpond.bench_rows import Row
+from millpond.bench_results import Row
 from millpond.cells import Cell
 from millpond.library_arrays import PAUSE, PEAK
 from millpond.library_comparisons import COUNT, GROWTH, OTHERS, SMALL_ARRAYS, STRUCTURES, hardened_pairs

@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from millpond.bench_lab import print_table
+from millpond.bench_results import print_table
 from millpond.library_bars import Bar
 from millpond.library_lines import Line
 from millpond.statistics import Summary

@@ -41,7 +41,7 @@ from millpond.grids import (
     show,
     stored_seconds,
 )
-from millpond.laboratory import TRIAL, Laboratory, describe
+from millpond.laboratory import TRIAL, Laboratory, describe, time_limit
 from millpond.observations import Journal
 from millpond.plans import Plan, read_all, with_rest
 from millpond.progress import ProgressReport, say
@@ -54,13 +54,6 @@ from millpond.wording import plural
 
 SCHEMA = "millpond.trial/1"
 STAGE = "trial"
-_SLOWEST = 20.0
-_PATIENCE_SECONDS = 60.0
-
-
-def time_limit(bare_seconds: float) -> float:
-    """How long one round may take before it counts as hung, in seconds."""
-    return _PATIENCE_SECONDS + _SLOWEST * bare_seconds
 
 
 def command(
