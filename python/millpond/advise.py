@@ -17,24 +17,25 @@ from typing import Annotated, Any
 
 import typer
 
-from millpond import machine, output, recording
-from millpond.advice import Findings, document
-from millpond.advising import Advising
-from millpond.arguments import CommandLine, program_of
+from millpond.advice.advice import Findings, document
+from millpond.advice.advising import Advising
+from millpond.advice.inputs import advise_on_inputs
+from millpond.advice.inputs_table import print_inputs
+from millpond.advice.prediction import BUDGET_SHARE, agreement_note, expected_seconds, predict
+from millpond.advice.rejudging import Judged, judge_again
+from millpond.cells.plans import Plan
 from millpond.characterise import Json
-from millpond.inputs import advise_on_inputs
-from millpond.inputs_table import print_inputs
-from millpond.laboratory import Laboratory, describe
-from millpond.observations import Journal
-from millpond.plans import Plan
-from millpond.prediction import BUDGET_SHARE, agreement_note, expected_seconds, predict
-from millpond.progress import ProgressReport, say
-from millpond.rejudging import Judged, judge_again
-from millpond.round_log import RoundLog, logged
-from millpond.standard_input import StandardInput
-from millpond.store import DEFAULT, Store
-from millpond.validation import replay_error
-from millpond.wording import plural
+from millpond.execution import recording
+from millpond.execution.laboratory import Laboratory, describe
+from millpond.store.observations import Journal
+from millpond.store.round_log import RoundLog, logged
+from millpond.store.store import DEFAULT, Store
+from millpond.system import machine, output
+from millpond.system.arguments import CommandLine, program_of
+from millpond.system.progress import ProgressReport, say
+from millpond.system.standard_input import StandardInput
+from millpond.system.wording import plural
+from millpond.validation.validation import replay_error
 
 
 @dataclass(frozen=True)
@@ -85,7 +86,7 @@ def command(
 
         write_report(html, [advice], Store(store))
     if json != "-":
-        from millpond import terminal
+        from millpond.drawing import terminal
 
         terminal.print_advice(advice, terminal.console())
         if inputs is not None:

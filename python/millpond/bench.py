@@ -4,7 +4,7 @@
     grid of cells ──▶ rounds, interleaved, a fresh process each ──▶ summary beside the document's tables ──▶ JSON, page
                                                                 └─▶ the document's statements, judged on both
 
-What the experiments are is data (`p0089.py` and others); what each of them states is too (`claims/`).
+What the experiments are is data (`documents/p0089.py` and others); what each of them states is too (`claims/`).
 """
 
 from __future__ import annotations
@@ -19,23 +19,10 @@ from typing import Annotated
 
 import typer
 
-from millpond import output, surroundings
-from millpond.arguments import STDOUT
-from millpond.bench_results import PLACE, write
-from millpond.cells import Cell
+from millpond.cells.cell import Cell
 from millpond.characterise import Json
-from millpond.counting_options import (
-    CountersOption,
-    EventOption,
-    ListEventsOption,
-    PerfControlOption,
-    counting_of,
-    show_events,
-)
-from millpond.errors import Failure, Status, cannot_write
-from millpond.experiment_run import Asked, Found, Run, cells_of, document, memory_bytes
-from millpond.experiments import ROUNDS, Experiment, Parameters, points, surrounded
-from millpond.grids import (
+from millpond.documents.published_experiments import EXPERIMENTS
+from millpond.execution.grids import (
     CellsOption,
     DryRunOption,
     GridOptions,
@@ -47,10 +34,24 @@ from millpond.grids import (
     select,
     show_all,
 )
-from millpond.mallocs import known_mallocs
-from millpond.progress import say
-from millpond.published_experiments import EXPERIMENTS
-from millpond.store import Store
+from millpond.execution.mallocs import known_mallocs
+from millpond.execution.results import PLACE, write
+from millpond.experiments import surroundings
+from millpond.experiments.counting_options import (
+    CountersOption,
+    EventOption,
+    ListEventsOption,
+    PerfControlOption,
+    counting_of,
+    show_events,
+)
+from millpond.experiments.experiment import ROUNDS, Experiment, Parameters, points, surrounded
+from millpond.experiments.run import Asked, Found, Run, cells_of, document, memory_bytes
+from millpond.store.store import Store
+from millpond.system import output
+from millpond.system.arguments import STDOUT
+from millpond.system.errors import Failure, Status, cannot_write
+from millpond.system.progress import say
 
 ALL = "all"
 
@@ -128,7 +129,7 @@ def command(
     for run in runs:
         run.require()
     places.prove_writable()
-    from millpond.experiment_table import print_found
+    from millpond.experiments.table import print_found
 
     found = []
     for run in runs:
@@ -232,7 +233,7 @@ class Places:
         if self._report is not None:
             self._write_page(found, self._report)
         if self._google is not None:
-            from millpond import export_google
+            from millpond.experiments import export_google
 
             output.write_json(export_google.document(found), str(self._google))
         names = ", ".join(str(PLACE / f"{n}.json") for n in self._names) if self._json is None else self._json
@@ -242,7 +243,7 @@ class Places:
 
     @staticmethod
     def _write_page(found: Sequence[Found], path: Path) -> None:
-        from millpond import experiment_page
+        from millpond.experiments import experiment_page
 
         output.write_text(path, experiment_page.render(found))
         say(f"the page is {path}")

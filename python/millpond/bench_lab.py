@@ -20,14 +20,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from millpond import __version__, bench_advice, bench_rows, output
-from millpond.bench_results import PLACE, SCHEMA, Row, print_table
-from millpond.bench_rows import Bench
-from millpond.errors import Failure, Status
-from millpond.machine import this_machine
-from millpond.observations import FIELDS, utc_now
-from millpond.observations import SCHEMA as OBSERVATION_SCHEMA
-from millpond.progress import say
+from millpond import __version__
+from millpond.execution.results import PLACE, SCHEMA, Row, print_table
+from millpond.laboratory_bench import bench_advice, bench_rows
+from millpond.laboratory_bench.bench_rows import Bench
+from millpond.store.observations import FIELDS, utc_now
+from millpond.store.observations import SCHEMA as OBSERVATION_SCHEMA
+from millpond.system import output
+from millpond.system.errors import Failure, Status
+from millpond.system.machine import this_machine
+from millpond.system.progress import say
 
 ROUNDS, QUICK_ROUNDS = 11, 3
 

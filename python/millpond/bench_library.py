@@ -17,24 +17,24 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from millpond import callgrind, native, output
-from millpond.arguments import STDOUT
-from millpond.bench_results import PLACE, SCHEMA, write
-from millpond.cells import Cell, Outcome
-from millpond.errors import Failure, Status
-from millpond.execution import WHOLE, Work, measured_rounds, run_rounds
-from millpond.grids import GridOptions, forecast, listing, select, show
-from millpond.library_bars import Bar, bars_of
-from millpond.library_comparisons import lines_of
-from millpond.library_contenders import COUNTED, HARDENED, HARDENED_SUITE, KEPT, SUITE, Suite, read_suite
-from millpond.library_grid import BAR_ROUNDS, EXPERIMENT, SCALES, Grid, grid_of, sizes_given
-from millpond.library_lines import Line, Rounds
-from millpond.library_rounds import POINT, SuiteRunner, require_loadable
-from millpond.observations import Journal, utc_now
-from millpond.progress import ProgressReport, say
-from millpond.round_log import RoundLog, logged_anyway, subject_of
-from millpond.store import Store
-from millpond.wording import plural
+from millpond.cells.cell import Cell, Outcome
+from millpond.execution.grids import GridOptions, forecast, listing, select, show
+from millpond.execution.results import PLACE, SCHEMA, write
+from millpond.execution.rounds import WHOLE, Work, measured_rounds, run_rounds
+from millpond.library.bars import Bar, bars_of
+from millpond.library.comparisons import lines_of
+from millpond.library.grid import BAR_ROUNDS, EXPERIMENT, SCALES, Grid, grid_of, sizes_given
+from millpond.library.library_contenders import COUNTED, HARDENED, HARDENED_SUITE, KEPT, SUITE, Suite, read_suite
+from millpond.library.lines import Line, Rounds
+from millpond.library.rounds import POINT, SuiteRunner, require_loadable
+from millpond.store.observations import Journal, utc_now
+from millpond.store.round_log import RoundLog, logged_anyway, subject_of
+from millpond.store.store import Store
+from millpond.system import callgrind, native, output
+from millpond.system.arguments import STDOUT
+from millpond.system.errors import Failure, Status
+from millpond.system.progress import ProgressReport, say
+from millpond.system.wording import plural
 
 STAGE = "bench"
 
@@ -94,7 +94,7 @@ def _run(chosen: argparse.Namespace) -> int:
     lines, bars = bench.judge(outcomes)
     notes = bench.notes(outcomes)
     if chosen.json != STDOUT:
-        from millpond.library_table import print_results
+        from millpond.library.table import print_results
 
         print_results(lines, bars, notes)
     write(bench.document(outcomes, lines, bars, notes), chosen.json)

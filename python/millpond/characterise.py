@@ -9,8 +9,8 @@ from typing import Annotated
 
 import typer
 
-from millpond import native, output
-from millpond.recording import CHARACTERISE, read_json
+from millpond.execution.recording import CHARACTERISE, read_json
+from millpond.system import native, output
 
 Json = Annotated[
     str | None, typer.Option("--json", metavar="[=FILE]", help="Write JSON to FILE, or alone to standard output.")
@@ -36,6 +36,6 @@ def command(
     if json is not None:
         output.write_json(data, json)
     if json != "-":
-        from millpond import terminal
+        from millpond.drawing import terminal
 
         terminal.print_characterisation(data, terminal.console())

@@ -13,7 +13,7 @@ import signal
 import sys
 from typing import TYPE_CHECKING, NoReturn
 
-from millpond.errors import Failure, ProgramEnded, Status
+from millpond.system.errors import Failure, ProgramEnded, Status
 
 if TYPE_CHECKING:
     import typer
@@ -109,7 +109,7 @@ def main(words: list[str] | None = None) -> int:
 def _run(words: list[str]) -> int:
     import typer
 
-    from millpond import arguments
+    from millpond.system import arguments
 
     line = arguments.split(words)
     parsed = [*line.options, *(["--", *line.program] if line.program is not None else [])]

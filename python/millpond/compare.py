@@ -11,16 +11,17 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from millpond import conditions, output
-from millpond.cell_samples import QUERY_FIELDS, Cells, cells_of
 from millpond.characterise import Json
-from millpond.comparing import Comparison
-from millpond.comparing import compare as compare_cells
-from millpond.conditions import value_text
-from millpond.errors import Failure, Status
-from millpond.progress import say
-from millpond.store import DEFAULT, Store
-from millpond.wording import percent_text, plural
+from millpond.comparison.cell_samples import QUERY_FIELDS, Cells, cells_of
+from millpond.comparison.comparing import Comparison
+from millpond.comparison.comparing import compare as compare_cells
+from millpond.statistics import conditions
+from millpond.statistics.conditions import value_text
+from millpond.store.store import DEFAULT, Store
+from millpond.system import output
+from millpond.system.errors import Failure, Status
+from millpond.system.progress import say
+from millpond.system.wording import percent_text, plural
 
 ROWS_AT_MOST = 40
 
@@ -48,7 +49,7 @@ def command(
     if json is not None:
         output.write_json(found.to_json(), json)
     if json != "-":
-        from millpond import terminal
+        from millpond.drawing import terminal
 
         print_comparison(found, terminal.console())
     for breach in found.breaches:

@@ -16,13 +16,14 @@ import shutil
 import sys
 from pathlib import Path
 
-from millpond import native, output, terminal
 from millpond.advise import Options, advise
-from millpond.bench_inputs import EXAMPLE_ORDERS
-from millpond.errors import Failure, Status
-from millpond.progress import say
+from millpond.drawing import terminal
+from millpond.execution.bench_inputs import EXAMPLE_ORDERS
 from millpond.report import write_report
-from millpond.store import DEFAULT, Store
+from millpond.store.store import DEFAULT, Store
+from millpond.system import native, output
+from millpond.system.errors import Failure, Status
+from millpond.system.progress import say
 
 PLACE = Path("results/demo")
 WORDS = 60_000

@@ -12,18 +12,18 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from millpond import output
 from millpond.characterise import Json
-from millpond.diagnosis import Finding, cost, diagnose, ns_text
-from millpond.errors import Failure, Status
-from millpond.examination import examine
-from millpond.mallocs import find_mallocs
-from millpond.progress import ProgressReport, say
-from millpond.replaying import ReplayRunner
-from millpond.store import DEFAULT, Store
-from millpond.validating import PROGRAMS, ROUNDS, Validating
-from millpond.validation import KIND, replay_error
-from millpond.wording import bytes_text, percent_text
+from millpond.execution.mallocs import find_mallocs
+from millpond.execution.replaying import ReplayRunner
+from millpond.store.store import DEFAULT, Store
+from millpond.system import output
+from millpond.system.errors import Failure, Status
+from millpond.system.progress import ProgressReport, say
+from millpond.system.wording import bytes_text, percent_text
+from millpond.validation.diagnosis import Finding, cost, diagnose, ns_text
+from millpond.validation.examination import examine
+from millpond.validation.validating import PROGRAMS, ROUNDS, Validating
+from millpond.validation.validation import KIND, replay_error
 
 INPUTS = Path("results/bench/inputs")
 FEWEST_MALLOCS = 2
@@ -60,7 +60,7 @@ def command(
     if json is not None:
         output.write_json(document, json)
     if json != "-":
-        from millpond import terminal
+        from millpond.drawing import terminal
 
         print_document(document, findings, terminal.console())
     return Status.OK if document["ok"] else Status.ENVIRONMENT
@@ -91,8 +91,8 @@ def _validate(names: list[str], rounds: int, budget: float, folder: Path, seed: 
     if json is not None:
         output.write_json(document, json)
     if json != "-":
-        from millpond import terminal
-        from millpond.validation_table import print_validation
+        from millpond.drawing import terminal
+        from millpond.validation.validation_table import print_validation
 
         print_validation(document, terminal.console())
     return Status.OK

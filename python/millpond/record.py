@@ -10,9 +10,9 @@ from __future__ import annotations
 import os
 import sys
 
-from millpond import native
-from millpond.environment import restore_signals, user_environment
-from millpond.errors import Failure, Status
+from millpond.system import native
+from millpond.system.environment import restore_signals, user_environment
+from millpond.system.errors import Failure, Status
 
 USAGE = """\
 usage: millpond record -o FILE [--max-bytes N] [--check-contexts] -- PROGRAM ARGS...

@@ -13,12 +13,10 @@ from typing import Annotated, Any
 
 import typer
 
-from millpond import machine, native, output
-from millpond.cells import METRICS_OF, Cell, Outcome
+from millpond.cells.cell import METRICS_OF, Cell, Outcome
+from millpond.cells.plans import read_all
 from millpond.characterise import Json
-from millpond.errors import Failure, Status
-from millpond.execution import Shard, Work, by_round, measured_rounds, run_rounds
-from millpond.grids import (
+from millpond.execution.grids import (
     BudgetOption,
     CellsOption,
     DryRunOption,
@@ -34,11 +32,8 @@ from millpond.grids import (
     select,
     show,
 )
-from millpond.mallocs import find_mallocs
-from millpond.observations import Journal
-from millpond.plans import read_all
-from millpond.progress import ProgressReport
-from millpond.replaying import (
+from millpond.execution.mallocs import find_mallocs
+from millpond.execution.replaying import (
     EXPERIMENT,
     NULL,
     ORDERS,
@@ -53,12 +48,17 @@ from millpond.replaying import (
     replay_cells,
     subtract_null,
 )
-from millpond.round_log import RoundLog, logged, subject_of
-from millpond.schedule import VERDICT_ROUNDS
-from millpond.statistics import Comparison, summarise
-from millpond.store import Store
-from millpond.validation import NOT_VALIDATED, ReplayError, replay_error, widen
-from millpond.wording import plural
+from millpond.execution.rounds import Shard, Work, by_round, measured_rounds, run_rounds
+from millpond.execution.schedule import VERDICT_ROUNDS
+from millpond.statistics.order_statistics import Comparison, summarise
+from millpond.store.observations import Journal
+from millpond.store.round_log import RoundLog, logged, subject_of
+from millpond.store.store import Store
+from millpond.system import machine, native, output
+from millpond.system.errors import Failure, Status
+from millpond.system.progress import ProgressReport
+from millpond.system.wording import plural
+from millpond.validation.validation import NOT_VALIDATED, ReplayError, replay_error, widen
 
 SCHEMA = "millpond.replay/1"
 # A round that takes longer counts as hung.
@@ -117,7 +117,8 @@ def command(
     if json is not None:
         output.write_json(result, json)
     if json != "-":
-        from millpond import replay_table, terminal
+        from millpond.drawing import terminal
+        from millpond.reporting import replay_table
 
         replay_table.print_replay(result, terminal.console(sys.stdout))
 

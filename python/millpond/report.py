@@ -19,11 +19,12 @@ from typing import Annotated, Any
 
 import typer
 
-from millpond import output, report_cases
 from millpond.characterise import Json
-from millpond.errors import Failure, Status
-from millpond.report_cases import Case
-from millpond.store import DEFAULT, Store
+from millpond.reporting import cases as report_cases
+from millpond.reporting.cases import Case
+from millpond.store.store import DEFAULT, Store
+from millpond.system import output
+from millpond.system.errors import Failure, Status
 
 
 class Format(StrEnum):
@@ -92,10 +93,11 @@ def command(
     if not source.folder.is_dir():
         raise Failure(Status.INPUT, f"there is no store {source.folder}; `millpond advise --store DIR` makes one")
     if chosen is Format.TEXT and out is None:
-        from millpond import report_text, terminal
+        from millpond.drawing import terminal
+        from millpond.reporting import text
 
         cases = report_cases.load(source, run)
-        report_text.print_cases(cases, terminal.console(), [str(s) for s in source.skipped])
+        text.print_cases(cases, terminal.console(), [str(s) for s in source.skipped])
     else:
         write_out(_make(source, chosen, run, weight, relation), out)
     source.finish()
@@ -114,7 +116,7 @@ def format_of(out: Path | None, form: Format | None) -> Format:
 
 
 def _make(store: Store, chosen: Format, run: str | None, weight: Weight, relation: Relation) -> str | bytes:
-    from millpond import export_chrome, export_csv, export_pprof, export_stacks
+    from millpond.reporting import export_chrome, export_csv, export_pprof, export_stacks
 
     exports: dict[Format, Callable[[str], str | bytes]] = {
         Format.CSV: lambda of: export_csv.table(store, of, str(relation)),
@@ -130,17 +132,17 @@ def _make(store: Store, chosen: Format, run: str | None, weight: Weight, relatio
 
 def document(chosen: Format, cases: Sequence[Case], damaged: Sequence[str] = ()) -> str:
     """The report itself in one of its four forms."""
-    from millpond import report_markdown, report_page, report_text
+    from millpond.reporting import markdown, page, text
 
     if chosen is Format.HTML:
-        return report_page.render(cases, damaged)
+        return page.render(cases, damaged)
     if chosen is Format.MARKDOWN:
-        return report_markdown.render(cases, damaged)
+        return markdown.render(cases, damaged)
     if chosen is Format.JSON:
         return output.json_text({
             "schema": "millpond.report/1", "skipped": list(damaged), "cases": [c.to_json() for c in cases]
         })  # fmt: skip
-    return report_text.render(cases, damaged)
+    return text.render(cases, damaged)
 
 
 def write_out(content: str | bytes, out: Path | None) -> None:

@@ -17,14 +17,11 @@ from typing import Annotated, Any
 
 import typer
 
-from millpond import machine, native, output
-from millpond.arguments import CommandLine, program_of
-from millpond.cells import METRICS, Cell, Outcome
+from millpond.advice.effects import control_cells, plan_cell, split_all
+from millpond.cells.cell import METRICS, Cell, Outcome
+from millpond.cells.plans import Plan, read_all, with_rest
 from millpond.characterise import Json
-from millpond.effects import control_cells, plan_cell, split_all
-from millpond.errors import Failure, ProgramEnded, Status
-from millpond.execution import Shard, Work, by_round, measured_rounds, run_rounds
-from millpond.grids import (
+from millpond.execution.grids import (
     BudgetOption,
     CellsOption,
     DryRunOption,
@@ -41,16 +38,19 @@ from millpond.grids import (
     show,
     stored_seconds,
 )
-from millpond.laboratory import TRIAL, Laboratory, describe, time_limit
-from millpond.observations import Journal
-from millpond.plans import Plan, read_all, with_rest
-from millpond.progress import ProgressReport, say
-from millpond.round_log import RoundLog, logged, subject_of
-from millpond.schedule import VERDICT_ROUNDS
-from millpond.standard_input import StandardInput
-from millpond.statistics import summarise
-from millpond.store import Store
-from millpond.wording import plural
+from millpond.execution.laboratory import TRIAL, Laboratory, describe, time_limit
+from millpond.execution.rounds import Shard, Work, by_round, measured_rounds, run_rounds
+from millpond.execution.schedule import VERDICT_ROUNDS
+from millpond.statistics.order_statistics import summarise
+from millpond.store.observations import Journal
+from millpond.store.round_log import RoundLog, logged, subject_of
+from millpond.store.store import Store
+from millpond.system import machine, native, output
+from millpond.system.arguments import CommandLine, program_of
+from millpond.system.errors import Failure, ProgramEnded, Status
+from millpond.system.progress import ProgressReport, say
+from millpond.system.standard_input import StandardInput
+from millpond.system.wording import plural
 
 SCHEMA = "millpond.trial/1"
 STAGE = "trial"
@@ -91,7 +91,7 @@ def command(
         result, ended = trial.run(grid.shard)
     if json is not None:
         output.write_json(result, json)
-    from millpond import terminal
+    from millpond.drawing import terminal
 
     if result["contenders"]:
         terminal.print_trial(result, terminal.console(sys.stderr))

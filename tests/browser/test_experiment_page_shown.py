@@ -10,8 +10,8 @@ import pytest
 from devtools import FAINT, Chromium, find_chromium
 from fakes.fake_p0089_suite import FakeP0089
 
-from millpond import native
 from millpond.cli import main
+from millpond.system import native
 
 pytestmark = [
     pytest.mark.slow,

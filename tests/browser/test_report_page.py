@@ -11,8 +11,9 @@ import pytest
 import sample_store
 from devtools import FAINT, Chromium, find_chromium
 
-from millpond import report_cases, report_page
-from millpond.store import Store
+from millpond.reporting import cases as report_cases
+from millpond.reporting import page as report_page
+from millpond.store.store import Store
 
 pytestmark = [
     pytest.mark.slow,

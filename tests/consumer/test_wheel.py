@@ -71,7 +71,7 @@ def test_installed_program_records(installed: Path, tmp_path: Path) -> None:
 
 def test_installed_package_finds_its_own_programs(installed: Path) -> None:
     environment = user_environment(installed)
-    code = "from millpond import native; print(native.find('millpond-record'))"
+    code = "from millpond.system import native; print(native.find('millpond-record'))"
     command = [sys.executable, "-S", "-c", code]
     found = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
     assert Path(found.stdout.strip()) == installed / "millpond/_native/bin/millpond-record"

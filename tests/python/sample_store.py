@@ -11,14 +11,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from millpond import effects
-from millpond.advice import Findings, document
-from millpond.cells import Cell, Outcome
-from millpond.observations import Journal
-from millpond.plans import Plan, Route, combine, with_rest
-from millpond.recording import Process, Recording
-from millpond.rows import Tried
-from millpond.store import Store
+from millpond.advice import effects
+from millpond.advice.advice import Findings, document
+from millpond.advice.rows import Tried
+from millpond.cells.cell import Cell, Outcome
+from millpond.cells.plans import Plan, Route, combine, with_rest
+from millpond.execution.recording import Process, Recording
+from millpond.store.observations import Journal
+from millpond.store.store import Store
 
 NAMES = ("shop::book", "shop::index", "printer", "tiny")
 PROGRAM = ("/opt/shop/bin/orders", "--orders", "70 000", "it's")

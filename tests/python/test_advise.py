@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from conftest import FakeLab
 
-from millpond.observations import FIELDS
-from millpond.store import Store
+from millpond.store.observations import FIELDS
+from millpond.store.store import Store
 
 CPU = {"bare": 0.010, "empty": 0.0101, "shared": 0.0090, "shared_huge": 0.0090, "looked_up": 0.0093}
 SUBSYSTEMS: list[dict[str, Any]] = [

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from millpond import arguments
-from millpond.arguments import CommandLine
-from millpond.errors import Failure, Status
+from millpond.system import arguments
+from millpond.system.arguments import CommandLine
+from millpond.system.errors import Failure, Status
 
 words = st.lists(st.sampled_from(["--json", "--json=x", "--budget", "3", "-", "prog", "", "--", "-x"]), max_size=8)
 

@@ -11,10 +11,11 @@ from typing import Any
 import pytest
 from fakes.fake_p0089_suite import FakeP0089
 
-from millpond import bench, native
+from millpond import bench
 from millpond.cli import main
-from millpond.errors import Status
-from millpond.p0089 import ALIASES
+from millpond.documents.p0089 import ALIASES
+from millpond.system import native
+from millpond.system.errors import Status
 
 Use = Callable[..., FakeP0089]
 AS1, AS3, AS7 = ALIASES["AS1"], ALIASES["AS3"], ALIASES["AS7"]

@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 from library_bench import Use, line_of, run
 
-from millpond.errors import Status
+from millpond.system.errors import Status
 
 PAUSES = ("--scale", "quick", "--cells", "push_back_pauses/*")
 

@@ -10,13 +10,13 @@ import pytest
 from library_bench import LIBRARIES, Use, line_of, run
 
 from millpond import bench_library
-from millpond.errors import Failure, Status
-from millpond.library_bars import RULES, Rule, judge
-from millpond.library_comparisons import QUESTIONS
-from millpond.library_contenders import ADAPTER_SYMBOL, read_suite
-from millpond.library_grid import grid_of
-from millpond.library_lines import Line, label
-from millpond.statistics import summarise
+from millpond.library.bars import RULES, Rule, judge
+from millpond.library.comparisons import QUESTIONS
+from millpond.library.grid import grid_of
+from millpond.library.library_contenders import ADAPTER_SYMBOL, read_suite
+from millpond.library.lines import Line, label
+from millpond.statistics.order_statistics import summarise
+from millpond.system.errors import Failure, Status
 
 ONE = ("--scale", "quick", "--cells", "vector_string/*")
 

@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from millpond.claim_rules import (
+from millpond.documents.p0089 import ALL_ALIASES, CLAIMS, EXPERIMENTS
+from millpond.experiments.claim_rules import (
     FAILS,
     FEWEST_ROUNDS,
     HOLDS,
@@ -26,9 +27,8 @@ from millpond.claim_rules import (
     judge_all,
     load,
 )
-from millpond.experiment_figures import Figures, published_figures
-from millpond.experiments import Point, surrounded
-from millpond.p0089 import ALL_ALIASES, CLAIMS, EXPERIMENTS
+from millpond.experiments.experiment import Point, surrounded
+from millpond.experiments.figures import Figures, published_figures
 
 BY_NAME = {e.name: e for e in EXPERIMENTS}
 ONE = EXPERIMENTS[0]

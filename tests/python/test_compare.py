@@ -12,13 +12,14 @@ import numpy as np
 import pytest
 from conftest import FakeLab
 
-from millpond import cell_samples, comparing, conditions
-from millpond.cells import Cell, Outcome
-from millpond.errors import Failure
-from millpond.observations import Journal
-from millpond.plans import Plan, Route
-from millpond.statistics import ALPHA
-from millpond.store import Store
+from millpond.cells.cell import Cell, Outcome
+from millpond.cells.plans import Plan, Route
+from millpond.comparison import cell_samples, comparing
+from millpond.statistics import conditions
+from millpond.statistics.order_statistics import ALPHA
+from millpond.store.observations import Journal
+from millpond.store.store import Store
+from millpond.system.errors import Failure
 
 ROUNDS = 11
 ARGV = ("./program", "big.txt")

@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 from fakes.fake_p0089_suite import FakeP0089
 
-from millpond import callgrind
-from millpond.cells import COUNTERS
+from millpond.cells.cell import COUNTERS
 from millpond.cli import main
-from millpond.errors import Status
-from millpond.p0089 import ALIASES
-from millpond.published_experiments import EXPERIMENTS
+from millpond.documents.p0089 import ALIASES
+from millpond.documents.published_experiments import EXPERIMENTS
+from millpond.system import callgrind
+from millpond.system.errors import Status
 
 Use = Callable[..., FakeP0089]
 AS1 = ALIASES["AS1"]

@@ -10,9 +10,11 @@ from typing import Any
 import pytest
 from conftest import FakeLab
 
-from millpond import diagnosis, machine_facts, mallocs
-from millpond.cells import Outcome
-from millpond.noise import noise_of, twins
+from millpond.cells.cell import Outcome
+from millpond.execution import mallocs
+from millpond.execution.noise import noise_of, twins
+from millpond.system import machine_facts
+from millpond.validation import diagnosis
 
 
 @pytest.fixture

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from millpond.cells import Outcome
-from millpond.effects import COSTS, control_cells, plan_cell, split, split_all
-from millpond.plans import Plan, Route
-from millpond.statistics import ALPHA, adjust
+from millpond.advice.effects import COSTS, control_cells, plan_cell, split, split_all
+from millpond.cells.cell import Outcome
+from millpond.cells.plans import Plan, Route
+from millpond.statistics.order_statistics import ALPHA, adjust
 
 PROGRAM = ("prog",)
 PLANS = [Plan(f"p{i}", "/bin/x", "ab", (Route((f"s{i}",), f"s{i}", "multipool"),)) for i in range(12)]

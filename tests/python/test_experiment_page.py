@@ -14,13 +14,13 @@ from fakes.fake_p0089_suite import FakeP0089
 from hypothesis import given
 from hypothesis import strategies as st
 
-from millpond.claim_rules import heading
 from millpond.cli import main
-from millpond.errors import Status
-from millpond.heat_tables import STEPS, Heat, Scale, heat_table
-from millpond.p0089 import ALIASES
-from millpond.published_experiments import EXPERIMENTS
-from millpond.surfaces import Axes, surface
+from millpond.documents.p0089 import ALIASES
+from millpond.documents.published_experiments import EXPERIMENTS
+from millpond.drawing.heat_tables import STEPS, Heat, Scale, heat_table
+from millpond.drawing.surfaces import Axes, surface
+from millpond.experiments.claim_rules import heading
+from millpond.system.errors import Status
 
 Use = Callable[..., FakeP0089]
 HOSTILE = "</style><script>alert(1)</script><img src='http://127.0.0.1:9/x' onerror='alert(2)'>"

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from millpond import published
-from millpond.cells import METRICS_OF, P0089
-from millpond.execution import groups_of
-from millpond.experiment_run import cells_of
-from millpond.experiments import SCALES, Experiment
-from millpond.p0089 import ALIASES, LOCKED, in_notation, notation
-from millpond.published_experiments import EXPERIMENTS as ALL
+from millpond.cells.cell import METRICS_OF, P0089
+from millpond.documents.p0089 import ALIASES, LOCKED, in_notation, notation
+from millpond.documents.published_experiments import EXPERIMENTS as ALL
+from millpond.execution.rounds import groups_of
+from millpond.experiments import published
+from millpond.experiments.experiment import SCALES, Experiment
+from millpond.experiments.run import cells_of
 
 EXPERIMENTS = tuple(e for e in ALL if e.document == "p0089")
 EACH = pytest.mark.parametrize("experiment", EXPERIMENTS, ids=lambda e: e.name)

@@ -20,9 +20,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sample_store import NAMES
 
-from millpond import export_chrome, export_pprof, export_stacks
-from millpond.export_csv import rows_text
-from millpond.store import Store
+from millpond.reporting import export_chrome, export_pprof, export_stacks
+from millpond.reporting.export_csv import rows_text
+from millpond.store.store import Store
 
 # The public format of pprof, as far as we write it: names and numbers of fields.
 PROFILE = """

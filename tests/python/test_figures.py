@@ -12,9 +12,9 @@ import sample_store
 from hypothesis import given
 from hypothesis import strategies as st
 
-from millpond import figures, figures_heap, figures_rounds
-from millpond.paired_rounds import PairedRounds, Ratio
-from millpond.wording import bytes_text, count_text, seconds_text
+from millpond.drawing import figures, figures_heap, figures_rounds
+from millpond.statistics.paired_rounds import PairedRounds, Ratio
+from millpond.system.wording import bytes_text, count_text, seconds_text
 
 ratios = st.floats(min_value=0.05, max_value=20)
 

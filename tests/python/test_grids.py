@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 from conftest import ROOT, FakeLab
 
-from millpond.cells import CONTROLS
-from millpond.store import Store
+from millpond.cells.cell import CONTROLS
+from millpond.store.store import Store
 
 Write = Callable[..., Path]
 PROGRAM = ("--", "true", "x")

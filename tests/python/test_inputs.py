@@ -13,13 +13,14 @@ from conftest import FakeLab
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from millpond import advise, inputs, merged
-from millpond.errors import Failure, Status
-from millpond.plans import Plan
-from millpond.rejudging import Judged
-from millpond.rows import NOTHING
-from millpond.statistics import Comparison, Summary
-from millpond.store import Store
+from millpond import advise
+from millpond.advice import inputs, merged
+from millpond.advice.rejudging import Judged
+from millpond.advice.rows import NOTHING
+from millpond.cells.plans import Plan
+from millpond.statistics.order_statistics import Comparison, Summary
+from millpond.store.store import Store
+from millpond.system.errors import Failure, Status
 
 PROGRAM = {"path": "/bin/fake", "build_id": "ab12"}
 REST = {"subsystems": ["*"], "pool": "rest", "strategy": "synchronized(multipool)", "huge_pages": False}

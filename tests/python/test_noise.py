@@ -9,11 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from millpond.cells import Cell, Outcome
-from millpond.execution import Silence, run_rounds
-from millpond.noise import noise_of, stored_noise, twins
-from millpond.observations import Journal
-from millpond.store import Store
+from millpond.cells.cell import Cell, Outcome
+from millpond.execution.noise import noise_of, stored_noise, twins
+from millpond.execution.rounds import Silence, run_rounds
+from millpond.store.observations import Journal
+from millpond.store.store import Store
 
 
 class Weather:

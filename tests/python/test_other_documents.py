@@ -14,16 +14,17 @@ from typing import Any
 import pytest
 from fakes.fake_p0089_suite import FakeP0089
 
-from millpond import published, suballocator, unique_chars
-from millpond.cells import LITTER, METRICS_OF, SUBALLOCATOR
-from millpond.claim_rules import HOLDS, NOT_MEASURED, UNTESTABLE, Claim, judge, load
+from millpond.cells.cell import LITTER, METRICS_OF, SUBALLOCATOR
 from millpond.cli import main
-from millpond.errors import Status
-from millpond.execution import groups_of
-from millpond.experiment_figures import Figures, published_figures
-from millpond.experiment_run import cells_of
-from millpond.experiments import ROUNDS, SCALES, Experiment
-from millpond.published_experiments import EXPERIMENTS as ALL
+from millpond.documents import suballocator, unique_chars
+from millpond.documents.published_experiments import EXPERIMENTS as ALL
+from millpond.execution.rounds import groups_of
+from millpond.experiments import published
+from millpond.experiments.claim_rules import HOLDS, NOT_MEASURED, UNTESTABLE, Claim, judge, load
+from millpond.experiments.experiment import ROUNDS, SCALES, Experiment
+from millpond.experiments.figures import Figures, published_figures
+from millpond.experiments.run import cells_of
+from millpond.system.errors import Status
 
 Use = Callable[..., FakeP0089]
 EXPERIMENTS = (*unique_chars.EXPERIMENTS, *suballocator.EXPERIMENTS)

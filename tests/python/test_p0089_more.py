@@ -12,22 +12,32 @@ from typing import Any
 import pytest
 from fakes.fake_p0089_suite import FakeP0089
 
-from millpond import claim_rules, experiment_rounds
 from millpond.bench import named
-from millpond.cells import Outcome
-from millpond.claim_rules import HOLDS, NOT_MEASURED, UNDECIDED, UNTESTABLE, Claim, evaluate, judge, judge_all, load
+from millpond.cells.cell import Outcome
 from millpond.cli import main
-from millpond.errors import Status
-from millpond.experiment_figures import Figures, Results, published_figures
-from millpond.experiment_run import cells_of
-from millpond.experiments import SCALES, Experiment
-from millpond.library_contenders import KEEPING
-from millpond.p0089 import ALIASES
-from millpond.p0089_anomalies import EXPERIMENT as ANOMALIES
-from millpond.p0089_bindings import CLANG, VIRTUAL
-from millpond.p0089_dials import CENTRE, DIALS, SETTINGS
-from millpond.p0089_dials import EXPERIMENT as DIALLED
-from millpond.p0089_spike import EXPERIMENT as SPIKE
+from millpond.documents.p0089 import ALIASES
+from millpond.documents.p0089_anomalies import EXPERIMENT as ANOMALIES
+from millpond.documents.p0089_bindings import CLANG, VIRTUAL
+from millpond.documents.p0089_dials import CENTRE, DIALS, SETTINGS
+from millpond.documents.p0089_dials import EXPERIMENT as DIALLED
+from millpond.documents.p0089_spike import EXPERIMENT as SPIKE
+from millpond.experiments import claim_rules, experiment_rounds
+from millpond.experiments.claim_rules import (
+    HOLDS,
+    NOT_MEASURED,
+    UNDECIDED,
+    UNTESTABLE,
+    Claim,
+    evaluate,
+    judge,
+    judge_all,
+    load,
+)
+from millpond.experiments.experiment import SCALES, Experiment
+from millpond.experiments.figures import Figures, Results, published_figures
+from millpond.experiments.run import cells_of
+from millpond.library.library_contenders import KEEPING
+from millpond.system.errors import Status
 
 CANDIDATES = load(ANOMALIES.claims)
 OPEN = {e.name: e for e in (ANOMALIES, SPIKE, VIRTUAL, CLANG)}
@@ -138,7 +148,7 @@ def test_kept_memory_is_the_environments_matter_and_no_parameter_of_the_program(
 
     monkeypatch.setattr(experiment_rounds.native, "capture", capture)
     monkeypatch.setattr(experiment_rounds.native, "find", Path)
-    monkeypatch.setattr("millpond.experiment_run.subject_of", lambda *_: "a program")
+    monkeypatch.setattr("millpond.experiments.run.subject_of", lambda *_: "a program")
     words = ("p0089.anomalies", "--scale=quick", "--rounds=1", "--cells=structures/ds=7/*/AS1", "--json=out.json")
     assert main(["bench", *words]) == Status.OK
     rounds = [(argv, environment) for argv, environment in seen if "--list" not in argv]

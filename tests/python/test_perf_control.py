@@ -13,7 +13,7 @@ import pytest
 from fakes.fake_p0089_suite import FakeP0089
 
 from millpond.cli import main
-from millpond.errors import Status
+from millpond.system.errors import Status
 
 Use = Callable[..., FakeP0089]
 ONE = ("p0089.1", "--scale=quick", "--rounds=2", "--cells=structures/ds=2/log2_size=8/*/AS1")

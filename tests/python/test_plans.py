@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from millpond import plans
-from millpond.errors import Failure, Status
-from millpond.plans import Plan, Route
+from millpond.cells import plans
+from millpond.cells.plans import Plan, Route
+from millpond.system.errors import Failure, Status
 
 names = st.text(min_size=1, max_size=8).filter(lambda t: t != plans.REST)
 routes = st.builds(

@@ -11,11 +11,11 @@ import pytest
 from conftest import FakeLab
 from test_advise import SUBSYSTEMS, advise, rows
 
-from millpond.plans import Plan, Route
-from millpond.prediction import PREDICTED, Predictions, agree, predict
-from millpond.progress import ProgressReport
-from millpond.statistics import summarise
-from millpond.validation import DEFAULT_ERROR, NOT_VALIDATED, ReplayError
+from millpond.advice.prediction import PREDICTED, Predictions, agree, predict
+from millpond.cells.plans import Plan, Route
+from millpond.statistics.order_statistics import summarise
+from millpond.system.progress import ProgressReport
+from millpond.validation.validation import DEFAULT_ERROR, NOT_VALIDATED, ReplayError
 
 SLOW = {"bare": 1.0, "empty": 1.0, "shared": 0.9, "shared_huge": 0.9, "looked_up": 0.93}
 
@@ -81,7 +81,7 @@ def test_the_trial_is_followed_where_replay_says_otherwise(lab: FakeLab) -> None
 
 
 def test_what_was_replayed_is_kept_as_observations_of_the_program(lab: FakeLab) -> None:
-    from millpond.store import Store
+    from millpond.store.store import Store
 
     lab.configure(events=1000, subsystems=SUBSYSTEMS, cpu=SLOW, gains={"book": 0.5})
     advice = advise(lab)

@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from millpond.progress import ProgressReport
+from millpond.system.progress import ProgressReport
 
 
 def lines_of(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], step_seconds: float) -> list[str]:

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 from conftest import FakeLab
 
-from millpond import native, replay
-from millpond.cells import Cell, Outcome
-from millpond.mallocs import Malloc
-from millpond.replaying import (
+from millpond import replay
+from millpond.cells.cell import Cell, Outcome
+from millpond.execution.mallocs import Malloc
+from millpond.execution.replaying import (
     NULL,
     RECORDED,
     STRATEGIES,
@@ -25,7 +25,8 @@ from millpond.replaying import (
     replay_cells,
     subtract_null,
 )
-from millpond.store import Store
+from millpond.store.store import Store
+from millpond.system import native
 
 Write = Callable[..., Path]
 TRACE = Path("/t.mpt")

@@ -18,11 +18,12 @@ import sample_store
 from markdown_it import MarkdownIt
 from sample_store import NAMES, PROGRAM, ROUNDS
 
-from millpond import report_cases, report_page
-from millpond.arguments import split
 from millpond.report import Format, document
-from millpond.report_cases import Case
-from millpond.store import Store
+from millpond.reporting import cases as report_cases
+from millpond.reporting import page as report_page
+from millpond.reporting.cases import Case
+from millpond.store.store import Store
+from millpond.system.arguments import split
 
 HOSTILE = "</style><script>alert(1)</script><img src=x onerror='a'>\"`|*_&amp;{{7*7}}"
 
@@ -223,7 +224,7 @@ def answers(**changes: Any) -> dict[str, Any]:
 
 
 def test_the_answer_follows_the_evidence() -> None:
-    from millpond.report_words import answer
+    from millpond.reporting.report_words import answer
 
     better = {"verdict": "better"}
     assert answer(answers())[0] == "nothing"

@@ -13,10 +13,10 @@ import pytest
 import sample_store
 from conftest import FakeLab
 
-from millpond.inputs import read_inputs
-from millpond.merged import merge
+from millpond.advice.inputs import read_inputs
+from millpond.advice.merged import merge
 from millpond.report import Format, format_of
-from millpond.store import Store
+from millpond.store.store import Store
 
 
 @pytest.fixture(scope="module")

@@ -12,18 +12,18 @@ from pathlib import Path
 import pytest
 from fakes.fake_reserve_commit_suite import FakeReserveCommit
 
-from millpond import native
 from millpond.bench import named
-from millpond.cells import METRICS_OF, RESERVE_COMMIT
-from millpond.claim_rules import Claim, evaluate, load
+from millpond.cells.cell import METRICS_OF, RESERVE_COMMIT
 from millpond.cli import main
-from millpond.errors import Status
-from millpond.execution import groups_of
-from millpond.experiment_figures import Figures
-from millpond.experiment_run import cells_of
-from millpond.experiments import SCALES, Experiment, place_of
-from millpond.reserve_commit import ALIASES, EXPERIMENTS, LENGTHS, dtrace
-from millpond.reserve_commit import CLAIMS as FILE
+from millpond.documents.reserve_commit import ALIASES, EXPERIMENTS, LENGTHS, dtrace
+from millpond.documents.reserve_commit import CLAIMS as FILE
+from millpond.execution.rounds import groups_of
+from millpond.experiments.claim_rules import Claim, evaluate, load
+from millpond.experiments.experiment import SCALES, Experiment, place_of
+from millpond.experiments.figures import Figures
+from millpond.experiments.run import cells_of
+from millpond.system import native
+from millpond.system.errors import Status
 
 EACH = pytest.mark.parametrize("experiment", EXPERIMENTS, ids=lambda e: e.name)
 CLAIMS = load(FILE)

@@ -6,8 +6,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from millpond import schedule
-from millpond.cells import CONTROLS
+from millpond.cells.cell import CONTROLS
+from millpond.execution import schedule
 
 seconds = st.floats(min_value=0.0, max_value=3600.0)
 run_seconds = st.floats(min_value=0.001, max_value=600.0)

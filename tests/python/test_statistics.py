@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binom, norm, wilcoxon
 
-from millpond import statistics as s
+from millpond.statistics import order_statistics as s
 
 pytestmark = pytest.mark.lengthy
 

@@ -18,11 +18,11 @@ import pyarrow.parquet as pq
 import pytest
 
 import millpond
-from millpond.cells import METRICS, Cell, Outcome
-from millpond.errors import Failure, Status
-from millpond.observations import FIELDS, Journal
-from millpond.plans import Plan, Route
-from millpond.store import Store
+from millpond.cells.cell import METRICS, Cell, Outcome
+from millpond.cells.plans import Plan, Route
+from millpond.store.observations import FIELDS, Journal
+from millpond.store.store import Store
+from millpond.system.errors import Failure, Status
 
 PLAN = Plan("alone", "/bin/x", "ab", (Route(("book",), "book", "multipool"), Route(("*",), "rest", "multipool")))
 
@@ -261,11 +261,11 @@ def test_a_flipped_bit_is_noticed_or_changes_no_value(tmp_path: Path, seed: int)
 WRITER = """
 import sys
 from pathlib import Path
-from millpond.cells import Cell, Outcome
-from millpond.observations import Journal
-from millpond.round_log import RoundLog
-from millpond.store import Store
-from millpond import store_files
+from millpond.cells.cell import Cell, Outcome
+from millpond.store import store_files
+from millpond.store.observations import Journal
+from millpond.store.round_log import RoundLog
+from millpond.store.store import Store
 store, cell = Store(Path(sys.argv[1])), Cell(("prog",), "bare")
 store.prepare()
 log = RoundLog(store, Journal("trial", ["prog"], seed=1), resume=False)

@@ -14,15 +14,18 @@ from fakes.fake_p0089_suite import LIBC, FakeP0089
 from hypothesis import given
 from hypothesis import strategies as st
 
-from millpond import cell_samples, mallocs, native, p0089
-from millpond.cells import SURROUNDINGS, Cell
+from millpond.cells.cell import SURROUNDINGS, Cell
 from millpond.cli import main
-from millpond.errors import Failure, Status
-from millpond.experiment_run import cells_of
-from millpond.experiments import points, surrounded
-from millpond.published_experiments import EXPERIMENTS
-from millpond.store import Store
-from millpond.surroundings import TOOLCHAINS, Surroundings, said
+from millpond.comparison import cell_samples
+from millpond.documents import p0089
+from millpond.documents.published_experiments import EXPERIMENTS
+from millpond.execution import mallocs
+from millpond.experiments.experiment import points, surrounded
+from millpond.experiments.run import cells_of
+from millpond.experiments.surroundings import TOOLCHAINS, Surroundings, said
+from millpond.store.store import Store
+from millpond.system import native
+from millpond.system.errors import Failure, Status
 
 ROOT = Path(__file__).resolve().parents[2]
 Use = Callable[..., FakeP0089]

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from conftest import FakeLab
 
-from millpond.cells import CONTROLS
-from millpond.store import Store
+from millpond.cells.cell import CONTROLS
+from millpond.store.store import Store
 
 Write = Callable[..., Path]
 

@@ -15,10 +15,11 @@ from pathlib import Path
 
 import pytest
 
-from millpond import native, turns
-from millpond.cells import Cell, Outcome
-from millpond.errors import Failure, Status
-from millpond.turns import SideBySide
+from millpond.cells.cell import Cell, Outcome
+from millpond.execution import turns
+from millpond.execution.turns import SideBySide
+from millpond.system import native
+from millpond.system.errors import Failure, Status
 
 SPIN = "#!/bin/sh\ni=0\nwhile [ $i -lt 60000 ]; do i=$((i + 1)); done\n"
 CELLS = [Cell(("true",), name, None, (("malloc", name),), "mallocs") for name in ("a", "b", "c")]
@@ -130,9 +131,9 @@ def test_an_interruption_ends_all_even_what_would_start_next(
 
 
 KILLED_CONDUCTOR = """
-from millpond import native
-from millpond.cells import Cell
-from millpond.turns import SideBySide
+from millpond.cells.cell import Cell
+from millpond.execution.turns import SideBySide
+from millpond.system import native
 class Runner:
     def run(self, *_):
         return native.run("noted", [])

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from millpond import unpaired as u
-from millpond.statistics import ALPHA, LEVEL
+from millpond.statistics import unpaired as u
+from millpond.statistics.order_statistics import ALPHA, LEVEL
 
 pytestmark = pytest.mark.lengthy
 

@@ -12,16 +12,18 @@ from typing import Any
 import pytest
 from conftest import FakeLab
 
-from millpond import doctor, mallocs, validating, validation
-from millpond.bench_inputs import Workload
-from millpond.cells import METRICS_OF, Cell, Outcome
-from millpond.errors import Failure, Status
-from millpond.execution import Silence
-from millpond.mallocs import Malloc
-from millpond.replaying import PACED
-from millpond.statistics import summarise
-from millpond.store import Store
-from millpond.validation import Difference
+from millpond import doctor
+from millpond.cells.cell import METRICS_OF, Cell, Outcome
+from millpond.execution import mallocs
+from millpond.execution.bench_inputs import Workload
+from millpond.execution.mallocs import Malloc
+from millpond.execution.replaying import PACED
+from millpond.execution.rounds import Silence
+from millpond.statistics.order_statistics import summarise
+from millpond.store.store import Store
+from millpond.system.errors import Failure, Status
+from millpond.validation import validating, validation
+from millpond.validation.validation import Difference
 
 GLIBC, FAST, LEAN = Malloc("glibc", None), Malloc("fast", Path("/lib/fast.so")), Malloc("lean", Path("/lib/lean.so"))
 MALLOCS = (GLIBC, FAST, LEAN)

@@ -18,7 +18,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from millpond.native import Captured
+from millpond.system.native import Captured
 
 SOURCES = ("pmr_monotonic", "pmr_pool", "boost_monotonic", "boost_pool", "multipool_2015")
 OURS = ("multipool", "monotonic", "multipool:base", "monotonic:base", "multipool:wink", "synchronized_multipool")

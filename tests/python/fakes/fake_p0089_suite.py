@@ -21,13 +21,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from millpond import published
-from millpond.cells import LITTER, METRICS_OF, SURROUNDINGS
-from millpond.experiments import Experiment, percent, place_of
-from millpond.native import Captured
-from millpond.p0089 import ALL_ALIASES, OF_2015
-from millpond.published_experiments import EXPERIMENTS
-from millpond.surroundings import TOOLCHAINS
+from millpond.cells.cell import LITTER, METRICS_OF, SURROUNDINGS
+from millpond.documents.p0089 import ALL_ALIASES, OF_2015
+from millpond.documents.published_experiments import EXPERIMENTS
+from millpond.experiments import published
+from millpond.experiments.experiment import Experiment, percent, place_of
+from millpond.experiments.surroundings import TOOLCHAINS
+from millpond.system.native import Captured
 
 _OURS = ("synchronized_multipool:type:destroy", "synchronized_multipool:base:destroy")
 STRATEGIES = (*ALL_ALIASES.values(), *OF_2015, *_OURS)

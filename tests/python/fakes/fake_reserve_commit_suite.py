@@ -11,9 +11,9 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from millpond.cells import METRICS_OF, RESERVE_COMMIT
-from millpond.native import Captured
-from millpond.reserve_commit import EXPERIMENTS
+from millpond.cells.cell import METRICS_OF, RESERVE_COMMIT
+from millpond.documents.reserve_commit import EXPERIMENTS
+from millpond.system.native import Captured
 
 
 class FakeReserveCommit:

@@ -1,0 +1,203 @@
+# SPDX-License-Identifier: BSL-1.0
+"""What replay predicts for the plans that a trial tries: a second figure beside the measured one, and of what no trial
+can try.
+
+    trial    the program under a plan       − under the shared pool, contexts looked up    allocation and traversal
+    replay   its trace on the plan's pools  − on the shared pool                           allocation alone
+             its trace on a monotonic for one subsystem − on a multipool for it            no trial takes these
+
+A replay knows the program's allocations and not its other accesses: what placement does to traversals is not in it.
+Every interval is widened by replay's error on this machine. Where the two disagree, the trial is followed.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from millpond.cells.cell import Cell, Outcome
+from millpond.cells.plans import REST, REST_STRATEGY, Plan, Route, with_rest
+from millpond.execution.replaying import (
+    ORDERS,
+    STAGE,
+    STRATEGIES,
+    TOUCH,
+    ReplayRunner,
+    predicted_difference,
+    replay_cell,
+)
+from millpond.execution.rounds import Listener, measured_rounds, run_rounds
+from millpond.statistics.order_statistics import Summary
+from millpond.store.round_log import RoundLog
+from millpond.system.wording import bytes_text, plural, seconds_text
+from millpond.validation.validation import ReplayError, widen
+
+ROUNDS = 7
+PREDICTED = {"cpu_seconds": "saves_cpu_seconds", "peak_bytes": "saves_bytes"}
+# Of an advice's budget, at most this share goes to replays.
+BUDGET_SHARE = 0.15
+# A script takes so much of the disk for each event, and each plan has one; all of them must fit into this.
+_SCRIPT_BYTES_AN_EVENT, _SCRIPTS_BYTES_AT_MOST = 16, 2 << 30
+_PLANS_AT_MOST = 5
+_STRATEGIES_FOR = 3
+_POOL, *_ONLY_REPLAYED = STRATEGIES
+# What one event takes of a round, decoding and page faults included, and what a round takes besides: for budgets only.
+_SECONDS_AN_EVENT, _SECONDS_A_ROUND = 0.3e-6, 0.03
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """What a plan, or a strategy for its one subsystem, saves by replay, by metric of PREDICTED, in its unit."""
+
+    plan: Plan
+    strategy: str
+    saves: Mapping[str, Summary]
+    evidence: list[str]
+
+    def to_json(self) -> dict[str, Any]:
+        """The figures as summaries."""
+        saves = {name: self.saves[m].to_json() for m, name in PREDICTED.items() if m in self.saves}
+        return {"strategy": self.strategy, "plan": self.plan.name, **saves, "evidence": self.evidence}
+
+
+@dataclass(frozen=True)
+class Predictions:
+    """All predictions of one advice. `rounds` is 0 where there was nothing to replay, or no time: `why` says which."""
+
+    found: Sequence[Prediction] = ()
+    rounds: int = 0
+    error: ReplayError | None = None
+    why: str = ""
+
+    def of_plan(self, name: str) -> Prediction | None:
+        """What was predicted for a plan as a trial takes it."""
+        return next((p for p in self.found if p.plan.name == name and p.strategy == "plan"), None)
+
+    def strategies(self, name: str) -> list[Prediction]:
+        """What was predicted for the strategies that no trial takes, for the subsystem of a plan."""
+        return [p for p in self.found if p.plan.name == name and p.strategy != "plan"]
+
+    def to_json(self) -> dict[str, Any]:
+        """For the advice: what was assumed, how wrong it may be, and every figure."""
+        return {
+            "rounds": self.rounds,
+            "why_null": self.why or None,
+            "assumes": TOUCH,
+            "error": self.error.to_json() if self.error else None,
+            "predictions": [p.to_json() for p in self.found],
+        }
+
+
+def expected_seconds(events: int, plans: int) -> float:
+    """About what `predict` takes for a trace of so many events."""
+    cells = 1 + min(plans, _PLANS_AT_MOST) + min(plans, _STRATEGIES_FOR) * len(STRATEGIES)
+    return (ROUNDS + 2) * cells * (events * _SECONDS_AN_EVENT + _SECONDS_A_ROUND)
+
+
+def agree(measured: Summary, predicted: Summary) -> bool:
+    """Whether the two intervals of one saving meet."""
+    return measured.low <= predicted.high and predicted.low <= measured.high
+
+
+def disagreement(metric: str, predicted: Summary) -> str:
+    """What is said where the intervals of trial and replay do not meet."""
+    amount = seconds_text(predicted.median) + " of CPU" if metric == "cpu_seconds" else bytes_text(predicted.median)
+    return f"replay, which has no traversals in it, predicts {amount}: the trial is followed"
+
+
+def predict(
+    program: Sequence[str],
+    trace: Path,
+    plans: Sequence[Plan],
+    whole: Mapping[str, float],
+    error: ReplayError,
+    *,
+    folder: Path,
+    listener: Listener,
+    deadline: float,
+    seed: int,
+    events: int,
+    threads: int = 1,
+    log: RoundLog | None = None,
+) -> Predictions:
+    """Replays the trace under each plan and under the strategies that no trial takes. O(plans · events) a round.
+
+    `whole`: what the program takes by metric, for the error is a share of that. Observations name `program` as their
+    workload. `deadline`: of `time.monotonic`. Failure where the laboratory itself cannot replay.
+    """
+    plans = [p for p in plans if p.routes][:_PLANS_AT_MOST]
+    if not plans:
+        return Predictions(why="no plan was tried")
+    if events * _SCRIPT_BYTES_AN_EVENT * (1 + len(plans) + _STRATEGIES_FOR) > _SCRIPTS_BYTES_AT_MOST:
+        return Predictions(why="the trace is too long to be replayed under every plan; `millpond replay` takes one")
+    order = ORDERS[0] if threads <= 1 else ORDERS[1]
+    pairs = _pairs(trace, plans, order)
+    cells = list(dict.fromkeys(cell for _, of, against in pairs for cell in (of, against)))
+    if time.monotonic() >= deadline:
+        return Predictions(why="the budget had no room for replays; --budget gives more")
+    runner = ReplayRunner(folder, seed)
+    outcomes = run_rounds(cells, runner, listener, stage=STAGE, rounds=ROUNDS, deadline=deadline, seed=seed)
+    evidence = _keep(outcomes, program, log)
+    found = [
+        Prediction(plan, dict(of.parameters).get("strategy", "plan"), saves, [*evidence[of], *evidence[against]])
+        for plan, of, against in pairs
+        if (saves := _saves(outcomes, of, against, whole, error))
+    ]
+    return Predictions(found, measured_rounds(outcomes), error)
+
+
+def _pairs(trace: Path, plans: Sequence[Plan], order: str) -> list[tuple[Plan, Cell, Cell]]:
+    """What is predicted: a contender, and what it is compared with."""
+    shared = replay_cell(trace, "plan", shared_plan(plans[0]), order)
+    pairs = [(plan, replay_cell(trace, "plan", with_rest(plan), order), shared) for plan in plans]
+    for plan in [p for p in plans if p.alone][:_STRATEGIES_FOR]:
+        alone = replace(plan, routes=tuple(r for r in plan.routes if REST not in r.subsystems))
+        base = replay_cell(trace, "plan", replace(alone, name=f"{plan.name} as {_POOL}"), order, _POOL)
+        for strategy in _ONLY_REPLAYED:
+            named = replace(alone, name=f"{plan.name} as {strategy}")
+            pairs.append((plan, replay_cell(trace, "plan", named, order, strategy), base))
+    return pairs
+
+
+def shared_plan(like: Plan) -> Plan:
+    """Everything in one shared pool: the control `shared`, as a plan for the same build."""
+    return Plan("shared", like.path, like.build_id, (Route((REST,), "rest", REST_STRATEGY),))
+
+
+def _saves(
+    outcomes: Sequence[Outcome], of: Cell, against: Cell, whole: Mapping[str, float], error: ReplayError
+) -> dict[str, Summary]:
+    saves = {}
+    for metric in PREDICTED:
+        found = predicted_difference(outcomes, against, of, metric)
+        if found is not None:
+            saves[metric] = widen(found, error.of(metric) * whole.get(metric, 0.0))
+    return saves
+
+
+def _keep(outcomes: Sequence[Outcome], program: Sequence[str], log: RoundLog | None) -> dict[Cell, list[str]]:
+    """Keeps the outcomes as observations of the program, and returns the ids behind each contender."""
+    ids: dict[Cell, list[str]] = {o.cell: [] for o in outcomes}
+    if log is None:
+        return ids
+    for outcome in outcomes:
+        cell = replace(
+            outcome.cell,
+            workload=tuple(program),
+            parameters=(*outcome.cell.parameters, ("predictor", "replay")),
+        )
+        log.keep(replace(outcome, cell=cell))
+        if outcome.round > 0:
+            ids[outcome.cell] = log.journal.evidence(STAGE, [cell], PREDICTED)
+    return ids
+
+
+def agreement_note(predictions: Predictions) -> str:
+    """One sentence for the reader: what was replayed, and how far it can be trusted."""
+    if not predictions.rounds:
+        return f"replay: {predictions.why}"
+    trust = predictions.error.sentence if predictions.error else ""
+    return f"replay: {plural(predictions.rounds, 'round')} of {plural(len(predictions.found), 'figure')}; {trust}"

@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: BSL-1.0
+"""Judges plans that paid on one input of a program on another one, where its own rounds had not settled the question.
+
+    input 1   book: pays             ─▶ its plan ─▶ input 2   bare, looked_up, plan: fresh rounds ─▶ pays there too?
+    input 2   book: not tried, or nothing while choosing
+
+A plan pays where it is better than the shared pool beyond the noise, and the program under it is not worse than bare.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from millpond.advice.effects import METRICS_COMPARED, compare_cells, plan_cell
+from millpond.advice.rows import NOTHING, summary_json
+from millpond.cells.cell import Cell
+from millpond.cells.plans import Plan
+from millpond.execution.laboratory import Laboratory
+from millpond.execution.rounds import run_rounds
+from millpond.execution.schedule import VERDICT_ROUNDS
+from millpond.statistics.order_statistics import Comparison, judge_family
+from millpond.store.observations import Journal
+from millpond.store.store import Store
+from millpond.system.progress import ProgressReport
+from millpond.system.standard_input import StandardInput
+from millpond.system.wording import effect_text, plural
+
+STAGE = "judging"
+_SLOWEST = 20.0
+_PATIENCE_SECONDS = 60.0
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A plan on one input: against the shared pool and against the bare program, by metric; the rounds behind it."""
+
+    against_pool: Mapping[str, Comparison]
+    against_bare: Mapping[str, Comparison]
+    rounds: int
+    evidence: Sequence[str]
+
+    @property
+    def pays(self) -> bool:
+        """As a subsystem's own pool does in `advise`, and the program is not worse than it is today."""
+        cpu, peak = (_verdict(self.against_pool, m) for m in ("cpu_seconds", "peak_bytes"))
+        better = cpu == "better" or (peak == "better" and cpu == "inside noise")
+        return better and _verdict(self.against_bare, "cpu_seconds") != "worse"
+
+
+def _verdict(comparisons: Mapping[str, Comparison], metric: str) -> str:
+    found = comparisons.get(metric)
+    return found.verdict if found else ""
+
+
+def judge_again(
+    program: tuple[str, ...], plans: Mapping[str, Plan], seconds: float, store: Store, seed: int
+) -> dict[str, Judged]:
+    """Each plan on this input, by the name that it is given under; none where not even one round fits.
+
+    The rounds are kept as a run of their own. Failure where the program cannot be run, or lacks a plan's subsystem.
+    """
+    deadline = time.monotonic() + seconds
+    with tempfile.TemporaryDirectory(prefix="millpond-") as name:
+        folder = Path(name)
+        laboratory = Laboratory(folder, program, StandardInput(folder), seed)
+        started = time.monotonic()
+        bare = laboratory.run_bare(Cell(program, "bare"))
+        laboratory.expected = (bare.exit_status, bare.signal)
+        laboratory.limit_seconds = _PATIENCE_SECONDS + _SLOWEST * (time.monotonic() - started)
+        if bare.signal:
+            return {}
+        laboratory.look_up(list(plans.values()))
+        cells = {n: plan_cell(program, p) for n, p in plans.items()}
+        controls = [Cell(program, "bare"), Cell(program, "looked_up")]
+        outcomes = run_rounds(
+            [*controls, *cells.values()], laboratory, ProgressReport(), stage=STAGE, rounds=VERDICT_ROUNDS,
+            deadline=deadline, seed=seed, warm_up=False,
+        )  # fmt: skip
+    journal = Journal("advise", program, seed=seed)
+    journal.add_outcomes(outcomes)
+    store.write(journal)
+    compared: dict[tuple[str, str, str], Comparison] = {}
+    for metric in METRICS_COMPARED:
+        family: dict[tuple[str, str, str], Comparison] = {}
+        for plan, cell in cells.items():
+            for control in controls:
+                found = compare_cells(outcomes, cell, control, metric)
+                if found is not None:
+                    family[plan, control.variant, metric] = found
+        compared |= judge_family(family)
+
+    def of(plan: str, control: str) -> dict[str, Comparison]:
+        return {m: c for (p, v, m), c in compared.items() if (p, v) == (plan, control)}
+
+    return {
+        plan: Judged(
+            of(plan, "looked_up"), of(plan, "bare"), len({o.round for o in outcomes if o.cell == cell}),
+            journal.evidence(STAGE, [controls[1], cell], ("cpu_seconds", "peak_bytes")),
+        )
+        for plan, cell in cells.items()
+    }  # fmt: skip
+
+
+def settled(row: Mapping[str, Any], judged: Judged, strategy: str, plan: Plan, number: int) -> dict[str, Any]:
+    """A subsystem's row of one input, with what fresh rounds say of the plan that paid on input `number`."""
+    cpu = judged.against_pool.get("cpu_seconds")
+    if cpu is None:
+        return dict(row)
+    change = effect_text(cpu.to_json())
+    return {
+        **row,
+        "best": strategy if judged.pays else NOTHING,
+        "plan": plan.to_json() if judged.pays else None,
+        "saves_cpu_seconds": summary_json(cpu),
+        "saves_bytes": summary_json(judged.against_pool.get("peak_bytes")),
+        "reason": f"the plan of input {number} on {plural(judged.rounds, 'fresh round')}: {change} CPU",
+        "evidence": [*row.get("evidence", []), *judged.evidence],
+    }

@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: BSL-1.0
+"""A row for each subsystem: what it is, what is legal there, what was tried, what that saved, and the reason."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from millpond.cells.plans import Plan
+from millpond.statistics.order_statistics import Comparison
+from millpond.system.wording import count_text, percent_text, seconds_text
+
+NOTHING = "nothing"
+_EMPTY_SUMMARY = {"n": 0, "median": None, "low": None, "high": None, "level": None, "method": "none", "verdict": ""}
+_COPIED = (
+    "name", "kind", "named", "events", "allocations", "frees", "reallocations", "bytes", "end_live_bytes",
+    "peak_live_bytes", "peak_live_objects", "lifetimes", "effective_sizes", "N", "W", "freed_by_other_threads", "dvluc",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Tried:
+    """A pool of its own for one subsystem: the plan, and how it compared with the shared pool, by metric.
+
+    `judged`: on fresh rounds, so that it may be advised; otherwise the comparison only served to choose.
+    """
+
+    plan: Plan
+    comparisons: Mapping[str, Comparison]
+    evidence: list[str]
+    judged: bool
+
+    def verdict(self, metric: str) -> str:
+        """The verdict in one metric; empty where it was not measured."""
+        found = self.comparisons.get(metric)
+        return found.verdict if found else ""
+
+    def pays(self) -> bool:
+        """Advised: faster beyond the noise on fresh rounds, or smaller beyond the noise and not slower."""
+        if not self.judged:
+            return False
+        faster = self.verdict("cpu_seconds") == "better"
+        smaller = self.verdict("peak_bytes") == "better" and self.verdict("cpu_seconds") == "inside noise"
+        return faster or smaller
+
+
+def summary_json(comparison: Comparison | None) -> dict[str, Any]:
+    """What a comparison saves, as a summary; n = 0 where nothing was measured."""
+    return comparison.saved.to_json() if comparison else dict(_EMPTY_SUMMARY)
+
+
+def legality_text(scopes: list[dict[str, Any]]) -> str:
+    """Where an arena could be owned, in a few words."""
+    if not scopes:
+        return "unknown"
+    legal = [s for s in scopes if s.get("legal")]
+    if legal:
+        return "legal: " + ", ".join(f"{s['scope']} {s['name']}" for s in legal[:2]) + (" …" if len(legal) > 2 else "")
+    fewest = min(scopes, key=lambda s: s.get("outliving") or 0)
+    return f"illegal everywhere: ≥ {count_text(fewest.get('outliving'))} outlive {fewest['scope']} {fewest['name']}"
+
+
+def row(
+    subsystem: dict[str, Any],
+    tried: Tried | None,
+    why_untried: str,
+    counted: list[str],
+    *,
+    large: bool,
+    advised: bool,
+    in_plan: bool,
+) -> dict[str, Any]:
+    """The row of one subsystem.
+
+    `large`: it was a candidate. `advised`: pools by subsystem pay at all (a plan that does not has no helpers).
+    `in_plan`: the plan that was judged has a pool for it, so it is advised unless its own fresh rounds say no.
+    """
+    pays = advised and tried is not None and (tried.pays() or (in_plan and not tried.judged))
+    comparisons: Mapping[str, Comparison] = tried.comparisons if tried else {}
+    scopes = list(subsystem.get("legality") or [])
+    return {
+        **{key: subsystem.get(key) for key in _COPIED if key in subsystem},
+        "legality": scopes,
+        "best": tried.plan.routes[0].strategy if tried and pays else NOTHING,
+        "plan": tried.plan.to_json() if tried and pays else None,
+        "saves_cpu_seconds": summary_json(comparisons.get("cpu_seconds")),
+        "saves_bytes": summary_json(comparisons.get("peak_bytes")),
+        "cpu_ratio": comparisons["cpu_seconds"].to_json() if "cpu_seconds" in comparisons else None,
+        "reason": _reason(tried, why_untried, advised, in_plan) + (_legal_note(scopes, pays) if large else ""),
+        "evidence": [*(tried.evidence if tried else []), *counted],
+    }
+
+
+def _reason(tried: Tried | None, why_untried: str, advised: bool, in_plan: bool) -> str:
+    cpu = tried.comparisons.get("cpu_seconds") if tried else None
+    if tried is None or cpu is None:
+        return why_untried or "not tried: no round of it ended as the bare program does"
+    change = f"{percent_text(cpu.ratio.median)} CPU ({percent_text(cpu.ratio.low)} to {percent_text(cpu.ratio.high)})"
+    where = "" if tried.judged else " while choosing"
+    if tried.pays() and advised:
+        saved = cpu.saved
+        if cpu.verdict != "better":
+            return f"a pool of its own makes the program smaller, and not slower: {change}"
+        return (
+            f"a pool of its own saves {seconds_text(saved.median)} of CPU beyond a shared pool: {change}, "
+            f"{cpu.ratio.n} fresh rounds"
+        )
+    if advised and in_plan and not tried.judged:
+        return f"part of the plan that fresh rounds have judged; alone it was measured while choosing: {change}"
+    if tried.pays():
+        return f"a pool of its own gains over a shared one ({change}), but not over the program as it is"
+    if cpu.verdict == "worse":
+        return f"a pool of its own costs time{where}: {change}; objects that are used together are pulled apart"
+    if cpu.verdict == "better":
+        return f"a pool of its own looked better{where} ({change}), but no fresh round has confirmed it"
+    return f"a pool of its own changes nothing beyond the noise{where}: {change}, {cpu.ratio.n} rounds"
+
+
+def _legal_note(scopes: list[dict[str, Any]], pays: bool) -> str:
+    """What the source could do beyond a pool that lives as long as the process."""
+    if not scopes:
+        return ""
+    if not any(s.get("legal") for s in scopes):
+        kept = "; only a pool that lives as long as the process is legal here" if pays else ""
+        return f"; an allocator owned by any scope would be illegal: objects outlive every one of them{kept}"
+    if not pays:
+        return ""
+    first = next(s for s in scopes if s.get("legal"))
+    return f"; an arena owned by {first['scope']} {first['name']} would be legal too (not measured here)"

@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: BSL-1.0
+"""Plans: which strategy each subsystem of a program gets (`*.plan.json`, "millpond.plan/1").
+
+Names, strategies and builds are checked by the native side, which alone knows the program; here a plan is data:
+read, combined with others, written.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from millpond.system.errors import Failure, Status, cannot_write
+
+SCHEMA = "millpond.plan/1"
+REST = "*"
+# What the control that looks up and ignores gives to everything: locked only once the process has several threads.
+REST_STRATEGY = "synchronized(multipool)"
+SUFFIX = ".plan.json"
+
+
+@dataclass(frozen=True)
+class Route:
+    """Subsystems that share one pool of one strategy."""
+
+    subsystems: tuple[str, ...]
+    pool: str
+    strategy: str
+    huge_pages: bool = False
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Routes for one build of one program. No routes is the empty plan. `name` is for tables only, never compared."""
+
+    name: str
+    path: str
+    build_id: str
+    routes: tuple[Route, ...]
+
+    @property
+    def subsystems(self) -> tuple[str, ...]:
+        """The subsystems that are named, in order; the rest ("*") is not one of them."""
+        return tuple(s for route in self.routes for s in route.subsystems if s != REST)
+
+    @property
+    def alone(self) -> str | None:
+        """The pool of a plan that has one pool besides that of the rest; None for any other plan.
+
+        A candidate's pool has the name of the subsystem that it serves, whose owners the route names.
+        """
+        pools = {r.pool for r in self.routes if REST not in r.subsystems}
+        return pools.pop() if len(pools) == 1 else None
+
+    def to_json(self) -> dict[str, Any]:
+        """The plan as the file format has it."""
+        return {
+            "schema": SCHEMA,
+            "program": {"path": self.path, "build_id": self.build_id},
+            "routes": [
+                {"subsystems": list(r.subsystems), "pool": r.pool, "strategy": r.strategy, "huge_pages": r.huge_pages}
+                for r in self.routes
+            ],
+        }
+
+    def text(self) -> str:
+        """One canonical line: equal plans have equal texts."""
+        return json.dumps(self.to_json(), separators=(",", ":"), sort_keys=True)
+
+    def write(self, path: Path) -> None:
+        """Writes the plan file. Failure (status 4) where that is impossible."""
+        try:
+            path.write_text(json.dumps(self.to_json(), indent=2) + "\n", encoding="utf-8")
+        except OSError as error:
+            raise cannot_write(path, error) from error
+
+
+def read(path: Path) -> Plan:
+    """Reads a plan file. Failure (status 3) where it is missing or is no plan; the sentence says what is wrong."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not text"
+        raise Failure(Status.INPUT, f"cannot read the plan {path}: {reason}") from error
+    try:
+        return from_json(json.loads(text), path.name.removesuffix(SUFFIX))
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        what = f"{error.args[0]!r} is missing" if isinstance(error, KeyError) else str(error)
+        raise Failure(
+            Status.INPUT, f"{path} is not a plan ({what}); `millpond characterise --plan-out DIR TRACE` writes plans"
+        ) from error
+
+
+def from_json(data: dict[str, Any], name: str) -> Plan:
+    """The plan that `to_json` gave. ValueError, KeyError or TypeError for what is none."""
+    if not isinstance(data, dict) or data.get("schema") != SCHEMA:
+        raise ValueError(f'its schema is not "{SCHEMA}"')
+    program = data.get("program") or {}
+    routes = tuple(
+        Route(_names(r["subsystems"]), str(r["pool"]), str(r["strategy"]), bool(r.get("huge_pages", False)))
+        for r in data["routes"]
+    )
+    return Plan(name, str(program.get("path") or ""), str(program.get("build_id") or ""), routes)
+
+
+def _names(value: object) -> tuple[str, ...]:
+    if not isinstance(value, list) or not value or not all(isinstance(s, str) for s in value):
+        raise ValueError('"subsystems" must be a list of names')
+    return tuple(value)
+
+
+def read_all(paths: Iterable[Path]) -> list[Plan]:
+    """Reads plans that are to be compared. Failure: 3 as `read`; 2 where two have one name, which tables go by."""
+    plans = [read(path) for path in paths]
+    names = [p.name for p in plans]
+    for name in names:
+        if names.count(name) > 1:
+            raise Failure(Status.USAGE, f"two plans are called {name!r}; give their files different names")
+    return plans
+
+
+def read_folder(folder: Path) -> list[Plan]:
+    """The candidate plans of a folder in the order of their numbers, without `all.plan.json`."""
+    return [read(p) for p in sorted(folder.glob(f"*{SUFFIX}")) if p.name != f"all{SUFFIX}"]
+
+
+def with_rest(plan: Plan) -> Plan:
+    """The plan with everything that it does not name in one shared pool, as in the controls that it is compared with.
+
+    Left with the program's own malloc, the rest would differ from those controls too, and placement would not be alone.
+    """
+    if not plan.routes or any(REST in r.subsystems for r in plan.routes):
+        return plan
+    pools = {r.pool for r in plan.routes}
+    name = next(n for n in ("rest", *(f"rest{i}" for i in range(2, 999))) if n not in pools)
+    return Plan(plan.name, plan.path, plan.build_id, (*plan.routes, Route((REST,), name, REST_STRATEGY)))
+
+
+def combine(plans: Iterable[Plan], name: str) -> Plan:
+    """One plan with the routes of all, pools kept apart; a subsystem that two plans name keeps its first route.
+
+    A route for the rest ("*") is kept once, at the end. Raises ValueError for plans of different builds, or for none.
+    """
+    chosen = list(plans)
+    if not chosen or any((p.path, p.build_id) != (chosen[0].path, chosen[0].build_id) for p in chosen):
+        raise ValueError("only plans of one build of one program can be combined")
+    seen: set[str] = set()
+    routes: list[Route] = []
+    rest: Route | None = None
+    for route in (r for p in chosen for r in p.routes):
+        if REST in route.subsystems:
+            rest = rest or route
+            continue
+        fresh = tuple(s for s in route.subsystems if s not in seen)
+        seen.update(fresh)
+        if fresh:
+            routes.append(Route(fresh, route.pool, route.strategy, route.huge_pages))
+    return Plan(name, chosen[0].path, chosen[0].build_id, (*routes, *((rest,) if rest else ())))

@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: BSL-1.0
+"""Records a program for `advise`: its traces, its processes, and the characterisation of one of them.
+
+program ──millpond-record──▶ FILE, FILE.PID, FILE.PID.IMAGE ──summaries──▶ processes ──the one chosen──▶ subsystems
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from millpond.cells.plans import Plan, read_folder, with_rest
+from millpond.system import native
+from millpond.system.errors import Failure, Status
+from millpond.system.standard_input import StandardInput
+
+RECORD = "millpond-record"
+CHARACTERISE = "millpond-characterise"
+
+
+@dataclass(frozen=True)
+class Process:
+    """One recorded process image, as the summary of its trace has it."""
+
+    number: int
+    trace: Path
+    summary: dict[str, Any]
+
+    @property
+    def allocated_bytes(self) -> int:
+        return int(self.summary.get("trace", {}).get("bytes") or 0)
+
+    def to_json(self) -> dict[str, Any]:
+        """What the advice says of each process."""
+        process, trace = self.summary.get("process", {}), self.summary.get("trace", {})
+        status = process.get("exit_status")  # -1 where nobody has seen this process end
+        return {
+            "number": self.number,
+            "pid": process.get("pid"),
+            "parent_pid": process.get("parent_pid"),
+            "executable": process.get("executable"),
+            "argv": process.get("argv"),
+            "exit": status if isinstance(status, int) and status >= 0 else None,
+            "signal": process.get("signal"),
+            "events": trace.get("events"),
+            "bytes": trace.get("bytes"),
+        }
+
+
+@dataclass(frozen=True)
+class Recording:
+    """How the recorded program ended, how long it took under the recorder, and its processes, the first first."""
+
+    exit_status: int
+    signal: int
+    seconds: float
+    processes: tuple[Process, ...]
+
+
+def trace_set(file: Path) -> list[Path]:
+    """FILE, then FILE.PID and FILE.PID.IMAGE in the order of their numbers."""
+    pattern = re.compile(re.escape(file.name) + r"(?:\.(\d+)(?:\.(\d+))?)?")
+    found = []
+    for path in file.parent.iterdir():
+        match = pattern.fullmatch(path.name)
+        if match and path.is_file():
+            found.append((int(match[1] or 0), int(match[2] or 0), path))
+    return [path for _, _, path in sorted(found)]
+
+
+def record(program: tuple[str, ...], folder: Path, stdin: StandardInput) -> Recording:
+    """Runs the program once under the recorder, its output dropped. Failure (the recorder's status) where it fails.
+
+    The recorder's status is the program's, so a failure of its own is told by the trace that is missing.
+    """
+    file = folder / "program.mpt"
+    started = time.monotonic()
+    with stdin.first() as descriptor:
+        finished = native.run(RECORD, ["-o", str(file), "--", *program], stdin=descriptor)
+    seconds = time.monotonic() - started
+    traces = trace_set(file)
+    if not traces:
+        raise native.failure_of(RECORD, finished)
+    exit_status, signal = (0, -finished.status) if finished.status < 0 else (finished.status, 0)
+    return Recording(exit_status, signal, seconds, tuple(_summaries(traces, folder)))
+
+
+def _summaries(traces: list[Path], folder: Path) -> list[Process]:
+    out = folder / "summaries.json"
+    native.require(CHARACTERISE, ["--summary", "--json", str(out), *map(str, traces)])
+    data = read_json(out)
+    found = data if isinstance(data, list) else [data]
+    by_path = {str(s.get("trace", {}).get("path")): s for s in found}
+    ordered = [by_path.get(str(trace)) for trace in traces]
+    if None in ordered and len(found) == len(traces):
+        ordered = list(found)
+    return [Process(n, t, s) for n, (t, s) in enumerate(zip(traces, ordered, strict=True), 1) if s is not None]
+
+
+def choose(processes: tuple[Process, ...], wanted: int | None) -> Process:
+    """The process with that number, else the one that allocated most. Failure (status 2) for an unknown number."""
+    if wanted is None:
+        return max(processes, key=lambda p: (p.allocated_bytes, -p.number))
+    for process in processes:
+        if process.number == wanted:
+            return process
+    raise Failure(
+        Status.USAGE,
+        f"--process {wanted}: the program had {len(processes)} process(es), numbered from 1; "
+        "leave the option out to see them all",
+    )
+
+
+def characterise(process: Process, folder: Path) -> tuple[dict[str, Any], dict[str, Any], list[Plan]]:
+    """One trace: "millpond.characterisation/1", "millpond.contexts/1", and its candidate plans, the largest first."""
+    out, contexts, plans = folder / "characterisation.json", folder / "contexts.json", folder / "plans"
+    plans.mkdir(exist_ok=True)
+    options = ["--json", str(out), "--contexts", str(contexts), "--plan-out", str(plans)]
+    native.require(CHARACTERISE, [*options, str(process.trace)])
+    return read_json(out), read_json(contexts), [with_rest(plan) for plan in read_folder(plans)]
+
+
+def read_json(path: Path) -> Any:
+    """The content of a file that a native program wrote. Failure (status 4) where it is not there or damaged."""
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise Failure(Status.ENVIRONMENT, f"{path.name} was not written whole: {error}") from error

@@ -1,0 +1,246 @@
+# SPDX-License-Identifier: BSL-1.0
+"""Runs the rounds of cells on a noisy machine: interleaved, in changing order, in fresh processes, within a budget.
+
+    warm-up    A B C   x y      round 0: stored, never in a verdict
+    round 1    y x   B C A      every cell once a round, so that a slow minute hits all of them alike;
+    round 2    C A B   x y      cells that are compared with one another (a group) run side by side;
+      …                         both orders are shuffled by the seed, so that no contender always follows the same one;
+                                stops after `rounds`, or where the next whole round would pass the deadline
+
+What a round is made of is the runner's business (`laboratory.Laboratory` in earnest, a function in tests); what earlier
+runs have left, and where outcomes go as they come, is the memory's (`round_log.RoundLog`). Pairs stay pairs: of what an
+earlier run has left only a group's whole rounds count, and a shard is made of them too.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from millpond.cells.cell import Cell, Outcome
+from millpond.system.errors import Failure, Status
+
+
+class Runner(Protocol):
+    """Runs one round of one cell."""
+
+    def run(self, cell: Cell, stage: str, number: int) -> Outcome: ...
+
+
+class Listener(Protocol):
+    """Is told how far the rounds are."""
+
+    def begin(self, what: str, total: int) -> None: ...
+
+    def step(self) -> None: ...
+
+    def end(self) -> None: ...
+
+
+class Silence:
+    """A listener that says nothing."""
+
+    def begin(self, what: str, total: int) -> None: ...
+
+    def step(self) -> None: ...
+
+    def end(self) -> None: ...
+
+
+class Memory(Protocol):
+    """What earlier runs have left of these rounds, and where new outcomes are kept as they come."""
+
+    def recall(self, cells: Sequence[Cell], stage: str) -> list[list[Outcome]]: ...
+
+    def keep(self, outcome: Outcome) -> None: ...
+
+
+@dataclass(frozen=True)
+class Shard:
+    """Part `number` of `of` equal parts of a grid, for as many machines. The unit is one round of one group.
+
+    So whatever is compared with one another stays on one machine and in one minute; every machine warms up by itself.
+    All shards must be given the same cells, rounds and seed. The whole is `1/1`.
+    """
+
+    number: int = 1
+    of: int = 1
+
+    @classmethod
+    def parse(cls, text: str) -> Shard:
+        """`2/5`. Failure (status 2) for anything else."""
+        number, _, of = text.partition("/")
+        if number.isdecimal() and of.isdecimal() and 1 <= int(number) <= int(of):
+            return cls(int(number), int(of))
+        raise Failure(Status.USAGE, f"--shard {text!r} is no part of a whole; it is given as i/n, say 1/3, 2/3 and 3/3")
+
+    def has(self, group: int, number: int) -> bool:
+        """Whether round `number` (from 1) of the group with that index belongs to this part."""
+        return (group + number - 1) % self.of == self.number - 1
+
+    def __str__(self) -> str:
+        return f"{self.number}/{self.of}"
+
+
+WHOLE = Shard()
+# Parameters that tell contenders apart; all others say what they are contenders for. (`sf`: what is accessed after
+# shuffling is compared with what is accessed before.)
+_OF_CONTENDERS = ("strategy", "toolchain", "malloc", "twin", "sf")
+
+
+def groups_of(cells: Sequence[Cell]) -> list[list[Cell]]:
+    """The cells that are compared with one another: one workload with one set of parameters, in the order given."""
+    found: dict[object, list[Cell]] = {}
+    for cell in cells:
+        shared = tuple(pair for pair in cell.parameters if pair[0] not in _OF_CONTENDERS)
+        found.setdefault((cell.experiment, cell.workload, shared), []).append(cell)
+    return list(found.values())
+
+
+def order_of(cells: Sequence[Cell], seed: int, number: int) -> list[Cell]:
+    """The order of round `number`: a permutation that the seed decides."""
+    order = list(cells)
+    random.Random(f"{seed}/{number}").shuffle(order)
+    return order
+
+
+@dataclass
+class Group:
+    """The state of cells that are compared: who is still run, and which rounds need not be run any more."""
+
+    index: int
+    alive: list[Cell]
+    whole: dict[int, list[Outcome]] = field(default_factory=dict)
+
+    def recall(self, earlier: Sequence[Sequence[Outcome]]) -> None:
+        """Takes over the whole rounds of earlier runs, the first run first, and leaves out what was killed in one."""
+        cells, dead = set(self.alive), set[Cell]()
+        for outcomes in earlier:
+            by_number: dict[int, dict[Cell, Outcome]] = {}
+            for outcome in outcomes:
+                if outcome.cell in cells:
+                    by_number.setdefault(outcome.round, {})[outcome.cell] = outcome
+            expected = set(cells)
+            for number, found in sorted(by_number.items()):
+                if number > 0 and expected and expected <= found.keys():
+                    self.whole.setdefault(number, list(found.values()))
+                killed = [outcome for outcome in found.values() if outcome.status != "ok"]
+                if number == 0 and killed:
+                    self.whole.setdefault(0, []).extend(killed)
+                expected -= {outcome.cell for outcome in killed}
+                dead |= {outcome.cell for outcome in killed}
+        self.alive = [cell for cell in self.alive if cell not in dead]
+
+    def bury(self, outcome: Outcome) -> None:
+        """Leaves a cell whose program was killed out of the later rounds."""
+        if outcome.status != "ok":
+            self.alive = [cell for cell in self.alive if cell != outcome.cell]
+
+
+@dataclass(frozen=True)
+class Work:
+    """What is to be run, and what needs not be: the plan of a grid before its first round."""
+
+    groups: list[Group]
+    rounds: int
+    shard: Shard
+
+    @classmethod
+    def of(
+        cls, cells: Sequence[Cell], *, stage: str, rounds: int, shard: Shard = WHOLE, memory: Memory | None = None
+    ) -> Work:
+        """Asks the memory what is stored already."""
+        groups = [Group(index, members) for index, members in enumerate(groups_of(cells))]
+        earlier = memory.recall(cells, stage) if memory else []
+        for group in groups:
+            group.recall(earlier)
+        return cls(groups, rounds, shard)
+
+    def numbers(self, group: Group) -> list[int]:
+        """The measured rounds that this group still needs here."""
+        wanted = (n for n in range(1, self.rounds + 1) if n not in group.whole and self.shard.has(group.index, n))
+        return list(wanted) if group.alive else []
+
+    def runs(self, *, warm_up: bool) -> int:
+        """How many processes will be started, if none is killed and time suffices."""
+        return sum(len(self.numbers(g)) * len(g.alive) for g in self.groups) + sum(
+            len(g.alive) for g in self.groups if warm_up and self.numbers(g)
+        )
+
+    def recalled(self) -> list[Outcome]:
+        """The outcomes of earlier runs that count, in the order of their rounds."""
+        kept = ((n, g.index, o) for g in self.groups for n, found in g.whole.items() if n <= self.rounds for o in found)
+        return [outcome for _, _, outcome in sorted(kept, key=lambda item: item[:2])]
+
+    def due(self, number: int, seed: int) -> list[Group]:
+        """The groups that run in round `number`, in an order that the seed decides; in round 0 all that have any."""
+        due = [g for g in self.groups if (number in self.numbers(g) if number else self.numbers(g))]
+        random.Random(f"groups {seed}/{number}").shuffle(due)
+        return due
+
+
+def run_rounds(
+    cells: Sequence[Cell],
+    runner: Runner,
+    listener: Listener,
+    *,
+    stage: str,
+    rounds: int,
+    deadline: float = float("inf"),
+    seed: int = 0,
+    warm_up: bool = True,
+    at_least: int = 1,
+    clock: object = time.monotonic,
+    memory: Memory | None = None,
+    shard: Shard = WHOLE,
+) -> list[Outcome]:
+    """All outcomes: those recalled from earlier runs, then the new ones in the order in which they ran.
+
+    `deadline` is in seconds of `clock`; the first `at_least` measured rounds run even past it. A cell whose program was
+    killed is left out of the later rounds: there is nothing more to learn from it, and its rounds are not cheap.
+    """
+    now = clock if callable(clock) else time.monotonic
+    work = Work.of(cells, stage=stage, rounds=rounds, shard=shard, memory=memory)
+    outcomes = work.recalled()
+    runs = work.runs(warm_up=warm_up)
+    if not runs:
+        return outcomes
+    begun = measured_rounds(outcomes)
+    longest = 0.0
+    listener.begin(stage, runs)
+    try:
+        for number in range(0 if warm_up else 1, rounds + 1):
+            due = work.due(number, seed)
+            if due and begun >= max(at_least, 1) and now() + longest > deadline:
+                break
+            started = now()
+            for group in due:
+                for cell in order_of(group.alive, seed, number):
+                    outcome = runner.run(cell, stage, number)
+                    if memory is not None:
+                        memory.keep(outcome)
+                    outcomes.append(outcome)
+                    group.bury(outcome)
+                    listener.step()
+            begun += bool(due and number)
+            longest = max(longest, now() - started)
+    finally:
+        listener.end()
+    return outcomes
+
+
+def measured_rounds(outcomes: Sequence[Outcome]) -> int:
+    """How many measured rounds (the warm-up is none) were begun."""
+    return len({o.round for o in outcomes if o.round > 0})
+
+
+def by_round(outcomes: Sequence[Outcome], cell: Cell, metric: str) -> dict[int, float]:
+    """The values of a cell in the measured rounds in which it was ok and has the metric."""
+    return {
+        o.round: o.values[metric]
+        for o in outcomes
+        if o.cell == cell and o.round > 0 and o.status == "ok" and metric in o.values
+    }

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: BSL-1.0
+"""Live bytes and the pages they touch, over time, as counters in Chrome's trace-event format (Perfetto reads it too).
+
+Each subsystem has two counters, for a viewer piles the series of one counter up, and live bytes lie *on* their pages.
+What is left out for there being too many is stated in `otherData`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from millpond.store.store import Store
+from millpond.system import output
+from millpond.system.errors import Failure, Status
+
+SUBSYSTEMS_AT_MOST = 200  # the largest; a viewer shows a track for each counter
+_COUNTERS = (("live bytes", "live_bytes"), ("page bytes", "page_bytes"))
+
+
+def counters(store: Store, run: str) -> str:
+    """The trace of one run. Failure (status 3) where the store does not keep its characterisation."""
+    data = store.characterisation(run)
+    if data is None:
+        raise Failure(Status.INPUT, f"run {run} keeps no characterisation; `millpond advise` keeps one")
+    return output.json_text(trace_events(data), compact=True)
+
+
+def trace_events(data: dict[str, Any]) -> dict[str, Any]:
+    """A characterisation as trace events, in the order of their time. Times are microseconds since the first event."""
+    process = data.get("process") or {}
+    number = int(process.get("pid") or 1)
+    program = " ".join(map(str, process.get("argv") or [process.get("executable") or "?"]))
+    found: list[dict[str, Any]] = []
+    largest = sorted(data.get("subsystems") or [], key=lambda s: -(s.get("peak_live_bytes") or 0))
+    for subsystem in largest[:SUBSYSTEMS_AT_MOST]:
+        for point in subsystem.get("diffusion") or []:
+            for words, key in _COUNTERS:
+                found.append({
+                    "name": f"{subsystem['name']}: {words}", "cat": "heap", "ph": "C", "pid": number, "tid": 0,
+                    "ts": round(1e6 * point["time_seconds"], 3), "args": {"bytes": int(point[key])},
+                })  # fmt: skip
+    found.sort(key=lambda event: float(event["ts"]))
+    named = {"name": "process_name", "ph": "M", "pid": number, "tid": 0, "args": {"name": program}}
+    rest = largest[SUBSYSTEMS_AT_MOST:]
+    left_out = {
+        "subsystems": len(rest),
+        "peak_live_bytes_at_most": max((s["peak_live_bytes"] for s in rest), default=0),
+    }
+    return {"traceEvents": [named, *found], "displayTimeUnit": "ms", "otherData": {"left_out": left_out}}

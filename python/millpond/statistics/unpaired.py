@@ -1,0 +1,222 @@
+# SPDX-License-Identifier: BSL-1.0
+"""Differences between two runs that were made apart: rounds of B met other weather than those of A, nothing is paired.
+
+    A   1.00  1.02   .99  …     every value of B against every value of A: the median of those ratios (Hodges and
+    B   1.10  1.12  1.08  …     Lehmann), the shifts that a Mann-Whitney test does not reject, and its p-value
+
+Rounds of one run cannot show how far whole runs of the same thing lie apart: hours differ, and the machine with them.
+So intervals of times are widened by what runs differ by: `drift` is what is taken for it where every side is one run,
+and what the runs themselves show counts the more, the more of them there are. What was counted and never varied is
+compared exactly. Verdicts ask for the same three things as those of paired rounds (see `statistics`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any, TypeVar
+
+import numpy as np
+
+from millpond.statistics.order_statistics import ALPHA, LEVEL, MINIMUM_EFFECT, Summary, Verdict, adjust
+
+Key = TypeVar("Key")
+Array = np.ndarray[Any, np.dtype[np.float64]]
+
+METHOD = "Hodges-Lehmann"
+EXACT = "exact"
+# The standard deviation of whole runs, relative, that is taken for that of times; it weighs as much as this many runs.
+DRIFT = 0.0125
+_DRIFT_WEIGHT = 4
+_EXACT_TEST_UP_TO = 60  # values a side; beyond, the normal approximation is as good and much quicker
+
+
+@dataclass(frozen=True)
+class Sample:
+    """The values of one cell in one metric, a tuple for each run; `counted`: by the kernel or from a trace."""
+
+    runs: tuple[tuple[float, ...], ...]
+    counted: bool = False
+
+    @property
+    def values(self) -> list[float]:
+        return [v for run in self.runs for v in run]
+
+    @property
+    def constant(self) -> bool:
+        return len(set(self.values)) == 1
+
+
+@dataclass(frozen=True)
+class Change:
+    """From `a` to `b` (medians of their values): as ratio b / a (None where a value is zero or less), and as b - a."""
+
+    a: float
+    b: float
+    n_a: int
+    n_b: int
+    ratio: Summary | None
+    difference: Summary
+    p: float
+    p_adjusted: float
+    exact: bool
+
+    @property
+    def verdict(self) -> str:
+        """worse: b is larger, beyond the noise; better: smaller; else inside noise."""
+        return self.difference.verdict
+
+    def to_json(self) -> dict[str, Any]:
+        """Both medians, the change as ratio and as difference, and what the verdict rests on."""
+        return {
+            "a": {"n": self.n_a, "median": self.a},
+            "b": {"n": self.n_b, "median": self.b},
+            "ratio": self.ratio.to_json() if self.ratio else None,
+            "difference": self.difference.to_json(),
+            "p": self.p,
+            "p_adjusted": self.p_adjusted,
+            "exact": self.exact,
+            "verdict": self.verdict,
+        }
+
+
+def change(a: Sample, b: Sample, *, level: float = LEVEL, drift: float = 0.0) -> Change:
+    """The change from a to b, judged on its own. O(n·m log(n·m)). ValueError where a side has no values.
+
+    `drift`: how far runs of the same thing lie apart, a relative standard deviation; 0 where rounds show it all.
+    """
+    left, right = np.asarray(a.values, dtype=float), np.asarray(b.values, dtype=float)
+    if not len(left) or not len(right):
+        raise ValueError("a change needs values on both sides")
+    before, after = float(np.median(left)), float(np.median(right))
+    positive = bool((left > 0).all() and (right > 0).all())
+    if a.counted and b.counted and a.constant and b.constant:
+        n = min(len(left), len(right))
+        ratio = _exactly(after / before, n) if positive else None
+        p = 1.0 if after == before else 0.0
+        return judge(Change(before, after, len(left), len(right), ratio, _exactly(after - before, n), p, p, True))
+    spread = _between_runs(a, b, drift, level) if drift > 0.0 else 0.0
+    difference = _widened(_shift(left, right, level), spread * abs(before))
+    logs = _widened(_shift(np.log(left), np.log(right), level), spread) if positive else None
+    ratio = _exponential(logs) if logs else None
+    p = mann_whitney_p(left, right)
+    return judge(Change(before, after, len(left), len(right), ratio, difference, p, p, False))
+
+
+def _exactly(value: float, n: int) -> Summary:
+    return Summary(n, value, value, value, 1.0, EXACT)
+
+
+def _between_runs(a: Sample, b: Sample, drift: float, level: float) -> float:
+    """How far two sides may lie apart, relative, only because they are other runs: a t-interval over runs' medians.
+
+    Its variance is that of the runs that there are, moderated by `drift`, as if that had been seen in some runs before.
+    """
+    from scipy.stats import t
+
+    squares, freedom, each = _DRIFT_WEIGHT * drift**2, _DRIFT_WEIGHT, 0.0
+    for side in (a, b):
+        medians = [float(np.median(run)) for run in side.runs if len(run)]
+        if min(medians) > 0.0:
+            logs = np.log(medians)
+            squares += float(np.sum((logs - logs.mean()) ** 2))
+            freedom += len(medians) - 1
+        each += 1.0 / len(medians)
+    return float(t.ppf(0.5 + level / 2.0, freedom)) * math.sqrt(squares / freedom * each)
+
+
+def _widened(summary: Summary, by: float) -> Summary:
+    return replace(summary, low=summary.low - by, high=summary.high + by)
+
+
+def _exponential(logs: Summary) -> Summary:
+    return replace(logs, median=math.exp(logs.median), low=math.exp(logs.low), high=math.exp(logs.high))
+
+
+def _shift(left: Array, right: Array, level: float) -> Summary:
+    """How far `right` is shifted against `left`: the median of all differences, and the shifts that a test allows."""
+    differences = np.sort(np.subtract.outer(right, left), axis=None)
+    outside, attained = _left_out(len(left), len(right), level)
+    low, high = differences[outside - 1], differences[len(differences) - outside]
+    return Summary(min(len(left), len(right)), float(np.median(differences)), float(low), float(high), attained, METHOD)
+
+
+@cache
+def _left_out(n: int, m: int, level: float) -> tuple[int, float]:
+    """Which of the sorted differences, counted from either end, bounds the interval, and the level that it attains.
+
+    The k-th smallest and k-th largest cover the shift with 1 - 2 P(U < k), U Mann and Whitney's statistic.
+    """
+    if max(n, m) > _EXACT_TEST_UP_TO:
+        from scipy.stats import norm
+
+        deviation = math.sqrt(n * m * (n + m + 1) / 12.0)
+        k = max(1, math.floor(n * m / 2.0 - float(norm.ppf(0.5 + level / 2.0)) * deviation))
+        return k, level
+    below = np.cumsum(_mann_whitney_counts(n, m)) / math.comb(n + m, n)
+    k = max(1, int(np.searchsorted(below, (1.0 - level) / 2.0, side="right")))
+    return k, float(1.0 - 2.0 * below[k - 1])
+
+
+def _mann_whitney_counts(n: int, m: int) -> Array:
+    """How many of the orders of n and m values give U = 0, 1, …, n·m: the Gaussian binomial's coefficients.
+
+    Of many values only the lower half is right to the last digit, which is where tails are looked up.
+    """
+    size = n * m + 1
+    counts = np.zeros(size)
+    counts[0] = 1.0
+    for i in range(1, m + 1):
+        above = n + i
+        if above < size:
+            counts[above:] -= counts[: size - above].copy()  # times 1 - q^(n + i)
+        for start in range(i):  # divided by 1 - q^i
+            counts[start::i] = np.cumsum(counts[start::i])
+    return counts
+
+
+def mann_whitney_p(left: Sequence[float] | Array, right: Sequence[float] | Array) -> float:
+    """The two-sided p-value that neither side's values tend to be larger; exact for few values without ties."""
+    from scipy.stats import mannwhitneyu
+
+    together = [*map(float, left), *map(float, right)]
+    distinct = len(set(together))
+    if distinct == 1:
+        return 1.0
+    few = max(len(left), len(right)) <= _EXACT_TEST_UP_TO and distinct == len(together)
+    return float(mannwhitneyu(left, right, method="exact" if few else "asymptotic").pvalue)
+
+
+def judge(found: Change) -> Change:
+    """The change with the verdict that its interval, its adjusted p-value and its size allow."""
+    verdict: Verdict = "inside noise"
+    if found.exact:
+        verdict = "worse" if found.b > found.a else "better" if found.b < found.a else "inside noise"
+    elif found.difference.level >= LEVEL and found.p_adjusted <= ALPHA:
+        low, middle, high, least = _relative(found)
+        if low > 0.0 and middle >= least:
+            verdict = "worse"
+        elif high < 0.0 and middle <= -least:
+            verdict = "better"
+    ratio = replace(found.ratio, verdict=verdict) if found.ratio else None
+    return replace(found, ratio=ratio, difference=replace(found.difference, verdict=verdict))
+
+
+def _relative(found: Change) -> tuple[float, float, float, float]:
+    """Low, middle and high of the change, zero meaning none, and the least change that counts, in the same measure."""
+    if found.ratio is not None:
+        return found.ratio.low - 1.0, found.ratio.median - 1.0, found.ratio.high - 1.0, MINIMUM_EFFECT
+    d = found.difference
+    return d.low, d.median, d.high, MINIMUM_EFFECT * abs(found.a)
+
+
+def judge_family(family: Mapping[Key, Change]) -> dict[Key, Change]:
+    """Judges changes that were looked at together: the false discoveries are held over all that noise is in."""
+    noisy = [key for key, found in family.items() if not found.exact]
+    adjusted = dict(zip(noisy, adjust([family[key].p for key in noisy]), strict=True))
+    return {
+        key: judge(replace(found, p_adjusted=adjusted[key])) if key in adjusted else found
+        for key, found in family.items()
+    }

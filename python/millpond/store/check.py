@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: BSL-1.0
+"""Which files of a store can be believed: each is checked once, and what is skipped is kept with its reason.
+
+STORE ├─ a relation's folder     *.parquet     of that relation's columns
+      ├─ a kind of documents     *.json.gz
+      ├─ anything else           skipped: not ours
+      └─ .anything               not looked at, here and in every folder
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+from millpond.store import store_files
+from millpond.store.relations import RELATIONS
+from millpond.store.store_files import DOCUMENT, PARQUET, Skipped, Unreadable
+
+KIND = re.compile(r"[a-z][a-z_]*")
+# Too large to be read only to see whether they are whole; whoever asks for one reads all of it anyway.
+_LARGE = ("contexts",)
+
+
+class Inspector:
+    """Looks at the files below one folder. What was found whole is not read again unless its size or time changes."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._checked: dict[Path, tuple[int, int]] = {}
+        self._skipped: dict[Path, Skipped] = {}
+
+    def good(self, relation: str, *, whole: bool = True) -> list[Path]:
+        """The files of a relation that are ours and whole (or at least begin and end as they should)."""
+        columns = RELATIONS[relation]
+        check = store_files.read_parquet if whole else store_files.check_footer
+        return [
+            path
+            for path in self._listed(self._folder / relation, PARQUET)
+            if self._is_good(path, lambda p: check(p, columns), remember=whole)
+        ]
+
+    def documents(self) -> list[tuple[str, Path]]:
+        """Every document that is named as ours are, unread, with its kind."""
+        return [(folder.name, path) for folder in self._kinds() for path in self._listed(folder, DOCUMENT)]
+
+    def skip(self, path: Path, reason: object) -> None:
+        """Notes that a file was left out."""
+        self._skipped[path] = Skipped(path, str(reason))
+
+    def skipped_in(self, relation: str) -> list[Skipped]:
+        """What was left out of a relation so far."""
+        return [skipped for path, skipped in sorted(self._skipped.items()) if path.parent.name == relation]
+
+    def inspect(self) -> list[Skipped]:
+        """Looks at everything; what is damaged or not ours, by path."""
+        for path in _entries(self._folder):
+            if not path.is_dir():
+                self.skip(path, "not ours: no file of a store lies here")
+        for relation in RELATIONS:
+            self.good(relation, whole=relation not in _LARGE)
+        for _, path in self.documents():
+            self._is_good(path, store_files.read_document)
+        return [skipped for _, skipped in sorted(self._skipped.items())]
+
+    def _is_good(self, path: Path, check: Callable[[Path], object], *, remember: bool = True) -> bool:
+        try:
+            state = path.stat()
+            signature = (state.st_size, state.st_mtime_ns)
+            if self._checked.get(path) != signature:
+                check(path)
+                if remember:
+                    self._checked[path] = signature
+        except FileNotFoundError:
+            return False
+        except Unreadable as reason:
+            self.skip(path, reason)
+            return False
+        if remember:
+            self._skipped.pop(path, None)
+        return True
+
+    def _kinds(self) -> list[Path]:
+        folders = [p for p in _entries(self._folder) if p.is_dir() and p.name not in RELATIONS]
+        for folder in folders:
+            if not KIND.fullmatch(folder.name):
+                self.skip(folder, "not ours: no folder of a store is called so")
+        return [folder for folder in folders if KIND.fullmatch(folder.name)]
+
+    def _listed(self, folder: Path, suffix: str) -> list[Path]:
+        """The files of a folder that are named as ours are; the others are skipped."""
+        result = []
+        for path in _entries(folder):
+            if path.name.endswith(suffix) and path.is_file():
+                result.append(path)
+            else:
+                self.skip(path, f"not ours: no *{suffix} file")
+        return result
+
+
+def _entries(folder: Path) -> list[Path]:
+    """What lies in a folder, hidden files apart: those are unfinished, or were never finished."""
+    try:
+        return sorted(path for path in folder.iterdir() if not path.name.startswith("."))
+    except (FileNotFoundError, NotADirectoryError):
+        return []

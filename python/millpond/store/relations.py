@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: BSL-1.0
+"""The relations of a store: their columns, and how the laboratory's documents become rows and documents again.
+
+    observations   a row for each value of each round                 (millpond.observation/1)
+    subsystems     a row for each subsystem of a characterised run    its figures as columns, all of it in `detail`
+    contexts       a row for each node of a run's call tree           node i has its parent before it; 0 is no parent
+
+What a document says beyond its rows travels in the footer of the Parquet file, so that nothing is lost on the way.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from millpond.store.observations import FIELDS
+from millpond.store.store_files import NUMBER, TEXT, TRUTH, WHOLE, Columns, schema_of
+
+_NUMERIC = {"value": NUMBER, "round": WHOLE}
+_COUNTS = ("events", "allocations", "frees", "bytes", "peak_live_bytes", "end_live_bytes")
+_LETTERS = ("D", "V", "L", "U", "C")
+_NODE_COUNTS = ("objects", "bytes", "live_objects", "live_bytes")
+
+RELATIONS: Mapping[str, Columns] = {
+    "observations": {name: _NUMERIC.get(name, TEXT) for name in FIELDS},
+    "subsystems": {
+        "run": TEXT, "position": WHOLE, "name": TEXT, "kind": TEXT, "named": TRUTH,
+        **dict.fromkeys(_COUNTS, WHOLE), **dict.fromkeys(_LETTERS, NUMBER), "detail": TEXT,
+    },
+    "contexts": {
+        "run": TEXT, "node": WHOLE, "parent": WHOLE, "function": TEXT, "subsystem": TEXT,
+        **dict.fromkeys(_NODE_COUNTS, WHOLE), "function_index": WHOLE, "subsystem_index": WHOLE,
+    },
+}  # fmt: skip
+
+
+def observations_table(rows: Sequence[Mapping[str, Any]]) -> Any:
+    """The rows of a journal as a table."""
+    import pyarrow as pa
+
+    return pa.Table.from_pylist(list(rows), schema=schema_of(RELATIONS["observations"]))
+
+
+def empty_table(relation: str) -> Any:
+    """The relation without rows: what a store has that no run has written to yet."""
+    return schema_of(RELATIONS[relation]).empty_table()
+
+
+def subsystems_table(run: str, subsystems: Sequence[Mapping[str, Any]]) -> Any:
+    """A row for each subsystem, in their order."""
+    import pyarrow as pa
+
+    rows = [_subsystem_row(run, position, s) for position, s in enumerate(subsystems)]
+    return pa.Table.from_pylist(rows, schema=schema_of(RELATIONS["subsystems"]))
+
+
+def _subsystem_row(run: str, position: int, subsystem: Mapping[str, Any]) -> dict[str, Any]:
+    dvluc = subsystem.get("dvluc") or {}
+    named = subsystem.get("named")
+    return {
+        "run": run,
+        "position": position,
+        "name": _text(subsystem.get("name")),
+        "kind": _text(subsystem.get("kind")),
+        "named": named if isinstance(named, bool) else None,
+        **{name: _number(subsystem.get(name), int) for name in _COUNTS},
+        **{letter: _number((dvluc.get(letter) or {}).get("value"), float) for letter in _LETTERS},
+        "detail": json.dumps(subsystem, ensure_ascii=False, separators=(",", ":")),
+    }
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def _number(value: object, make: type) -> Any:
+    return make(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+def subsystems_of(table: Any) -> list[dict[str, Any]]:
+    """The subsystems as they were written."""
+    pairs = zip(table.column("position").to_pylist(), table.column("detail").to_pylist(), strict=True)
+    return [json.loads(detail) for _, detail in sorted(pairs)]
+
+
+def contexts_table(run: str, data: Mapping[str, Any]) -> Any:
+    """The nodes of "millpond.contexts/1" as rows, with the names that their numbers mean.
+
+    Raises ValueError (or what Arrow derives from it) where a number names no function or no subsystem.
+    """
+    import pyarrow as pa
+
+    nodes = data["nodes"]
+    parent, function, subsystem, *counts = zip(*nodes, strict=True) if nodes else ((),) * (3 + len(_NODE_COUNTS))
+    columns = {
+        "run": [run] * len(nodes),
+        "node": list(range(1, len(nodes) + 1)),
+        "parent": parent,
+        "function": _names(function, data["functions"]),
+        "subsystem": _names(subsystem, data["subsystems"]),
+        **dict(zip(_NODE_COUNTS, counts, strict=True)),
+        "function_index": function,
+        "subsystem_index": subsystem,
+    }
+    schema = schema_of(RELATIONS["contexts"])
+    arrays = [pa.array(columns[field.name], type=field.type) for field in schema]
+    return pa.Table.from_arrays(arrays, schema=schema)
+
+
+def _names(indices: Sequence[int], names: Sequence[str]) -> list[str | None]:
+    if any(i >= len(names) for i in indices):
+        raise ValueError(f"a node has the index {max(indices)}, but there are {len(names)} names")
+    return [names[i] if i >= 0 else None for i in indices]
+
+
+def contexts_of(table: Any, rest: Mapping[str, Any]) -> dict[str, Any]:
+    """The document as it was written; `rest` is what the footer holds."""
+    named = ("parent", "function_index", "subsystem_index", *_NODE_COUNTS)
+    columns = [table.column(name).to_pylist() for name in named]
+    return {**rest, "nodes": [list(node) for node in zip(*columns, strict=True)]}

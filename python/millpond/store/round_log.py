@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: BSL-1.0
+"""The memory of a run: keeps each outcome as it comes, and recalls what earlier runs of the same have left.
+
+    run 1   rounds 1 2 3 4 ✗ killed         every outcome was in the store the moment it was there
+    run 2   ···· 1 2 3 recalled, 4 5 6 …    round 4 was not whole: it is run again, so that pairs stay pairs
+
+*The same* means: the same cell, stage and seed, on the same machine, by the same version, of the same subject (program,
+input, the files that its arguments name). Where cells have programs of their own, each cell's must be the same. Another
+seed measures anew.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+from millpond.cells.cell import Cell, Outcome
+from millpond.store import store_files
+from millpond.store.observations import Journal, Programs
+from millpond.store.relations import RELATIONS
+from millpond.store.store import Store
+from millpond.store.unfinished import Unfinished, abandoned
+
+_SAME = ("experiment", "fingerprint", "version", "seed", "subject")
+_OF_OUTCOMES = ("argv", "variant", "plan_name", "stage", "exit_status", "signal", "program")
+
+
+def subject_of(argv: Sequence[str], files: Sequence[Path] = (), content: Path | None = None) -> str:
+    """What is measured, in sixteen digits: the words, and every file that is one of them or one of `files`.
+
+    A file is known by its size and time, `content` (standard input, spooled) by what is in it. O(size of `content`).
+    """
+    program = shutil.which(argv[0]) if argv else None
+    known = hashlib.sha256(json.dumps(list(argv)).encode())
+    for path in [Path(program or ""), *map(Path, argv[1:]), *files]:
+        known.update(_state(path))
+    if content is not None and content.is_file():
+        known.update(hashlib.sha256(content.read_bytes()).digest())
+    return known.hexdigest()[:16]
+
+
+def _state(path: Path) -> bytes:
+    try:
+        state = path.stat()
+        return f"{path.resolve()}\0{state.st_size}\0{state.st_mtime_ns}\0".encode() if path.is_file() else b"\0"
+    except (OSError, ValueError):
+        return b"\0"
+
+
+class RoundLog:
+    """A memory for `execution.run_rounds` in a store. Without `resume` it only keeps.
+
+    `rounds` are the measured ones that were kept so far.
+    """
+
+    def __init__(self, store: Store, journal: Journal, *, resume: bool) -> None:
+        self.journal = journal
+        self._store = store
+        self._resume = resume
+        self._unfinished = Unfinished(store.folder / "observations", journal.about())
+        self._written = 0
+        self.rounds: set[int] = set()
+
+    def keep(self, outcome: Outcome) -> None:
+        """Adds the outcome to the journal and to the store. Failure (status 4) where it cannot be written."""
+        self.journal.add_outcomes([outcome])
+        self._unfinished.append(self.journal.rows[self._written :])
+        self._written = len(self.journal.rows)
+        if outcome.round > 0:
+            self.rounds.add(outcome.round)
+
+    def recall(self, cells: Sequence[Cell], stage: str) -> list[list[Outcome]]:
+        """The outcomes of these cells in that stage of each earlier run of the same, the oldest run first."""
+        if not self._resume:
+            return []
+        about = self.journal.about()
+        earlier = [(store_files.about(path), path) for path in self._store.files("observations")]
+        same = [path for found, path in earlier if all(found.get(key) == about[key] for key in _SAME)]
+        runs = [store_files.read_parquet(path, RELATIONS["observations"]).to_pylist() for path in same]
+        runs += [
+            rows
+            for found, rows in abandoned(self._store.folder / "observations")
+            if all(found.get(key) == about[key] for key in _SAME)
+        ]
+        return [outcomes_of(rows, cells, stage, self.journal.programs) for rows in runs]
+
+    def finish(self) -> None:
+        """Writes the run's file, and forgets the unfinished one. Failure (status 4) keeps the latter."""
+        if self.journal.rows:
+            self._store.write(self.journal)
+        self._unfinished.remove()
+
+    def discard(self) -> None:
+        """Forgets a run that came to nothing."""
+        self._unfinished.remove()
+
+
+@contextmanager
+def logged(store: Store, journal: Journal, *, resume: bool = False) -> Iterator[RoundLog]:
+    """A log that is finished when the block ends, however it ends: half a run is worth keeping, if it has a round."""
+    log = RoundLog(store, journal, resume=resume)
+    try:
+        yield log
+    except BaseException:
+        if log.rounds:
+            log.finish()
+        else:
+            log.discard()
+        raise
+    log.finish()
+
+
+@contextmanager
+def logged_anyway(store: Store | None, journal: Journal) -> Iterator[RoundLog]:
+    """A log that goes on from the store; without one, in a folder that is gone afterwards: one path for all."""
+    with ExitStack() as stack:
+        place = store or Store(Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="millpond-"))))
+        place.prepare()
+        yield stack.enter_context(logged(place, journal, resume=store is not None))
+
+
+def _key(argv: Sequence[str], variant: str, plan: str | None, parameters: dict[str, Any]) -> str:
+    return json.dumps([list(argv), variant, plan, parameters], sort_keys=True)
+
+
+def outcomes_of(
+    rows: Sequence[dict[str, Any]], cells: Sequence[Cell], stage: str, programs: Programs | None = None
+) -> list[Outcome]:
+    """The outcomes of these cells in that stage, put together again from their observations, in their order.
+
+    `programs`: only of cells that the same program ran.
+    """
+    wanted = {_key(c.workload, c.variant, c.plan.text() if c.plan else None, dict(c.parameters)): c for c in cells}
+    found: dict[tuple[str, int], Outcome] = {}
+    for row in rows:
+        parameters = json.loads(row["parameters"] or "{}")
+        if parameters.get("stage") != stage:
+            continue
+        own = {name: value for name, value in parameters.items() if name not in _OF_OUTCOMES}
+        key = _key(parameters.get("argv") or [], parameters.get("variant") or "", row["plan"], own)
+        if key not in wanted or (programs and parameters.get("program") != programs.identity_of(wanted[key])):
+            continue
+        outcome = found.get((key, row["round"])) or Outcome(
+            wanted[key], stage, row["round"], {}, int(parameters.get("exit_status") or 0),
+            int(parameters.get("signal") or 0), row["status"], row["time_utc"],
+            "" if row["status"] == "ok" else row["why_null"] or "did not end as the bare program, in an earlier run",
+            kind="simulated" if row["kind"] == "simulated" else "",
+        )  # fmt: skip
+        found[key, row["round"]] = outcome
+        if row["value"] is not None:
+            outcome.values[row["metric"]] = row["value"]
+        elif row["status"] == "ok":
+            outcome.absent[row["metric"]] = row["why_null"] or ""
+    return list(found.values())

@@ -1,0 +1,239 @@
+# SPDX-License-Identifier: BSL-1.0
+"""The store: a folder of immutable files, one of each kind for each run, and DuckDB as the query engine over them.
+
+    STORE/observations/RUN.parquet        every value of every round                     a relation
+          subsystems/RUN.parquet          one characterised trace                        a relation
+          contexts/RUN.parquet            its call tree                                  a relation
+          characterisation/RUN.json.gz    the rest of it
+          advice/RUN.json.gz …            documents, one kind a folder
+
+Files are written aside, then renamed: there whole or not at all. Nothing to lock; merging the stores of two machines is
+copying files. What is damaged or not ours is skipped and named: `skipped` lists it, `finish` gives it status 3.
+"""
+
+from __future__ import annotations
+
+import datetime
+import re
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from millpond.store import store_files
+from millpond.store.check import KIND, Inspector
+from millpond.store.observations import Journal
+from millpond.store.relations import (
+    RELATIONS,
+    contexts_of,
+    contexts_table,
+    empty_table,
+    observations_table,
+    subsystems_of,
+    subsystems_table,
+)
+from millpond.store.store_files import DOCUMENT, PARQUET, Skipped, Unreadable
+from millpond.store.unfinished import salvage
+from millpond.system.errors import Failure, Status, cannot_write
+
+DEFAULT = Path("results/store")
+LATEST = "latest"
+_OBSERVATIONS, _SUBSYSTEMS, _CONTEXTS, _CHARACTERISATION = "observations", "subsystems", "contexts", "characterisation"
+_STAMP = "%Y%m%dT%H%M%S"
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run of one verb. `time_utc`: when it began, ISO 8601."""
+
+    run: str
+    experiment: str
+    workload: str
+    machine: str
+    time_utc: str
+
+
+class Store:
+    """The store in one folder. Every method may be used from several processes at once, one object by one thread."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._inspector = Inspector(folder)
+
+    def prepare(self) -> None:
+        """Makes the folder and proves that it can be written: before an hour of rounds, not after it.
+
+        Runs that were killed before they could write their file get it now.
+        """
+        salvage(self._folder_for(_OBSERVATIONS))
+
+    def _folder_for(self, kind: str) -> Path:
+        folder = self.folder / kind
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryFile(dir=folder):
+                pass
+        except OSError as error:
+            raise cannot_write(f"the store {folder}", error) from error
+        return folder
+
+    def write(self, journal: Journal) -> Path:
+        """Writes the run's observations; returns the path. Failure (status 4) leaves no half-written file behind."""
+        path = self._folder_for(_OBSERVATIONS) / f"{journal.run}{PARQUET}"
+        store_files.write_parquet(path, observations_table(journal.rows), journal.about())
+        return path
+
+    def write_document(self, kind: str, run: str, data: Mapping[str, Any]) -> Path:
+        """Keeps a document of a run, in the place of an older one. Failure (status 4) where that is impossible."""
+        path = self._folder_for(_document_kind(kind)) / f"{run}{DOCUMENT}"
+        store_files.write_document(path, data)
+        return path
+
+    def document(self, kind: str, run: str) -> dict[str, Any] | None:
+        """A document of a run; None where it has none, or a damaged one (which is then among `skipped`)."""
+        path = self.folder / _document_kind(kind) / f"{run}{DOCUMENT}"
+        try:
+            return store_files.read_document(path)
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except Unreadable as reason:
+            self._inspector.skip(path, reason)
+            return None
+
+    def write_characterisation(self, run: str, data: Mapping[str, Any]) -> None:
+        """Keeps "millpond.characterisation/1": its subsystems as a relation, all else as a document. Failure (4)."""
+        rest = {key: value for key, value in data.items() if key != "subsystems"}
+        path = self._folder_for(_SUBSYSTEMS) / f"{run}{PARQUET}"
+        store_files.write_parquet(path, subsystems_table(run, data.get("subsystems", [])), {"run": run})
+        self.write_document(_CHARACTERISATION, run, rest)
+
+    def characterisation(self, run: str) -> dict[str, Any] | None:
+        """The characterisation as it was written; None where the run has none, or a part of it is damaged."""
+        rest = self.document(_CHARACTERISATION, run)
+        table = self._table(_SUBSYSTEMS, run) if rest is not None else None
+        return None if rest is None or table is None else {**rest, _SUBSYSTEMS: subsystems_of(table)}
+
+    def write_contexts(self, run: str, data: Mapping[str, Any]) -> None:
+        """Keeps the call tree of a run ("millpond.contexts/1"). Failure (status 4) where that is impossible."""
+        path = self._folder_for(_CONTEXTS) / f"{run}{PARQUET}"
+        rest = {key: value for key, value in data.items() if key != "nodes"}
+        store_files.write_parquet(path, contexts_table(run, data), rest)
+
+    def contexts(self, run: str) -> dict[str, Any] | None:
+        """The call tree as it was written; None where the run has none, or a damaged one."""
+        table = self._table(_CONTEXTS, run)
+        if table is None:
+            return None
+        return contexts_of(table, store_files.about(self.folder / _CONTEXTS / f"{run}{PARQUET}"))
+
+    def _table(self, relation: str, run: str) -> Any:
+        path = self.folder / relation / f"{run}{PARQUET}"
+        if not path.exists():
+            return None
+        try:
+            return store_files.read_parquet(path, RELATIONS[relation])
+        except Unreadable as reason:
+            self._inspector.skip(path, reason)
+            return None
+
+    def runs(self) -> list[Run]:
+        """Every run that has left something here, the oldest first."""
+        sql = (
+            "select run, any_value(experiment) experiment, any_value(workload) workload, any_value(machine) machine, "
+            "min(time_utc) time_utc from observations group by run"
+        )
+        rows = self.query(sql) if self.files(_OBSERVATIONS) else []
+        found = {r["run"]: Run(r["run"], r["experiment"], r["workload"], r["machine"], r["time_utc"]) for r in rows}
+        for kind, path in self._inspector.documents():
+            run = path.name.removesuffix(DOCUMENT)
+            document = self.document(kind, run) if run not in found else None
+            if document is not None:
+                found[run] = _run_of(run, kind, document)
+        return sorted((_begun(run) for run in found.values()), key=lambda r: (r.time_utc, r.run))
+
+    def find_run(self, text: str) -> Run:
+        """The run with that id, the only one whose id begins so, or the `latest`. Failure (status 3) otherwise."""
+        runs = self.runs()
+        if not runs:
+            raise Failure(Status.INPUT, f"the store {self.folder} has no runs; `millpond advise` writes them")
+        if text == LATEST:
+            return runs[-1]
+        found = [r for r in runs if r.run == text] or [r for r in runs if r.run.startswith(text)]
+        if len(found) == 1:
+            return found[0]
+        ids = ", ".join(r.run for r in (found or runs)[-5:])
+        what = f"{len(found)} runs begin with {text!r}" if found else f"no run begins with {text!r}"
+        raise Failure(Status.INPUT, f"{what} in the store {self.folder}; the latest of them: {ids}")
+
+    def query(self, sql: str, parameters: Sequence[object] = ()) -> list[dict[str, Any]]:
+        """The rows of a query over the relations that it names: observations, subsystems, contexts.
+
+        Files that are damaged or foreign are left out, and are then among `skipped`. Failure (status 3) where there is
+        not one observation to ask.
+        """
+        import duckdb
+
+        with duckdb.connect() as connection:
+            try:
+                for relation in RELATIONS:
+                    if re.search(rf"\b{relation}\b", sql):
+                        self._add_view(connection, relation)
+                answer = connection.execute(sql, list(parameters))
+                names = [column[0] for column in answer.description or []]
+                return [dict(zip(names, row, strict=True)) for row in answer.fetchall()]
+            except (duckdb.IOException, duckdb.InvalidInputException) as error:
+                raise Failure(Status.INPUT, f"the store {self.folder} cannot be read: {error}") from error
+
+    def _add_view(self, connection: Any, relation: str) -> None:
+        from pyarrow import dataset
+
+        files = self.files(relation)
+        if files:
+            # Read by the reader that has checked them: what one library forgives, another may not.
+            columns = store_files.schema_of(RELATIONS[relation])
+            connection.register(relation, dataset.dataset([str(path) for path in files], schema=columns))
+        elif relation == _OBSERVATIONS:
+            why = "; ".join(map(str, self._inspector.skipped_in(relation)))
+            reason = f" that can be read ({why})" if why else "; `millpond advise` writes them"
+            raise Failure(Status.INPUT, f"the store {self.folder} has no observations{reason}")
+        else:
+            connection.register(relation, empty_table(relation))
+
+    def files(self, relation: str) -> list[Path]:
+        """The files of a relation that are whole and ours."""
+        return self._inspector.good(relation)
+
+    @property
+    def skipped(self) -> list[Skipped]:
+        """What is damaged or not ours in this store, by path. Contexts are read whole only where they are asked for."""
+        return self._inspector.inspect()
+
+    def finish(self) -> None:
+        """The last thing that a verb does which has read the store: Failure (status 3) that names what was skipped."""
+        found = self.skipped
+        if found:
+            files = "1 file" if len(found) == 1 else f"{len(found)} files"
+            raise Failure(Status.INPUT, f"{files} of the store skipped: {'; '.join(map(str, found))}")
+
+
+def _document_kind(kind: str) -> str:
+    if not KIND.fullmatch(kind) or kind in RELATIONS:
+        raise ValueError(f"{kind!r} is no kind of document")
+    return kind
+
+
+def _run_of(run: str, kind: str, document: Mapping[str, Any]) -> Run:
+    """What a document says of a run that has left no observations."""
+    program = document.get("program")
+    argv = program.get("argv") if isinstance(program, dict) else None
+    return Run(run, kind, " ".join(map(str, argv or [])), str(document.get("machine") or ""), "")
+
+
+def _begun(run: Run) -> Run:
+    """The run with the time that its id begins with; with the time of its first value where the id has none."""
+    try:
+        begun = datetime.datetime.strptime(run.run.partition("-")[0], _STAMP).replace(tzinfo=datetime.UTC)
+    except ValueError:
+        return run
+    return Run(run.run, run.experiment, run.workload, run.machine, begun.isoformat())

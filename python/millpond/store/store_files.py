@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: BSL-1.0
+"""The files of a store: written whole or not at all, and believed only once they have been checked.
+
+    RUN.parquet     footer, columns and their types, the checksum of every page, and the run that it is named for
+    RUN.json.gz     gzip's checksum, and that it is one JSON object
+    .anything       somebody's unfinished business: not looked at
+
+A file that fails is `Skipped` with its reason; no reader ever crashes on one.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from millpond.system import output
+
+PARQUET, DOCUMENT = ".parquet", ".json.gz"
+# Where a Parquet file of ours keeps what is true of it as a whole.
+METADATA_KEY = b"millpond"
+# Kinds of columns, by what their values are.
+TEXT, WHOLE, NUMBER, TRUTH = "text", "whole numbers", "numbers", "true or false"
+Columns = Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Skipped:
+    """A file in the store that is damaged or not ours, and why it was left out."""
+
+    path: Path
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.reason}"
+
+
+class Unreadable(Exception):
+    """A file that cannot be used; the message is the reason, a half-sentence."""
+
+
+def schema_of(columns: Columns) -> Any:
+    """The Arrow schema of a relation."""
+    import pyarrow as pa
+
+    types = {TEXT: pa.string(), WHOLE: pa.int64(), NUMBER: pa.float64(), TRUTH: pa.bool_()}
+    return pa.schema([(name, types[kind]) for name, kind in columns.items()])
+
+
+def write_parquet(path: Path, table: Any, about: Mapping[str, Any]) -> None:
+    """Writes a table whole or not at all, with `about` in its footer. Failure (status 4) where that is impossible."""
+    import pyarrow.parquet as parquet
+
+    text = json.dumps(about, ensure_ascii=False).encode()
+    with output.written_aside(path) as aside:
+        table = table.replace_schema_metadata({METADATA_KEY: text})
+        # The footer has no checksum: what a flipped bit in it could turn into a wrong answer is not written.
+        parquet.write_table(table, aside, compression="zstd", write_page_checksum=True, write_statistics=False)
+
+
+def write_document(path: Path, data: Mapping[str, Any]) -> None:
+    """Writes a JSON object, compressed, whole or not at all; equal data give equal bytes. Failure (4) as above."""
+    text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
+    with output.written_aside(path) as aside:
+        aside.write_bytes(gzip.compress(text, mtime=0))
+
+
+def read_document(path: Path) -> dict[str, Any]:
+    """The object in a document. Raises Unreadable with the reason; FileNotFoundError where there is none."""
+    try:
+        data = json.loads(gzip.decompress(path.read_bytes()))
+    except FileNotFoundError:
+        raise
+    except (OSError, EOFError, zlib.error, ValueError, RecursionError) as error:
+        raise Unreadable(_why(path, error)) from error
+    if not isinstance(data, dict):
+        raise Unreadable("it is no JSON object")
+    return data
+
+
+def about(path: Path) -> dict[str, Any]:
+    """What the footer says of the whole file; empty where it says nothing. Raises Unreadable with the reason."""
+    import pyarrow as pa
+    import pyarrow.parquet as parquet
+
+    try:
+        found = (parquet.read_schema(path).metadata or {}).get(METADATA_KEY)
+        data = json.loads(found) if found else {}
+    except (OSError, ValueError, pa.ArrowException) as error:
+        raise Unreadable(_why(path, error)) from error
+    return data if isinstance(data, dict) else {}
+
+
+def check_footer(path: Path, columns: Columns) -> None:
+    """Raises Unreadable unless the file is Parquet and has these columns. Reads the footer alone."""
+    import pyarrow as pa
+    import pyarrow.parquet as parquet
+
+    try:
+        schema = parquet.read_schema(path)
+    except (OSError, ValueError, pa.ArrowException) as error:
+        raise Unreadable(_why(path, error)) from error
+    missing = [name for name in columns if name not in schema.names]
+    if missing:
+        raise Unreadable(f"not ours: it has no column {', '.join(missing[:3])}{' …' if len(missing) > 3 else ''}")
+    for name, kind in columns.items():
+        if not _fits(schema.field(name).type, kind):
+            raise Unreadable(f"not ours: its column {name} holds {schema.field(name).type}, not {kind}")
+
+
+def read_parquet(path: Path, columns: Columns) -> Any:
+    """The whole table, every page checked. Raises Unreadable with the reason. O(size)."""
+    import pyarrow as pa
+    import pyarrow.parquet as parquet
+
+    check_footer(path, columns)
+    try:
+        with parquet.ParquetFile(path, page_checksum_verification=True) as file:
+            table = file.read()
+    except (OSError, ValueError, pa.ArrowException) as error:
+        raise Unreadable(_why(path, error)) from error
+    runs = table.column("run").unique().to_pylist()
+    if runs and runs != [path.name.removesuffix(PARQUET)]:
+        raise Unreadable(f"it holds {_runs_text(runs)}, for which it is not named: a copy, perhaps")
+    return table
+
+
+def _runs_text(runs: list[object]) -> str:
+    return f"the run {runs[0]}" if len(runs) == 1 else f"{len(runs)} runs"
+
+
+def _fits(kind: Any, wanted: str) -> bool:
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    tests = {
+        TEXT: (pa.types.is_string, pa.types.is_large_string),
+        WHOLE: (pa.types.is_integer,),
+        NUMBER: (pa.types.is_floating, pa.types.is_integer),
+        TRUTH: (pa.types.is_boolean,),
+    }
+    return pa.types.is_null(kind) or any(test(kind) for test in tests[wanted])
+
+
+def _why(path: Path, error: Exception) -> str:
+    """The reason in a few words: what the libraries say is long, and about their insides."""
+    if isinstance(error, OSError) and error.errno:
+        return f"cannot be read: {error.strerror}"
+    try:
+        if path.stat().st_size == 0:
+            return "it is empty"
+    except OSError:
+        return "cannot be read"
+    first = str(error).splitlines()[0].partition(". ")[0] if str(error) else type(error).__name__
+    return f"damaged: {first[:120]}"

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: BSL-1.0
+"""What must be settled before an option parser sees the command line.
+
+    millpond advise --budget 60 --json -- perl -w script.pl
+                    └── options of the verb ──┘ └ the program, never looked into
+
+Two rules: everything behind the first `--` is the program's, and `--json` takes a value only as `--json=FILE`
+(alone it means standard output), as does `--counters`, so that no word is ever swallowed as a file name by accident.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from millpond.system.errors import Failure, Status
+
+STDOUT = "-"
+# What these options mean alone.
+_OPTIONAL_VALUE = {"--json": STDOUT, "--counters": "measured"}
+
+
+@dataclass(frozen=True)
+class CommandLine:
+    """The words before the first `--`, and the program's own words behind it (None where there is no `--`)."""
+
+    options: tuple[str, ...]
+    program: tuple[str, ...] | None
+
+
+def split(words: list[str]) -> CommandLine:
+    """Splits at the first `--` and gives every bare option of optional value its meaning."""
+    if "--" in words:
+        at = words.index("--")
+        options, program = words[:at], tuple(words[at + 1 :])
+    else:
+        options, program = words, None
+    return CommandLine(tuple(f"{w}={_OPTIONAL_VALUE[w]}" if w in _OPTIONAL_VALUE else w for w in options), program)
+
+
+def program_of(verb: str, line: CommandLine, positional: list[str] | None) -> tuple[str, ...]:
+    """The program to run, or a usage failure that shows how one is given. `positional`: what the parser found."""
+    usage = f"millpond {verb} [OPTIONS] -- PROGRAM ARGS..."
+    if line.program is None:
+        raise Failure(Status.USAGE, f"`--` is missing before the program: {usage}")
+    if not line.program or not line.program[0]:
+        raise Failure(Status.USAGE, f"no program is given after `--`: {usage}")
+    stray = (positional or [])[: len(positional or []) - len(line.program)]
+    if stray:
+        raise Failure(Status.USAGE, f"{stray[0]!r} before `--` belongs to no option: {usage}")
+    return line.program

@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: BSL-1.0
+"""Finds and runs the laboratory's native programs: their command lines and files are all that Python knows of them.
+
+Searched in this order: the folder that $MILLPOND_BIN names; `_native/bin` beside this package (an installed wheel);
+`build/release/bin` of the repository that this file lies in. What a certain compiler built lies beside them:
+`toolchains/NAME` in the folder that $MILLPOND_BIN names, `build/toolchains/NAME/bin` of the repository.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from pathlib import Path
+
+from millpond.system.environment import user_environment
+from millpond.system.errors import Failure, Status
+
+_PACKAGE = Path(__file__).resolve().parents[1]
+_BUILDS = _PACKAGE.parents[1] / "build"
+_PATIENCE_SECONDS = 5.0
+
+
+def search_path() -> list[Path]:
+    """The folders in which native programs are looked for, the first first."""
+    chosen = os.environ.get("MILLPOND_BIN")
+    if chosen:
+        return [Path(chosen)]
+    return [_PACKAGE / "_native" / "bin", _BUILDS / "release" / "bin"]
+
+
+def find(name: str) -> Path:
+    """The native program of that name. Failure (status 4) where it is not built or not installed."""
+    advice = (
+        f"build it in the repository with `scripts/build release {name}`, or set MILLPOND_BIN to the folder that has it"
+    )
+    return _first(search_path(), name, name, advice)
+
+
+def find_built_by(toolchain: str, name: str) -> Path:
+    """That program as a toolchain built it. Failure (status 4) where it did not, or is not installed."""
+    chosen = os.environ.get("MILLPOND_BIN")
+    folder = Path(chosen) / "toolchains" / toolchain if chosen else _BUILDS / "toolchains" / toolchain / "bin"
+    advice = "`make bench-toolchains` installs the compilers and builds it"
+    return _first([folder], name, f"{name} as {toolchain} builds it", advice)
+
+
+def _first(folders: Sequence[Path], name: str, what: str, advice: str) -> Path:
+    for folder in folders:
+        candidate = folder / name
+        if candidate.is_file() and os.access(candidate, os.X_OK):
+            return candidate.absolute()
+    raise Failure(Status.ENVIRONMENT, f"{what} is missing; looked in {', '.join(map(str, folders))}; {advice}")
+
+
+@dataclass(frozen=True)
+class Finished:
+    """How a native program ended: its exit status (negative: died of that signal), and what it said on standard error.
+
+    `timed_out`: we ended it, because it took longer than it was given.
+    """
+
+    status: int
+    said: str
+    timed_out: bool = False
+
+
+_watch: ContextVar[Callable[[int], None] | None] = ContextVar("watch", default=None)
+
+
+@contextmanager
+def watched_by(watch: Callable[[int], None]) -> Iterator[None]:
+    """What this thread runs inside gets a process group of its own, whose id `watch` is told as soon as it exists."""
+    token = _watch.set(watch)
+    try:
+        yield
+    finally:
+        _watch.reset(token)
+
+
+def run(
+    name: str,
+    arguments: Sequence[str],
+    *,
+    stdin: int = subprocess.DEVNULL,
+    passing: bool = False,
+    seconds: float | None = None,
+) -> Finished:
+    """Runs a native program to its end.
+
+    Quiet by default: standard output is dropped, standard error kept. `passing` lets both through to the user.
+    `seconds` limits its time. Whatever interrupts us ends it too: it is asked to stop, which it passes on to the
+    program that it measures, before it is killed. Inside `watched_by` it is a process group of its own.
+    """
+    watch = _watch.get()
+    try:
+        child = subprocess.Popen(
+            [str(find(name)), *arguments],
+            stdin=stdin,
+            stdout=None if passing else subprocess.DEVNULL,
+            stderr=None if passing else subprocess.PIPE,
+            env=user_environment(),
+            process_group=0 if watch is not None else None,
+        )
+    except OSError as error:
+        raise Failure(Status.ENVIRONMENT, f"cannot start {name}: {error.strerror or error}") from error
+    try:
+        if watch is not None:
+            watch(child.pid)
+        said = child.communicate(timeout=seconds)[1]
+    except subprocess.TimeoutExpired:
+        return Finished(_stop(child), f"millpond: ended after {seconds:.0f} s without a result", timed_out=True)
+    except BaseException:
+        _stop(child)
+        raise
+    return Finished(child.returncode, (said or b"").decode(errors="replace"))
+
+
+@dataclass(frozen=True)
+class Captured:
+    """How a program ended, and all that it printed. `timed_out`: we killed it, because its time was up."""
+
+    status: int
+    printed: str
+    said: str
+    timed_out: bool = False
+
+
+def capture(
+    argv: Sequence[str],
+    environment: Mapping[str, str],
+    *,
+    seconds: float | None = None,
+    descriptors: Sequence[int] = (),
+) -> Captured:
+    """Runs a program with just that environment, without input, and reads both its outputs.
+
+    For programs that print their result; whatever interrupts us kills it. `descriptors` of ours are its own too, under
+    their numbers. Failure (4) where it cannot be started.
+    """
+    try:
+        done = subprocess.run(
+            argv, stdin=subprocess.DEVNULL, capture_output=True, env=environment, check=False, timeout=seconds,
+            pass_fds=descriptors,
+        )  # fmt: skip
+    except subprocess.TimeoutExpired:
+        return Captured(-signal.SIGKILL, "", "", timed_out=True)
+    except OSError as error:
+        raise Failure(Status.ENVIRONMENT, f"cannot start {argv[0]}: {error.strerror or error}") from error
+    return Captured(done.returncode, done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace"))
+
+
+def _stop(child: subprocess.Popen[bytes]) -> int:
+    child.terminate()
+    try:
+        child.communicate(timeout=_PATIENCE_SECONDS)
+    except subprocess.TimeoutExpired:
+        child.kill()
+        child.wait()
+    return child.returncode
+
+
+def failure_of(name: str, finished: Finished) -> Failure:
+    """The failure that a native program reported, in its own words and with its own status."""
+    lines = [line for line in finished.said.splitlines() if line.startswith("millpond:")]
+    message = "; ".join(line.removeprefix("millpond:").strip() for line in lines)
+    if finished.status < 0:
+        how = f"{name} died of {signal_name(-finished.status)}: please report this as a bug of ours"
+        return Failure(Status.ENVIRONMENT, message or how)
+    try:
+        status = Status(finished.status)
+    except ValueError:
+        status = Status.ENVIRONMENT
+    return Failure(status, message or f"{name} gave up with status {finished.status} and no reason")
+
+
+def require(name: str, arguments: Sequence[str], *, stdin: int = subprocess.DEVNULL) -> str:
+    """Runs a native program; returns what it said on standard error, or raises what it reported."""
+    finished = run(name, arguments, stdin=stdin)
+    if finished.status != 0:
+        raise failure_of(name, finished)
+    return finished.said
+
+
+def signal_name(number: int) -> str:
+    """`SIGSEGV` for 11; `signal 99` for a number without a name."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"

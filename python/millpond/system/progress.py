@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: BSL-1.0
+"""Progress on standard error: a bar with the time left on a terminal, plain lines elsewhere, none below two seconds."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import TYPE_CHECKING
+
+from millpond.system.wording import seconds_text
+
+if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
+
+_QUIET_SECONDS = 2.0
+_LINE_EVERY_SECONDS = 15.0
+
+
+def say(message: str) -> None:
+    """One line of ours on standard error."""
+    print(f"millpond: {message}", file=sys.stderr, flush=True)
+
+
+class ProgressReport:
+    """A listener for `execution.run_rounds`. `say` announces a step that has no count of its own."""
+
+    def __init__(self) -> None:
+        self._bar: Progress | None = None
+        self._task: TaskID | None = None
+        self._what = ""
+        self._total = self._done = 0
+        self._started = self._last_line = 0.0
+
+    def begin(self, what: str, total: int) -> None:
+        self._what, self._total, self._done = what, total, 0
+        self._started = time.monotonic()
+        self._last_line = self._started - _LINE_EVERY_SECONDS
+
+    def step(self) -> None:
+        self._done += 1
+        now = time.monotonic()
+        if now - self._started < _QUIET_SECONDS:
+            return
+        if sys.stderr.isatty():
+            self._show_bar()
+        elif now - self._last_line >= _LINE_EVERY_SECONDS:
+            self._last_line = now
+            left = (now - self._started) / self._done * (self._total - self._done)
+            say(f"{self._what}: {self._done} of {self._total} runs, at most {seconds_text(left)} left")
+
+    def end(self) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+            self._bar = self._task = None
+
+    def _show_bar(self) -> None:
+        if self._bar is None:
+            from rich.console import Console
+            from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+            columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+            self._bar = Progress(*columns, console=Console(stderr=True), transient=True)
+            self._task = self._bar.add_task(self._what, total=self._total)
+            self._bar.start()
+        assert self._task is not None
+        self._bar.update(self._task, completed=self._done)
