@@ -191,7 +191,7 @@ BENCHMARK_2 = surrounded(Experiment(
     published=_locality,
     tables=Tables(("log2_g", "strategy"), ("log2_s",), "af", "|S|", titles=_locality_title, labels=_locality_label),
     parts={
-        "quick": (Part(lists(19, (19, 17, 12, 6), (4, 6, 8), 16)),),
+        "quick": (Part(lists(21, (21, 18, 12, 6), (4,), 16)), Part(lists(21, (18, 12, 6), (8,), 1))),
         "standard": (
             Part(lists(21, (21, 18, 15, 12, 6), (4,), 16)),
             Part(lists(21, (21, 18, 15, 12, 9, 6), (8,), 4)),
