@@ -14,13 +14,13 @@ from typing import Any
 import pytest
 from fakes.fake_p0089_suite import FakeP0089
 
-from millpond.cells.cell import LITTER, METRICS_OF, SUBALLOCATOR
+from millpond.cells.cell import COUNTERS, LITTER, METRICS_OF, SUBALLOCATOR
 from millpond.cli import main
 from millpond.documents import suballocator, unique_chars
 from millpond.documents.published_experiments import EXPERIMENTS as ALL
 from millpond.execution.rounds import groups_of
 from millpond.experiments import published
-from millpond.experiments.claim_rules import HOLDS, NOT_MEASURED, UNTESTABLE, Claim, judge, load
+from millpond.experiments.claim_rules import FAILS, HOLDS, NOT_MEASURED, UNTESTABLE, Claim, judge, load
 from millpond.experiments.experiment import ROUNDS, SCALES, Experiment
 from millpond.experiments.figures import Figures, published_figures
 from millpond.experiments.run import cells_of
@@ -128,7 +128,7 @@ def test_a_rule_is_well_formed(rule: Claim) -> None:
         return
     assert rule.of and {*rule.of, *rule.against, *rule.among} <= {*experiment.aliases}
     assert {*rule.where, *([rule.axis] if rule.axis else [])} <= {*experiment.axes}
-    assert not rule.metric or rule.metric in experiment.beside_metrics
+    assert rule.metric in ("", *experiment.beside_metrics, *COUNTERS)
     assert math.isfinite(rule.low) or math.isfinite(rule.high)
     assert rule.low <= rule.high
     assert len(rule.against) in (0, 1, len(rule.of))
@@ -176,8 +176,19 @@ def test_every_cell_of_the_quick_scale_runs_and_every_statement_is_judged(experi
     found = {c["id"]: c["verdict"] for c in document["claims"]}
     assert set(found) == {c.id for c in CLAIMS if c.experiment == experiment.name}
     measured = [c for c in TESTED if c.experiment == experiment.name and found[c.id] == NOT_MEASURED]
-    assert all("count" in c.where for c in measured), "only points of larger scales are missing"
-    assert UNTESTABLE in found.values() or experiment.name in ("suballocator.1", "suballocator.3")
+    assert all("count" in c.where or c.metric in COUNTERS for c in measured), "larger scales or counters are missing"
+    assert (UNTESTABLE in found.values()) == (experiment.name == "suballocator.2")
+
+
+def test_simulated_counters_judge_statements_on_loads_and_say_why_others_cannot_be_tested(p0089: Use) -> None:
+    said = "==1== Events    : Ir Dr D1mr DLmr\n==1== Collected : 900 300 30 3\n"
+    p0089(callgrind=said)
+    _, document = run("unique_chars", "--scale=quick", "--rounds=1", "--counters=simulated")
+    found = {c["id"]: c for c in document["claims"]}
+    assert {found[name]["verdict"] for name in ("u.loads", "u.misses")} == {FAILS}, "all loaded alike"
+    for name in ("u.stalls", "u.stalls.local"):
+        assert found[name]["verdict"] == UNTESTABLE
+        assert "clock" in found[name]["missing"]
 
 
 @EACH

@@ -13,7 +13,7 @@ import pytest
 from fakes.fake_p0089_suite import FakeP0089
 
 from millpond.bench import named
-from millpond.cells.cell import Outcome
+from millpond.cells.cell import COUNTERS, Outcome
 from millpond.cli import main
 from millpond.documents.p0089 import ALIASES
 from millpond.documents.p0089_anomalies import EXPERIMENT as ANOMALIES
@@ -77,7 +77,7 @@ def test_a_candidate_is_judged_by_cells_of_the_standard_scale(rule: Claim) -> No
     assert used
     assert set(rule.where) <= set(experiment.axes)
     assert rule.low > 0.0 or rule.high < float("inf")
-    assert not rule.metric or rule.metric in experiment.beside_metrics
+    assert rule.metric in ("", *experiment.beside_metrics, *COUNTERS)
 
 
 @EACH_CANDIDATE

@@ -71,7 +71,7 @@ VIRTUAL = surrounded(Experiment(
     measured="CPU seconds to build, write once and drop sets of texts again and again, for 2^27 leaf elements in all, "
              "with one thing changed that may be the cause",
     suite=BENCHMARK_1.suite, workload=BENCHMARK_1.workload, figure=BENCHMARK_1.figure,
-    beside_metrics=(*BENCHMARK_1.beside_metrics, "instructions"), axes=("ds", "log2_size"), free=BENCHMARK_1.free,
+    beside_metrics=BENCHMARK_1.beside_metrics, axes=("ds", "log2_size"), free=BENCHMARK_1.free,
     strategies=tuple(dict.fromkeys((*_DESTROYED, *_WINKED))), aliases={**ALIASES, **LOCKED}, table=BENCHMARK_1.table,
     published=_published_virtual,
     tables=Tables(("ds",), ("log2_size",), "strategy", "elements", titles=_title, labels=BENCHMARK_1.tables.labels),

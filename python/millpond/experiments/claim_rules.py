@@ -177,7 +177,7 @@ def judge_all(
 ) -> list[Verdict]:
     """Every claim about this experiment. O(claims × figures).
 
-    `missing`: surroundings that were wanted and are not here, each with the reason.
+    `missing`: surroundings and counters that were wanted and are not here, each with the reason.
     """
     claims = [claim for claim in load(experiment.claims) if claim.experiment == experiment.name]
     judged = [judge(claim, experiment, published, ours) for claim in claims]
@@ -186,7 +186,8 @@ def judge_all(
 
 def _untestable(judged: Verdict, missing: Mapping[str, str]) -> Verdict:
     """Says what is missing, if that is why nothing was measured."""
-    reasons = dict.fromkeys(why for name, why in missing.items() if name in judged.claim.surroundings())
+    named = {*judged.claim.surroundings(), judged.claim.metric}
+    reasons = dict.fromkeys(why for name, why in missing.items() if name in named)
     if not reasons:
         return judged
     return replace(judged, claim=replace(judged.claim, missing="; ".join(reasons)), verdict=UNTESTABLE)

@@ -97,9 +97,9 @@ class Results:
     def figures(self) -> Figures:
         """By point and strategy, without what lies beside the document's tables. The first of a point counts.
 
-        Metrics are those of twins, too, which have no figure of their own.
+        Metrics are those of twins, too, which have no figure of their own, and of counters.
         """
-        metrics = {name: self._figures(name) for name in self.experiment.beside_metrics}
+        metrics = {name: self._figures(name) for name in (*self.experiment.beside_metrics, *counted_in(self.outcomes))}
         return replace(self._figures(self.experiment.figure.name), metrics=metrics)
 
     def _figures(self, name: str) -> Figures:

@@ -234,7 +234,9 @@ class Found:
     @cached_property
     def claims(self) -> list[Verdict]:
         experiment = self.run.experiment
-        return judge_all(experiment, published_figures(experiment), self.results.figures(), self.run.missing)
+        uncounted = {name: f"{name} is null: {why}" for o in self.outcomes for name, why in o.absent.items()}
+        missing = {**self.run.missing, **uncounted}
+        return judge_all(experiment, published_figures(experiment), self.results.figures(), missing)
 
     @property
     def notes(self) -> list[str]:
