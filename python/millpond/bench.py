@@ -81,7 +81,7 @@ def command(
         Scale, typer.Option(help="A few minutes, half an hour, or the document's own grid.")
     ] = Scale.STANDARD,
     rounds: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="Measured rounds of each; 3, 6 and 3 by scale.")
+        int | None, typer.Option(metavar="N", min=1, help="Measured rounds of each; 3, 11 and 3 by scale.")
     ] = None,
     litter: Annotated[
         float | None, typer.Option(metavar="F", min=0.0, max=1.0, help="First litter the heap; this share is freed.")

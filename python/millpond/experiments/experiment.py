@@ -15,9 +15,10 @@ from dataclasses import dataclass, field, replace
 from itertools import product
 
 from millpond.cells.cell import LITTER, MALLOC, SURROUNDINGS, TOOLCHAIN, Cell
+from millpond.execution.schedule import VERDICT_ROUNDS
 
 SCALES = ("quick", "standard", "paper")
-ROUNDS = {"quick": 3, "standard": 6, "paper": 3}
+ROUNDS = {"quick": 3, "standard": VERDICT_ROUNDS, "paper": 3}
 
 Parameters = tuple[tuple[str, str], ...]
 Point = tuple[tuple[str, int | str], ...]
