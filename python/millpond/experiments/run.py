@@ -234,9 +234,14 @@ class Found:
     @cached_property
     def claims(self) -> list[Verdict]:
         experiment = self.run.experiment
-        uncounted = {name: f"{name} is null: {why}" for o in self.outcomes for name, why in o.absent.items()}
-        missing = {**self.run.missing, **uncounted}
+        missing = {**self.run.missing, **dict(self._uncounted)}
         return judge_all(experiment, published_figures(experiment), self.results.figures(), missing)
+
+    @cached_property
+    def _uncounted(self) -> list[tuple[str, str]]:
+        """Counters that are null somewhere, each with a reason, in words."""
+        absent = {(name, why) for o in self.outcomes for name, why in o.absent.items() if is_counter(o.cell, name)}
+        return [(name, f"{name} is null: {why}") for name, why in sorted(absent)]
 
     @property
     def notes(self) -> list[str]:
@@ -247,8 +252,7 @@ class Found:
             failed.setdefault(why, []).append(cell.name)
         notes = [f"{names[0]}{f' and {len(names) - 1} more' if names[1:] else ''}: {w}" for w, names in failed.items()]
         absent = [*dict.fromkeys(self.run.left_out)]
-        uncounted = {(name, why) for o in self.outcomes for name, why in o.absent.items() if is_counter(o.cell, name)}
-        absent += [f"{name} is null: {why}" for name, why in sorted(uncounted)]
+        absent += [words for _, words in self._uncounted]
         absent += window_counters.notes_on_turns(self.outcomes)
         return [
             *self.run.experiment.notes,
