@@ -27,9 +27,10 @@ def label_of(text: str) -> str:
     """What an event is called in results: NAME of NAME=0xCODE. Failure (status 2) for a code that is none."""
     label, sign, code = text.partition("=")
     # libpfm's names have a : or a . before a value: EVENT:c=1.
-    if not text or (sign and not set(label) & set(":.") and not (label and _CODE.fullmatch(code))):
+    has_code = bool(sign) and not set(label) & set(":.")
+    if not text or (has_code and not (label and _CODE.fullmatch(code))):
         raise Failure(Status.USAGE, f"--event {text!r} is neither a name, as MEM_LOAD_RETIRED:L3_MISS, nor NAME=0xCODE")
-    return label if sign and not set(label) & set(":.") else text
+    return label if has_code else text
 
 
 def require_known(events: Sequence[str], *, counters: bool) -> None:
