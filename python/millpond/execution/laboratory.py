@@ -32,8 +32,9 @@ _PATIENCE_SECONDS = 60.0
 class Laboratory:
     """The place where the rounds of one program run. Temporary files lie in `folder`. Not thread-safe.
 
-    A runner for `execution.run_rounds`. `expected` (exit status and signal of the bare program) and `limit_seconds`
-    are set by whoever has seen a bare run: a round that ends otherwise is `killed`, its values are not compared.
+    A runner for `execution.rounds.run_rounds`. `expected` (exit status and signal of the bare program) and
+    `limit_seconds` are set by whoever has seen a bare run: a round that ends otherwise is `killed`, its values are not
+    compared.
     """
 
     def __init__(self, folder: Path, program: Sequence[str], stdin: StandardInput, seed: int) -> None:

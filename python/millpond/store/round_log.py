@@ -54,7 +54,7 @@ def _state(path: Path) -> bytes:
 
 
 class RoundLog:
-    """A memory for `execution.run_rounds` in a store. Without `resume` it only keeps.
+    """A memory for `execution.rounds.run_rounds` in a store. Without `resume` it only keeps.
 
     `rounds` are the measured ones that were kept so far.
     """

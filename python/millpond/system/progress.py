@@ -22,7 +22,7 @@ def say(message: str) -> None:
 
 
 class ProgressReport:
-    """A listener for `execution.run_rounds`. `say` announces a step that has no count of its own."""
+    """A listener for `execution.rounds.run_rounds`. `say` announces a step that has no count of its own."""
 
     def __init__(self) -> None:
         self._bar: Progress | None = None
