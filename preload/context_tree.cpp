@@ -30,8 +30,8 @@ bool context_tree::make_room() noexcept {
 }
 
 std::uint32_t context_tree::make(std::uint32_t parent, std::uintptr_t return_address) noexcept {
-    const spin_guard guard(lock_);
-    if (!make_room()) return 0;
+    const patient_guard guard(lock_);
+    if (!guard || !make_room()) return 0;
     if (const std::uint32_t id = table_->find(parent, return_address)) return id;
     const std::uint32_t id = last_id_ + 1;
     if (id >> chunk_bits >= chunk_count) return 0;
@@ -56,6 +56,11 @@ void context_tree::forget(std::uintptr_t first, std::uintptr_t last) noexcept {
 
 void context_tree::clear() noexcept {
     if (table_ != nullptr) give_pages(table_, table::bytes(table_->mask + 1));
+    for (node*& chunk : chunks_) {
+        if (chunk == nullptr) break;
+        give_pages(chunk, sizeof(node) << chunk_bits);
+        chunk = nullptr;
+    }
     table_ = nullptr;
     last_id_ = 0;
 }

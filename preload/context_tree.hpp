@@ -47,7 +47,7 @@ class context_tree {
 
     // Nodes whose return address lies in (first, last] will not be found again. Finders must drop what they remember.
     void forget(std::uintptr_t first, std::uintptr_t last) noexcept;
-    // Starts anew with id 1: for the child of a fork. No other thread may run.
+    // Gives the memory back and starts again with id 1. No other thread may run.
     void clear() noexcept;
 
     spin_lock& lock() noexcept { return lock_; }

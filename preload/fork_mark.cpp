@@ -9,16 +9,28 @@ namespace millpond::preload {
 
 constinit fork_mark::page fork_mark::page_{};
 
-void fork_mark::set() noexcept {
+// Once in a process and its forked children, which inherit both.
+void fork_mark::prepare() noexcept {
     static constinit bool prepared = false;
-    if (!prepared) {
-        prepared = true;
-        const int before = errno;
-        madvise(&page_, sizeof page_, MADV_WIPEONFORK);  // inherited by children of children
-        pthread_atfork(nullptr, nullptr, [] { __atomic_store_n(&page_.mark, 0, __ATOMIC_RELAXED); });
-        errno = before;
-    }
-    __atomic_store_n(&page_.mark, 1, __ATOMIC_RELAXED);
+    if (prepared) return;
+    prepared = true;
+    const int before = errno;
+    madvise(&page_, sizeof page_, MADV_WIPEONFORK);
+    pthread_atfork(nullptr, nullptr, [] { __atomic_store_n(&page_.mark, int{unmarked}, __ATOMIC_RELAXED); });
+    errno = before;
+}
+
+bool fork_mark::claim() noexcept {
+    int seen = unmarked;
+    if (!__atomic_compare_exchange_n(&page_.mark, &seen, int{claimed}, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+        return false;
+    prepare();
+    return true;
+}
+
+void fork_mark::set() noexcept {
+    prepare();
+    __atomic_store_n(&page_.mark, int{marked}, __ATOMIC_RELEASE);
 }
 
 }  // namespace millpond::preload

@@ -12,17 +12,21 @@ namespace millpond::preload {
 
 class fork_mark {
   public:
+    [[nodiscard, gnu::always_inline]] static bool is_set() noexcept {
+        return __atomic_load_n(&page_.mark, __ATOMIC_ACQUIRE) == marked;
+    }
+
+    // True for the one caller in this process that is to prepare it and then call set(); the others wait for is_set().
+    [[nodiscard]] static bool claim() noexcept;
     // Marks this process. The first call installs the handler; it must not run in two threads at once.
     static void set() noexcept;
 
-    [[nodiscard, gnu::always_inline]] static bool is_set() noexcept {
-        return __atomic_load_n(&page_.mark, __ATOMIC_RELAXED) != 0;
-    }
-
   private:
+    enum marks : int { unmarked, claimed, marked };
     struct alignas(4096) page {
         int mark;
     };
+    static void prepare() noexcept;
     static constinit page page_;
 };
 

@@ -77,6 +77,7 @@ block_file::block_file(std::string path) : path_(std::move(path)), decompressor_
         throw trace_error(path_ + (S_ISREG(status.st_mode) ? " is empty: nothing was recorded" : " is not a file"));
     }
     size_ = static_cast<std::uint64_t>(status.st_size);
+    permissions_ = status.st_mode & 07777;
 }
 
 block_file::~block_file() { ::close(descriptor_); }

@@ -57,6 +57,7 @@ class block_file {
 
     const std::string& path() const { return path_; }
     std::uint64_t size() const { return size_; }
+    unsigned permissions() const { return permissions_; }
 
     // All whole blocks, in the order of the file, each with its checksum verified. Reads the whole file.
     // Throws trace_error if there is none, or for a later version.
@@ -85,6 +86,7 @@ class block_file {
     std::string path_;
     int descriptor_ = -1;
     std::uint64_t size_ = 0;
+    unsigned permissions_ = 0;
     std::uint64_t search_budget_bytes_ = 0;
     payload_buffer stored_;
     std::unique_ptr<decompressor> decompressor_;

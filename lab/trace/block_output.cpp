@@ -2,11 +2,13 @@
 #include "block_output.hpp"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <zstd.h>
 
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <stdexcept>
 #include <system_error>
@@ -41,13 +43,20 @@ mpt_block_header make_header(mpt_kind kind, std::uint32_t count, std::uint32_t s
     return header;
 }
 
-block_output::block_output(std::string path, int level)
+block_output::block_output(std::string path, int level, unsigned mode)
     : path_(std::move(path)),
-      temporary_(path_ + ".partial-write"),
+      temporary_(path_ + ".XXXXXX"),  // a name that no other file has
       level_(level),
       compressor_(std::make_unique<compressor>()) {
-    descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    descriptor_ = ::mkostemp(temporary_.data(), O_CLOEXEC);
     if (descriptor_ < 0) fail("cannot create");
+    if (::fchmod(descriptor_, mode) != 0) {
+        const int error = errno;
+        ::close(std::exchange(descriptor_, -1));
+        ::unlink(temporary_.c_str());
+        errno = error;
+        fail("cannot set the permissions of");
+    }
     pending_.reserve(write_bytes + write_bytes / 4);
 }
 

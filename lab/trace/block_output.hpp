@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // block_output: writes a trace block by block, keeps its index, and lets it appear whole or not at all.
 //
-//   PATH.partial-write: │ block │ block │ … commit(): │ index │ trailer │ ─rename─▶ PATH
+//   PATH.XXXXXX: │ block │ block │ … commit(): │ index │ trailer │ ─rename─▶ PATH
 //
 // Use it wherever a whole trace is made: finish, rebuild_index, tests. Throws std::system_error where the disk refuses;
 // whatever is destroyed without commit() leaves no file behind. Memory: one block, and 48 bytes a block. Not
@@ -23,7 +23,8 @@ class block_output {
     // Level at which payloads are compressed: higher ones take longer than they gain (docs/trace_format.md).
     static constexpr int default_level = 3;
 
-    explicit block_output(std::string path, int level = default_level);
+    // `mode`: the permissions of PATH. Traces hold command lines, so by default only their owner may read them.
+    explicit block_output(std::string path, int level = default_level, unsigned mode = 0600);
     ~block_output();
     block_output(const block_output&) = delete;
     block_output& operator=(const block_output&) = delete;

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: BSL-1.0
-// finish: turns what a recorded process left behind (closed blocks, open blocks) into one compressed, indexed trace.
+// finish: turns what a recorded process left in the slot file (sealed and open blocks) into one compressed, indexed
+// trace.
 //
-//   PID.IMAGE.raw   closed blocks, rows, uncompressed ─┐  every block checked, events recounted by decoding,
-//   PID.IMAGE.open  each thread's open block          ─┴─▶ rows turned into columns, zstd ─▶ OUT: blocks │ end │ index
-//   │ trailer
+//   FILE.partial  the blocks of one process: rows, uncompressed ──▶ every block checked, events recounted by decoding,
+//                                                               rows turned into columns, zstd ──▶ OUT: blocks │ end │
+//                                                               index │ trailer
 //
-// Use it once for each process image, after that image has ended (or was killed). It runs outside the recorded program.
-// Memory: one block, and 48 bytes for each block of the trace. O(bytes). OUT appears whole or not at all: it is written
-// under a temporary name beside OUT and renamed; the raw and open files are left for the caller to remove.
-// Not thread-safe for one OUT.
+// Use it once for each process, after that process has ended (or was killed). It runs outside the recorded program.
+// Memory: one block, and 144 bytes for each block of the trace. O(bytes). OUT appears whole or not at all: it is
+// written beside OUT and renamed; the slot file is left as it is. Not thread-safe for one OUT.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
-#include "reader.hpp"
+#include "slot_reader.hpp"
 
 namespace millpond::trace {
 
@@ -31,13 +31,21 @@ struct end_record {
     std::uint64_t allocations_failed = 0;
 };
 
-struct finish_result {
-    std::uint64_t events = 0, blocks = 0, stored_bytes = 0;
-    std::vector<damage> damages;  // offsets are of the raw file, or (where the text says so) of the open file
+// What no process knows of itself.
+struct trace_identity {
+    std::uint64_t image = 0;      // number of the process image among those of its pid
+    std::uint64_t recording = 0;  // of which it is a part
+    unsigned mode = 0600;         // permissions of OUT
 };
 
-// Either file may be missing or empty (`open` may be ""), but not both. Throws trace_error where neither holds anything
-// that can be read, std::system_error where OUT cannot be written; OUT is then as it was before.
-finish_result finish(const std::string& raw, const std::string& open, const std::string& out, const end_record& end);
+struct finish_result {
+    std::uint64_t events = 0, blocks = 0, stored_bytes = 0;
+    std::vector<damage> damages;  // offsets are of the slot file
+};
+
+// Throws trace_error where the process has left no block, std::system_error where OUT cannot be written; OUT is then as
+// it was before.
+finish_result finish(const slot_reader& from, const slot_process& process, const std::string& out,
+                     const trace_identity& identity, const end_record& end);
 
 }  // namespace millpond::trace

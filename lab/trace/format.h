@@ -10,12 +10,9 @@ enum {
     mpt_frame_magic = 0x184D2A5D,   /* zstd skippable frame that carries a block */
     mpt_trailer_magic = 0x184D2A5E, /* zstd skippable frame that carries the offset of the index */
     mpt_magic = 0x4254504D,         /* "MPTB" */
-    mpt_open_magic = 0x4F54504D,    /* "MPTO" */
     mpt_version = 1,
     mpt_header_bytes = 64,
     mpt_frame_prefix_bytes = 8,
-    mpt_open_header_bytes = 4096,
-    mpt_slot_bytes = 65536,
     mpt_event_bytes_max = 64 /* no encoded event is longer */
 };
 
@@ -43,7 +40,8 @@ enum mpt_process_key {
     mpt_key_clock = 6,
     mpt_key_provider = 7,
     mpt_key_image = 8,
-    mpt_key_first_tick = 9
+    mpt_key_first_tick = 9,
+    mpt_key_recording = 10
 };
 enum mpt_end_key {
     mpt_end_status = 1,
@@ -77,12 +75,5 @@ typedef struct mpt_block_header {
     uint64_t cpu_ns;
     uint64_t checksum;
 } mpt_block_header;
-
-typedef struct mpt_open_header {
-    uint32_t magic;
-    uint32_t version;
-    uint32_t slot_bytes;
-    uint32_t slots;
-} mpt_open_header;
 
 #endif

@@ -10,7 +10,7 @@ std::vector<damage> rebuild_index(const std::string& path) {
     block_file file(path);
     damage_list damages;
     payload_buffer stored;
-    block_output output(path);
+    block_output output(path, block_output::default_level, file.permissions());
     for (const block_record& block : file.scan(damages)) {
         std::string what;
         if (block.header.kind == mpt_index) continue;

@@ -72,6 +72,9 @@ void take_process(std::span<const std::uint8_t> payload, process_record& process
             case mpt_key_first_tick:
                 process.first_tick = numbers.number();
                 break;
+            case mpt_key_recording:
+                process.recording = numbers.number();
+                break;
             default:
                 break;
         }
@@ -201,6 +204,7 @@ void put_process(const process_record& process, field_writer& to) {
     to.entry(mpt_key_provider, process.malloc_provider);
     to.entry(mpt_key_image, process.image);
     to.entry(mpt_key_first_tick, process.first_tick);
+    if (process.recording != 0) to.entry(mpt_key_recording, process.recording);
 }
 
 void put_module(const module_record& module, field_writer& to) {

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: BSL-1.0
+ * slot_file: the layout of FILE.partial, into which all processes of a recording write their blocks while they run.
+ *
+ *   │ slot 0: mpt_slot_file │ slot 1 │ slot 2 │ …                       sparse; slot n begins at n * slot_bytes
+ *                             │        └ mpt_slot │ open block of a thread
+ *                             └ mpt_slot │ mpt_slot_process │ sealed block │ sealed block │ …    first of a process
+ *
+ * Every slot belongs to one process, by the number of that process's first slot. A slot holds sealed blocks (their
+ * checksum is set) and behind them at most one open block, whose `stored_bytes` covers what is whole. All writers map
+ * the file and share it, so nothing is lost when one is killed; the counters are changed by atomic operations.
+ * Freestanding C11. */
+#ifndef MILLPOND_LAB_TRACE_SLOT_FILE_H
+#define MILLPOND_LAB_TRACE_SLOT_FILE_H
+
+#include "format.h"
+
+enum {
+    mpt_slot_file_magic = 0x4654504D, /* "MPTF" */
+    mpt_slot_magic = 0x5354504D,      /* "MPTS" */
+    mpt_slot_file_version = 1,
+    mpt_slot_bytes = 65536,
+    mpt_slot_head_bytes = 64, /* of mpt_slot */
+    mpt_refusals_max = 256
+};
+
+/* Why a process stopped recording; else an errno. */
+enum mpt_stop { mpt_stop_limit = 1, mpt_stop_ahead = 105 /* ENOBUFS: what was mapped ahead is used up */ };
+
+/* A process that could not begin. */
+typedef struct mpt_refusal {
+    uint64_t pid;
+    uint32_t error; /* errno */
+    uint32_t unused;
+} mpt_refusal;
+
+typedef struct mpt_slot_file {
+    uint32_t magic;
+    uint32_t version;
+    uint32_t slot_bytes;
+    uint32_t check_interval; /* one event in this many, on average, is compared with an uncached walk */
+    uint64_t recording;      /* random, the same in all traces of this recording */
+    uint64_t replaces;       /* the recording whose traces this one replaces; 0: none */
+    uint64_t slots;          /* taken so far, slot 0 among them; atomic */
+    uint64_t slots_max;
+    uint64_t bytes_max;    /* of sealed blocks; 0: no limit */
+    uint64_t bytes_sealed; /* atomic */
+    uint64_t ahead_bytes;  /* mapped when a process image starts, for programs that forbid system calls; 0: none */
+    uint32_t limit_reached;
+    uint32_t mode; /* permissions of the traces */
+    int64_t root_pid;
+    uint64_t refusals; /* atomic; the first mpt_refusals_max are kept */
+    mpt_refusal refused[mpt_refusals_max];
+} mpt_slot_file;
+
+typedef struct mpt_slot {
+    uint32_t magic;
+    uint32_t first_block; /* offset in the slot */
+    uint64_t process;     /* number of the first slot of the process */
+    uint64_t unused[6];
+} mpt_slot;
+
+/* Behind the mpt_slot of a process's first slot. */
+typedef struct mpt_slot_process {
+    uint64_t pid;
+    uint64_t start_ticks;
+    uint64_t start_ns; /* CLOCK_BOOTTIME */
+    uint64_t events_lost;
+    uint64_t allocations_failed;
+    uint64_t aliasing_sampled;
+    uint64_t aliasing_differed;
+    uint64_t aliasing_differed_deep;
+    uint32_t stopped;         /* 0, or why its recording ended early (mpt_stop, errno) */
+    uint32_t exited;          /* 1: the process came to its end by itself */
+    uint32_t own_malloc;      /* 1: malloc is linked into the executable, so that its calls are not seen */
+    uint32_t finished;        /* 1: its trace has been written */
+    uint64_t unused[6];
+} mpt_slot_process;
+
+#endif

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "slot_reader.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstddef>
+#include <cstring>
+#include <map>
+#include <tuple>
+
+namespace millpond::trace {
+
+namespace {
+
+constexpr std::uint32_t slot_bytes_min = 1024, slot_bytes_max = 1u << 20;
+
+bool read_fully(int descriptor, std::uint64_t offset, void* to, std::size_t bytes) noexcept {
+    auto* at = static_cast<std::uint8_t*>(to);
+    while (bytes > 0) {
+        const ssize_t got = ::pread(descriptor, at, bytes, static_cast<off_t>(offset));
+        if (got < 0 && errno == EINTR) continue;
+        if (got <= 0) return false;
+        at += got;
+        offset += static_cast<std::uint64_t>(got);
+        bytes -= static_cast<std::size_t>(got);
+    }
+    return true;
+}
+
+// A descriptor of a regular file, or −1: a FIFO would wait for a writer.
+int open_regular(const std::string& path, int flags) noexcept {
+    const int descriptor = ::open(path.c_str(), flags | O_CLOEXEC | O_NONBLOCK);
+    struct stat status;
+    if (descriptor < 0 || (::fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode))) return descriptor;
+    ::close(descriptor);
+    errno = EINVAL;
+    return -1;
+}
+
+}  // namespace
+
+slot_reader::slot_reader(const std::string& path) : path_(path) {
+    descriptor_ = open_regular(path, O_RDWR);
+    writable_ = descriptor_ >= 0;
+    if (!writable_) descriptor_ = open_regular(path, O_RDONLY);
+    if (descriptor_ < 0) throw trace_error("cannot open " + path + ": " + std::strerror(errno));
+    struct stat status{};
+    const bool known = ::fstat(descriptor_, &status) == 0;
+    device_ = status.st_dev;
+    inode_ = status.st_ino;
+    const bool whole = known && read_fully(descriptor_, 0, &header_, sizeof header_) &&
+                       header_.magic == static_cast<std::uint32_t>(mpt_slot_file_magic);
+    if (!whole || header_.version != mpt_slot_file_version || header_.slot_bytes < slot_bytes_min ||
+        header_.slot_bytes > slot_bytes_max) {
+        ::close(descriptor_);
+        throw trace_error(whole ? path + " was written by another version of millpond; finish it with that one"
+                                : path + " is not the file of a recording in progress");
+    }
+    // A process comes before its other slots, but for those that were taken ahead: two looks.
+    const std::uint64_t slots =
+        std::min(header_.slots, static_cast<std::uint64_t>(status.st_size) / header_.slot_bytes);
+    std::map<std::uint64_t, std::vector<std::uint64_t>> by_process;
+    for (std::uint64_t n = 1; n < slots; ++n) {
+        mpt_slot slot;
+        if (!read(n * header_.slot_bytes, &slot, sizeof slot)) break;
+        if (slot.magic == static_cast<std::uint32_t>(mpt_slot_magic)) by_process[slot.process].push_back(n);
+    }
+    for (auto& [number, own] : by_process) {
+        slot_process process{number, {}, std::move(own)};
+        const bool first = number != 0 && std::binary_search(process.slots.begin(), process.slots.end(), number);
+        if (first && read(number * header_.slot_bytes + mpt_slot_head_bytes, &process.facts, sizeof process.facts))
+            processes_.push_back(std::move(process));
+    }
+    std::stable_sort(processes_.begin(), processes_.end(), [](const slot_process& a, const slot_process& b) {
+        return a.facts.start_ticks < b.facts.start_ticks;
+    });
+}
+
+slot_reader::~slot_reader() { ::close(descriptor_); }
+
+bool slot_reader::is_slot_file(const std::string& path) noexcept {
+    const int descriptor = open_regular(path, O_RDONLY);
+    if (descriptor < 0) return false;
+    std::uint32_t magic = 0;
+    const bool read = read_fully(descriptor, 0, &magic, sizeof magic);
+    ::close(descriptor);
+    return read && magic == static_cast<std::uint32_t>(mpt_slot_file_magic);
+}
+
+bool slot_reader::read(std::uint64_t offset, void* to, std::size_t bytes) const {
+    return read_fully(descriptor_, offset, to, bytes);
+}
+
+std::vector<slot_block> slot_reader::blocks(const slot_process& process) const {
+    std::vector<slot_block> others, events;
+    for (const std::uint64_t n : process.slots) {
+        mpt_slot slot;
+        const std::uint64_t begin = n * header_.slot_bytes;
+        if (!read(begin, &slot, sizeof slot)) continue;
+        std::uint64_t at = slot.first_block;
+        while (at + mpt_header_bytes <= header_.slot_bytes) {
+            slot_block block{begin + at, {}, false, 0};
+            if (!read(block.offset, &block.header, sizeof block.header)) break;
+            const mpt_block_header& h = block.header;
+            if (h.magic != static_cast<std::uint32_t>(mpt_magic)) break;
+            block.room_bytes = static_cast<std::uint32_t>(header_.slot_bytes - at - mpt_header_bytes);
+            block.sealed = h.checksum != 0 && h.stored_bytes <= block.room_bytes;
+            if (h.stored_bytes != 0) (h.kind == mpt_events ? events : others).push_back(block);
+            if (!block.sealed) break;
+            at += mpt_header_bytes + std::uint64_t{h.stored_bytes};
+        }
+    }
+    std::stable_sort(events.begin(), events.end(), [](const slot_block& a, const slot_block& b) {
+        return std::tie(a.header.first, a.header.thread, a.header.sequence) <
+               std::tie(b.header.first, b.header.thread, b.header.sequence);
+    });
+    others.insert(others.end(), events.begin(), events.end());
+    return others;
+}
+
+void slot_reader::mark_finished(const slot_process& process) {
+    if (!writable_) return;
+    const std::uint32_t finished = 1;
+    const std::uint64_t at =
+        process.number * header_.slot_bytes + mpt_slot_head_bytes + offsetof(mpt_slot_process, finished);
+    if (::pwrite(descriptor_, &finished, sizeof finished, static_cast<off_t>(at)) != sizeof finished) return;
+    for (const std::uint64_t n : process.slots) {
+        if (n == process.number) continue;  // says that the process is finished
+        (void)::fallocate(descriptor_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+                          static_cast<off_t>(n * header_.slot_bytes), header_.slot_bytes);
+    }
+}
+
+}  // namespace millpond::trace

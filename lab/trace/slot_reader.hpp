@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: BSL-1.0
+// slot_reader: the processes of a recording in progress, from its slot file (slot_file.h).
+//
+//   FILE.partial ─▶ header, processes ─▶ of each: its counters, and where its blocks lie
+//
+// Use it to finish a recording, also while other processes still write: slots that they take later are not seen. What
+// is damaged is left out, never followed. Memory: 96 bytes for each block of the process that is looked at. Not
+// thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "block_file.hpp"
+#include "slot_file.h"
+
+namespace millpond::trace {
+
+// A process that has written into the file.
+struct slot_process {
+    std::uint64_t number;  // of its first slot
+    mpt_slot_process facts;
+    std::vector<std::uint64_t> slots;
+};
+
+struct slot_block {
+    std::uint64_t offset;  // of its header, in the file
+    mpt_block_header header;
+    bool sealed;
+    std::uint32_t room_bytes;  // of an open block's payload, at most
+};
+
+class slot_reader {
+  public:
+    // Throws trace_error where the file is not there, or is no slot file of this version.
+    explicit slot_reader(const std::string& path);
+    ~slot_reader();
+    slot_reader(const slot_reader&) = delete;
+    slot_reader& operator=(const slot_reader&) = delete;
+
+    // Whether `path` is a slot file of any version: a file of ours.
+    static bool is_slot_file(const std::string& path) noexcept;
+
+    const mpt_slot_file& header() const { return header_; }
+    // In the order in which they began.
+    const std::vector<slot_process>& processes() const { return processes_; }
+
+    // The blocks of one process: those of all kinds but events in the order of the file, then events by time.
+    std::vector<slot_block> blocks(const slot_process& process) const;
+
+    // False where the file cannot be read there.
+    bool read(std::uint64_t offset, void* to, std::size_t bytes) const;
+
+    // Notes that the trace of this process has been written, and gives the disk space of its slots back.
+    void mark_finished(const slot_process& process);
+
+    std::uint64_t device() const { return device_; }
+    std::uint64_t inode() const { return inode_; }
+
+  private:
+    std::string path_;
+    int descriptor_ = -1;
+    bool writable_ = false;
+    mpt_slot_file header_{};
+    std::uint64_t device_ = 0, inode_ = 0;
+    std::vector<slot_process> processes_;
+};
+
+}  // namespace millpond::trace
