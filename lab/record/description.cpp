@@ -15,8 +15,9 @@
 namespace millpond::record {
 namespace {
 
-constexpr std::size_t argument_bytes_max = std::size_t{32} << 10;  // of a command line, kept
-constexpr std::size_t path_bytes = 4096;
+using build_id = image_facts::build_id;
+
+constexpr std::size_t path_bytes = image_facts::path_bytes;
 constexpr std::size_t context_bytes_max = 27;  // three numbers of nine bytes at most
 
 // A whole block that is built in memory of its own and written at once.
@@ -63,11 +64,6 @@ class small_block {
     std::uint8_t* memory_;
     std::uint8_t* at_ = nullptr;
     std::uint32_t fields_ = 0;
-};
-
-struct build_id {
-    std::uint8_t bytes[32];
-    std::size_t size = 0;
 };
 
 void read_notes(const std::uint8_t* at, std::size_t size, build_id& id) noexcept {
@@ -121,45 +117,57 @@ build_id executable_build_id() noexcept {
 
 }  // namespace
 
-bool description::start(output& out) noexcept {
+void image_facts::gather() noexcept {
+    executable_length = own_executable(executable);
+    id = executable_build_id();
+    own_malloc = preload::real::in_executable();
+    provider = own_malloc ? executable : preload::real::provider_path();
+    arguments = preload::take_pages<char>(argument_bytes_max);
+    if (arguments == nullptr) return;
+    // Read first as a place for the process's status.
+    const std::size_t bytes = file("/proc/self/status", O_RDONLY).read(arguments, argument_bytes_max - 1);
+    arguments[bytes] = 0;
+    static constexpr char field[] = "\nSeccomp:\t";
+    const char* const state = strstr(arguments, field);
+    filtered = state != nullptr && state[sizeof field - 1] != '0';
+    memset(arguments, 0, bytes);
+    argument_bytes = file("/proc/self/cmdline", O_RDONLY).read(arguments, argument_bytes_max - 1);
+}
+
+bool description::start(output& out, const image_facts& image) noexcept {
     out_ = &out;
-    contexts_ = out.take_slot();
-    if (modules_ == nullptr) modules_ = preload::take_pages<loaded_module>(sizeof(loaded_module) * modules_max);
-    if (contexts_ == nullptr || modules_ == nullptr) return false;
+    image_ = &image;
+    modules_ = preload::take_pages<loaded_module>(sizeof(loaded_module) * modules_max);
+    if (modules_ == nullptr) return false;
     write_process();
     open_contexts(1);
-    return true;
+    return static_cast<bool>(contexts_);
 }
 
 void description::abandon() noexcept {
-    contexts_ = nullptr;
-    module_count_ = 0;
-    last_module_ = 0;
-    context_blocks_ = module_blocks_ = 0;
+    if (modules_ != nullptr) preload::give_pages(modules_, sizeof(loaded_module) * modules_max);
+    if (contexts_ && !out_->is_mapped_ahead()) preload::give_pages(contexts_.begin, mpt_slot_bytes);
+    modules_ = nullptr;
+    contexts_ = {};
 }
 
 void description::write_process() noexcept {
     static constexpr char hex[] = "0123456789abcdef";
     small_block block(*out_, mpt_process, 0);
     if (!block) return;
-    block.field(mpt_key_pid, static_cast<std::uint64_t>(system_call(SYS_getpid)));
+    const image_facts& image = *image_;
+    out_->count().own_malloc = image.own_malloc ? 1 : 0;
+    block.field(mpt_key_pid, out_->count().pid);
     block.field(mpt_key_parent, static_cast<std::uint64_t>(system_call(SYS_getppid)));
-    block.field(mpt_key_image, out_->image());
-    char path[path_bytes];
-    block.field(mpt_key_executable, path, own_executable(path));
-    const build_id id = executable_build_id();
-    char text[2 * sizeof id.bytes];
-    for (std::size_t i = 0; i < id.size; ++i) {
-        text[2 * i] = hex[id.bytes[i] >> 4];
-        text[2 * i + 1] = hex[id.bytes[i] & 15];
+    block.field(mpt_key_executable, image.executable, image.executable_length);
+    char text[2 * sizeof image.id.bytes];
+    for (std::size_t i = 0; i < image.id.size; ++i) {
+        text[2 * i] = hex[image.id.bytes[i] >> 4];
+        text[2 * i + 1] = hex[image.id.bytes[i] & 15];
     }
-    block.field(mpt_key_build_id, text, 2 * id.size);
-    if (auto* const line = preload::take_pages<char>(argument_bytes_max)) {
-        const std::size_t size = file("/proc/self/cmdline", O_RDONLY).read(line, argument_bytes_max - 1);
-        for (const char* at = line; at < line + size; at += strlen(at) + 1)
-            block.field(mpt_key_argument, at, strlen(at));
-        preload::give_pages(line, argument_bytes_max);
-    }
+    block.field(mpt_key_build_id, text, 2 * image.id.size);
+    for (const char* at = image.arguments; at < image.arguments + image.argument_bytes; at += strlen(at) + 1)
+        block.field(mpt_key_argument, at, strlen(at));
     struct timespec t{};
     clock_gettime(CLOCK_MONOTONIC, &t);
     std::uint8_t pair[32];
@@ -167,9 +175,8 @@ void description::write_process() noexcept {
     std::uint8_t* end = mpt_put(pair, now);
     end = mpt_put(end, static_cast<std::uint64_t>(t.tv_sec) * 1000000000u + static_cast<std::uint64_t>(t.tv_nsec));
     block.field(mpt_key_clock, pair, static_cast<std::size_t>(end - pair));
-    block.field(mpt_key_first_tick, now);
-    const char* const provider = preload::real::in_executable() ? path : preload::real::provider_path();
-    block.field(mpt_key_provider, provider, provider == path ? own_executable(path) : strlen(provider));
+    block.field(mpt_key_first_tick, out_->count().start_ticks);
+    block.field(mpt_key_provider, image.provider, strlen(image.provider));
     block.finish(block.fields());
 }
 
@@ -209,13 +216,8 @@ std::uint32_t description::module_of(std::uintptr_t address) noexcept {
     const build_id id = build_id_at(found.dlfo_map_start, m.bias);
     memcpy(m.build_id, id.bytes, sizeof m.build_id);
     m.build_id_bytes = id.size;
-    const char* path = found.dlfo_link_map->l_name;
-    char executable[path_bytes];
-    if (path == nullptr || *path == 0) {  // the executable has no name there
-        executable[own_executable(executable)] = 0;
-        path = executable;
-    }
-    m.path = keep(path);
+    const char* const path = found.dlfo_link_map->l_name;
+    m.path = keep(path == nullptr || *path == 0 ? image_->executable : path);  // the executable has no name there
     write_module(index);
     return (last_module_ = index) + 1;
 }
@@ -247,22 +249,28 @@ void description::mark_unloaded(std::uint32_t index) noexcept {
 }
 
 void description::open_contexts(std::uint32_t first) noexcept {
-    mpt_writer w;
-    mpt_open_block(&w, contexts_, mpt_slot_bytes, 0, context_blocks_++, first);
-    reinterpret_cast<mpt_block_header*>(contexts_)->kind = mpt_contexts;
-    cursor_ = contexts_ + mpt_header_bytes;
+    contexts_ = out_->take_slot();
     contexts_in_block_ = 0;
+    if (!contexts_) return;
+    mpt_writer w;
+    mpt_open_block(&w, contexts_.block(), contexts_.block_bytes(), 0, context_blocks_++, first);
+    reinterpret_cast<mpt_block_header*>(contexts_.block())->kind = mpt_contexts;
+    cursor_ = contexts_.block() + mpt_header_bytes;
 }
 
-void description::flush_contexts() noexcept {
-    auto* const header = reinterpret_cast<mpt_block_header*>(contexts_);
+void description::seal_contexts() noexcept {
+    if (!out_->is_live()) {
+        cursor_ = contexts_.block() + mpt_header_bytes;
+        return;
+    }
+    auto* const header = reinterpret_cast<mpt_block_header*>(contexts_.block());
     const auto next = static_cast<std::uint32_t>(header->first) + contexts_in_block_;
-    out_->append(contexts_, mpt_seal_block(header, contexts_in_block_));
+    out_->seal(contexts_, mpt_seal_block(header, contexts_in_block_));
     open_contexts(next);
 }
 
 void description::add_context(std::uint32_t id, std::uint32_t parent, std::uintptr_t return_address) noexcept {
-    if (contexts_ == nullptr) return;
+    if (!contexts_) return;
     std::uint32_t of = 0;
     std::uint64_t offset = return_address == preload::context_tree::cut ? 1 : 0;
     if (return_address > preload::context_tree::generated && (of = module_of(return_address)) != 0)
@@ -271,9 +279,10 @@ void description::add_context(std::uint32_t id, std::uint32_t parent, std::uintp
     cursor_ = mpt_put(mpt_put(to, of), offset);
     ++contexts_in_block_;
     __asm__ volatile("" ::: "memory");  // the node before the length that covers it
-    reinterpret_cast<mpt_block_header*>(contexts_)->stored_bytes =
-        static_cast<std::uint32_t>(cursor_ - contexts_) - mpt_header_bytes;
-    if (cursor_ + context_bytes_max + 8 > contexts_ + mpt_slot_bytes) flush_contexts();
+    reinterpret_cast<mpt_block_header*>(contexts_.block())->stored_bytes =
+        static_cast<std::uint32_t>(cursor_ - contexts_.block()) - mpt_header_bytes;
+    const auto is_full = [&] { return cursor_ + context_bytes_max + 8 > contexts_.begin + contexts_.ready_bytes; };
+    if (is_full() && !out_->make_ready(contexts_)) seal_contexts();
 }
 
 }  // namespace millpond::record

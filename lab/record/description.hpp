@@ -3,8 +3,9 @@
 // it has.
 //
 // Contexts collect in an open block of their own (a slot, salvaged like all others); process and modules are written at
-// once. Module ids are found from addresses by the dynamic linker's own table. Not thread-safe: the caller holds the
-// tree's lock, which every new context needs anyway. Allocates nothing.
+// once. Module ids are found from addresses by the dynamic linker's own table. What is the same in a process image and
+// its forked children is asked for once, when the image starts: a child may have another root folder and another user.
+// Not thread-safe: the caller holds the tree's lock, which every new context needs anyway. Allocates nothing.
 #pragma once
 
 #include <cstdint>
@@ -14,12 +15,36 @@
 
 namespace millpond::record {
 
+// Of a process image: executable, build-id, command line, malloc. Asked for at its start.
+class image_facts {
+  public:
+    static constexpr std::size_t path_bytes = 4096;
+    static constexpr std::size_t argument_bytes_max = std::size_t{32} << 10;  // of a command line, kept
+
+    struct build_id {
+        std::uint8_t bytes[32] = {};
+        std::size_t size = 0;
+    };
+
+    void gather() noexcept;
+
+    char executable[path_bytes] = {};
+    std::size_t executable_length = 0;
+    build_id id = {};
+    char* arguments = nullptr;
+    std::size_t argument_bytes = 0;
+    const char* provider = "";
+    bool own_malloc = false;
+    bool filtered = false;  // a seccomp filter is in force
+};
+
 class description {
   public:
     // Writes the process block and opens the block of contexts; false if there is no slot.
-    bool start(output& out) noexcept;
-    // In the child of a fork.
+    bool start(output& out, const image_facts& image) noexcept;
+    // For the copy of a parent's description in its child: gives its memory back.
     void abandon() noexcept;
+    void isolate() noexcept { output::isolate(contexts_); }
 
     void add_context(std::uint32_t id, std::uint32_t parent, std::uintptr_t return_address) noexcept;
 
@@ -51,11 +76,12 @@ class description {
     void mark_unloaded(std::uint32_t index) noexcept;
     std::uint32_t module_of(std::uintptr_t address) noexcept;  // id, 0: none
     static bool is_loaded(const loaded_module& m) noexcept;
-    void flush_contexts() noexcept;
+    void seal_contexts() noexcept;
     void open_contexts(std::uint32_t first) noexcept;
 
     output* out_ = nullptr;
-    std::uint8_t* contexts_ = nullptr;  // slot
+    const image_facts* image_ = nullptr;
+    slot contexts_;
     std::uint8_t* cursor_ = nullptr;
     std::uint32_t contexts_in_block_ = 0;
     std::uint32_t context_blocks_ = 0;

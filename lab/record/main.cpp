@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <iostream>
 
+#include "lab/record/finishing.hpp"
 #include "lab/record/supervisor.hpp"
 
 namespace {
@@ -13,6 +14,12 @@ namespace {
 int report(const millpond::measure::start_error& error) {
     std::cerr << "millpond: " << error.message << '\n';
     return error.status;
+}
+
+// Says all that there is to say of a finished recording; 0 or the status of what is not complete.
+int report(const millpond::record::finish_outcome& outcome) {
+    for (const std::string& notice : outcome.notices) std::cerr << "millpond: " << notice << '\n';
+    return outcome.problem ? report(*outcome.problem) : 0;
 }
 
 // Ends as the program did, without a second core file.
@@ -39,15 +46,28 @@ int main(int argc, char** argv) {
     std::string unfinished;
     auto* const file = app.add_option("-o,--output", options.file, "where the trace goes (other processes: FILE.PID)")
                            ->type_name("FILE");
-    app.add_option("--max-bytes", options.bytes_max, "stop recording after this many bytes; the program goes on")
-        ->type_name("N")
-        ->check([](const std::string& text) {
-            return text.starts_with('-') ? std::string("a number of bytes, such as 500MB, and not ") + text
-                                         : std::string();
-        })
-        ->transform(CLI::AsSizeValue(false));
     app.add_flag("--check-contexts", options.check_contexts,
                  "compare 1 event in 64 with an uncached walk of its stack (1 in 4096 otherwise)");
+    const auto size = [](CLI::Option* option) {
+        option->type_name("N")
+            ->check([](const std::string& text) {
+                return text.starts_with('-') ? std::string("a number of bytes, such as 500MB, and not ") + text
+                                             : std::string();
+            })
+            ->transform(CLI::AsSizeValue(false));
+    };
+    size(app.add_option("--max-bytes", options.bytes_max,
+                        "stop recording after this many bytes; the program goes on"));
+    size(app.add_option("--ahead", options.ahead_bytes,
+                        "map this much of the trace at the start and make no system call for it later, for programs "
+                        "that forbid themselves system calls"));
+    std::string mode = "600";
+    app.add_option("--mode", mode, "permissions of the traces, in octal (600: only their owner may read them)")
+        ->type_name("OCTAL")
+        ->check([](const std::string& text) {
+            const bool octal = !text.empty() && text.size() <= 4 && text.find_first_not_of("01234567") == text.npos;
+            return octal ? std::string() : "permissions in octal, such as 640, and not " + text;
+        });
     app.add_option("--finish", unfinished, "complete the recording of FILE whose recorder was interrupted")
         ->type_name("FILE")
         ->excludes(file);
@@ -55,6 +75,7 @@ int main(int argc, char** argv) {
     app.prefix_command(false);
     try {
         app.parse(argc, argv);
+        options.mode = static_cast<unsigned>(std::stoul(mode, nullptr, 8));
         if (unfinished.empty() && (options.file.empty() || options.command.empty()))
             throw CLI::ValidationError("millpond-record -o FILE -- PROGRAM ARGS");
     } catch (const CLI::ParseError& error) {
@@ -63,14 +84,10 @@ int main(int argc, char** argv) {
         return usage_status;
     }
     try {
-        if (!unfinished.empty()) {
-            const auto problem = supervisor(unfinished).finish(std::nullopt);
-            return problem ? report(*problem) : 0;
-        }
-        supervisor work(options.file);
+        if (!unfinished.empty()) return report(finish(unfinished, std::nullopt));
         ending end;
-        if (const auto error = work.run(options, end)) return report(*error);
-        if (const auto problem = work.finish(end)) return report(*problem);
+        if (const auto error = run(options, end)) return report(*error);
+        if (const int status = report(finish(options.file, end)); status != 0) return status;
         return end_like(end);
     } catch (const std::exception& error) {
         return report({millpond::measure::start_error::environment_lacks, error.what()});

@@ -4,171 +4,318 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <time.h>
 
 #include "lab/record/system.hpp"
 #include "preload/pages.hpp"
 
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
+
 namespace millpond::record {
 namespace {
 
-// "directory/PID.IMAGE.suffix"; no snprintf, which may allocate.
-bool make_path(char* to, std::size_t room, const char* directory, std::uint64_t pid, std::uint64_t image,
-               const char* suffix) noexcept {
-    const std::size_t length = strlen(directory);
-    if (length + 64 > room) return false;
-    memcpy(to, directory, length);
-    char* at = to + length;
-    const auto number = [&at](std::uint64_t value) {
-        char digits[20];
-        unsigned count = 0;
-        do digits[count++] = static_cast<char>('0' + value % 10);
-        while ((value /= 10) != 0);
-        while (count > 0) *at++ = digits[--count];
-    };
-    *at++ = '/';
-    number(pid);
-    *at++ = '.';
-    number(image);
-    strcpy(at, suffix);
-    return true;
+constexpr std::size_t page_bytes = 4096;
+constexpr std::uint32_t step_bytes = 16384;  // of a slot, made ready at once
+
+// Where FILE.partial lies, for kernels that cannot make a mapping ready.
+char path[4096];
+
+bool is_error(long result) noexcept { return result < 0 && result > -4096; }
+
+std::uint8_t* map_first_page(const char* name) noexcept {
+    const file f(name, O_RDWR);
+    if (f.descriptor() < 0) return nullptr;
+    const long p =
+        system_call(SYS_mmap, nullptr, page_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, f.descriptor(), off_t{0});
+    return is_error(p) ? nullptr : reinterpret_cast<std::uint8_t*>(p);
 }
 
-void* map_shared(long descriptor, std::size_t bytes, std::uint64_t offset) noexcept {
-    const long p = system_call(SYS_mmap, nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor,
-                               static_cast<off_t>(offset));
-    return p < 0 && p > -4096 ? nullptr : reinterpret_cast<void*>(p);
+void unmap(std::uint8_t* first, std::size_t bytes) noexcept { system_call(SYS_munmap, first, bytes); }
+
+// Another mapping of what lies at `page` in its file, and behind it. Null with `error` set where there is no room.
+std::uint8_t* map_again(std::uint8_t* page, std::size_t bytes, std::uint32_t& error) noexcept {
+    const long p = system_call(SYS_mremap, page, std::size_t{0}, bytes, MREMAP_MAYMOVE);
+    if (!is_error(p)) return reinterpret_cast<std::uint8_t*>(p);
+    error = static_cast<std::uint32_t>(-p);
+    return nullptr;
 }
 
-// Whether a file of ours may become this long: beyond its own limit on file sizes, a program is ended by a signal.
-bool within_size_limit(std::uint64_t bytes) noexcept {
-    struct rlimit limit{};
-    return system_call(SYS_getrlimit, RLIMIT_FSIZE, &limit) != 0 || bytes <= limit.rlim_cur;
-}
-
-// Reserves the blocks of a file's range, so that no later store into its mapping can fail (SIGBUS). 0 or errno.
-int reserve(const file& f, std::uint64_t offset, std::size_t bytes) noexcept {
-    if (!within_size_limit(offset + bytes)) return EFBIG;
-    const long result =
-        system_call(SYS_fallocate, f.descriptor(), 0, static_cast<off_t>(offset), static_cast<off_t>(bytes));
-    if (result >= 0) return 0;
-    if (result != -EOPNOTSUPP && result != -ENOSYS) return static_cast<int>(-result);
-    static constexpr char zeros[4096] = {};
-    for (std::size_t done = 0; done < bytes; done += sizeof zeros) {
-        const long n =
-            system_call(SYS_pwrite64, f.descriptor(), zeros, sizeof zeros, static_cast<off_t>(offset + done));
-        if (n != static_cast<long>(sizeof zeros)) return n < 0 ? static_cast<int>(-n) : ENOSPC;
-    }
-    return 0;
-}
+mpt_slot* head_of(const slot& s) noexcept { return reinterpret_cast<mpt_slot*>(s.begin); }
 
 }  // namespace
 
-bool output::start(const char* directory, std::uint64_t pid) noexcept {
-    char path[path_bytes];
-    if (strlen(directory) + 64 > sizeof path) return false;
-    strcpy(path, directory);
-    strcat(path, "/recording");
-    const file shared(path, O_RDWR);
-    if (shared.descriptor() < 0) return false;
-    recording_ = static_cast<recording*>(map_shared(shared.descriptor(), mpt_open_header_bytes, 0));
-    if (recording_ == nullptr || recording_->magic != recording::expected_magic ||
-        recording_->version != recording::expected_version)
-        return false;
-
-    constexpr std::uint64_t images_max = 100000;
-    for (image_ = 0; image_ < images_max; ++image_) {
-        if (!make_path(raw_path_, path_bytes, directory, pid, image_, ".raw")) return false;
-        const file raw(raw_path_, O_WRONLY | O_CREAT | O_EXCL, 0644);
-        if (raw.descriptor() == -EEXIST) continue;
-        if (raw.descriptor() < 0) return false;
-        make_path(open_path_, path_bytes, directory, pid, image_, ".open");
-        return create_open_file();
-    }
-    return false;
+bool output::open(const char* name) noexcept {
+    if (strlen(name) >= sizeof path) return false;
+    strcpy(path, name);
+    auto* const page = map_first_page(path);
+    if (page == nullptr) return false;
+    file_ = reinterpret_cast<mpt_slot_file*>(page);
+    anchor_ = {page, 0};
+    return file_->magic == static_cast<std::uint32_t>(mpt_slot_file_magic) &&
+           file_->version == static_cast<std::uint32_t>(mpt_slot_file_version) &&
+           file_->slot_bytes == static_cast<std::uint32_t>(mpt_slot_bytes);
 }
 
-bool output::create_open_file() noexcept {
-    const file open(open_path_, O_RDWR | O_CREAT | O_TRUNC, 0644);
-    if (open.descriptor() < 0) return false;
-    if (const int error = reserve(open, 0, mpt_open_header_bytes); error != 0) {
-        stop(static_cast<std::uint32_t>(error));
-        return false;
-    }
-    header_ = static_cast<mpt_open_header*>(map_shared(open.descriptor(), mpt_open_header_bytes, 0));
-    slots_ = preload::take_pages<std::uint8_t*>(slots_max * sizeof(std::uint8_t*));
-    if (header_ == nullptr || slots_ == nullptr) return false;
-    *header_ = {mpt_open_magic, mpt_version, mpt_slot_bytes, 0};
-    counters_ = reinterpret_cast<counters*>(reinterpret_cast<std::uint8_t*>(header_) + counters::offset);
-    return true;
+// The parent's anchor may have been on its way to another place; slot 0 is always there.
+void output::inherit(const output& parent) noexcept {
+    file_ = parent.file_;
+    anchor_ = {reinterpret_cast<std::uint8_t*>(file_), 0};
+    ahead_first_ = parent.ahead_first_;
+    ahead_count_ = parent.ahead_count_;
+    ahead_number_ = parent.ahead_number_;
 }
 
 void output::abandon() noexcept {
-    for (std::uint32_t i = 0; slots_ != nullptr && i < slots_max && slots_[i] != nullptr; ++i)
-        munmap(slots_[i], mpt_slot_bytes);
-    preload::give_pages(slots_, slots_max * sizeof(std::uint8_t*));
-    if (header_ != nullptr) munmap(header_, mpt_open_header_bytes);
-    if (recording_ != nullptr) munmap(recording_, mpt_open_header_bytes);
-    recording_ = nullptr;
-    counters_ = nullptr;
-    header_ = nullptr;
-    slots_ = nullptr;
-    free_slot_ = nullptr;
+    if (is_mapped_ahead()) return;  // the child goes on with it
+    if (first_) unmap(first_.begin, mpt_slot_bytes);
+    if (notes_ && notes_.begin != first_.begin) unmap(notes_.begin, mpt_slot_bytes);
+    if (spare_) unmap(spare_.begin, mpt_slot_bytes);
+    for (unsigned i = 0; i < kept_count_; ++i) unmap(kept_[i].begin, mpt_slot_bytes);
+    kept_count_ = 0;
+}
+
+bool output::start(std::uint64_t pid) noexcept {
+    first_ = claim(false);
+    if (!first_) {
+        const std::uint64_t at = __atomic_fetch_add(&file_->refusals, 1, __ATOMIC_RELAXED);
+        if (at < mpt_refusals_max) file_->refused[at] = {pid, last_error_, 0};
+        return false;
+    }
+    process_ = reinterpret_cast<mpt_slot_process*>(first_.begin + mpt_slot_head_bytes);
+    process_->pid = pid;
+    process_->start_ticks = ticks();
+    struct timespec t{};
+    clock_gettime(CLOCK_BOOTTIME, &t);
+    process_->start_ns = static_cast<std::uint64_t>(t.tv_sec) * 1000000000u + static_cast<std::uint64_t>(t.tv_nsec);
+    notes_ = first_;
+    notes_end_ = mpt_slot_head_bytes + sizeof(mpt_slot_process);
+    own(first_, notes_end_);
+    return true;
+}
+
+void output::own(const slot& s, std::uint32_t first_block) noexcept {
+    head_of(s)->first_block = first_block;
+    head_of(s)->process = number_;
+    __atomic_store_n(&head_of(s)->magic, static_cast<std::uint32_t>(mpt_slot_magic), __ATOMIC_RELEASE);
 }
 
 void output::stop(std::uint32_t why) noexcept {
     std::uint32_t none = 0;
-    __atomic_compare_exchange_n(&recording_->stopped, &none, why, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
-    if (counters_ != nullptr) __atomic_store_n(&counters_->stopped, why, __ATOMIC_RELAXED);
+    if (process_ != nullptr)
+        __atomic_compare_exchange_n(&process_->stopped, &none, why, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+}
+
+void output::move_anchor(std::uint8_t* page, std::uint64_t number) noexcept {
+    if (anchor_.number != 0) unmap(anchor_.page, page_bytes);
+    anchor_ = {page, number};
+}
+
+// Maps `count` slots from `number` on, which lies at or behind the anchor. Far ahead it is reached in hops, so that
+// little of the address space is needed at once.
+std::uint8_t* output::map(std::uint64_t number, std::uint64_t count) noexcept {
+    std::uint64_t hop_max = 4096;
+    while (true) {
+        const std::uint64_t distance = number - anchor_.number;
+        const std::uint64_t hop = distance < hop_max ? distance : hop_max;
+        const bool last = hop == distance;
+        const std::size_t skipped = hop * mpt_slot_bytes, wanted = last ? count * mpt_slot_bytes : 0;
+        std::uint8_t* const p = map_again(anchor_.page, skipped + wanted + page_bytes, last_error_);
+        if (p == nullptr && hop > 1) {
+            hop_max = hop / 2;
+            continue;
+        }
+        if (p == nullptr) return nullptr;
+        if (skipped != 0) unmap(p, skipped);
+        move_anchor(p + skipped + wanted, anchor_.number + hop + (last ? count : 0));
+        if (last) return p + skipped;
+    }
+}
+
+bool output::populate(const slot& s, std::uint32_t bytes) noexcept {
+    std::uint8_t* const from = s.begin + s.ready_bytes;
+    const std::size_t more = bytes - s.ready_bytes;
+    const long result = system_call(SYS_madvise, from, more, MADV_POPULATE_WRITE);
+    if (result == 0) return true;
+    last_error_ = result == -EFAULT ? ENOSPC : static_cast<std::uint32_t>(-result);
+    if (result != -EINVAL) return false;
+    // The kernel does not know this advice. Where in the file the slot lies is in its head, or to be found there.
+    const file f(path, O_RDWR);
+    if (f.descriptor() < 0) {
+        last_error_ = static_cast<std::uint32_t>(-f.descriptor());
+        return false;
+    }
+    const std::uint64_t number = s.ready_bytes == 0 ? anchor_.number - 1 : head_of(s)->unused[0];
+    const std::uint64_t offset = number * mpt_slot_bytes + s.ready_bytes;
+    struct rlimit limit{};
+    if (system_call(SYS_getrlimit, RLIMIT_FSIZE, &limit) == 0 && offset + more > limit.rlim_cur) {
+        last_error_ = EFBIG;
+        return false;
+    }
+    const long reserved = system_call(SYS_fallocate, f.descriptor(), 0, static_cast<off_t>(offset),
+                                      static_cast<off_t>(more));
+    if (reserved == 0) {
+        if (s.ready_bytes == 0) head_of(s)->unused[0] = number;
+        return true;
+    }
+    last_error_ = static_cast<std::uint32_t>(-reserved);
+    return false;
+}
+
+slot output::claim_ahead() noexcept {
+    for (; ahead_next_ < ahead_count_; ++ahead_next_) {
+        slot s{ahead_first_ + ahead_next_ * mpt_slot_bytes, mpt_slot_bytes};
+        std::uint64_t free = 0;  // a child may have taken it
+        if (!__atomic_compare_exchange_n(&head_of(s)->process, &free, ~std::uint64_t{0}, false, __ATOMIC_ACQ_REL,
+                                         __ATOMIC_RELAXED))
+            continue;
+        if (number_ == 0) number_ = ahead_number_ + ahead_next_;
+        return s;
+    }
+    last_error_ = mpt_stop_ahead;
+    return {};
+}
+
+slot output::claim(bool whole) noexcept {
+    if (is_mapped_ahead()) return claim_ahead();
+    const std::uint64_t number = __atomic_fetch_add(&file_->slots, 1, __ATOMIC_RELAXED);
+    if (number >= file_->slots_max) {
+        last_error_ = EFBIG;
+        return {};
+    }
+    slot s{map(number, 1), 0};
+    if (!s) return {};
+    const std::uint32_t ready = whole ? std::uint32_t{mpt_slot_bytes} : step_bytes;
+    if (!populate(s, ready)) {
+        unmap(s.begin, mpt_slot_bytes);
+        return {};
+    }
+    s.ready_bytes = ready;
+    if (number_ == 0) number_ = number;
+    return s;
+}
+
+slot output::take_slot() noexcept {
+    if (!is_live()) return {};
+    const preload::patient_guard guard(lock_);
+    if (!guard) return {};
+    if (__atomic_load_n(&file_->limit_reached, __ATOMIC_RELAXED) != 0) stop(mpt_stop_limit);
+    if (__atomic_load_n(&process_->stopped, __ATOMIC_RELAXED) != 0) return {};
+    if (kept_count_ > 0) return kept_[--kept_count_];
+    slot s = claim(false);
+    if (!s) {
+        s = spare_;
+        spare_ = {};
+    } else if (!spare_ && large_ && !is_mapped_ahead()) {
+        spare_ = claim(true);
+    }
+    if (s)
+        own(s, mpt_slot_head_bytes);
+    else
+        stop(last_error_);
+    return s;
+}
+
+bool output::make_ready(slot& s) noexcept {
+    if (s.ready_bytes == mpt_slot_bytes || is_mapped_ahead() || !is_live()) return false;
+    const preload::patient_guard guard(lock_);
+    const std::uint32_t ready = s.ready_bytes + step_bytes;
+    if (!guard || !populate(s, ready)) return false;
+    s.ready_bytes = ready;
+    return true;
+}
+
+void output::count_sealed(std::size_t bytes) noexcept {
+    const std::uint64_t total = __atomic_add_fetch(&file_->bytes_sealed, bytes, __ATOMIC_RELAXED);
+    if (file_->bytes_max != 0 && total > file_->bytes_max)
+        __atomic_store_n(&file_->limit_reached, 1, __ATOMIC_RELAXED);
+}
+
+void output::seal(const slot& s, std::size_t bytes) noexcept {
+    if (!is_live()) return;
+    count_sealed(bytes);
+    large_ = true;
+    if (!is_mapped_ahead()) unmap(s.begin, mpt_slot_bytes);
+}
+
+void output::give_slot(const slot& s) noexcept {
+    const preload::patient_guard guard(lock_);
+    reinterpret_cast<mpt_block_header*>(s.block())->magic = 0;
+    if (guard && kept_count_ < kept_max)
+        kept_[kept_count_++] = s;
+    else if (!is_mapped_ahead())
+        unmap(s.begin, mpt_slot_bytes);
 }
 
 bool output::append(const void* block, std::size_t bytes) noexcept {
-    if (const std::uint32_t why = __atomic_load_n(&recording_->stopped, __ATOMIC_RELAXED); why != 0) {
-        stop(why);
-        return false;
+    if (!is_live()) return false;
+    const preload::patient_guard guard(lock_);
+    if (!guard || __atomic_load_n(&process_->stopped, __ATOMIC_RELAXED) != 0) return false;
+    const std::uint32_t room_end = is_mapped_ahead() ? notes_.ready_bytes : std::uint32_t{mpt_slot_bytes};
+    if (notes_end_ + bytes > room_end) {
+        const slot next = claim(false);
+        if (!next) {
+            stop(last_error_);
+            return false;
+        }
+        if (notes_.begin != first_.begin && !is_mapped_ahead()) unmap(notes_.begin, mpt_slot_bytes);
+        notes_ = next;
+        notes_end_ = mpt_slot_head_bytes;
+        own(notes_, notes_end_);
     }
-    const std::uint64_t total = __atomic_add_fetch(&recording_->bytes_written, bytes, __ATOMIC_RELAXED);
-    if (recording_->bytes_max != 0 && total > recording_->bytes_max) {
-        stop(1);
-        return false;
+    while (notes_.ready_bytes < notes_end_ + bytes) {
+        if (!populate(notes_, notes_.ready_bytes + step_bytes)) {
+            stop(last_error_);
+            return false;
+        }
+        notes_.ready_bytes += step_bytes;
     }
-    if (!within_size_limit(total)) {
-        stop(EFBIG);
-        return false;
-    }
-    const file raw(raw_path_, O_WRONLY | O_APPEND);
-    const int error = raw.descriptor() < 0 ? static_cast<int>(-raw.descriptor()) : raw.write(block, bytes);
-    if (error != 0) stop(static_cast<std::uint32_t>(error));
-    return error == 0;
+    // The magic number comes last: what a kill cuts off here was never there.
+    std::uint8_t* const to = notes_.begin + notes_end_;
+    constexpr std::size_t magic = offsetof(mpt_block_header, magic);
+    memcpy(to, block, magic);
+    memcpy(to + magic + sizeof(std::uint32_t), static_cast<const std::uint8_t*>(block) + magic + sizeof(std::uint32_t),
+           bytes - magic - sizeof(std::uint32_t));
+    __atomic_store_n(&reinterpret_cast<mpt_block_header*>(to)->magic, static_cast<std::uint32_t>(mpt_magic),
+                     __ATOMIC_RELEASE);
+    notes_end_ += static_cast<std::uint32_t>(bytes);
+    count_sealed(bytes);
+    return true;
 }
 
-std::uint8_t* output::take_slot() noexcept {
-    const preload::spin_guard guard(lock_);
-    if (free_slot_ != nullptr) {
-        std::uint8_t* const slot = free_slot_;
-        memcpy(&free_slot_, slot + mpt_header_bytes, sizeof free_slot_);
-        return slot;
+void output::map_ahead(std::uint64_t bytes) noexcept {
+    const preload::patient_guard guard(lock_);
+    if (!guard || is_mapped_ahead()) return;
+    const std::uint64_t count = bytes / mpt_slot_bytes;
+    const std::uint64_t number = __atomic_fetch_add(&file_->slots, count, __ATOMIC_RELAXED);
+    if (count == 0 || number + count > file_->slots_max) return;
+    std::uint8_t* const first = map(number, count);
+    if (first == nullptr) return;
+    std::uint64_t ready = 0;
+    constexpr std::uint64_t at_once = 16;
+    for (; ready < count; ready += at_once) {
+        const std::uint64_t more = count - ready < at_once ? count - ready : at_once;
+        const slot part{first + ready * mpt_slot_bytes, 0};
+        if (system_call(SYS_madvise, part.begin, more * mpt_slot_bytes, MADV_POPULATE_WRITE) != 0) break;
     }
-    const std::uint32_t number = header_->slots;
-    if (number == slots_max) return nullptr;
-    const std::uint64_t offset = mpt_open_header_bytes + std::uint64_t{number} * mpt_slot_bytes;
-    const file open(open_path_, O_RDWR);
-    if (open.descriptor() < 0) return nullptr;
-    if (const int error = reserve(open, offset, mpt_slot_bytes); error != 0) {
-        stop(static_cast<std::uint32_t>(error));
-        return nullptr;
-    }
-    auto* const slot = static_cast<std::uint8_t*>(map_shared(open.descriptor(), mpt_slot_bytes, offset));
-    if (slot == nullptr) return nullptr;
-    slots_[number] = slot;
-    __atomic_store_n(&header_->slots, number + 1, __ATOMIC_RELEASE);
-    return slot;
+    if (ready > count) ready = count;
+    if (ready < count) unmap(first + ready * mpt_slot_bytes, (count - ready) * mpt_slot_bytes);
+    if (ready == 0) return;
+    ahead_number_ = number;
+    ahead_count_ = ready;
+    ahead_first_ = first;
 }
 
-void output::give_slot(std::uint8_t* slot) noexcept {
-    const preload::spin_guard guard(lock_);
-    reinterpret_cast<mpt_block_header*>(slot)->magic = 0;
-    memcpy(slot + mpt_header_bytes, &free_slot_, sizeof free_slot_);
-    free_slot_ = slot;
+void output::isolate(const slot& s) noexcept {
+    if (s)
+        system_call(SYS_mmap, s.begin, std::size_t{mpt_slot_bytes}, PROT_READ | PROT_WRITE,
+                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, off_t{0});
+}
+
+void output::isolate() noexcept {
+    isolate(first_);
+    if (notes_.begin != first_.begin) isolate(notes_);
 }
 
 }  // namespace millpond::record

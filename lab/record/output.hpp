@@ -1,55 +1,118 @@
 // SPDX-License-Identifier: BSL-1.0
-// output: the files of one recorded process image: blocks are appended to PID.IMAGE.raw, open blocks lie in slots of
-// PID.IMAGE.open.
+// output: the slots of one recorded process in FILE.partial (lab/trace/slot_file.h).
 //
-// No file descriptor stays open: programs close, count and inherit descriptors, and ours must never be in their way.
-// Every call here leaves errno as it was, is no cancellation point, takes no lock of the C library and allocates
-// nothing. append: about 5 µs for a block of 64 KB; thread-safe (O_APPEND). Slots: thread-safe (a lock of their own).
+//   claim a number in slot 0 ─▶ map the slot ─▶ make it ready, 16 KiB at a time ─▶ written in place, sealed, unmapped
+//                               └ a mapping of the same file, extended: no descriptor, no path, no limit on file sizes
+//
+// What a program does to its descriptors, its root folder, its user or its limits cannot end its recording, and a child
+// of fork goes on with the mappings that it inherits. "Ready" means that the disk has room for the pages, so that no
+// store can fail; MADV_POPULATE_WRITE says so without a descriptor (Linux 5.14; before it, the file is opened again and
+// fallocate asked). One full slot is kept spare, so that one moment without memory costs nothing.
+//
+// After map_ahead the process takes slots from what was mapped then, and makes no system call for them any more: for
+// programs that forbid system calls to themselves.
+//
+// Every call leaves errno as it was, is no cancellation point, takes no lock of the C library and allocates nothing.
+// take_slot: about 5 µs. Thread-safe.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
-#include "lab/record/recording.hpp"
+#include "lab/trace/format.h"
+#include "lab/trace/slot_file.h"
+#include "preload/fork_mark.hpp"
 #include "preload/spin_lock.hpp"
 
 namespace millpond::record {
 
+// A mapped slot. `ready_bytes` may be written, from its begin.
+struct slot {
+    std::uint8_t* begin = nullptr;
+    std::uint32_t ready_bytes = 0;
+
+    explicit operator bool() const noexcept { return begin != nullptr; }
+    [[nodiscard]] std::uint8_t* block() const noexcept { return begin + mpt_slot_head_bytes; }
+    [[nodiscard]] std::uint32_t block_bytes() const noexcept { return ready_bytes - mpt_slot_head_bytes; }
+};
+
 class output {
   public:
-    // Joins the recording that lives in `directory`; false if there is none, or nothing can be written there.
-    bool start(const char* directory, std::uint64_t pid) noexcept;
-    // In the child of a fork: forgets the parent's files without touching them.
+    // Joins the recording whose slot file lies at `path`; false if there is none, or it cannot be mapped.
+    bool open(const char* path) noexcept;
+    // In a forked child: joins the recording of the parent.
+    void inherit(const output& parent) noexcept;
+    // Takes the first slot of this process; false if there is no room, which slot 0 then says.
+    bool start(std::uint64_t pid) noexcept;
+    // Gives back the mappings of the process's own slot; for the copy of a parent's output in its child.
     void abandon() noexcept;
 
-    // Appends one sealed block, unless the recording was stopped; false if it is lost.
+    // Appends a small sealed block behind others; false if it is lost.
     bool append(const void* block, std::size_t bytes) noexcept;
 
-    // A slot of mpt_slot_bytes in the open file, zeroed at first; null if there is no room.
-    std::uint8_t* take_slot() noexcept;
-    void give_slot(std::uint8_t* slot) noexcept;
+    // A slot of which the first part is ready; none where nothing can be written any more: count().stopped says why.
+    slot take_slot() noexcept;
+    // Makes more of the slot ready; false if it is whole already, or there is no room.
+    bool make_ready(slot& s) noexcept;
+    // For a slot whose block is sealed: counts its bytes and unmaps it.
+    void seal(const slot& s, std::size_t bytes) noexcept;
+    // For a slot whose block was copied elsewhere: empties it and keeps it for another thread.
+    void give_slot(const slot& s) noexcept;
 
-    [[nodiscard]] counters& count() noexcept { return *counters_; }
-    [[nodiscard]] recording& shared() noexcept { return *recording_; }
-    [[nodiscard]] std::uint64_t image() const noexcept { return image_; }
-    preload::spin_lock& lock() noexcept { return lock_; }
+    // Maps this many bytes of slots now, and none later.
+    void map_ahead(std::uint64_t bytes) noexcept;
+    [[nodiscard]] bool is_mapped_ahead() const noexcept { return ahead_first_ != nullptr; }
+
+    // A signal handler may fork while a hook of its thread is at work, and the child may return into that hook: what the
+    // hook still does with the copy of its parent's output must not reach the file. Puts private memory in the place of
+    // a slot, and of the slots of the process.
+    static void isolate(const slot& s) noexcept;
+    void isolate() noexcept;
+    // From now on only the process that called this may use the output, and no longer than until retire().
+    void settle() noexcept { phase_ = settled; }
+    void retire() noexcept { phase_ = retired; }
+    [[nodiscard]] bool is_live() const noexcept {
+        return phase_ == starting || (phase_ == settled && preload::fork_mark::is_set());
+    }
+
+    [[nodiscard]] mpt_slot_process& count() noexcept { return *process_; }
+    [[nodiscard]] mpt_slot_file& shared() noexcept { return *file_; }
 
   private:
-    static constexpr std::size_t path_bytes = 4096;
-    static constexpr std::size_t slots_max = 16384;
+    static constexpr unsigned kept_max = 64;
 
+    // Of the file: a page that stays mapped, from which others are reached.
+    struct anchor {
+        std::uint8_t* page = nullptr;
+        std::uint64_t number = 0;  // of the slot that begins there
+    };
+
+    slot claim(bool whole) noexcept;
+    slot claim_ahead() noexcept;
+    std::uint8_t* map(std::uint64_t number, std::uint64_t count) noexcept;
+    void move_anchor(std::uint8_t* page, std::uint64_t number) noexcept;
+    bool populate(const slot& s, std::uint32_t bytes) noexcept;
+    void own(const slot& s, std::uint32_t first_block) noexcept;
     void stop(std::uint32_t why) noexcept;
-    bool create_open_file() noexcept;
+    void count_sealed(std::size_t bytes) noexcept;
 
-    recording* recording_ = nullptr;
-    counters* counters_ = nullptr;
-    mpt_open_header* header_ = nullptr;
-    std::uint64_t image_ = 0;
-    std::uint8_t** slots_ = nullptr;  // by number; mapped one by one
-    std::uint8_t* free_slot_ = nullptr;
+    enum phases : std::uint8_t { starting, settled, retired };
+
+    mpt_slot_file* file_ = nullptr;
+    mpt_slot_process* process_ = nullptr;
+    std::uint64_t number_ = 0;  // of the process's first slot
+    anchor anchor_;
+    slot notes_;  // where small blocks go
+    std::uint32_t notes_end_ = 0;
+    slot first_, spare_;
+    slot kept_[kept_max];
+    unsigned kept_count_ = 0;
+    std::uint8_t* ahead_first_ = nullptr;
+    std::uint64_t ahead_count_ = 0, ahead_number_ = 0, ahead_next_ = 0;
+    std::uint32_t last_error_ = 0;
+    bool large_ = false;  // the process has filled a slot
+    phases phase_ = starting;
     preload::spin_lock lock_;
-    char raw_path_[path_bytes] = {};
-    char open_path_[path_bytes] = {};
 };
 
 }  // namespace millpond::record

@@ -6,30 +6,37 @@
 #include <string.h>
 
 #include <bit>
+#include <new>
 
 #include "lab/record/system.hpp"
+#include "lab/record/variable.hpp"
+#include "preload/fork_mark.hpp"
 #include "preload/pages.hpp"
 
 extern "C" char** environ;
 
 namespace millpond::record {
+
+struct recorder::process {
+    output out;
+    description described;
+    preload::context_space space;
+    std::uint32_t streams = 0;  // numbers given so far
+    stream* late = nullptr;     // for events that have no stream of their own
+    preload::spin_lock late_lock;
+};
+
 namespace {
 
-output out;
-description described;
-constinit preload::context_space space{};
+constinit image_facts image;
+constexpr std::uint64_t ahead_bytes_usual = std::uint64_t{64} << 20;
 int state = 0;                  // recorder::states
-std::uint32_t streams = 0;      // numbers given so far
 std::uint64_t clock_ticks = 0;  // what two readings of the clock cost at least
 pthread_key_t thread_end;
 bool has_thread_end = false;
 
-stream* late = nullptr;  // for events that have no stream of their own
-preload::spin_lock late_lock;
-preload::spin_lock start_lock;
-
 // The value of our variable, also before the C library has set environ. Empty if there is none.
-void find_directory(char* to, std::size_t room) noexcept {
+void find_file(char* to, std::size_t room) noexcept {
     constexpr std::size_t name_length = sizeof variable - 1;
     to[0] = 0;
     const auto take = [&](const char* line) {
@@ -54,27 +61,28 @@ void find_directory(char* to, std::size_t room) noexcept {
 
 }  // namespace
 
-thread_local recorder::per_thread recorder::thread_ = {nullptr, false};
+thread_local recorder::per_thread recorder::thread_ = {};
+constinit recorder::process recorder::first_{};
+constinit recorder::process* recorder::now_ = &recorder::first_;
 
-// The late stream is held under its lock; a handler that interrupted its holder on the same thread must not wait for
-// itself.
+// A handler that interrupted a holder of the late stream on the same thread must not wait for itself.
 class recorder::hold {
   public:
-    [[gnu::always_inline]] hold() noexcept : stream_(thread_.own), own_(stream_ != nullptr) {
-        if (own_) [[likely]]
-            thread_.own = nullptr;
+    [[gnu::always_inline]] hold() noexcept : stream_(thread_.own) {
+        if (preload::fork_mark::is_set() && stream_ != nullptr && thread_.busy == nullptr) [[likely]]
+            thread_.busy = stream_;
         else
-            stream_ = slow_stream();
+            find_stream();
         __asm__ volatile("" ::: "memory");
     }
     [[gnu::always_inline]] ~hold() {
         __asm__ volatile("" ::: "memory");
-        if (own_) [[likely]]
-            thread_.own = stream_;
-        else if (stream_ != nullptr && stream_ != late)
-            thread_.own = stream_;
-        else if (stream_ != nullptr)
-            late_lock.unlock();
+        if (late_of_ == nullptr) [[likely]] {
+            if (stream_ != nullptr) [[likely]]
+                thread_.busy = nullptr;
+        } else {
+            give_late();
+        }
     }
     hold(const hold&) = delete;
     hold& operator=(const hold&) = delete;
@@ -82,31 +90,71 @@ class recorder::hold {
     explicit operator bool() const noexcept { return stream_ != nullptr; }
 
   private:
+    [[gnu::noinline, gnu::cold]] void find_stream() noexcept {
+        stream_ = nullptr;
+        if (!is_recording() && !start_process()) return;
+        attach();
+        if (thread_.own != nullptr && thread_.busy == nullptr) {
+            thread_.busy = stream_ = thread_.own;
+            return;
+        }
+        process* const p = now_;
+        constexpr int tries = 100000;
+        for (int i = 0; i < tries; ++i) {
+            if (p->late_lock.try_lock()) {
+                if (p->late == nullptr) p->late = stream::create(p->out, p->space, 0);
+                if (p->late == nullptr) {
+                    p->late_lock.unlock();
+                    break;
+                }
+                late_of_ = p;
+                interrupted_ = thread_.busy;
+                thread_.busy = stream_ = p->late;
+                return;
+            }
+            __builtin_ia32_pause();
+        }
+        __atomic_add_fetch(&p->out.count().events_lost, 1, __ATOMIC_RELAXED);
+    }
+    [[gnu::noinline, gnu::cold]] void give_late() noexcept {
+        thread_.busy = interrupted_;
+        late_of_->late_lock.unlock();
+    }
+
     stream* stream_;
-    bool own_;
+    process* late_of_ = nullptr;
+    stream* interrupted_ = nullptr;
 };
 
-stream* recorder::slow_stream() noexcept {
-    if (__atomic_load_n(&state, __ATOMIC_ACQUIRE) == not_started) start();
-    if (__atomic_load_n(&state, __ATOMIC_ACQUIRE) != recording_on) return nullptr;
-    attach();
-    if (stream* const s = thread_.own) {
-        thread_.own = nullptr;
-        return s;
-    }
-    constexpr int tries = 100000;
-    for (int i = 0; i < tries; ++i) {
-        if (late != nullptr && late_lock.try_lock()) return late;
-        __builtin_ia32_pause();
-    }
-    __atomic_add_fetch(&out.count().events_lost, 1, __ATOMIC_RELAXED);
-    return nullptr;
+bool recorder::is_recording() noexcept {
+    return preload::fork_mark::is_set() && __atomic_load_n(&state, __ATOMIC_ACQUIRE) == recording_on;
 }
+
+// Whether this process is recorded now: a new process image, or a forked copy, is prepared by the first thread that
+// comes here.
+bool recorder::start_process() noexcept {
+    if (preload::fork_mark::is_set() || thread_.starting) return false;
+    if (preload::fork_mark::claim()) {
+        thread_.starting = true;
+        if (state == not_started)
+            begin_image();
+        else if (state == recording_on)
+            begin_child();
+        now_->out.settle();
+        preload::fork_mark::set();
+        thread_.starting = false;
+    }
+    while (!preload::fork_mark::is_set()) __builtin_ia32_pause();
+    return is_recording();
+}
+
+void recorder::start() noexcept { start_process(); }
 
 void recorder::attach() noexcept {
     if (thread_.attached) return;
     thread_.attached = true;  // first, so that what attaching allocates goes to the late stream
-    stream* const s = stream::create(out, space, __atomic_add_fetch(&streams, 1, __ATOMIC_RELAXED));
+    process& p = *now_;
+    stream* const s = stream::create(p.out, p.space, __atomic_add_fetch(&p.streams, 1, __ATOMIC_RELAXED));
     if (s != nullptr && has_thread_end) pthread_setspecific(thread_end, reinterpret_cast<void*>(std::uintptr_t{1}));
     thread_.own = s;
 }
@@ -120,54 +168,93 @@ void recorder::detach(void* round) noexcept {
     }
     stream* const s = thread_.own;
     thread_.own = nullptr;
-    if (s != nullptr && __atomic_load_n(&state, __ATOMIC_ACQUIRE) == recording_on) stream::destroy(s, true);
+    if (s != nullptr && is_recording()) stream::destroy(s);
 }
 
 void recorder::failed() noexcept {
-    if (state == recording_on) __atomic_add_fetch(&out.count().allocations_failed, 1, __ATOMIC_RELAXED);
+    if (is_recording()) __atomic_add_fetch(&now_->out.count().allocations_failed, 1, __ATOMIC_RELAXED);
 }
 
 void recorder::on_new_context(std::uint32_t id, std::uint32_t parent, std::uintptr_t return_address) noexcept {
-    described.add_context(id, parent, return_address);
+    process& p = *now_;
+    if (thread_.busy != nullptr && &thread_.busy->out() != &p.out) return;  // a hook that a fork has interrupted
+    p.described.add_context(id, parent, return_address);
 }
 
-void recorder::start() noexcept {
-    const preload::spin_guard guard(start_lock);
-    if (state != not_started) return;
-    __atomic_store_n(&state, int{starting}, __ATOMIC_RELEASE);
-    begin();
-    if (state == starting) __atomic_store_n(&state, int{off}, __ATOMIC_RELEASE);
-}
-
-void recorder::begin() noexcept {
-    static char directory[4096];
-    if (directory[0] == 0) find_directory(directory, sizeof directory);
-    if (directory[0] == 0) return;
+void recorder::begin_image() noexcept {
+    state = off;
+    static char file[4096];
+    find_file(file, sizeof file);
+    if (file[0] == 0) return;
     preload::real::is_libc();  // before anything is recorded: the look-up may allocate
-    if (!out.start(directory, static_cast<std::uint64_t>(system_call(SYS_getpid)))) return;
-    if (!described.start(out)) return;
-    space.tree.set_observer(&on_new_context);
+    if (!first_.out.open(file)) return;
+    image.gather();
     clock_ticks = ~std::uint64_t{0};
     for (int i = 0; i < 32; ++i) {
         const std::uint64_t first = ticks(), second = ticks();
         if (second - first < clock_ticks) clock_ticks = second - first;
     }
-    if (!has_thread_end && pthread_key_create(&thread_end, &detach) == 0) {
-        has_thread_end = true;
-        pthread_atfork(&before_fork, &after_fork_in_parent, &after_fork_in_child);
+    has_thread_end = pthread_key_create(&thread_end, &detach) == 0;
+    pthread_atfork(nullptr, nullptr, &after_fork_in_child);
+    if (!begin_process()) return;
+    const std::uint64_t ahead = first_.out.shared().ahead_bytes;
+    if (ahead != 0 || image.filtered) first_.out.map_ahead(ahead != 0 ? ahead : ahead_bytes_usual);
+    state = recording_on;
+}
+
+// What is left of the parent is given back, unless a hook is at work in it.
+void recorder::begin_child() noexcept {
+    process* const parent = now_;
+    auto* const fresh = preload::take_pages<process>(sizeof(process));
+    if (fresh == nullptr) {
+        state = off;
+        return;
     }
-    late = stream::create(out, space, 0);
-    if (late == nullptr) return;
+    now_ = new (fresh) process();
+    now_->out.inherit(parent->out);
+    stream* const own = thread_.own;
+    thread_.own = nullptr;
+    thread_.attached = false;
+    parent->out.retire();
+    if (thread_.busy == nullptr) {
+        if (own != nullptr) stream::forget(own);
+        if (parent->late != nullptr) stream::forget(parent->late);
+        parent->described.abandon();
+        parent->out.abandon();
+        parent->space.tree.clear();
+        if (parent != &first_) preload::give_pages(parent, sizeof(process));
+    }
+    if (!begin_process()) state = off;
+}
+
+bool recorder::begin_process() noexcept {
+    process& p = *now_;
+    if (!p.out.start(static_cast<std::uint64_t>(system_call(SYS_getpid)))) return false;
+    if (!p.described.start(p.out, image)) return false;
+    p.space.tree.set_observer(&on_new_context);
     attach();  // at once: a program may lower its limits before its first event
-    __atomic_store_n(&state, int{recording_on}, __ATOMIC_RELEASE);
+    return true;
+}
+
+// Only where a handler has forked inside a hook: what that hook goes on to write stays in this process.
+void recorder::after_fork_in_child() noexcept {
+    if (thread_.busy == nullptr || state != recording_on) return;
+    thread_.busy->isolate();
+    now_->described.isolate();
+    now_->out.isolate();
+}
+
+void recorder::before_filter() noexcept {
+    if (is_recording()) now_->out.map_ahead(ahead_bytes_usual);
 }
 
 void recorder::exiting() noexcept {
-    if (__atomic_load_n(&state, __ATOMIC_ACQUIRE) == recording_on) out.count().exited = 1;
+    if (is_recording()) now_->out.count().exited = 1;
 }
 
 void recorder::after_unload() noexcept {
-    if (__atomic_load_n(&state, __ATOMIC_ACQUIRE) != recording_on) return;
+    if (!is_recording()) return;
+    process& p = *now_;
     struct range {
         std::uintptr_t first, last;
     };
@@ -175,43 +262,12 @@ void recorder::after_unload() noexcept {
     range gone[ranges_max];
     unsigned count = 0;
     {
-        const preload::spin_guard guard(space.tree.lock());
-        described.check_unloaded([&](std::uintptr_t first, std::uintptr_t last) {
+        const preload::spin_guard guard(p.space.tree.lock());
+        p.described.check_unloaded([&](std::uintptr_t first, std::uintptr_t last) {
             if (count < ranges_max) gone[count++] = {first, last};
         });
     }
-    for (unsigned i = 0; i < count; ++i) space.forget(gone[i].first, gone[i].last);
-}
-
-void recorder::before_fork() noexcept {
-    start_lock.lock();
-    late_lock.lock();
-    space.tree.lock().lock();
-    out.lock().lock();
-}
-
-void recorder::after_fork_in_parent() noexcept {
-    out.lock().unlock();
-    space.tree.lock().unlock();
-    late_lock.unlock();
-    start_lock.unlock();
-}
-
-// The parent's streams and files are the parent's. Nothing is created here: many children exec at once.
-void recorder::after_fork_in_child() noexcept {
-    after_fork_in_parent();
-    if (state == recording_on) {
-        if (thread_.own != nullptr) stream::forget(thread_.own);
-        if (late != nullptr) stream::forget(late);
-    }
-    thread_ = {nullptr, false};
-    late = nullptr;
-    streams = 0;
-    described.abandon();
-    out.abandon();
-    space.tree.clear();
-    __atomic_add_fetch(&space.generation, 1, __ATOMIC_RELEASE);
-    __atomic_store_n(&state, int{not_started}, __ATOMIC_RELEASE);
+    for (unsigned i = 0; i < count; ++i) p.space.forget(gone[i].first, gone[i].last);
 }
 
 template <class Call>

@@ -10,7 +10,10 @@
 //
 // A free is stamped and written before the real call, an allocation after it. Recording starts at the first event or in
 // the constructor, whichever comes first, and never ends: what lies in open blocks is salvaged by the finishing pass,
-// so there is no exit handler to miss. A forked child starts a trace of its own at its first event.
+// so there is no exit handler to miss. A forked child is known by fork_mark and starts a trace of its own at its first
+// event: it takes no lock that its parent had, and goes on with the mapping of FILE.partial that it inherited. So no lock
+// of ours is held while the C library forks. A handler that forks inside a hook may return into that hook: in the child
+// it then works on a private copy.
 #pragma once
 
 #include <cstddef>
@@ -41,31 +44,41 @@ class recorder {
     static void exiting() noexcept;
     // Something may have been unloaded.
     static void after_unload() noexcept;
+    // The program is about to forbid itself system calls.
+    static void before_filter() noexcept;
 
   private:
-    enum states : int { not_started, starting, recording_on, off };
+    enum states : int { not_started, recording_on, off };
 
     struct per_thread {
-        stream* own;  // null while a hook of this thread runs, before the first event and after the thread's end
+        stream* own;   // null before the first event and after the thread's end
+        stream* busy;  // in which a hook of this thread is at work
         bool attached;
+        bool starting;
     };
 
-    // Takes the stream of this thread for the length of a hook, so that a signal handler's events find none.
+    // What belongs to one process. A forked child gets another one.
+    struct process;
+
+    // Uses the stream of this thread for the length of a hook; a signal handler's events find it busy.
     class hold;
 
     template <class Call>
     static void* record_allocation(unsigned flags, std::size_t bytes, std::size_t alignment,
                                    const preload::call_site& site, const Call& call) noexcept;
-    static stream* slow_stream() noexcept;
+    static bool is_recording() noexcept;
+    static bool start_process() noexcept;
+    static void begin_image() noexcept;
+    static void begin_child() noexcept;
+    static bool begin_process() noexcept;
     static void attach() noexcept;
-    static void detach(void* s) noexcept;
+    static void detach(void* round) noexcept;
     static void failed() noexcept;
     static void on_new_context(std::uint32_t id, std::uint32_t parent, std::uintptr_t return_address) noexcept;
-    static void before_fork() noexcept;
-    static void after_fork_in_parent() noexcept;
     static void after_fork_in_child() noexcept;
-    static void begin() noexcept;
 
+    static process first_;
+    static process* now_;
     [[gnu::tls_model("initial-exec")]] static thread_local per_thread thread_;
 };
 

@@ -20,17 +20,12 @@ std::uint64_t thread_cpu_ns() noexcept {
 }  // namespace
 
 stream* stream::create(output& out, preload::context_space& space, std::uint32_t number) noexcept {
-    std::uint8_t* const slot = out.take_slot();
-    void* const memory = slot == nullptr ? nullptr : preload::take_pages(sizeof(stream));
-    if (memory == nullptr) {
-        if (slot != nullptr) out.give_slot(slot);
-        return nullptr;
-    }
-    return new (memory) stream(out, space, number, slot);
+    void* const memory = preload::take_pages(sizeof(stream));
+    return memory == nullptr ? nullptr : new (memory) stream(out, space, number);
 }
 
-stream::stream(output& out, preload::context_space& space, std::uint32_t number, std::uint8_t* slot) noexcept
-    : finder_(space), space_(space), out_(out), slot_(slot), random_(ticks() | 1), number_(number) {
+stream::stream(output& out, preload::context_space& space, std::uint32_t number) noexcept
+    : finder_(space), space_(space), out_(out), slot_(out.take_slot()), random_(ticks() | 1), number_(number) {
     random_ ^= std::uint64_t{number} * 0x9E3779B97F4A7C15u;
     until_timed_ = random_up_to(2 * timed_interval - 1);
     until_check_ = random_up_to(2 * out_.shared().check_interval - 1);
@@ -38,30 +33,62 @@ stream::stream(output& out, preload::context_space& space, std::uint32_t number,
 }
 
 void stream::forget(stream* s) noexcept {
+    if (s->slot_ && !s->out_.is_mapped_ahead()) preload::give_pages(s->slot_.begin, mpt_slot_bytes);
     s->~stream();
     preload::give_pages(s, sizeof(stream));
 }
 
-void stream::destroy(stream* s, bool ended) noexcept {
-    if (ended) mpt_write_note(&s->writer_, mpt_note_thread_end, 0, ticks());
-    s->flush();
-    s->out_.give_slot(s->slot_);
-    forget(s);
+void stream::destroy(stream* s) noexcept {
+    if (!s->slot_) {
+        s->lost(s->writer_.count);
+    } else {
+        mpt_write_note(&s->writer_, mpt_note_thread_end, 0, ticks());
+        // Short threads would leave a slot each: small blocks are copied together.
+        constexpr std::uint32_t small_bytes = mpt_slot_bytes / 4;
+        const std::uint32_t bytes = s->close_block();
+        if (bytes <= small_bytes && s->out_.append(s->slot_.block(), bytes))
+            s->out_.give_slot(s->slot_);
+        else
+            s->out_.seal(s->slot_, bytes);
+    }
+    s->~stream();
+    preload::give_pages(s, sizeof(stream));
 }
 
 void stream::open_block() noexcept {
-    mpt_open_block(&writer_, slot_, mpt_slot_bytes, number_, sequence_++, ticks());
-    auto* const header = reinterpret_cast<mpt_block_header*>(slot_);
-    header->cpu_ns = thread_cpu_ns();  // in case this block is never closed
+    if (!slot_) {
+        // Full after every event.
+        mpt_open_block(&writer_, sink_, mpt_header_bytes + mpt_event_bytes_max, number_, sequence_, ticks());
+        return;
+    }
+    mpt_open_block(&writer_, slot_.block(), slot_.block_bytes(), number_, sequence_++, ticks());
+    auto* const header = reinterpret_cast<mpt_block_header*>(slot_.block());
+    header->cpu_ns = out_.is_mapped_ahead() ? 0 : thread_cpu_ns();  // in case this block is never closed
+}
+
+std::uint32_t stream::close_block() noexcept {
+    auto* const header = reinterpret_cast<mpt_block_header*>(slot_.block());
+    header->cpu_ns = out_.is_mapped_ahead() ? 0 : thread_cpu_ns();
+    header->overhead_ticks = overhead_ticks_ > UINT32_MAX ? UINT32_MAX : static_cast<std::uint32_t>(overhead_ticks_);
+    overhead_ticks_ = 0;
+    return mpt_seal_block(header, writer_.count);
 }
 
 void stream::flush() noexcept {
-    auto* const header = reinterpret_cast<mpt_block_header*>(slot_);
-    header->cpu_ns = thread_cpu_ns();
-    header->overhead_ticks = overhead_ticks_ > UINT32_MAX ? UINT32_MAX : static_cast<std::uint32_t>(overhead_ticks_);
-    overhead_ticks_ = 0;
-    const std::uint32_t events = writer_.count;
-    if (events != 0 && !out_.append(slot_, mpt_seal_block(header, events))) lost(events);
+    if (!out_.is_live()) {  // the copy in a child, inside the hook in which the parent was interrupted
+        writer_.cursor = writer_.block + mpt_header_bytes;
+        return;
+    }
+    if (!slot_) {
+        lost(writer_.count);
+    } else {
+        if (out_.make_ready(slot_)) {
+            writer_.limit = slot_.block() + slot_.block_bytes() - mpt_event_bytes_max;
+            return;
+        }
+        out_.seal(slot_, close_block());
+        slot_ = out_.take_slot();
+    }
     open_block();
 }
 
@@ -76,7 +103,7 @@ void stream::check(const preload::call_site& site, std::uint32_t context) noexce
         if (node.return_address != truth[agreeing]) break;
         id = node.parent;
     }
-    counters& c = out_.count();
+    mpt_slot_process& c = out_.count();
     __atomic_add_fetch(&c.aliasing_sampled, 1, __ATOMIC_RELAXED);
     if (agreeing < depth) __atomic_add_fetch(&c.aliasing_differed_deep, 1, __ATOMIC_RELAXED);
     if (agreeing < depth && agreeing < compared) __atomic_add_fetch(&c.aliasing_differed, 1, __ATOMIC_RELAXED);

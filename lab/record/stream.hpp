@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 // stream: the events of one thread on their way into the trace.
 //
-//   hook ─▶ stamp, find the context ─▶ writer ─▶ open block in a slot ─(full)▶ seal, append, open the next in the same
-//   slot
+//   hook ─▶ stamp, find the context ─▶ writer ─▶ open block in a slot ─(full)▶ seal it where it lies, open the next slot
 //
-// One thread owns a stream; nothing here is shared or locked. When nothing can be written any more, blocks are dropped
+// One thread owns a stream; nothing here is shared or locked. When nothing can be written any more, events are dropped
 // and counted, and the program goes on. Sampling: one operation in 64 is timed, one allocation in check_interval is
 // compared with an uncached walk; both at random distances, so that no loop of the program can fall into step with
 // them.
@@ -23,12 +22,15 @@ namespace millpond::record {
 
 class stream {
   public:
-    // A zeroed page range holds it; null if there is no memory or no slot.
+    // A zeroed page range holds it; null if there is no memory.
     static stream* create(output& out, preload::context_space& space, std::uint32_t number) noexcept;
-    // Writes what is open and gives memory and slot back. `ended`: the thread has come to its end.
-    static void destroy(stream* s, bool ended) noexcept;
-    // In the child of a fork: only the memory.
+    // At the thread's end: writes what is open and gives memory and slot back.
+    static void destroy(stream* s) noexcept;
+    // In the child of a fork, for the copy of the parent's stream: gives back memory and mapping alone.
     static void forget(stream* s) noexcept;
+
+    [[nodiscard]] const output& out() const noexcept { return out_; }
+    void isolate() noexcept { output::isolate(slot_); }
 
     // Time for an event: now, or 0 (no time of its own) for 15 of 16 events while the process has one thread.
     [[gnu::always_inline]] std::uint64_t stamp() noexcept {
@@ -68,10 +70,11 @@ class stream {
   private:
     static constexpr std::uint32_t timed_interval = 64;
 
-    stream(output& out, preload::context_space& space, std::uint32_t number, std::uint8_t* slot) noexcept;
+    stream(output& out, preload::context_space& space, std::uint32_t number) noexcept;
     [[gnu::noinline, gnu::cold]] void flush() noexcept;
     [[gnu::noinline, gnu::cold]] void check(const preload::call_site& site, std::uint32_t context) noexcept;
     void open_block() noexcept;
+    std::uint32_t close_block() noexcept;
 
     std::uint32_t random_up_to(std::uint32_t limit) noexcept {  // 1 … limit
         random_ ^= random_ << 13;
@@ -87,11 +90,13 @@ class stream {
     preload::context_finder finder_;
     preload::context_space& space_;
     output& out_;
-    std::uint8_t* slot_;
+    slot slot_;  // none: nothing can be written any more
     std::uint64_t random_;
     std::uint64_t overhead_ticks_ = 0;
     std::uint32_t number_;
     std::uint32_t sequence_ = 0;
+    // Where an event goes that cannot be written.
+    alignas(8) std::uint8_t sink_[mpt_header_bytes + 2 * mpt_event_bytes_max];
 };
 
 }  // namespace millpond::record

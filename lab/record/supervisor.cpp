@@ -2,22 +2,21 @@
 #include "lab/record/supervisor.hpp"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/random.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include <cstddef>
 #include <filesystem>
-#include <fstream>
-#include <map>
-#include <string_view>
-#include <system_error>
 
 #include "lab/measure/preload_check.hpp"
 #include "lab/measure/start.hpp"
-#include "lab/record/recording.hpp"
-#include "lab/trace/finish.hpp"
+#include "lab/record/variable.hpp"
+#include "lab/trace/slot_reader.hpp"
 #include "lab/trace/trace_set.hpp"
 
 namespace millpond::record {
@@ -27,6 +26,8 @@ namespace fs = std::filesystem;
 using measure::start_error;
 
 constexpr std::uint32_t usual_check_interval = 4096, thorough_check_interval = 64;
+constexpr std::size_t page_bytes = 4096;
+static_assert(sizeof(mpt_slot_file) <= page_bytes, "recorders map one page of slot 0");
 
 // What is sent to us goes on to the program; what the terminal sends has reached it already. In force before the
 // program is started, so that nothing sent meanwhile ends us alone; handlers do not survive its exec.
@@ -71,186 +72,104 @@ std::string own_library() {
         .lexically_normal();
 }
 
-// A process image that left files: PID.IMAGE.raw.
-struct image_files {
-    std::uint64_t pid, image;
-    fs::path raw, open;
-};
-
-std::vector<image_files> list_images(const fs::path& partial) {
-    std::map<std::pair<std::uint64_t, std::uint64_t>, image_files> found;
-    for (const auto& entry : fs::directory_iterator(partial)) {
-        unsigned long long pid = 0, image = 0;
-        int used = 0;
-        const std::string name = entry.path().filename();
-        if (sscanf(name.c_str(), "%llu.%llu.raw%n", &pid, &image, &used) == 2 && used == static_cast<int>(name.size()))
-            found[{pid, image}] = {pid, image, entry.path(), fs::path(entry.path()).replace_extension(".open")};
+std::uint64_t random_number() {
+    std::uint64_t number = 0;
+    while (number == 0) {
+        if (getrandom(&number, sizeof number, 0) != sizeof number) number = static_cast<std::uint64_t>(getpid());
     }
-    std::vector<image_files> list;
-    for (auto& [key, files] : found) list.push_back(std::move(files));
-    return list;
+    return number;
 }
 
-template <class T>
-T read_at(const fs::path& path, std::uint64_t offset) {
-    T value{};
-    std::ifstream file(path, std::ios::binary);
-    file.seekg(static_cast<std::streamoff>(offset));
-    file.read(reinterpret_cast<char*>(&value), sizeof value);
-    return file ? value : T{};
+// As long as the file system and our limit on file sizes let it be; it is sparse, so this costs nothing.
+std::uint64_t lengthen(int file) {
+    constexpr std::uint64_t slots_max = std::uint64_t{1} << 24;  // 1 TiB
+    rlimit limit{};
+    getrlimit(RLIMIT_FSIZE, &limit);
+    for (std::uint64_t slots = slots_max; slots > 1; slots /= 2) {
+        // Recorders keep a page mapped behind the last slot that they use.
+        const std::uint64_t bytes = slots * mpt_slot_bytes + page_bytes;
+        if (bytes <= limit.rlim_cur && ftruncate(file, static_cast<off_t>(bytes)) == 0) return slots;
+    }
+    return 0;
 }
 
-// A process that has ended but was not waited for yet writes no more.
-bool still_runs(std::uint64_t pid) {
-    if (kill(static_cast<pid_t>(pid), 0) != 0 && errno != EPERM) return false;
-    std::ifstream stat("/proc/" + std::to_string(pid) + "/stat");
-    std::string line;
-    std::getline(stat, line);
-    const std::size_t name_end = line.rfind(") ");
-    return name_end == std::string::npos || name_end + 2 >= line.size() ||
-           std::string_view("ZX").find(line[name_end + 2]) == std::string_view::npos;
+start_error cannot_write(const std::string& file, const std::string& why) {
+    return {start_error::environment_lacks,
+            "cannot write the trace to " + file + ": " + why + "; choose another place with -o"};
 }
 
-std::string trace_name(const std::string& file, const image_files& i, std::uint64_t root) {
-    if (i.pid == root && i.image == 0) return file;
-    const std::uint64_t number = i.pid == root ? i.image - 1 : i.image;
-    std::string name = file + "." + std::to_string(i.pid);
-    return number == 0 ? name : name + "." + std::to_string(number);
+std::optional<start_error> refuse_partial(const std::string& partial, const std::string& file) {
+    if (!trace::slot_reader::is_slot_file(partial))
+        return start_error{start_error::environment_lacks,
+                           partial + " exists and is no recording of ours; move it, or choose another name with -o"};
+    return start_error{start_error::environment_lacks,
+                       partial +
+                           " exists: another recording writes there or was interrupted; complete it with "
+                           "'millpond-record --finish " +
+                           file + "', or remove it"};
 }
 
-trace::end_record describe_end(const counters& c, const std::optional<ending>& end) {
-    trace::end_record record;
-    record.exit_status = end ? end->exit_status : -1;
-    record.signal = end ? end->signal : 0;
-    struct timespec t{};
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    record.end_ticks = __builtin_ia32_rdtsc();
-    record.end_ns = static_cast<std::uint64_t>(t.tv_sec) * 1000000000u + static_cast<std::uint64_t>(t.tv_nsec);
-    record.events_lost = c.events_lost;
-    record.clean = end ? end->signal == 0 : c.exited != 0;
-    record.stopped_early = c.stopped;
-    record.aliasing_sampled = c.aliasing_sampled;
-    record.aliasing_differed = c.aliasing_differed;
-    record.aliasing_differed_deep = c.aliasing_differed_deep;
-    record.allocations_failed = c.allocations_failed;
-    return record;
+// Makes FILE.partial with its slot 0.
+std::optional<start_error> prepare(const record_options& options, const std::string& partial) {
+    if (fs::is_directory(options.file))
+        return start_error{start_error::environment_lacks,
+                           options.file + " is a directory; name a file for the trace"};
+    const int file = open(partial.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (file < 0 && errno == EEXIST) return refuse_partial(partial, options.file);
+    if (file < 0) return cannot_write(options.file, strerror(errno));
+    mpt_slot_file shared{};
+    shared.magic = mpt_slot_file_magic;
+    shared.version = mpt_slot_file_version;
+    shared.slot_bytes = mpt_slot_bytes;
+    shared.check_interval = options.check_contexts ? thorough_check_interval : usual_check_interval;
+    shared.recording = random_number();
+    shared.replaces = trace::read_origin(options.file).recording;
+    shared.slots = 1;
+    shared.slots_max = lengthen(file);
+    shared.bytes_max = options.bytes_max;
+    shared.ahead_bytes = options.ahead_bytes;
+    shared.mode = options.mode;
+    // The whole page, so that no later store into it can meet a full disk.
+    std::string page(page_bytes, '\0');
+    memcpy(page.data(), &shared, sizeof shared);
+    errno = EFBIG;
+    const bool written = shared.slots_max > 0 &&
+                         pwrite(file, page.data(), page.size(), 0) == static_cast<ssize_t>(page.size());
+    const std::string why = strerror(errno);
+    close(file);
+    if (written) return std::nullopt;
+    unlink(partial.c_str());
+    return cannot_write(options.file, why);
+}
+
+void note_root(const std::string& partial, pid_t root) {
+    const int file = open(partial.c_str(), O_WRONLY | O_CLOEXEC);
+    const std::int64_t pid = root;
+    if (file < 0) return;
+    (void)!pwrite(file, &pid, sizeof pid, offsetof(mpt_slot_file, root_pid));
+    close(file);
 }
 
 }  // namespace
 
-supervisor::supervisor(std::string file)
-    : file_(std::move(file)), partial_(fs::absolute(file_).string() + ".partial") {}
+std::string partial_file(const std::string& file) { return fs::absolute(file).string() + ".partial"; }
 
-std::optional<start_error> supervisor::prepare(const record_options& options) {
-    if (fs::exists(partial_))
-        return start_error{start_error::environment_lacks,
-                           partial_ +
-                               " exists: another recording writes there or was interrupted; complete it with "
-                               "'millpond-record --finish " +
-                               file_ + "', or remove it"};
-    if (fs::is_directory(file_))
-        return start_error{start_error::environment_lacks, file_ + " is a directory; name a file for the trace"};
-    std::error_code error;
-    if (!fs::create_directory(partial_, error))
-        return start_error{start_error::environment_lacks, "cannot write the trace to " + file_ + ": " +
-                                                               error.message() + "; choose another place with -o"};
-    recording shared{};
-    shared.magic = recording::expected_magic;
-    shared.version = recording::expected_version;
-    shared.bytes_max = options.bytes_max;
-    shared.check_interval = options.check_contexts ? thorough_check_interval : usual_check_interval;
-    std::string page(mpt_open_header_bytes, '\0');
-    memcpy(page.data(), &shared, sizeof shared);
-    std::ofstream out(partial_ + "/recording", std::ios::binary);
-    out.write(page.data(), static_cast<std::streamsize>(page.size()));
-    out.close();
-    if (out) return std::nullopt;
-    const std::string why = strerror(errno);
-    discard();
-    return start_error{start_error::environment_lacks, "cannot write to " + partial_ + ": " + why};
-}
-
-void supervisor::discard() noexcept {
-    std::error_code ignored;
-    fs::remove_all(partial_, ignored);
-}
-
-std::optional<start_error> supervisor::run(const record_options& options, ending& end) {
+std::optional<start_error> run(const record_options& options, ending& end) {
     std::string path;
     if (auto error = measure::check_preloadable(options.command.front(), path)) return error;
-    if (auto error = prepare(options)) return error;
+    const std::string partial = partial_file(options.file);
+    if (auto error = prepare(options, partial)) return error;
     measure::start_options start_options;
-    start_options.environment = {{"LD_PRELOAD", measure::preload_value(own_library())}, {variable, partial_}};
+    start_options.environment = {{"LD_PRELOAD", measure::preload_value(own_library())}, {variable, partial}};
     const signal_relay relay;
     pid_t child = 0;
     if (auto error = measure::start(path, options.command, start_options, child)) {
-        discard();
+        unlink(partial.c_str());  // made above, by us
         return error;
     }
-    {
-        std::fstream shared(partial_ + "/recording", std::ios::binary | std::ios::in | std::ios::out);
-        shared.seekp(offsetof(recording, root_pid));
-        const std::int32_t root = child;
-        shared.write(reinterpret_cast<const char*>(&root), sizeof root);
-    }
+    note_root(partial, child);
     signal_relay::started(child);
     end = wait_for(child);
-    return std::nullopt;
-}
-
-std::optional<start_error> supervisor::finish(const std::optional<ending>& end) {
-    if (!fs::exists(partial_ + "/recording"))
-        return start_error{start_error::input_missing, partial_ + " holds no recording; nothing to finish"};
-    const auto shared = read_at<recording>(partial_ + "/recording", 0);
-    const auto root = static_cast<std::uint64_t>(shared.root_pid);
-    for (const trace::trace_file& old : trace::find_trace_set(file_)) fs::remove(old.path);  // of an earlier recording
-
-    std::optional<start_error> problem;
-    std::string running;
-    const std::vector<image_files> images = list_images(partial_);
-    std::uint64_t last_root_image = 0;
-    for (const image_files& i : images)
-        if (i.pid == root) last_root_image = i.image;
-    for (const image_files& i : images) {
-        if (still_runs(i.pid)) {
-            running += (running.empty() ? "" : ", ") + std::to_string(i.pid);
-            continue;
-        }
-        // Only the last image of the root process ended as it did; those before were replaced by an exec.
-        const bool is_end = i.pid == root && i.image == last_root_image;
-        try {
-            const auto c = read_at<counters>(i.open, counters::offset);
-            trace::finish(i.raw, i.open, trace_name(file_, i, root), describe_end(c, is_end ? end : std::nullopt));
-            fs::remove(i.raw);
-            fs::remove(i.open);
-        } catch (const trace::trace_error& nothing) {
-            // a process that was ended while its recorder started
-            fs::remove(i.raw);
-            fs::remove(i.open);
-        } catch (const std::system_error& e) {
-            problem = start_error{start_error::environment_lacks, std::string("cannot write the trace: ") + e.what() +
-                                                                      "; make room, then complete it with "
-                                                                      "'millpond-record --finish " +
-                                                                      file_ + "'"};
-        }
-    }
-    if (!running.empty())
-        return start_error{start_error::environment_lacks,
-                           "the program left processes that still run and are recorded (" + running +
-                               "); when they have "
-                               "ended, complete their traces with 'millpond-record --finish " +
-                               file_ + "'"};
-    if (problem) return problem;
-    discard();
-    if (images.empty())
-        return start_error{
-            start_error::environment_lacks,
-            "the program did not load the recorder, so no trace was written (does it clear LD_PRELOAD or "
-            "drop the right to write to the trace's folder?)"};
-    if (shared.stopped > 1)
-        return start_error{start_error::environment_lacks,
-                           std::string("recording stopped early: ") + strerror(static_cast<int>(shared.stopped)) +
-                               "; the trace holds what was written until then, and says how many events were lost"};
     return std::nullopt;
 }
 

@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// supervisor: one recording from outside: makes FILE.partial, starts the program under the recorder, waits for it, and
-// finishes the trace of every process that was recorded.
+// supervisor: one recording from outside: makes FILE.partial, starts the program under the recorder, and waits for it.
 //
-//   FILE.partial/ ─▶ run() ─▶ PID.IMAGE.raw, PID.IMAGE.open … ─▶ finish() ─▶ FILE, FILE.PID, FILE.PID.IMAGE
-//
-// FILE appears only when it is whole. Where something of our own fails, FILE.partial stays, so nothing is lost:
-// finish() can be called again.
+//   run() ─▶ FILE.partial, written by all recorded processes ─▶ finishing ─▶ FILE, FILE.PID, FILE.PID.IMAGE
 #pragma once
 
 #include <cstdint>
@@ -18,8 +14,10 @@
 namespace millpond::record {
 
 struct record_options {
-    std::string file;
+    std::string file;  // where the root process's trace will lie
     std::uint64_t bytes_max = 0;
+    std::uint64_t ahead_bytes = 0;
+    unsigned mode = 0600;  // permissions of the traces
     bool check_contexts = false;
     std::vector<std::string> command;
 };
@@ -30,23 +28,10 @@ struct ending {
     int signal = 0;
 };
 
-class supervisor {
-  public:
-    // `file`: where the root process' trace will lie.
-    explicit supervisor(std::string file);
+// The file into which the processes of a recording write while they run.
+std::string partial_file(const std::string& file);
 
-    // Starts the command and waits for it. An error means that it never ran.
-    std::optional<measure::start_error> run(const record_options& options, ending& end);
-
-    // Completes the traces of all processes that have ended. `end`: how the root process did, if known.
-    // Returns the first thing that failed, or that was cut short (a full disk, the limit of bytes is none).
-    std::optional<measure::start_error> finish(const std::optional<ending>& end);
-
-  private:
-    std::optional<measure::start_error> prepare(const record_options& options);
-    void discard() noexcept;
-
-    std::string file_, partial_;
-};
+// Starts the command and waits for it. An error means that it never ran; nothing is left behind then.
+std::optional<measure::start_error> run(const record_options& options, ending& end);
 
 }  // namespace millpond::record

@@ -65,7 +65,7 @@ void damage_list::add(std::uint64_t offset, std::string what) {
 }
 
 block_file::block_file(std::string path) : path_(std::move(path)), decompressor_(std::make_unique<decompressor>()) {
-    descriptor_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC);
+    descriptor_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // a FIFO would wait
     struct stat status;
     if (descriptor_ < 0 || ::fstat(descriptor_, &status) != 0) {
         const std::string why = std::strerror(errno);
@@ -137,6 +137,11 @@ bool block_file::whole_block(std::uint64_t offset, block_record& block, std::str
                           "; this program reads versions up to " + std::to_string(mpt_version) +
                           ": use a newer millpond");
     return true;
+}
+
+bool block_file::read_first(block_record& block, payload_buffer& payload) {
+    std::string what;
+    return whole_block(0, block, what) && read_payload(block, payload, what);
 }
 
 bool block_file::is_trailer(std::uint64_t offset, std::uint64_t& index_offset) const {

@@ -69,6 +69,9 @@ class block_file {
     // Verifies the checksum and decodes the payload. On failure returns false and says why in `what`.
     bool read_payload(const block_record& block, payload_buffer& payload, std::string& what);
 
+    // The first block of the file and its payload; false if it is damaged. Reads nothing else.
+    bool read_first(block_record& block, payload_buffer& payload);
+
     // The payload as stored, checksum verified.
     bool read_stored(const block_record& block, payload_buffer& stored, std::string& what);
 

@@ -20,7 +20,7 @@ enum {
     mpt_slot_file_version = 1,
     mpt_slot_bytes = 65536,
     mpt_slot_head_bytes = 64, /* of mpt_slot */
-    mpt_refusals_max = 256
+    mpt_refusals_max = 200
 };
 
 /* Why a process stopped recording; else an errno. */

@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "lab/record/finishing.hpp"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <system_error>
+
+#include "lab/record/running.hpp"
+#include "lab/symbols/module_functions.hpp"
+#include "lab/trace/finish.hpp"
+#include "lab/trace/records.hpp"
+#include "lab/trace/trace_set.hpp"
+
+namespace millpond::record {
+namespace {
+
+namespace fs = std::filesystem;
+using measure::start_error;
+
+// Why a process stopped recording, and what to do about it.
+std::string reason(std::uint32_t why) {
+    if (why == mpt_stop_limit) return "--max-bytes was reached";
+    if (why == mpt_stop_ahead)
+        return "what was mapped ahead, for a program that forbids itself system calls, is used up; --ahead maps more";
+    return strerror(static_cast<int>(why));
+}
+
+trace::end_record describe_end(const mpt_slot_process& facts, const std::optional<ending>& end) {
+    trace::end_record record;
+    record.exit_status = end ? end->exit_status : -1;
+    record.signal = end ? end->signal : 0;
+    struct timespec t{};
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    record.end_ticks = __builtin_ia32_rdtsc();
+    record.end_ns = static_cast<std::uint64_t>(t.tv_sec) * 1000000000u + static_cast<std::uint64_t>(t.tv_nsec);
+    record.events_lost = facts.events_lost;
+    record.clean = end ? end->signal == 0 : facts.exited != 0;
+    record.stopped_early = facts.stopped;
+    record.aliasing_sampled = facts.aliasing_sampled;
+    record.aliasing_differed = facts.aliasing_differed;
+    record.aliasing_differed_deep = facts.aliasing_differed_deep;
+    record.allocations_failed = facts.allocations_failed;
+    return record;
+}
+
+std::string executable_of(const trace::slot_reader& from, const trace::slot_process& process) {
+    trace::process_record record;
+    trace::payload_buffer payload;
+    for (const trace::slot_block& block : from.blocks(process)) {
+        if (block.header.kind != mpt_process || !block.sealed) continue;
+        if (!from.read(block.offset + sizeof block.header, payload.resize(block.header.stored_bytes),
+                       block.header.stored_bytes))
+            break;
+        try {
+            trace::take_process(payload.bytes(), record);
+        } catch (const trace::trace_error& damaged) {
+            return "?";
+        }
+        break;
+    }
+    return record.executable.empty() ? "?" : record.executable;
+}
+
+// Whether the executable has a malloc of its own that no other module can see, so that nobody could replace it.
+bool hides_malloc(const std::string& executable) {
+    try {
+        const symbols::module_functions functions(executable);
+        return std::any_of(functions.all().begin(), functions.all().end(),
+                           [](const symbols::function& f) { return f.name == "malloc"; });
+    } catch (const std::exception& unreadable) {
+        return false;
+    }
+}
+
+class finishing {
+  public:
+    finishing(std::string file, const std::optional<ending>& end)
+        : file_(std::move(file)), partial_(partial_file(file_)), end_(end), from_(partial_) {}
+
+    finish_outcome run();
+
+  private:
+    struct image_name {
+        std::uint64_t image;
+        std::string path;
+    };
+
+    bool is_root(const trace::slot_process& p) const {
+        return p.facts.pid == static_cast<std::uint64_t>(from_.header().root_pid);
+    }
+    image_name name_of(const trace::slot_process& process);
+    bool is_free(const std::string& path, const trace::slot_process& process) const;
+    bool still_runs(const trace::slot_process& process) const;
+    void write(const trace::slot_process& process, bool is_end);
+    void report(const trace::slot_process& process, std::uint64_t events);
+    void report_refusals();
+    void remove_replaced();
+    std::string list_running() const;
+    void fail(std::string message) {
+        if (!out_.problem) out_.problem = start_error{start_error::environment_lacks, std::move(message)};
+    }
+    std::string finish_command() const { return "'millpond-record --finish " + file_ + "'"; }
+
+    const std::string file_, partial_;
+    const std::optional<ending> end_;
+    trace::slot_reader from_;
+    std::vector<running_process> running_;
+    std::map<std::uint64_t, std::uint64_t> images_;  // so far, by pid
+    bool unwritten_ = false;                         // a trace could not be written
+    finish_outcome out_;
+};
+
+bool finishing::still_runs(const trace::slot_process& process) const {
+    return std::any_of(running_.begin(), running_.end(), [&](const running_process& p) {
+        constexpr std::uint64_t tick_ns = 20'000'000;  // a younger process has the same number
+        return p.has_mapped && p.own_pid == process.facts.pid && p.start_ns <= process.facts.start_ns + tick_ns;
+    });
+}
+
+// Whether this process's trace may take that name: no file has it, or one of the former recording, or itself.
+bool finishing::is_free(const std::string& path, const trace::slot_process& process) const {
+    if (!fs::exists(fs::symlink_status(path))) return true;
+    const trace::trace_origin there = trace::read_origin(path);
+    if (!there.is_known || there.recording == 0) return false;
+    if (there.recording == from_.header().replaces) return true;
+    return there.recording == from_.header().recording && there.pid == process.facts.pid &&
+           there.first_tick == process.facts.start_ticks;
+}
+
+finishing::image_name finishing::name_of(const trace::slot_process& process) {
+    const std::uint64_t image = images_[process.facts.pid]++;
+    if (is_root(process) && image == 0) return {image, file_};
+    std::uint64_t number = is_root(process) ? image - 1 : image;
+    const std::string stem = file_ + "." + std::to_string(process.facts.pid);
+    const std::string usual = number == 0 ? stem : stem + "." + std::to_string(number);
+    std::string name = usual;
+    while (process.facts.finished == 0 && !is_free(name, process)) name = stem + "." + std::to_string(++number);
+    if (name != usual && process.facts.finished == 0)
+        out_.notices.push_back(usual + " is not a trace of the recording that this one replaces, so it stays; process " +
+                               std::to_string(process.facts.pid) + " is in " + name);
+    return {image, name};
+}
+
+void finishing::report(const trace::slot_process& process, std::uint64_t events) {
+    const std::string executable = executable_of(from_, process);
+    const std::string who = "process " + std::to_string(process.facts.pid) + " (" + executable + ")";
+    const mpt_slot_process& facts = process.facts;
+    constexpr std::uint64_t few_events = 64;  // what other libraries of such a program do
+    if (facts.own_malloc != 0 || (events <= few_events && hides_malloc(executable)))
+        out_.notices.push_back(who +
+                               ": a malloc is linked into the executable, so its calls cannot be seen; link that "
+                               "malloc dynamically, or record a build without it");
+    if (facts.stopped == 0 || facts.stopped == mpt_stop_limit) return;
+    const std::string said = "recording stopped early: " + reason(facts.stopped) + "; the trace holds what was " +
+                             "written until then, and " + std::to_string(facts.events_lost) + " events were lost";
+    if (is_root(process))
+        fail(said);
+    else
+        out_.notices.push_back(who + ": " + said);
+}
+
+void finishing::write(const trace::slot_process& process, bool is_end) {
+    const image_name name = name_of(process);
+    if (process.facts.finished != 0) return;
+    const trace::trace_identity identity{name.image, from_.header().recording, from_.header().mode};
+    try {
+        const trace::finish_result done =
+            trace::finish(from_, process, name.path, identity, describe_end(process.facts, is_end ? end_ : std::nullopt));
+        report(process, done.events);
+        from_.mark_finished(process);
+    } catch (const trace::trace_error& nothing) {  // it was ended while its recording began
+        from_.mark_finished(process);
+    } catch (const std::system_error& e) {
+        unwritten_ = true;
+        fail(std::string("cannot write the trace: ") + e.what() + "; make room, then complete it with " +
+             finish_command());
+    }
+}
+
+void finishing::report_refusals() {
+    const std::uint64_t count = from_.header().refusals;
+    for (std::uint64_t i = 0; i < std::min<std::uint64_t>(count, mpt_refusals_max); ++i) {
+        const mpt_refusal& refused = from_.header().refused[i];
+        const std::string why = reason(refused.error);
+        if (refused.pid == static_cast<std::uint64_t>(from_.header().root_pid))
+            fail("recording could not begin: " + why + "; no trace was written");
+        else
+            out_.notices.push_back("process " + std::to_string(refused.pid) + " was not recorded: " + why);
+    }
+    if (count > mpt_refusals_max)
+        out_.notices.push_back(std::to_string(count - mpt_refusals_max) + " more processes were not recorded");
+}
+
+// What the former recording left beside FILE and this one did not write again.
+void finishing::remove_replaced() {
+    const std::uint64_t former = from_.header().replaces;
+    if (former == 0 || trace::read_origin(file_).recording != from_.header().recording) return;
+    for (const trace::trace_file& sibling : trace::numbered_siblings(file_)) {
+        const trace::trace_origin origin = trace::read_origin(sibling.path);
+        std::error_code ignored;
+        if (origin.is_known && origin.recording == former) fs::remove(sibling.path, ignored);
+    }
+}
+
+std::string finishing::list_running() const {
+    std::string list;
+    for (const running_process& p : running_) list += (list.empty() ? "" : ", ") + std::to_string(p.pid);
+    return list;
+}
+
+finish_outcome finishing::run() {
+    running_ = find_running(partial_, from_.device(), from_.inode());
+    const auto& processes = from_.processes();
+    const trace::slot_process* last_root = nullptr;
+    for (const trace::slot_process& p : processes)
+        if (is_root(p)) last_root = &p;
+    for (const trace::slot_process& p : processes) {
+        if (still_runs(p))
+            ++images_[p.facts.pid];
+        else
+            write(p, &p == last_root);
+    }
+    report_refusals();
+    remove_replaced();
+    if (!running_.empty()) {
+        fail("the program left processes that still run and are recorded (" + list_running() +
+             "); when they have ended, complete their traces with " + finish_command());
+        return std::move(out_);
+    }
+    if (unwritten_) return std::move(out_);
+    fs::remove(partial_);  // the file that was opened above and is a recording of ours
+    if (processes.empty())
+        fail("the program did not load the recorder, so no trace was written (does it clear LD_PRELOAD or "
+             "drop the right to write to the trace's folder?)");
+    return std::move(out_);
+}
+
+}  // namespace
+
+finish_outcome finish(const std::string& file, const std::optional<ending>& end) {
+    const std::string partial = partial_file(file);
+    if (!fs::exists(partial))
+        return {{}, start_error{start_error::input_missing, partial + " does not exist; nothing to finish"}};
+    try {
+        finish_outcome outcome = finishing(file, end).run();
+        if (end && end->signal == SIGSYS)
+            outcome.notices.push_back(
+                "the program was ended by SIGSYS: a seccomp filter forbids it a system call; if it runs without the "
+                "recorder, record it with --ahead 256MB, which leaves the recorder none to make");
+        return outcome;
+    } catch (const trace::trace_error& error) {
+        return {{}, start_error{start_error::input_missing, error.what()}};
+    }
+}
+
+}  // namespace millpond::record
