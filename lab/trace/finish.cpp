@@ -80,7 +80,7 @@ void finishing::take_events(mpt_block_header header, std::uint64_t offset) {
 }
 
 void finishing::take_contexts(mpt_block_header header, std::uint64_t offset, bool sealed) {
-    if (header.first <= contexts_) return;
+    if (!sealed && header.first <= contexts_) return;
     std::size_t whole = 0;
     field_cursor nodes(payload_.bytes());
     header.count = 0;
@@ -97,7 +97,7 @@ void finishing::take_contexts(mpt_block_header header, std::uint64_t offset, boo
             damages_.add(offset, std::string("a block of contexts: ") + cut.what() + "; the rest was left out");
     }
     if (header.count == 0) return;
-    contexts_ = header.first + header.count - 1;
+    contexts_ = std::max(contexts_, header.first + header.count - 1);
     output_.append(header, payload_.bytes().first(whole));
 }
 

@@ -29,7 +29,7 @@ trace_origin read_origin(const std::string& path) {
     trace_origin origin;
     try {
         block_file file(path);
-        block_record block;
+        block_record block{};
         payload_buffer payload;
         origin.is_known = file.read_first(block, payload) && block.header.kind == mpt_process;
         origin.is_trace = block.header.frame_magic == static_cast<std::uint32_t>(mpt_frame_magic) &&

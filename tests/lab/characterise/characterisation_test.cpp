@@ -35,12 +35,12 @@ std::string write_trace(const scratch_folder& folder, const small_program& progr
     made.put_contexts(1, std::span(program.nodes()).subspan(1));
     for (const event& e : events) made.add(e, true);
     made.close_all();
-    const std::string raw = folder.path("raw"), path = folder.path("trace.mpt");
-    made.save(raw);
+    const std::string partial = folder.path("partial"), path = folder.path("trace.mpt");
+    write_file(partial, made.slot_file());
     trace::end_record end;
     end.clean = clean;
     end.end_ticks = end.end_ns = 1'000'000'001;
-    trace::finish(raw, "", path, end);
+    finish(partial, path, end);
     return path;
 }
 

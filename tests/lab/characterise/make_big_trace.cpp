@@ -13,15 +13,17 @@
 #include <cstdint>
 #include <cstdio>
 #include <random>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "lab/symbols/module_functions.hpp"
-#include "lab/trace/finish.hpp"
-#include "lab/trace/seal.h"
+#include "lab/trace/block_output.hpp"
+#include "lab/trace/columns.hpp"
+#include "lab/trace/records.hpp"
+#include "lab/trace/slot_file.h"
 #include "lab/trace/writer.h"
-#include "tests/lab/trace/recording.hpp"
 
 namespace {
 
@@ -65,8 +67,8 @@ std::vector<std::uint32_t> make_contexts(const shape& wanted, const symbols::mod
 
 class trace_file {
   public:
-    trace_file(const shape& wanted, std::FILE* raw)
-        : wanted_(wanted), raw_(raw), random_(wanted.seed), threads_(wanted.threads) {
+    trace_file(const shape& wanted, trace::block_output& out)
+        : wanted_(wanted), out_(out), random_(wanted.seed), threads_(wanted.threads) {
         for (std::uint32_t t = 0; t < wanted.threads; ++t) {
             threads_[t].slot.resize(mpt_slot_bytes);
             open(t);
@@ -132,12 +134,16 @@ class trace_file {
         auto* header = reinterpret_cast<mpt_block_header*>(s.slot.data());
         header->cpu_ns = static_cast<std::uint64_t>(static_cast<double>(now_) / ticks_per_ns / wanted_.threads);
         header->overhead_ticks = s.writer.count;
-        const std::uint32_t bytes = mpt_seal_block(header, s.writer.count);
-        if (std::fwrite(s.slot.data(), 1, bytes, raw_) != bytes) throw std::runtime_error("the disk is full");
+        const trace::column_splitter::result columns =
+            splitter_.split(std::span(s.slot).subspan(mpt_header_bytes, header->stored_bytes));
+        header->layout = mpt_columns;
+        header->count = columns.events;
+        out_.append(*header, columns.payload);
     }
 
     const shape& wanted_;
-    std::FILE* raw_;
+    trace::block_output& out_;
+    trace::column_splitter splitter_;
     std::mt19937_64 random_;
     std::vector<stream> threads_;
     std::uint64_t now_ = 1000;
@@ -151,7 +157,12 @@ void make(const shape& wanted) {
     std::vector<trace::context_node> nodes;
     const std::vector<std::uint32_t> contexts = make_contexts(wanted, functions, random, nodes);
 
-    test::recording head;
+    trace::block_output out(wanted.file);
+    trace::field_writer payload;
+    const auto put = [&](mpt_kind kind, std::uint32_t count, std::uint32_t sequence, std::uint64_t first) {
+        out.append(trace::make_header(kind, count, sequence, first), payload.bytes());
+        payload.clear();
+    };
     trace::process_record process;
     process.pid = 1;
     process.executable = self;
@@ -159,30 +170,29 @@ void make(const shape& wanted) {
     process.arguments = {"make_big_trace"};
     process.start_ticks = process.first_tick = 1000;
     process.start_ns = 1000;
-    head.put_process(process);
-    head.put_module({1, 0, 0x1000, 0x7fff'ffff, self, functions.build_id(), 0, 0});
+    trace::put_process(process, payload);
+    put(mpt_process, 1, 0, 0);
+    trace::put_module({1, 0, 0x1000, 0x7fff'ffff, self, functions.build_id(), 0, 0}, payload);
+    put(mpt_modules, 1, 0, 0);
     constexpr std::uint32_t nodes_a_block = 4096;
     for (std::uint32_t first = 0; first < nodes.size(); first += nodes_a_block) {
-        const std::size_t count = std::min<std::size_t>(nodes_a_block, nodes.size() - first);
-        head.put_contexts(first + 1, std::span(nodes).subspan(first, count));
+        const std::uint32_t past = std::min(first + nodes_a_block, static_cast<std::uint32_t>(nodes.size()));
+        for (std::uint32_t i = first; i < past; ++i) trace::put_context(i + 1, nodes[i], payload);
+        put(mpt_contexts, past - first, first / nodes_a_block, first + 1);
     }
 
-    const std::string raw = wanted.file + ".raw";
-    std::FILE* out = std::fopen(raw.c_str(), "wb");
-    if (out == nullptr) throw std::runtime_error("cannot create " + raw);
-    std::fwrite(head.closed().data(), 1, head.closed().size(), out);
     trace_file events(wanted, out);
     events.write_events(contexts);
-    if (std::fclose(out) != 0) throw std::runtime_error("the disk is full");
 
     trace::end_record end;
     end.clean = true;
     end.end_ticks = events.now();
     end.end_ns = 1000 + static_cast<std::uint64_t>(static_cast<double>(events.now() - 1000) / ticks_per_ns);
-    const trace::finish_result done = trace::finish(raw, "", wanted.file, end);
-    std::remove(raw.c_str());
-    std::printf("%llu events, %.2f bytes an event\n", static_cast<unsigned long long>(done.events),
-                static_cast<double>(done.stored_bytes) / static_cast<double>(done.events));
+    trace::put_end(end, nodes.size(), payload);
+    put(mpt_end, 1, 0, 0);
+    out.commit();
+    std::printf("%llu events, %.2f bytes an event\n", static_cast<unsigned long long>(wanted.events),
+                static_cast<double>(out.bytes()) / static_cast<double>(wanted.events));
 }
 
 }  // namespace

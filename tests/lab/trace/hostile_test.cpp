@@ -35,8 +35,9 @@ struct lying : ::testing::Test {
         made.put_module({1, 0, 1, 2, "/lib/x", "00", 1, 0});
         made.put_contexts(1, random_contexts(seed(), 50));
         random_events(seed(), 3, 51).record(made, events);
-        made.save(folder.path("raw"), folder.path("open"));
-        trace::finish(folder.path("raw"), folder.path("open"), path, {});
+        made.save(folder.path("raw"));
+        write_file(folder.path("partial"), made.slot_file());
+        finish(folder.path("partial"), path);
         return read_file(path);
     }
 

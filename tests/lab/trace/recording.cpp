@@ -45,7 +45,7 @@ void recording::put(mpt_kind kind, std::uint32_t count, std::span<const std::uin
     std::memcpy(bytes.data(), &header, sizeof header);
     if (!payload.empty()) std::memcpy(bytes.data() + sizeof header, payload.data(), payload.size());
     mpt_seal_block(reinterpret_cast<mpt_block_header*>(bytes.data()), count);
-    closed_.append(bytes.begin(), bytes.end());
+    closed_.emplace_back(bytes.begin(), bytes.end());
 }
 
 void recording::put_process(const trace::process_record& process) {
@@ -91,7 +91,7 @@ void recording::close(std::uint32_t thread) {
     auto* header = reinterpret_cast<mpt_block_header*>(s.slot.data());
     header->cpu_ns = std::uint64_t{1000} * s.sequence;
     const std::uint32_t bytes = mpt_seal_block(header, s.writer.count);
-    closed_.append(s.slot.begin(), s.slot.begin() + bytes);
+    closed_.emplace_back(s.slot.begin(), s.slot.begin() + bytes);
     s.in_use = false;
 }
 
@@ -99,22 +99,84 @@ void recording::close_all() {
     for (auto& [thread, s] : streams_) close(thread);
 }
 
-std::string recording::open() const {
-    std::string bytes(mpt_open_header_bytes, '\0');
-    const mpt_open_header header{mpt_open_magic, mpt_version, slot_bytes_, static_cast<std::uint32_t>(streams_.size())};
-    std::memcpy(bytes.data(), &header, sizeof header);
-    for (const auto& [thread, s] : streams_) {
-        if (s.in_use)
-            bytes.append(s.slot.begin(), s.slot.end());
-        else
-            bytes.append(slot_bytes_, '\0');
-    }
+std::string recording::closed() const {
+    std::string bytes;
+    for (const std::string& block : closed_) bytes += block;
     return bytes;
 }
 
-void recording::save(const std::string& raw, const std::string& open_path) const {
-    write_file(raw, closed_);
-    if (!open_path.empty()) write_file(open_path, open());
+std::vector<std::string> recording::open_blocks() const {
+    std::vector<std::string> blocks;
+    for (const auto& [thread, s] : streams_)
+        blocks.push_back(s.in_use ? std::string(s.slot.begin(), s.slot.end()) : std::string());
+    return blocks;
+}
+
+namespace {
+
+bool has_events(const std::string& block) {
+    mpt_block_header header;
+    std::memcpy(&header, block.data(), sizeof header);
+    return header.kind == mpt_events;
+}
+
+std::string bytes_of(const auto& object) {
+    return {reinterpret_cast<const char*>(&object), sizeof object};
+}
+
+}  // namespace
+
+std::uint32_t recording::file_slot_bytes() const {
+    std::size_t largest = slot_bytes_;
+    for (const std::string& block : closed_) largest = std::max(largest, block.size());
+    return static_cast<std::uint32_t>(largest + 4096);
+}
+
+std::uint64_t recording::first_open_slot() const {
+    return slot_file().size() - open_blocks().size() * file_slot_bytes();
+}
+
+std::string recording::slot_file(const std::vector<std::string>& sealed, const std::vector<std::string>& open) const {
+    const std::uint32_t slot_bytes = file_slot_bytes();
+    mpt_slot_file header{};
+    header.magic = mpt_slot_file_magic;
+    header.version = mpt_slot_file_version;
+    header.slot_bytes = slot_bytes;
+    std::vector<std::string> slots{std::string()};
+    const auto add_slot = [&](std::uint32_t first_block, std::string content) {
+        slots.push_back(bytes_of(mpt_slot{mpt_slot_magic, first_block, 1, {}}) + std::move(content));
+    };
+    mpt_slot_process facts{};
+    facts.pid = 1;
+    std::string notes = bytes_of(facts);
+    std::uint32_t notes_begin = sizeof(mpt_slot) + sizeof facts;
+    for (const std::string& block : sealed) {
+        if (has_events(block)) continue;
+        if (sizeof(mpt_slot) + notes.size() + block.size() > slot_bytes) {
+            add_slot(notes_begin, std::exchange(notes, {}));
+            notes_begin = sizeof(mpt_slot);
+        }
+        notes += block;
+    }
+    add_slot(notes_begin, notes);
+    for (const std::string& block : sealed)
+        if (has_events(block)) add_slot(sizeof(mpt_slot), block);
+    for (const std::string& block : open) add_slot(sizeof(mpt_slot), block);
+    header.slots = slots.size();
+    slots[0] = bytes_of(header);
+    std::string file;
+    for (std::string& slot : slots) {
+        if (slot.size() > slot_bytes) throw std::runtime_error("a block of the test does not fit into its slot");
+        slot.resize(slot_bytes);
+        file += slot;
+    }
+    return file;
+}
+
+trace::finish_result finish(const std::string& partial, const std::string& out, const trace::end_record& end) {
+    const trace::slot_reader from(partial);
+    if (from.processes().size() != 1) throw trace::trace_error("not one process");
+    return trace::finish(from, from.processes().front(), out, {}, end);
 }
 
 std::vector<event> read_all(trace::reader& reader) {

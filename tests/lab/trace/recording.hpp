@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// recording: what a recorder leaves behind, made by a test: a raw file of closed blocks and an open file of slots.
+// recording: what a recorder leaves behind, made by a test: sealed blocks, and a slot file with these and the open ones.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "lab/trace/finish.hpp"
 #include "lab/trace/reader.hpp"
 #include "lab/trace/writer.h"
 
@@ -28,6 +29,9 @@ class scratch_folder {
     std::filesystem::path folder_;
 };
 
+std::string read_file(const std::string& path);
+void write_file(const std::string& path, const std::string& bytes);
+
 class recording {
   public:
     explicit recording(std::uint32_t slot_bytes = mpt_slot_bytes) : slot_bytes_(slot_bytes) {}
@@ -45,9 +49,19 @@ class recording {
     void close(std::uint32_t thread);
     void close_all();
 
-    const std::string& closed() const { return closed_; }
-    std::string open() const;
-    void save(const std::string& raw, const std::string& open_path = {}) const;
+    // The sealed blocks, one behind the other: a trace without end and index.
+    std::string closed() const;
+    const std::vector<std::string>& closed_blocks() const { return closed_; }
+    // The open blocks, each as long as a slot's room; empty where a thread has none.
+    std::vector<std::string> open_blocks() const;
+
+    void save(const std::string& raw) const { write_file(raw, closed()); }
+    // The slot file of one process with these blocks.
+    std::string slot_file() const { return slot_file(closed_, open_blocks()); }
+    std::string slot_file(const std::vector<std::string>& sealed, const std::vector<std::string>& open) const;
+    // Where the first slot with an open block begins in slot_file().
+    std::uint64_t first_open_slot() const;
+    std::uint32_t file_slot_bytes() const;
 
   private:
     struct stream {
@@ -58,10 +72,13 @@ class recording {
     };
 
     std::uint32_t slot_bytes_;
-    std::string closed_;
+    std::vector<std::string> closed_;
     std::map<std::uint32_t, stream> streams_;
     std::map<int, std::uint32_t> sequences_;
 };
+
+// Finishes the only process of the slot file at `partial`.
+trace::finish_result finish(const std::string& partial, const std::string& out, const trace::end_record& end = {});
 
 // Every event of a trace, as handed out.
 std::vector<trace::event> read_all(trace::reader& reader);
@@ -73,8 +90,5 @@ std::vector<std::string> to_text(std::span<const trace::event> events);
 
 // The order of a merge, by the definition: by time, then stream, each stream's own order kept.
 std::vector<trace::event> in_order(std::vector<trace::event> events);
-
-std::string read_file(const std::string& path);
-void write_file(const std::string& path, const std::string& bytes);
 
 }  // namespace millpond::test

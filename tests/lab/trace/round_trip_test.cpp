@@ -17,7 +17,7 @@ constexpr std::uint32_t context_count = 5000;
 
 struct made_trace {
     scratch_folder folder;
-    std::string raw = folder.path("1.0.raw"), open = folder.path("1.0.open"), out = folder.path("t.mpt");
+    std::string raw = folder.path("raw"), partial = folder.path("t.mpt.partial"), out = folder.path("t.mpt");
     std::vector<event> events;
 
     made_trace(std::uint64_t seed, std::uint32_t threads, std::size_t count, std::uint32_t slot_bytes) {
@@ -26,7 +26,8 @@ struct made_trace {
             {.pid = 7, .executable = "/bin/x", .arguments = {"x", "y z"}, .start_ticks = 1000, .start_ns = 500});
         made.put_contexts(1, random_contexts(seed, context_count - 1));
         events = random_events(seed, threads, context_count).record(made, count);
-        made.save(raw, open);
+        made.save(raw);
+        write_file(partial, made.slot_file());
     }
 };
 
@@ -43,7 +44,7 @@ TEST_P(round_trip, a_finished_trace_returns_every_event_in_the_order_of_the_merg
     for (std::uint64_t round = 0; round < 3; ++round) {
         SCOPED_TRACE("--seed=" + std::to_string(seed() + round));
         const made_trace made(seed() + round, threads, count, slot_bytes);
-        const trace::finish_result result = trace::finish(made.raw, made.open, made.out, {});
+        const trace::finish_result result = finish(made.partial, made.out);
         EXPECT_EQ(result.events, count);
         EXPECT_TRUE(result.damages.empty());
         EXPECT_EQ(result.stored_bytes, std::filesystem::file_size(made.out));
@@ -77,7 +78,7 @@ INSTANTIATE_TEST_SUITE_P(shapes, round_trip,
 
 TEST(reading, is_the_same_a_second_time_and_without_an_index) {
     const made_trace made(seed(), 4, 10000, 8192);
-    trace::finish(made.raw, made.open, made.out, {});
+    finish(made.partial, made.out);
     reader opened(made.out);
     const std::vector<std::string> first = to_text(read_all(opened));
     EXPECT_EQ(first, to_text(read_all(opened)));
@@ -125,7 +126,7 @@ TEST(records, come_back_as_they_were_written) {
     const std::vector<trace::context_node> nodes = random_contexts(seed(), 1000);
     made.put_contexts(501, std::span(nodes).subspan(500));  // blocks of several threads may come in any order
     made.put_contexts(1, std::span(nodes).first(500));
-    made.save(folder.path("raw"));
+    write_file(folder.path("partial"), made.slot_file());
     trace::end_record end{
         .exit_status = 3, .signal = 11, .end_ticks = 7000, .end_ns = 5000, .events_lost = 12, .clean = true};
     end.stopped_early = 28;
@@ -133,7 +134,8 @@ TEST(records, come_back_as_they_were_written) {
     end.aliasing_differed = 1;
     end.aliasing_differed_deep = 2;
     end.allocations_failed = 4;
-    trace::finish(folder.path("raw"), "", folder.path("t.mpt"), end);
+    const trace::slot_reader from(folder.path("partial"));
+    trace::finish(from, from.processes().at(0), folder.path("t.mpt"), {.image = 2}, end);
     const reader opened(folder.path("t.mpt"));
     const trace::process_record& p = opened.process();
     EXPECT_EQ(p.pid, 300u);
