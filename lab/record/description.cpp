@@ -140,6 +140,7 @@ bool description::start(output& out, const image_facts& image) noexcept {
     modules_ = preload::take_pages<loaded_module>(sizeof(loaded_module) * modules_max);
     if (modules_ == nullptr) return false;
     write_process();
+    contexts_ = out.take_slot();
     open_contexts(1);
     return static_cast<bool>(contexts_);
 }
@@ -249,7 +250,6 @@ void description::mark_unloaded(std::uint32_t index) noexcept {
 }
 
 void description::open_contexts(std::uint32_t first) noexcept {
-    contexts_ = out_->take_slot();
     contexts_in_block_ = 0;
     if (!contexts_) return;
     mpt_writer w;
@@ -265,7 +265,10 @@ void description::seal_contexts() noexcept {
     }
     auto* const header = reinterpret_cast<mpt_block_header*>(contexts_.block());
     const auto next = static_cast<std::uint32_t>(header->first) + contexts_in_block_;
-    out_->seal(contexts_, mpt_seal_block(header, contexts_in_block_));
+    if (!out_->write_out(contexts_, mpt_seal_block(header, contexts_in_block_))) {
+        out_->leave(contexts_);
+        contexts_ = out_->take_slot();
+    }
     open_contexts(next);
 }
 

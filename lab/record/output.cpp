@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <time.h>
 
 #include "lab/record/system.hpp"
@@ -19,17 +20,30 @@ namespace {
 constexpr std::size_t page_bytes = 4096;
 constexpr std::uint32_t step_bytes = 16384;  // of a slot, made ready at once
 
-// Where FILE.partial lies, for kernels that cannot make a mapping ready.
+// Where FILE.partial lies, and which file that is: in another root folder the name may be another file's.
 char path[4096];
+struct stat file_status;
 
 bool is_error(long result) noexcept { return result < 0 && result > -4096; }
 
 std::uint8_t* map_first_page(const char* name) noexcept {
     const file f(name, O_RDWR);
-    if (f.descriptor() < 0) return nullptr;
+    if (f.descriptor() < 0 || system_call(SYS_fstat, f.descriptor(), &file_status) != 0) return nullptr;
     const long p =
         system_call(SYS_mmap, nullptr, page_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, f.descriptor(), off_t{0});
     return is_error(p) ? nullptr : reinterpret_cast<std::uint8_t*>(p);
+}
+
+bool is_same_file(const file& f) noexcept {
+    struct stat now;
+    return f.descriptor() >= 0 && system_call(SYS_fstat, f.descriptor(), &now) == 0 &&
+           now.st_ino == file_status.st_ino && now.st_dev == file_status.st_dev;
+}
+
+// Beyond its own limit on file sizes, a program is ended by a signal.
+bool is_within_limit(std::uint64_t bytes) noexcept {
+    struct rlimit limit{};
+    return system_call(SYS_getrlimit, RLIMIT_FSIZE, &limit) != 0 || bytes <= limit.rlim_cur;
 }
 
 void unmap(std::uint8_t* first, std::size_t bytes) noexcept { system_call(SYS_munmap, first, bytes); }
@@ -71,13 +85,12 @@ void output::abandon() noexcept {
     if (is_mapped_ahead()) return;  // the child goes on with it
     if (first_) unmap(first_.begin, mpt_slot_bytes);
     if (notes_ && notes_.begin != first_.begin) unmap(notes_.begin, mpt_slot_bytes);
-    if (spare_) unmap(spare_.begin, mpt_slot_bytes);
     for (unsigned i = 0; i < kept_count_; ++i) unmap(kept_[i].begin, mpt_slot_bytes);
     kept_count_ = 0;
 }
 
 bool output::start(std::uint64_t pid) noexcept {
-    first_ = claim(false);
+    first_ = claim();
     if (!first_) {
         const std::uint64_t at = __atomic_fetch_add(&file_->refusals, 1, __ATOMIC_RELAXED);
         if (at < mpt_refusals_max) file_->refused[at] = {pid, last_error_, 0};
@@ -142,14 +155,13 @@ bool output::populate(const slot& s, std::uint32_t bytes) noexcept {
     if (result != -EINVAL) return false;
     // The kernel does not know this advice. Where in the file the slot lies is in its head, or to be found there.
     const file f(path, O_RDWR);
-    if (f.descriptor() < 0) {
-        last_error_ = static_cast<std::uint32_t>(-f.descriptor());
+    if (!is_same_file(f)) {
+        last_error_ = f.descriptor() < 0 ? static_cast<std::uint32_t>(-f.descriptor()) : ENOENT;
         return false;
     }
     const std::uint64_t number = s.ready_bytes == 0 ? anchor_.number - 1 : head_of(s)->unused[0];
     const std::uint64_t offset = number * mpt_slot_bytes + s.ready_bytes;
-    struct rlimit limit{};
-    if (system_call(SYS_getrlimit, RLIMIT_FSIZE, &limit) == 0 && offset + more > limit.rlim_cur) {
+    if (!is_within_limit(offset + more)) {
         last_error_ = EFBIG;
         return false;
     }
@@ -177,7 +189,7 @@ slot output::claim_ahead() noexcept {
     return {};
 }
 
-slot output::claim(bool whole) noexcept {
+slot output::claim() noexcept {
     if (is_mapped_ahead()) return claim_ahead();
     const std::uint64_t number = __atomic_fetch_add(&file_->slots, 1, __ATOMIC_RELAXED);
     if (number >= file_->slots_max) {
@@ -186,12 +198,11 @@ slot output::claim(bool whole) noexcept {
     }
     slot s{map(number, 1), 0};
     if (!s) return {};
-    const std::uint32_t ready = whole ? std::uint32_t{mpt_slot_bytes} : step_bytes;
-    if (!populate(s, ready)) {
+    if (!populate(s, step_bytes)) {
         unmap(s.begin, mpt_slot_bytes);
         return {};
     }
-    s.ready_bytes = ready;
+    s.ready_bytes = step_bytes;
     if (number_ == 0) number_ = number;
     return s;
 }
@@ -203,13 +214,7 @@ slot output::take_slot() noexcept {
     if (__atomic_load_n(&file_->limit_reached, __ATOMIC_RELAXED) != 0) stop(mpt_stop_limit);
     if (__atomic_load_n(&process_->stopped, __ATOMIC_RELAXED) != 0) return {};
     if (kept_count_ > 0) return kept_[--kept_count_];
-    slot s = claim(false);
-    if (!s) {
-        s = spare_;
-        spare_ = {};
-    } else if (!spare_ && large_ && !is_mapped_ahead()) {
-        spare_ = claim(true);
-    }
+    const slot s = claim();
     if (s)
         own(s, mpt_slot_head_bytes);
     else
@@ -232,11 +237,26 @@ void output::count_sealed(std::size_t bytes) noexcept {
         __atomic_store_n(&file_->limit_reached, 1, __ATOMIC_RELAXED);
 }
 
-void output::seal(const slot& s, std::size_t bytes) noexcept {
-    if (!is_live()) return;
+bool output::write_out(const slot& s, std::size_t bytes) noexcept {
+    if (!is_live()) return false;
     count_sealed(bytes);
-    large_ = true;
-    if (!is_mapped_ahead()) unmap(s.begin, mpt_slot_bytes);
+    if (is_mapped_ahead() || __atomic_load_n(&file_->limit_reached, __ATOMIC_RELAXED) != 0) return false;
+    const file f(path, O_WRONLY);
+    if (!is_same_file(f)) return false;
+    const std::uint64_t number = __atomic_fetch_add(&file_->slots, 1, __ATOMIC_RELAXED);
+    const std::uint64_t offset = number * mpt_slot_bytes;
+    if (number >= file_->slots_max || !is_within_limit(offset + mpt_slot_bytes)) return false;
+    for (std::size_t done = 0, wanted = mpt_slot_head_bytes + bytes; done < wanted;) {
+        const long n = system_call(SYS_pwrite64, f.descriptor(), s.begin + done, wanted - done,
+                                   static_cast<off_t>(offset + done));
+        if (n <= 0 && n != -EINTR) return false;
+        if (n > 0) done += static_cast<std::size_t>(n);
+    }
+    return true;
+}
+
+void output::leave(const slot& s) noexcept {
+    if (is_live() && !is_mapped_ahead()) unmap(s.begin, mpt_slot_bytes);
 }
 
 void output::give_slot(const slot& s) noexcept {
@@ -254,7 +274,7 @@ bool output::append(const void* block, std::size_t bytes) noexcept {
     if (!guard || __atomic_load_n(&process_->stopped, __ATOMIC_RELAXED) != 0) return false;
     const std::uint32_t room_end = is_mapped_ahead() ? notes_.ready_bytes : std::uint32_t{mpt_slot_bytes};
     if (notes_end_ + bytes > room_end) {
-        const slot next = claim(false);
+        const slot next = claim();
         if (!next) {
             stop(last_error_);
             return false;

@@ -1,19 +1,23 @@
 // SPDX-License-Identifier: BSL-1.0
 // output: the slots of one recorded process in FILE.partial (lab/trace/slot_file.h).
 //
-//   claim a number in slot 0 ─▶ map the slot ─▶ make it ready, 16 KiB at a time ─▶ written in place, sealed, unmapped
-//                               └ a mapping of the same file, extended: no descriptor, no path, no limit on file sizes
-//
-// What a program does to its descriptors, its root folder, its user or its limits cannot end its recording, and a child
-// of fork goes on with the mappings that it inherits. "Ready" means that the disk has room for the pages, so that no
-// store can fail; MADV_POPULATE_WRITE says so without a descriptor (Linux 5.14; before it, the file is opened again and
-// fallocate asked). One full slot is kept spare, so that one moment without memory costs nothing.
+//   claim a number in slot 0 ─▶ map the slot, make it ready 16 KiB at a time ─▶ open block ─(full)▶ seal
+//                                                                               ▲               ├▶ copy to another slot
+//                                                                               └─ the same slot ┘  of the file by pwrite
+//                                                                                               └▶ or leave it there, and
+//                                                                                                  map another one
+// No descriptor stays open. A full block is copied into the file through a descriptor that is opened for it, which is the
+// fastest way. Where that cannot be (no descriptor is free; another root folder, user or limit on file sizes), blocks stay
+// in the slots in which they were written, and new slots are reached from the mapping that there is (mremap): that needs
+// neither descriptor nor path. So nothing that a program does to itself ends its recording, and a child of fork goes on
+// with what it inherits. "Ready" means that the disk has room for the pages, so that no store can fail;
+// MADV_POPULATE_WRITE says so without a descriptor (Linux 5.14; before it, the file is opened and fallocate asked).
 //
 // After map_ahead the process takes slots from what was mapped then, and makes no system call for them any more: for
 // programs that forbid system calls to themselves.
 //
 // Every call leaves errno as it was, is no cancellation point, takes no lock of the C library and allocates nothing.
-// take_slot: about 5 µs. Thread-safe.
+// take_slot: about 5 µs; write_out of a full slot: 15 µs. Thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -54,8 +58,10 @@ class output {
     slot take_slot() noexcept;
     // Makes more of the slot ready; false if it is whole already, or there is no room.
     bool make_ready(slot& s) noexcept;
-    // For a slot whose block is sealed: counts its bytes and unmaps it.
-    void seal(const slot& s, std::size_t bytes) noexcept;
+    // Copies a slot with a sealed block of so many bytes to another place of the file; false if it must stay.
+    bool write_out(const slot& s, std::size_t bytes) noexcept;
+    // For a slot with a sealed block that stays there: unmaps it.
+    void leave(const slot& s) noexcept;
     // For a slot whose block was copied elsewhere: empties it and keeps it for another thread.
     void give_slot(const slot& s) noexcept;
 
@@ -87,7 +93,7 @@ class output {
         std::uint64_t number = 0;  // of the slot that begins there
     };
 
-    slot claim(bool whole) noexcept;
+    slot claim() noexcept;
     slot claim_ahead() noexcept;
     std::uint8_t* map(std::uint64_t number, std::uint64_t count) noexcept;
     void move_anchor(std::uint8_t* page, std::uint64_t number) noexcept;
@@ -104,13 +110,12 @@ class output {
     anchor anchor_;
     slot notes_;  // where small blocks go
     std::uint32_t notes_end_ = 0;
-    slot first_, spare_;
+    slot first_;
     slot kept_[kept_max];
     unsigned kept_count_ = 0;
     std::uint8_t* ahead_first_ = nullptr;
     std::uint64_t ahead_count_ = 0, ahead_number_ = 0, ahead_next_ = 0;
     std::uint32_t last_error_ = 0;
-    bool large_ = false;  // the process has filled a slot
     phases phase_ = starting;
     preload::spin_lock lock_;
 };

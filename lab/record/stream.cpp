@@ -46,10 +46,12 @@ void stream::destroy(stream* s) noexcept {
         // Short threads would leave a slot each: small blocks are copied together.
         constexpr std::uint32_t small_bytes = mpt_slot_bytes / 4;
         const std::uint32_t bytes = s->close_block();
-        if (bytes <= small_bytes && s->out_.append(s->slot_.block(), bytes))
+        const bool copied = bytes <= small_bytes ? s->out_.append(s->slot_.block(), bytes)
+                                                 : s->out_.write_out(s->slot_, bytes);
+        if (copied)
             s->out_.give_slot(s->slot_);
         else
-            s->out_.seal(s->slot_, bytes);
+            s->out_.leave(s->slot_);
     }
     s->~stream();
     preload::give_pages(s, sizeof(stream));
@@ -86,8 +88,10 @@ void stream::flush() noexcept {
             writer_.limit = slot_.block() + slot_.block_bytes() - mpt_event_bytes_max;
             return;
         }
-        out_.seal(slot_, close_block());
-        slot_ = out_.take_slot();
+        if (!out_.write_out(slot_, close_block())) {
+            out_.leave(slot_);
+            slot_ = out_.take_slot();
+        }
     }
     open_block();
 }

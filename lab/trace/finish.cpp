@@ -3,7 +3,7 @@
 
 #include <algorithm>
 #include <set>
-#include <utility>
+#include <tuple>
 
 #include "block_output.hpp"
 #include "columns.hpp"
@@ -30,13 +30,18 @@ class finishing {
     void take_contexts(mpt_block_header header, std::uint64_t offset, bool sealed);
     void take_process(const mpt_block_header& header);
 
+    // Whether a block of this kind and number is new: one that was copied may lie in its first slot, too.
+    bool is_new(const mpt_block_header& header) {
+        return taken_.insert({header.kind, header.thread, header.sequence}).second;
+    }
+
     const slot_reader& from_;
     const trace_identity identity_;
     block_output output_;
     damage_list damages_;
     payload_buffer payload_;
     column_splitter splitter_;
-    std::set<std::pair<std::uint32_t, std::uint32_t>> taken_;  // (stream, sequence)
+    std::set<std::tuple<std::uint8_t, std::uint32_t, std::uint32_t>> taken_;  // (kind, stream, sequence)
     std::uint64_t events_ = 0, contexts_ = 0;
 };
 
@@ -59,6 +64,7 @@ void finishing::take(const slot_block& block) {
         damages_.add(block.offset, "the block's checksum does not hold; it was left out");
         return;
     }
+    if (!is_new(h)) return;
     if (h.kind == mpt_events) return take_events(h, block.offset);
     if (h.kind == mpt_contexts) return take_contexts(h, block.offset, block.sealed);
     if (h.kind == mpt_process) return take_process(h);
@@ -66,8 +72,6 @@ void finishing::take(const slot_block& block) {
 }
 
 void finishing::take_events(mpt_block_header header, std::uint64_t offset) {
-    // An ending thread copies its last block, and may be killed before it empties its slot.
-    if (!taken_.insert({header.thread, header.sequence}).second) return;
     const column_splitter::result columns = splitter_.split(payload_.bytes());
     if (columns.rows_bytes < payload_.bytes().size())
         damages_.add(offset, "the block cannot be decoded behind byte " + std::to_string(columns.rows_bytes) +
