@@ -60,10 +60,32 @@ block_output::block_output(std::string path, int level, unsigned mode)
     pending_.reserve(write_bytes + write_bytes / 4);
 }
 
+block_output::block_output(std::string path, const std::string& name_end, const std::vector<block_record>& blocks)
+    : path_(std::move(path)),
+      temporary_(path_ + name_end),
+      level_(default_level),
+      keep_(true),
+      compressor_(std::make_unique<compressor>()) {
+    for (const block_record& block : blocks) {
+        const mpt_block_header& h = block.header;
+        entries_.push_back({block.offset, h.first, h.cpu_ns, h.thread, h.count, h.kind});
+        bytes_ = block.offset + sizeof h + h.stored_bytes;
+    }
+    written_bytes_ = bytes_;
+    descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CLOEXEC);
+    const auto end = static_cast<off_t>(bytes_);
+    if (descriptor_ < 0 || ::ftruncate(descriptor_, end) != 0 || ::lseek(descriptor_, end, SEEK_SET) != end) {
+        const int error = errno;
+        if (descriptor_ >= 0) ::close(descriptor_);
+        errno = error;
+        fail("cannot go on with");
+    }
+}
+
 block_output::~block_output() {
     if (descriptor_ < 0) return;
     ::close(descriptor_);
-    ::unlink(temporary_.c_str());
+    if (!keep_) ::unlink(temporary_.c_str());
 }
 
 void block_output::fail(const char* what) const {
@@ -72,10 +94,20 @@ void block_output::fail(const char* what) const {
 }
 
 void block_output::flush() {
-    for (std::size_t done = 0; done < pending_.size();) {
+    std::size_t done = 0;
+    while (done < pending_.size()) {
         const ssize_t wrote = ::write(descriptor_, pending_.data() + done, pending_.size() - done);
-        if (wrote < 0 && errno != EINTR) fail("cannot write");
-        if (wrote > 0) done += static_cast<std::size_t>(wrote);
+        if (wrote > 0) {
+            done += static_cast<std::size_t>(wrote);
+            written_bytes_ += static_cast<std::uint64_t>(wrote);
+            continue;
+        }
+        const int error = errno;
+        if (wrote < 0 && error == EINTR) continue;
+        const bool full = wrote == 0 || error == ENOSPC || error == EDQUOT;
+        if (full && make_room_ && ::fdatasync(descriptor_) == 0 && make_room_(written_bytes_)) continue;
+        errno = wrote == 0 ? ENOSPC : error;
+        fail("cannot write");
     }
     pending_.clear();
 }
@@ -136,7 +168,7 @@ void block_output::commit() {
     const int descriptor = std::exchange(descriptor_, -1);
     if (::close(descriptor) != 0 || std::rename(temporary_.c_str(), path_.c_str()) != 0) {
         const int error = errno;
-        ::unlink(temporary_.c_str());
+        if (!keep_) ::unlink(temporary_.c_str());
         errno = error;
         fail("cannot complete");
     }

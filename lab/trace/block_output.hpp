@@ -9,11 +9,13 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "block_file.hpp"
 #include "format.h"
 
 namespace millpond::trace {
@@ -25,9 +27,20 @@ class block_output {
 
     // `mode`: the permissions of PATH. Traces hold command lines, so by default only their owner may read them.
     explicit block_output(std::string path, int level = default_level, unsigned mode = 0600);
+    // Goes on with a file that was left behind: PATH + name_end, of which `blocks` are whole.
+    block_output(std::string path, const std::string& name_end, const std::vector<block_record>& blocks);
     ~block_output();
     block_output(const block_output&) = delete;
     block_output& operator=(const block_output&) = delete;
+
+    // Called where the disk is full, with the bytes that have been written: true to try again. What has been written is
+    // on the disk then.
+    using room_maker = std::function<bool(std::uint64_t written_bytes)>;
+    void set_room_maker(room_maker make_room) { make_room_ = std::move(make_room); }
+    // After a failure the file stays: it is the only place of its blocks.
+    void keep() { keep_ = true; }
+    // What follows PATH in the name of the file until commit().
+    std::string name_end() const { return temporary_.substr(path_.size()); }
 
     // Writes one block. Of `header` these count: kind, layout, thread, sequence, count, overhead_ticks, first, cpu_ns.
     // The payload is compressed where the codec is mpt_zstd and that makes it smaller.
@@ -57,7 +70,9 @@ class block_output {
     std::string path_, temporary_;
     int descriptor_ = -1;
     int level_;
-    std::uint64_t bytes_ = 0;
+    std::uint64_t bytes_ = 0, written_bytes_ = 0;
+    bool keep_ = false;
+    room_maker make_room_;
     std::vector<std::uint8_t> pending_, compressed_;
     std::vector<entry> entries_;
     std::unique_ptr<compressor> compressor_;

@@ -2,8 +2,11 @@
 #include "finish.hpp"
 
 #include <algorithm>
+#include <cstring>
+#include <optional>
 #include <set>
 #include <tuple>
+#include <vector>
 
 #include "block_output.hpp"
 #include "columns.hpp"
@@ -17,13 +20,20 @@ namespace {
 
 class finishing {
   public:
-    finishing(const slot_reader& from, const std::string& out, const trace_identity& identity)
-        : from_(from), identity_(identity), output_(out, block_output::default_level, identity.mode) {}
+    finishing(const slot_reader& from, const slot_process& process, const std::string& out,
+              const trace_identity& identity)
+        : from_(from), process_(process), identity_(identity) {
+        const std::string name_end(process.facts.unfinished,
+                                   ::strnlen(process.facts.unfinished, sizeof process.facts.unfinished));
+        if (name_end.empty() || !go_on_with(out, name_end))
+            output_.emplace(out, block_output::default_level, identity.mode);
+        output_->set_room_maker([this](std::uint64_t written_bytes) { return make_room(written_bytes); });
+    }
 
     void take(const slot_block& block);
     finish_result complete(const end_record& end);
 
-    bool empty() const { return output_.blocks() == 0; }
+    bool empty() const { return output_->blocks() == 0; }
 
   private:
     void take_events(mpt_block_header header, std::uint64_t offset);
@@ -35,9 +45,23 @@ class finishing {
         return taken_.insert({header.kind, header.thread, header.sequence}).second;
     }
 
+    bool go_on_with(const std::string& out, const std::string& name_end);
+    bool make_room(std::uint64_t written_bytes);
+    void append(const mpt_block_header& header, std::span<const std::uint8_t> payload);
+
+    // A block that is in the output, up to there.
+    struct moved_block {
+        std::uint64_t output_end, offset, bytes;
+    };
+
     const slot_reader& from_;
+    const slot_process& process_;
     const trace_identity identity_;
-    block_output output_;
+    std::optional<block_output> output_;
+    const slot_block* current_ = nullptr;
+    std::vector<moved_block> moved_;
+    std::size_t given_back_ = 0;  // of moved_
+    bool tails_given_back_ = false;
     damage_list damages_;
     payload_buffer payload_;
     column_splitter splitter_;
@@ -45,10 +69,55 @@ class finishing {
     std::uint64_t events_ = 0, contexts_ = 0;
 };
 
+// An earlier pass was cut off after it had given slots back: their blocks are in its file alone.
+bool finishing::go_on_with(const std::string& out, const std::string& name_end) {
+    try {
+        block_file earlier(out + name_end);
+        const std::vector<block_record> blocks = earlier.scan(damages_);
+        for (const block_record& block : blocks) {
+            const mpt_block_header& h = block.header;
+            is_new(h);
+            if (h.kind == mpt_events) events_ += h.count;
+            if (h.kind == mpt_contexts) contexts_ = std::max(contexts_, h.first + h.count - 1);
+        }
+        output_.emplace(out, name_end, blocks);
+        return true;
+    } catch (const trace_error& gone) {
+        return false;
+    }
+}
+
+// Before anything that is nowhere else is given back, the slot file says where it went.
+bool finishing::make_room(std::uint64_t written_bytes) {
+    if (!tails_given_back_) {
+        tails_given_back_ = true;
+        for (const slot_block& block : from_.blocks(process_))
+            if (block.last)
+                from_.punch(block.offset + sizeof block.header + block.header.stored_bytes,
+                            block.room_bytes - std::min(block.room_bytes, block.header.stored_bytes));
+        return true;
+    }
+    const std::size_t before = given_back_;
+    while (given_back_ < moved_.size() && moved_[given_back_].output_end <= written_bytes) ++given_back_;
+    if (given_back_ == before || !from_.note_unfinished(process_, output_->name_end())) return false;
+    output_->keep();
+    for (std::size_t i = before; i < given_back_; ++i) from_.punch(moved_[i].offset, moved_[i].bytes);
+    return true;
+}
+
+void finishing::append(const mpt_block_header& header, std::span<const std::uint8_t> payload) {
+    output_->append(header, payload);
+    // The head of the slot goes too, so that the block is not found again.
+    if (current_ != nullptr && current_->alone)
+        moved_.push_back({output_->bytes(), current_->offset - sizeof(mpt_slot),
+                          sizeof(mpt_slot) + sizeof header + current_->header.stored_bytes});
+}
+
 // An open block is taken as far as it can be decoded. One that was sealed and does not fit its checksum is left out:
 // any of its bytes may be wrong.
 void finishing::take(const slot_block& block) {
     mpt_block_header h = block.header;
+    current_ = &block;
     const bool decodable = h.kind == mpt_events || h.kind == mpt_contexts;
     if (h.version != mpt_version || h.codec != mpt_raw || h.layout != mpt_rows || (!block.sealed && !decodable)) {
         damages_.add(block.offset, "the slot has an impossible header; it was left out");
@@ -68,7 +137,7 @@ void finishing::take(const slot_block& block) {
     if (h.kind == mpt_events) return take_events(h, block.offset);
     if (h.kind == mpt_contexts) return take_contexts(h, block.offset, block.sealed);
     if (h.kind == mpt_process) return take_process(h);
-    output_.append(h, payload_.bytes());
+    append(h, payload_.bytes());
 }
 
 void finishing::take_events(mpt_block_header header, std::uint64_t offset) {
@@ -79,7 +148,7 @@ void finishing::take_events(mpt_block_header header, std::uint64_t offset) {
     if (columns.events == 0) return;
     header.layout = mpt_columns;
     header.count = columns.events;
-    output_.append(header, columns.payload);
+    append(header, columns.payload);
     events_ += columns.events;
 }
 
@@ -102,7 +171,7 @@ void finishing::take_contexts(mpt_block_header header, std::uint64_t offset, boo
     }
     if (header.count == 0) return;
     contexts_ = std::max(contexts_, header.first + header.count - 1);
-    output_.append(header, payload_.bytes().first(whole));
+    append(header, payload_.bytes().first(whole));
 }
 
 void finishing::take_process(const mpt_block_header& header) {
@@ -111,22 +180,23 @@ void finishing::take_process(const mpt_block_header& header) {
     if (identity_.recording != 0) known.entry(mpt_key_recording, identity_.recording);
     std::vector<std::uint8_t> payload(payload_.bytes().begin(), payload_.bytes().end());
     payload.insert(payload.end(), known.bytes().begin(), known.bytes().end());
-    output_.append(header, payload);
+    append(header, payload);
 }
 
 finish_result finishing::complete(const end_record& end) {
     field_writer payload;
     put_end(end, contexts_, payload);
-    output_.append(make_header(mpt_end, 1), payload.bytes());
-    output_.commit();
-    return {events_, output_.blocks(), output_.bytes(), damages_.all()};
+    current_ = nullptr;
+    append(make_header(mpt_end, 1), payload.bytes());
+    output_->commit();
+    return {events_, output_->blocks(), output_->bytes(), damages_.all()};
 }
 
 }  // namespace
 
 finish_result finish(const slot_reader& from, const slot_process& process, const std::string& out,
                      const trace_identity& identity, const end_record& end) {
-    finishing work(from, out, identity);
+    finishing work(from, process, out, identity);
     for (const slot_block& block : from.blocks(process)) work.take(block);
     if (work.empty()) throw trace_error("process " + std::to_string(process.facts.pid) + " has left no block");
     return work.complete(end);

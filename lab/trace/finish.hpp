@@ -7,7 +7,9 @@
 //                                                               index │ trailer
 //
 // Use it once for each process, after that process has ended (or was killed). It runs outside the recorded program.
-// Memory: one block, and 144 bytes for each block of the trace. O(bytes). OUT appears whole or not at all: it is
+// On a full disk the blocks that have been written make room for the others: their slots are given back, the slot file
+// says where they are now, and after a kill finish() goes on there. So a trace needs little more room than its slots.
+// Memory: one block, and 160 bytes for each block of the trace. O(bytes). OUT appears whole or not at all: it is
 // written beside OUT and renamed; the slot file is left as it is. Not thread-safe for one OUT.
 #pragma once
 

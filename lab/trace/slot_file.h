@@ -73,7 +73,8 @@ typedef struct mpt_slot_process {
     uint32_t exited;          /* 1: the process came to its end by itself */
     uint32_t own_malloc;      /* 1: malloc is linked into the executable, so that its calls are not seen */
     uint32_t finished;        /* 1: its trace has been written */
-    uint64_t unused[6];
+    char unfinished[8];       /* end of the name of a trace whose first blocks are there alone (finish.hpp); or empty */
+    uint64_t unused[5];
 } mpt_slot_process;
 
 #endif

@@ -101,25 +101,52 @@ std::vector<slot_block> slot_reader::blocks(const slot_process& process) const {
         mpt_slot slot;
         const std::uint64_t begin = n * header_.slot_bytes;
         if (!read(begin, &slot, sizeof slot)) continue;
+        std::vector<slot_block> here;
         std::uint64_t at = slot.first_block;
         while (at + mpt_header_bytes <= header_.slot_bytes) {
-            slot_block block{begin + at, {}, false, 0};
+            slot_block block{begin + at, {}, false, false, false, 0};
             if (!read(block.offset, &block.header, sizeof block.header)) break;
             const mpt_block_header& h = block.header;
             if (h.magic != static_cast<std::uint32_t>(mpt_magic)) break;
             block.room_bytes = static_cast<std::uint32_t>(header_.slot_bytes - at - mpt_header_bytes);
             block.sealed = h.checksum != 0 && h.stored_bytes <= block.room_bytes;
-            if (h.stored_bytes != 0) (h.kind == mpt_events ? events : others).push_back(block);
+            if (h.stored_bytes != 0) here.push_back(block);
             if (!block.sealed) break;
             at += mpt_header_bytes + std::uint64_t{h.stored_bytes};
         }
+        if (here.empty()) continue;
+        here.back().last = true;
+        here.back().alone = here.size() == 1 && n != process.number;
+        for (const slot_block& block : here) (block.header.kind == mpt_events ? events : others).push_back(block);
     }
     std::stable_sort(events.begin(), events.end(), [](const slot_block& a, const slot_block& b) {
         return std::tie(a.header.first, a.header.thread, a.header.sequence) <
                std::tie(b.header.first, b.header.thread, b.header.sequence);
     });
+    std::stable_sort(others.begin(), others.end(), [](const slot_block& a, const slot_block& b) {
+        return std::tie(a.header.kind, a.header.sequence) < std::tie(b.header.kind, b.header.sequence);
+    });
     others.insert(others.end(), events.begin(), events.end());
     return others;
+}
+
+void slot_reader::punch(std::uint64_t offset, std::uint64_t bytes) const noexcept {
+    constexpr std::uint64_t page_bytes = 4096;
+    const std::uint64_t first = (offset + page_bytes - 1) / page_bytes * page_bytes;
+    const std::uint64_t past = (offset + bytes) / page_bytes * page_bytes;
+    if (writable_ && past > first)
+        (void)::fallocate(descriptor_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(first),
+                          static_cast<off_t>(past - first));
+}
+
+bool slot_reader::note_unfinished(const slot_process& process, const std::string& name_end) const noexcept {
+    char noted[sizeof process.facts.unfinished] = {};
+    if (!writable_ || name_end.size() > sizeof noted) return false;
+    std::copy(name_end.begin(), name_end.end(), noted);
+    const std::uint64_t at =
+        process.number * header_.slot_bytes + mpt_slot_head_bytes + offsetof(mpt_slot_process, unfinished);
+    return ::pwrite(descriptor_, noted, sizeof noted, static_cast<off_t>(at)) == sizeof noted &&
+           ::fdatasync(descriptor_) == 0;
 }
 
 void slot_reader::mark_finished(const slot_process& process) {
@@ -130,8 +157,7 @@ void slot_reader::mark_finished(const slot_process& process) {
     if (::pwrite(descriptor_, &finished, sizeof finished, static_cast<off_t>(at)) != sizeof finished) return;
     for (const std::uint64_t n : process.slots) {
         if (n == process.number) continue;  // says that the process is finished
-        (void)::fallocate(descriptor_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
-                          static_cast<off_t>(n * header_.slot_bytes), header_.slot_bytes);
+        punch(n * header_.slot_bytes, header_.slot_bytes);
     }
 }
 

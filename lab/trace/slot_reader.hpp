@@ -29,6 +29,7 @@ struct slot_block {
     std::uint64_t offset;  // of its header, in the file
     mpt_block_header header;
     bool sealed;
+    bool alone, last;          // in its slot
     std::uint32_t room_bytes;  // of an open block's payload, at most
 };
 
@@ -47,7 +48,7 @@ class slot_reader {
     // In the order in which they began.
     const std::vector<slot_process>& processes() const { return processes_; }
 
-    // The blocks of one process: those of all kinds but events in the order of the file, then events by time.
+    // The blocks of one process: process, modules and contexts by their numbers, then events by time.
     std::vector<slot_block> blocks(const slot_process& process) const;
 
     // False where the file cannot be read there.
@@ -55,6 +56,11 @@ class slot_reader {
 
     // Notes that the trace of this process has been written, and gives the disk space of its slots back.
     void mark_finished(const slot_process& process);
+
+    // Gives the whole pages in this range of the file back to the disk.
+    void punch(std::uint64_t offset, std::uint64_t bytes) const noexcept;
+    // Notes, and sees to the disk, that the trace of this process goes on in the file whose name ends so.
+    bool note_unfinished(const slot_process& process, const std::string& name_end) const noexcept;
 
     std::uint64_t device() const { return device_; }
     std::uint64_t inode() const { return inode_; }
