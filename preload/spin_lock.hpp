@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 // spin_lock: a lock of one word for short, rare critical sections below malloc, where no C library lock may be used.
 //
-// A waiter spins a little and then sleeps for some microseconds at a time (futex, the system call that malloc's own
-// locks make). Not recursive. try_lock_patiently is for callers that a signal handler may have brought here while the
-// thread itself holds the lock: they give up after two seconds.
+// A waiter spins a little and then sleeps until it is woken (futex, the system call that malloc's own locks make). Not
+// recursive. try_lock_patiently is for callers that a signal handler may have brought here while the thread itself holds
+// the lock: they give up after two seconds.
 #pragma once
 
 #include <errno.h>
@@ -16,30 +16,43 @@ namespace millpond::preload {
 
 class spin_lock {
   public:
-    [[nodiscard]] bool try_lock() noexcept { return __atomic_exchange_n(&held_, 1, __ATOMIC_ACQUIRE) == 0; }
+    [[nodiscard]] bool try_lock() noexcept {
+        int seen = free;
+        return __atomic_compare_exchange_n(&state_, &seen, int{held}, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
+    }
     void lock() noexcept {
         while (!try_lock_patiently()) {
         }
     }
-    [[nodiscard]] bool try_lock_patiently() noexcept {
-        constexpr unsigned spins = 100, sleeps = 20000;
+    [[nodiscard]] bool try_lock_patiently() noexcept { return try_lock() || wait_for_it(); }
+    void unlock() noexcept {
+        if (__atomic_exchange_n(&state_, int{free}, __ATOMIC_RELEASE) == contended) [[unlikely]]
+            call(FUTEX_WAKE_PRIVATE, 1, nullptr);
+    }
+
+  private:
+    enum states : int { free, held, contended };
+
+    [[gnu::noinline]] bool wait_for_it() noexcept {
+        constexpr unsigned spins = 100, sleeps = 20;
         for (unsigned i = 0; i < spins; ++i) {
-            if (try_lock()) return true;
             __builtin_ia32_pause();
+            if (__atomic_load_n(&state_, __ATOMIC_RELAXED) == free && try_lock()) return true;
         }
+        const timespec a_while{0, 100'000'000};
         for (unsigned i = 0; i < sleeps; ++i) {
-            if (try_lock()) return true;
-            const int before = errno;
-            const timespec a_while{0, 100'000};
-            syscall(SYS_futex, &held_, FUTEX_WAIT_PRIVATE, 1, &a_while, nullptr, 0);
-            errno = before;
+            if (__atomic_exchange_n(&state_, int{contended}, __ATOMIC_ACQUIRE) == free) return true;
+            call(FUTEX_WAIT_PRIVATE, contended, &a_while);
         }
         return false;
     }
-    void unlock() noexcept { __atomic_store_n(&held_, 0, __ATOMIC_RELEASE); }
+    void call(int operation, int value, const timespec* timeout) noexcept {
+        const int before = errno;
+        syscall(SYS_futex, &state_, operation, value, timeout, nullptr, 0);
+        errno = before;
+    }
 
-  private:
-    int held_ = 0;
+    int state_ = free;
 };
 
 class spin_guard {
