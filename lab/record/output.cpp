@@ -189,10 +189,31 @@ slot output::claim_ahead() noexcept {
     return {};
 }
 
+bool output::needs_length(std::uint64_t number) const noexcept {
+    const std::uint64_t ready = __atomic_load_n(&file_->slots_ready, __ATOMIC_RELAXED);
+    return number + mpt_slots_ahead / 2 >= ready && ready < file_->slots_max;
+}
+
+// Allocates one byte at the new end: other than ftruncate, this never makes the file shorter than another process has
+// just made it. Where this process may not, the supervisor does it in time.
+void output::lengthen(const file& f, std::uint64_t number) noexcept {
+    std::uint64_t wanted = number + mpt_slots_ahead;
+    if (wanted > file_->slots_max) wanted = file_->slots_max;
+    const std::uint64_t bytes = wanted * mpt_slot_bytes + page_bytes;
+    if (!is_same_file(f) || !is_within_limit(bytes) ||
+        system_call(SYS_fallocate, f.descriptor(), 0, static_cast<off_t>(bytes - 1), off_t{1}) != 0)
+        return;
+    std::uint64_t ready = __atomic_load_n(&file_->slots_ready, __ATOMIC_RELAXED);
+    while (ready < wanted && !__atomic_compare_exchange_n(&file_->slots_ready, &ready, wanted, false, __ATOMIC_RELEASE,
+                                                          __ATOMIC_RELAXED)) {
+    }
+}
+
 slot output::claim() noexcept {
     if (is_mapped_ahead()) return claim_ahead();
     const std::uint64_t number = __atomic_fetch_add(&file_->slots, 1, __ATOMIC_RELAXED);
-    if (number >= file_->slots_max) {
+    if (needs_length(number)) lengthen(file(path, O_RDWR), number);
+    if (number >= __atomic_load_n(&file_->slots_ready, __ATOMIC_ACQUIRE)) {
         last_error_ = EFBIG;
         return {};
     }
@@ -246,6 +267,7 @@ bool output::write_out(const slot& s, std::size_t bytes) noexcept {
     const std::uint64_t number = __atomic_fetch_add(&file_->slots, 1, __ATOMIC_RELAXED);
     const std::uint64_t offset = number * mpt_slot_bytes;
     if (number >= file_->slots_max || !is_within_limit(offset + mpt_slot_bytes)) return false;
+    if (needs_length(number)) lengthen(f, number);
     for (std::size_t done = 0, wanted = mpt_slot_head_bytes + bytes; done < wanted;) {
         const long n = system_call(SYS_pwrite64, f.descriptor(), s.begin + done, wanted - done,
                                    static_cast<off_t>(offset + done));
@@ -309,7 +331,9 @@ void output::map_ahead(std::uint64_t bytes) noexcept {
     if (!guard || is_mapped_ahead()) return;
     const std::uint64_t count = bytes / mpt_slot_bytes;
     const std::uint64_t number = __atomic_fetch_add(&file_->slots, count, __ATOMIC_RELAXED);
-    if (count == 0 || number + count > file_->slots_max) return;
+    if (count == 0) return;
+    if (needs_length(number + count)) lengthen(file(path, O_RDWR), number + count);
+    if (number + count > __atomic_load_n(&file_->slots_ready, __ATOMIC_ACQUIRE)) return;
     std::uint8_t* const first = map(number, count);
     if (first == nullptr) return;
     std::uint64_t ready = 0;

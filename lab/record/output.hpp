@@ -23,6 +23,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "lab/record/system.hpp"
 #include "lab/trace/format.h"
 #include "lab/trace/slot_file.h"
 #include "preload/fork_mark.hpp"
@@ -93,6 +94,8 @@ class output {
         std::uint64_t number = 0;  // of the slot that begins there
     };
 
+    bool needs_length(std::uint64_t number) const noexcept;
+    void lengthen(const file& f, std::uint64_t number) noexcept;
     slot claim() noexcept;
     slot claim_ahead() noexcept;
     std::uint8_t* map(std::uint64_t number, std::uint64_t count) noexcept;

@@ -3,15 +3,21 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cstddef>
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
 #include <filesystem>
+#include <mutex>
+#include <thread>
 
 #include "lab/measure/preload_check.hpp"
 #include "lab/measure/start.hpp"
@@ -80,18 +86,68 @@ std::uint64_t random_number() {
     return number;
 }
 
-// As long as the file system and our limit on file sizes let it be; it is sparse, so this costs nothing.
-std::uint64_t lengthen(int file) {
-    constexpr std::uint64_t slots_max = std::uint64_t{1} << 24;  // 1 TiB
+// The slots that the file may have: up to 1 TiB, less by our limit on file sizes.
+std::uint64_t find_slots_max() {
     rlimit limit{};
     getrlimit(RLIMIT_FSIZE, &limit);
-    for (std::uint64_t slots = slots_max; slots > 1; slots /= 2) {
-        // Recorders keep a page mapped behind the last slot that they use.
-        const std::uint64_t bytes = slots * mpt_slot_bytes + page_bytes;
-        if (bytes <= limit.rlim_cur && ftruncate(file, static_cast<off_t>(bytes)) == 0) return slots;
-    }
-    return 0;
+    constexpr std::uint64_t slots_max = std::uint64_t{1} << 24;
+    return limit.rlim_cur < page_bytes ? 0 : std::min(slots_max, (limit.rlim_cur - page_bytes) / mpt_slot_bytes);
 }
+
+// Makes the file long enough for so many slots; it stays sparse. False where it cannot be.
+bool lengthen(int file, std::uint64_t slots) {
+    const auto bytes = static_cast<off_t>(slots * mpt_slot_bytes + page_bytes);
+    return fallocate(file, 0, bytes - 1, 1) == 0;
+}
+
+// Keeps the file longer than what is used, on behalf of processes that cannot open it any more.
+class keeper {
+  public:
+    explicit keeper(const std::string& partial) : file_(open(partial.c_str(), O_RDWR | O_CLOEXEC)) {
+        void* const page =
+            file_ < 0 ? MAP_FAILED : mmap(nullptr, page_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file_, 0);
+        if (page == MAP_FAILED) return;
+        shared_ = static_cast<mpt_slot_file*>(page);
+        // Signals are for the thread that relays them.
+        sigset_t all, before;
+        sigfillset(&all);
+        pthread_sigmask(SIG_SETMASK, &all, &before);
+        thread_ = std::jthread([this](const std::stop_token& stop) { keep(stop); });
+        pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    }
+    ~keeper() {
+        thread_ = {};
+        if (shared_ != nullptr) munmap(shared_, page_bytes);
+        if (file_ >= 0) close(file_);
+    }
+    keeper(const keeper&) = delete;
+    keeper& operator=(const keeper&) = delete;
+
+    void note_root(pid_t root) const {
+        if (shared_ != nullptr) shared_->root_pid = root;
+    }
+
+  private:
+    void keep(const std::stop_token& stop) {
+        std::mutex mutex;
+        std::condition_variable_any stopped;
+        std::unique_lock lock(mutex);
+        constexpr auto interval = std::chrono::milliseconds(50);
+        while (!stopped.wait_for(lock, stop, interval, [&] { return stop.stop_requested(); })) {
+            std::uint64_t ready = __atomic_load_n(&shared_->slots_ready, __ATOMIC_RELAXED);
+            const std::uint64_t wanted =
+                std::min(__atomic_load_n(&shared_->slots, __ATOMIC_RELAXED) + mpt_slots_ahead, shared_->slots_max);
+            if (wanted < ready + mpt_slots_ahead / 4 || !lengthen(file_, wanted)) continue;
+            while (ready < wanted && !__atomic_compare_exchange_n(&shared_->slots_ready, &ready, wanted, false,
+                                                                  __ATOMIC_RELEASE, __ATOMIC_RELAXED)) {
+            }
+        }
+    }
+
+    int file_;
+    mpt_slot_file* shared_ = nullptr;
+    std::jthread thread_;
+};
 
 start_error cannot_write(const std::string& file, const std::string& why) {
     return {start_error::environment_lacks,
@@ -125,29 +181,30 @@ std::optional<start_error> prepare(const record_options& options, const std::str
     shared.recording = random_number();
     shared.replaces = trace::read_origin(options.file).recording;
     shared.slots = 1;
-    shared.slots_max = lengthen(file);
+    shared.slots_max = find_slots_max();
+    shared.slots_ready = std::min<std::uint64_t>(mpt_slots_ahead, shared.slots_max);
     shared.bytes_max = options.bytes_max;
     shared.ahead_bytes = options.ahead_bytes;
     shared.mode = options.mode;
+    bool written = shared.slots_max > 0;
+    errno = EFBIG;
+    if (written && !lengthen(file, shared.slots_ready) && errno == EOPNOTSUPP) {
+        // Then at once as long as it may become, where the file system takes that.
+        shared.slots_ready = shared.slots_max;
+        while (shared.slots_ready > 1 &&
+               ftruncate(file, static_cast<off_t>(shared.slots_ready * mpt_slot_bytes + page_bytes)) != 0)
+            shared.slots_ready /= 2;
+        shared.slots_max = shared.slots_ready;
+    }
     // The whole page, so that no later store into it can meet a full disk.
     std::string page(page_bytes, '\0');
     memcpy(page.data(), &shared, sizeof shared);
-    errno = EFBIG;
-    const bool written = shared.slots_max > 0 &&
-                         pwrite(file, page.data(), page.size(), 0) == static_cast<ssize_t>(page.size());
+    written = written && pwrite(file, page.data(), page.size(), 0) == static_cast<ssize_t>(page.size());
     const std::string why = strerror(errno);
     close(file);
     if (written) return std::nullopt;
     unlink(partial.c_str());
     return cannot_write(options.file, why);
-}
-
-void note_root(const std::string& partial, pid_t root) {
-    const int file = open(partial.c_str(), O_WRONLY | O_CLOEXEC);
-    const std::int64_t pid = root;
-    if (file < 0) return;
-    (void)!pwrite(file, &pid, sizeof pid, offsetof(mpt_slot_file, root_pid));
-    close(file);
 }
 
 }  // namespace
@@ -167,7 +224,8 @@ std::optional<start_error> run(const record_options& options, ending& end) {
         unlink(partial.c_str());  // made above, by us
         return error;
     }
-    note_root(partial, child);
+    const keeper longer(partial);
+    longer.note_root(child);
     signal_relay::started(child);
     end = wait_for(child);
     return std::nullopt;

@@ -20,6 +20,7 @@ enum {
     mpt_slot_file_version = 1,
     mpt_slot_bytes = 65536,
     mpt_slot_head_bytes = 64, /* of mpt_slot */
+    mpt_slots_ahead = 4096, /* by which the file is longer than what is used, so that slots can be mapped */
     mpt_refusals_max = 200
 };
 
@@ -41,6 +42,7 @@ typedef struct mpt_slot_file {
     uint64_t recording;      /* random, the same in all traces of this recording */
     uint64_t replaces;       /* the recording whose traces this one replaces; 0: none */
     uint64_t slots;          /* taken so far, slot 0 among them; atomic */
+    uint64_t slots_ready;    /* for which the file is long enough, and a page more; atomic */
     uint64_t slots_max;
     uint64_t bytes_max;    /* of sealed blocks; 0: no limit */
     uint64_t bytes_sealed; /* atomic */
