@@ -224,7 +224,13 @@ void recorder::begin_child() noexcept {
         parent->space.tree.clear();
         if (parent != &first_) preload::give_pages(parent, sizeof(process));
     }
-    if (!begin_process()) state = off;
+    if (!begin_process()) {
+        state = off;
+        return;
+    }
+    // The event in which the fork came is written nowhere, if the child went on with it.
+    if (thread_.interrupted) now_->out.count().events_lost = 1;
+    thread_.interrupted = false;
 }
 
 bool recorder::begin_process() noexcept {
@@ -239,6 +245,7 @@ bool recorder::begin_process() noexcept {
 // Only where a handler has forked inside a hook: what that hook goes on to write stays in this process.
 void recorder::after_fork_in_child() noexcept {
     if (thread_.busy == nullptr || state != recording_on) return;
+    thread_.interrupted = true;
     thread_.busy->isolate();
     now_->described.isolate();
     now_->out.isolate();

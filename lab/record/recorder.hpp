@@ -55,6 +55,7 @@ class recorder {
         stream* busy;  // in which a hook of this thread is at work
         bool attached;
         bool starting;
+        bool interrupted;  // this child was forked inside a hook
     };
 
     // What belongs to one process. A forked child gets another one.
