@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""`millpond record -o FILE [--max-bytes N] -- PROGRAM ARGS`: becomes millpond-record.
+"""`millpond record -o FILE [OPTIONS] -- PROGRAM ARGS`: becomes millpond-record.
 
 The process is replaced, not wrapped: status, signals, standard streams and job control are then the program's own
 without any code of ours. No option parser is imported: the recorder checks its own command line.
@@ -15,7 +15,7 @@ from millpond.system.environment import restore_signals, user_environment
 from millpond.system.errors import Failure, Status
 
 USAGE = """\
-usage: millpond record -o FILE [--max-bytes N] [--check-contexts] -- PROGRAM ARGS...
+usage: millpond record -o FILE [--max-bytes N] [--ahead N] [--mode OCTAL] [--check-contexts] -- PROGRAM ARGS...
        millpond record --finish FILE
 
 Records every heap event of PROGRAM and of the processes that it starts: the trace of PROGRAM itself goes to FILE,
@@ -23,8 +23,11 @@ that of the process with pid P to FILE.P. Exits as PROGRAM does.
 
   -o FILE           the trace to write
   --max-bytes N     stop recording (not the program) when the trace has N bytes
+  --ahead N         map N bytes of the trace at the start, and make no system call for it later: for programs that forbid
+                    themselves system calls (seccomp) without the C library
+  --mode OCTAL      permissions of the traces (600: only their owner may read them, for they hold command lines)
   --check-contexts  also walk the stack at 1 event in 64 and state how many contexts differed
-  --finish FILE     complete a recording whose recorder was itself killed
+  --finish FILE     complete a recording whose recorder was killed, or whose program has left processes behind
 """
 
 

@@ -7,7 +7,6 @@ program ──millpond-record──▶ FILE, FILE.PID, FILE.PID.IMAGE ──summ
 from __future__ import annotations
 
 import json
-import re
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +19,7 @@ from millpond.system.standard_input import StandardInput
 
 RECORD = "millpond-record"
 CHARACTERISE = "millpond-characterise"
+TRACE = "millpond-trace"
 
 
 @dataclass(frozen=True)
@@ -62,14 +62,12 @@ class Recording:
 
 
 def trace_set(file: Path) -> list[Path]:
-    """FILE, then FILE.PID and FILE.PID.IMAGE in the order of their numbers."""
-    pattern = re.compile(re.escape(file.name) + r"(?:\.(\d+)(?:\.(\d+))?)?")
-    found = []
-    for path in file.parent.iterdir():
-        match = pattern.fullmatch(path.name)
-        if match and path.is_file():
-            found.append((int(match[1] or 0), int(match[2] or 0), path))
-    return [path for _, _, path in sorted(found)]
+    """The traces of one recording: FILE, then FILE.PID and FILE.PID.IMAGE in the order of their numbers.
+
+    `millpond-trace list` decides: a file belongs to a recording by what it says, not by its name. Empty if there is none.
+    """
+    listed = native.run(TRACE, ["list", str(file)])
+    return [Path(line) for line in listed.stdout.splitlines()] if listed.status == 0 else []
 
 
 def record(program: tuple[str, ...], folder: Path, stdin: StandardInput) -> Recording:
