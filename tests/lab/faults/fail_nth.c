@@ -8,6 +8,7 @@
 //                   SHORT: a write then takes half of its bytes.
 // FAIL_NTH_PROGRAM  name of the executable's file; no other program is touched. Unset: every program.
 // FAIL_NTH_CALLER   part of a library's path; only calls made by that library count. Unset: calls of any caller.
+// FAIL_NTH_FORKED   set: only calls of forked processes count, not of those that began with an exec.
 // FAIL_NTH_REPORT   a line is added to this file for each call that was made to fail.
 //
 // The recorder calls the kernel through `syscall`, so that function is sorted into the same kinds by its number. Writes
@@ -31,7 +32,21 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-enum kind { k_open, k_write, k_mmap, k_madvise, k_ftruncate, k_fallocate, k_rename, k_fork, k_mkdir, k_unlink, k_link, k_sync, kinds };
+enum kind {
+    k_open,
+    k_write,
+    k_mmap,
+    k_madvise,
+    k_ftruncate,
+    k_fallocate,
+    k_rename,
+    k_fork,
+    k_mkdir,
+    k_unlink,
+    k_link,
+    k_sync,
+    kinds
+};
 static const char* const kind_names[kinds] = {"open",   "write", "mmap",  "madvise", "ftruncate", "fallocate",
                                               "rename", "fork",  "mkdir", "unlink",  "link",      "sync"};
 static const struct {
@@ -42,7 +57,8 @@ static const struct {
 enum { short_write = -1 };
 
 static struct {
-    int known, active, kind, error, forever;
+    int known, active, kind, error, forever, forked;
+    long pid;
     unsigned long n, count;
     uintptr_t caller_begin, caller_end;
     const char* report;
@@ -95,7 +111,8 @@ static void learn(void) {
     chosen.report = getenv("FAIL_NTH_REPORT");
     const size_t kind_length = strcspn(at, ":");
     for (chosen.kind = 0; chosen.kind < kinds; ++chosen.kind)
-        if (strncmp(kind_names[chosen.kind], at, kind_length) == 0 && kind_names[chosen.kind][kind_length] == '\0') break;
+        if (strncmp(kind_names[chosen.kind], at, kind_length) == 0 && kind_names[chosen.kind][kind_length] == '\0')
+            break;
     at += kind_length + 1;
     while (*at >= '0' && *at <= '9') chosen.n = chosen.n * 10 + (unsigned long)(*at++ - '0');
     ++at;
@@ -105,6 +122,8 @@ static void learn(void) {
         if (strncmp(errors[i].name, at, error_length) == 0) chosen.error = errors[i].number;
     chosen.forever = strcmp(at + error_length, ":FOREVER") == 0;
     const char* const caller = getenv("FAIL_NTH_CALLER");
+    chosen.forked = getenv("FAIL_NTH_FORKED") != NULL;
+    chosen.pid = raw(SYS_getpid, 0, 0, 0, 0, 0, 0);
     chosen.caller_end = UINTPTR_MAX;
     if (caller != NULL && dl_iterate_phdr(find_caller, (void*)caller) == 0) chosen.caller_end = 0;
     if (chosen.kind == kinds || chosen.n == 0 || chosen.error == 0) abort();  // a mistake in the test
@@ -127,7 +146,9 @@ static int refusal(enum kind kind, void* caller) {
         errno = before;
     }
     const uintptr_t from = (uintptr_t)caller;
-    if (!chosen.active || (int)kind != chosen.kind || from < chosen.caller_begin || from >= chosen.caller_end) return 0;
+    if (!chosen.active || (int)kind != chosen.kind) return 0;
+    if (from < chosen.caller_begin || from >= chosen.caller_end) return 0;
+    if (chosen.forked && raw(SYS_getpid, 0, 0, 0, 0, 0, 0) == chosen.pid) return 0;
     const unsigned long count = __atomic_add_fetch(&chosen.count, 1, __ATOMIC_RELAXED);
     if (count < chosen.n || (count > chosen.n && !chosen.forever)) return 0;
     report();
@@ -204,7 +225,7 @@ ssize_t writev(int to, const struct iovec* parts, int count) {
 }
 size_t fwrite(const void* from, size_t bytes, size_t count, FILE* to) {
     if (fileno(to) > STDERR_FILENO) REFUSE(k_write, 0);
-    return NEXT(size_t(*)(const void*, size_t, size_t, FILE*), "fwrite")(from, bytes, count, to);
+    return NEXT(size_t (*)(const void*, size_t, size_t, FILE*), "fwrite")(from, bytes, count, to);
 }
 int fflush(FILE* to) {
     if (to != NULL && fileno(to) > STDERR_FILENO) REFUSE(k_write, EOF);

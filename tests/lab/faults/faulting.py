@@ -41,12 +41,15 @@ class Fault:
     how_long: str  # ONCE or FOREVER
     program: str
     caller: str = ""
+    forked: bool = False  # only in forked children
 
     def environment(self, report: Path) -> dict[str, str]:
         wanted = f"{self.kind}:{self.n}:{self.error}:{self.how_long}"
         chosen = {"FAIL_NTH": wanted, "FAIL_NTH_PROGRAM": self.program, "FAIL_NTH_REPORT": str(report)}
         if self.caller:
             chosen["FAIL_NTH_CALLER"] = self.caller
+        if self.forked:
+            chosen["FAIL_NTH_FORKED"] = "1"
         # The library comes before the runtime of an instrumented build, which otherwise refuses to start.
         return {**chosen, "LD_PRELOAD": str(LIBRARY), "ASAN_OPTIONS": "verify_asan_link_order=0"}
 
@@ -62,7 +65,8 @@ class Outcome:
 class Summary:
     """A trace in the words of `millpond-trace info`."""
 
-    readable: bool
+    status: int  # 3: readable, with gaps
+    finished: bool  # its last record, which says what was lost, is there
     pid: int
     events: int
     lost: int
@@ -71,7 +75,13 @@ class Summary:
 
     @property
     def whole(self) -> bool:
+        """It says of itself that nothing is missing."""
         return self.lost == 0 and self.stopped == 0
+
+    @property
+    def readable(self) -> bool:
+        """Gaps are allowed where the trace says so; the process and the end must be there."""
+        return self.finished and self.pid != 0 and (self.status == 0 or (self.status == 3 and not self.whole))
 
 
 @dataclass(frozen=True)
@@ -81,6 +91,7 @@ class Reference:
     bare: Outcome
     events: Counter[int]
     root_events: int
+    spawned_events: int
     earlier: bytes
 
 
@@ -124,9 +135,11 @@ def summary_of(path: Path) -> Summary:
         found = re.search(rf"\b{name}[= ](-?\d+)", said.stdout)
         return int(found[1]) if found else 0
 
-    readable = said.status == 0 and "\nend " in said.stdout
     ended = (number("exit_status"), number("signal"))
-    return Summary(readable, number("pid"), number("events"), number("lost"), number("stopped_early"), ended)
+    finished = "\nend " in said.stdout
+    return Summary(
+        said.status, finished, number("pid"), number("events"), number("lost"), number("stopped_early"), ended,
+    )  # fmt: skip
 
 
 def said_by_program(stdout: str) -> Counter[tuple[int, int]]:
@@ -146,7 +159,8 @@ def make_reference(folder: Path) -> Reference:
     counted = Counter(confirm(path) for path in traces)
     assert counted == said_by_program(bare.stdout), "the second reader counts other events than the program"
     events = Counter(summary.events for summary in summaries)
-    return Reference(bare, events, summaries[0].events, traces[0].read_bytes())
+    spawned = min(events)  # of `counted pass`, the smallest program
+    return Reference(bare, events, summaries[0].events, spawned, traces[0].read_bytes())
 
 
 def confirm(path: Path) -> tuple[int, int]:
@@ -207,7 +221,7 @@ def broken_by_traces(folder: Path, said: str, reference: Reference) -> list[str]
         summary = summary_of(path)
         name = path.name
         if not summary.readable:
-            broken.append(f"{name} cannot be read to its end")
+            broken.append(f"{name} cannot be read, or does not name its process")
         elif summary.whole and missing[summary.events] == 0:
             broken.append(f"{name} says that it is whole and holds {summary.events} events")
         elif not summary.whole:
@@ -219,6 +233,18 @@ def broken_by_traces(folder: Path, said: str, reference: Reference) -> list[str]
             broken.append(f"{name} has the end {summary.ended}")
     if not word and +missing:
         broken.append(f"processes with {sorted(+missing)} events have no trace, and not a word about it")
+    return broken
+
+
+def broken_by_neighbour(folder: Path, outcome: Outcome, reference: Reference) -> list[str]:
+    """Promises where the fault hit the forked child only: the others' traces are whole, the status is the program's."""
+    broken = []
+    if outcome.status != reference.bare.status:
+        broken.append(f"the exit status of the program became {outcome.status}")
+    whole = [summary.events for summary in map(summary_of, traces_in(folder)) if summary.readable and summary.whole]
+    for events in (reference.root_events, reference.spawned_events):
+        if events not in whole:
+            broken.append(f"the process with {events} events is not whole: {sorted(whole)} are")
     return broken
 
 
@@ -243,6 +269,8 @@ def broken_by_attempt(fault: Fault, folder: Path, report: Path, reference: Refer
             if partial_in(folder) is not None:
                 broken.append(f"--finish left the partial recording: {again.stderr!r}")
         broken += broken_by_traces(folder, said, reference) + broken_by_leftovers(folder)
+        if fault.forked:
+            broken += broken_by_neighbour(folder, outcome, reference)
         if outcome.stdout == "":
             once_more = record(folder)
             if once_more.status != reference.bare.status:
