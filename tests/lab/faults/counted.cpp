@@ -2,11 +2,13 @@
 // counted: a program of three processes and two threads, whose every process says how many heap events it made.
 //
 //   counted        objects, a thread, a forked child, a spawned `counted pass`; exit status 5
-//   counted wait   the same; says "ready PID" before the last objects and goes on when standard input ends
+//   counted wait   the same; before the last objects it says "ready PID", waits for SIGUSR1, says "relayed 1" and waits
+//                  for the end of standard input
 //   counted pass   700 objects come and go
 //
 // The numbers of objects differ between the processes, so that their traces can be told apart, and the root's events
 // fill more than one block.
+#include <signal.h>
 #include <spawn.h>
 #include <sys/wait.h>
 
@@ -48,8 +50,15 @@ void spawn(char* self) {
     wait_for(child);
 }
 
-void wait_for_end_of_input() {
+// The signal comes through the recorder, so after it the recorder has done all that it does before it waits.
+void wait_for_signal_and_end_of_input() {
     marked::line("ready", static_cast<unsigned long>(getpid()));
+    sigset_t wanted;
+    sigemptyset(&wanted);
+    sigaddset(&wanted, SIGUSR1);
+    int received = 0;
+    if (sigwait(&wanted, &received) != 0) std::_Exit(95);
+    marked::line("relayed", 1);
     char byte = 0;
     while (read(STDIN_FILENO, &byte, 1) > 0) {
     }
@@ -64,11 +73,17 @@ int main(int argc, char** argv) {
         marked::say();
         return 0;
     }
+    if (waits) {
+        sigset_t blocked;
+        sigemptyset(&blocked);
+        sigaddset(&blocked, SIGUSR1);
+        sigprocmask(SIG_BLOCK, &blocked, nullptr);
+    }
     pass(19000);
     std::thread([] { pass(500); }).join();
     fork_a_child();
     spawn(argv[0]);
-    if (waits) wait_for_end_of_input();
+    if (waits) wait_for_signal_and_end_of_input();
     pass(500);
     marked::say();
     return 5;

@@ -289,7 +289,10 @@ def interrupted_recording(folder: Path, reference: Reference) -> None:
         stdout=subprocess.PIPE, text=True,
     )  # fmt: skip
     assert process.stdin and process.stdout
-    ready = next(line for line in process.stdout if line.startswith("ready "))
+    while not (ready := process.stdout.readline()).startswith("ready "):
+        assert ready, "the program ended early"
+    process.send_signal(signal.SIGUSR1)
+    assert process.stdout.readline() == "relayed 1\n"
     process.kill()
     process.wait()
     process.stdin.close()
