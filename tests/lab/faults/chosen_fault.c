@@ -83,20 +83,30 @@ static void report(void) {
     raw(SYS_close, to, 0, 0, 0, 0, 0);
 }
 
-int refusal(enum kind kind, void* caller) {
+static int concerns(enum kind kind, void* caller) {
     if (!chosen.known) {
         const int before = errno;
         learn();
         errno = before;
     }
     const uintptr_t from = (uintptr_t)caller;
-    if (!chosen.active || (int)kind != chosen.kind) return 0;
-    if (from < chosen.caller_begin || from >= chosen.caller_end) return 0;
-    if (chosen.forked && raw(SYS_getpid, 0, 0, 0, 0, 0, 0) == chosen.pid) return 0;
+    return chosen.active && (int)kind == chosen.kind && from >= chosen.caller_begin && from < chosen.caller_end &&
+           (!chosen.forked || raw(SYS_getpid, 0, 0, 0, 0, 0, 0) != chosen.pid);
+}
+
+int refusal(enum kind kind, void* caller) {
+    if (!concerns(kind, caller)) return 0;
     const unsigned long count = __atomic_add_fetch(&chosen.count, 1, __ATOMIC_RELAXED);
     if (count < chosen.n || (count > chosen.n && !chosen.forever)) return 0;
     report();
     return chosen.error;
+}
+
+int refusal_of_open(const char* path, void* caller) {
+    static const char others[] = "/proc/";
+    const char first = strncmp(path, others, sizeof others - 1) == 0 ? path[sizeof others - 1] : '\0';
+    if (first < '0' || first > '9') return refusal(k_open, caller);
+    return concerns(k_open, caller) && chosen.forever && chosen.count >= chosen.n ? chosen.error : 0;
 }
 
 void forget_calls(void) { chosen.count = 0; }

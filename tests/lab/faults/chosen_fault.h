@@ -25,6 +25,10 @@ enum { short_write = -1 };
 // Safe inside malloc and in signal handlers; errno stays.
 __attribute__((visibility("hidden"))) int refusal(enum kind kind, void* caller);
 
+// The same for an open. What /proc tells of each process of the machine is opened as often as there are processes: such
+// opens never count, but fail with all others once a permanent fault has begun.
+__attribute__((visibility("hidden"))) int refusal_of_open(const char* path, void* caller);
+
 // A forked child counts its calls from 1 again.
 __attribute__((visibility("hidden"))) void forget_calls(void);
 

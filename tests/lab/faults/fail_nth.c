@@ -31,13 +31,14 @@
 #include "chosen_fault.h"
 
 #define CALLER __builtin_return_address(0)
-#define REFUSE(kind, result)                      \
-    do {                                          \
-        const int why_ = refusal((kind), CALLER); \
-        if (why_ > 0) {                           \
-            errno = why_;                         \
-            return (result);                      \
-        }                                         \
+#define REFUSE(kind, result) REFUSE_FOR(refusal((kind), CALLER), result)
+#define REFUSE_FOR(why, result) \
+    do {                        \
+        const int why_ = (why); \
+        if (why_ > 0) {         \
+            errno = why_;       \
+            return (result);    \
+        }                       \
     } while (0)
 #define NEXT(type, name) ((type)(uintptr_t)dlsym(RTLD_NEXT, (name)))
 
@@ -49,7 +50,7 @@ int open(const char* path, int flags, ...) {
     va_start(list, flags);
     const int mode = mode_of(flags, list);
     va_end(list);
-    REFUSE(k_open, -1);
+    REFUSE_FOR(refusal_of_open(path, CALLER), -1);
     return (int)returned(raw(SYS_openat, AT_FDCWD, (long)path, flags, mode, 0, 0));
 }
 int openat(int at, const char* path, int flags, ...) {
@@ -57,19 +58,19 @@ int openat(int at, const char* path, int flags, ...) {
     va_start(list, flags);
     const int mode = mode_of(flags, list);
     va_end(list);
-    REFUSE(k_open, -1);
+    REFUSE_FOR(refusal_of_open(path, CALLER), -1);
     return (int)returned(raw(SYS_openat, at, (long)path, flags, mode, 0, 0));
 }
 int creat(const char* path, mode_t mode) {
-    REFUSE(k_open, -1);
+    REFUSE_FOR(refusal_of_open(path, CALLER), -1);
     return (int)returned(raw(SYS_creat, (long)path, mode, 0, 0, 0, 0));
 }
 FILE* fopen(const char* path, const char* mode) {
-    REFUSE(k_open, NULL);
+    REFUSE_FOR(refusal_of_open(path, CALLER), NULL);
     return NEXT(FILE * (*)(const char*, const char*), "fopen")(path, mode);
 }
 DIR* opendir(const char* path) {
-    REFUSE(k_open, NULL);
+    REFUSE_FOR(refusal_of_open(path, CALLER), NULL);
     return NEXT(DIR * (*)(const char*), "opendir")(path);
 }
 int open64(const char* path, int flags, ...) __attribute__((alias("open")));
@@ -295,7 +296,11 @@ long syscall(long number, ...) {
     for (int i = 0; i < 6; ++i) a[i] = va_arg(list, long);
     va_end(list);
     const int kind = kind_of(number, a[0]);
-    const int why = kind < 0 ? 0 : refusal((enum kind)kind, CALLER);
+    int why = 0;
+    if (kind == k_open)
+        why = refusal_of_open((const char*)(number == SYS_open || number == SYS_creat ? a[0] : a[1]), CALLER);
+    else if (kind >= 0)
+        why = refusal((enum kind)kind, CALLER);
     if (why > 0) return returned(-why);
     if (why == short_write && (number == SYS_write || number == SYS_pwrite64)) a[2] = (a[2] + 1) / 2;
     return returned(raw(number, a[0], a[1], a[2], a[3], a[4], a[5]));
