@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: BSL-1.0
+"""Each system call of a recording fails once, and then from there on: the program runs on, and no loss is silent.
+
+recorded_program   calls that the recorder's library makes in the program
+forked_child       the same, in a forked child only: the other processes' traces stay whole
+recorder           calls of millpond-record, from its start to its end
+finishing          calls of `millpond-record --finish` after the recorder was killed
+
+Every kind of call is counted up until a run in which the n-th one does not happen any more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import count
+from pathlib import Path
+
+import pytest
+from faulting import (
+    PROGRAM,
+    RECORD,
+    Fault,
+    Reference,
+    broken_by_attempt,
+    broken_by_finish,
+    interrupted_recording,
+)
+
+# The errors that such a call can meet; with n, another one each time. EINTR passes, so it is never permanent.
+ERRORS = {
+    "open": ("EMFILE", "EACCES", "ENOSPC", "EINTR"),
+    "write": ("ENOSPC", "EIO", "SHORT", "EINTR"),
+    "mmap": ("ENOMEM", "EAGAIN"),
+    "madvise": ("ENOMEM", "EAGAIN"),
+    "ftruncate": ("ENOSPC", "EIO", "EINTR"),
+    "fallocate": ("ENOSPC", "EIO", "EINTR"),
+    "rename": ("ENOSPC", "EACCES", "EIO"),
+    "fork": ("EAGAIN", "ENOMEM"),
+    "mkdir": ("ENOSPC", "EACCES"),
+    "unlink": ("EACCES", "EIO"),
+    "link": ("ENOSPC", "EPERM"),
+    "sync": ("EIO", "ENOSPC"),
+}
+PASSING = {"EINTR", "SHORT"}
+CALLS_MAX = 400
+LIBRARY_OF_RECORDER = "libmillpond-record.so"
+
+every_call = pytest.mark.parametrize("how_long", ["ONCE", "FOREVER"])
+every_kind = pytest.mark.parametrize("kind", ERRORS)
+
+
+def check_every_call(
+    kind: str,
+    how_long: str,
+    report: Path,
+    attempt: Callable[[Fault], list[str]],
+    program: Path,
+    caller: str = "",
+    forked: bool = False,
+) -> None:
+    """Attempts n = 1, 2, … until the n-th call of the kind does not happen; lists every promise that broke."""
+    errors = [error for error in ERRORS[kind] if how_long == "ONCE" or error not in PASSING]
+    broken: list[str] = []
+    for n in count(1):
+        assert n <= CALLS_MAX, f"{CALLS_MAX} calls of the kind, and no end"
+        error = errors[(n - 1) % len(errors)]
+        report.unlink(missing_ok=True)
+        found = attempt(Fault(kind, n, error, how_long, program.name, caller, forked))
+        broken += [f"{kind} {n} {error} {how_long}: {what}" for what in found]
+        if not report.exists():
+            break
+    assert not broken, f"{len(broken)} promises broken in {n - 1} calls:\n" + "\n".join(broken)
+
+
+@every_kind
+@every_call
+def test_recorded_program_is_undisturbed(kind: str, how_long: str, tmp_path: Path, reference: Reference) -> None:
+    report = tmp_path / "report"
+
+    def attempt(fault: Fault) -> list[str]:
+        return broken_by_attempt(fault, tmp_path / "work", report, reference)
+
+    check_every_call(kind, how_long, report, attempt, PROGRAM, LIBRARY_OF_RECORDER)
+
+
+@every_kind
+@every_call
+def test_forked_child_loses_its_own_trace_only(kind: str, how_long: str, tmp_path: Path, reference: Reference) -> None:
+    report = tmp_path / "report"
+
+    def attempt(fault: Fault) -> list[str]:
+        return broken_by_attempt(fault, tmp_path / "work", report, reference)
+
+    check_every_call(kind, how_long, report, attempt, PROGRAM, LIBRARY_OF_RECORDER, forked=True)
+
+
+@every_kind
+@every_call
+def test_recorder_loses_nothing_in_silence(kind: str, how_long: str, tmp_path: Path, reference: Reference) -> None:
+    report = tmp_path / "report"
+
+    def attempt(fault: Fault) -> list[str]:
+        return broken_by_attempt(fault, tmp_path / "work", report, reference)
+
+    check_every_call(kind, how_long, report, attempt, RECORD)
+
+
+@pytest.fixture(scope="module")
+def interrupted(tmp_path_factory: pytest.TempPathFactory, reference: Reference) -> tuple[Path, Path]:
+    """The folder of an interrupted recording, and a copy of it to begin from every time."""
+    place = tmp_path_factory.mktemp("interrupted")
+    interrupted_recording(place / "work", reference)
+    (place / "work").rename(place / "saved")
+    return place / "saved", place / "work"
+
+
+@every_kind
+@every_call
+def test_finishing_can_be_repeated_until_all_is_there(
+    kind: str, how_long: str, tmp_path: Path, reference: Reference, interrupted: tuple[Path, Path]
+) -> None:
+    report = tmp_path / "report"
+    saved, work = interrupted
+
+    def attempt(fault: Fault) -> list[str]:
+        return broken_by_finish(fault, saved, work, report, reference)
+
+    check_every_call(kind, how_long, report, attempt, RECORD)
