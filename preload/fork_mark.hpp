@@ -4,8 +4,9 @@
 //   parent: set() ─▶ is_set() true          child of fork, _Fork or raw clone: is_set() false until set() is called
 //
 // The mark is a page that the kernel empties in a child (MADV_WIPEONFORK), so a child is known even where no atfork
-// handler ran. A handler empties it too, for kernels before 4.14. A child that shares its parent's memory (vfork) shares
-// the mark, as it shares the heap. One mark for each preloaded library. is_set: one load. Lock-free, allocates nothing.
+// handler ran. A handler empties it too, for kernels before 4.14. A child that shares its parent's memory (vfork)
+// shares the mark, as it shares the heap. One mark for each preloaded library. is_set: one load. Lock-free, allocates
+// nothing.
 #pragma once
 
 namespace millpond::preload {

@@ -20,22 +20,19 @@ using build_id = image_facts::build_id;
 constexpr std::size_t path_bytes = image_facts::path_bytes;
 constexpr std::size_t context_bytes_max = 27;  // three numbers of nine bytes at most
 
-// A whole block that is built in memory of its own and written at once.
+// A whole block that is built here and written at once. There is one at a time: the caller holds the tree's lock, or is
+// about to start the process.
 class small_block {
   public:
-    small_block(output& out, std::uint8_t kind, std::uint32_t sequence) noexcept
-        : out_(out), memory_(preload::take_pages<std::uint8_t>(mpt_slot_bytes)) {
-        if (memory_ == nullptr) return;
+    small_block(output& out, std::uint8_t kind, std::uint32_t sequence) noexcept : out_(out) {
         mpt_writer w;
-        mpt_open_block(&w, memory_, mpt_slot_bytes, 0, sequence, 0);
+        mpt_open_block(&w, memory_, sizeof memory_, 0, sequence, 0);
         header().kind = kind;
         at_ = memory_ + mpt_header_bytes;
     }
-    ~small_block() { preload::give_pages(memory_, mpt_slot_bytes); }
     small_block(const small_block&) = delete;
     small_block& operator=(const small_block&) = delete;
 
-    explicit operator bool() const noexcept { return memory_ != nullptr; }
     void number(std::uint64_t value) noexcept { at_ = mpt_put(at_, value); }
     void bytes(const void* from, std::size_t count) noexcept {
         number(count);
@@ -60,8 +57,9 @@ class small_block {
   private:
     mpt_block_header& header() noexcept { return *reinterpret_cast<mpt_block_header*>(memory_); }
 
+    alignas(8) static constinit inline std::uint8_t memory_[mpt_slot_bytes - mpt_slot_head_bytes] = {};
+
     output& out_;
-    std::uint8_t* memory_;
     std::uint8_t* at_ = nullptr;
     std::uint32_t fields_ = 0;
 };
@@ -155,7 +153,6 @@ void description::abandon() noexcept {
 void description::write_process() noexcept {
     static constexpr char hex[] = "0123456789abcdef";
     small_block block(*out_, mpt_process, 0);
-    if (!block) return;
     const image_facts& image = *image_;
     out_->count().own_malloc = image.own_malloc ? 1 : 0;
     block.field(mpt_key_pid, out_->count().pid);
@@ -226,7 +223,6 @@ std::uint32_t description::module_of(std::uintptr_t address) noexcept {
 void description::write_module(std::uint32_t index) noexcept {
     const loaded_module& m = modules_[index];
     small_block block(*out_, mpt_modules, module_blocks_++);
-    if (!block) return;
     block.number(index + 1);
     block.number(m.bias);
     block.number(m.first);

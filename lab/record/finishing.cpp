@@ -32,6 +32,15 @@ std::string reason(std::uint32_t why) {
     return strerror(static_cast<int>(why));
 }
 
+constexpr std::uint64_t few_events = 64;  // what other libraries of a program with a malloc of its own may have
+
+std::string remedy(std::uint32_t error) {
+    if (error == EACCES || error == EPERM)
+        return "; it was started as another user: record the program as that user, or the process by itself";
+    if (error == ENOENT) return "; it was started in another root folder: record it by itself, there";
+    return "";
+}
+
 trace::end_record describe_end(const mpt_slot_process& facts, const std::optional<ending>& end) {
     trace::end_record record;
     record.exit_status = end ? end->exit_status : -1;
@@ -152,7 +161,6 @@ void finishing::report(const trace::slot_process& process, std::uint64_t events)
     const std::string executable = executable_of(from_, process);
     const std::string who = "process " + std::to_string(process.facts.pid) + " (" + executable + ")";
     const mpt_slot_process& facts = process.facts;
-    constexpr std::uint64_t few_events = 64;  // what other libraries of such a program do
     if (facts.own_malloc != 0 || (events <= few_events && hides_malloc(executable)))
         out_.notices.push_back(who +
                                ": a malloc is linked into the executable, so its calls cannot be seen; link that "
@@ -175,7 +183,8 @@ void finishing::write(const trace::slot_process& process, bool is_end) {
             trace::finish(from_, process, name.path, identity, describe_end(process.facts, is_end ? end_ : std::nullopt));
         report(process, done.events);
         from_.mark_finished(process);
-    } catch (const trace::trace_error& nothing) {  // it was ended while its recording began
+    } catch (const trace::trace_error& nothing) {  // it was ended while its recording began, or could not begin it
+        report(process, few_events + 1);
         from_.mark_finished(process);
     } catch (const std::system_error& e) {
         unwritten_ = true;
@@ -192,7 +201,8 @@ void finishing::report_refusals() {
         if (refused.pid == static_cast<std::uint64_t>(from_.header().root_pid))
             fail("recording could not begin: " + why + "; no trace was written");
         else
-            out_.notices.push_back("process " + std::to_string(refused.pid) + " was not recorded: " + why);
+            out_.notices.push_back("process " + std::to_string(refused.pid) + " was not recorded: " + partial_ + ": " +
+                                   why + remedy(refused.error));
     }
     if (count > mpt_refusals_max)
         out_.notices.push_back(std::to_string(count - mpt_refusals_max) + " more processes were not recorded");
@@ -257,6 +267,10 @@ finish_outcome finish(const std::string& file, const std::optional<ending>& end)
         return outcome;
     } catch (const trace::trace_error& error) {
         return {{}, start_error{start_error::input_missing, error.what()}};
+    } catch (const std::system_error& error) {
+        return {{}, start_error{start_error::environment_lacks,
+                                std::string(error.what()) + "; then complete the recording with " +
+                                    "'millpond-record --finish " + file + "'"}};
     }
 }
 

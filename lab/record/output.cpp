@@ -26,14 +26,6 @@ struct stat file_status;
 
 bool is_error(long result) noexcept { return result < 0 && result > -4096; }
 
-std::uint8_t* map_first_page(const char* name) noexcept {
-    const file f(name, O_RDWR);
-    if (f.descriptor() < 0 || system_call(SYS_fstat, f.descriptor(), &file_status) != 0) return nullptr;
-    const long p =
-        system_call(SYS_mmap, nullptr, page_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, f.descriptor(), off_t{0});
-    return is_error(p) ? nullptr : reinterpret_cast<std::uint8_t*>(p);
-}
-
 bool is_same_file(const file& f) noexcept {
     struct stat now;
     return f.descriptor() >= 0 && system_call(SYS_fstat, f.descriptor(), &now) == 0 &&
@@ -60,16 +52,22 @@ mpt_slot* head_of(const slot& s) noexcept { return reinterpret_cast<mpt_slot*>(s
 
 }  // namespace
 
-bool output::open(const char* name) noexcept {
-    if (strlen(name) >= sizeof path) return false;
+int output::open(const char* name) noexcept {
+    if (strlen(name) >= sizeof path) return ENAMETOOLONG;
     strcpy(path, name);
-    auto* const page = map_first_page(path);
-    if (page == nullptr) return false;
-    file_ = reinterpret_cast<mpt_slot_file*>(page);
-    anchor_ = {page, 0};
-    return file_->magic == static_cast<std::uint32_t>(mpt_slot_file_magic) &&
-           file_->version == static_cast<std::uint32_t>(mpt_slot_file_version) &&
-           file_->slot_bytes == static_cast<std::uint32_t>(mpt_slot_bytes);
+    const file f(path, O_RDWR);
+    if (f.descriptor() < 0) return static_cast<int>(-f.descriptor());
+    if (const long error = system_call(SYS_fstat, f.descriptor(), &file_status); error != 0)
+        return static_cast<int>(-error);
+    const long p =
+        system_call(SYS_mmap, nullptr, page_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, f.descriptor(), off_t{0});
+    if (is_error(p)) return static_cast<int>(-p);
+    file_ = reinterpret_cast<mpt_slot_file*>(p);
+    anchor_ = {reinterpret_cast<std::uint8_t*>(p), 0};
+    const bool ours = file_->magic == static_cast<std::uint32_t>(mpt_slot_file_magic) &&
+                      file_->version == static_cast<std::uint32_t>(mpt_slot_file_version) &&
+                      file_->slot_bytes == static_cast<std::uint32_t>(mpt_slot_bytes);
+    return ours ? 0 : EINVAL;
 }
 
 // The parent's anchor may have been on its way to another place; slot 0 is always there.
@@ -90,10 +88,12 @@ void output::abandon() noexcept {
 }
 
 bool output::start(std::uint64_t pid) noexcept {
+    std::int64_t none = 0;  // the first process is the root; millpond-record may be killed before it can say so
+    __atomic_compare_exchange_n(&file_->root_pid, &none, static_cast<std::int64_t>(pid), false, __ATOMIC_RELAXED,
+                                __ATOMIC_RELAXED);
     first_ = claim();
     if (!first_) {
-        const std::uint64_t at = __atomic_fetch_add(&file_->refusals, 1, __ATOMIC_RELAXED);
-        if (at < mpt_refusals_max) file_->refused[at] = {pid, last_error_, 0};
+        refuse(pid, last_error_);
         return false;
     }
     process_ = reinterpret_cast<mpt_slot_process*>(first_.begin + mpt_slot_head_bytes);
@@ -106,6 +106,11 @@ bool output::start(std::uint64_t pid) noexcept {
     notes_end_ = mpt_slot_head_bytes + sizeof(mpt_slot_process);
     own(first_, notes_end_);
     return true;
+}
+
+void output::refuse(std::uint64_t pid, std::uint32_t error) noexcept {
+    const std::uint64_t at = __atomic_fetch_add(&file_->refusals, 1, __ATOMIC_RELAXED);
+    if (at < mpt_refusals_max) file_->refused[at] = {pid, error, 0};
 }
 
 void output::own(const slot& s, std::uint32_t first_block) noexcept {

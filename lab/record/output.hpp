@@ -43,12 +43,16 @@ struct slot {
 
 class output {
   public:
-    // Joins the recording whose slot file lies at `path`; false if there is none, or it cannot be mapped.
-    bool open(const char* path) noexcept;
+    // Joins the recording whose slot file lies at `path`: 0, or the errno with which that fails.
+    int open(const char* path) noexcept;
     // In a forked child: joins the recording of the parent.
     void inherit(const output& parent) noexcept;
     // Takes the first slot of this process; false if there is no room, which slot 0 then says.
     bool start(std::uint64_t pid) noexcept;
+    // Notes in slot 0 that this process has no trace.
+    void refuse(std::uint64_t pid, std::uint32_t error) noexcept;
+    // Ends the recording of this process for that reason, unless there was one before.
+    void stop(std::uint32_t why) noexcept;
     // Gives back the mappings of the process's own slot; for the copy of a parent's output in its child.
     void abandon() noexcept;
 
@@ -102,7 +106,6 @@ class output {
     void move_anchor(std::uint8_t* page, std::uint64_t number) noexcept;
     bool populate(const slot& s, std::uint32_t bytes) noexcept;
     void own(const slot& s, std::uint32_t first_block) noexcept;
-    void stop(std::uint32_t why) noexcept;
     void count_sealed(std::size_t bytes) noexcept;
 
     enum phases : std::uint8_t { starting, settled, retired };

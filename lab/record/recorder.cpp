@@ -59,6 +59,16 @@ void find_file(char* to, std::size_t room) noexcept {
     preload::give_pages(text, environment_bytes);
 }
 
+// Tells millpond-record that this process image has no trace.
+void say_refused(const char* file, int error) noexcept {
+    const long socket = system_call(SYS_socket, AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (socket < 0) return;
+    const refusal_address to(file);
+    const refusal_message message{refusal_message::expected_magic, static_cast<std::uint32_t>(error)};
+    system_call(SYS_sendto, socket, &message, sizeof message, MSG_NOSIGNAL, &to.name, to.length);
+    system_call(SYS_close, socket);
+}
+
 }  // namespace
 
 thread_local recorder::per_thread recorder::thread_ = {};
@@ -68,11 +78,18 @@ constinit recorder::process* recorder::now_ = &recorder::first_;
 // A handler that interrupted a holder of the late stream on the same thread must not wait for itself.
 class recorder::hold {
   public:
+    // A handler may fork between any two instructions, and the child come back here: so the stream is first taken, and
+    // then the process looked at. A child that was made before sees that it is one, and one that was made after has
+    // found the stream busy and isolated it.
     [[gnu::always_inline]] hold() noexcept : stream_(thread_.own) {
-        if (preload::fork_mark::is_set() && stream_ != nullptr && thread_.busy == nullptr) [[likely]]
+        if (stream_ != nullptr && thread_.busy == nullptr) [[likely]] {
             thread_.busy = stream_;
-        else
-            find_stream();
+            __asm__ volatile("" ::: "memory");
+            if (preload::fork_mark::is_set()) [[likely]]
+                return;
+            thread_.busy = nullptr;
+        }
+        find_stream();
         __asm__ volatile("" ::: "memory");
     }
     [[gnu::always_inline]] ~hold() {
@@ -91,30 +108,34 @@ class recorder::hold {
 
   private:
     [[gnu::noinline, gnu::cold]] void find_stream() noexcept {
-        stream_ = nullptr;
-        if (!is_recording() && !start_process()) return;
-        attach();
-        if (thread_.own != nullptr && thread_.busy == nullptr) {
-            thread_.busy = stream_ = thread_.own;
-            return;
-        }
-        process* const p = now_;
         constexpr int tries = 100000;
         for (int i = 0; i < tries; ++i) {
-            if (p->late_lock.try_lock()) {
-                if (p->late == nullptr) p->late = stream::create(p->out, p->space, 0);
-                if (p->late == nullptr) {
-                    p->late_lock.unlock();
-                    break;
-                }
-                late_of_ = p;
+            stream_ = nullptr;
+            if (!is_recording() && !start_process()) return;
+            attach();
+            stream* const own = thread_.own;
+            process* const p = now_;
+            if (own != nullptr && thread_.busy == nullptr) {
+                thread_.busy = stream_ = own;
+                __asm__ volatile("" ::: "memory");
+                if (preload::fork_mark::is_set()) return;
+                thread_.busy = nullptr;
+            } else if (p->late_lock.try_lock()) {
                 interrupted_ = thread_.busy;
-                thread_.busy = stream_ = p->late;
-                return;
+                late_of_ = p;
+                if (p->late == nullptr) p->late = stream::create(p->out, p->space, 0);
+                if (p->late != nullptr) {
+                    thread_.busy = stream_ = p->late;
+                    __asm__ volatile("" ::: "memory");
+                    if (preload::fork_mark::is_set()) return;
+                }
+                give_late();
+                late_of_ = nullptr;
             }
             __builtin_ia32_pause();
         }
-        __atomic_add_fetch(&p->out.count().events_lost, 1, __ATOMIC_RELAXED);
+        stream_ = nullptr;
+        if (is_recording()) __atomic_add_fetch(&now_->out.count().events_lost, 1, __ATOMIC_RELAXED);
     }
     [[gnu::noinline, gnu::cold]] void give_late() noexcept {
         thread_.busy = interrupted_;
@@ -187,8 +208,12 @@ void recorder::begin_image() noexcept {
     find_file(file, sizeof file);
     if (file[0] == 0) return;
     preload::real::is_libc();  // before anything is recorded: the look-up may allocate
-    if (!first_.out.open(file)) return;
     image.gather();
+    if (const int error = first_.out.open(file); error != 0) {
+        // A system call that a filter forbids would end the program.
+        if (!image.filtered) say_refused(file, error);
+        return;
+    }
     clock_ticks = ~std::uint64_t{0};
     for (int i = 0; i < 32; ++i) {
         const std::uint64_t first = ticks(), second = ticks();
@@ -207,6 +232,7 @@ void recorder::begin_child() noexcept {
     process* const parent = now_;
     auto* const fresh = preload::take_pages<process>(sizeof(process));
     if (fresh == nullptr) {
+        parent->out.refuse(static_cast<std::uint64_t>(system_call(SYS_getpid)), ENOMEM);
         state = off;
         return;
     }
@@ -236,7 +262,10 @@ void recorder::begin_child() noexcept {
 bool recorder::begin_process() noexcept {
     process& p = *now_;
     if (!p.out.start(static_cast<std::uint64_t>(system_call(SYS_getpid)))) return false;
-    if (!p.described.start(p.out, image)) return false;
+    if (!p.described.start(p.out, image)) {
+        p.out.stop(ENOMEM);
+        return false;
+    }
     p.space.tree.set_observer(&on_new_context);
     attach();  // at once: a program may lower its limits before its first event
     return true;
@@ -252,7 +281,7 @@ void recorder::after_fork_in_child() noexcept {
 }
 
 void recorder::before_filter() noexcept {
-    if (is_recording()) now_->out.map_ahead(ahead_bytes_usual);
+    if (is_recording() || start_process()) now_->out.map_ahead(ahead_bytes_usual);
 }
 
 void recorder::exiting() noexcept {

@@ -17,6 +17,7 @@
 #include <condition_variable>
 #include <filesystem>
 #include <mutex>
+#include <system_error>
 #include <thread>
 
 #include "lab/measure/preload_check.hpp"
@@ -100,25 +101,73 @@ bool lengthen(int file, std::uint64_t slots) {
     return fallocate(file, 0, bytes - 1, 1) == 0;
 }
 
+// Hears which processes cannot open the file, and notes them in it.
+class refusals {
+  public:
+    explicit refusals(const std::string& partial)
+        : socket_(socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)) {
+        const refusal_address own(partial.c_str());
+        const int on = 1;
+        if (socket_ < 0) return;
+        setsockopt(socket_, SOL_SOCKET, SO_PASSCRED, &on, sizeof on);
+        (void)!bind(socket_, reinterpret_cast<const sockaddr*>(&own.name), own.length);
+    }
+    ~refusals() {
+        if (socket_ >= 0) close(socket_);
+    }
+    refusals(const refusals&) = delete;
+    refusals& operator=(const refusals&) = delete;
+
+    void note(mpt_slot_file& shared) const {
+        refusal_message message{};
+        alignas(cmsghdr) char room[CMSG_SPACE(sizeof(ucred))];
+        while (true) {
+            iovec part{&message, sizeof message};
+            msghdr header{};
+            header.msg_iov = &part;
+            header.msg_iovlen = 1;
+            header.msg_control = room;
+            header.msg_controllen = sizeof room;
+            if (recvmsg(socket_, &header, 0) != static_cast<ssize_t>(sizeof message)) return;
+            const cmsghdr* const said = CMSG_FIRSTHDR(&header);
+            if (message.magic != refusal_message::expected_magic || said == nullptr ||
+                said->cmsg_type != SCM_CREDENTIALS)
+                continue;
+            ucred sender{};
+            memcpy(&sender, CMSG_DATA(said), sizeof sender);
+            const std::uint64_t at = __atomic_fetch_add(&shared.refusals, 1, __ATOMIC_RELAXED);
+            if (at < mpt_refusals_max)
+                shared.refused[at] = {static_cast<std::uint64_t>(sender.pid), message.error, 0};
+        }
+    }
+
+  private:
+    int socket_;
+};
+
 // Keeps the file longer than what is used, on behalf of processes that cannot open it any more.
 class keeper {
   public:
-    explicit keeper(const std::string& partial) : file_(open(partial.c_str(), O_RDWR | O_CLOEXEC)) {
-        void* const page =
-            file_ < 0 ? MAP_FAILED : mmap(nullptr, page_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file_, 0);
+    // Owns the descriptor.
+    keeper(const std::string& partial, int file) : refusals_(partial), file_(file) {
+        void* const page = mmap(nullptr, page_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file_, 0);
         if (page == MAP_FAILED) return;
         shared_ = static_cast<mpt_slot_file*>(page);
         // Signals are for the thread that relays them.
         sigset_t all, before;
         sigfillset(&all);
         pthread_sigmask(SIG_SETMASK, &all, &before);
-        thread_ = std::jthread([this](const std::stop_token& stop) { keep(stop); });
+        try {
+            thread_ = std::jthread([this](const std::stop_token& stop) { keep(stop); });
+        } catch (const std::system_error& no_thread) {  // then processes that can open the file lengthen it
+        }
         pthread_sigmask(SIG_SETMASK, &before, nullptr);
     }
     ~keeper() {
         thread_ = {};
+        if (shared_ != nullptr) refusals_.note(*shared_);
         if (shared_ != nullptr) munmap(shared_, page_bytes);
-        if (file_ >= 0) close(file_);
+        close(file_);
     }
     keeper(const keeper&) = delete;
     keeper& operator=(const keeper&) = delete;
@@ -134,6 +183,7 @@ class keeper {
         std::unique_lock lock(mutex);
         constexpr auto interval = std::chrono::milliseconds(50);
         while (!stopped.wait_for(lock, stop, interval, [&] { return stop.stop_requested(); })) {
+            refusals_.note(*shared_);
             std::uint64_t ready = __atomic_load_n(&shared_->slots_ready, __ATOMIC_RELAXED);
             const std::uint64_t wanted =
                 std::min(__atomic_load_n(&shared_->slots, __ATOMIC_RELAXED) + mpt_slots_ahead, shared_->slots_max);
@@ -144,6 +194,7 @@ class keeper {
         }
     }
 
+    refusals refusals_;
     int file_;
     mpt_slot_file* shared_ = nullptr;
     std::jthread thread_;
@@ -165,12 +216,12 @@ std::optional<start_error> refuse_partial(const std::string& partial, const std:
                            file + "', or remove it"};
 }
 
-// Makes FILE.partial with its slot 0.
-std::optional<start_error> prepare(const record_options& options, const std::string& partial) {
+// Makes FILE.partial with its slot 0, and opens it.
+std::optional<start_error> prepare(const record_options& options, const std::string& partial, int& file) {
     if (fs::is_directory(options.file))
         return start_error{start_error::environment_lacks,
                            options.file + " is a directory; name a file for the trace"};
-    const int file = open(partial.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    file = open(partial.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (file < 0 && errno == EEXIST) return refuse_partial(partial, options.file);
     if (file < 0) return cannot_write(options.file, strerror(errno));
     mpt_slot_file shared{};
@@ -200,9 +251,9 @@ std::optional<start_error> prepare(const record_options& options, const std::str
     std::string page(page_bytes, '\0');
     memcpy(page.data(), &shared, sizeof shared);
     written = written && pwrite(file, page.data(), page.size(), 0) == static_cast<ssize_t>(page.size());
+    if (written) return std::nullopt;
     const std::string why = strerror(errno);
     close(file);
-    if (written) return std::nullopt;
     unlink(partial.c_str());
     return cannot_write(options.file, why);
 }
@@ -215,17 +266,18 @@ std::optional<start_error> run(const record_options& options, ending& end) {
     std::string path;
     if (auto error = measure::check_preloadable(options.command.front(), path)) return error;
     const std::string partial = partial_file(options.file);
-    if (auto error = prepare(options, partial)) return error;
+    int file = -1;
+    if (auto error = prepare(options, partial, file)) return error;
     measure::start_options start_options;
     start_options.environment = {{"LD_PRELOAD", measure::preload_value(own_library())}, {variable, partial}};
+    const keeper kept(partial, file);
     const signal_relay relay;
     pid_t child = 0;
     if (auto error = measure::start(path, options.command, start_options, child)) {
         unlink(partial.c_str());  // made above, by us
         return error;
     }
-    const keeper longer(partial);
-    longer.note_root(child);
+    kept.note_root(child);
     signal_relay::started(child);
     end = wait_for(child);
     return std::nullopt;

@@ -1,10 +1,43 @@
 // SPDX-License-Identifier: BSL-1.0
 // variable: how millpond-record and the recorders in the recorded processes find one another.
+//
+//   millpond-record ──MILLPOND_RECORD=FILE.partial──▶ process ──opens it──▶ is recorded
+//                  ◀──one datagram: why it cannot open it── (another user, another root folder, no descriptor)
 #pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 
 namespace millpond::record {
 
 // Environment variable that names FILE.partial (absolute) to a recorded process.
 inline constexpr char variable[] = "MILLPOND_RECORD";
+
+// What a process says that cannot open FILE.partial. Who it is the kernel adds.
+struct refusal_message {
+    uint32_t magic;
+    uint32_t error;  // errno
+
+    static constexpr uint32_t expected_magic = 0x5254504D;  // "MPTR"
+};
+
+// Where it says so: a name without a file, by a hash of FILE.partial's path, so that no folder and no right is needed.
+struct refusal_address {
+    sockaddr_un name{};
+    socklen_t length = 0;
+
+    explicit refusal_address(const char* partial) noexcept {
+        uint64_t hash = 0xcbf29ce484222325u;
+        for (; *partial != 0; ++partial) hash = (hash ^ static_cast<unsigned char>(*partial)) * 0x100000001b3u;
+        name.sun_family = AF_UNIX;
+        constexpr char prefix[] = "\0millpond-record-";
+        size_t at = 0;
+        for (; at < sizeof prefix - 1; ++at) name.sun_path[at] = prefix[at];
+        for (int i = 0; i < 16; ++i, hash >>= 4) name.sun_path[at++] = "0123456789abcdef"[hash & 15];
+        length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + at);
+    }
+};
 
 }  // namespace millpond::record

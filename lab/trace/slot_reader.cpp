@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstring>
 #include <map>
+#include <system_error>
 #include <tuple>
 
 namespace millpond::trace {
@@ -47,7 +48,7 @@ slot_reader::slot_reader(const std::string& path) : path_(path) {
     descriptor_ = open_regular(path, O_RDWR);
     writable_ = descriptor_ >= 0;
     if (!writable_) descriptor_ = open_regular(path, O_RDONLY);
-    if (descriptor_ < 0) throw trace_error("cannot open " + path + ": " + std::strerror(errno));
+    if (descriptor_ < 0) throw std::system_error(errno, std::generic_category(), "cannot open " + path);
     struct stat status{};
     const bool known = ::fstat(descriptor_, &status) == 0;
     device_ = status.st_dev;

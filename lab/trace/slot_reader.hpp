@@ -35,7 +35,7 @@ struct slot_block {
 
 class slot_reader {
   public:
-    // Throws trace_error where the file is not there, or is no slot file of this version.
+    // Throws std::system_error where the file cannot be opened, trace_error where it is no slot file of this version.
     explicit slot_reader(const std::string& path);
     ~slot_reader();
     slot_reader(const slot_reader&) = delete;

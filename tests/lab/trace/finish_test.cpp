@@ -177,7 +177,7 @@ TEST_F(killed, nothing_at_all_is_an_error_and_leaves_no_file) {
         EXPECT_THROW(finish(partial, out), trace::trace_error);
         EXPECT_FALSE(trace::slot_reader::is_slot_file(partial));
     }
-    EXPECT_THROW(finish(folder.path("absent"), out), trace::trace_error);
+    EXPECT_THROW(finish(folder.path("absent"), out), std::system_error);
     EXPECT_EQ(folder.names(), (std::vector<std::string>{"t.mpt.partial"}));
 }
 
