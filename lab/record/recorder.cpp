@@ -129,8 +129,10 @@ class recorder::hold {
                     __asm__ volatile("" ::: "memory");
                     if (preload::fork_mark::is_set()) return;
                 }
+                const bool no_memory = p->late == nullptr;
                 give_late();
                 late_of_ = nullptr;
+                if (no_memory) break;
             }
             __builtin_ia32_pause();
         }
