@@ -68,6 +68,16 @@ void aside_file::write(std::string_view content) {
     }
 }
 
+void aside_file::write_at(std::uint64_t offset, std::string_view content) {
+    while (!content.empty()) {
+        const ssize_t done = ::pwrite(descriptor_, content.data(), content.size(), static_cast<off_t>(offset));
+        if (done < 0 && errno == EINTR) continue;
+        if (done < 0) fail(errno);
+        content.remove_prefix(static_cast<std::size_t>(done));
+        offset += static_cast<std::uint64_t>(done);
+    }
+}
+
 void aside_file::commit() {
     const bool closed = ::close(std::exchange(descriptor_, -1)) == 0;
     if (closed && (partial_.empty() || std::rename(partial_.c_str(), path_.c_str()) == 0)) return;

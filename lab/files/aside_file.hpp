@@ -10,6 +10,7 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -25,6 +26,8 @@ class aside_file {
 
     // Appends. Throws std::system_error.
     void write(std::string_view content);
+    // Writes over what stands at `offset`. Throws std::system_error; always for a FIFO.
+    void write_at(std::uint64_t offset, std::string_view content);
     // Gives the file its name. Nothing may follow. Throws std::system_error.
     void commit();
 

@@ -66,7 +66,8 @@ route read_route(const json& value, const std::string& file, std::size_t index) 
     const fields at(value, file, prefix + ".");
     for (const auto& [name, ignored] : value.items()) {
         static const std::set<std::string> known = {"subsystems", "pool", "strategy", "huge_pages"};
-        if (!known.contains(name)) at.fail(quoted(name), "is not a member of a route (subsystems, pool, strategy, huge_pages)");
+        const std::string shown = quoted(name);
+        if (!known.contains(name)) at.fail(shown.substr(1, shown.size() - 2), "is not a member of a route (subsystems, pool, strategy, huge_pages)");
     }
     route result;
     result.subsystems = read_subsystems(at);

@@ -2,6 +2,8 @@
 #include "block_output.hpp"
 
 #include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <zstd.h>
 
@@ -20,9 +22,35 @@ namespace millpond::trace {
 namespace {
 
 constexpr std::size_t write_bytes = 1u << 20;
+constexpr int names_tried = 1000;
 
 std::span<const std::uint8_t> bytes_of(const auto& object) {
     return {reinterpret_cast<const std::uint8_t*>(&object), sizeof object};
+}
+
+// Whether a file was left by a writer that was killed: it begins as ours do, and no writer holds its lock any more.
+bool is_abandoned(int descriptor) {
+    struct stat about;
+    std::uint32_t words[3];
+    return ::fstat(descriptor, &about) == 0 && S_ISREG(about.st_mode) && about.st_nlink == 1 &&
+           ::pread(descriptor, words, sizeof words, 0) == static_cast<ssize_t>(sizeof words) &&
+           words[0] == static_cast<std::uint32_t>(mpt_frame_magic) &&
+           words[2] == static_cast<std::uint32_t>(mpt_magic) && ::flock(descriptor, LOCK_EX | LOCK_NB) == 0;
+}
+
+// A file of that name for us alone, empty and locked; -1 with errno EEXIST where another file has the name.
+int create(const std::string& name) {
+    const int made = ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (made >= 0) {
+        ::flock(made, LOCK_EX | LOCK_NB);  // where a file system has no locks, what a kill leaves is never taken over
+        return made;
+    }
+    if (errno != EEXIST) return -1;
+    const int found = ::open(name.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (found >= 0 && is_abandoned(found) && ::ftruncate(found, 0) == 0) return found;
+    if (found >= 0) ::close(found);
+    errno = EEXIST;
+    return -1;
 }
 
 }  // namespace
@@ -43,11 +71,13 @@ mpt_block_header make_header(mpt_kind kind, std::uint32_t count, std::uint32_t s
 
 block_output::block_output(std::string path, int level)
     : path_(std::move(path)),
-      temporary_(path_ + ".partial-write"),
       level_(level),
       compressor_(std::make_unique<compressor>()) {
-    descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (descriptor_ < 0) fail("cannot create");
+    for (int i = 0; descriptor_ < 0; ++i) {
+        temporary_ = path_ + ".partial-write" + (i == 0 ? "" : "-" + std::to_string(i));
+        descriptor_ = create(temporary_);
+        if (descriptor_ < 0 && (errno != EEXIST || i == names_tried)) fail("cannot create");
+    }
     pending_.reserve(write_bytes + write_bytes / 4);
 }
 

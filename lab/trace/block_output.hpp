@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
 // block_output: writes a trace block by block, keeps its index, and lets it appear whole or not at all.
 //
-//   PATH.partial-write: │ block │ block │ … commit(): │ index │ trailer │ ─rename─▶ PATH
+//   PATH.partial-write, locked: │ block │ block │ … commit(): │ index │ trailer │ ─rename─▶ PATH
 //
-// Use it wherever a whole trace is made: finish, rebuild_index, tests. Throws std::system_error where the disk refuses;
-// whatever is destroyed without commit() leaves no file behind. Memory: one block, and 48 bytes a block. Not
-// thread-safe.
+// A file that has the name of the partial one already is left alone and another name is taken, unless it begins as ours
+// do and no writer holds its lock. Use it wherever a whole trace is made: finish, rebuild_index, tests. Throws
+// std::system_error where the disk refuses; whatever is destroyed without commit() leaves no file behind. Memory: one
+// block, and 48 bytes a block. Not thread-safe.
 #pragma once
 
 #include <cstdint>

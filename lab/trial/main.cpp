@@ -38,12 +38,16 @@ void declare(CLI::App& app, command_line& line) {
                        : "unknown variant " + name + " (bare, empty, shared, shared_huge, looked_up, plan)";
         },
         "VARIANT");
+    const CLI::Validator named([](const std::string& name) { return name.empty() ? "a file name is needed" : ""; }, "");
     auto* const mode = app.add_option_group("mode", "what to do: exactly one");
     mode->add_option("--survey", line.survey_path, "run PROGRAM and write the modules that it loads to FILE")
         ->type_name("FILE");
     mode->add_option("--check-plan", line.checked_plan_path, "read PLAN and print it as every program here reads it")
+        ->check(named)
         ->type_name("PLAN");
-    mode->add_option("--compile", line.plan_path, "turn the names of PLAN into address ranges")->type_name("PLAN");
+    mode->add_option("--compile", line.plan_path, "turn the names of PLAN into address ranges")
+        ->check(named)
+        ->type_name("PLAN");
     mode->add_option("--round", line.round.variant_name, "run PROGRAM once under this variant and write what it cost")
         ->check(variant);
     mode->require_option(1);

@@ -92,6 +92,8 @@ survey read_survey(const std::string& path) {
             for (const nlohmann::json& module : process.at("modules")) read.modules.push_back(module_from(module));
         }
         return result;
+    } catch (const trial_error&) {
+        throw;
     } catch (const std::exception& error) {
         throw trial_error(trial_error::bad_input, path + ": not a list of modules: " + lab::short_reason(error) +
                                                       "; `millpond-trial --survey` writes one");
