@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import sys
-import tempfile
 import time
 from collections.abc import Sequence
 from contextlib import nullcontext
@@ -57,6 +56,7 @@ from millpond.store.store import Store
 from millpond.system import machine, native, output
 from millpond.system.errors import Failure, Status
 from millpond.system.progress import ProgressReport
+from millpond.system.temporary import temporary_folder
 from millpond.system.wording import plural
 from millpond.validation.validation import NOT_VALIDATED, ReplayError, replay_error, widen
 
@@ -108,8 +108,8 @@ def command(
         chosen = select(contenders, grid.filters)
         contenders = [c for c in contenders if c in chosen or c.variant in (RECORDED, NULL)]
     output.prove_writable(json)
-    with tempfile.TemporaryDirectory(prefix="millpond-") as folder:
-        replay = Replay(trace, contenders, Path(folder), rounds, deadline, seed, Store(store) if store else None)
+    with temporary_folder() as folder:
+        replay = Replay(trace, contenders, folder, rounds, deadline, seed, Store(store) if store else None)
         if grid.list_only or grid.dry_run:
             show(listing(EXPERIMENT, contenders) if grid.list_only else replay.forecast(grid.shard), json)
             return
