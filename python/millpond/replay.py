@@ -55,6 +55,7 @@ from millpond.store.round_log import RoundLog, logged, subject_of
 from millpond.store.store import Store
 from millpond.system import machine, native, output
 from millpond.system.errors import Failure, Status
+from millpond.system.input_file import require_regular, why_unreadable
 from millpond.system.progress import ProgressReport
 from millpond.system.temporary import temporary_folder
 from millpond.system.wording import plural
@@ -130,8 +131,13 @@ def _contenders(
     for name in strategies:
         if name not in STRATEGIES:
             raise Failure(Status.USAGE, f"unknown strategy {name!r}; the strategies are {', '.join(STRATEGIES)}")
-    if not trace.is_file():
-        raise Failure(Status.INPUT, f"there is no trace {trace}; `millpond record -o {trace} -- PROGRAM` writes one")
+    try:
+        require_regular(trace)
+    except FileNotFoundError as error:
+        advice = f"`millpond record -o {trace} -- PROGRAM` writes one"
+        raise Failure(Status.INPUT, f"there is no trace {trace}; {advice}") from error
+    except OSError as error:
+        raise Failure(Status.INPUT, f"cannot read the trace {trace}: {why_unreadable(error)}") from error
     here = {m.name: m.path for m in find_mallocs()[0] if m.path is not None}
     libraries = [_library(name, here) for name in mallocs]
     if not (plans or strategies or mallocs):

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import BIN, Done, Run
+from reading_harness import BIN, Done, Run
 
 from millpond import cli
 from millpond.cells import plans

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from conftest import Run
+from reading_harness import Run
 
 NATIVE = {
     "trace info": ("millpond-trace", "info", "FILE"),
