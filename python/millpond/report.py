@@ -134,8 +134,8 @@ def _make(store: Store, chosen: Format, run: str | None, weight: Weight, relatio
         except WRONG_DATA as error:
             raise Failure(
                 Status.INPUT,
-                f"what the store {store.folder} keeps of run {of} is damaged, or of another version: no {chosen} can be "
-                f"made of it ({type(error).__name__} {' '.join(str(error).split())[:80]}); `millpond advise` again",
+                f"what the store {store.folder} keeps of run {of} is damaged, or of another version: no {chosen} can "
+                f"be made of it ({type(error).__name__} {' '.join(str(error).split())[:80]}); `millpond advise` again",
             ) from error
     return _reported(store, chosen, run)[1]
 
@@ -175,9 +175,7 @@ def _notes(store: Store, cases: Sequence[Case], run: str | None) -> tuple[list[s
     return [str(s) for s in store.skipped], report_cases.missing(store, cases, all_runs=run is None)
 
 
-def document(
-    chosen: Format, cases: Sequence[Case], damaged: Sequence[str] = (), missing: Sequence[str] = ()
-) -> str:
+def document(chosen: Format, cases: Sequence[Case], damaged: Sequence[str] = (), missing: Sequence[str] = ()) -> str:
     """The report itself in one of its four forms. `damaged`, `missing`: what the store could not give."""
     from millpond.reporting import markdown, page, text
 

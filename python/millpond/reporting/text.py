@@ -21,9 +21,7 @@ def render(cases: Sequence[Case], damaged: Sequence[str] = (), missing: Sequence
     return file.getvalue()
 
 
-def print_cases(
-    cases: Sequence[Case], out: Console, damaged: Sequence[str] = (), missing: Sequence[str] = ()
-) -> None:
+def print_cases(cases: Sequence[Case], out: Console, damaged: Sequence[str] = (), missing: Sequence[str] = ()) -> None:
     """Prints these cases to a console."""
     for line in damaged:
         out.print(Text(f"! not read: {line}"), style="yellow")

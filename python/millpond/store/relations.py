@@ -81,7 +81,7 @@ def _require_rows(relation: str, table: Any) -> None:
 
 def is_observation(row: Mapping[str, Any]) -> bool:
     """Whether a row from outside could be one of the relation: its fields are known, typed, and hold what they must."""
-    kinds = {TEXT: str, WHOLE: int, NUMBER: (int, float)}
+    kinds: dict[str, tuple[type, ...]] = {TEXT: (str,), WHOLE: (int,), NUMBER: (int, float)}
     columns = RELATIONS["observations"]
     if not row.keys() <= columns.keys() or any(row.get(name) is None for name in _NEVER_NULL["observations"]):
         return False
@@ -105,15 +105,12 @@ def _are_texts_of_a_row(parameters: str, plan: str | None) -> bool:
 def _require_parameters(found: Any) -> None:
     if not isinstance(found, dict):
         raise ValueError("its column parameters holds what is no JSON object")
-    argv = found.get("argv") or []
+    argv = found.get("argv", [])
     if not isinstance(argv, list) or not all(isinstance(word, str) for word in argv):
         raise ValueError("its column parameters has an argv that is no list of words")
-    for name in ("exit_status", "signal"):
-        if not isinstance(found.get(name) or 0, int):
-            raise ValueError(f"its column parameters has a {name} that is no number")
-    for name in ("stage", "variant"):
-        if not isinstance(found.get(name) or "", str):
-            raise ValueError(f"its column parameters has a {name} that is no text")
+    for name, kind in (("exit_status", int), ("signal", int), ("stage", str), ("variant", str)):
+        if not isinstance(found.get(name), kind | None):
+            raise ValueError(f"its column parameters has a {name} of another type")
 
 
 def _require_plan(found: Any) -> None:

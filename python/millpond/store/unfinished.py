@@ -112,7 +112,7 @@ def _abandoned(path: Path) -> Iterator[_Killed | None]:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         first, *lines = file.read().split(b"\n")
         about = _parsed(first) if lines else None  # without a line end its writer may be about to begin
-        yield _killed(about, lines[:-1]) if _is_ours(path, about) else None
+        yield _killed(about, lines[:-1]) if about is not None and _is_ours(path, about) else None
 
 
 def _is_ours(path: Path, about: Any) -> bool:

@@ -85,7 +85,8 @@ def random_mutant(chance: random.Random) -> bytes:
     text = bytearray(json.dumps(document).encode())
     for _ in range(chance.choice((0, 0, 1, 3))):
         where = chance.randrange(len(text) + 1)
-        text[where : where + chance.randint(0, 2)] = bytes(chance.choices(b'{}[]",:x5\\ \xff\x00\n', k=chance.randint(0, 2)))
+        new = bytes(chance.choices(b'{}[]",:x5\\ \xff\x00\n', k=chance.randint(0, 2)))
+        text[where : where + chance.randint(0, 2)] = new
     return bytes(text)
 
 

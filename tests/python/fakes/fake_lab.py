@@ -166,7 +166,8 @@ def check_plan(path: str) -> None:
 def trial() -> None:
     plan = option("--check-plan")
     if plan is not None:
-        return check_plan(plan)
+        check_plan(plan)
+        return
     number = call_number()
     if "--survey" in sys.argv:
         fail_if_told("survey")
