@@ -63,8 +63,7 @@ std::string read_regular(const std::string& path, std::size_t bytes_max) {
         if (got < 0) cannot_read(path, errno);
         used += static_cast<std::size_t>(got);
         if (used > bytes_max)
-            throw file_error(path + " is larger than " + std::to_string(bytes_max) +
-                             " bytes, which no such file is");
+            throw file_error(path + " is larger than " + std::to_string(bytes_max) + " bytes, which no such file is");
         if (got == 0) {
             content.resize(used);
             return content;

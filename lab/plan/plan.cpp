@@ -62,12 +62,15 @@ std::vector<std::string> read_subsystems(const fields& at) {
 
 route read_route(const json& value, const std::string& file, std::size_t index) {
     const std::string prefix = "routes[" + std::to_string(index) + "]";
-    if (!value.is_object()) throw plan_error(plan_error::damaged, file + ": " + prefix + " must be an object, not " + value.type_name());
+    if (!value.is_object())
+        throw plan_error(plan_error::damaged, file + ": " + prefix + " must be an object, not " + value.type_name());
     const fields at(value, file, prefix + ".");
     for (const auto& [name, ignored] : value.items()) {
         static const std::set<std::string> known = {"subsystems", "pool", "strategy", "huge_pages"};
         const std::string shown = quoted(name);
-        if (!known.contains(name)) at.fail(shown.substr(1, shown.size() - 2), "is not a member of a route (subsystems, pool, strategy, huge_pages)");
+        if (!known.contains(name))
+            at.fail(shown.substr(1, shown.size() - 2),
+                    "is not a member of a route (subsystems, pool, strategy, huge_pages)");
     }
     route result;
     result.subsystems = read_subsystems(at);
@@ -95,8 +98,9 @@ void check_together(const plan& checked, const std::string& file) {
         for (const std::string& subsystem : here.subsystems) {
             const auto [found, fresh] = route_of_subsystem.emplace(subsystem, i);
             if (!fresh)
-                throw plan_error(plan_error::damaged, prefix + "subsystems names " + quoted(subsystem) + ", which routes[" +
-                                                          std::to_string(found->second) + "] routes already");
+                throw plan_error(plan_error::damaged, prefix + "subsystems names " + quoted(subsystem) +
+                                                          ", which routes[" + std::to_string(found->second) +
+                                                          "] routes already");
         }
         const auto [found, fresh] = route_of_pool.emplace(here.pool, i);
         const route& first = checked.routes[found->second];
@@ -135,7 +139,8 @@ plan parse_plan(const std::string& text, const std::string& name_for_messages) {
         throw plan_error(plan_error::damaged, file + " is not a plan: " + error.what() + advice);
     }
     if (!root.is_object())
-        throw plan_error(plan_error::damaged, file + " is not a plan: it must be an object, not " + root.type_name() + advice);
+        throw plan_error(plan_error::damaged,
+                         file + " is not a plan: it must be an object, not " + root.type_name() + advice);
     const fields at(root, file, "");
     const std::string schema = at.text("schema");
     if (schema != plan::schema)

@@ -36,7 +36,8 @@ class open_values {
             names_.pop_back();
         } else if (event == kind::key) {
             const auto& name = parsed.get_ref<const std::string&>();
-            if (!names_.back().insert(name).second) throw json_error("the name " + quoted(name) + " stands twice in one object");
+            if (!names_.back().insert(name).second)
+                throw json_error("the name " + quoted(name) + " stands twice in one object");
         }
         return true;
     }
@@ -50,9 +51,8 @@ class open_values {
 json parse_strict(const std::string& text) {
     open_values open;
     try {
-        return json::parse(text, [&](int depth, json::parse_event_t event, json& parsed) {
-            return open.note(depth, event, parsed);
-        });
+        return json::parse(
+            text, [&](int depth, json::parse_event_t event, json& parsed) { return open.note(depth, event, parsed); });
     } catch (const json::parse_error& error) {
         if (text.find_first_not_of(" \t\r\n") == std::string::npos) throw json_error("it is empty");
         throw json_error("not JSON at " + place_of(text, error.byte));

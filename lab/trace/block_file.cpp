@@ -68,7 +68,8 @@ block_file::block_file(std::string path) : path_(std::move(path)), decompressor_
     try {
         descriptor_ = lab::open_regular(path_.c_str());
     } catch (const lab::file_error& error) {
-        throw trace_error(std::string("the trace ") + error.what() + "; `millpond record -o FILE -- PROGRAM` writes one");
+        throw trace_error(std::string("the trace ") + error.what() +
+                          "; `millpond record -o FILE -- PROGRAM` writes one");
     }
     struct stat status;
     if (::fstat(descriptor_, &status) != 0 || status.st_size == 0) {

@@ -70,9 +70,7 @@ mpt_block_header make_header(mpt_kind kind, std::uint32_t count, std::uint32_t s
 }
 
 block_output::block_output(std::string path, int level)
-    : path_(std::move(path)),
-      level_(level),
-      compressor_(std::make_unique<compressor>()) {
+    : path_(std::move(path)), level_(level), compressor_(std::make_unique<compressor>()) {
     for (int i = 0; descriptor_ < 0; ++i) {
         temporary_ = path_ + ".partial-write" + (i == 0 ? "" : "-" + std::to_string(i));
         descriptor_ = create(temporary_);

@@ -183,7 +183,8 @@ std::vector<surveyed_module> modules_of(const lab::plan& compiled, const survey&
         const bool same = compiled.program.build_id.empty() ? process.program.path == compiled.program.path
                                                             : process.program.build_id == compiled.program.build_id;
         if (!same || !compiled.program.known()) {
-            const std::string described = lab::program_identity{process.program.path, process.program.build_id}.described();
+            const std::string described =
+                lab::program_identity{process.program.path, process.program.build_id}.described();
             if (std::find(others.begin(), others.end(), described) == others.end()) others.push_back(described);
             continue;
         }

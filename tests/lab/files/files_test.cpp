@@ -72,8 +72,10 @@ TEST_F(files, refuses_what_is_no_file_without_waiting) {
     std::strncpy(address.sun_path, (folder / "socket").c_str(), sizeof address.sun_path - 1);
     ASSERT_EQ(::bind(socket, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
     fs::create_symlink(folder / "fifo", folder / "link");
-    const std::pair<std::string, std::string> wrong[] = {{"folder", "a folder"}, {"fifo", "a FIFO"},
-                                                         {"socket", "a socket"}, {"link", "a FIFO"},
+    const std::pair<std::string, std::string> wrong[] = {{"folder", "a folder"},
+                                                         {"fifo", "a FIFO"},
+                                                         {"socket", "a socket"},
+                                                         {"link", "a FIFO"},
                                                          {"none", "No such file"}};
     for (const auto& [name, said] : wrong) {
         try {
@@ -102,10 +104,13 @@ TEST_F(files, a_file_appears_whole_or_not_at_all) {
 
 TEST_F(files, writing_touches_no_other_file) {
     const std::string own = "." + std::to_string(::getpid());
-    for (const std::string& name : {std::string("file.partial"), "file" + own + ".partial", "file" + own + "-1.partial"})
+    for (const std::string& name :
+         {std::string("file.partial"), "file" + own + ".partial", "file" + own + "-1.partial"})
         put(name, "precious");
     std::map<std::string, std::string> expected = listing();
-    { const aside_file dropped(folder / "file"); }
+    {
+        const aside_file dropped(folder / "file");
+    }
     prove_writable(folder / "file");
     EXPECT_EQ(listing(), expected);
     write_whole(folder / "file", "new");

@@ -217,8 +217,8 @@ TEST_F(plan_file, rejects_what_is_no_file_without_waiting) {
 }
 
 TEST_F(plan_file, writing_leaves_other_files_alone) {
-    const std::vector<std::string> others = {"a.plan.json.partial", "a.plan.json." + std::to_string(getpid()) + ".partial",
-                                             "a.plan.json.tmp"};
+    const std::vector<std::string> others = {"a.plan.json.partial",
+                                             "a.plan.json." + std::to_string(getpid()) + ".partial", "a.plan.json.tmp"};
     for (const std::string& other : others) std::ofstream(folder / other) << "precious";
     write_plan(example(), folder / "a.plan.json");
     std::filesystem::create_directory(folder / "taken");
