@@ -134,6 +134,7 @@ def test_a_characterisation_of_another_form_leaves_the_rest_of_the_report(
 DEEP = "[" * 100_000
 
 
+@pytest.mark.lengthy
 @pytest.mark.parametrize("text", [DEEP, DEEP + "]" * 100_000, "[" * 900 + "]" * 900, '{"a":' * 900 + "1" + "}" * 900])
 @pytest.mark.parametrize("kind", DOCUMENTS)
 def test_nesting_ends_no_verb(lab: FakeLab, store: tuple[Path, str], kind: str, text: str) -> None:
@@ -142,9 +143,12 @@ def test_nesting_ends_no_verb(lab: FakeLab, store: tuple[Path, str], kind: str, 
     assert 3 in read_all(lab, folder, ("html", "json", "chrome"))
 
 
-BAD_TEXTS = [None, "", "5", "[]", "{", DEEP, '{"argv": 5}', '{"argv": [5]}', '{"stage": []}', '{"exit_status": "x"}']
+# In every row of a column: deep enough to end the interpreter's own parser.
+DEEP_ROW = "[" * 3000
+BAD_TEXTS = [None, "", "5", "[]", "{", DEEP_ROW, '{"argv": 5}', '{"argv": [5]}', '{"stage": []}', '{"exit_status": "x"}']
 
 
+@pytest.mark.lengthy
 @pytest.mark.parametrize("text", BAD_TEXTS)
 def test_parameters_of_rows_are_checked(lab: FakeLab, store: tuple[Path, str], text: str | None) -> None:
     folder, run = store
@@ -154,9 +158,10 @@ def test_parameters_of_rows_are_checked(lab: FakeLab, store: tuple[Path, str], t
     assert 3 in read_all(lab, folder, ("json",))
 
 
-BAD_PLANS = ["5", "[]", "{", DEEP, '{"routes": 5}', '{"routes": [5]}', '{"routes": [{"pool": 5}]}']
+BAD_PLANS = ["5", "[]", "{", DEEP_ROW, '{"routes": 5}', '{"routes": [5]}', '{"routes": [{"pool": 5}]}']
 
 
+@pytest.mark.lengthy
 @pytest.mark.parametrize("plan", BAD_PLANS)
 def test_plans_of_rows_are_checked(lab: FakeLab, store: tuple[Path, str], plan: str) -> None:
     folder, run = store
@@ -166,19 +171,21 @@ def test_plans_of_rows_are_checked(lab: FakeLab, store: tuple[Path, str], plan: 
     assert 3 in read_all(lab, folder, ("json",))
 
 
+@pytest.mark.lengthy
 @pytest.mark.parametrize(("relation", "column"), [(r, c) for r, columns in RELATIONS.items() for c in columns])
 def test_any_column_may_be_empty_or_strange(lab: FakeLab, store: tuple[Path, str], relation: str, column: str) -> None:
     folder, run = store
     path = folder / relation / f"{run}.parquet"
     sound_bytes = path.read_bytes()
     rows = store_files.read_parquet(path, RELATIONS[relation]).num_rows
-    strange = {"whole numbers": [2**62, -5], "numbers": [float("nan"), -1e308], "text": ["", DEEP]}
+    strange = {"whole numbers": [2**62, -5], "numbers": [float("nan"), -1e308], "text": ["", DEEP_ROW]}
     for value in [None, *strange.get(RELATIONS[relation][column], [])]:
         rewrite(path, relation, {column: [value] * rows})
         read_all(lab, folder, ("text", "csv" if relation == "observations" else "pprof"))
         path.write_bytes(sound_bytes)
 
 
+@pytest.mark.lengthy
 @pytest.mark.parametrize("about", [[], 5, {}, {"functions": 5}, {"functions": [], "subsystems": []}])
 def test_footers_of_another_form_end_no_verb(lab: FakeLab, store: tuple[Path, str], about: Any) -> None:
     folder, run = store
