@@ -19,8 +19,8 @@ const char* kind_of(mode_t mode) {
     return "a device";
 }
 
-[[noreturn]] void cannot_read(const std::string& path, int error) {
-    throw file_error(path + " cannot be read: " + std::strerror(error));
+[[noreturn]] void cannot(const char* what, const std::string& path, int error) {
+    throw file_error(path + ": cannot be " + what + ": " + std::strerror(error));
 }
 
 void require_regular(const char* path, const struct stat& about) {
@@ -42,11 +42,11 @@ class descriptor_owner {
 int open_regular(const char* path) {
     struct stat about;
     // Looked at before it is opened: opening a device may act on it.
-    if (::stat(path, &about) != 0) cannot_read(path, errno);
+    if (::stat(path, &about) != 0) cannot("opened", path, errno);
     require_regular(path, about);
     // And again behind it, without having waited: another file may have taken the name in between.
     const int descriptor = ::open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    if (descriptor < 0) cannot_read(path, errno);
+    if (descriptor < 0) cannot("opened", path, errno);
     if (::fstat(descriptor, &about) == 0 && S_ISREG(about.st_mode)) return descriptor;
     ::close(descriptor);
     throw file_error(std::string(path) + " is not a file any more");
@@ -60,7 +60,7 @@ std::string read_regular(const std::string& path, std::size_t bytes_max) {
         content.resize(std::min(std::max<std::size_t>(2 * used, 64u << 10), bytes_max + 1));
         const ssize_t got = ::read(file.descriptor, content.data() + used, content.size() - used);
         if (got < 0 && errno == EINTR) continue;
-        if (got < 0) cannot_read(path, errno);
+        if (got < 0) cannot("read", path, errno);
         used += static_cast<std::size_t>(got);
         if (used > bytes_max)
             throw file_error(path + " is larger than " + std::to_string(bytes_max) + " bytes, which no such file is");

@@ -95,7 +95,7 @@ def check(path: Path, native: Run, capfd: pytest.CaptureFixture[str]) -> bool:
     said = native("millpond-trial", f"--check-plan={path}")
     compiled = native("millpond-trial", "--compile", str(path), "--modules", "none", "-o", "routes")
     if said.status == 0:
-        assert "none cannot be read" in compiled.stderr, (path.read_bytes(), compiled)
+        assert "none: cannot be opened" in compiled.stderr, (path.read_bytes(), compiled)
         plan = plans.read(path)
         assert plan.to_json() == json.loads(said.stdout)
         assert type(plan.to_json()["routes"]) is list
