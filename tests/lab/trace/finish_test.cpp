@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: BSL-1.0
 // Finishing keeps every event that can be kept, whatever killed the recorder, and leaves OUT whole or as it was.
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/file.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <csignal>
 #include <cstring>
+#include <filesystem>
+#include <iterator>
 #include <system_error>
 
 #include "lab/trace/block_output.hpp"
@@ -191,6 +196,34 @@ TEST_F(killed, damaged_raw_blocks_are_left_out_and_the_index_is_whole) {
     EXPECT_EQ(read_all(opened).size(), result.events);
     ASSERT_EQ(opened.damages().size(), 1u);  // the stream's gap is seen
     EXPECT_NE(opened.damages()[0].what.find("misses blocks"), std::string::npos);
+}
+
+// A fixed name alone proves nothing: a user's file may have it.
+TEST_F(killed, files_named_as_the_partial_trace_stay) {
+    const std::vector<std::string> names = {"t.mpt.partial-write", "t.mpt.partial-write-1"};
+    for (const std::string& name : names) write_file(folder.path(name), "precious");
+    trace::finish(raw, open, out, {});
+    EXPECT_EQ(to_text(read_all(out)), expected());
+    EXPECT_THROW(trace::finish(folder.path("none"), folder.path("none"), folder.path("t.mpt"), {}), trace::trace_error);
+    for (const std::string& name : names) EXPECT_EQ(std::filesystem::file_size(folder.path(name)), 8u) << name;
+    EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path("")), {}), 5);
+}
+
+TEST_F(killed, takes_over_partial_traces_of_dead_writers_only) {
+    const std::string partial = out + ".partial-write";
+    write_file(partial, made.closed());
+    trace::finish(raw, open, out, {});
+    EXPECT_FALSE(std::filesystem::exists(partial));
+    std::filesystem::create_hard_link(raw, partial);  // two names: not ours to empty, lock or not
+    trace::finish(raw, open, out, {});
+    EXPECT_EQ(to_text(read_all(out)), expected());
+    std::filesystem::remove(partial);
+    write_file(partial, made.closed());
+    const int living = ::open(partial.c_str(), O_RDONLY | O_CLOEXEC);
+    ASSERT_EQ(::flock(living, LOCK_EX | LOCK_NB), 0);
+    trace::finish(raw, open, out, {});
+    EXPECT_EQ(std::filesystem::file_size(partial), made.closed().size());
+    ::close(living);
 }
 
 TEST(trace_set, is_the_file_and_its_numbered_siblings_in_order) {
