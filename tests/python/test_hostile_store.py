@@ -145,7 +145,18 @@ def test_nesting_ends_no_verb(lab: FakeLab, store: tuple[Path, str], kind: str, 
 
 # In every row of a column: deep enough to end the interpreter's own parser.
 DEEP_ROW = "[" * 3000
-BAD_TEXTS = [None, "", "5", "[]", "{", DEEP_ROW, '{"argv": 5}', '{"argv": [5]}', '{"stage": []}', '{"exit_status": "x"}']
+BAD_TEXTS = [
+    None,
+    "",
+    "5",
+    "[]",
+    "{",
+    DEEP_ROW,
+    '{"argv": 5}',
+    '{"argv": [5]}',
+    '{"stage": []}',
+    '{"exit_status": "x"}',
+]
 
 
 @pytest.mark.lengthy
