@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "candidate_plans.hpp"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cctype>
-#include <cerrno>
 #include <cstdio>
 #include <filesystem>
-#include <system_error>
+
+#include "lab/files/aside_file.hpp"
 
 namespace millpond::characterise {
 namespace {
@@ -70,20 +67,6 @@ std::vector<std::uint32_t> large_subsystems(const characterisation& all) {
     return result;
 }
 
-[[noreturn]] void fail(const std::string& what, const std::string& path) {
-    throw std::system_error(errno, std::generic_category(), what + " " + path);
-}
-
-bool write_all(int file, const std::string& text) {
-    for (std::size_t written = 0; written < text.size();) {
-        const ssize_t more = ::write(file, text.data() + written, text.size() - written);
-        if (more < 0 && errno == EINTR) continue;
-        if (more <= 0) return false;
-        written += static_cast<std::size_t>(more);
-    }
-    return true;
-}
-
 }  // namespace
 
 std::vector<candidate_plan> candidate_plans(const characterisation& all) {
@@ -104,26 +87,8 @@ std::vector<candidate_plan> candidate_plans(const characterisation& all) {
 void write_candidate_plans(const std::vector<candidate_plan>& plans, const std::string& folder) {
     std::filesystem::create_directories(folder);
     for (const candidate_plan& one : plans)
-        write_whole_file(folder + "/" + one.file_name,
+        lab::write_whole(folder + "/" + one.file_name,
                          one.plan.dump(2, ' ', false, json::error_handler_t::replace) + "\n");
-}
-
-void write_whole_file(const std::string& path, const std::string& text) {
-    // A device or a pipe is written to, never replaced.
-    std::error_code unknown;
-    const std::filesystem::file_status status = std::filesystem::status(path, unknown);
-    const bool in_place = std::filesystem::exists(status) && !std::filesystem::is_regular_file(status);
-    const std::string written = in_place ? path : path + "." + std::to_string(::getpid()) + ".tmp";
-    const int file = ::open(written.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (file < 0) fail("cannot create", path);
-    const bool whole = write_all(file, text);
-    const int why = errno;
-    const bool closed = ::close(file) == 0;
-    if (whole && closed && (in_place || ::rename(written.c_str(), path.c_str()) == 0)) return;
-    const int failure = whole ? errno : why;
-    if (!in_place) ::unlink(written.c_str());
-    errno = failure;
-    fail("cannot write", path);
 }
 
 }  // namespace millpond::characterise

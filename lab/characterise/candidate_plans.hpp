@@ -26,8 +26,4 @@ std::vector<candidate_plan> candidate_plans(const characterisation& all);
 // Creates the folder where there is none. Throws std::system_error.
 void write_candidate_plans(const std::vector<candidate_plan>& plans, const std::string& folder);
 
-// Beside `path`, then renamed: no reader meets half a file; a device or a pipe is written in place. Throws
-// std::system_error.
-void write_whole_file(const std::string& path, const std::string& text);
-
 }  // namespace millpond::characterise

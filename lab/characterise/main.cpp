@@ -18,6 +18,7 @@
 #include "candidate_plans.hpp"
 #include "characterisation.hpp"
 #include "context_json.hpp"
+#include "lab/files/aside_file.hpp"
 
 namespace {
 
@@ -53,7 +54,7 @@ void print(const std::string& to, const json& what, int indent = 2) {
         std::cout << text << std::flush;
         if (!std::cout) throw std::system_error(errno, std::generic_category(), "cannot write to standard output");
     } else {
-        write_whole_file(to, text);
+        millpond::lab::write_whole(to, text);
     }
 }
 

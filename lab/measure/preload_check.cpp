@@ -53,7 +53,7 @@ std::string search_path() {
 
 class file {
   public:
-    explicit file(const std::string& path) : descriptor_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {}
+    explicit file(const std::string& path) : descriptor_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {}
     file(const file&) = delete;
     file& operator=(const file&) = delete;
     ~file() {

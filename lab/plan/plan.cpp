@@ -2,21 +2,23 @@
 #include "lab/plan/plan.hpp"
 
 #include <algorithm>
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
-#include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
-#include <sstream>
+#include <system_error>
 
+#include "lab/files/aside_file.hpp"
+#include "lab/files/regular_file.hpp"
 #include "lab/plan/plan_error.hpp"
+#include "lab/plan/strict_json.hpp"
 
 namespace millpond::lab {
 namespace {
 
 using nlohmann::json;
+
+constexpr std::size_t file_bytes_max = 16u << 20;
+constexpr const char* advice = "; `millpond characterise --plan-out DIR TRACE` writes plans";
 
 // Reads members and words what is wrong with them: "FILE: routes[2].pool is missing".
 class fields {
@@ -34,7 +36,9 @@ class fields {
         return *found;
     }
     std::string text(const char* name) const {
-        return member(name, json::value_t::string, "a string").get<std::string>();
+        const std::string& found = member(name, json::value_t::string, "a string").get_ref<const std::string&>();
+        if (found.find('\0') != std::string::npos) fail(name, "must not hold a zero character: no name has one");
+        return found;
     }
 
   private:
@@ -45,8 +49,11 @@ class fields {
 std::vector<std::string> read_subsystems(const fields& at) {
     std::vector<std::string> result;
     for (const json& name : at.member("subsystems", json::value_t::array, "an array of strings")) {
-        if (!name.is_string() || name.get_ref<const std::string&>().empty())
-            at.fail("subsystems", "must hold names that are not empty");
+        const std::string here = "subsystems[" + std::to_string(result.size()) + "]";
+        if (!name.is_string()) at.fail(here, std::string("must be a string, not ") + name.type_name());
+        const auto& text = name.get_ref<const std::string&>();
+        if (text.empty()) at.fail(here, "must not be empty");
+        if (text.find('\0') != std::string::npos) at.fail(here, "must not hold a zero character: no name has one");
         result.push_back(name.get<std::string>());
     }
     if (result.empty()) at.fail("subsystems", "must name at least one subsystem, or \"*\" for all others");
@@ -55,11 +62,15 @@ std::vector<std::string> read_subsystems(const fields& at) {
 
 route read_route(const json& value, const std::string& file, std::size_t index) {
     const std::string prefix = "routes[" + std::to_string(index) + "]";
-    if (!value.is_object()) throw plan_error(plan_error::damaged, file + ": " + prefix + " must be an object");
+    if (!value.is_object())
+        throw plan_error(plan_error::damaged, file + ": " + prefix + " must be an object, not " + value.type_name());
     const fields at(value, file, prefix + ".");
     for (const auto& [name, ignored] : value.items()) {
         static const std::set<std::string> known = {"subsystems", "pool", "strategy", "huge_pages"};
-        if (!known.contains(name)) at.fail(name, "is not a member of a route (subsystems, pool, strategy, huge_pages)");
+        const std::string shown = quoted(name);
+        if (!known.contains(name))
+            at.fail(shown.substr(1, shown.size() - 2),
+                    "is not a member of a route (subsystems, pool, strategy, huge_pages)");
     }
     route result;
     result.subsystems = read_subsystems(at);
@@ -68,7 +79,7 @@ route read_route(const json& value, const std::string& file, std::size_t index) 
     const std::string name = at.text("strategy");
     const auto found = strategy_of(name);
     if (!found)
-        at.fail("strategy", "\"" + name + "\" is not a strategy that can be tried; there are: " + strategies_accepted(),
+        at.fail("strategy", quoted(name) + " is not a strategy that can be tried; there are: " + strategies_accepted(),
                 plan_error::unknown_name);
     result.allocator = *found;
     // Left out, it means no, which is what every plan without an opinion wants.
@@ -87,14 +98,15 @@ void check_together(const plan& checked, const std::string& file) {
         for (const std::string& subsystem : here.subsystems) {
             const auto [found, fresh] = route_of_subsystem.emplace(subsystem, i);
             if (!fresh)
-                throw plan_error(plan_error::damaged, prefix + "subsystems names \"" + subsystem + "\", which routes[" +
-                                                          std::to_string(found->second) + "] routes already");
+                throw plan_error(plan_error::damaged, prefix + "subsystems names " + quoted(subsystem) +
+                                                          ", which routes[" + std::to_string(found->second) +
+                                                          "] routes already");
         }
         const auto [found, fresh] = route_of_pool.emplace(here.pool, i);
         const route& first = checked.routes[found->second];
         if (first.allocator != here.allocator || first.huge_pages != here.huge_pages)
-            throw plan_error(plan_error::damaged, prefix + "pool \"" + here.pool +
-                                                      "\" has another strategy or huge_pages than in routes[" +
+            throw plan_error(plan_error::damaged, prefix + "pool " + quoted(here.pool) +
+                                                      " has another strategy or huge_pages than in routes[" +
                                                       std::to_string(found->second) + "]");
     }
     if (route_of_pool.size() > plan::pools_max)
@@ -104,6 +116,12 @@ void check_together(const plan& checked, const std::string& file) {
 }
 
 }  // namespace
+
+std::string program_identity::described() const {
+    if (path.empty() && build_id.empty()) return "a program that could not be identified";
+    if (path.empty()) return "the program of build " + build_id;
+    return build_id.empty() ? path + " (without a build-id)" : path + " of build " + build_id;
+}
 
 std::vector<std::string> plan::pools() const {
     std::vector<std::string> result;
@@ -116,15 +134,17 @@ plan parse_plan(const std::string& text, const std::string& name_for_messages) {
     const std::string& file = name_for_messages;
     json root;
     try {
-        root = json::parse(text);
-    } catch (const json::parse_error& error) {
-        throw plan_error(plan_error::damaged, file + ": not JSON at byte " + std::to_string(error.byte));
+        root = parse_strict(text);
+    } catch (const json_error& error) {
+        throw plan_error(plan_error::damaged, file + " is not a plan: " + error.what() + advice);
     }
-    if (!root.is_object()) throw plan_error(plan_error::damaged, file + ": a plan must be an object");
+    if (!root.is_object())
+        throw plan_error(plan_error::damaged,
+                         file + " is not a plan: it must be an object, not " + root.type_name() + advice);
     const fields at(root, file, "");
     const std::string schema = at.text("schema");
     if (schema != plan::schema)
-        at.fail("schema", "is \"" + schema + "\", and this version reads \"" + plan::schema + "\"");
+        at.fail("schema", "is " + quoted(schema) + ", and this version reads \"" + plan::schema + "\"");
     plan result;
     const fields program(at.member("program", json::value_t::object, "an object"), file, "program.");
     result.program = {program.text("path"), program.text("build_id")};
@@ -138,12 +158,13 @@ plan parse_plan(const std::string& text, const std::string& name_for_messages) {
 }
 
 plan read_plan(const std::string& path) {
-    std::ifstream in(path, std::ios::binary);
-    std::ostringstream text;
-    if (!in || !(text << in.rdbuf()))
-        throw plan_error(plan_error::damaged,
-                         path + ": cannot be read: " + (errno != 0 ? std::strerror(errno) : "it is empty"));
-    return parse_plan(text.str(), path);
+    std::string text;
+    try {
+        text = read_regular(path, file_bytes_max);
+    } catch (const file_error& error) {
+        throw plan_error(plan_error::damaged, std::string("the plan ") + error.what() + advice);
+    }
+    return parse_plan(text, path);
 }
 
 std::string to_text(const plan& printed) {
@@ -162,14 +183,10 @@ std::string to_text(const plan& printed) {
 void write_plan(const plan& written, const std::string& path) {
     const std::string text = to_text(written);
     parse_plan(text, path);
-    const std::string beside = path + ".partial";
-    std::ofstream out(beside, std::ios::binary | std::ios::trunc);
-    out << text;
-    out.close();
-    if (!out || std::rename(beside.c_str(), path.c_str()) != 0) {
-        const int error = errno;
-        std::remove(beside.c_str());
-        throw plan_error(plan_error::environment_lacks, path + ": cannot be written: " + std::strerror(error));
+    try {
+        write_whole(path, text);
+    } catch (const std::system_error& error) {
+        throw plan_error(plan_error::environment_lacks, std::string(error.what()) + "; choose another place");
     }
 }
 

@@ -11,7 +11,8 @@
 // Routes that name one pool share it. "*" stands for every subsystem that no route names. No routes is the empty plan:
 // the program as it is. A plan belongs to one build of one program. Members that this version does not know are ignored
 // at the top level, where later versions may add some, and refused inside a route, where a misspelt one would silently
-// change an experiment.
+// change an experiment. A name that stands twice in one object, more than 64 levels of nesting, more than 16 MiB and
+// what is no regular file are refused.
 #pragma once
 
 #include <string>
@@ -31,6 +32,10 @@ struct route {
 struct program_identity {
     std::string path;
     std::string build_id;  // hex digits; empty if the program has none
+
+    // "/usr/bin/gawk of build 4f1c", "/bin/tool (without a build-id)", "a program that could not be identified".
+    [[nodiscard]] std::string described() const;
+    [[nodiscard]] bool known() const { return !path.empty() || !build_id.empty(); }
 };
 
 struct plan {
@@ -45,10 +50,11 @@ struct plan {
     [[nodiscard]] std::vector<std::string> pools() const;
 };
 
-// Each throws plan_error; its message names the file and the field.
+// The only reader of plans: Python asks it through `millpond-trial --check-plan`. Each throws plan_error; its message
+// names the file and the place in it.
 plan read_plan(const std::string& path);
 plan parse_plan(const std::string& text, const std::string& name_for_messages);
-// Writes beside `path` and renames, so that no reader meets half a plan. Refuses what read_plan would refuse.
+// Writes next to `path` and renames, so that no reader meets half a plan. Refuses what read_plan would refuse.
 void write_plan(const plan& written, const std::string& path);
 std::string to_text(const plan& printed);
 

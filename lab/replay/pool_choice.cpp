@@ -16,10 +16,13 @@ namespace {
 void check_build(const trace::process_record& process, const lab::plan& chosen) {
     const bool same = chosen.program.build_id.empty() ? chosen.program.path == process.executable
                                                       : chosen.program.build_id == process.build_id;
-    if (!same)
-        throw replay_error(replay_error::bad_input, "the plan belongs to " + chosen.program.path + " of build " +
-                                                        chosen.program.build_id + ", and the trace is of " +
-                                                        process.executable + " (" + process.build_id + ")");
+    if (same && chosen.program.known()) return;
+    const lab::program_identity recorded{process.executable, process.build_id};
+    const std::string what = chosen.program.known()
+                                 ? "the plan belongs to " + chosen.program.described()
+                                 : "the plan does not say to which program it belongs: program.path and "
+                                   "program.build_id are empty";
+    throw replay_error(replay_error::bad_input, what + ", and the trace is of " + recorded.described());
 }
 
 // Every owner that a plan may name: those of the trace, and those of its modules' functions that never allocated.

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "lab/replay/script_source.hpp"
 
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -9,13 +8,24 @@
 #include <cstring>
 #include <string>
 
+#include "lab/files/regular_file.hpp"
 #include "lab/replay/replay_error.hpp"
 
 namespace millpond::replay {
+namespace {
 
-script_source::script_source(const char* path) : path_(path), file_(::open(path, O_RDONLY | O_CLOEXEC)) {
-    if (file_ < 0)
-        throw replay_error(replay_error::bad_input, std::string(path) + ": cannot be read: " + std::strerror(errno));
+int open_script(const char* path) {
+    try {
+        return lab::open_regular(path);
+    } catch (const lab::file_error& error) {
+        throw replay_error(replay_error::bad_input, std::string("the script ") + error.what() +
+                                                        "; millpond-replay --prepare TRACE -o SCRIPT makes one");
+    }
+}
+
+}  // namespace
+
+script_source::script_source(const char* path) : path_(path), file_(open_script(path)) {
     struct stat about;
     if (::fstat(file_, &about) != 0 || static_cast<std::size_t>(about.st_size) < sizeof header_)
         damaged("it is too short to be a script");

@@ -1,43 +1,36 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "lab/replay/script_writer.hpp"
 
-#include <fcntl.h>
-#include <unistd.h>
-
-#include <cerrno>
-#include <cstring>
+#include <cstddef>
+#include <string>
+#include <system_error>
 
 #include "lab/replay/replay_error.hpp"
 
 namespace millpond::replay {
 
-script_writer::script_writer(const std::string& path)
-    : path_(path), file_(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)) {
-    if (file_ < 0) fail();
+namespace {
+
+// What the disk refuses is the environment's affair.
+template <class Action>
+auto guarded(Action action) {
+    try {
+        return action();
+    } catch (const std::system_error& error) {
+        throw replay_error(replay_error::environment_lacks, std::string(error.what()) + "; choose another place");
+    }
+}
+
+}  // namespace
+
+script_writer::script_writer(const std::string& path) : file_(guarded([&] { return lab::aside_file(path); })) {
     buffer_.reserve(script_block::records_max);
     const script_header none{};
     write(&none, sizeof none);
 }
 
-script_writer::~script_writer() {
-    if (file_ >= 0) ::close(file_);
-    if (!finished_) ::unlink(path_.c_str());
-}
-
-void script_writer::fail() {
-    throw replay_error(replay_error::environment_lacks,
-                       "cannot write " + path_ + ": " + std::strerror(errno) + "; choose another place");
-}
-
 void script_writer::write(const void* data, std::size_t bytes) {
-    const auto* at = static_cast<const char*>(data);
-    for (std::size_t left = bytes; left > 0;) {
-        const ssize_t done = ::write(file_, at, left);
-        if (done < 0 && errno == EINTR) continue;
-        if (done < 0) fail();
-        at += done;
-        left -= static_cast<std::size_t>(done);
-    }
+    guarded([&] { file_.write({static_cast<const char*>(data), bytes}); });
     written_ += bytes;
 }
 
@@ -64,13 +57,10 @@ void script_writer::finish(script_header header, const std::vector<script_pool>&
     header.pools_checksum = checksum(pools.data(), pools.size() * sizeof(script_pool));
     header.checksum = checksum(&header, offsetof(script_header, checksum));
     write(pools.data(), pools.size() * sizeof(script_pool));
-    if (::pwrite(file_, &header, sizeof header, 0) != static_cast<ssize_t>(sizeof header)) fail();
-    if (::close(file_) != 0) {
-        file_ = -1;
-        fail();
-    }
-    file_ = -1;
-    finished_ = true;
+    guarded([&] {
+        file_.write_at(0, {reinterpret_cast<const char*>(&header), sizeof header});
+        file_.commit();
+    });
 }
 
 }  // namespace millpond::replay

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSL-1.0
 // script_writer: writes a script, a block at a time, and its header last (script.hpp).
 //
-// Use: add() every record in the total order, then finish(). Without finish() the file is no script, and is removed.
+// Use: add() every record in the total order, then finish(), which makes the file appear; before it, there is none.
 // O(1) a record; memory: one block. Throws replay_error (status 4) where the place cannot be written. Not thread-safe.
 #pragma once
 
 #include <string>
 #include <vector>
 
+#include "lab/files/aside_file.hpp"
 #include "lab/replay/script.hpp"
 
 namespace millpond::replay {
@@ -15,7 +16,6 @@ namespace millpond::replay {
 class script_writer {
   public:
     explicit script_writer(const std::string& path);
-    ~script_writer();
     script_writer(const script_writer&) = delete;
     script_writer& operator=(const script_writer&) = delete;
 
@@ -35,14 +35,11 @@ class script_writer {
   private:
     void write_block();
     void write(const void* data, std::size_t bytes);
-    [[noreturn]] void fail();
 
-    std::string path_;
-    int file_;
+    lab::aside_file file_;
     script_block block_{};
     std::vector<record> buffer_;
     std::uint64_t records_ = 0, blocks_ = 0, written_ = 0;
-    bool finished_ = false;
 };
 
 }  // namespace millpond::replay

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "elf_file.hpp"
 
-#include <fcntl.h>
 #include <gelf.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
 #include <stdexcept>
 
 #include "frame_entries.hpp"
+#include "lab/files/regular_file.hpp"
 
 namespace millpond::symbols {
 namespace {
@@ -46,8 +45,8 @@ std::string build_id_in_notes(Elf_Data* data) {
 
 elf_file::elf_file(const std::string& path) {
     initialise_libelf();
-    descriptor_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-    if (descriptor_ < 0) throw std::runtime_error(path + ": cannot be opened: " + std::strerror(errno));
+    // A damaged trace may name anything as a module: a FIFO would be waited for without end.
+    descriptor_ = lab::open_regular(path.c_str());
     elf_ = elf_begin(descriptor_, ELF_C_READ_MMAP, nullptr);
     if (elf_ == nullptr || elf_kind(elf_) != ELF_K_ELF) {
         elf_end(elf_);

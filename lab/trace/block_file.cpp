@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "block_file.hpp"
 
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zstd.h>
@@ -12,6 +11,7 @@
 #include <string_view>
 
 #include "fields.hpp"
+#include "lab/files/regular_file.hpp"
 #include "seal.h"
 
 namespace millpond::trace {
@@ -65,16 +65,16 @@ void damage_list::add(std::uint64_t offset, std::string what) {
 }
 
 block_file::block_file(std::string path) : path_(std::move(path)), decompressor_(std::make_unique<decompressor>()) {
-    descriptor_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // a FIFO would wait
-    struct stat status;
-    if (descriptor_ < 0 || ::fstat(descriptor_, &status) != 0) {
-        const std::string why = std::strerror(errno);
-        if (descriptor_ >= 0) ::close(descriptor_);
-        throw trace_error("cannot open the trace " + path_ + ": " + why);
+    try {
+        descriptor_ = lab::open_regular(path_.c_str());
+    } catch (const lab::file_error& error) {
+        throw trace_error(std::string("the trace ") + error.what() +
+                          "; `millpond record -o FILE -- PROGRAM` writes one");
     }
-    if (!S_ISREG(status.st_mode) || status.st_size == 0) {
+    struct stat status;
+    if (::fstat(descriptor_, &status) != 0 || status.st_size == 0) {
         ::close(descriptor_);
-        throw trace_error(path_ + (S_ISREG(status.st_mode) ? " is empty: nothing was recorded" : " is not a file"));
+        throw trace_error(path_ + " is empty: nothing was recorded");
     }
     size_ = static_cast<std::uint64_t>(status.st_size);
     permissions_ = status.st_mode & 07777;

@@ -163,16 +163,29 @@ class compiler {
     std::vector<char> strings_;
 };
 
+[[noreturn]] void refuse_program(const lab::plan& compiled, const std::vector<std::string>& others) {
+    std::string ran;
+    for (const std::string& other : others) ran += (ran.empty() ? "; what ran: " : ", ") + other;
+    if (others.empty()) ran = "; no process of this run could be tried: is the program static or set-uid?";
+    const std::string what = compiled.program.known()
+                                 ? "the plan belongs to " + compiled.program.described() + ", which did not run"
+                                 : "the plan does not say to which program it belongs: program.path and "
+                                   "program.build_id are empty";
+    throw trial_error(trial_error::bad_input, what + ran);
+}
+
 // The modules of every process that runs the plan's program.
 std::vector<surveyed_module> modules_of(const lab::plan& compiled, const survey& surveyed) {
     std::vector<surveyed_module> result;
-    std::string others;
+    std::vector<std::string> others;
     bool found = false;
     for (const surveyed_process& process : surveyed.processes) {
         const bool same = compiled.program.build_id.empty() ? process.program.path == compiled.program.path
                                                             : process.program.build_id == compiled.program.build_id;
-        if (!same) {
-            others += (others.empty() ? "" : ", ") + process.program.path + " (" + process.program.build_id + ")";
+        if (!same || !compiled.program.known()) {
+            const std::string described =
+                lab::program_identity{process.program.path, process.program.build_id}.described();
+            if (std::find(others.begin(), others.end(), described) == others.end()) others.push_back(described);
             continue;
         }
         found = true;
@@ -183,10 +196,7 @@ std::vector<surveyed_module> modules_of(const lab::plan& compiled, const survey&
             if (std::none_of(result.begin(), result.end(), known)) result.push_back(module);
         }
     }
-    if (!found)
-        throw trial_error(trial_error::bad_input, "the plan belongs to " + compiled.program.path + " of build " +
-                                                      compiled.program.build_id +
-                                                      ", which did not run; what ran: " + others);
+    if (!found) refuse_program(compiled, others);
     return result;
 }
 

@@ -16,7 +16,7 @@
 namespace {
 
 struct command_line {
-    std::string survey_path, plan_path, modules_path, output_path;
+    std::string survey_path, checked_plan_path, plan_path, modules_path, output_path;
     millpond::trial::round_request round;
 
     std::vector<std::string>& program() { return round.launched.arguments; }
@@ -38,10 +38,16 @@ void declare(CLI::App& app, command_line& line) {
                        : "unknown variant " + name + " (bare, empty, shared, shared_huge, looked_up, plan)";
         },
         "VARIANT");
+    const CLI::Validator named([](const std::string& name) { return name.empty() ? "a file name is needed" : ""; }, "");
     auto* const mode = app.add_option_group("mode", "what to do: exactly one");
     mode->add_option("--survey", line.survey_path, "run PROGRAM and write the modules that it loads to FILE")
         ->type_name("FILE");
-    mode->add_option("--compile", line.plan_path, "turn the names of PLAN into address ranges")->type_name("PLAN");
+    mode->add_option("--check-plan", line.checked_plan_path, "read PLAN and print it as every program here reads it")
+        ->check(named)
+        ->type_name("PLAN");
+    mode->add_option("--compile", line.plan_path, "turn the names of PLAN into address ranges")
+        ->check(named)
+        ->type_name("PLAN");
     mode->add_option("--round", line.round.variant_name, "run PROGRAM once under this variant and write what it cost")
         ->check(variant);
     mode->require_option(1);
@@ -72,8 +78,16 @@ void require(const std::string& value, const char* option, const char* mode) {
         throw millpond::trial::trial_error(usage_status, std::string(mode) + " needs " + option + "; see --help");
 }
 
+void print_plan(const std::string& path) {
+    const std::string text = millpond::lab::to_text(millpond::lab::read_plan(path));
+    if (std::fputs(text.c_str(), stdout) < 0 || std::fflush(stdout) != 0)
+        throw millpond::trial::trial_error(millpond::trial::trial_error::environment_lacks,
+                                           "cannot write to standard output");
+}
+
 void act(command_line& line) {
     namespace trial = millpond::trial;
+    if (!line.checked_plan_path.empty()) return print_plan(line.checked_plan_path);
     if (!line.plan_path.empty()) {
         require(line.modules_path, "--modules", "--compile");
         require(line.output_path, "-o", "--compile");

@@ -2,6 +2,7 @@
 #include "lab/trial/routes_file.hpp"
 
 #include <cstdint>
+#include <limits>
 
 #include "lab/trial/trial_error.hpp"
 #include "lab/trial/whole_file.hpp"
@@ -41,7 +42,7 @@ bool is_whole(const routes_header& h, const char* content, std::size_t bytes) {
 }  // namespace
 
 routes_file::routes_file(const std::string& path)
-    : content_(read_whole(path)), view_(content_.data(), content_.size()) {
+    : content_(read_whole(path, std::numeric_limits<std::uint32_t>::max())), view_(content_.data(), content_.size()) {
     if (view_.empty() || !is_whole(view_.header(), content_.data(), content_.size()))
         throw trial_error(trial_error::bad_input,
                           path + ": not a whole file of compiled routes of this version; compile the plan again");

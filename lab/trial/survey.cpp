@@ -5,6 +5,7 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
+#include "lab/plan/strict_json.hpp"
 #include "lab/trial/control_file.hpp"
 #include "lab/trial/trial_error.hpp"
 #include "lab/trial/whole_file.hpp"
@@ -14,9 +15,11 @@ namespace {
 
 using nlohmann::ordered_json;
 
+constexpr std::size_t survey_bytes_max = 256u << 20;
+
 ordered_json to_json(const surveyed_module& module) { return {{"path", module.path}, {"build_id", module.build_id}}; }
 
-surveyed_module module_from(const ordered_json& json) {
+surveyed_module module_from(const nlohmann::json& json) {
     return {json.at("path").get<std::string>(), json.at("build_id").get<std::string>()};
 }
 
@@ -77,20 +80,23 @@ std::string to_text(const survey& printed) {
 
 survey read_survey(const std::string& path) {
     try {
-        const ordered_json root = ordered_json::parse(read_whole(path));
+        const nlohmann::json root = lab::parse_strict(read_whole(path, survey_bytes_max));
         if (root.at("schema") != survey::schema)
             throw trial_error(trial_error::bad_input, path + ": schema is not \"" + survey::schema + "\"");
         survey result;
         result.complete = root.value("complete", true);
-        for (const ordered_json& process : root.at("processes")) {
+        for (const nlohmann::json& process : root.at("processes")) {
             surveyed_process& read = result.processes.emplace_back();
             read.pid = process.value("pid", 0);
             read.program = module_from(process.at("program"));
-            for (const ordered_json& module : process.at("modules")) read.modules.push_back(module_from(module));
+            for (const nlohmann::json& module : process.at("modules")) read.modules.push_back(module_from(module));
         }
         return result;
-    } catch (const ordered_json::exception& error) {
-        throw trial_error(trial_error::bad_input, path + ": not a list of modules: " + error.what());
+    } catch (const trial_error&) {
+        throw;
+    } catch (const std::exception& error) {
+        throw trial_error(trial_error::bad_input, path + ": not a list of modules: " + lab::short_reason(error) +
+                                                      "; `millpond-trial --survey` writes one");
     }
 }
 

@@ -1,49 +1,44 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "lab/trial/whole_file.hpp"
 
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
-#include <fstream>
-#include <sstream>
+#include <system_error>
 
+#include "lab/files/aside_file.hpp"
+#include "lab/files/regular_file.hpp"
 #include "lab/trial/trial_error.hpp"
 
 namespace millpond::trial {
 namespace {
 
-std::string beside(const std::string& path) { return path + ".partial"; }
-
-[[noreturn]] void cannot_write(const std::string& path) {
-    const int error = errno;
-    std::remove(beside(path).c_str());
-    throw trial_error(trial_error::environment_lacks, path + ": cannot be written: " + std::strerror(error));
+[[noreturn]] void cannot_write(const std::system_error& error) {
+    throw trial_error(trial_error::environment_lacks,
+                      std::string(error.what()) + "; choose a place that can be written");
 }
 
 }  // namespace
 
-std::string read_whole(const std::string& path) {
-    errno = 0;
-    std::ifstream in(path, std::ios::binary);
-    std::ostringstream text;
-    if (!in || !(text << in.rdbuf()))
-        throw trial_error(trial_error::bad_input,
-                          path + ": cannot be read: " + (errno != 0 ? std::strerror(errno) : "it is empty"));
-    return text.str();
+std::string read_whole(const std::string& path, std::size_t bytes_max) {
+    try {
+        return lab::read_regular(path, bytes_max);
+    } catch (const lab::file_error& error) {
+        throw trial_error(trial_error::bad_input, error.what());
+    }
 }
 
 void write_whole(const std::string& path, const std::string& content) {
-    std::ofstream out(beside(path), std::ios::binary | std::ios::trunc);
-    out << content;
-    out.close();
-    if (!out || std::rename(beside(path).c_str(), path.c_str()) != 0) cannot_write(path);
+    try {
+        lab::write_whole(path, content);
+    } catch (const std::system_error& error) {
+        cannot_write(error);
+    }
 }
 
 void check_writable(const std::string& path) {
-    std::ofstream out(beside(path), std::ios::binary | std::ios::trunc);
-    if (!out) cannot_write(path);
-    out.close();
-    std::remove(beside(path).c_str());
+    try {
+        lab::prove_writable(path);
+    } catch (const std::system_error& error) {
+        cannot_write(error);
+    }
 }
 
 }  // namespace millpond::trial

@@ -8,7 +8,6 @@ record ─▶ the process that allocated most ─▶ characterise ─▶ candida
 
 from __future__ import annotations
 
-import tempfile
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -34,6 +33,7 @@ from millpond.system import machine, output
 from millpond.system.arguments import CommandLine, program_of
 from millpond.system.progress import ProgressReport, say
 from millpond.system.standard_input import StandardInput
+from millpond.system.temporary import temporary_folder
 from millpond.system.wording import plural
 from millpond.validation.validation import replay_error
 
@@ -98,8 +98,7 @@ def advise(program: tuple[str, ...], options: Options) -> dict[str, Any]:
     deadline = time.monotonic() + options.budget_seconds
     store = Store(options.store)
     store.prepare()
-    with tempfile.TemporaryDirectory(prefix="millpond-") as name:
-        folder = Path(name)
+    with temporary_folder() as folder:
         stdin = StandardInput(folder)
         say(f"recording {program[0]}")
         found = _record(program, folder, stdin, options)

@@ -13,7 +13,6 @@ from __future__ import annotations
 import argparse
 import random
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -30,6 +29,7 @@ from millpond.system import output
 from millpond.system.errors import Failure, Status
 from millpond.system.machine import this_machine
 from millpond.system.progress import say
+from millpond.system.temporary import temporary_folder
 
 ROUNDS, QUICK_ROUNDS = 11, 3
 
@@ -104,9 +104,9 @@ def main(words: list[str] | None = None) -> int:
             raise Failure(Status.USAGE, f"no step is named like {chosen.only!r}; without --only, all of them run")
         chosen.json.parent.mkdir(parents=True, exist_ok=True)
         output.prove_writable(str(chosen.json))
-        with tempfile.TemporaryDirectory(prefix="bench-", dir=chosen.json.parent) as folder:
+        with temporary_folder(chosen.json.parent) as folder:
             rounds = QUICK_ROUNDS if chosen.quick else ROUNDS
-            bench = Bench(Path(folder), PLACE / "inputs", rounds, chosen.quick, random.Random(chosen.seed))
+            bench = Bench(folder, PLACE / "inputs", rounds, chosen.quick, random.Random(chosen.seed))
             rows = measure(steps, bench)
         results = Results(f"bench-lab-{utc_now()}", rows)
         print_table(rows)

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from pathlib import Path
 from typing import Annotated
 
@@ -11,6 +10,7 @@ import typer
 
 from millpond.execution.recording import CHARACTERISE, read_json
 from millpond.system import native, output
+from millpond.system.temporary import temporary_folder
 
 Json = Annotated[
     str | None, typer.Option("--json", metavar="[=FILE]", help="Write JSON to FILE, or alone to standard output.")
@@ -26,10 +26,10 @@ def command(
 ) -> None:
     """Group a trace's allocations into subsystems; show their DVLUC, lifetimes and legality."""
     output.prove_writable(json)
-    with tempfile.TemporaryDirectory(prefix="millpond-") as folder:
-        out = Path(folder) / "characterisation.json"
-        plans = ["--plan-out", str(plan_out)] if plan_out else []
-        said = native.require(CHARACTERISE, ["--json", str(out), *plans, str(trace)])
+    with temporary_folder() as folder:
+        out = folder / "characterisation.json"
+        plans = [f"--plan-out={plan_out}"] if plan_out else []
+        said = native.require(CHARACTERISE, ["--json", str(out), *plans, "--", str(trace)])
         data = read_json(out)
     if said:
         typer.echo(said, err=True, nl=False)

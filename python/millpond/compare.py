@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -17,7 +18,7 @@ from millpond.comparison.comparing import Comparison
 from millpond.comparison.comparing import compare as compare_cells
 from millpond.statistics import conditions
 from millpond.statistics.conditions import value_text
-from millpond.store.store import DEFAULT, Store
+from millpond.store.store import DEFAULT, Misfit, Store
 from millpond.system import output
 from millpond.system.errors import Failure, Status
 from millpond.system.progress import say
@@ -74,7 +75,8 @@ def _side(text: str, default: Path, damaged: list[str]) -> Cells:
     for name in sorted(found.runs):
         advice = store.document("advice", name)
         if advice is not None:
-            found.add_advice(advice)
+            with suppress(Misfit), store.fitting(("advice", name)):
+                found.add_advice(advice)
     for skipped in store.skipped:
         line = f"skipped {skipped.path}: {skipped.reason}"
         if line not in damaged:

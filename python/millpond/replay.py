@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import sys
-import tempfile
 import time
 from collections.abc import Sequence
 from contextlib import nullcontext
@@ -56,7 +55,9 @@ from millpond.store.round_log import RoundLog, logged, subject_of
 from millpond.store.store import Store
 from millpond.system import machine, native, output
 from millpond.system.errors import Failure, Status
+from millpond.system.input_file import require_regular, why_unreadable
 from millpond.system.progress import ProgressReport
+from millpond.system.temporary import temporary_folder
 from millpond.system.wording import plural
 from millpond.validation.validation import NOT_VALIDATED, ReplayError, replay_error, widen
 
@@ -108,8 +109,8 @@ def command(
         chosen = select(contenders, grid.filters)
         contenders = [c for c in contenders if c in chosen or c.variant in (RECORDED, NULL)]
     output.prove_writable(json)
-    with tempfile.TemporaryDirectory(prefix="millpond-") as folder:
-        replay = Replay(trace, contenders, Path(folder), rounds, deadline, seed, Store(store) if store else None)
+    with temporary_folder() as folder:
+        replay = Replay(trace, contenders, folder, rounds, deadline, seed, Store(store) if store else None)
         if grid.list_only or grid.dry_run:
             show(listing(EXPERIMENT, contenders) if grid.list_only else replay.forecast(grid.shard), json)
             return
@@ -130,8 +131,13 @@ def _contenders(
     for name in strategies:
         if name not in STRATEGIES:
             raise Failure(Status.USAGE, f"unknown strategy {name!r}; the strategies are {', '.join(STRATEGIES)}")
-    if not trace.is_file():
-        raise Failure(Status.INPUT, f"there is no trace {trace}; `millpond record -o {trace} -- PROGRAM` writes one")
+    try:
+        require_regular(trace)
+    except FileNotFoundError as error:
+        advice = f"`millpond record -o {trace} -- PROGRAM` writes one"
+        raise Failure(Status.INPUT, f"there is no trace {trace}; {advice}") from error
+    except OSError as error:
+        raise Failure(Status.INPUT, f"cannot read the trace {trace}: {why_unreadable(error)}") from error
     here = {m.name: m.path for m in find_mallocs()[0] if m.path is not None}
     libraries = [_library(name, here) for name in mallocs]
     if not (plans or strategies or mallocs):

@@ -13,6 +13,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -22,7 +24,7 @@ import typer
 from millpond.characterise import Json
 from millpond.reporting import cases as report_cases
 from millpond.reporting.cases import Case
-from millpond.store.store import DEFAULT, Store
+from millpond.store.store import DEFAULT, WRONG_DATA, Misfit, Store
 from millpond.system import output
 from millpond.system.errors import Failure, Status
 
@@ -96,8 +98,8 @@ def command(
         from millpond.drawing import terminal
         from millpond.reporting import text
 
-        cases = report_cases.load(source, run)
-        text.print_cases(cases, terminal.console(), [str(s) for s in source.skipped])
+        cases, _ = _reported(source, chosen, run)
+        text.print_cases(cases, terminal.console(), *_notes(source, cases, run))
     else:
         write_out(_make(source, chosen, run, weight, relation), out)
     source.finish()
@@ -126,23 +128,67 @@ def _make(store: Store, chosen: Format, run: str | None, weight: Weight, relatio
         Format.CHROME: lambda of: export_chrome.counters(store, of),
     }
     if chosen in exports:
-        return exports[chosen](report_cases.latest(store, run))
-    return document(chosen, report_cases.load(store, run, chosen is Format.JSON), [str(s) for s in store.skipped])
+        of = report_cases.latest(store, run)
+        try:
+            return exports[chosen](of)
+        except WRONG_DATA as error:
+            raise Failure(
+                Status.INPUT,
+                f"what the store {store.folder} keeps of run {of} is damaged, or of another version: no {chosen} can "
+                f"be made of it ({type(error).__name__} {' '.join(str(error).split())[:80]}); `millpond advise` again",
+            ) from error
+    return _reported(store, chosen, run)[1]
 
 
-def document(chosen: Format, cases: Sequence[Case], damaged: Sequence[str] = ()) -> str:
-    """The report itself in one of its four forms."""
+def _reported(store: Store, chosen: Format, run: str | None) -> tuple[list[Case], str]:
+    """The cases that can be reported, and the report of them; a file that does not fit is then among the skipped ones.
+
+    Failure (status 3) where no case is left.
+    """
+    cases = report_cases.load(store, run, chosen is Format.JSON)
+    try:
+        return cases, document(chosen, cases, *_notes(store, cases, run))
+    except WRONG_DATA:  # somewhere: found out only now, for it costs each case once more
+        fitting = [case for found in cases for case in _fitting(store, chosen, found)]
+    if not fitting:
+        raise Failure(Status.INPUT, f"nothing can be reported: {'; '.join(map(str, store.skipped))}")
+    return fitting, document(chosen, fitting, *_notes(store, fitting, run))
+
+
+def _fitting(store: Store, chosen: Format, case: Case) -> list[Case]:
+    """The case, as far as it can be reported: without its characterisation where that is at fault, else not at all."""
+    with suppress(Misfit), store.fitting(*([("characterisation", case.run)] if case.characterisation else [])):
+        document(chosen, [case])
+        return [case]
+    reduced = replace(case, characterisation=None, names=())
+    try:
+        document(chosen, [reduced])
+        return [reduced]
+    except WRONG_DATA as error:
+        store.forgive("characterisation", case.run)
+        store.blame(case.kind, case.kept_as, error)
+        return []
+
+
+def _notes(store: Store, cases: Sequence[Case], run: str | None) -> tuple[list[str], list[str]]:
+    """The files that were skipped, and those that are gone."""
+    return [str(s) for s in store.skipped], report_cases.missing(store, cases, all_runs=run is None)
+
+
+def document(chosen: Format, cases: Sequence[Case], damaged: Sequence[str] = (), missing: Sequence[str] = ()) -> str:
+    """The report itself in one of its four forms. `damaged`, `missing`: what the store could not give."""
     from millpond.reporting import markdown, page, text
 
     if chosen is Format.HTML:
-        return page.render(cases, damaged)
+        return page.render(cases, damaged, missing)
     if chosen is Format.MARKDOWN:
-        return markdown.render(cases, damaged)
+        return markdown.render(cases, damaged, missing)
     if chosen is Format.JSON:
         return output.json_text({
-            "schema": "millpond.report/1", "skipped": list(damaged), "cases": [c.to_json() for c in cases]
+            "schema": "millpond.report/1", "skipped": list(damaged), "missing": list(missing),
+            "cases": [c.to_json() for c in cases],
         })  # fmt: skip
-    return text.render(cases, damaged)
+    return text.render(cases, damaged, missing)
 
 
 def write_out(content: str | bytes, out: Path | None) -> None:

@@ -9,7 +9,6 @@ rounds that an earlier run of the same has left there are not run again.
 from __future__ import annotations
 
 import sys
-import tempfile
 import time
 from contextlib import nullcontext
 from pathlib import Path
@@ -50,6 +49,7 @@ from millpond.system.arguments import CommandLine, program_of
 from millpond.system.errors import Failure, ProgramEnded, Status
 from millpond.system.progress import ProgressReport, say
 from millpond.system.standard_input import StandardInput
+from millpond.system.temporary import temporary_folder
 from millpond.system.wording import plural
 
 SCHEMA = "millpond.trial/1"
@@ -83,8 +83,8 @@ def command(
     contenders = select([*control_cells(argv), *(plan_cell(argv, p) for p in plans)], grid.filters)
     output.prove_writable(json)
     deadline = time.monotonic() + budget if budget is not None else float("inf")
-    with tempfile.TemporaryDirectory(prefix="millpond-") as folder:
-        trial = Trial(argv, plans, contenders, Path(folder), rounds, deadline, seed, Store(store) if store else None)
+    with temporary_folder() as folder:
+        trial = Trial(argv, plans, contenders, folder, rounds, deadline, seed, Store(store) if store else None)
         if grid.list_only or grid.dry_run:
             show(listing("trial", contenders) if grid.list_only else trial.forecast(grid.shard), json)
             return

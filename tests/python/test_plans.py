@@ -1,18 +1,19 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Plans survive a round trip, combine without losing or doubling a route; damaged ones are refused with the reason."""
+"""Plans survive a round trip, combine without losing or doubling a route, and are read by the native reader alone."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from conftest import FakeLab
 from hypothesis import given
 from hypothesis import strategies as st
 
 from millpond.cells import plans
 from millpond.cells.plans import Plan, Route
-from millpond.system.errors import Failure, Status
 
 names = st.text(min_size=1, max_size=8).filter(lambda t: t != plans.REST)
 routes = st.builds(
@@ -22,10 +23,8 @@ some_plans = st.builds(Plan, st.just("p"), st.just("/bin/x"), st.just("ab"), st.
 
 
 @given(some_plans)
-def test_a_plan_survives_its_file(tmp_path_factory: pytest.TempPathFactory, plan: Plan) -> None:
-    path = tmp_path_factory.mktemp("plan") / "p.plan.json"
-    plan.write(path)
-    assert plans.read(path) == plan
+def test_a_plan_survives_its_json(plan: Plan) -> None:
+    assert plans.from_json(plan.to_json(), plan.name) == plan
 
 
 @pytest.mark.lengthy
@@ -58,38 +57,18 @@ def test_plans_of_different_builds_do_not_combine() -> None:
         plans.combine([], "c")
 
 
-@pytest.mark.parametrize(
-    ("text", "reason"),
-    [
-        ("{", "Expecting"),
-        ("[]", "schema"),
-        ('{"schema": "millpond.plan/2", "routes": []}', "schema"),
-        ('{"schema": "millpond.plan/1"}', "'routes' is missing"),
-        (
-            '{"schema": "millpond.plan/1", "routes": [{"pool": "p", "strategy": "multipool"}]}',
-            "'subsystems' is missing",
-        ),
-        ('{"schema": "millpond.plan/1", "routes": [{"subsystems": "all", "pool": "p", "strategy": "s"}]}', "list"),
-        ('{"schema": "millpond.plan/1", "routes": 3}', "int"),
-    ],
-)
-def test_what_is_no_plan_is_refused_with_the_reason(tmp_path: Path, text: str, reason: str) -> None:
-    path = tmp_path / "bad.plan.json"
-    path.write_text(text)
-    with pytest.raises(Failure, match=reason) as caught:
-        plans.read(path)
-    assert caught.value.status == Status.INPUT
-    assert str(path) in caught.value.message
+def test_what_the_reader_refuses_is_refused_in_its_words(lab: FakeLab, plan_file: Callable[..., Path]) -> None:
+    path = plan_file("p", "book")
+    lab.configure(fails={"check_plan": [2, "routes[0].strategy is none"]})
+    for words in (("trial", "--plan", str(path), "--", "x"), ("replay", "t.mpt", "--plan", str(path))):
+        Path("t.mpt").write_text("0")
+        done = lab.run(*words)
+        assert (done.status, done.stderr) == (2, "millpond: routes[0].strategy is none\n")
 
 
-def test_a_missing_plan_is_missing_input(tmp_path: Path) -> None:
-    with pytest.raises(Failure, match="No such file") as caught:
-        plans.read(tmp_path / "none.plan.json")
-    assert caught.value.status == Status.INPUT
-
-
-def test_candidates_come_in_the_order_of_their_numbers_without_the_sum(tmp_path: Path) -> None:
-    empty = json.dumps({"schema": plans.SCHEMA, "program": {}, "routes": []})
+def test_candidates_come_in_the_order_of_their_numbers_without_the_sum(lab: FakeLab, tmp_path: Path) -> None:
+    program = {"path": "/bin/x", "build_id": "ab"}
+    empty = json.dumps({"schema": plans.SCHEMA, "program": program, "routes": []})
     for name in ("02-b", "01-a", "all"):
         (tmp_path / f"{name}.plan.json").write_text(empty)
     assert [p.name for p in plans.read_folder(tmp_path)] == ["01-a", "02-b"]

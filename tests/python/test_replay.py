@@ -165,7 +165,7 @@ def test_a_round_without_memory_or_with_a_crash_is_no_figure(tmp_path: Path, mon
     script: dict[str, Any] = {"events": 1}
 
     def run(name: str, arguments: Sequence[str], **_: object) -> native.Finished:
-        if "--prepare" in arguments:
+        if arguments[0].startswith("--prepare="):
             Path(arguments[arguments.index("--json") + 1]).write_text(json.dumps(script))
             return native.Finished(0, "")
         if "--malloc" in arguments:

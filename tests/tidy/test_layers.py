@@ -23,6 +23,7 @@ ORDER = [
     ["include/millpond/container"],
     ["include/millpond"],
     ["preload"],
+    ["lab/files"],
     ["lab/trace"],
     ["lab/symbols"],
     ["lab/plan"],

@@ -25,6 +25,7 @@ from millpond.advice import merged
 from millpond.advice.rejudging import Judged, settled
 from millpond.cells.plans import Plan, from_json
 from millpond.system.errors import Failure, Status
+from millpond.system.input_file import read_bytes, why_unreadable
 from millpond.system.progress import say
 from millpond.system.wording import plural
 
@@ -58,10 +59,12 @@ def read_inputs(path: Path) -> list[Input]:
     Failure (status 3) for a file that cannot be read or has no inputs, and for a line that is no list of words.
     """
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        lines = read_bytes(path).decode().splitlines()
     except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not text"
-        raise Failure(Status.INPUT, f"cannot read the inputs {path}: {reason}") from error
+        advice = "a text file with a line of arguments for each input is needed"
+        raise Failure(Status.INPUT, f"cannot read the inputs {path}: {why_unreadable(error)}; {advice}") from error
+    if any("\0" in line for line in lines):
+        raise Failure(Status.INPUT, f"the inputs {path} hold a zero character, which no argument can have")
     found = []
     for number, line in enumerate(lines, 1):
         if not line.strip() or line.lstrip().startswith("#"):

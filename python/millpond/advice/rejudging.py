@@ -9,11 +9,9 @@ A plan pays where it is better than the shared pool beyond the noise, and the pr
 
 from __future__ import annotations
 
-import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from millpond.advice.effects import METRICS_COMPARED, compare_cells, plan_cell
@@ -28,6 +26,7 @@ from millpond.store.observations import Journal
 from millpond.store.store import Store
 from millpond.system.progress import ProgressReport
 from millpond.system.standard_input import StandardInput
+from millpond.system.temporary import temporary_folder
 from millpond.system.wording import effect_text, plural
 
 STAGE = "judging"
@@ -65,8 +64,7 @@ def judge_again(
     The rounds are kept as a run of their own. Failure where the program cannot be run, or lacks a plan's subsystem.
     """
     deadline = time.monotonic() + seconds
-    with tempfile.TemporaryDirectory(prefix="millpond-") as name:
-        folder = Path(name)
+    with temporary_folder() as folder:
         laboratory = Laboratory(folder, program, StandardInput(folder), seed)
         started = time.monotonic()
         bare = laboratory.run_bare(Cell(program, "bare"))

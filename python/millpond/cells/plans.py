@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSL-1.0
 """Plans: which strategy each subsystem of a program gets (`*.plan.json`, "millpond.plan/1").
 
-Names, strategies and builds are checked by the native side, which alone knows the program; here a plan is data:
-read, combined with others, written.
+Plans have one reader, the native one: `millpond-trial --check-plan FILE` refuses what is no plan and prints the others
+in one form. Here a plan is data: combined with others, written. Builds are checked where the program is known.
 """
 
 from __future__ import annotations
@@ -13,8 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from millpond.system import native
 from millpond.system.errors import Failure, Status, cannot_write
 
+READER = "millpond-trial"
 SCHEMA = "millpond.plan/1"
 REST = "*"
 # What the control that looks up and ignores gives to everything: locked only once the process has several threads.
@@ -79,37 +81,18 @@ class Plan:
 
 
 def read(path: Path) -> Plan:
-    """Reads a plan file. Failure (status 3) where it is missing or is no plan; the sentence says what is wrong."""
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not text"
-        raise Failure(Status.INPUT, f"cannot read the plan {path}: {reason}") from error
-    try:
-        return from_json(json.loads(text), path.name.removesuffix(SUFFIX))
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        what = f"{error.args[0]!r} is missing" if isinstance(error, KeyError) else str(error)
-        raise Failure(
-            Status.INPUT, f"{path} is not a plan ({what}); `millpond characterise --plan-out DIR TRACE` writes plans"
-        ) from error
+    """Reads a plan file through millpond-trial, which alone decides what a plan is.
+
+    Failure: 3 where it is missing or is no plan, 2 for an unknown strategy; the sentence names the place.
+    """
+    return from_json(json.loads(native.answer(READER, [f"--check-plan={path}"])), path.name.removesuffix(SUFFIX))
 
 
 def from_json(data: dict[str, Any], name: str) -> Plan:
-    """The plan that `to_json` gave. ValueError, KeyError or TypeError for what is none."""
-    if not isinstance(data, dict) or data.get("schema") != SCHEMA:
-        raise ValueError(f'its schema is not "{SCHEMA}"')
-    program = data.get("program") or {}
-    routes = tuple(
-        Route(_names(r["subsystems"]), str(r["pool"]), str(r["strategy"]), bool(r.get("huge_pages", False)))
-        for r in data["routes"]
-    )
-    return Plan(name, str(program.get("path") or ""), str(program.get("build_id") or ""), routes)
-
-
-def _names(value: object) -> tuple[str, ...]:
-    if not isinstance(value, list) or not value or not all(isinstance(s, str) for s in value):
-        raise ValueError('"subsystems" must be a list of names')
-    return tuple(value)
+    """The plan that `to_json` gave, or that the reader printed. For no other data: files go through `read`."""
+    program = data["program"]
+    routes = tuple(Route(tuple(r["subsystems"]), r["pool"], r["strategy"], r["huge_pages"]) for r in data["routes"])
+    return Plan(name, program["path"], program["build_id"], routes)
 
 
 def read_all(paths: Iterable[Path]) -> list[Plan]:

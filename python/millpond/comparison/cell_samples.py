@@ -69,8 +69,8 @@ class Cells:
     def add_advice(self, document: Mapping[str, Any]) -> None:
         """Takes what an advice says of each subsystem; of several for one workload the last counts."""
         program, *arguments = document["program"]["argv"]
-        workload = " ".join([PurePath(program).name, *arguments])
-        self.advice.update({(workload, row["name"]): str(row["best"]) for row in document["subsystems"]})
+        workload = " ".join([PurePath(program).name, *map(str, arguments)])
+        self.advice.update({(workload, str(row["name"])): str(row["best"]) for row in document["subsystems"]})
 
     @property
     def keys(self) -> set[CellKey]:

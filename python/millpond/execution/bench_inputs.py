@@ -18,7 +18,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from millpond.system import native
+from millpond.system import native, output
 from millpond.system.errors import Failure, Status, cannot_write
 
 _VOCABULARY = 20_000
@@ -145,13 +145,11 @@ def _preprocessed(source: Path) -> str:
 
 def _write_once(path: Path, make: Callable[[], str]) -> Path:
     if not path.exists():
-        aside = path.with_suffix(".part")
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            aside.write_text(make(), encoding="utf-8")
-            aside.rename(path)
         except OSError as error:
             raise cannot_write(path, error) from error
+        output.write_text(path, make())
     return path
 
 

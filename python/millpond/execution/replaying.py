@@ -115,7 +115,7 @@ class ReplayRunner:
         elif cell.variant in STRATEGIES:
             options = ["--per-subsystem"]
         try:
-            native.require(REPLAY, ["--prepare", trace, *options, "-o", str(script), "--json", str(summary)])
+            native.require(REPLAY, [f"--prepare={trace}", *options, "-o", str(script), "--json", str(summary)])
         except Failure as failure:
             if cell.plan is None:
                 raise

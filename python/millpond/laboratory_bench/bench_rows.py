@@ -14,7 +14,6 @@ from __future__ import annotations
 import json
 import random
 import subprocess
-import tempfile
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -28,6 +27,7 @@ from millpond.laboratory_bench.bench_rounds import Contender, Round, interleave,
 from millpond.statistics.order_statistics import summarise
 from millpond.system import native
 from millpond.system.errors import Failure, Status
+from millpond.system.temporary import temporary_folder
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 BARE = "bare"
@@ -205,8 +205,8 @@ def demo(_bench: Bench) -> list[Row]:
 
 def demo_from_clone(_bench: Bench) -> list[Row]:
     """Wall time of `git clone` and `make demo`, set-up included as far as this machine still needs it."""
-    with tempfile.TemporaryDirectory(prefix="clone-") as place:
-        clone = Path(place) / "millpond"
+    with temporary_folder() as place:
+        clone = place / "millpond"
         subprocess.run(["git", "clone", "-q", str(REPOSITORY), str(clone)], check=True)
         return _time_demo(clone, "make demo from a fresh clone", 600)
 

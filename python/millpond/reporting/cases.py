@@ -17,7 +17,7 @@ from typing import Any
 
 from millpond.advice.rows import NOTHING
 from millpond.statistics.paired_rounds import PairedRounds
-from millpond.store.store import Store
+from millpond.store.store import Misfit, Store
 from millpond.system.errors import Failure, Status
 
 # A run of advise; one that made no observations is known by its document.
@@ -41,6 +41,8 @@ class Case:
     names: Sequence[str] = field(default=(), repr=False)
     replay: dict[str, Any] | None = None
     observations: Sequence[dict[str, Any]] = field(default=(), repr=False)
+    kind: str = "advice"  # of document, and under which run it is kept
+    kept_as: str = ""
 
     @property
     def run(self) -> str:
@@ -117,40 +119,97 @@ def of_run(store: Store, run: str, advice: dict[str, Any], whole: bool = False) 
         names,
         advice.get("replay"),
         store.query(_OBSERVATIONS, [run]) if store.files("observations") else [],
+        kept_as=run,
     )
 
 
 def load(store: Store, run: str | None, whole: bool = False) -> list[Case]:
     """The run that was asked for, or the latest of each workload; the newest first. `whole`: see `of_run`.
 
-    Failure (status 3) where the run is unknown or keeps no advice, and where no run of the store does.
+    Failure (status 3) where the run is unknown or keeps no advice, and where no run of the store does. Advice that does
+    not have the form of one is among what the store has skipped.
     """
     if run is not None:
         found = store.find_run(run)
-        advice = store.document("advice", found.run)
-        if advice is None:
+        case = _kept(store, found.run, whole)
+        if not case:
             raise Failure(
                 Status.INPUT,
                 f"run {found.run} ({found.experiment}) has no readable advice; `millpond advise` writes one. "
                 "What any run has: --format csv",
             )
-        return [*_merged(store, found.run), of_run(store, found.run, advice, whole)]
+        return [*_merged(store, found.run), *case]
     cases: dict[str, list[Case]] = {}
     for known in reversed(store.runs()):
         if known.experiment not in EXPERIMENTS or known.workload in cases:
             continue
-        advice = store.document("advice", known.run)
-        if advice is not None:
-            cases[known.workload] = [*_merged(store, known.run), of_run(store, known.run, advice, whole)]
+        case = _kept(store, known.run, whole)
+        if case:
+            cases[known.workload] = [*_merged(store, known.run), *case]
     if not cases:
-        raise Failure(Status.INPUT, f"the store {store.folder} holds no advice; `millpond advise --store` writes it")
+        skipped = "".join(f"; not read: {one}" for one in store.skipped)
+        raise Failure(
+            Status.INPUT, f"the store {store.folder} holds no advice; `millpond advise --store` writes it{skipped}"
+        )
     return [case for found in cases.values() for case in found]
+
+
+def _kept(store: Store, run: str, whole: bool) -> list[Case]:
+    """The case of a run whose advice the store keeps; none where it keeps none, or one that does not fit."""
+    advice = store.document("advice", run)
+    if advice is None:
+        return []
+    try:
+        with store.fitting(("advice", run)):
+            return [of_run(store, run, advice, whole)]
+    except Misfit:
+        return []
 
 
 def _merged(store: Store, run: str) -> list[Case]:
     """The advice on several inputs that this run completed, if it did: it comes before the inputs' own."""
     advice = store.document("inputs", run)
-    return [Case(advice)] if advice is not None else []
+    return [Case(advice, kind="inputs", kept_as=run)] if advice is not None else []
+
+
+def missing(store: Store, cases: Sequence[Case], *, all_runs: bool = True) -> list[str]:
+    """What the store once kept of these cases and keeps no longer, a sentence each, with what that means.
+
+    `all_runs`: also runs of advise that keep observations and no advice, which are no case at all.
+    """
+    found = [line for case in cases if case.run and not case.inputs for line in _missing_of(store, case)]
+    for case in cases:
+        found += [
+            f"advice/{of.get('run')}.json.gz is gone: what was found for input {of.get('number')} is here in short only"
+            for of in case.inputs
+            if isinstance(of, dict) and of.get("run") and not store.has("advice", str(of["run"]))
+        ]
+    known = {run.run for run in store.runs() if run.experiment in EXPERIMENTS} if all_runs else set()
+    found += [
+        f"advice/{run}.json.gz is gone or was never written (the run was ended): run {run} is not in this report"
+        for run in sorted(known)
+        if not store.has("advice", run)
+    ]
+    return found
+
+
+# What a run of advise that analysed a trace keeps beside its advice, and what a report lacks without it.
+_PARTS = (
+    ("observations", "the rounds cannot be shown, and no figure can be checked"),
+    ("subsystems", "lifetimes, sizes, witnesses and the map of the heap are not shown"),
+    ("characterisation", "lifetimes, sizes, witnesses and the map of the heap are not shown"),
+    ("contexts", "the call tree cannot be exported"),
+)
+
+
+def _missing_of(store: Store, case: Case) -> list[str]:
+    if not case.advice.get("subsystems"):
+        return []  # a program without heap events: nothing else was ever kept
+    return [
+        f"{store.place(kind, case.run)} is gone: of run {case.run} {meaning}"
+        for kind, meaning in _PARTS
+        if not store.has(kind, case.run)
+    ]
 
 
 def latest(store: Store, run: str | None) -> str:

@@ -43,9 +43,10 @@ def fenced(text: str, language: str = "") -> str:
     return f"{fence}{language}\n{text}\n{fence}"
 
 
-def render(cases: Sequence[Case], damaged: Sequence[str] = ()) -> str:
+def render(cases: Sequence[Case], damaged: Sequence[str] = (), missing: Sequence[str] = ()) -> str:
     """The Markdown of these cases, in their order."""
     lines = [f"> **Not read:** {escaped(line)}\n" for line in damaged]
+    lines += [f"> **Missing:** {escaped(line)}\n" for line in missing]
     lines += [_case(case) for case in cases]
     return "\n".join(lines)
 

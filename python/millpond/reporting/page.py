@@ -29,11 +29,22 @@ DETAILS = (
 )
 
 
-def render(cases: Sequence[Case], damaged: Sequence[str] = ()) -> str:
-    """The page for these cases, in their order. `damaged`: files of the store that could not be read."""
+def render(cases: Sequence[Case], damaged: Sequence[str] = (), missing: Sequence[str] = ()) -> str:
+    """The page for these cases, in their order. `damaged`, `missing`: files of the store that could not be
+    read, and that are gone. KeyError, TypeError, ValueError and the like where a case does not have its form.
+    """
+    from jinja2 import UndefinedError
+
+    try:
+        return _render(cases, damaged, missing)
+    except UndefinedError as error:
+        raise ValueError(str(error)) from error
+
+
+def _render(cases: Sequence[Case], damaged: Sequence[str], missing: Sequence[str]) -> str:
     page = load("report.js", "report.css")
     template = page.environment.get_template("report_case.html.j2")
-    lines = 200 * min(len(cases), _CONTENTS_AT_MOST) + 2 * sum(map(len, damaged))
+    lines = 200 * min(len(cases), _CONTENTS_AT_MOST) + 2 * sum(map(len, [*damaged, *missing]))
     left = BUDGET_BYTES - len(page.style) - len(page.script) - 8000 - lines
     sections: list[Markup] = []
     contents: list[tuple[str, str, str]] = []
@@ -49,6 +60,7 @@ def render(cases: Sequence[Case], damaged: Sequence[str] = ()) -> str:
         "report.html.j2",
         title=_title(cases),
         damaged=damaged,
+        missing=missing,
         contents=contents,
         sections=sections,
         omitted=f"{omitted} older workloads have no room on this page; --run shows them." if omitted else "",

@@ -14,17 +14,19 @@ from millpond.reporting import report_replay, report_words
 from millpond.reporting.cases import Case
 
 
-def render(cases: Sequence[Case], damaged: Sequence[str] = ()) -> str:
+def render(cases: Sequence[Case], damaged: Sequence[str] = (), missing: Sequence[str] = ()) -> str:
     """The text of these cases, without colours, as wide as the terminal or $COLUMNS say."""
     file = io.StringIO()
-    print_cases(cases, terminal.console(file), damaged)
+    print_cases(cases, terminal.console(file), damaged, missing)
     return file.getvalue()
 
 
-def print_cases(cases: Sequence[Case], out: Console, damaged: Sequence[str] = ()) -> None:
+def print_cases(cases: Sequence[Case], out: Console, damaged: Sequence[str] = (), missing: Sequence[str] = ()) -> None:
     """Prints these cases to a console."""
     for line in damaged:
         out.print(Text(f"! not read: {line}"), style="yellow")
+    for line in missing:
+        out.print(Text(f"! missing: {line}"), style="yellow")
     for number, case in enumerate(cases):
         if number:
             out.rule()

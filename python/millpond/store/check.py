@@ -14,8 +14,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from millpond.store import store_files
-from millpond.store.relations import RELATIONS
+from millpond.store.relations import RELATIONS, read
 from millpond.store.store_files import DOCUMENT, PARQUET, Skipped, Unreadable
+from millpond.system.errors import Failure, Status
 
 KIND = re.compile(r"[a-z][a-z_]*")
 # Too large to be read only to see whether they are whole; whoever asks for one reads all of it anyway.
@@ -29,15 +30,21 @@ class Inspector:
         self._folder = folder
         self._checked: dict[Path, tuple[int, int]] = {}
         self._skipped: dict[Path, Skipped] = {}
+        self._misfits: dict[Path, Skipped] = {}
 
     def good(self, relation: str, *, whole: bool = True) -> list[Path]:
         """The files of a relation that are ours and whole (or at least begin and end as they should)."""
-        columns = RELATIONS[relation]
-        check = store_files.read_parquet if whole else store_files.check_footer
+
+        def check(path: Path) -> None:
+            if whole:
+                read(relation, path)
+            else:
+                store_files.check_footer(path, RELATIONS[relation])
+
         return [
             path
             for path in self._listed(self._folder / relation, PARQUET)
-            if self._is_good(path, lambda p: check(p, columns), remember=whole)
+            if path not in self._misfits and self._is_good(path, check, remember=whole)
         ]
 
     def documents(self) -> list[tuple[str, Path]]:
@@ -47,6 +54,15 @@ class Inspector:
     def skip(self, path: Path, reason: object) -> None:
         """Notes that a file was left out."""
         self._skipped[path] = Skipped(path, str(reason))
+
+    def misfit(self, path: Path, error: Exception) -> None:
+        """Notes that a file is whole and its content is not what its kind has, for as long as this object lives."""
+        what = " ".join(f"{type(error).__name__} {error}".split())[:120]
+        self._misfits[path] = Skipped(path, f"damaged, or of another version: its content does not fit ({what})")
+
+    def fits(self, path: Path) -> None:
+        """Takes that back."""
+        self._misfits.pop(path, None)
 
     def skipped_in(self, relation: str) -> list[Skipped]:
         """What was left out of a relation so far."""
@@ -61,7 +77,7 @@ class Inspector:
             self.good(relation, whole=relation not in _LARGE)
         for _, path in self.documents():
             self._is_good(path, store_files.read_document)
-        return [skipped for _, skipped in sorted(self._skipped.items())]
+        return [skipped for _, skipped in sorted({**self._skipped, **self._misfits}.items())]
 
     def _is_good(self, path: Path, check: Callable[[Path], object], *, remember: bool = True) -> bool:
         try:
@@ -104,3 +120,5 @@ def _entries(folder: Path) -> list[Path]:
         return sorted(path for path in folder.iterdir() if not path.name.startswith("."))
     except (FileNotFoundError, NotADirectoryError):
         return []
+    except OSError as error:
+        raise Failure(Status.INPUT, f"cannot read the folder {folder}: {error.strerror}") from error

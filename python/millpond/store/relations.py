@@ -11,11 +11,15 @@ What a document says beyond its rows travels in the footer of the Parquet file, 
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 from millpond.store.observations import FIELDS
-from millpond.store.store_files import NUMBER, TEXT, TRUTH, WHOLE, Columns, schema_of
+from millpond.store.store_files import NUMBER, TEXT, TRUTH, WHOLE, Columns, Unreadable, read_parquet, schema_of
+from millpond.system.input_file import parse_json
 
 _NUMERIC = {"value": NUMBER, "round": WHOLE}
 _COUNTS = ("events", "allocations", "frees", "bytes", "peak_live_bytes", "end_live_bytes")
@@ -33,6 +37,86 @@ RELATIONS: Mapping[str, Columns] = {
         **dict.fromkeys(_NODE_COUNTS, WHOLE), "function_index": WHOLE, "subsystem_index": WHOLE,
     },
 }  # fmt: skip
+
+
+_WHOLE_LIMIT = 1 << 63
+_NO_PLAN: Mapping[str, Any] = {"routes": []}
+# What every row of a relation has; whatever reads one counts on it.
+_NEVER_NULL: Mapping[str, tuple[str, ...]] = {
+    "observations": ("id", "run", "experiment", "parameters", "metric", "unit", "status", "kind", "round", "time_utc"),
+    "subsystems": ("run", "position", "name", "detail"),
+    "contexts": ("run", "node", "parent", "function_index", "subsystem_index", *_NODE_COUNTS),
+}
+
+
+def read(relation: str, path: Path) -> Any:
+    """The whole table of a file, every page and what its texts hold checked. Raises Unreadable. O(size)."""
+    table = read_parquet(path, RELATIONS[relation])
+    try:
+        _require_rows(relation, table)
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise Unreadable(f"damaged: {' '.join(str(error).split())[:120]}") from error
+    return table
+
+
+def _require_rows(relation: str, table: Any) -> None:
+    """Raises ValueError, or what wrong types raise, where a value is not what its writer could have written."""
+    import pyarrow.compute as compute
+
+    for name in _NEVER_NULL[relation]:
+        if table.column(name).null_count:
+            raise ValueError(f"its column {name} has rows without a value")
+    if relation == "observations":
+        if compute.all(compute.is_finite(table.column("value").cast("float64"))).as_py() is False:
+            raise ValueError("its column value has a number that is not finite")
+        for text in table.column("parameters").unique().to_pylist():
+            _require_parameters(parse_json(text))
+        for text in table.column("plan").unique().to_pylist():
+            _require_plan(parse_json(text) if text is not None else _NO_PLAN)
+    elif relation == "subsystems":
+        for text in table.column("detail").to_pylist():
+            if not isinstance(parse_json(text), dict):
+                raise ValueError("its column detail holds what is no JSON object")
+
+
+def is_observation(row: Mapping[str, Any]) -> bool:
+    """Whether a row from outside could be one of the relation: its fields are known, typed, and hold what they must."""
+    kinds: dict[str, tuple[type, ...]] = {TEXT: (str,), WHOLE: (int,), NUMBER: (int, float)}
+    columns = RELATIONS["observations"]
+    if not row.keys() <= columns.keys() or any(row.get(name) is None for name in _NEVER_NULL["observations"]):
+        return False
+    if any(v is not None and (isinstance(v, bool) or not isinstance(v, kinds[columns[k]])) for k, v in row.items()):
+        return False
+    if any(isinstance(v, int) and abs(v) >= _WHOLE_LIMIT for v in row.values()):
+        return False
+    return math.isfinite(row.get("value") or 0.0) and _are_texts_of_a_row(row["parameters"], row.get("plan"))
+
+
+@lru_cache(maxsize=1024)
+def _are_texts_of_a_row(parameters: str, plan: str | None) -> bool:
+    try:
+        _require_parameters(parse_json(parameters))
+        _require_plan(parse_json(plan) if plan is not None else _NO_PLAN)
+    except (ValueError, TypeError, KeyError, AttributeError):
+        return False
+    return True
+
+
+def _require_parameters(found: Any) -> None:
+    if not isinstance(found, dict):
+        raise ValueError("its column parameters holds what is no JSON object")
+    argv = found.get("argv", [])
+    if not isinstance(argv, list) or not all(isinstance(word, str) for word in argv):
+        raise ValueError("its column parameters has an argv that is no list of words")
+    for name, kind in (("exit_status", int), ("signal", int), ("stage", str), ("variant", str)):
+        if not isinstance(found.get(name), kind | None):
+            raise ValueError(f"its column parameters has a {name} of another type")
+
+
+def _require_plan(found: Any) -> None:
+    for route in found["routes"]:
+        if not isinstance(route["strategy"], str) or not all(isinstance(name, str) for name in route["subsystems"]):
+            raise ValueError("its column plan holds what is no plan")
 
 
 def observations_table(rows: Sequence[Mapping[str, Any]]) -> Any:

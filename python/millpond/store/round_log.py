@@ -14,7 +14,6 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
-import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -26,6 +25,7 @@ from millpond.store.observations import Journal, Programs
 from millpond.store.relations import RELATIONS
 from millpond.store.store import Store
 from millpond.store.unfinished import Unfinished, abandoned
+from millpond.system.temporary import temporary_folder
 
 _SAME = ("experiment", "fingerprint", "version", "seed", "subject")
 _OF_OUTCOMES = ("argv", "variant", "plan_name", "stage", "exit_status", "signal", "program")
@@ -120,7 +120,7 @@ def logged(store: Store, journal: Journal, *, resume: bool = False) -> Iterator[
 def logged_anyway(store: Store | None, journal: Journal) -> Iterator[RoundLog]:
     """A log that goes on from the store; without one, in a folder that is gone afterwards: one path for all."""
     with ExitStack() as stack:
-        place = store or Store(Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="millpond-"))))
+        place = store or Store(stack.enter_context(temporary_folder()))
         place.prepare()
         yield stack.enter_context(logged(place, journal, resume=store is not None))
 

@@ -14,9 +14,11 @@ copying files. What is damaged or not ours is skipped and named: `skipped` lists
 from __future__ import annotations
 
 import datetime
+import os
 import re
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -30,6 +32,7 @@ from millpond.store.relations import (
     contexts_table,
     empty_table,
     observations_table,
+    read,
     subsystems_of,
     subsystems_table,
 )
@@ -41,6 +44,14 @@ DEFAULT = Path("results/store")
 LATEST = "latest"
 _OBSERVATIONS, _SUBSYSTEMS, _CONTEXTS, _CHARACTERISATION = "observations", "subsystems", "contexts", "characterisation"
 _STAMP = "%Y%m%dT%H%M%S"
+
+
+# What Python raises where data have another form than their reader counts on.
+WRONG_DATA = (KeyError, IndexError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError)
+
+
+class Misfit(Exception):
+    """A file of the store that is whole, but does not hold what its kind has."""
 
 
 @dataclass(frozen=True)
@@ -127,12 +138,46 @@ class Store:
             return None
         return contexts_of(table, store_files.about(self.folder / _CONTEXTS / f"{run}{PARQUET}"))
 
+    @contextmanager
+    def fitting(self, *files: tuple[str, str]) -> Iterator[None]:
+        """Inside, what raises an error of wrong data is the fault of these files, of the given kinds and runs.
+
+        They are then among `skipped`, and the error goes on as Misfit. For whatever takes a document apart: a file can
+        be whole and still hold anything.
+        """
+        try:
+            yield
+        except WRONG_DATA as error:
+            for kind, run in files:
+                self.blame(kind, run, error)
+            raise Misfit(str(error)) from error
+
+    def blame(self, kind: str, run: str, error: Exception) -> None:
+        """Puts a file among the skipped ones: it is whole, and its content made a reader raise that error."""
+        self._inspector.misfit(self._path(kind, run), error)
+
+    def forgive(self, kind: str, run: str) -> None:
+        """Takes a blamed file back: another one was at fault."""
+        self._inspector.fits(self._path(kind, run))
+
+    @staticmethod
+    def place(kind: str, run: str) -> str:
+        """Where a store keeps a kind of file of a run, seen from its folder."""
+        return f"{kind}/{run}{PARQUET if kind in RELATIONS else DOCUMENT}"
+
+    def has(self, kind: str, run: str) -> bool:
+        """Whether such a file is there, readable or not."""
+        return os.path.lexists(self._path(kind, run))
+
+    def _path(self, kind: str, run: str) -> Path:
+        return self.folder / self.place(kind, run)
+
     def _table(self, relation: str, run: str) -> Any:
         path = self.folder / relation / f"{run}{PARQUET}"
         if not path.exists():
             return None
         try:
-            return store_files.read_parquet(path, RELATIONS[relation])
+            return read(relation, path)
         except Unreadable as reason:
             self._inspector.skip(path, reason)
             return None
@@ -227,7 +272,8 @@ def _run_of(run: str, kind: str, document: Mapping[str, Any]) -> Run:
     """What a document says of a run that has left no observations."""
     program = document.get("program")
     argv = program.get("argv") if isinstance(program, dict) else None
-    return Run(run, kind, " ".join(map(str, argv or [])), str(document.get("machine") or ""), "")
+    words = argv if isinstance(argv, list) else []
+    return Run(run, kind, " ".join(map(str, words)), str(document.get("machine") or ""), "")
 
 
 def _begun(run: Run) -> Run:

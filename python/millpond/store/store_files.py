@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from millpond.system import output
+from millpond.system.input_file import NotRegularError, parse_json, read_bytes, require_regular
 
 PARQUET, DOCUMENT = ".parquet", ".json.gz"
 # Where a Parquet file of ours keeps what is true of it as a whole.
@@ -72,10 +73,10 @@ def write_document(path: Path, data: Mapping[str, Any]) -> None:
 def read_document(path: Path) -> dict[str, Any]:
     """The object in a document. Raises Unreadable with the reason; FileNotFoundError where there is none."""
     try:
-        data = json.loads(gzip.decompress(path.read_bytes()))
+        data = parse_json(gzip.decompress(read_bytes(path)))
     except FileNotFoundError:
         raise
-    except (OSError, EOFError, zlib.error, ValueError, RecursionError) as error:
+    except (OSError, EOFError, zlib.error, ValueError) as error:
         raise Unreadable(_why(path, error)) from error
     if not isinstance(data, dict):
         raise Unreadable("it is no JSON object")
@@ -88,8 +89,9 @@ def about(path: Path) -> dict[str, Any]:
     import pyarrow.parquet as parquet
 
     try:
+        require_regular(path)
         found = (parquet.read_schema(path).metadata or {}).get(METADATA_KEY)
-        data = json.loads(found) if found else {}
+        data = parse_json(found) if found else {}
     except (OSError, ValueError, pa.ArrowException) as error:
         raise Unreadable(_why(path, error)) from error
     return data if isinstance(data, dict) else {}
@@ -101,6 +103,7 @@ def check_footer(path: Path, columns: Columns) -> None:
     import pyarrow.parquet as parquet
 
     try:
+        require_regular(path)
         schema = parquet.read_schema(path)
     except (OSError, ValueError, pa.ArrowException) as error:
         raise Unreadable(_why(path, error)) from error
@@ -149,6 +152,8 @@ def _fits(kind: Any, wanted: str) -> bool:
 
 def _why(path: Path, error: Exception) -> str:
     """The reason in a few words: what the libraries say is long, and about their insides."""
+    if isinstance(error, NotRegularError):
+        return f"not ours: {error.strerror}"
     if isinstance(error, OSError) and error.errno:
         return f"cannot be read: {error.strerror}"
     try:
@@ -157,4 +162,4 @@ def _why(path: Path, error: Exception) -> str:
     except OSError:
         return "cannot be read"
     first = str(error).splitlines()[0].partition(". ")[0] if str(error) else type(error).__name__
-    return f"damaged: {first[:120]}"
+    return f"damaged: {' '.join(first.split())[:120]}"

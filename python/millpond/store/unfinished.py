@@ -15,12 +15,14 @@ import fcntl
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from millpond.store import store_files
-from millpond.store.relations import observations_table
+from millpond.store.relations import is_observation, observations_table, read
 from millpond.system.errors import Failure, cannot_write
+from millpond.system.input_file import open_regular, parse_json
 
 SUFFIX = ".rounds"
 
@@ -37,7 +39,7 @@ class Unfinished:
         """Adds rows: they survive this process from now on. Failure (status 4) where they cannot be written."""
         try:
             if self._file is None:
-                self._file = self.path.open("ab", buffering=0)
+                self._file = self.path.open("xb", buffering=0)
                 with suppress(OSError):  # a place without locks: nobody will take this run for dead
                     fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 self._file.write(_line(self._about))
@@ -58,19 +60,22 @@ def _line(data: object) -> bytes:
 
 
 def salvage(folder: Path) -> list[Path]:
-    """Makes the Parquet files of runs that were killed; returns them. What is still being written is left alone."""
+    """Makes the Parquet files of runs that were killed; returns them. What is still being written is left alone.
+
+    A hidden file is removed only when all of it was understood, and its Parquet file holds its rows (or it had none).
+    """
     made = []
     for path in _files(folder):
         # Where nothing can be written, others will say so.
         with suppress(OSError, Failure), _abandoned(path) as found:
             if found is None:
                 continue
-            about, rows = found
-            target = path.with_name(f"{about['run']}{store_files.PARQUET}")
-            if rows and not target.exists():
-                store_files.write_parquet(target, observations_table(rows), about)
+            target = folder / f"{found.about['run']}{store_files.PARQUET}"
+            if found.rows and not target.exists():
+                store_files.write_parquet(target, observations_table(found.rows), found.about)
                 made.append(target)
-            path.unlink(missing_ok=True)
+            if found.whole and (not found.rows or _holds(target, found.rows)):
+                path.unlink(missing_ok=True)
     return made
 
 
@@ -80,8 +85,17 @@ def abandoned(folder: Path) -> list[tuple[dict[str, Any], list[dict[str, Any]]]]
     for path in _files(folder):
         with suppress(OSError), _abandoned(path) as found:
             if found is not None:
-                runs.append(found)
+                runs.append((found.about, found.rows))
     return runs
+
+
+@dataclass(frozen=True)
+class _Killed:
+    """What a hidden file of a dead writer holds. `whole`: nothing in it was left out except a line that was cut off."""
+
+    about: dict[str, Any]
+    rows: list[dict[str, Any]]
+    whole: bool
 
 
 def _files(folder: Path) -> list[Path]:
@@ -89,19 +103,54 @@ def _files(folder: Path) -> list[Path]:
 
 
 @contextmanager
-def _abandoned(path: Path) -> Iterator[tuple[dict[str, Any], list[dict[str, Any]]] | None]:
-    """The content of a file whose writer is dead; None where it has no beginning. OSError where somebody holds it."""
-    with path.open("rb") as file:
+def _abandoned(path: Path) -> Iterator[_Killed | None]:
+    """The content of a file whose writer is dead; None where it is not ours. OSError where somebody holds it."""
+    if path.is_symlink():
+        yield None
+        return
+    with open_regular(path) as file:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        lines = [_parsed(line) for line in file.read().split(b"\n")[:-1]]
-        if not lines or not isinstance(lines[0], dict) or not isinstance(lines[0].get("run"), str):
-            yield None  # its writer may be about to begin
+        first, *lines = file.read().split(b"\n")
+        about = _parsed(first) if lines else None  # without a line end its writer may be about to begin
+        yield _killed(about, lines[:-1]) if about is not None and _is_ours(path, about) else None
+
+
+def _is_ours(path: Path, about: Any) -> bool:
+    """Whether the first line says what a run of ours says, and of the run that the file is named for."""
+    return (
+        isinstance(about, dict)
+        and about.keys() >= {"run", "experiment", "workload", "machine", "fingerprint", "version"}
+        and isinstance(about["run"], str)
+        and path.name == f".{about['run']}{SUFFIX}"
+    )
+
+
+def _killed(about: dict[str, Any], lines: list[bytes]) -> _Killed:
+    rows: list[dict[str, Any]] = []
+    whole = True
+    for line in map(_parsed, lines):
+        if isinstance(line, list) and all(_is_row(row, about["run"]) for row in line):
+            rows.extend(line)
         else:
-            yield lines[0], [row for line in lines[1:] if isinstance(line, list) for row in line]
+            whole = False
+    return _Killed(about, rows, whole)
+
+
+def _is_row(row: Any, run: str) -> bool:
+    return isinstance(row, dict) and row.get("run") == run and is_observation(row)
+
+
+def _holds(target: Path, rows: list[dict[str, Any]]) -> bool:
+    """Whether a Parquet file that can be read has every one of these rows."""
+    try:
+        kept = set(read("observations", target).column("id").to_pylist())
+    except store_files.Unreadable:
+        return False
+    return kept >= {row["id"] for row in rows}
 
 
 def _parsed(line: bytes) -> Any:
     try:
-        return json.loads(line)
+        return parse_json(line)
     except ValueError:
         return None

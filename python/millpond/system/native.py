@@ -186,6 +186,14 @@ def require(name: str, arguments: Sequence[str], *, stdin: int = subprocess.DEVN
     return finished.said
 
 
+def answer(name: str, arguments: Sequence[str]) -> str:
+    """Runs a native program that prints its result; returns what it printed, or raises what it reported."""
+    done = capture([str(find(name)), *arguments], user_environment())
+    if done.status != 0:
+        raise failure_of(name, Finished(done.status, done.said, done.timed_out))
+    return done.printed
+
+
 def signal_name(number: int) -> str:
     """`SIGSEGV` for 11; `signal 99` for a number without a name."""
     try:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import sys
@@ -14,6 +15,8 @@ from typing import Any
 
 from millpond.system.arguments import STDOUT
 from millpond.system.errors import cannot_write
+
+_NAMES_TRIED = 1000
 
 
 def prove_writable(target: str | None) -> None:
@@ -35,16 +38,33 @@ def prove_writable(target: str | None) -> None:
 
 @contextmanager
 def written_aside(path: Path) -> Iterator[Path]:
-    """A place beside `path` to write to; renamed to `path` when the block ends, removed where it fails (status 4)."""
-    aside = path.with_name(f".{path.name}.{os.getpid()}.part")
+    """A new file next to `path` to write to; renamed to `path` when the block ends, removed where it fails (status 4).
+
+    A file that has the name of the new one already is left alone, and another name is taken.
+    """
+    aside: Path | None = None
     try:
+        aside = _made_beside(path)
         yield aside
         aside.rename(path)
+        aside = None
     except OSError as error:
         raise cannot_write(path, error) from error
     finally:
-        with suppress(OSError):
-            aside.unlink(missing_ok=True)
+        if aside is not None:
+            with suppress(OSError):
+                aside.unlink(missing_ok=True)
+
+
+def _made_beside(path: Path) -> Path:
+    """An empty file that did not exist, with the permissions that a new file of this process has."""
+    for number in range(_NAMES_TRIED):
+        suffix = f"-{number}" if number else ""
+        aside = path.with_name(f".{path.name}.{os.getpid()}{suffix}.part")
+        with suppress(FileExistsError):
+            os.close(os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666))
+            return aside
+    raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(path))
 
 
 def write_bytes(path: Path, content: bytes) -> None:

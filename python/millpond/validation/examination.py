@@ -27,6 +27,7 @@ from millpond.store.observations import utc_now
 from millpond.system import machine_facts, native
 from millpond.system.errors import Failure
 from millpond.system.machine import this_machine
+from millpond.system.temporary import temporary_folder
 
 SCHEMA = "millpond.doctor/1"
 PROBE, TRIAL, RECORD = "millpond-probe", "millpond-trial", "millpond-record"
@@ -47,8 +48,7 @@ _PATIENCE_SECONDS = 60.0
 def examine(store: Path, listener: Listener, rounds: int = NOISE_ROUNDS, seed: int = 1) -> dict[str, Any]:
     """The document without its findings. Takes a few seconds, most of them for the noise."""
     mallocs, missing = find_mallocs()
-    with tempfile.TemporaryDirectory(prefix="millpond-") as name:
-        folder = Path(name)
+    with temporary_folder() as folder:
         probe, why_no_probe = _probe(folder)
         return {
             "schema": SCHEMA,

@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import itertools
 import subprocess
-import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -37,6 +36,7 @@ from millpond.store.observations import Journal
 from millpond.system import native
 from millpond.system.errors import Failure, Status
 from millpond.system.progress import say
+from millpond.system.temporary import temporary_folder
 from millpond.validation.validation import SCHEMA, VALIDATED, Difference, difference, summary_of
 
 PROGRAMS: Mapping[str, Callable[[Path], Workload]] = {
@@ -91,8 +91,7 @@ class Validating:
 
     def _program(self, workload: Workload, deadline: float) -> None:
         say(f"validating on {workload.name}")
-        with tempfile.TemporaryDirectory(prefix="millpond-") as name:
-            folder = Path(name)
+        with temporary_folder() as folder:
             started = time.monotonic()
             trace, summary = record(workload, folder)
             recorded = time.monotonic() - started

@@ -20,7 +20,7 @@ from typing import Any
 from millpond.cells.cell import METRICS, Cell, Outcome
 from millpond.execution.rounds import by_round
 from millpond.statistics.order_statistics import Summary, summarise
-from millpond.store.store import Store
+from millpond.store.store import Misfit, Store
 from millpond.system.machine import this_machine
 from millpond.system.wording import list_text
 
@@ -200,9 +200,13 @@ def replay_error(store: Store) -> ReplayError:
         if run.experiment != KIND or run.machine != str(this_machine()):
             continue
         document = store.document(KIND, run.run)
-        summary = (document or {}).get("summary") or {}
-        values = {m: float(s["widens_by"]) for m, s in summary.items() if s.get("widens_by") is not None}
-        programs = min((int(s.get("programs") or 0) for s in summary.values()), default=0)
+        try:
+            with store.fitting((KIND, run.run)):
+                summary = (document or {}).get("summary") or {}
+                values = {m: float(s["widens_by"]) for m, s in summary.items() if s.get("widens_by") is not None}
+                programs = min((int(s.get("programs") or 0) for s in summary.values()), default=0)
+        except Misfit:
+            continue
         if values and programs >= FEWEST_PROGRAMS:
             return ReplayError({**DEFAULT_ERROR, **values}, run.run, programs)
     return NOT_VALIDATED

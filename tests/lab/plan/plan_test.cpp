@@ -2,11 +2,13 @@
 #include "lab/plan/plan.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <nlohmann/json.hpp>
 #include <string>
 
 #include "lab/plan/plan_error.hpp"
@@ -135,6 +137,49 @@ TEST(plan, another_schema_is_refused_with_both_named) {
     expect_refused(with("plan/1", "plan/2"), 3, "millpond.plan/1");
 }
 
+TEST(plan, rejects_what_another_reader_would_see_differently) {
+    expect_refused(with(R"("pool":"x")", R"("pool":"x","pool":"y")"), 3, "stands twice");
+    expect_refused(with(R"("schema")", R"("note":{"a":1,"a":2},"schema")"), 3, "stands twice");
+    expect_refused(with("false", "NaN"), 3, "not JSON at line 1");
+    expect_refused(with("false", "1e999"), 3, "1e999");
+    expect_refused(with(R"("x")", "\"\xff\""), 3, "not JSON");
+    expect_refused(with(R"("x")", R"("a\u0000b")"), 3, "routes[0].pool");
+    expect_refused(with(R"(["a"])", R"(["a\u0000b"])"), 3, "routes[0].subsystems[0]");
+    expect_refused(with(R"(["a"])", R"(["a","a"])"), 3, "routes[0].subsystems");
+    expect_refused(good + good, 3, "not JSON");
+}
+
+// Nothing in a file decides how deep a parser may call itself.
+TEST(plan, rejects_nesting_without_end) {
+    constexpr std::size_t levels = 1'000'000;
+    std::string arrays(levels, '['), objects;
+    for (std::size_t i = 0; i < levels; ++i) objects += "{\"a\":";
+    for (const std::string& text : {arrays, arrays + std::string(levels, ']'), objects})
+        expect_refused(text, 3, "nests deeper");
+    expect_refused(with(R"("schema")", "\"note\":" + arrays + ",\"schema\""), 3, "nests deeper");
+    expect_refused(with("\"x\"", arrays + std::string(levels, ']')), 3, "nests deeper");
+}
+
+TEST(plan, messages_are_one_line_and_short_whatever_a_name_holds) {
+    const std::string monster = std::string(100'000, 'x') + "\n\x1b[31m";
+    const std::string written = nlohmann::json(monster).dump();
+    for (const std::string& text : {with("\"multipool\"", written), with("\"huge_pages\"", written),
+                                    with("\"millpond.plan/1\"", written), with("\"program\"", written)}) {
+        const refusal found = refusal_of([&] { parse_plan(text, "file"); });
+        EXPECT_NE(found.status, 0);
+        EXPECT_LT(found.message.size(), 500u);
+        EXPECT_EQ(found.message.find_first_of("\n\x1b"), std::string::npos);
+    }
+}
+
+TEST(program_identity, is_described_whatever_is_unknown) {
+    EXPECT_EQ((program_identity{"/bin/a", "ab"}.described()), "/bin/a of build ab");
+    EXPECT_EQ((program_identity{"/bin/a", ""}.described()), "/bin/a (without a build-id)");
+    EXPECT_EQ((program_identity{"", "ab"}.described()), "the program of build ab");
+    EXPECT_EQ((program_identity{"", ""}.described()), "a program that could not be identified");
+    EXPECT_FALSE((program_identity{"", ""}.known()));
+}
+
 class plan_file : public testing::Test {
   protected:
     void SetUp() override {
@@ -156,6 +201,34 @@ TEST_F(plan_file, a_missing_and_an_empty_file_are_damaged_input) {
     EXPECT_EQ(refusal_of([&] { read_plan(folder / "none"); }).status, 3);
     std::ofstream(folder / "empty").close();
     EXPECT_EQ(refusal_of([&] { read_plan(folder / "empty"); }).status, 3);
+}
+
+TEST_F(plan_file, rejects_what_is_no_file_without_waiting) {
+    std::filesystem::create_directory(folder / "folder");
+    ASSERT_EQ(::mkfifo((folder / "fifo").c_str(), 0600), 0);
+    std::filesystem::create_symlink(folder / "fifo", folder / "link");
+    std::filesystem::create_symlink(folder / "loop", folder / "loop");
+    for (const char* name : {"folder", "fifo", "link", "loop", "none", "none/below"}) {
+        const refusal found = refusal_of([&] { read_plan(folder / name); });
+        EXPECT_EQ(found.status, 3) << name;
+        EXPECT_NE(found.message.find((folder / name).string()), std::string::npos) << found.message;
+    }
+    EXPECT_EQ(refusal_of([&] { read_plan("/dev/zero"); }).status, 3);
+}
+
+TEST_F(plan_file, writing_leaves_other_files_alone) {
+    const std::vector<std::string> others = {"a.plan.json.partial",
+                                             "a.plan.json." + std::to_string(getpid()) + ".partial", "a.plan.json.tmp"};
+    for (const std::string& other : others) std::ofstream(folder / other) << "precious";
+    write_plan(example(), folder / "a.plan.json");
+    std::filesystem::create_directory(folder / "taken");
+    EXPECT_EQ(refusal_of([&] { write_plan(example(), folder / "taken"); }).status, 4);
+    for (const std::string& other : others) {
+        std::string content;
+        std::ifstream(folder / other) >> content;
+        EXPECT_EQ(content, "precious") << other;
+    }
+    EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder), {}), 5);
 }
 
 TEST_F(plan_file, a_place_that_cannot_be_written_is_the_environments_fault) {

@@ -28,7 +28,8 @@ CONFIG: dict[str, object] = {}
 
 def option(name: str) -> str | None:
     words = sys.argv[: sys.argv.index("--")] if "--" in sys.argv else sys.argv
-    return words[words.index(name) + 1] if name in words else None
+    joined = [word.partition("=")[2] for word in words if word.startswith(f"{name}=")]
+    return joined[0] if joined else words[words.index(name) + 1] if name in words else None
 
 
 def program() -> list[str]:
@@ -106,7 +107,9 @@ def characterise() -> None:
     fail_if_told("characterise")
     taking_value = ("--json", "--plan-out", "--contexts")
     words = sys.argv[1:]
-    traces = [w for i, w in enumerate(words) if not w.startswith("--") and (i == 0 or words[i - 1] not in taking_value)]
+    traces = words[words.index("--") + 1 :] if "--" in words else [
+        w for i, w in enumerate(words) if not w.startswith("--") and (i == 0 or words[i - 1] not in taking_value)
+    ]  # fmt: skip
     summaries = [trace_of(t, int(Path(t).read_text())) for t in traces]
     subsystems = [subsystem_of(s) for s in CONFIG.get("subsystems", [])]
     data = summaries[0] if len(summaries) == 1 else summaries
@@ -148,7 +151,23 @@ def one_round(variant: str, number: int) -> None:
     Path(option("--result") or "").write_text(json.dumps(result))
 
 
+def check_plan(path: str) -> None:
+    """Stands for the one reader of plans: it knows a plan from other JSON, and no more."""
+    fail_if_told("check_plan")
+    try:
+        plan = json.loads(Path(path).read_text())
+        routes = [{"huge_pages": False, **route} for route in plan["routes"]]
+        print(json.dumps({"program": plan["program"], "routes": routes}))
+    except (OSError, ValueError, KeyError, TypeError):
+        print(f"millpond: {path} is not a plan", file=sys.stderr)
+        sys.exit(3)
+
+
 def trial() -> None:
+    plan = option("--check-plan")
+    if plan is not None:
+        check_plan(plan)
+        return
     number = call_number()
     if "--survey" in sys.argv:
         fail_if_told("survey")
@@ -162,7 +181,7 @@ def trial() -> None:
 
 def replay() -> None:
     fail_if_told("replay")
-    if "--prepare" in sys.argv:
+    if option("--prepare"):
         plan = Path(option("--plan")).read_text() if option("--plan") else '{"routes": []}'
         Path(option("-o") or "").write_text(plan)
         Path(option("--json") or "").write_text(

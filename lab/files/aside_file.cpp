@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "lab/files/aside_file.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <system_error>
+#include <utility>
+
+namespace millpond::lab {
+namespace {
+
+constexpr int names_tried = 1000;
+
+// The name of a file that did not exist, opened; -1 with errno where none can be made.
+int create_beside(const std::string& path, std::string& name) {
+    for (int i = 0; i < names_tried; ++i) {
+        name = path + "." + std::to_string(::getpid()) + (i == 0 ? "" : "-" + std::to_string(i)) + ".partial";
+        const int made = ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (made >= 0 || errno != EEXIST) return made;
+    }
+    return -1;
+}
+
+}  // namespace
+
+aside_file::aside_file(std::string path) : path_(std::move(path)) {
+    struct stat about;
+    const bool there = ::stat(path_.c_str(), &about) == 0;
+    if (there && S_ISDIR(about.st_mode)) fail(EISDIR);
+    if (there && !S_ISREG(about.st_mode))
+        descriptor_ = ::open(path_.c_str(), O_WRONLY | O_CLOEXEC);
+    else
+        descriptor_ = create_beside(path_, partial_);
+    if (descriptor_ < 0) fail(errno);
+    if (::fstat(descriptor_, &about) == 0) {
+        device_ = about.st_dev;
+        inode_ = about.st_ino;
+    }
+}
+
+aside_file::~aside_file() {
+    if (descriptor_ < 0) return;
+    remove_own();
+    ::close(descriptor_);
+}
+
+void aside_file::fail(int error) const {
+    throw std::system_error(error, std::generic_category(), "cannot write " + path_);
+}
+
+// Only while the name still means the file that we made.
+void aside_file::remove_own() const noexcept {
+    struct stat named;
+    if (partial_.empty() || ::lstat(partial_.c_str(), &named) != 0) return;
+    if (named.st_dev == device_ && named.st_ino == inode_) ::unlink(partial_.c_str());
+}
+
+void aside_file::write(std::string_view content) {
+    while (!content.empty()) {
+        const ssize_t done = ::write(descriptor_, content.data(), content.size());
+        if (done < 0 && errno == EINTR) continue;
+        if (done < 0) fail(errno);
+        content.remove_prefix(static_cast<std::size_t>(done));
+    }
+}
+
+void aside_file::write_at(std::uint64_t offset, std::string_view content) {
+    while (!content.empty()) {
+        const ssize_t done = ::pwrite(descriptor_, content.data(), content.size(), static_cast<off_t>(offset));
+        if (done < 0 && errno == EINTR) continue;
+        if (done < 0) fail(errno);
+        content.remove_prefix(static_cast<std::size_t>(done));
+        offset += static_cast<std::uint64_t>(done);
+    }
+}
+
+void aside_file::commit() {
+    const bool closed = ::close(std::exchange(descriptor_, -1)) == 0;
+    if (closed && (partial_.empty() || std::rename(partial_.c_str(), path_.c_str()) == 0)) return;
+    const int error = errno;
+    remove_own();
+    fail(error);
+}
+
+void write_whole(const std::string& path, std::string_view content) {
+    aside_file file(path);
+    file.write(content);
+    file.commit();
+}
+
+void prove_writable(const std::string& path) {
+    struct stat about;
+    // A FIFO's reader may come later; opening it here would wait for it.
+    if (::stat(path.c_str(), &about) == 0 && !S_ISREG(about.st_mode) && !S_ISDIR(about.st_mode)) {
+        if (::access(path.c_str(), W_OK) == 0) return;
+        throw std::system_error(errno, std::generic_category(), "cannot write " + path);
+    }
+    const aside_file tried(path);
+}
+
+}  // namespace millpond::lab

@@ -1,0 +1,254 @@
+# SPDX-License-Identifier: BSL-1.0
+"""Whatever a file of a store holds, verbs that read it end in order: no traceback, no hang, no file deleted."""
+
+from __future__ import annotations
+
+import copy
+import gzip
+import json
+import os
+import random
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sample_store
+from conftest import FakeLab
+
+from millpond.store import store_files
+from millpond.store.relations import RELATIONS
+from millpond.store.store import Store
+
+FORMATS = ("html", "text", "json", "markdown", "csv", "pprof", "collapsed", "speedscope", "chrome")
+VALUES: list[Any] = [None, True, -1, 0, 1e300, 10**30, "", "text", "\x1b[31m\n", [], [[]], ["a"], [5], {}, {"a": 1}]
+DOCUMENTS = ("advice", "characterisation")
+
+
+@pytest.fixture(scope="module")
+def sound(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """A store with one whole run, and the run's id."""
+    folder = tmp_path_factory.mktemp("sound") / "store"
+    return folder, str(sample_store.advise(folder)["run"])
+
+
+@pytest.fixture
+def store(sound: tuple[Path, str], tmp_path: Path) -> tuple[Path, str]:
+    """A copy of it that a test may damage."""
+    return Path(shutil.copytree(sound[0], tmp_path / "store")), sound[1]
+
+
+def listing(folder: Path) -> dict[str, bytes]:
+    """Every file below a folder and what it holds."""
+    return {str(p.relative_to(folder)): p.read_bytes() for p in sorted(folder.rglob("*")) if p.is_file()}
+
+
+def read_all(lab: FakeLab, folder: Path, formats: tuple[str, ...] = FORMATS) -> list[int]:
+    """Every verb that reads a store; the statuses. What is raised fails the test."""
+    statuses = []
+    before = listing(folder)
+    reports = [("report", str(folder), "--format", form) for form in formats]
+    for words in (*reports, ("compare", str(folder), str(folder))):
+        done = lab.run(*words)
+        assert done.status in (0, 3), (words, done)
+        assert all(line.startswith("millpond: ") for line in done.stderr.splitlines()), done.stderr
+        statuses.append(done.status)
+    assert listing(folder) == before
+    return statuses
+
+
+def places(value: Any, way: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """The ways to every value; of a list, to its first one only."""
+    yield way
+    children = value.items() if isinstance(value, dict) else enumerate(value[:1]) if isinstance(value, list) else ()
+    for key, child in children:
+        yield from places(child, (*way, key))
+
+
+def changed(document: Any, way: tuple[Any, ...], value: Any, *, gone: bool = False) -> Any:
+    result = copy.deepcopy(document)
+    parent = result
+    for key in way[:-1]:
+        parent = parent[key]
+    if gone:
+        del parent[way[-1]]
+    else:
+        parent[way[-1]] = value
+    return result
+
+
+def put(path: Path, document: Any) -> None:
+    path.write_bytes(gzip.compress(json.dumps(document).encode()))
+
+
+def rewrite(path: Path, relation: str, change: dict[str, list[Any]], about: Any = None) -> None:
+    """Writes a relation's file anew with some columns replaced."""
+    import pyarrow as pa
+
+    table = store_files.read_parquet(path, RELATIONS[relation])
+    for name, values in change.items():
+        at = table.schema.get_field_index(name)
+        table = table.set_column(at, table.schema.field(at), pa.array(values, type=table.schema.field(at).type))
+    store_files.write_parquet(path, table, store_files.about(path) if about is None else about)
+
+
+@pytest.mark.lengthy
+@pytest.mark.parametrize("kind", DOCUMENTS)
+def test_any_value_of_a_document_may_be_any_other(lab: FakeLab, store: tuple[Path, str], kind: str, seed: int) -> None:
+    folder, run = store
+    path = folder / kind / f"{run}.json.gz"
+    whole = store_files.read_document(path)
+    chance = random.Random(seed)
+    ways = [way for way in places(whole) if way]
+    for way in chance.sample(ways, min(len(ways), 25)):
+        document = changed(whole, way, chance.choice(VALUES), gone=chance.random() < 0.2)
+        put(path, document)
+        form = chance.choice(FORMATS[:4])
+        print(kind, way)
+        read_all(lab, folder, (form, "chrome") if kind == "characterisation" else (form,))
+
+
+@pytest.mark.parametrize("value", [[], 5, None, "text", {}, {"program": 5}, {"program": {"argv": 5}}])
+def test_a_document_of_another_form_is_named_and_left_out(lab: FakeLab, store: tuple[Path, str], value: Any) -> None:
+    folder, run = store
+    put(folder / "advice" / f"{run}.json.gz", value)
+    for form in FORMATS[:4]:
+        done = lab.run("report", str(folder), "--format", form)
+        assert done.status == 3
+        assert f"advice/{run}.json.gz" in done.stderr
+
+
+def test_a_characterisation_of_another_form_leaves_the_rest_of_the_report(
+    lab: FakeLab, store: tuple[Path, str]
+) -> None:
+    folder, run = store
+    put(folder / "characterisation" / f"{run}.json.gz", {"trace": 5, "process": [], "heat_map": "x"})
+    done = lab.run("report", str(folder), "--format", "markdown")
+    assert done.status == 3
+    assert "shop::book" in done.stdout
+    assert f"characterisation/{run}.json.gz" in done.stderr
+    assert f"advice/{run}.json.gz" not in done.stderr
+
+
+DEEP = "[" * 100_000
+
+
+@pytest.mark.lengthy
+@pytest.mark.parametrize("text", [DEEP, DEEP + "]" * 100_000, "[" * 900 + "]" * 900, '{"a":' * 900 + "1" + "}" * 900])
+@pytest.mark.parametrize("kind", DOCUMENTS)
+def test_nesting_ends_no_verb(lab: FakeLab, store: tuple[Path, str], kind: str, text: str) -> None:
+    folder, run = store
+    (folder / kind / f"{run}.json.gz").write_bytes(gzip.compress(text.encode()))
+    assert 3 in read_all(lab, folder, ("html", "json", "chrome"))
+
+
+# In every row of a column: deep enough to end the interpreter's own parser.
+DEEP_ROW = "[" * 3000
+BAD_TEXTS = [
+    None,
+    "",
+    "5",
+    "[]",
+    "{",
+    DEEP_ROW,
+    '{"argv": 5}',
+    '{"argv": [5]}',
+    '{"stage": []}',
+    '{"exit_status": "x"}',
+]
+
+
+@pytest.mark.lengthy
+@pytest.mark.parametrize("text", BAD_TEXTS)
+def test_parameters_of_rows_are_checked(lab: FakeLab, store: tuple[Path, str], text: str | None) -> None:
+    folder, run = store
+    path = folder / "observations" / f"{run}.parquet"
+    rows = store_files.read_parquet(path, RELATIONS["observations"]).num_rows
+    rewrite(path, "observations", {"parameters": [text] * rows})
+    assert 3 in read_all(lab, folder, ("json",))
+
+
+BAD_PLANS = ["5", "[]", "{", DEEP_ROW, '{"routes": 5}', '{"routes": [5]}', '{"routes": [{"pool": 5}]}']
+
+
+@pytest.mark.lengthy
+@pytest.mark.parametrize("plan", BAD_PLANS)
+def test_plans_of_rows_are_checked(lab: FakeLab, store: tuple[Path, str], plan: str) -> None:
+    folder, run = store
+    path = folder / "observations" / f"{run}.parquet"
+    rows = store_files.read_parquet(path, RELATIONS["observations"]).num_rows
+    rewrite(path, "observations", {"plan": [plan] * rows})
+    assert 3 in read_all(lab, folder, ("json",))
+
+
+@pytest.mark.lengthy
+@pytest.mark.parametrize(("relation", "column"), [(r, c) for r, columns in RELATIONS.items() for c in columns])
+def test_any_column_may_be_empty_or_strange(lab: FakeLab, store: tuple[Path, str], relation: str, column: str) -> None:
+    folder, run = store
+    path = folder / relation / f"{run}.parquet"
+    sound_bytes = path.read_bytes()
+    rows = store_files.read_parquet(path, RELATIONS[relation]).num_rows
+    strange = {"whole numbers": [2**62, -5], "numbers": [float("nan"), -1e308], "text": ["", DEEP_ROW]}
+    for value in [None, *strange.get(RELATIONS[relation][column], [])]:
+        rewrite(path, relation, {column: [value] * rows})
+        read_all(lab, folder, ("text", "csv" if relation == "observations" else "pprof"))
+        path.write_bytes(sound_bytes)
+
+
+@pytest.mark.lengthy
+@pytest.mark.parametrize("about", [[], 5, {}, {"functions": 5}, {"functions": [], "subsystems": []}])
+def test_footers_of_another_form_end_no_verb(lab: FakeLab, store: tuple[Path, str], about: Any) -> None:
+    folder, run = store
+    for relation in RELATIONS:
+        rewrite(folder / relation / f"{run}.parquet", relation, {}, about)
+    read_all(lab, folder, ("json", "pprof", "chrome"))
+
+
+def test_nothing_waits_for_a_fifo(lab: FakeLab, store: tuple[Path, str]) -> None:
+    folder, run = store
+    for path in [p for p in folder.rglob("*") if p.is_file()]:
+        path.unlink()
+        os.mkfifo(path)
+    os.mkfifo(folder / "observations" / ".x.rounds")
+    for form in FORMATS:
+        assert lab.run("report", str(folder), "--format", form).status == 3
+        assert lab.run("report", str(folder), "--run", run, "--format", form).status == 3
+    assert lab.run("compare", str(folder), str(folder)).status == 3
+    Store(folder).prepare()
+
+
+MISSING = {
+    "observations": "rounds cannot be shown",
+    "subsystems": "lifetimes",
+    "characterisation": "lifetimes",
+    "contexts": "call tree",
+}
+
+
+@pytest.mark.parametrize("kind", MISSING)
+@pytest.mark.parametrize("form", FORMATS[:4])
+def test_a_missing_file_is_named_with_what_that_means(
+    lab: FakeLab, store: tuple[Path, str], kind: str, form: str
+) -> None:
+    folder, run = store
+    assert "issing" not in lab.run("report", str(folder), "--format", form).stdout.replace('"missing": []', "")
+    (path,) = (folder / kind).glob(f"{run}.*")
+    path.unlink()
+    done = lab.run("report", str(folder), "--format", form)
+    assert done.status == 0, done.stderr
+    said = " ".join(done.stdout.replace("\\", "").split())
+    assert f"{kind}/{path.name} is gone" in said
+    assert MISSING[kind] in said
+
+
+@pytest.mark.parametrize("form", FORMATS[:4])
+def test_a_run_without_its_advice_is_named(lab: FakeLab, store: tuple[Path, str], form: str) -> None:
+    folder, run = store
+    other = sample_store.advise(folder, ("/bin/other",), seed=2)["run"]
+    (folder / "advice" / f"{run}.json.gz").unlink()
+    done = lab.run("report", str(folder), "--format", form)
+    assert done.status == 0, done.stderr
+    said = " ".join(done.stdout.replace("\\", "").split())
+    assert f"advice/{run}.json.gz is gone or was never written" in said
+    assert f"advice/{other}" not in said
