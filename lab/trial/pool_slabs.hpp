@@ -6,14 +6,16 @@
 //   then another, twice as long, up to 2 MiB; with huge pages 2 MiB from the start
 //
 // For multipool, under the pool's lock or by its one thread; the slab map behind it has a lock of its own, taken once
-// for each extent. Null when the reservation or the memory is used up.
+// for each extent. Null when the addresses or the memory are used up, or the lock cannot be had: inside a signal handler
+// that interrupted its holder, and in a child whose parent's other thread held it.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
 #include "lab/trial/control.hpp"
-#include "lab/trial/futex_lock.hpp"
+#include "lab/trial/holder_lock.hpp"
+#include "lab/trial/process_words.hpp"
 #include "preload/slab_map.hpp"
 
 namespace millpond::trial {
@@ -21,12 +23,14 @@ namespace millpond::trial {
 // The slab map of the process and the lock that serialises changes of it.
 struct slab_space {
     preload::slab_map map;
-    futex_lock lock;
+    holder_lock lock;
+    // Names the calling thread to the lock.
+    static holder_lock::thread_id this_thread() noexcept;
 };
 
 class pool_slabs {
   public:
-    pool_slabs(slab_space& space, std::uint16_t pool, bool huge_pages, pool_counters** counters) noexcept
+    pool_slabs(slab_space& space, std::uint16_t pool, bool huge_pages, pool_counters* counters) noexcept
         : space_(&space),
           counters_(counters),
           extent_slabs_(huge_pages ? preload::slab_map::extent_slabs_max : 1),
@@ -42,6 +46,9 @@ class pool_slabs {
     }
     void deallocate(void* chunk, std::size_t bytes, std::size_t alignment) noexcept;
 
+    // Tells the counters of this process what the pool holds.
+    void report() noexcept;
+
     // One slab for one class: a chunk of several would leave more of it unused, and on huge pages unused is resident.
     static constexpr std::size_t preferred_chunk_bytes = preload::slab_map::slab_bytes;
 
@@ -50,10 +57,12 @@ class pool_slabs {
         return static_cast<std::uint32_t>((bytes + preload::slab_map::slab_bytes - 1) / preload::slab_map::slab_bytes);
     }
     bool take_extent(std::uint32_t slabs) noexcept;
+    void* take_from_map(std::uint32_t& slabs, std::uint32_t needed) noexcept;
     void give_back_rest() noexcept;
 
     slab_space* space_;
-    pool_counters** counters_;  // of this process: a fork moves them
+    pool_counters* counters_;  // private ones, for process_words
+    std::size_t held_bytes_ = 0, used_bytes_ = 0;
     char* next_ = nullptr;
     char* last_ = nullptr;
     std::uint32_t extent_slabs_;
