@@ -64,6 +64,16 @@ class alignas(64) pool {
         return p;
     }
 
+    // As allocate, but only from a pool that the calling thread uses already.
+    void* allocate_if_usable(std::size_t bytes, std::size_t alignment, thread_id self) noexcept {
+        const bool usable = synchronized_ || __atomic_load_n(&owner_, __ATOMIC_RELAXED) == self;
+        return usable ? allocate(bytes, alignment, self) : nullptr;
+    }
+    // Returns: the size of the block that serves the request; 0 if none does.
+    static constexpr std::size_t block_bytes(std::size_t bytes, std::size_t alignment) noexcept {
+        return blocks::block_bytes(bytes, alignment);
+    }
+
     // `block_bytes` is what the slab map says of the block.
     void deallocate(void* block, std::size_t block_bytes, thread_id self) noexcept {
         if (synchronized_) {
@@ -117,7 +127,8 @@ class alignas(64) pool {
     bool synchronized_;
     holder_lock lock_;
     // Larger blocks would not fit a slab.
-    millpond::multipool<pool_slabs, four_an_octave<std::size_t{32} << 10>> blocks_;
+    using blocks = millpond::multipool<pool_slabs, four_an_octave<pooled_bytes_max>>;
+    blocks blocks_;
     // Written by other threads: a line of its own.
     alignas(64) handed_block* handed_over_ = nullptr;
 };

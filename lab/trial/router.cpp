@@ -144,8 +144,19 @@ void* router::allocate_aligned(std::size_t alignment, std::size_t bytes, const c
     }
     if (bytes - 1 >= own_words.small_max && !is_small_in_child(bytes)) return real::allocate_aligned(alignment, bytes);
     const std::size_t usual = alignment_for(bytes);
-    if (void* const p = allocate_small(bytes, alignment > usual ? alignment : usual, site)) return p;
-    return real::allocate_aligned(alignment, bytes);
+    const std::size_t wanted = alignment > usual ? alignment : usual;
+    if (void* const p = allocate_small(bytes, wanted, site)) return p;
+    if (void* const p = real::allocate_aligned(alignment, bytes)) return p;
+    return allocate_wherever(bytes, wanted);
+}
+
+void* router::allocate_wherever(std::size_t bytes, std::size_t alignment) noexcept {
+    const int before = errno;
+    for (std::size_t size = pool::block_bytes(bytes, alignment); size != 0; size = pool::block_bytes(size + 1, alignment))
+        for (std::size_t i = 0; i < pool_count_; ++i)
+            if (void* const p = pools_[i].allocate_if_usable(size, alignment, thread_.id())) return p;
+    errno = before;
+    return nullptr;
 }
 
 void* router::reallocate(void* old, std::size_t bytes, const call_site&) noexcept {
@@ -161,6 +172,7 @@ void* router::reallocate(void* old, std::size_t bytes, const call_site&) noexcep
     if (bytes - 1 < pooled_bytes_max) fresh = pools_[owner.pool].allocate(bytes, alignment_for(bytes), thread_.id());
     if (fresh == nullptr && fits) return old;
     if (fresh == nullptr) fresh = real::allocate(bytes);
+    if (fresh == nullptr && bytes <= pooled_bytes_max) fresh = allocate_wherever(bytes, alignment_for(bytes));
     if (fresh == nullptr) return nullptr;
     memcpy(fresh, old, fits ? bytes : held);
     pools_[owner.pool].deallocate(old, held, thread_.id());

@@ -52,7 +52,9 @@ class router {
         // Whether a block was used before is the multipool's own affair, so every one is cleared.
         if (void* const p = allocate_small(bytes, alignment_for(bytes), site)) [[likely]]
             return memset(p, 0, bytes);
-        return real::allocate_zeroed(bytes);
+        if (void* const p = real::allocate_zeroed(bytes)) return p;
+        void* const p = allocate_wherever(bytes, alignment_for(bytes));
+        return p != nullptr ? memset(p, 0, bytes) : nullptr;
     }
 
     static void* allocate_aligned(std::size_t alignment, std::size_t bytes, const call_site& site) noexcept;
@@ -99,7 +101,8 @@ class router {
                                                    std::uintptr_t stack, std::uintptr_t frame) noexcept {
         if (void* const p = allocate_small(bytes, alignment_for(bytes), {return_address, stack, frame})) [[likely]]
             return p;
-        return real::allocate(bytes);
+        if (void* const p = real::allocate(bytes)) return p;
+        return allocate_wherever(bytes, alignment_for(bytes));
     }
     [[gnu::noinline]] static void deallocate_routed(void* p) noexcept {
         const preload::slab_owner owner = space_.map.owner_of(p);
@@ -127,6 +130,10 @@ class router {
             ++thread().counters->passed_refused;
         return p;
     }
+
+    // When the program's allocator has no memory either: a block of any pool that is large enough. Or else a program
+    // that lives at its limit would fail here with much of its memory free in other sizes.
+    [[gnu::noinline, gnu::cold]] static void* allocate_wherever(std::size_t bytes, std::size_t alignment) noexcept;
 
     static std::uint32_t pool_of(const call_site& site) noexcept {
         thread_state& self = thread();
