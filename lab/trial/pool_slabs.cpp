@@ -14,9 +14,10 @@ void* pool_slabs::try_allocate_slab(std::size_t bytes, std::size_t alignment, st
     if (bytes > slab_map::extent_bytes_max || alignment > slab_map::slab_bytes) return nullptr;
     const std::uint32_t slabs = slabs_for(bytes);
     const std::size_t taken = slabs * slab_map::slab_bytes;
-    if (static_cast<std::size_t>(last_ - next_) < taken && !take_extent(slabs)) return nullptr;
-    void* const chunk = next_;
-    next_ += taken;
+    rest& from = older_.bytes() >= taken ? older_ : latest_;
+    if (from.bytes() < taken && !take_extent(slabs)) return nullptr;
+    void* const chunk = from.next;
+    from.next += taken;
     space_->map.assign(chunk, slabs, {static_cast<std::uint32_t>(block_bytes), pool_});
     used_bytes_ += taken;
     report();
@@ -49,12 +50,11 @@ bool pool_slabs::take_extent(std::uint32_t slabs) noexcept {
     if (!space_->lock.lock(slab_space::this_thread())) return false;
     std::uint32_t got = slab_map::rounded(slabs > extent_slabs_ ? slabs : extent_slabs_, huge_pages_);
     void* const extent = take_from_map(got, slabs);
-    if (extent != nullptr) give_back_rest();
+    if (extent != nullptr) put_aside(latest_);
     space_->lock.unlock();
     errno = before;
     if (extent == nullptr) return false;
-    next_ = static_cast<char*>(extent);
-    last_ = next_ + got * slab_map::slab_bytes;
+    latest_ = {static_cast<char*>(extent), static_cast<char*>(extent) + got * slab_map::slab_bytes};
     held_bytes_ += got * slab_map::slab_bytes;
     if (extent_slabs_ < slab_map::extent_slabs_max) extent_slabs_ *= 2;
     return true;
@@ -69,11 +69,17 @@ void* pool_slabs::take_from_map(std::uint32_t& slabs, std::uint32_t needed) noex
     }
 }
 
-// The end of the extent before, when a chunk of several slabs did not fit there.
-void pool_slabs::give_back_rest() noexcept {
+// The end of the extent before, when a larger chunk did not fit there. Of two ends the longer is kept, and the other goes
+// back, or is lost where extents are huge.
+void pool_slabs::put_aside(rest left) noexcept {
+    if (left.bytes() > older_.bytes()) {
+        const rest longer = left;
+        left = older_;
+        older_ = longer;
+    }
     if (huge_pages_) return;
-    for (; next_ != last_; next_ += slab_map::slab_bytes) {
-        space_->map.give_back(next_, 1);
+    for (; left.next != left.last; left.next += slab_map::slab_bytes) {
+        space_->map.give_back(left.next, 1);
         held_bytes_ -= slab_map::slab_bytes;
     }
 }

@@ -53,18 +53,24 @@ class pool_slabs {
     static constexpr std::size_t preferred_chunk_bytes = preload::slab_map::slab_bytes;
 
   private:
+    // What is left of the latest extent, and of one before that where a larger chunk did not fit.
+    struct rest {
+        char* next = nullptr;
+        char* last = nullptr;
+        [[nodiscard]] std::size_t bytes() const noexcept { return static_cast<std::size_t>(last - next); }
+    };
+
     static std::uint32_t slabs_for(std::size_t bytes) noexcept {
         return static_cast<std::uint32_t>((bytes + preload::slab_map::slab_bytes - 1) / preload::slab_map::slab_bytes);
     }
     bool take_extent(std::uint32_t slabs) noexcept;
     void* take_from_map(std::uint32_t& slabs, std::uint32_t needed) noexcept;
-    void give_back_rest() noexcept;
+    void put_aside(rest left) noexcept;
 
     slab_space* space_;
     pool_counters* counters_;  // private ones, for process_words
     std::size_t held_bytes_ = 0, used_bytes_ = 0;
-    char* next_ = nullptr;
-    char* last_ = nullptr;
+    rest latest_, older_;
     std::uint32_t extent_slabs_;
     std::uint16_t pool_;
     bool huge_pages_;

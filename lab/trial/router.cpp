@@ -215,8 +215,10 @@ void router::adopt_alone() noexcept {
     const bool is_first = syscall(SYS_gettid) == syscall(SYS_getpid);
     space_.lock.retire_unless_held_by(is_first ? slab_space::this_thread() : 0);
     for (std::size_t i = 0; i < pool_count_; ++i) pools_[i].retire_unless_of(is_first ? thread_.id() : 0);
-    // The tree is whole at every step; what the modules remember may be half an answer.
-    if (context_space_.tree.lock().break_unless_own()) modules_.forget();
+    // The tree is whole at every step, and a call of this thread's own that is inside goes on alone; but what the modules
+    // remember may be half an answer.
+    if (!context_space_.tree.lock().try_lock() && !thread_.finding) modules_.forget();
+    context_space_.tree.lock().unlock();
     latest_slot_ = process_record::claim_for_child(*latest_slot_);
     own_words.slot = latest_slot_;
     own_words.counters_offset = offset_of_counters(latest_slot_);
