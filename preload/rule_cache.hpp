@@ -5,9 +5,10 @@
 //   1024 slots │ 8192 slots │ 131072 slots      each made when the one before is full; 16 KiB to 2 MiB
 //   slot │ return address │ rule │              open addressing; an address is published after its rule
 //
-// A small program pays for a small table: under a limit of addresses, 2 MiB may be most of what it has. find: lock-free,
-// a few ns when cached. Rules of code that belongs to no file are never kept, for anything may come to lie there.
-// forget(first, last) after an unload turns addresses into tombstones. Full tables stop caching and stay correct.
+// A small program pays for a small table: under a limit of addresses, 2 MiB may be most of what it has. find:
+// lock-free, a few ns when cached. Rules of code that belongs to no file are never kept, for anything may come to lie
+// there. forget(first, last) after an unload turns addresses into tombstones. Full tables stop caching and stay
+// correct.
 #pragma once
 
 #include <cstddef>

@@ -49,8 +49,8 @@ bool slab_map::place(std::size_t bytes_max, std::size_t bytes_min) noexcept {
     munmap(near, table_step_bytes);
     for (std::size_t bytes = bytes_max / extent_bytes_max * extent_bytes_max; bytes >= bytes_min && bytes > 0;
          bytes = bytes / 2 / extent_bytes_max * extent_bytes_max) {
-        // The kernel fills the addresses below the last mapping from above, or, by the older order, those behind it from
-        // below. Some TiB below the place of the next mapping nothing comes for long in either case.
+        // The kernel fills the addresses below the last mapping from above, or, by the older order, those behind it
+        // from below. Some TiB below the place of the next mapping nothing comes for long in either case.
         for (std::uintptr_t distance = 8 * tebibyte; distance >= 2 * tebibyte; distance /= 2)
             if (reinterpret_cast<std::uintptr_t>(near) > distance + tebibyte &&
                 place_at(reinterpret_cast<std::uintptr_t>(near) - distance, bytes))

@@ -2,9 +2,9 @@
 // slab_map: says of any address which pool it belongs to and how big its block is; for malloc-like layers, whose free
 // has no size.
 //
-//   owners, one a slab  │ pool, block │  …  ▸    links ▸    slabs │ slab 64 KiB │ slab │ … frontier ▸     free addresses
-//   extents of 1, 2, … 32 slabs (2 MiB), aligned to their size, split and merged as buddies, lowest part first;
-//   a pool takes extents that double, so that neighbouring slabs mostly belong to one pool
+//   owners, one a slab  │ pool, block │  …  ▸    links ▸    slabs │ slab 64 KiB │ slab │ … frontier ▸     free
+//   addresses extents of 1, 2, … 32 slabs (2 MiB), aligned to their size, split and merged as buddies, lowest part
+//   first; a pool takes extents that double, so that neighbouring slabs mostly belong to one pool
 //
 // owner_of is one comparison and one load, takes no lock, and may run beside everything else. take, assign and
 // give_back must be serialised by the caller. Nothing here allocates or needs a C++ library, so it can stand below
@@ -13,8 +13,8 @@
 // Nothing is reserved. The map chooses a place in the middle of a wide gap, where neither the kernel nor the program
 // puts anything by itself, and maps at its frontier what is taken, so the size of the process, RLIMIT_AS, RLIMIT_DATA
 // and strict overcommit count what is used and nothing else, and an impossible step fails honestly. A mapping that lies
-// in the way is never replaced: the map ends there, and take returns null. Steps follow one another, so the kernel keeps
-// them as one mapping. Extents for huge pages lie among the others and stay huge when they come back.
+// in the way is never replaced: the map ends there, and take returns null. Steps follow one another, so the kernel
+// keeps them as one mapping. Extents for huge pages lie among the others and stay huge when they come back.
 #pragma once
 
 #include <cstddef>

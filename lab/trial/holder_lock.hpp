@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// holder_lock: a lock that knows its holder, for critical sections below malloc that are short but contended. It spins a
-// little, then sleeps, so that a thread which was preempted inside does not cost the others their time slices.
+// holder_lock: a lock that knows its holder, for critical sections below malloc that are short but contended. It spins
+// a little, then sleeps, so that a thread which was preempted inside does not cost the others their time slices.
 //
 //   lock(self) ──▶ true: unlock() later
 //              └─▶ false, at once: the holder is the calling thread itself, which a signal handler interrupted inside,

@@ -69,8 +69,8 @@ void* pool_slabs::take_from_map(std::uint32_t& slabs, std::uint32_t needed) noex
     }
 }
 
-// The end of the extent before, when a larger chunk did not fit there. Of two ends the longer is kept, and the other goes
-// back, or is lost where extents are huge.
+// The end of the extent before, when a larger chunk did not fit there. Of two ends the longer is kept, and the other
+// goes back, or is lost where extents are huge.
 void pool_slabs::put_aside(rest left) noexcept {
     if (left.bytes() > older_.bytes()) {
         const rest longer = left;

@@ -6,8 +6,8 @@
 //   then another, twice as long, up to 2 MiB; with huge pages 2 MiB from the start
 //
 // For multipool, under the pool's lock or by its one thread; the slab map behind it has a lock of its own, taken once
-// for each extent. Null when the addresses or the memory are used up, or the lock cannot be had: inside a signal handler
-// that interrupted its holder, and in a child whose parent's other thread held it.
+// for each extent. Null when the addresses or the memory are used up, or the lock cannot be had: inside a signal
+// handler that interrupted its holder, and in a child whose parent's other thread held it.
 #pragma once
 
 #include <cstddef>

@@ -37,8 +37,8 @@ class process_record {
   private:
     static process_slot* map_slot(std::uint32_t index) noexcept;
 
-    static inline control* shared_ = nullptr;         // its head, or the whole
-    static inline process_slot* mapped_ = nullptr;    // this process's slot, where it is not part of the whole
+    static inline control* shared_ = nullptr;          // its head, or the whole
+    static inline process_slot* mapped_ = nullptr;     // this process's slot, where it is not part of the whole
     static inline process_slot* inherited_ = nullptr;  // its parent's
     static inline std::uint32_t mapped_index_ = 0;
     static inline std::uint32_t slot_index_ = 0;

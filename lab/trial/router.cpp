@@ -152,7 +152,8 @@ void* router::allocate_aligned(std::size_t alignment, std::size_t bytes, const c
 
 void* router::allocate_wherever(std::size_t bytes, std::size_t alignment) noexcept {
     const int before = errno;
-    for (std::size_t size = pool::block_bytes(bytes, alignment); size != 0; size = pool::block_bytes(size + 1, alignment))
+    for (std::size_t size = pool::block_bytes(bytes, alignment); size != 0;
+         size = pool::block_bytes(size + 1, alignment))
         for (std::size_t i = 0; i < pool_count_; ++i)
             if (void* const p = pools_[i].allocate_if_usable(size, alignment, thread_.id())) return p;
     errno = before;
@@ -196,7 +197,8 @@ void router::after_fork_in_child() noexcept {
     adopt_if_child();
 }
 
-// Signals wait meanwhile, so that no handler of this thread finds it half-way; other threads wait for a few system calls.
+// Signals wait meanwhile, so that no handler of this thread finds it half-way; other threads wait for a few system
+// calls.
 void router::adopt() noexcept {
     const int before = errno;
     sigset_t all, usual;
@@ -215,8 +217,8 @@ void router::adopt_alone() noexcept {
     const bool is_first = syscall(SYS_gettid) == syscall(SYS_getpid);
     space_.lock.retire_unless_held_by(is_first ? slab_space::this_thread() : 0);
     for (std::size_t i = 0; i < pool_count_; ++i) pools_[i].retire_unless_of(is_first ? thread_.id() : 0);
-    // The tree is whole at every step, and a call of this thread's own that is inside goes on alone; but what the modules
-    // remember may be half an answer.
+    // The tree is whole at every step, and a call of this thread's own that is inside goes on alone; but what the
+    // modules remember may be half an answer.
     if (!context_space_.tree.lock().try_lock() && !thread_.finding) modules_.forget();
     context_space_.tree.lock().unlock();
     latest_slot_ = process_record::claim_for_child(*latest_slot_);

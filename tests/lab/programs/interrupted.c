@@ -80,7 +80,7 @@ static void act(void) {
             memset(blocks[i], 0xee, 48);
         }
         for (int i = 0; i < 4; ++i) free(blocks[i]);
-        free(for_handler);  /* of the size that the interrupted call wants */
+        free(for_handler); /* of the size that the interrupted call wants */
         return;
     }
     child = duplicate();
@@ -113,11 +113,21 @@ static void* volatile sink;
 /* What is interrupted. */
 static void call(int which, size_t bytes) {
     switch (which) {
-        case 0: sink = malloc(bytes), free(sink); break;
-        case 1: sink = calloc(3, bytes), free(sink); break;
-        case 2: sink = malloc(bytes), sink = realloc(sink, bytes * 9), free(sink); break;
-        case 3: sink = memalign(64, bytes), free(sink); break;
-        default: held[held_count] = malloc(bytes), ++held_count; break;
+        case 0:
+            sink = malloc(bytes), free(sink);
+            break;
+        case 1:
+            sink = calloc(3, bytes), free(sink);
+            break;
+        case 2:
+            sink = malloc(bytes), sink = realloc(sink, bytes * 9), free(sink);
+            break;
+        case 3:
+            sink = memalign(64, bytes), free(sink);
+            break;
+        default:
+            held[held_count] = malloc(bytes), ++held_count;
+            break;
     }
 }
 
@@ -166,8 +176,8 @@ int main(int argc, char** argv) {
         int which;
         size_t bytes;
         long first, stride;
-    } calls[] = {{0, 40, 1, 1},  {0, 5000, 3, 9},   {1, 100, 2, 3},    {2, 60, 1, 5},
-                 {3, 200, 1, 5}, {4, 48, 1, 3}, {4, 30000, 5, 37}, {4, 70000, 20, 97}};
+    } calls[] = {{0, 40, 1, 1},  {0, 5000, 3, 9}, {1, 100, 2, 3},    {2, 60, 1, 5},
+                 {3, 200, 1, 5}, {4, 48, 1, 3},   {4, 30000, 5, 37}, {4, 70000, 20, 97}};
     for (size_t i = 0; i < sizeof calls / sizeof *calls; ++i) {
         /* The C library's malloc, which serves what is large, may not be entered again. */
         if (calls[i].bytes > 32768 && strcmp(action, "allocate") == 0) continue;

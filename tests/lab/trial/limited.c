@@ -5,8 +5,8 @@
  *                                            as_more         of addresses: as many as are in use, and MIB more
  *                                            as_late         of MIB, set by a thread when half of it is used
  *
- * BYTES: the size of each block; 0: sizes from 16 bytes to 20 KiB. Prints the KiB of all blocks, then frees them and asks
- * for one more of each size that it had. */
+ * BYTES: the size of each block; 0: sizes from 16 bytes to 20 KiB. Prints the KiB of all blocks, then frees them and
+ * asks for one more of each size that it had. */
 #include <errno.h>
 #include <pthread.h>
 #include <stdint.h>
