@@ -7,13 +7,12 @@
 //                  or a thread that only the parent of this process has. Whoever is told so goes another way.
 //
 // So neither a fork nor a signal handler needs the lock to be free. `self` is any non-zero multiple of 8 that no other
-// living thread has. One word. Uncontended: one atomic exchange to lock, one to unlock; in a process of one thread, and
-// with enter and leave, plain loads and stores.
+// living thread has. One word. Uncontended: one atomic exchange to lock, one to unlock; enter and leave, for what one
+// thread uses or a process with one thread, are plain loads and stores.
 #pragma once
 
 #include <errno.h>
 #include <linux/futex.h>
-#include <sys/single_threaded.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -29,19 +28,18 @@ class holder_lock {
     using thread_id = std::uintptr_t;
 
     [[nodiscard]] bool lock(thread_id self) noexcept {
-        if (__libc_single_threaded) return enter(self);
         thread_id seen = free;
         if (__atomic_compare_exchange_n(&word_, &seen, self, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) [[likely]]
             return true;
         return lock_contended(self);
     }
     void unlock() noexcept {
-        if (__libc_single_threaded) return leave();
         if ((__atomic_exchange_n(&word_, free, __ATOMIC_RELEASE) & contended) != 0) [[unlikely]]
             wake();
     }
 
-    // For what one thread uses: only its own signal handlers can come between.
+    // For one thread: only its own signal handlers can come between. Where one of those starts a thread, that waits for
+    // a tenth of a second at most.
     [[nodiscard]] bool enter(thread_id self) noexcept {
         if (__atomic_load_n(&word_, __ATOMIC_RELAXED) != free) [[unlikely]]
             return false;
@@ -89,7 +87,7 @@ class holder_lock {
         errno = before;
         return acquired;
     }
-    // With a limit of time, for a child that a signal handler makes meanwhile sleeps on where no thread wakes it.
+    // With a limit of time: leave wakes no one, and a child that a signal handler makes meanwhile sleeps on.
     void sleep_while(std::uint32_t low_half) noexcept {
         const timespec limit{0, 100'000'000};
         syscall(SYS_futex, &word_, FUTEX_WAIT_PRIVATE, low_half, &limit, nullptr, 0);

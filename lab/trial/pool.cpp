@@ -21,13 +21,6 @@ void pool::drain() noexcept {
     }
 }
 
-// A synchronized pool is handed blocks only where it was interrupted, so it looks for them when it has no others.
-void* pool::allocate_from_handed_over(std::size_t bytes, std::size_t alignment) noexcept {
-    if (__atomic_load_n(&handed_over_, __ATOMIC_RELAXED) == nullptr) return nullptr;
-    drain();
-    return blocks_.try_allocate(bytes, alignment);
-}
-
 void pool::report_inherited() noexcept {
     pool_counters& to = counters();
     if (&to == counters_) return;

@@ -15,6 +15,8 @@
 // inside the pool: the pool then only takes frees.
 #pragma once
 
+#include <sys/single_threaded.h>
+
 #include <cstddef>
 #include <cstdint>
 
@@ -41,26 +43,18 @@ class alignas(64) pool {
 
     // Null if the pool belongs to another thread, is interrupted or has no memory. `alignment` at most 64.
     void* allocate(std::size_t bytes, std::size_t alignment, thread_id self) noexcept {
-        void* p;
         if (synchronized_) {
-            if (!lock_.lock(self)) [[unlikely]]
-                return nullptr;
-            p = blocks_.try_allocate(bytes, alignment);
-            if (p == nullptr) [[unlikely]]
-                p = allocate_from_handed_over(bytes, alignment);
-            count_allocation(p);
-            lock_.unlock();
-        } else {
-            if (__atomic_load_n(&owner_, __ATOMIC_RELAXED) != self && !adopt(self)) [[unlikely]]
-                return nullptr;
-            if (!lock_.enter(self)) [[unlikely]]
-                return nullptr;
-            if (__atomic_load_n(&handed_over_, __ATOMIC_RELAXED) != nullptr) [[unlikely]]
-                drain();
-            p = blocks_.try_allocate(bytes, alignment);
-            count_allocation(p);
-            lock_.leave();
+            if (!__libc_single_threaded) return allocate_locked(bytes, alignment, self);
+        } else if (__atomic_load_n(&owner_, __ATOMIC_RELAXED) != self && !adopt(self)) [[unlikely]] {
+            return nullptr;
         }
+        if (!lock_.enter(self)) [[unlikely]]
+            return nullptr;
+        if (__atomic_load_n(&handed_over_, __ATOMIC_RELAXED) != nullptr) [[unlikely]]
+            drain();
+        void* const p = blocks_.try_allocate(bytes, alignment);
+        counters().allocations += p != nullptr;
+        lock_.leave();
         return p;
     }
 
@@ -77,17 +71,15 @@ class alignas(64) pool {
     // `block_bytes` is what the slab map says of the block.
     void deallocate(void* block, std::size_t block_bytes, thread_id self) noexcept {
         if (synchronized_) {
-            if (!lock_.lock(self)) [[unlikely]]
-                return hand_over(block);
-            blocks_.deallocate_block(block, block_bytes);
-            ++counters().deallocations;
-            lock_.unlock();
-        } else {
-            if (__atomic_load_n(&owner_, __ATOMIC_RELAXED) != self || !lock_.enter(self)) return hand_over(block);
-            blocks_.deallocate_block(block, block_bytes);
-            ++counters().deallocations;
-            lock_.leave();
+            if (!__libc_single_threaded) return deallocate_locked(block, block_bytes, self);
+        } else if (__atomic_load_n(&owner_, __ATOMIC_RELAXED) != self) {
+            return hand_over(block);
         }
+        if (!lock_.enter(self)) [[unlikely]]
+            return hand_over(block);
+        blocks_.deallocate_block(block, block_bytes);
+        ++counters().deallocations;
+        lock_.leave();
     }
 
     // In a child that has one of its parent's threads, `survivor`, or none that is known (0): what another thread owned
@@ -108,7 +100,6 @@ class alignas(64) pool {
     };
 
     [[nodiscard]] pool_counters& counters() const noexcept { return counters_of_process(counters_); }
-    void count_allocation(const void* p) noexcept { counters().allocations += p != nullptr; }
 
     [[gnu::noinline, gnu::cold]] bool adopt(thread_id self) noexcept {
         thread_id seen = nobody;
@@ -118,7 +109,23 @@ class alignas(64) pool {
     }
     [[gnu::noinline]] void hand_over(void* block) noexcept;
     [[gnu::noinline]] void drain() noexcept;
-    [[gnu::noinline, gnu::cold]] void* allocate_from_handed_over(std::size_t bytes, std::size_t alignment) noexcept;
+    [[gnu::noinline]] void* allocate_locked(std::size_t bytes, std::size_t alignment, thread_id self) noexcept {
+        if (!lock_.lock(self)) [[unlikely]]
+            return nullptr;
+        if (__atomic_load_n(&handed_over_, __ATOMIC_RELAXED) != nullptr) [[unlikely]]
+            drain();
+        void* const p = blocks_.try_allocate(bytes, alignment);
+        counters().allocations += p != nullptr;
+        lock_.unlock();
+        return p;
+    }
+    [[gnu::noinline]] void deallocate_locked(void* block, std::size_t block_bytes, thread_id self) noexcept {
+        if (!lock_.lock(self)) [[unlikely]]
+            return hand_over(block);
+        blocks_.deallocate_block(block, block_bytes);
+        ++counters().deallocations;
+        lock_.unlock();
+    }
 
     // Read at every allocation; written only for a change of the owner, and the lock.
     slab_space& space_;

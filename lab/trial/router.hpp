@@ -91,9 +91,11 @@ class router {
     // For what is not small enough for this process. True: the process is a child that has adopted its pools just now,
     // and it is small enough for them. Else it is counted, if anything is routed here.
     static bool is_small_in_child(std::size_t bytes) noexcept {
-        if (!is_active_) return false;
-        adopt_if_child();
-        if (bytes - 1 < own_words.small_max) return true;
+        if (own_words.small_max == 0) {
+            if (!is_active_) return false;
+            adopt_if_child();
+            if (bytes - 1 < own_words.small_max) return true;
+        }
         ++thread().counters->passed_large;
         return false;
     }

@@ -176,8 +176,8 @@ int main(int argc, char** argv) {
         int which;
         size_t bytes;
         long first, stride;
-    } calls[] = {{0, 40, 1, 1},  {0, 5000, 3, 9}, {1, 100, 2, 3},    {2, 60, 1, 5},
-                 {3, 200, 1, 5}, {4, 48, 1, 3},   {4, 30000, 5, 37}, {4, 70000, 20, 97}};
+    } calls[] = {{0, 40, 1, 1},   {0, 5000, 3, 29}, {1, 100, 2, 7},    {2, 60, 1, 11},
+                 {3, 200, 1, 11}, {4, 48, 1, 5},    {4, 30000, 5, 97}, {4, 70000, 20, 193}};
     for (size_t i = 0; i < sizeof calls / sizeof *calls; ++i) {
         /* The C library's malloc, which serves what is large, may not be entered again. */
         if (calls[i].bytes > 32768 && strcmp(action, "allocate") == 0) continue;
