@@ -349,6 +349,7 @@ class multipool {
             if (chunk == nullptr) return nullptr;
             region slab = aligned({chunk->begin(), chunk->end()}, alignment);
             cut(to, slab, static_cast<std::size_t>(-1));
+            if (row >= largest_row_bytes && to.row_blocks < slab_row_blocks) to.row_blocks *= 2;
         } else if (block <= largest_row_bytes) {
             if (!provide_room(block, alignment)) return nullptr;
             cut(to, room_, row);
@@ -360,7 +361,7 @@ class multipool {
             cut(to, rest, block);
             if (rest.bytes() > room_.bytes()) room_ = rest;
         }
-        if (row < largest_row_bytes || (slab_source<Source> && to.row_blocks < slab_row_blocks)) to.row_blocks *= 2;
+        if (row < largest_row_bytes) to.row_blocks *= 2;
         return to.take_fresh();
     }
 
