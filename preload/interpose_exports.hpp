@@ -85,11 +85,15 @@ void* aligned_alloc(std::size_t alignment, std::size_t bytes) noexcept {
 
 int posix_memalign(void** result, std::size_t alignment, std::size_t bytes) noexcept {
     if (alignment % sizeof(void*) != 0 || alignment == 0 || (alignment & (alignment - 1)) != 0) return EINVAL;
-    const int before = errno;  // reports by its value alone
+    const int before = errno;
     void* const p =
         millpond::preload::backend::allocate_aligned(alignment, bytes, millpond::preload::call_site::here());
+    if (p == nullptr) {
+        // The C library's own sets errno, too; POSIX asks for the return value only, and other providers do as much.
+        if (!millpond::preload::real::is_libc()) errno = before;
+        return ENOMEM;
+    }
     errno = before;
-    if (p == nullptr) return ENOMEM;
     *result = p;
     return 0;
 }

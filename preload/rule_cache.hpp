@@ -2,10 +2,12 @@
 // rule_cache: return address → frame_rule, for the whole process, so that call-frame information is read once for each
 // call site.
 //
-//   slot │ return address │ rule │     open addressing; an address is published after its rule
+//   1024 slots │ 8192 slots │ 131072 slots      each made when the one before is full; 16 KiB to 2 MiB
+//   slot │ return address │ rule │              open addressing; an address is published after its rule
 //
-// find: lock-free, a few ns when cached. Rules of code that belongs to no file are never kept, for anything may come to
-// lie there. forget(first, last) after an unload turns addresses into tombstones. Full tables stop caching and stay
+// A small program pays for a small table: under a limit of addresses, 2 MiB may be most of what it has. find:
+// lock-free, a few ns when cached. Rules of code that belongs to no file are never kept, for anything may come to lie
+// there. forget(first, last) after an unload turns addresses into tombstones. Full tables stop caching and stay
 // correct.
 #pragma once
 
@@ -20,10 +22,11 @@ namespace millpond::preload {
 class rule_cache {
   public:
     [[nodiscard]] frame_rule find(std::uintptr_t return_address) noexcept {
-        slot* const table = __atomic_load_n(&table_, __ATOMIC_ACQUIRE);
-        if (table != nullptr) [[likely]] {
-            for (std::size_t i = hash(return_address);; ++i) {
-                slot& s = table[i & mask];
+        for (stage& each : stages_) {
+            const slot* const table = __atomic_load_n(&each.table, __ATOMIC_ACQUIRE);
+            if (table == nullptr) break;
+            for (std::size_t i = each.hash(return_address);; ++i) {
+                const slot& s = table[i & each.mask()];
                 const std::uintptr_t address = __atomic_load_n(&s.return_address, __ATOMIC_ACQUIRE);
                 if (address == return_address) [[likely]]
                     return s.rule;
@@ -34,11 +37,13 @@ class rule_cache {
     }
 
     void forget(std::uintptr_t first, std::uintptr_t last) noexcept {
-        slot* const table = __atomic_load_n(&table_, __ATOMIC_ACQUIRE);
-        for (std::size_t i = 0; table != nullptr && i <= mask; ++i) {
-            const std::uintptr_t address = __atomic_load_n(&table[i].return_address, __ATOMIC_RELAXED);
-            if (address > first && address <= last)
-                __atomic_store_n(&table[i].return_address, std::uintptr_t{tombstone}, __ATOMIC_RELEASE);
+        for (stage& each : stages_) {
+            slot* const table = __atomic_load_n(&each.table, __ATOMIC_ACQUIRE);
+            for (std::size_t i = 0; table != nullptr && i <= each.mask(); ++i) {
+                const std::uintptr_t address = __atomic_load_n(&table[i].return_address, __ATOMIC_RELAXED);
+                if (address > first && address <= last)
+                    __atomic_store_n(&table[i].return_address, std::uintptr_t{tombstone}, __ATOMIC_RELEASE);
+            }
         }
     }
 
@@ -48,11 +53,17 @@ class rule_cache {
         frame_rule rule;
     };
     enum : std::uintptr_t { empty = 0, claimed = 1, tombstone = 2 };
-    static constexpr unsigned bits = 17;
-    static constexpr std::size_t mask = (std::size_t{1} << bits) - 1;
-    static constexpr std::size_t room = (std::size_t{1} << bits) / 4 * 3;
+    struct stage {
+        unsigned bits;
+        slot* table = nullptr;
+        std::size_t used = 0;
 
-    static std::size_t hash(std::uintptr_t address) noexcept { return (address * 0x9E3779B97F4A7C15u) >> (64 - bits); }
+        [[nodiscard]] std::size_t slots() const noexcept { return std::size_t{1} << bits; }
+        [[nodiscard]] std::size_t mask() const noexcept { return slots() - 1; }
+        [[nodiscard]] std::size_t hash(std::uintptr_t address) const noexcept {
+            return (address * 0x9E3779B97F4A7C15u) >> (64 - bits);
+        }
+    };
 
     [[gnu::noinline, gnu::cold]] frame_rule compute(std::uintptr_t return_address) noexcept {
         const frame_rule rule = frame_rule::compute(return_address);
@@ -61,18 +72,28 @@ class rule_cache {
     }
 
     void keep(std::uintptr_t return_address, frame_rule rule) noexcept {
-        slot* table = __atomic_load_n(&table_, __ATOMIC_ACQUIRE);
-        if (table == nullptr) {
-            slot* const fresh = take_pages<slot>(sizeof(slot) << bits);
-            if (fresh == nullptr) return;
-            if (__atomic_compare_exchange_n(&table_, &table, fresh, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
-                table = fresh;
-            else
-                give_pages(fresh, sizeof(slot) << bits);
+        for (stage& each : stages_) {
+            if (!has_table(each)) return;
+            const std::size_t room = each.slots() / 4 * 3;
+            if (__atomic_load_n(&each.used, __ATOMIC_RELAXED) < room &&
+                __atomic_add_fetch(&each.used, 1, __ATOMIC_RELAXED) <= room)
+                return keep_in(each, return_address, rule);
         }
-        if (__atomic_add_fetch(&used_, 1, __ATOMIC_RELAXED) > room) return;
-        for (std::size_t i = hash(return_address);; ++i) {
-            slot& s = table[i & mask];
+    }
+
+    static bool has_table(stage& where) noexcept {
+        if (__atomic_load_n(&where.table, __ATOMIC_ACQUIRE) != nullptr) return true;
+        slot* const fresh = take_pages<slot>(sizeof(slot) << where.bits);
+        if (fresh == nullptr) return false;
+        slot* seen = nullptr;
+        if (!__atomic_compare_exchange_n(&where.table, &seen, fresh, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+            give_pages(fresh, sizeof(slot) << where.bits);
+        return true;
+    }
+
+    static void keep_in(stage& where, std::uintptr_t return_address, frame_rule rule) noexcept {
+        for (std::size_t i = where.hash(return_address);; ++i) {
+            slot& s = where.table[i & where.mask()];
             std::uintptr_t seen = empty;
             if (__atomic_compare_exchange_n(&s.return_address, &seen, std::uintptr_t{claimed}, false, __ATOMIC_ACQ_REL,
                                             __ATOMIC_ACQUIRE)) {
@@ -84,8 +105,7 @@ class rule_cache {
         }
     }
 
-    slot* table_ = nullptr;
-    std::size_t used_ = 0;
+    stage stages_[3] = {{10}, {13}, {17}};
 };
 
 }  // namespace millpond::preload

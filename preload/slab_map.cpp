@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "preload/slab_map.hpp"
 
+#include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
+
+#include <initializer_list>
 
 namespace millpond::preload {
 namespace {
@@ -11,9 +14,25 @@ constexpr std::size_t rounded_up(std::size_t value, std::size_t unit) noexcept {
     return (value + unit - 1) / unit * unit;
 }
 
+constexpr std::uintptr_t tebibyte = std::uintptr_t{1} << 40;
+
 // The tables grow in steps of this size: a multiple of every page size in use, and smaller than the slabs that it
 // describes.
 constexpr std::size_t table_step_bytes = slab_map::slab_bytes;
+
+// Maps [at, at + bytes), and nothing if anything lies there already; errno says why not. Kernels before 4.17 take the
+// address as a hint.
+bool map_at(std::uintptr_t at, std::size_t bytes, int protection) noexcept {
+    const int reserve = protection == PROT_NONE ? MAP_NORESERVE : 0;
+    void* const wanted = reinterpret_cast<void*>(at);
+    void* const got =
+        mmap(wanted, bytes, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE | reserve, -1, 0);
+    if (got == wanted) return true;
+    if (got == MAP_FAILED) return false;
+    munmap(got, bytes);
+    errno = EEXIST;
+    return false;
+}
 
 constexpr int order_of(std::uint32_t slabs) noexcept {
     int order = 0;
@@ -23,48 +42,83 @@ constexpr int order_of(std::uint32_t slabs) noexcept {
 
 }  // namespace
 
-bool slab_map::reserve(std::size_t bytes_max, std::size_t bytes_min) noexcept {
+bool slab_map::place(std::size_t bytes_max, std::size_t bytes_min) noexcept {
     static_assert(sizeof(link) == sizeof(std::uint64_t));
+    void* const near = mmap(nullptr, table_step_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (near == MAP_FAILED) return false;
+    munmap(near, table_step_bytes);
     for (std::size_t bytes = bytes_max / extent_bytes_max * extent_bytes_max; bytes >= bytes_min && bytes > 0;
          bytes = bytes / 2 / extent_bytes_max * extent_bytes_max) {
-        const std::size_t table_bytes = rounded_up(bytes / slab_bytes * sizeof(link), table_step_bytes);
-        // The range starts at an extent's boundary somewhere in the first extent_bytes_max of the mapping.
-        const std::size_t whole = bytes + extent_bytes_max + 2 * table_bytes;
-        void* const mapped = mmap(nullptr, whole, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-        if (mapped == MAP_FAILED) continue;
-        base_ = rounded_up(reinterpret_cast<std::uintptr_t>(mapped), extent_bytes_max);
-        owners_ = reinterpret_cast<std::uint64_t*>(base_ + bytes);
-        links_ = reinterpret_cast<link*>(base_ + bytes + table_bytes);
-        reserved_bytes_ = bytes;
-        mapping_ = mapped;
-        mapping_bytes_ = whole;
-        return true;
+        // The kernel fills the addresses below the last mapping from above, or, by the older order, those behind it
+        // from below. Some TiB below the place of the next mapping nothing comes for long in either case.
+        for (std::uintptr_t distance = 8 * tebibyte; distance >= 2 * tebibyte; distance /= 2)
+            if (reinterpret_cast<std::uintptr_t>(near) > distance + tebibyte &&
+                place_at(reinterpret_cast<std::uintptr_t>(near) - distance, bytes))
+                return true;
+        if (place_in_any_gap(bytes)) return true;
     }
     return false;
 }
 
-void slab_map::unreserve() noexcept {
-    if (mapping_ != nullptr) munmap(mapping_, mapping_bytes_);
+// The tables lie below the slabs, each with room for the whole range.
+bool slab_map::place_at(std::uintptr_t start, std::size_t bytes) noexcept {
+    const std::size_t table_bytes = rounded_up(bytes / slab_bytes * sizeof(link), table_step_bytes);
+    const std::uintptr_t first = rounded_up(start, extent_bytes_max);
+    const std::uintptr_t base = rounded_up(first + 2 * table_bytes, extent_bytes_max);
+    const std::size_t whole = base + bytes - first;
+    // Under a limit of addresses the kernel refuses the whole although it is free; then only the places of the first
+    // steps are looked at, and later steps may still be refused.
+    if (!map_at(first, whole, PROT_NONE)) {
+        if (errno != ENOMEM) return false;
+        for (const std::uintptr_t each : {first, first + table_bytes, base}) {
+            if (!map_at(each, table_step_bytes, PROT_NONE)) return false;
+            munmap(reinterpret_cast<void*>(each), table_step_bytes);
+        }
+    } else {
+        munmap(reinterpret_cast<void*>(first), whole);
+    }
+    base_ = base;
+    owners_ = reinterpret_cast<std::uint64_t*>(first);
+    links_ = reinterpret_cast<link*>(first + table_bytes);
+    range_bytes_ = bytes;
+    return true;
+}
+
+// Where the usual places are taken: the middle of whatever gap the kernel has for twice as much.
+bool slab_map::place_in_any_gap(std::size_t bytes) noexcept {
+    const std::size_t whole = 2 * bytes + bytes / 2;
+    void* const gap = mmap(nullptr, whole, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (gap == MAP_FAILED) return false;
+    munmap(gap, whole);
+    return place_at(reinterpret_cast<std::uintptr_t>(gap) + bytes / 2, bytes);
+}
+
+void slab_map::unmap() noexcept {
+    munmap(reinterpret_cast<void*>(base_), accessible_bytes_);
+    munmap(owners_, table_accessible_bytes_);
+    munmap(links_, table_accessible_bytes_);
     __atomic_store_n(&accessible_bytes_, 0, __ATOMIC_RELAXED);
-    table_accessible_bytes_ = reserved_bytes_ = 0;
-    mapping_ = nullptr;
+    table_accessible_bytes_ = range_bytes_ = 0;
     for (auto& head : free_) head = none;
     free_huge_ = none;
 }
 
 bool slab_map::make_accessible(std::size_t bytes) noexcept {
     const std::size_t begin = accessible_bytes_;
-    if (bytes > reserved_bytes_ - begin) return false;
+    if (bytes > range_bytes_ - begin) return false;
     const std::size_t table_bytes = rounded_up((begin + bytes) / slab_bytes * sizeof(link), table_step_bytes);
     if (table_bytes > table_accessible_bytes_) {
         const std::size_t more = table_bytes - table_accessible_bytes_;
-        char* const owners = reinterpret_cast<char*>(owners_) + table_accessible_bytes_;
-        char* const links = reinterpret_cast<char*>(links_) + table_accessible_bytes_;
-        if (mprotect(owners, more, PROT_READ | PROT_WRITE) != 0) return false;
-        if (mprotect(links, more, PROT_READ | PROT_WRITE) != 0) return false;
+        const std::uintptr_t owners = reinterpret_cast<std::uintptr_t>(owners_) + table_accessible_bytes_;
+        const std::uintptr_t links = reinterpret_cast<std::uintptr_t>(links_) + table_accessible_bytes_;
+        if (!map_at(owners, more, PROT_READ | PROT_WRITE)) return false;
+        if (!map_at(links, more, PROT_READ | PROT_WRITE)) {
+            munmap(reinterpret_cast<void*>(owners), more);
+            return false;
+        }
         table_accessible_bytes_ = table_bytes;
     }
-    if (mprotect(reinterpret_cast<void*>(base_ + begin), bytes, PROT_READ | PROT_WRITE) != 0) return false;
+    if (!map_at(base_ + begin, bytes, PROT_READ | PROT_WRITE)) return false;
     __atomic_store_n(&accessible_bytes_, begin + bytes, __ATOMIC_RELAXED);
     return true;
 }
@@ -75,9 +129,13 @@ std::uint32_t slab_map::rounded(std::uint32_t slabs, bool huge_pages) noexcept {
     return std::uint32_t{1} << order_of(slabs);
 }
 
+// A run at the frontier, aligned to its size, at most to an extent. What lies before it becomes free.
 void* slab_map::take_frontier(std::uint32_t slabs, bool huge_pages) noexcept {
-    const auto index = static_cast<std::uint32_t>(accessible_bytes_ / slab_bytes);
-    if (!make_accessible(slabs * slab_bytes)) return nullptr;
+    const auto frontier = static_cast<std::uint32_t>(accessible_bytes_ / slab_bytes);
+    const std::uint32_t unit = slabs < extent_slabs_max ? slabs : extent_slabs_max;
+    const std::uint32_t index = (frontier + unit - 1) / unit * unit;
+    if (!make_accessible((index + slabs - frontier) * slab_bytes)) return nullptr;
+    free_run(frontier, index - frontier);
     void* const first = address_of(index);
     if (huge_pages) {
         madvise(first, slabs * slab_bytes, MADV_HUGEPAGE);  // without such pages in the kernel: ordinary ones
@@ -86,8 +144,19 @@ void* slab_map::take_frontier(std::uint32_t slabs, bool huge_pages) noexcept {
     return first;
 }
 
+// Frees untouched slabs: the largest aligned parts, in the order of addresses.
+void slab_map::free_run(std::uint32_t index, std::uint32_t slabs) noexcept {
+    while (slabs > 0) {
+        int order = 0;
+        while (order < orders - 1 && (index & (std::uint32_t{1} << order)) == 0 && slabs >> (order + 1) != 0) ++order;
+        insert_merged(index, order, false);
+        index += std::uint32_t{1} << order;
+        slabs -= std::uint32_t{1} << order;
+    }
+}
+
 void* slab_map::take(std::uint32_t slabs, bool huge_pages) noexcept {
-    if (slabs == 0 || slabs > reserved_bytes_ / slab_bytes) return nullptr;
+    if (slabs == 0 || slabs > range_bytes_ / slab_bytes) return nullptr;
     slabs = rounded(slabs, huge_pages);
     if (slabs > extent_slabs_max) return take_frontier(slabs, huge_pages);
     if (huge_pages) {
@@ -99,15 +168,8 @@ void* slab_map::take(std::uint32_t slabs, bool huge_pages) noexcept {
     const int wanted = order_of(slabs);
     int order = wanted;
     while (order < orders && free_[order] == none) ++order;
-    std::uint32_t index;
-    if (order < orders) {
-        index = pop(order);
-    } else {
-        void* const extent = take_frontier(extent_slabs_max, false);
-        if (extent == nullptr) return nullptr;
-        index = index_of(extent);
-        order = orders - 1;
-    }
+    if (order == orders) return take_frontier(slabs, false);
+    const std::uint32_t index = pop(order);
     while (order > wanted) {
         --order;
         push(index + (std::uint32_t{1} << order), order, false);
@@ -138,6 +200,7 @@ void slab_map::give_back(void* first, std::uint32_t slabs) noexcept {
 void slab_map::insert_merged(std::uint32_t index, int order, bool huge) noexcept {
     while (order < orders - 1) {
         const std::uint32_t buddy = index ^ (std::uint32_t{1} << order);
+        if (buddy >= accessible_bytes_ / slab_bytes) break;  // not there yet
         if (owners_[buddy] != (free_mark | static_cast<std::uint64_t>(order) << order_shift)) break;
         unlink(buddy, order, false);
         index = index < buddy ? index : buddy;

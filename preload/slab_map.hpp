@@ -2,20 +2,19 @@
 // slab_map: says of any address which pool it belongs to and how big its block is; for malloc-like layers, whose free
 // has no size.
 //
-//   one reserved range        │ slab 64 KiB │ slab │ slab │ … frontier ▸     reserved, not accessible       │
-//   owners, one a slab        │ pool, block │  …   │  …   │
-//   extents of 1, 2, … 32 slabs (2 MiB), aligned to their size, split and merged as buddies, lowest part first;
-//   a pool takes extents that double, so that neighbouring slabs mostly belong to one pool
+//   owners, one a slab  │ pool, block │  …  ▸    links ▸    slabs │ slab 64 KiB │ slab │ … frontier ▸     free
+//   addresses extents of 1, 2, … 32 slabs (2 MiB), aligned to their size, split and merged as buddies, lowest part
+//   first; a pool takes extents that double, so that neighbouring slabs mostly belong to one pool
 //
 // owner_of is one comparison and one load, takes no lock, and may run beside everything else. take, assign and
 // give_back must be serialised by the caller. Nothing here allocates or needs a C++ library, so it can stand below
 // malloc.
 //
-// Memory is reserved without access and made accessible in steps of 2 MiB at the frontier, one system call each. A
-// writable reservation with MAP_NORESERVE would save those calls (1 µs for 512 faults of 1.5 µs), but counts in full
-// against RLIMIT_DATA and strict overcommit; this way an impossible step fails honestly, and take returns null.
-// Protection changes at the frontier alone, so the range never splits into many mappings. Extents for huge pages lie
-// among the others and stay huge when they come back.
+// Nothing is reserved. The map chooses a place in the middle of a wide gap, where neither the kernel nor the program
+// puts anything by itself, and maps at its frontier what is taken, so the size of the process, RLIMIT_AS, RLIMIT_DATA
+// and strict overcommit count what is used and nothing else, and an impossible step fails honestly. A mapping that lies
+// in the way is never replaced: the map ends there, and take returns null. Steps follow one another, so the kernel
+// keeps them as one mapping. Extents for huge pages lie among the others and stay huge when they come back.
 #pragma once
 
 #include <cstddef>
@@ -38,11 +37,11 @@ class slab_map {
     slab_map(const slab_map&) = delete;
     slab_map& operator=(const slab_map&) = delete;
 
-    // Reserves up to `bytes_max` of addresses, halving until it fits. False if not even `bytes_min` fits; then every
-    // take fails and no address has an owner. Call once.
-    bool reserve(std::size_t bytes_max, std::size_t bytes_min = extent_bytes_max) noexcept;
-    // Gives the whole range back to the system. For tests: a malloc keeps its map until the process ends.
-    void unreserve() noexcept;
+    // Chooses a free range of up to `bytes_max` addresses, halving until there is one; maps nothing. False if not even
+    // `bytes_min` is free; then every take fails and no address has an owner. Call once.
+    bool place(std::size_t bytes_max, std::size_t bytes_min = extent_bytes_max) noexcept;
+    // Gives all memory back to the system. For tests: a malloc keeps its map until the process ends.
+    void unmap() noexcept;
 
     // The owner of the slab in which `address` lies; block_bytes is 0 where there is none.
     [[nodiscard]] slab_owner owner_of(const void* address) const noexcept {
@@ -58,7 +57,7 @@ class slab_map {
 
     // Takes a run of slabs of zeroed memory without an owner. `slabs` is rounded up: to a power of two, above an extent
     // to whole extents; with `huge_pages` to whole extents always. The run is aligned to its size, at most to an
-    // extent. Null if the reservation is used up or the system refuses the memory. Then nothing has changed.
+    // extent. Null if the range is used up or the system refuses the memory. Then nothing has changed.
     void* take(std::uint32_t slabs, bool huge_pages = false) noexcept;
     // What take makes of a number of slabs.
     [[nodiscard]] static std::uint32_t rounded(std::uint32_t slabs, bool huge_pages = false) noexcept;
@@ -68,7 +67,8 @@ class slab_map {
     // used again.
     void give_back(void* first, std::uint32_t slabs) noexcept;
 
-    [[nodiscard]] std::size_t reserved_bytes() const noexcept { return reserved_bytes_; }
+    // How far the frontier may go.
+    [[nodiscard]] std::size_t range_bytes() const noexcept { return range_bytes_; }
     [[nodiscard]] std::size_t accessible_bytes() const noexcept {
         return __atomic_load_n(&accessible_bytes_, __ATOMIC_RELAXED);
     }
@@ -100,8 +100,11 @@ class slab_map {
         __atomic_store_n(owners_ + index, entry, __ATOMIC_RELAXED);
     }
 
+    bool place_at(std::uintptr_t start, std::size_t bytes) noexcept;
+    bool place_in_any_gap(std::size_t bytes) noexcept;
     bool make_accessible(std::size_t bytes) noexcept;
     void* take_frontier(std::uint32_t slabs, bool huge_pages) noexcept;
+    void free_run(std::uint32_t index, std::uint32_t slabs) noexcept;
     void push(std::uint32_t index, int order, bool huge) noexcept;
     void unlink(std::uint32_t index, int order, bool huge) noexcept;
     void insert_merged(std::uint32_t index, int order, bool huge) noexcept;
@@ -111,12 +114,10 @@ class slab_map {
     std::size_t accessible_bytes_ = 0;  // the frontier: below it owners_ can be read
     std::uint64_t* owners_ = nullptr;
     link* links_ = nullptr;  // of free runs, by their first slab
-    std::size_t reserved_bytes_ = 0;
+    std::size_t range_bytes_ = 0;
     std::size_t table_accessible_bytes_ = 0;  // of each of the two tables
     std::uint32_t free_[orders] = {none, none, none, none, none, none};
     std::uint32_t free_huge_ = none;  // whole extents
-    void* mapping_ = nullptr;
-    std::size_t mapping_bytes_ = 0;
 };
 
 }  // namespace millpond::preload

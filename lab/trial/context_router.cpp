@@ -1,24 +1,40 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "lab/trial/context_router.hpp"
 
+#include <string.h>
+
 #include "preload/context_tree.hpp"
 #include "preload/pages.hpp"
 
 namespace millpond::trial {
+namespace {
 
-bool context_router::start(const routes_view& routes, module_finder& modules, std::size_t nodes_max) noexcept {
+constexpr std::size_t first_nodes = std::size_t{16} << 10;
+
+}  // namespace
+
+bool context_router::start(const routes_view& routes, module_finder& modules) noexcept {
     routes_ = routes;
     modules_ = &modules;
-    // Only the part that is used takes memory.
-    answers_ = preload::take_pages<answer>(nodes_max * sizeof(answer));
-    if (answers_ == nullptr) return false;
-    node_count_ = nodes_max;
+    if (!make_room(first_nodes)) return false;
     if (!routes.empty()) answers_[0].pool = static_cast<std::uint8_t>(routes.header().unknown_pool);
     return true;
 }
 
+// Without memory, contexts beyond the table are unrouted.
+bool context_router::make_room(std::size_t nodes) noexcept {
+    auto* const fresh = preload::take_pages<answer>(nodes * sizeof(answer));
+    if (fresh == nullptr) return false;
+    if (node_count_ > 0) memcpy(fresh, answers_, node_count_ * sizeof(answer));
+    __atomic_store_n(&answers_, fresh, __ATOMIC_RELEASE);
+    __atomic_store_n(&node_count_, nodes, __ATOMIC_RELEASE);
+    return true;
+}
+
 void context_router::on_node(std::uint32_t id, std::uint32_t parent, std::uintptr_t return_address) noexcept {
-    if (id >= node_count_) return;
+    std::size_t nodes = node_count_;
+    while (nodes <= id) nodes *= 2;
+    if (nodes > node_count_ && !make_room(nodes)) return;
     answers_[id] = decide(parent < node_count_ ? answers_[parent] : answer{}, return_address);
 }
 

@@ -10,7 +10,7 @@
 // innermost frame's module. Code of a module without a known function is owned by the module, code without a file by
 // "[generated code]". All of this can be carried from caller to callee, so a node needs nothing but its parent's
 // answer. on_node runs under the context tree's lock; pool_of is one load, without a lock, for ids that the finder
-// returned.
+// returned. Answers lie in a table that doubles; what it outgrew stays, for readers may be in it.
 #pragma once
 
 #include <cstddef>
@@ -25,12 +25,14 @@ class context_router {
   public:
     constexpr context_router() noexcept = default;
 
-    // False if the table cannot be reserved. `modules` and the routes must outlive the router.
-    bool start(const routes_view& routes, module_finder& modules, std::size_t nodes_max) noexcept;
+    // False if there is no memory. `modules` and the routes must outlive the router.
+    bool start(const routes_view& routes, module_finder& modules) noexcept;
     void on_node(std::uint32_t id, std::uint32_t parent, std::uintptr_t return_address) noexcept;
 
     [[nodiscard]] std::uint32_t pool_of(std::uint32_t id) const noexcept {
-        return id < node_count_ ? answers_[id].pool : 0;
+        // The count first: the table is at least as long.
+        const std::size_t count = __atomic_load_n(&node_count_, __ATOMIC_ACQUIRE);
+        return id < count ? __atomic_load_n(&answers_, __ATOMIC_RELAXED)[id].pool : 0;
     }
 
     // Called with every module that a context shows for the first time.
@@ -47,6 +49,7 @@ class context_router {
 
     answer decide(answer caller, std::uintptr_t return_address) noexcept;
     answer generated(answer caller) const noexcept;
+    bool make_room(std::size_t nodes) noexcept;
 
     answer* answers_ = nullptr;
     std::size_t node_count_ = 0;

@@ -2,10 +2,11 @@
 // control: the memory that millpond-trial shares with the processes of one round: what they shall do, and what they
 // counted.
 //
-//   │ header: variant, limits, routes │ survey: modules seen │ process 0: counters │ process 1 │ … │ process 511 │
+//   │ header: variant, routes │ process 0: counters │ process 1 │ … │ process 511 │ survey: modules seen │
 //
 // The driver makes it (an anonymous file, so nothing is left behind) and names it in the variable MILLPOND_TRIAL; the
-// preloaded library maps it. Counters live here while the program runs, so that nothing is lost when it is killed.
+// preloaded library maps the pages that it needs: what it mapped would count against the program's limit of addresses.
+// Counters live here while the program runs, so that nothing is lost when it is killed.
 // Every process image that a round starts claims a slot; those beyond the last share a private page and are only
 // counted. Counters of a thread's line or of a pool that one thread uses are plain; all others are atomic. Plain data:
 // the driver and the library are one build.
@@ -48,13 +49,13 @@ struct process_identity {
     char build_id[72];
 };
 
-struct process_slot {
+struct alignas(4096) process_slot {
     static constexpr std::size_t thread_lines = 64;
     static constexpr std::size_t pools_max = 200;
 
     std::int32_t pid;
     std::uint32_t malloc_in_executable;  // 1: the program's own malloc comes before ours, so nothing reaches us
-    std::uint64_t reserved_bytes;        // addresses; 0 where no reservation fitted
+    std::uint64_t range_bytes;           // addresses that pools may grow into; 0 where there are no pools
     std::uint64_t module_count, module_misses, nodes;
     char provider[256];  // module whose malloc the program uses, empty for the C library
     process_identity identity;
@@ -77,8 +78,8 @@ struct control {
     char routes_path[4096];     // for variant::plan; also gives looked_up its look-ups
     std::uint32_t survey_used;  // atomic
     std::uint32_t survey_full;
-    char survey[survey_bytes];  // survey_record, path, zero, build-id, zero; padded to 8
     process_slot processes[slots];
+    char survey[survey_bytes];  // survey_record, path, zero, build-id, zero; padded to 8
 };
 
 struct survey_record {

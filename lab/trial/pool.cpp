@@ -8,7 +8,7 @@ void pool::hand_over(void* block) noexcept {
     handed_block* seen = __atomic_load_n(&handed_over_, __ATOMIC_RELAXED);
     do handed->next = seen;
     while (!__atomic_compare_exchange_n(&handed_over_, &seen, handed, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED));
-    __atomic_fetch_add(&counters_->remote_deallocations, 1, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&counters().remote_deallocations, 1, __ATOMIC_RELAXED);
 }
 
 // Takes the whole list at once, so that no block can leave and come back meanwhile.
@@ -19,6 +19,18 @@ void pool::drain() noexcept {
         blocks_.deallocate_block(each, space_.map.owner_of(each).block_bytes);
         each = next;
     }
+}
+
+void pool::report_inherited() noexcept {
+    pool_counters& to = counters();
+    if (&to == counters_) return;
+    const pool_counters before = *counters_;
+    *counters_ = {};
+    to.allocations += before.allocations;
+    to.deallocations += before.deallocations;
+    __atomic_fetch_add(&to.remote_deallocations, before.remote_deallocations, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&to.refused_thread, before.refused_thread, __ATOMIC_RELAXED);
+    blocks_.source().report();
 }
 
 }  // namespace millpond::trial

@@ -2,64 +2,85 @@
 #include "lab/trial/pool_slabs.hpp"
 
 #include <errno.h>
+#include <pthread.h>
 
 namespace millpond::trial {
 
 using preload::slab_map;
 
+holder_lock::thread_id slab_space::this_thread() noexcept { return pthread_self(); }
+
 void* pool_slabs::try_allocate_slab(std::size_t bytes, std::size_t alignment, std::size_t block_bytes) noexcept {
     if (bytes > slab_map::extent_bytes_max || alignment > slab_map::slab_bytes) return nullptr;
     const std::uint32_t slabs = slabs_for(bytes);
     const std::size_t taken = slabs * slab_map::slab_bytes;
-    if (static_cast<std::size_t>(last_ - next_) < taken && !take_extent(slabs)) return nullptr;
-    void* const chunk = next_;
-    next_ += taken;
+    rest& from = older_.bytes() >= taken ? older_ : latest_;
+    if (from.bytes() < taken && !take_extent(slabs)) return nullptr;
+    void* const chunk = from.next;
+    from.next += taken;
     space_->map.assign(chunk, slabs, {static_cast<std::uint32_t>(block_bytes), pool_});
-    (*counters_)->slab_bytes_used += taken;
+    used_bytes_ += taken;
+    report();
     return chunk;
+}
+
+void pool_slabs::report() noexcept {
+    pool_counters& to = counters_of_process(counters_);
+    to.held_bytes = held_bytes_;
+    to.slab_bytes_used = used_bytes_;
 }
 
 void pool_slabs::deallocate(void* chunk, std::size_t bytes, std::size_t) noexcept {
     const std::uint32_t slabs = slabs_for(bytes);
     space_->map.assign(chunk, slabs, {});
-    (*counters_)->slab_bytes_used -= slabs * slab_map::slab_bytes;
+    used_bytes_ -= slabs * slab_map::slab_bytes;
     // Huge extents go back whole, and a chunk is a part of one: it stays with the pool, out of use.
-    if (huge_pages_) return;
-    (*counters_)->held_bytes -= slabs * slab_map::slab_bytes;
-    space_->lock.lock();
-    // Slab by slab: the map puts neighbours together again.
-    for (std::uint32_t i = 0; i < slabs; ++i)
-        space_->map.give_back(static_cast<char*>(chunk) + i * slab_map::slab_bytes, 1);
-    space_->lock.unlock();
+    if (!huge_pages_ && space_->lock.lock(slab_space::this_thread())) {
+        held_bytes_ -= slabs * slab_map::slab_bytes;
+        // Slab by slab: the map puts neighbours together again.
+        for (std::uint32_t i = 0; i < slabs; ++i)
+            space_->map.give_back(static_cast<char*>(chunk) + i * slab_map::slab_bytes, 1);
+        space_->lock.unlock();
+    }
+    report();
 }
 
 bool pool_slabs::take_extent(std::uint32_t slabs) noexcept {
     const int before = errno;
-    const std::uint32_t wanted = slab_map::rounded(slabs > extent_slabs_ ? slabs : extent_slabs_, huge_pages_);
-    space_->lock.lock();
-    std::uint32_t got = wanted;
-    void* extent = space_->map.take(got, huge_pages_);
-    if (extent == nullptr && !huge_pages_ && wanted > slab_map::rounded(slabs)) {
-        got = slab_map::rounded(slabs);
-        extent = space_->map.take(got, false);
-    }
-    if (extent != nullptr) give_back_rest();
+    if (!space_->lock.lock(slab_space::this_thread())) return false;
+    std::uint32_t got = slab_map::rounded(slabs > extent_slabs_ ? slabs : extent_slabs_, huge_pages_);
+    void* const extent = take_from_map(got, slabs);
+    if (extent != nullptr) put_aside(latest_);
     space_->lock.unlock();
     errno = before;
     if (extent == nullptr) return false;
-    next_ = static_cast<char*>(extent);
-    last_ = next_ + got * slab_map::slab_bytes;
-    (*counters_)->held_bytes += got * slab_map::slab_bytes;
+    latest_ = {static_cast<char*>(extent), static_cast<char*>(extent) + got * slab_map::slab_bytes};
+    held_bytes_ += got * slab_map::slab_bytes;
     if (extent_slabs_ < slab_map::extent_slabs_max) extent_slabs_ *= 2;
     return true;
 }
 
-// The end of the extent before, when a chunk of several slabs did not fit there.
-void pool_slabs::give_back_rest() noexcept {
+// Where memory or addresses are scarce, smaller extents are tried, down to what is needed.
+void* pool_slabs::take_from_map(std::uint32_t& slabs, std::uint32_t needed) noexcept {
+    for (;;) {
+        if (void* const extent = space_->map.take(slabs, huge_pages_)) return extent;
+        if (huge_pages_ || slabs <= slab_map::rounded(needed)) return nullptr;
+        slabs /= 2;
+    }
+}
+
+// The end of the extent before, when a larger chunk did not fit there. Of two ends the longer is kept, and the other
+// goes back, or is lost where extents are huge.
+void pool_slabs::put_aside(rest left) noexcept {
+    if (left.bytes() > older_.bytes()) {
+        const rest longer = left;
+        left = older_;
+        older_ = longer;
+    }
     if (huge_pages_) return;
-    for (; next_ != last_; next_ += slab_map::slab_bytes) {
-        space_->map.give_back(next_, 1);
-        (*counters_)->held_bytes -= slab_map::slab_bytes;
+    for (; left.next != left.last; left.next += slab_map::slab_bytes) {
+        space_->map.give_back(left.next, 1);
+        held_bytes_ -= slab_map::slab_bytes;
     }
 }
 

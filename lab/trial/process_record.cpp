@@ -6,7 +6,10 @@
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
+
+#include <cstddef>
 
 #include "preload/real.hpp"
 
@@ -14,6 +17,12 @@ namespace millpond::trial {
 namespace {
 
 process_slot shared_by_the_rest;
+
+constexpr std::size_t head_bytes = offsetof(control, processes);
+
+std::size_t mapped_bytes(const control& shared) noexcept {
+    return shared.mode == variant::survey ? sizeof(control) : head_bytes;
+}
 
 // Copies as much as fits, always with a zero at the end.
 template <std::size_t Size>
@@ -40,25 +49,52 @@ int note_one(dl_phdr_info* info, std::size_t, void* executable) noexcept {
 control* process_record::map_control(const char* path) noexcept {
     const int file = open(path, O_RDWR | O_CLOEXEC);
     if (file < 0) return nullptr;
+    const auto map = [file](std::size_t bytes) {
+        return mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    };
     void* mapped = MAP_FAILED;
-    if (lseek(file, 0, SEEK_END) == static_cast<off_t>(sizeof(control)))
-        mapped = mmap(nullptr, sizeof(control), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    if (lseek(file, 0, SEEK_END) == static_cast<off_t>(sizeof(control))) mapped = map(head_bytes);
+    if (mapped != MAP_FAILED && static_cast<control*>(mapped)->mode == variant::survey) {
+        munmap(mapped, head_bytes);
+        mapped = map(sizeof(control));
+    }
     close(file);
     if (mapped == MAP_FAILED) return nullptr;
     auto* const shared = static_cast<control*>(mapped);
     if (shared->magic != control::magic_value || shared->bytes != sizeof(control)) {
-        munmap(mapped, sizeof(control));
+        munmap(mapped, mapped_bytes(*shared));
         return nullptr;
     }
     return shared_ = shared;
 }
 
+// A shared mapping is mapped once more, longer, and all of it but the slot is let go: from the slot at hand, which lies
+// nearer, or else from the head. The kernel does that when it moves a mapping of 0 bytes.
+process_slot* process_record::map_slot(std::uint32_t index) noexcept {
+    if (index >= control::slots) return nullptr;
+    if (shared_->mode == variant::survey) return shared_->processes + index;
+    const bool near = mapped_ != nullptr && mapped_index_ < index;
+    const std::size_t before =
+        near ? (index - mapped_index_) * sizeof(process_slot) : head_bytes + index * sizeof(process_slot);
+    void* const from = near ? static_cast<void*>(mapped_) : static_cast<void*>(shared_);
+    void* const mapped = mremap(from, 0, before + sizeof(process_slot), MREMAP_MAYMOVE);
+    if (mapped == MAP_FAILED) return nullptr;
+    munmap(mapped, before);
+    // What an interrupted call of this process's parent may still write to stays mapped; what is older goes.
+    if (inherited_ != nullptr) munmap(inherited_, sizeof(process_slot));
+    inherited_ = mapped_;
+    mapped_ = reinterpret_cast<process_slot*>(static_cast<char*>(mapped) + before);
+    mapped_index_ = index;
+    return mapped_;
+}
+
 process_slot* process_record::claim(const process_identity& identity) noexcept {
     slot_index_ = __atomic_fetch_add(&shared_->slots_claimed, 1, __ATOMIC_RELAXED);
-    process_slot& slot = slot_index_ < control::slots ? shared_->processes[slot_index_] : shared_by_the_rest;
-    slot.pid = getpid();
-    slot.identity = identity;
-    return &slot;
+    process_slot* slot = map_slot(slot_index_);
+    if (slot == nullptr) slot = &shared_by_the_rest;
+    slot->pid = static_cast<std::int32_t>(syscall(SYS_getpid));
+    slot->identity = identity;
+    return slot;
 }
 
 void process_record::identify(process_identity& identity) noexcept {
@@ -75,7 +111,7 @@ void process_record::identify(process_identity& identity) noexcept {
 bool process_record::concerns(control& shared, const process_identity& identity) noexcept {
     if (shared.image_build_id[0] == '\0' || strcmp(shared.image_build_id, identity.build_id) == 0) return true;
     __atomic_fetch_add(&shared.other_processes, 1, __ATOMIC_RELAXED);
-    munmap(&shared, sizeof shared);
+    munmap(&shared, mapped_bytes(shared));
     shared_ = nullptr;
     return false;
 }
@@ -85,9 +121,10 @@ void process_record::describe(process_slot& slot) noexcept {
     slot.malloc_in_executable = preload::real::in_executable();
 }
 
-process_slot* process_record::claim_for_child(const process_slot& parent) noexcept {
+process_slot* process_record::claim_for_child(process_slot& parent) noexcept {
     process_slot* const slot = claim(parent.identity);
-    slot->reserved_bytes = parent.reserved_bytes;
+    if (slot == &parent) return slot;
+    slot->range_bytes = parent.range_bytes;
     slot->malloc_in_executable = parent.malloc_in_executable;
     copy_text(slot->provider, parent.provider);
     return slot;

@@ -3,6 +3,7 @@
 //
 // Every function works without malloc and before any other library has started. A process that finds no free slot, and
 // threads that find no free line, share one; what they count there is approximate, and only statistics depend on it.
+// Of the control memory its head is mapped, and a slot; only surveys map the whole.
 #pragma once
 
 #include "lab/trial/control.hpp"
@@ -18,11 +19,13 @@ class process_record {
     static void identify(process_identity& identity) noexcept;
     // Whether the round is about this program. If not, it is counted, and the control memory is let go.
     static bool concerns(control& shared, const process_identity& identity) noexcept;
+    // This process's slot. A child claims another one, by the mapping that it inherited: its parent's descriptors, root
+    // folder and user may be gone.
     static process_slot* claim(const process_identity& identity) noexcept;
     // Notes whose malloc the program uses.
     static void describe(process_slot& slot) noexcept;
-    // In the child of a fork, where the dynamic linker must not be asked: another slot, described as the parent's.
-    static process_slot* claim_for_child(const process_slot& parent) noexcept;
+    // In a child, where the dynamic linker must not be asked: another slot, described as the parent's. Takes no lock.
+    static process_slot* claim_for_child(process_slot& parent) noexcept;
 
     static thread_counters* claim_line(process_slot& slot) noexcept;
     static void release_line(process_slot& slot, thread_counters* line) noexcept;
@@ -32,7 +35,12 @@ class process_record {
     static void note_loaded_modules(const process_slot& slot) noexcept;
 
   private:
-    static inline control* shared_ = nullptr;
+    static process_slot* map_slot(std::uint32_t index) noexcept;
+
+    static inline control* shared_ = nullptr;          // its head, or the whole
+    static inline process_slot* mapped_ = nullptr;     // this process's slot, where it is not part of the whole
+    static inline process_slot* inherited_ = nullptr;  // its parent's
+    static inline std::uint32_t mapped_index_ = 0;
     static inline std::uint32_t slot_index_ = 0;
 };
 

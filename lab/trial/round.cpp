@@ -70,7 +70,7 @@ ordered_json router_json(const control& shared, const std::vector<std::string>& 
     const std::size_t claimed = std::min<std::size_t>(shared.slots_claimed, control::slots);
     for (std::size_t i = 0; i < claimed; ++i) routed.push_back(&shared.processes[i]);
     thread_counters sum{};
-    std::uint64_t nodes = 0, modules = 0, unlisted = 0, reserved = 0;
+    std::uint64_t nodes = 0, modules = 0, unlisted = 0, range = 0;
     bool own_malloc = false;
     for (const process_slot* slot : routed) {
         for (const thread_counters& line : slot->threads) {
@@ -83,7 +83,7 @@ ordered_json router_json(const control& shared, const std::vector<std::string>& 
         nodes = std::max(nodes, slot->nodes);
         modules = std::max(modules, slot->module_count);
         unlisted = std::max(unlisted, slot->module_misses);
-        reserved = std::max(reserved, slot->reserved_bytes);
+        range = std::max(range, slot->range_bytes);
         own_malloc |= slot->malloc_in_executable != 0;
     }
     ordered_json result;
@@ -98,7 +98,7 @@ ordered_json router_json(const control& shared, const std::vector<std::string>& 
     result["context_nodes"] = nodes;
     result["modules"] = modules;
     result["unlisted_modules"] = unlisted;
-    result["reserved_bytes"] = reserved;
+    result["range_bytes"] = range;
     result["pools"] = pools_json(routed, pool_names);
     return result;
 }

@@ -3,9 +3,10 @@
 
 #include <fcntl.h>
 #include <pthread.h>
-#include <sys/auxv.h>
+#include <sched.h>
+#include <signal.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <new>
@@ -16,11 +17,10 @@
 namespace millpond::trial {
 namespace {
 
-constexpr std::size_t reservation_bytes_max = std::size_t{1} << 40;
-constexpr std::size_t nodes_max = std::size_t{32} << 20;
-constexpr std::size_t nodes_max_limited = std::size_t{1} << 20;
+constexpr std::size_t range_bytes_max = std::size_t{1} << 40;
 
 pthread_key_t thread_end;
+pool_counters private_counters[process_slot::pools_max];
 routes_view routes;
 
 const char* variable(char** environment, const char* name) noexcept {
@@ -30,9 +30,8 @@ const char* variable(char** environment, const char* name) noexcept {
     return nullptr;
 }
 
-std::size_t address_limit() noexcept {
-    rlimit limit;
-    return getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY ? limit.rlim_cur : SIZE_MAX;
+std::ptrdiff_t offset_of_counters(process_slot* slot) noexcept {
+    return reinterpret_cast<char*>(slot->pools) - reinterpret_cast<char*>(private_counters);
 }
 
 routes_view map_routes(const char* path) noexcept {
@@ -55,55 +54,52 @@ void router::start(char** environment) noexcept {
     static constinit process_identity identity{};
     if (shared != nullptr) process_record::identify(identity);
     if (shared != nullptr && process_record::concerns(*shared, identity)) {
-        slot_ = process_record::claim(identity);
-        process_record::describe(*slot_);
+        latest_slot_ = process_record::claim(identity);
+        process_record::describe(*latest_slot_);
         if (shared->mode != variant::empty) start_variant(shared->mode, shared->routes_path);
     }
+    passes_everything_to_libc_ = passes_to_libc_ && !is_active_;
     errno = before;
 }
 
 void router::start_variant(variant mode, const char* routes_path) noexcept {
     if (routes_path[0] != '\0') routes = map_routes(routes_path);
     if (pthread_key_create(&thread_end, &end_thread) != 0) return;
-    if (pthread_atfork(&before_fork, &after_fork_in_parent, &after_fork_in_child) != 0) return;
+    if (pthread_atfork(nullptr, nullptr, &after_fork_in_child) != 0) return;
     const bool looks_up = mode == variant::looked_up || mode == variant::plan || mode == variant::survey;
     if (looks_up) {
-        modules_.start(routes, slot_->identity.executable);
+        modules_.start(routes, latest_slot_->identity.executable);
         if (mode == variant::survey) {
             contexts_.set_module_observer(&process_record::note_module);
-            process_record::note_loaded_modules(*slot_);
+            process_record::note_loaded_modules(*latest_slot_);
         }
-        if (!contexts_.start(routes, modules_, address_limit() == SIZE_MAX ? nodes_max : nodes_max_limited)) return;
+        if (!contexts_.start(routes, modules_)) return;
         context_space_.tree.set_observer(&on_node);
     }
     if (mode != variant::survey && !start_pools(mode)) return;
     looks_up_ = looks_up;
     ignores_answer_ = mode == variant::looked_up;
-    small_max_ = pooled_bytes_max;
-}
-
-// Where addresses are limited, most of them stay with the program: what finds no room in a pool goes to its allocator.
-std::size_t router::reservation_bytes() noexcept {
-    const std::size_t limit = address_limit();
-    rlimit data;
-    const std::size_t data_limit =
-        getrlimit(RLIMIT_DATA, &data) == 0 && data.rlim_cur != RLIM_INFINITY ? data.rlim_cur : SIZE_MAX;
-    const std::size_t smaller = limit < data_limit ? limit : data_limit;
-    return smaller / 4 < reservation_bytes_max ? smaller / 4 : reservation_bytes_max;
+    tells_children_ = madvise(&own_words, sizeof own_words, MADV_WIPEONFORK) == 0;
+    adopt_words = &adopt;
+    is_active_ = true;
+    own_words.slot = latest_slot_;
+    own_words.counters_offset = offset_of_counters(latest_slot_);
+    own_words.generation = latest_generation_ = 1;
+    own_words.small_max = pooled_bytes_max;
 }
 
 bool router::start_pools(variant mode) noexcept {
     const bool planned = mode == variant::plan;
     const std::size_t count = planned ? (routes.empty() ? 0 : routes.header().pool_count) : 1;
     if (count > process_slot::pools_max) return false;
-    if (!space_.map.reserve(reservation_bytes())) return false;
-    slot_->reserved_bytes = space_.map.reserved_bytes();
+    if (!space_.map.place(range_bytes_max)) return false;
+    latest_slot_->range_bytes = space_.map.range_bytes();
     pools_ = preload::take_pages<pool>((count + 1) * sizeof(pool));
     if (pools_ == nullptr) return false;
     for (std::size_t i = 0; i < count; ++i) {
         const bool synchronized = !planned || routes.pools()[i].synchronized != 0;
         const bool huge_pages = planned ? routes.pools()[i].huge_pages != 0 : mode == variant::shared_huge;
-        new (pools_ + i) pool(space_, static_cast<std::uint16_t>(i), synchronized, huge_pages, slot_->pools + i);
+        new (pools_ + i) pool(space_, static_cast<std::uint16_t>(i), synchronized, huge_pages, private_counters + i);
     }
     pool_count_ = count;
     return true;
@@ -111,13 +107,17 @@ bool router::start_pools(variant mode) noexcept {
 
 void router::on_node(std::uint32_t id, std::uint32_t parent, std::uintptr_t return_address) noexcept {
     contexts_.on_node(id, parent, return_address);
-    slot_->nodes = id;
-    slot_->module_count = modules_.found();
-    slot_->module_misses = modules_.missed();
+    process_slot* const slot = own_words.slot;
+    if (slot == nullptr) return;  // a call that a signal handler interrupted, finished by the child that it made
+    slot->nodes = id;
+    slot->module_count = modules_.found();
+    slot->module_misses = modules_.missed();
 }
 
 void router::start_thread() noexcept {
-    thread_.counters = process_record::claim_line(*slot_);
+    adopt_if_child();
+    thread_.counters = process_record::claim_line(*own_words.slot);
+    thread_.generation = own_words.generation;
     if (looks_up_ && !thread_.has_finder) {
         new (thread_.finder_storage) preload::context_finder(context_space_);
         thread_.has_finder = true;
@@ -132,32 +132,48 @@ void router::end_thread(void*) noexcept {
         thread_.has_finder = false;
         thread_.finder().~context_finder();
     }
-    process_record::release_line(*slot_, thread_.counters);
-    thread_.counters = nullptr;
+    if (thread_.generation == own_words.generation) process_record::release_line(*own_words.slot, thread_.counters);
+    thread_.generation = thread_state::never;
 }
 
 void* router::allocate_aligned(std::size_t alignment, std::size_t bytes, const call_site& site) noexcept {
     // A block of a class that is a multiple of the alignment is aligned by itself; that is what the pool looks for.
-    if (bytes - 1 >= small_max_ || alignment > max_class_alignment || (alignment & (alignment - 1)) != 0) {
-        count(&thread_counters::passed_large);
+    if (alignment > max_class_alignment || (alignment & (alignment - 1)) != 0) {
+        if (is_active_) ++thread().counters->passed_large;
         return real::allocate_aligned(alignment, bytes);
     }
+    if (bytes - 1 >= own_words.small_max && !is_small_in_child(bytes)) return real::allocate_aligned(alignment, bytes);
     const std::size_t usual = alignment_for(bytes);
-    if (void* const p = allocate_small(bytes, alignment > usual ? alignment : usual, site)) return p;
-    return real::allocate_aligned(alignment, bytes);
+    const std::size_t wanted = alignment > usual ? alignment : usual;
+    if (void* const p = allocate_small(bytes, wanted, site)) return p;
+    if (void* const p = real::allocate_aligned(alignment, bytes)) return p;
+    return allocate_wherever(bytes, wanted);
+}
+
+void* router::allocate_wherever(std::size_t bytes, std::size_t alignment) noexcept {
+    const int before = errno;
+    for (std::size_t size = pool::block_bytes(bytes, alignment); size != 0;
+         size = pool::block_bytes(size + 1, alignment))
+        for (std::size_t i = 0; i < pool_count_; ++i)
+            if (void* const p = pools_[i].allocate_if_usable(size, alignment, thread_.id())) return p;
+    errno = before;
+    return nullptr;
 }
 
 void* router::reallocate(void* old, std::size_t bytes, const call_site&) noexcept {
     const preload::slab_owner owner = space_.map.owner_of(old);
     if (owner.block_bytes == 0) return real::reallocate(old, bytes);
+    if (own_words.small_max == 0) [[unlikely]]
+        adopt_if_child();
     const std::size_t held = owner.block_bytes;
     // A block that would be mostly empty is worth a move, unless it is small anyway.
     const bool fits = bytes <= held;
     if (fits && (bytes >= held / 4 || held <= 128)) return old;
     void* fresh = nullptr;
-    if (bytes - 1 < small_max_) fresh = pools_[owner.pool].allocate(bytes, alignment_for(bytes), thread_.id());
+    if (bytes - 1 < pooled_bytes_max) fresh = pools_[owner.pool].allocate(bytes, alignment_for(bytes), thread_.id());
     if (fresh == nullptr && fits) return old;
     if (fresh == nullptr) fresh = real::allocate(bytes);
+    if (fresh == nullptr && bytes <= pooled_bytes_max) fresh = allocate_wherever(bytes, alignment_for(bytes));
     if (fresh == nullptr) return nullptr;
     memcpy(fresh, old, fits ? bytes : held);
     pools_[owner.pool].deallocate(old, held, thread_.id());
@@ -166,6 +182,7 @@ void* router::reallocate(void* old, std::size_t bytes, const call_site&) noexcep
 
 void router::after_unload() noexcept {
     if (!looks_up_) return;
+    adopt_if_child();
     {
         const preload::spin_guard guard(context_space_.tree.lock());
         modules_.forget();
@@ -174,26 +191,42 @@ void router::after_unload() noexcept {
     context_space_.forget(pseudo_addresses_last, UINTPTR_MAX);
 }
 
-// All locks are held over a fork, in the order in which allocations take them.
-void router::before_fork() noexcept {
-    context_space_.tree.lock().lock();
-    for (std::size_t i = 0; i < pool_count_; ++i) pools_[i].before_fork();
-    space_.lock.lock();
-}
-
-void router::after_fork_in_parent() noexcept {
-    space_.lock.unlock();
-    for (std::size_t i = 0; i < pool_count_; ++i) pools_[i].after_fork();
-    context_space_.tree.lock().unlock();
-}
-
 void router::after_fork_in_child() noexcept {
-    process_slot* const parent = slot_;
-    slot_ = process_record::claim_for_child(*parent);
-    space_.lock.reset();
-    for (std::size_t i = 0; i < pool_count_; ++i) pools_[i].in_child(thread_.id(), slot_->pools + i);
-    if (thread_.counters != nullptr) thread_.counters = process_record::claim_line(*slot_);
+    // A signal handler may have come first, and have adopted.
+    if (!tells_children_) own_words = {};
+    adopt_if_child();
+}
+
+// Signals wait meanwhile, so that no handler of this thread finds it half-way; other threads wait for a few system
+// calls.
+void router::adopt() noexcept {
+    const int before = errno;
+    sigset_t all, usual;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &usual);
+    if (__atomic_exchange_n(&own_words.adopting, 1, __ATOMIC_ACQUIRE) == 0)
+        adopt_alone();
+    else
+        while (__atomic_load_n(&own_words.generation, __ATOMIC_ACQUIRE) == 0) sched_yield();
+    pthread_sigmask(SIG_SETMASK, &usual, nullptr);
+    errno = before;
+}
+
+void router::adopt_alone() noexcept {
+    // The thread that the child was copied with is its first; only if that one is at it are its own calls known.
+    const bool is_first = syscall(SYS_gettid) == syscall(SYS_getpid);
+    space_.lock.retire_unless_held_by(is_first ? slab_space::this_thread() : 0);
+    for (std::size_t i = 0; i < pool_count_; ++i) pools_[i].retire_unless_of(is_first ? thread_.id() : 0);
+    // The tree is whole at every step, and a call of this thread's own that is inside goes on alone; but what the
+    // modules remember may be half an answer.
+    if (!context_space_.tree.lock().try_lock() && !thread_.finding) modules_.forget();
     context_space_.tree.lock().unlock();
+    latest_slot_ = process_record::claim_for_child(*latest_slot_);
+    own_words.slot = latest_slot_;
+    own_words.counters_offset = offset_of_counters(latest_slot_);
+    for (std::size_t i = 0; i < pool_count_; ++i) pools_[i].report_inherited();
+    __atomic_store_n(&own_words.generation, ++latest_generation_, __ATOMIC_RELEASE);
+    __atomic_store_n(&own_words.small_max, pooled_bytes_max, __ATOMIC_RELEASE);
 }
 
 }  // namespace millpond::trial

@@ -7,9 +7,13 @@
 //                  │yes: its pool, by the owner and block size of its slab
 //
 // What is tried is decided once, when the library is loaded (control.hpp); without instructions, or in a program other
-// than the one that the plan belongs to, `small_max_` stays 0 and every call takes one predictable branch to the
+// than the one that the plan belongs to, `small_max` stays 0 and every call takes one predictable branch to the
 // program's allocator. realloc stays in the block's pool. All members are static: this is the backend of
 // preload/interpose_exports.hpp. Thread-safe.
+//
+// Forks. No lock is taken or held for a fork, and nothing has to happen in the child before it goes on: process_words
+// tell it at its first event that it is a copy, and adopt() makes it a process of its own. A call that a signal handler
+// interrupted, and that the child then finishes, finds everything where it left it.
 #pragma once
 
 #include <errno.h>
@@ -22,6 +26,7 @@
 #include "lab/trial/control.hpp"
 #include "lab/trial/pool.hpp"
 #include "lab/trial/pool_slabs.hpp"
+#include "lab/trial/process_words.hpp"
 #include "lab/trial/thread_state.hpp"
 #include "preload/call_site.hpp"
 #include "preload/real.hpp"
@@ -34,19 +39,22 @@ class router {
     using real = preload::real;
 
     static void* allocate(std::size_t bytes, const call_site& site) noexcept {
-        if (bytes - 1 >= small_max_) return small_max_ == 0 ? pass(bytes) : allocate_large(bytes);
+        if (bytes - 1 >= own_words.small_max) {
+            if (passes_everything_to_libc_) [[likely]]
+                return __libc_malloc(bytes);
+            return allocate_otherwise(bytes, site.return_address, site.stack, site.frame);
+        }
         return allocate_routed(bytes, site.return_address, site.stack, site.frame);
     }
 
     static void* allocate_zeroed(std::size_t bytes, const call_site& site) noexcept {
-        if (bytes - 1 >= small_max_) {
-            count(&thread_counters::passed_large);
-            return real::allocate_zeroed(bytes);
-        }
+        if (bytes - 1 >= own_words.small_max && !is_small_in_child(bytes)) return real::allocate_zeroed(bytes);
         // Whether a block was used before is the multipool's own affair, so every one is cleared.
         if (void* const p = allocate_small(bytes, alignment_for(bytes), site)) [[likely]]
             return memset(p, 0, bytes);
-        return real::allocate_zeroed(bytes);
+        if (void* const p = real::allocate_zeroed(bytes)) return p;
+        void* const p = allocate_wherever(bytes, alignment_for(bytes));
+        return p != nullptr ? memset(p, 0, bytes) : nullptr;
     }
 
     static void* allocate_aligned(std::size_t alignment, std::size_t bytes, const call_site& site) noexcept;
@@ -75,31 +83,36 @@ class router {
 
     // What follows is apart from the functions above so that these, when they only pass calls on, save no register and
     // end in a jump; for the same reason a call site comes in registers.
-    static void* pass(std::size_t bytes) noexcept {
-        if (passes_to_libc_) [[likely]]
-            return __libc_malloc(bytes);
-        return pass_to_provider(bytes);
-    }
-    [[gnu::noinline]] static void* pass_to_provider(std::size_t bytes) noexcept { return real::allocate(bytes); }
-    [[gnu::noinline]] static void* allocate_large(std::size_t bytes) noexcept {
-        count(&thread_counters::passed_large);
+    [[gnu::noinline]] static void* allocate_otherwise(std::size_t bytes, std::uintptr_t return_address,
+                                                      std::uintptr_t stack, std::uintptr_t frame) noexcept {
+        if (is_small_in_child(bytes)) return allocate_routed(bytes, return_address, stack, frame);
         return real::allocate(bytes);
+    }
+    // For what is not small enough for this process. True: the process is a child that has adopted its pools just now,
+    // and it is small enough for them. Else it is counted, if anything is routed here.
+    static bool is_small_in_child(std::size_t bytes) noexcept {
+        if (own_words.small_max == 0) {
+            if (!is_active_) return false;
+            adopt_if_child();
+            if (bytes - 1 < own_words.small_max) return true;
+        }
+        ++thread().counters->passed_large;
+        return false;
     }
     [[gnu::noinline]] static void* allocate_routed(std::size_t bytes, std::uintptr_t return_address,
                                                    std::uintptr_t stack, std::uintptr_t frame) noexcept {
         if (void* const p = allocate_small(bytes, alignment_for(bytes), {return_address, stack, frame})) [[likely]]
             return p;
-        return real::allocate(bytes);
+        if (void* const p = real::allocate(bytes)) return p;
+        return allocate_wherever(bytes, alignment_for(bytes));
     }
     [[gnu::noinline]] static void deallocate_routed(void* p) noexcept {
         const preload::slab_owner owner = space_.map.owner_of(p);
         if (owner.block_bytes == 0)
             return real::deallocate(p);  // no block of anybody: what that does is the provider's affair
+        if (own_words.small_max == 0) [[unlikely]]
+            adopt_if_child();
         pools_[owner.pool].deallocate(p, owner.block_bytes, thread_.id());
-    }
-
-    static void count(std::uint64_t thread_counters::* reason) noexcept {
-        if (small_max_ != 0) ++(thread().counters->*reason);
     }
 
     // Null if the program's allocator shall serve this.
@@ -110,15 +123,19 @@ class router {
             if (ignores_answer_)
                 index = 0;
             else if (index-- == 0) {
-                count(&thread_counters::passed_unrouted);
+                ++thread().counters->passed_unrouted;
                 return nullptr;
             }
         }
         void* const p = pools_[index].allocate(bytes, alignment, thread_.id());
         if (p == nullptr) [[unlikely]]
-            count(&thread_counters::passed_refused);
+            ++thread().counters->passed_refused;
         return p;
     }
+
+    // When the program's allocator has no memory either: a block of any pool that is large enough. Or else a program
+    // that lives at its limit would fail here with much of its memory free in other sizes.
+    [[gnu::noinline, gnu::cold]] static void* allocate_wherever(std::size_t bytes, std::size_t alignment) noexcept;
 
     static std::uint32_t pool_of(const call_site& site) noexcept {
         thread_state& self = thread();
@@ -132,12 +149,13 @@ class router {
         const std::uint32_t node = self.finder().find(site);
         __atomic_signal_fence(__ATOMIC_SEQ_CST);
         self.finding = false;
-        self.counters->misses += node == 0;
+        if (node == 0) [[unlikely]]
+            ++thread().counters->misses;
         return contexts_.pool_of(node);
     }
 
     static thread_state& thread() noexcept {
-        if (thread_.counters == nullptr) [[unlikely]]
+        if (thread_.generation != own_words.generation) [[unlikely]]
             start_thread();
         return thread_;
     }
@@ -146,20 +164,23 @@ class router {
     static void end_thread(void*) noexcept;
     static void start_variant(variant mode, const char* routes_path) noexcept;
     static bool start_pools(variant mode) noexcept;
-    static std::size_t reservation_bytes() noexcept;
     static void on_node(std::uint32_t id, std::uint32_t parent, std::uintptr_t return_address) noexcept;
-    static void before_fork() noexcept;
-    static void after_fork_in_parent() noexcept;
+    static void adopt() noexcept;
+    static void adopt_alone() noexcept;
     static void after_fork_in_child() noexcept;
 
     // Read by every call, written by start alone.
-    static inline std::size_t small_max_ = 0;    // 0: everything passes
-    static inline bool passes_to_libc_ = false;  // until it is known, and for a program with a malloc of its own
+    static inline bool is_active_ = false;                  // a variant other than the empty one is tried here
+    static inline bool passes_to_libc_ = false;             // until it is known, and for a program with its own malloc
+    static inline bool passes_everything_to_libc_ = false;  // … and while nothing is tried here
     static inline bool looks_up_ = false;
     static inline bool ignores_answer_ = false;
+    static inline bool tells_children_ = false;  // the kernel empties own_words in a child
     static inline pool* pools_ = nullptr;
     static inline std::size_t pool_count_ = 0;
-    static inline process_slot* slot_ = nullptr;
+    // Of the latest process in the line of forks that has adopted: a child adopts from it.
+    static inline process_slot* latest_slot_ = nullptr;
+    static inline std::uint32_t latest_generation_ = 0;
 
     static constinit inline slab_space space_;
     static constinit inline context_router contexts_;

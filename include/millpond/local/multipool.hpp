@@ -173,6 +173,9 @@ class multipool {
 
   private:
     static constexpr std::size_t largest_row_bytes = std::size_t{32} << 10;
+    // A slab holds blocks of one class, and what it has for less than a block is lost: a class of large blocks that is
+    // much used has slabs for so many.
+    static constexpr std::uint32_t slab_row_blocks = 32;
     static constexpr unsigned groups = (Classes::count + class_group::size - 1) / class_group::size;
     using places = class_places<Classes>;
 
@@ -338,12 +341,15 @@ class multipool {
         const std::size_t row = block * to.row_blocks;
         if constexpr (slab_source<Source>) {
             const std::size_t needed = room_for(block, alignment);
-            const bool fixed = fixed_chunk_source<Source>;
-            chunk_header* chunk = stock_.acquire(fixed || row < needed ? needed : row, block);
-            if (chunk == nullptr && row > needed) chunk = stock_.acquire(needed, block);
+            chunk_header* chunk = nullptr;
+            // Where memory ends, smaller slabs may still be had.
+            for (std::size_t bytes = row; chunk == nullptr && bytes > needed; bytes /= 2)
+                chunk = stock_.acquire(slab_payload_bytes(bytes), block);
+            if (chunk == nullptr) chunk = stock_.acquire(slab_payload_bytes(needed + sizeof(chunk_header)), block);
             if (chunk == nullptr) return nullptr;
             region slab = aligned({chunk->begin(), chunk->end()}, alignment);
             cut(to, slab, static_cast<std::size_t>(-1));
+            if (row >= largest_row_bytes && to.row_blocks < slab_row_blocks) to.row_blocks *= 2;
         } else if (block <= largest_row_bytes) {
             if (!provide_room(block, alignment)) return nullptr;
             cut(to, room_, row);
@@ -357,6 +363,17 @@ class multipool {
         }
         if (row < largest_row_bytes) to.row_blocks *= 2;
         return to.take_fresh();
+    }
+
+    // Returns: so many bytes, or where the source prefers a chunk's size, what fits into a multiple of it by a power of
+    // two: a source can put such chunks side by side.
+    [[nodiscard]] static constexpr std::size_t slab_payload_bytes(std::size_t bytes) noexcept {
+        if constexpr (fixed_chunk_source<Source>) {
+            std::size_t chunk = Source::preferred_chunk_bytes;
+            while (chunk < bytes) chunk *= 2;
+            return chunk - sizeof(chunk_header);
+        }
+        return bytes;
     }
 
     // Effects: sees to it that the room begins with so many aligned bytes. Returns: false if the source has no more.

@@ -126,6 +126,17 @@ TEST(litter, errors_have_their_status_and_a_line) {
     }
 }
 
+TEST(litter, changes_nothing_for_programs_that_fork) {
+    for (const std::string mode :
+         {"streams", "threads", "handlers", "_Fork", "clone", "vfork", "spawn", "daemon", "fifty", "chain", "late"}) {
+        const ended done = quiet(litter + " --blocks 2000 -- " FORKING " " + mode);
+        EXPECT_EQ(done.status, 0) << mode;
+        EXPECT_EQ(done.out, mode + ": all children ended as they should\n");
+    }
+    for (const std::string action : {"fork_return", "_Fork_return threads"})
+        EXPECT_EQ(quiet(litter + " --blocks 2000 -- " INTERRUPTED " " + action).out, "ok\n") << action;
+}
+
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 TEST(litter, that_finds_no_memory_ends_the_program_before_it_begins) {
     const ended full = run("ulimit -v 100000; " + litter, "--blocks 1000000 -- true");

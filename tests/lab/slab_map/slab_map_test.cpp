@@ -4,6 +4,7 @@
 #include "preload/slab_map.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -26,12 +27,12 @@ using millpond::preload::slab_owner;
 
 std::uint64_t seed = 0;
 
-constexpr std::size_t reservation = std::size_t{1} << 30;
+constexpr std::size_t range = std::size_t{1} << 30;
 
 class slab_map_test : public testing::Test {
   protected:
-    void SetUp() override { ASSERT_TRUE(map.reserve(reservation)); }
-    void TearDown() override { map.unreserve(); }
+    void SetUp() override { ASSERT_TRUE(map.place(range)); }
+    void TearDown() override { map.unmap(); }
 
     char* take(std::uint32_t slabs, bool huge = false) { return static_cast<char*>(map.take(slabs, huge)); }
 
@@ -109,9 +110,9 @@ TEST_F(slab_map_test, extents_for_huge_pages_and_others_are_never_exchanged) {
     EXPECT_EQ(take(1, true), huge);
 }
 
-TEST(slab_map_limits, a_used_up_reservation_is_null_and_stays_usable) {
+TEST(slab_map_limits, a_used_up_range_is_null_and_stays_usable) {
     slab_map map;
-    ASSERT_TRUE(map.reserve(2 * slab_map::extent_bytes_max));
+    ASSERT_TRUE(map.place(2 * slab_map::extent_bytes_max));
     void* const first = map.take(slab_map::extent_slabs_max);
     void* const second = map.take(slab_map::extent_slabs_max);
     ASSERT_NE(first, nullptr);
@@ -122,29 +123,75 @@ TEST(slab_map_limits, a_used_up_reservation_is_null_and_stays_usable) {
     EXPECT_EQ(map.take(0xffff'ffffu), nullptr);
     map.give_back(second, slab_map::extent_slabs_max);
     EXPECT_NE(map.take(1), nullptr);
-    map.unreserve();
+    map.unmap();
 }
 
-TEST(slab_map_limits, without_a_reservation_nothing_is_taken_and_nothing_has_an_owner) {
+TEST(slab_map_limits, without_a_place_nothing_is_taken_and_nothing_has_an_owner) {
     slab_map map;
     EXPECT_EQ(map.take(1), nullptr);
     EXPECT_EQ(map.owner_of(&map).block_bytes, 0u);
-    EXPECT_FALSE(map.reserve(slab_map::extent_bytes_max / 2)) << "less than one extent";
+    EXPECT_FALSE(map.place(slab_map::extent_bytes_max / 2)) << "less than one extent";
+}
+
+// Bytes of addresses that this process holds.
+std::size_t held_addresses() {
+    std::FILE* const file = std::fopen("/proc/self/statm", "r");
+    unsigned long pages = 0;
+    const bool read = file != nullptr && std::fscanf(file, "%lu", &pages) == 1;
+    if (file != nullptr) std::fclose(file);
+    EXPECT_TRUE(read);
+    return pages * 4096;
+}
+
+TEST(slab_map_limits, addresses_are_held_for_what_was_taken_only) {
+    slab_map map;
+    const std::size_t before = held_addresses();
+    ASSERT_TRUE(map.place(std::size_t{1} << 40));
+    EXPECT_EQ(map.range_bytes(), std::size_t{1} << 40);
+    EXPECT_LT(held_addresses(), before + slab_map::slab_bytes);
+    for (int i = 0; i < 64; ++i) ASSERT_NE(map.take(1), nullptr);
+    EXPECT_LT(held_addresses(), before + 68 * slab_map::slab_bytes) << "64 slabs and two tables";
+    map.unmap();
+}
+
+TEST(slab_map_limits, a_mapping_in_the_way_is_never_replaced) {
+    slab_map map;
+    ASSERT_TRUE(map.place(std::size_t{1} << 30));
+    char* const first = static_cast<char*>(map.take(1));
+    ASSERT_NE(first, nullptr);
+    char* const foreign = first + 3 * slab_map::slab_bytes;
+    ASSERT_EQ(mmap(foreign, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0),
+              static_cast<void*>(foreign));
+    *foreign = 77;
+    int taken = 0;
+    while (map.take(1) != nullptr) ++taken;
+    EXPECT_EQ(taken, 2) << "what lies before it";
+    EXPECT_EQ(*foreign, 77);
+    EXPECT_FALSE(map.contains(foreign));
+    munmap(foreign, 4096);
+    EXPECT_NE(map.take(1), nullptr) << "the way is free again";
+    map.unmap();
 }
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-TEST(slab_map_limits, a_reservation_shrinks_until_it_fits_the_limit_of_addresses) {
-    const pid_t child = fork();
-    if (child == 0) {
-        const rlimit limit{std::size_t{400} << 20, std::size_t{400} << 20};
-        slab_map map;
-        const bool good = setrlimit(RLIMIT_AS, &limit) == 0 && map.reserve(std::size_t{1} << 40) &&
-                          map.reserved_bytes() <= limit.rlim_cur && map.take(1) != nullptr;
-        _exit(good ? 0 : 1);
+TEST(slab_map_limits, a_limit_of_addresses_leaves_all_but_the_tables_to_the_slabs) {
+    for (const bool before : {false, true}) {
+        const pid_t child = fork();
+        if (child == 0) {
+            const std::size_t room = std::size_t{100} << 20;
+            const rlimit limit{held_addresses() + room, RLIM_INFINITY};
+            slab_map map;
+            if (before && setrlimit(RLIMIT_AS, &limit) != 0) _exit(2);
+            if (!map.place(std::size_t{1} << 40)) _exit(3);
+            if (!before && setrlimit(RLIMIT_AS, &limit) != 0) _exit(2);
+            std::size_t taken = 0;
+            while (map.take(1) != nullptr) taken += slab_map::slab_bytes;
+            _exit(taken <= room && taken > room - room / 50 ? 0 : 1);
+        }
+        int status = 0;
+        waitpid(child, &status, 0);
+        EXPECT_EQ(status, 0) << (before ? "limited before the map was placed" : "limited afterwards");
     }
-    int status = 0;
-    waitpid(child, &status, 0);
-    EXPECT_EQ(status, 0);
 }
 #endif
 

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: BSL-1.0
+// holder_lock: a lock that knows its holder, for critical sections below malloc that are short but contended. It spins
+// a little, then sleeps, so that a thread which was preempted inside does not cost the others their time slices.
+//
+//   lock(self) ──▶ true: unlock() later
+//              └─▶ false, at once: the holder is the calling thread itself, which a signal handler interrupted inside,
+//                  or a thread that only the parent of this process has. Whoever is told so goes another way.
+//
+// So neither a fork nor a signal handler needs the lock to be free. `self` is any non-zero multiple of 8 that no other
+// living thread has. One word. Uncontended: one atomic exchange to lock, one to unlock; enter and leave, for what one
+// thread uses or a process with one thread, are plain loads and stores.
+#pragma once
+
+#include <errno.h>
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cstdint>
+
+#include "lab/trial/process_words.hpp"
+
+namespace millpond::trial {
+
+class holder_lock {
+  public:
+    using thread_id = std::uintptr_t;
+
+    [[nodiscard]] bool lock(thread_id self) noexcept {
+        thread_id seen = free;
+        if (__atomic_compare_exchange_n(&word_, &seen, self, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) [[likely]]
+            return true;
+        return lock_contended(self);
+    }
+    void unlock() noexcept {
+        if ((__atomic_exchange_n(&word_, free, __ATOMIC_RELEASE) & contended) != 0) [[unlikely]]
+            wake();
+    }
+
+    // For one thread: only its own signal handlers can come between. Where one of those starts a thread, that waits for
+    // a tenth of a second at most.
+    [[nodiscard]] bool enter(thread_id self) noexcept {
+        if (__atomic_load_n(&word_, __ATOMIC_RELAXED) != free) [[unlikely]]
+            return false;
+        __atomic_store_n(&word_, self, __ATOMIC_RELAXED);
+        __atomic_signal_fence(__ATOMIC_SEQ_CST);
+        return true;
+    }
+    void leave() noexcept {
+        __atomic_signal_fence(__ATOMIC_SEQ_CST);
+        __atomic_store_n(&word_, free, __ATOMIC_RELAXED);
+    }
+
+    // In a child: what is held by another thread than `survivor`, the one that the child was copied with, stays held.
+    void retire_unless_held_by(thread_id survivor) noexcept {
+        const thread_id holder = word_ & ~contended;
+        if (holder != free && holder != survivor) __atomic_store_n(&word_, retired, __ATOMIC_RELAXED);
+    }
+
+  private:
+    static constexpr thread_id free = 0, contended = 1, retired = 2;
+
+    [[gnu::noinline]] bool lock_contended(thread_id self) noexcept {
+        const int before = errno;
+        bool acquired = false;
+        for (unsigned attempt = 0;; ++attempt) {
+            adopt_if_child();  // or a child would wait for a thread that it does not have
+            thread_id seen = __atomic_load_n(&word_, __ATOMIC_RELAXED);
+            if (seen == retired || (seen & ~contended) == self) break;
+            const bool sleeps = attempt >= 100;
+            // Who has slept does not know whether others do.
+            const thread_id wanted = seen == free ? (sleeps ? self | contended : self) : seen | contended;
+            if (seen != free && !sleeps) {
+                __builtin_ia32_pause();
+                continue;
+            }
+            if (wanted != seen &&
+                !__atomic_compare_exchange_n(&word_, &seen, wanted, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+                continue;
+            if (seen == free) {
+                acquired = true;
+                break;
+            }
+            sleep_while(static_cast<std::uint32_t>(wanted));
+        }
+        errno = before;
+        return acquired;
+    }
+    // With a limit of time: leave wakes no one, and a child that a signal handler makes meanwhile sleeps on.
+    void sleep_while(std::uint32_t low_half) noexcept {
+        const timespec limit{0, 100'000'000};
+        syscall(SYS_futex, &word_, FUTEX_WAIT_PRIVATE, low_half, &limit, nullptr, 0);
+    }
+    [[gnu::noinline]] void wake() noexcept {
+        const int before = errno;
+        syscall(SYS_futex, &word_, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
+        errno = before;
+    }
+
+    thread_id word_ = free;
+};
+
+}  // namespace millpond::trial
