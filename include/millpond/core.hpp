@@ -2,6 +2,7 @@
 // core: what every other room stands on: alignment, concepts, size classes, sanitizer hooks, running out of memory.
 #pragma once
 
+#include "core/abi.hpp"
 #include "core/alignment.hpp"
 #include "core/allocation.hpp"
 #include "core/bit_tree.hpp"

@@ -30,11 +30,12 @@
 #include <type_traits>
 #include <utility>
 
+#include "../core/abi.hpp"
 #include "../core/alignment.hpp"
 #include "../core/concepts.hpp"
 #include "../core/out_of_memory.hpp"
 
-namespace millpond {
+namespace millpond::inline MILLPOND_ABI {
 
 template <class T>
 inline constexpr bool is_pair = false;
@@ -118,4 +119,4 @@ class allocator {
     A* target_;
 };
 
-}  // namespace millpond
+}  // namespace millpond::inline MILLPOND_ABI

@@ -17,11 +17,12 @@
 
 #include "../block/source_ref.hpp"
 #include "../block/std_source.hpp"
+#include "../core/abi.hpp"
 #include "../core/out_of_memory.hpp"
 #include "../local/compact_pool.hpp"
 #include "../wrap/in_mode.hpp"
 
-namespace millpond {
+namespace millpond::inline MILLPOND_ABI {
 
 template <class Alloc, class Word>
 class slot_pools {
@@ -101,4 +102,4 @@ class slot_pools {
     source source_;
 };
 
-}  // namespace millpond
+}  // namespace millpond::inline MILLPOND_ABI

@@ -39,11 +39,12 @@
 #include <type_traits>
 #include <utility>
 
+#include "../core/abi.hpp"
 #include "../core/alignment.hpp"
 #include "../local/slot_shape.hpp"
 #include "slot_pools.hpp"
 
-namespace millpond {
+namespace millpond::inline MILLPOND_ABI {
 
 template <class Alloc, class Word>
 class basic_suballocator {
@@ -189,4 +190,4 @@ using suballocator32 = basic_suballocator<Alloc, std::uint32_t>;
 template <class Alloc>
 using suballocator = basic_suballocator<Alloc, std::conditional_t<sizeof(void*) == 8, std::uint64_t, std::uint32_t>>;
 
-}  // namespace millpond
+}  // namespace millpond::inline MILLPOND_ABI

@@ -24,11 +24,12 @@
 #include <type_traits>
 #include <utility>
 
+#include "../core/abi.hpp"
 #include "../core/concepts.hpp"
 #include "../core/out_of_memory.hpp"
 #include "allocator.hpp"
 
-namespace millpond {
+namespace millpond::inline MILLPOND_ABI {
 
 // Destroys an object of T, or of a class derived from it, and gives its block back.
 template <class T, allocator_like A>
@@ -128,4 +129,4 @@ template <class T, allocator_like A>
     return pool_unique_ptr<T, A>(elements, pool_delete<T, A>(pool, count));
 }
 
-}  // namespace millpond
+}  // namespace millpond::inline MILLPOND_ABI

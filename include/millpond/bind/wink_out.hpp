@@ -29,13 +29,14 @@
 #include <memory>
 #include <utility>
 
+#include "../core/abi.hpp"
 #include "../core/concepts.hpp"
 #include "../wrap/winking_scope.hpp"
 #include "allocator.hpp"
 #include "is_winkable.hpp"
 #include "unique.hpp"
 
-namespace millpond {
+namespace millpond::inline MILLPOND_ABI {
 
 template <class T, managed_allocator A>
 class wink_out {
@@ -92,4 +93,4 @@ class wink_out {
     T* object_ = nullptr;
 };
 
-}  // namespace millpond
+}  // namespace millpond::inline MILLPOND_ABI

@@ -20,11 +20,12 @@
 
 #include <cstddef>
 
+#include "../core/abi.hpp"
 #include "../core/alignment.hpp"
 #include "../core/out_of_memory.hpp"
 #include "../core/sanitizer.hpp"
 
-namespace millpond {
+namespace millpond::inline MILLPOND_ABI {
 
 class fixed_buffer {
   public:
@@ -76,4 +77,4 @@ class fixed_buffer {
     std::size_t live_ = 0;  // chunks
 };
 
-}  // namespace millpond
+}  // namespace millpond::inline MILLPOND_ABI

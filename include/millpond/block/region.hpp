@@ -29,6 +29,7 @@
 #include <concepts>
 #include <cstddef>
 
+#include "../core/abi.hpp"
 #include "../core/alignment.hpp"
 #include "../core/allocation.hpp"
 #include "../core/out_of_memory.hpp"
@@ -36,7 +37,7 @@
 #include "recent_peak.hpp"
 #include "reservation.hpp"
 
-namespace millpond {
+namespace millpond::inline MILLPOND_ABI {
 
 template <class Pages = os::pages>
 class basic_region {
@@ -211,4 +212,4 @@ class basic_region {
 
 using region = basic_region<>;
 
-}  // namespace millpond
+}  // namespace millpond::inline MILLPOND_ABI

@@ -20,10 +20,11 @@
 #include <memory>
 #include <type_traits>
 
+#include "../core/abi.hpp"
 #include "../core/alignment.hpp"
 #include "../core/out_of_memory.hpp"
 
-namespace millpond {
+namespace millpond::inline MILLPOND_ABI {
 
 template <class Alloc>
 class std_source {
@@ -95,4 +96,4 @@ class std_source {
     [[no_unique_address]] allocator source_;
 };
 
-}  // namespace millpond
+}  // namespace millpond::inline MILLPOND_ABI

@@ -17,10 +17,11 @@
 #include <cstddef>
 #include <memory_resource>
 
+#include "../core/abi.hpp"
 #include "../core/alignment.hpp"
 #include "../core/out_of_memory.hpp"
 
-namespace millpond {
+namespace millpond::inline MILLPOND_ABI {
 
 class upstream_resource {
   public:
@@ -63,4 +64,4 @@ class upstream_resource {
     std::pmr::memory_resource* resource_;
 };
 
-}  // namespace millpond
+}  // namespace millpond::inline MILLPOND_ABI

@@ -38,13 +38,14 @@
 #include <type_traits>
 #include <utility>
 
+#include "../core/abi.hpp"
 #include "../core/alignment.hpp"
 #include "../core/out_of_memory.hpp"
 #include "../core/sanitizer.hpp"
 #include "refused.hpp"
 #include "stepped_reservation.hpp"
 
-namespace millpond {
+namespace millpond::inline MILLPOND_ABI {
 
 template <class T>
 concept is_less_comparable = requires(const T& x) {
@@ -454,4 +455,4 @@ std::size_t erase(dyn_array<T, Pages>& from, const Value& value) {
     return erase_if(from, [&](const T& element) { return element == value; });
 }
 
-}  // namespace millpond
+}  // namespace millpond::inline MILLPOND_ABI

@@ -20,7 +20,9 @@
 #include <cstdlib>
 #endif
 
-namespace millpond {
+#include "abi.hpp"
+
+namespace millpond::inline MILLPOND_ABI {
 
 #if defined(MILLPOND_CHECKED)
 class one_at_a_time {
@@ -56,4 +58,4 @@ class one_at_a_time {
 };
 #endif
 
-}  // namespace millpond
+}  // namespace millpond::inline MILLPOND_ABI

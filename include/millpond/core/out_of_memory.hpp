@@ -19,7 +19,9 @@
 #include <cstdlib>
 #include <new>
 
-namespace millpond {
+#include "abi.hpp"
+
+namespace millpond::inline MILLPOND_ABI {
 
 using out_of_memory_function = void(std::size_t bytes, std::size_t alignment);
 
@@ -44,4 +46,4 @@ inline out_of_memory_function* out_of_memory_handler = &report_out_of_memory;
 #endif
 }
 
-}  // namespace millpond
+}  // namespace millpond::inline MILLPOND_ABI

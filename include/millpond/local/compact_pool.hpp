@@ -42,6 +42,7 @@
 #include <utility>
 
 #include "../block/chunk_cache.hpp"
+#include "../core/abi.hpp"
 #include "../core/alignment.hpp"
 #include "../core/concepts.hpp"
 #include "../core/hardening.hpp"
@@ -54,7 +55,7 @@
 #include "slot_range.hpp"
 #include "slot_shape.hpp"
 
-namespace millpond {
+namespace millpond::inline MILLPOND_ABI {
 
 // What a compact_pool is made of at this moment.
 struct compact_pool_stats {
@@ -505,4 +506,4 @@ compact_pool_stats basic_compact_pool<Shape, Source>::stats() const noexcept {
 template <std::size_t SlotBytes, block_source Source = chunk_cache>
 using compact_pool = basic_compact_pool<slot_shape<SlotBytes>, Source>;
 
-}  // namespace millpond
+}  // namespace millpond::inline MILLPOND_ABI

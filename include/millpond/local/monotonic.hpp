@@ -28,13 +28,14 @@
 #include <utility>
 
 #include "../block/chunk_cache.hpp"
+#include "../core/abi.hpp"
 #include "../core/alignment.hpp"
 #include "../core/concepts.hpp"
 #include "../core/out_of_memory.hpp"
 #include "../core/sanitizer.hpp"
 #include "chunk_stock.hpp"
 
-namespace millpond {
+namespace millpond::inline MILLPOND_ABI {
 
 // Memory of the caller that monotonic uses before it asks its source: an array on the stack, say.
 struct initial_buffer {
@@ -237,4 +238,4 @@ class monotonic {
     monotonic* forward_ = nullptr;
 };
 
-}  // namespace millpond
+}  // namespace millpond::inline MILLPOND_ABI

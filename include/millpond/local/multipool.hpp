@@ -41,6 +41,7 @@
 #include <utility>
 
 #include "../block/chunk_cache.hpp"
+#include "../core/abi.hpp"
 #include "../core/alignment.hpp"
 #include "../core/concepts.hpp"
 #include "../core/four_an_octave.hpp"
@@ -53,7 +54,7 @@
 #include "large_blocks.hpp"
 #include "size_class.hpp"
 
-namespace millpond {
+namespace millpond::inline MILLPOND_ABI {
 
 template <block_source Source = chunk_cache, size_classes Classes = four_an_octave<>>
 class multipool {
@@ -442,4 +443,4 @@ class multipool {
     [[no_unique_address]] groups_in_place own_groups_;
 };
 
-}  // namespace millpond
+}  // namespace millpond::inline MILLPOND_ABI

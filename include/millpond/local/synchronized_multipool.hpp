@@ -46,6 +46,7 @@
 #include <utility>
 
 #include "../block/chunk_cache.hpp"
+#include "../core/abi.hpp"
 #include "../core/concepts.hpp"
 #include "../core/four_an_octave.hpp"
 #include "../core/out_of_memory.hpp"
@@ -58,7 +59,7 @@
 #include "shared_large_blocks.hpp"
 #include "thread_magazine.hpp"
 
-namespace millpond {
+namespace millpond::inline MILLPOND_ABI {
 
 template <block_source Source = chunk_cache, size_classes Classes = four_an_octave<>>
 class synchronized_multipool {
@@ -309,4 +310,4 @@ class synchronized_multipool {
     magazine_rack<Classes::count> rack_;  // goes first, as its magazines lie in the depot's chunks
 };
 
-}  // namespace millpond
+}  // namespace millpond::inline MILLPOND_ABI

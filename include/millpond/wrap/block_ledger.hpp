@@ -18,6 +18,7 @@
 #include <mutex>
 #include <utility>
 
+#include "../core/abi.hpp"
 #include "block_record.hpp"
 #include "block_report.hpp"
 #include "block_table.hpp"
@@ -25,7 +26,7 @@
 #include "misuse.hpp"
 #include "registered_table.hpp"
 
-namespace millpond {
+namespace millpond::inline MILLPOND_ABI {
 
 class block_ledger {
   public:
@@ -263,4 +264,4 @@ class block_ledger {
     std::size_t quarantine_limit_bytes_;
 };
 
-}  // namespace millpond
+}  // namespace millpond::inline MILLPOND_ABI

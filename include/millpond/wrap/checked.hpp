@@ -34,6 +34,7 @@
 #include <optional>
 #include <utility>
 
+#include "../core/abi.hpp"
 #include "../core/alignment.hpp"
 #include "../core/concepts.hpp"
 #include "../core/out_of_memory.hpp"
@@ -43,7 +44,7 @@
 #include "misuse.hpp"
 #include "winking_scope.hpp"
 
-namespace millpond {
+namespace millpond::inline MILLPOND_ABI {
 
 // What checked looks at beyond what is always wrong.
 struct checks {
@@ -335,4 +336,4 @@ class checked {
     volatile std::uintptr_t mark_ = 0;  // volatile: its last write must not be left out, nor its reads
 };
 
-}  // namespace millpond
+}  // namespace millpond::inline MILLPOND_ABI

@@ -15,7 +15,9 @@
 #include <cstdint>
 #include <cstdlib>
 
-namespace millpond {
+#include "../core/abi.hpp"
+
+namespace millpond::inline MILLPOND_ABI {
 
 class checkpoint_history {
   public:
@@ -78,4 +80,4 @@ class checkpoint_history {
     bool is_complete_ = true;
 };
 
-}  // namespace millpond
+}  // namespace millpond::inline MILLPOND_ABI

@@ -32,12 +32,13 @@
 #include <utility>
 
 #include "../block/source_ref.hpp"
+#include "../core/abi.hpp"
 #include "../core/concepts.hpp"
 #include "../core/out_of_memory.hpp"
 #include "checkpoint_of.hpp"
 #include "size_histogram.hpp"
 
-namespace millpond {
+namespace millpond::inline MILLPOND_ABI {
 
 // What has happened since the allocator was made or clear was called. Blocks and bytes as they were asked for.
 struct allocation_counts {
@@ -200,4 +201,4 @@ class counted : public chunk_size_of<A> {
     size_histogram sizes_;
 };
 
-}  // namespace millpond
+}  // namespace millpond::inline MILLPOND_ABI

@@ -18,11 +18,12 @@
 #include <cstdint>
 #include <cstring>
 
+#include "../core/abi.hpp"
 #include "../core/alignment.hpp"
 #include "../core/sanitizer.hpp"
 #include "block_record.hpp"
 
-namespace millpond {
+namespace millpond::inline MILLPOND_ABI {
 
 class guarded_block {
   public:
@@ -130,4 +131,4 @@ class guarded_block {
     std::size_t front_bytes_;
 };
 
-}  // namespace millpond
+}  // namespace millpond::inline MILLPOND_ABI

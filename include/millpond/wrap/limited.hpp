@@ -29,11 +29,12 @@
 #include <utility>
 
 #include "../block/source_ref.hpp"
+#include "../core/abi.hpp"
 #include "../core/concepts.hpp"
 #include "../core/out_of_memory.hpp"
 #include "checkpoint_of.hpp"
 
-namespace millpond {
+namespace millpond::inline MILLPOND_ABI {
 
 struct byte_limit {
     std::size_t bytes;
@@ -165,4 +166,4 @@ class limited : public chunk_size_of<A> {
     void* context_ = nullptr;
 };
 
-}  // namespace millpond
+}  // namespace millpond::inline MILLPOND_ABI

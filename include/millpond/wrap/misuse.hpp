@@ -26,9 +26,10 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "../core/abi.hpp"
 #include "call_site.hpp"
 
-namespace millpond {
+namespace millpond::inline MILLPOND_ABI {
 
 enum class misuse_kind : unsigned char {
     double_free,          // a block was given back twice
@@ -120,4 +121,4 @@ inline void report_misuse(const misuse& what) {
 // Called with every misuse that is found.
 inline misuse_function* misuse_handler = &report_misuse;
 
-}  // namespace millpond
+}  // namespace millpond::inline MILLPOND_ABI

@@ -9,11 +9,12 @@
 
 #include <mutex>
 
+#include "../core/abi.hpp"
 #include "../core/brief_lock.hpp"
 #include "block_record.hpp"
 #include "block_table.hpp"
 
-namespace millpond {
+namespace millpond::inline MILLPOND_ABI {
 
 class registered_table {
   public:
@@ -74,4 +75,4 @@ class registered_table {
     block_table blocks_;
 };
 
-}  // namespace millpond
+}  // namespace millpond::inline MILLPOND_ABI
