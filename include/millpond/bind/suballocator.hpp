@@ -41,6 +41,7 @@
 
 #include "../core/abi.hpp"
 #include "../core/alignment.hpp"
+#include "../core/at_least_result.hpp"
 #include "../local/slot_shape.hpp"
 #include "slot_pools.hpp"
 
@@ -100,7 +101,7 @@ class basic_suballocator {
     ~basic_suballocator() { pools_->drop_copy(); }
 
     // Returns: memory for `n` objects: a slot for one, an array of the allocator beneath for more.
-    // Throws: std::bad_alloc, or for arrays what that allocator throws.
+    // Throws: what that allocator throws, or std::bad_alloc.
     template <class T = value_type>
     [[nodiscard]] T* allocate(std::size_t n) {
         static_assert(std::is_same_v<T, value_type>);
@@ -110,6 +111,20 @@ class basic_suballocator {
         }
         rebound<T> upstream(pools_->upstream());
         return std::allocator_traits<rebound<T>>::allocate(upstream, n);
+    }
+
+    // Returns: memory for at least `n` objects, and for how many: for arrays as the allocator beneath has it.
+    template <class T = value_type>
+    [[nodiscard]] at_least_result<T> allocate_at_least(std::size_t n) {
+        static_assert(std::is_same_v<T, value_type>);
+        if constexpr (requires(rebound<T> upstream) { upstream.allocate_at_least(n); }) {
+            if (n > 1 || (n == 1 && !is_slot<T>())) {
+                rebound<T> upstream(pools_->upstream());
+                const auto result = upstream.allocate_at_least(n);
+                return {result.ptr, result.count};
+            }
+        }
+        return {allocate(n), n};
     }
 
     template <class T = value_type>

@@ -52,8 +52,7 @@ class wink_out {
     template <class... Arguments>
     explicit wink_out(A& pool, Arguments&&... arguments) : pool_(pool) {
         block_guard<A> memory(pool, sizeof(T), alignof(T));
-        object_ = std::uninitialized_construct_using_allocator(static_cast<T*>(memory.get()), bind(pool),
-                                                               std::forward<Arguments>(arguments)...);
+        object_ = construct_with(static_cast<T*>(memory.get()), bind(pool), std::forward<Arguments>(arguments)...);
         memory.take();
     }
 

@@ -46,7 +46,7 @@
 #include "../core/concepts.hpp"
 #include "../core/four_an_octave.hpp"
 #include "../core/hardening.hpp"
-#include "../core/out_of_memory.hpp"
+#include "../core/kept_exception.hpp"
 #include "../core/sanitizer.hpp"
 #include "../core/size_classes.hpp"
 #include "chunk_stock.hpp"
@@ -97,7 +97,7 @@ class multipool {
         return try_allocate_slowly(bytes, alignment);
     }
 
-    // Throws: std::bad_alloc.
+    // Throws: what the source throws, or std::bad_alloc.
     [[nodiscard, gnu::always_inline]] void* allocate(std::size_t bytes, std::size_t alignment) {
         if (void* block = take(bytes, alignment)) [[likely]]
             return block;
@@ -259,10 +259,11 @@ class multipool {
     // What stands where there is no group. Nothing is written to it: no block was given out from there.
     [[nodiscard]] static class_group* no_group() noexcept { return const_cast<class_group*>(&no_blocks); }
 
-    // Throws: std::bad_alloc.
+    // Throws: as allocate.
     [[nodiscard, gnu::noinline]] void* allocate_slowly(std::size_t bytes, std::size_t alignment) {
+        kept_exception thrown;
         if (void* block = try_allocate_slowly(bytes, alignment)) return block;
-        out_of_memory(bytes, alignment);
+        thrown.give_up(bytes, alignment);
     }
 
     // When the class has no block, or no table tells the class, and for large blocks.

@@ -37,7 +37,7 @@
 #include "../core/abi.hpp"
 #include "../core/alignment.hpp"
 #include "../core/concepts.hpp"
-#include "../core/out_of_memory.hpp"
+#include "../core/kept_exception.hpp"
 #include "block_ledger.hpp"
 #include "checkpoint_history.hpp"
 #include "checkpoint_of.hpp"
@@ -100,10 +100,11 @@ class checked {
         return obtain(bytes, alignment, call_site(__builtin_return_address(0)));
     }
 
-    // Throws: std::bad_alloc.
+    // Throws: what the allocator throws.
     [[nodiscard, gnu::noinline]] void* allocate(std::size_t bytes, std::size_t alignment) {
+        kept_exception thrown;
         if (void* block = obtain(bytes, alignment, call_site(__builtin_return_address(0)))) return block;
-        out_of_memory(bytes, alignment);
+        thrown.give_up(bytes, alignment);
     }
 
     // Effects: takes the block back. `bytes` and `alignment`: as they were asked for.

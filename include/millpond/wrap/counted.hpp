@@ -34,7 +34,7 @@
 #include "../block/source_ref.hpp"
 #include "../core/abi.hpp"
 #include "../core/concepts.hpp"
-#include "../core/out_of_memory.hpp"
+#include "../core/kept_exception.hpp"
 #include "checkpoint_of.hpp"
 #include "size_histogram.hpp"
 
@@ -80,10 +80,11 @@ class counted : public chunk_size_of<A> {
         return block;
     }
 
-    // Throws: std::bad_alloc.
+    // Throws: what the allocator throws.
     [[nodiscard]] void* allocate(std::size_t bytes, std::size_t alignment) {
-        if (void* const block = try_allocate(bytes, alignment)) return block;
-        out_of_memory(bytes, alignment);
+        void* block = nullptr;  // still null where it throws: a failure
+        const noted_at_end noted{*this, block, bytes};
+        return block = allocate_from(allocator_, bytes, alignment);
     }
 
     [[nodiscard]] void* try_allocate_slab(std::size_t bytes, std::size_t alignment, std::size_t block_bytes) noexcept
@@ -176,6 +177,13 @@ class counted : public chunk_size_of<A> {
     [[nodiscard]] A& target() noexcept { return allocator_; }
 
   private:
+    struct noted_at_end {
+        counted& counts;
+        void* const& block;
+        std::size_t bytes;
+        ~noted_at_end() { counts.note(block, bytes); }
+    };
+
     void note(const void* block, std::size_t bytes) noexcept {
         if (block == nullptr) {
             ++counts_.failures;
