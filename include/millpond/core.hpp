@@ -14,6 +14,7 @@
 #include "core/four_an_octave.hpp"
 #include "core/hardening.hpp"
 #include "core/kept_exception.hpp"
+#include "core/live_blocks.hpp"
 #include "core/one_at_a_time.hpp"
 #include "core/out_of_memory.hpp"
 #include "core/powers_of_two.hpp"

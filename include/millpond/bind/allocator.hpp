@@ -35,6 +35,7 @@
 #include "../core/at_least_result.hpp"
 #include "../core/concepts.hpp"
 #include "../core/out_of_memory.hpp"
+#include "../wrap/winking_scope.hpp"
 #include "construction.hpp"
 
 namespace millpond::inline MILLPOND_ABI {
@@ -66,7 +67,11 @@ class allocator {
     };
 
     // Ownership: refers to `target` (not null), which must outlive every container that uses it.
-    allocator(A* target) noexcept : target_(target) {}
+    allocator(A* target) noexcept : target_(target) {
+        if constexpr (is_checked<A>) {
+            if (target == nullptr) report_use(misuse_kind::null_pointer, "an allocator is made of no pool");
+        }
+    }
 
     template <class U>
     allocator(const allocator<U, A>& other) noexcept : target_(other.target()) {}

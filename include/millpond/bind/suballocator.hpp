@@ -109,15 +109,20 @@ class basic_suballocator {
             if (n == 1) [[likely]]
                 return static_cast<T*>(pool<T>().allocate(sizeof(T), alignof(T)));
         }
-        rebound<T> upstream(pools_->upstream());
-        return std::allocator_traits<rebound<T>>::allocate(upstream, n);
+        if constexpr (is_checked_mode) {
+            if (n > static_cast<std::size_t>(-1) / sizeof(T)) array_too_long(max_bytes, alignof(T));
+            return static_cast<T*>(pools_->arrays().allocate(n * sizeof(T), alignof(T)));
+        } else {
+            rebound<T> upstream(pools_->upstream());
+            return std::allocator_traits<rebound<T>>::allocate(upstream, n);
+        }
     }
 
     // Returns: memory for at least `n` objects, and for how many: for arrays as the allocator beneath has it.
     template <class T = value_type>
     [[nodiscard]] at_least_result<T> allocate_at_least(std::size_t n) {
         static_assert(std::is_same_v<T, value_type>);
-        if constexpr (requires(rebound<T> upstream) { upstream.allocate_at_least(n); }) {
+        if constexpr (!is_checked_mode && requires(rebound<T> upstream) { upstream.allocate_at_least(n); }) {
             if (n > 1 || (n == 1 && !is_slot<T>())) {
                 rebound<T> upstream(pools_->upstream());
                 const auto result = upstream.allocate_at_least(n);
@@ -134,8 +139,12 @@ class basic_suballocator {
             if (n == 1) [[likely]]
                 return pool<T>().deallocate(objects, sizeof(T), alignof(T));
         }
-        rebound<T> upstream(pools_->upstream());
-        std::allocator_traits<rebound<T>>::deallocate(upstream, objects, n);
+        if constexpr (is_checked_mode) {
+            pools_->arrays().deallocate(objects, n * sizeof(T), alignof(T));
+        } else {
+            rebound<T> upstream(pools_->upstream());
+            std::allocator_traits<rebound<T>>::deallocate(upstream, objects, n);
+        }
     }
 
     [[nodiscard]] std::size_t max_size() const noexcept

@@ -66,6 +66,7 @@ class wink_out {
         if (object_ == nullptr) return;
         T* const object = std::exchange(object_, nullptr);
         if constexpr (is_checked<A>) {
+            if (!checker_in(pool_)->expect_alive()) return;
             const winking_scope scope(checker_in(pool_));
             std::destroy_at(object);
             pool_.deallocate(object, sizeof(T), alignof(T));
@@ -76,8 +77,14 @@ class wink_out {
     }
 
     // The object must not have been dropped.
-    [[nodiscard]] T& operator*() const noexcept { return *object_; }
-    [[nodiscard]] T* operator->() const noexcept { return object_; }
+    [[nodiscard]] T& operator*() const noexcept { return *operator->(); }
+    [[nodiscard]] T* operator->() const noexcept {
+        if constexpr (is_checked<A>) {
+            if (object_ == nullptr)
+                report_use(misuse_kind::dropped_object, "an object is used after wink_out has dropped it");
+        }
+        return object_;
+    }
 
   private:
     [[nodiscard]] static auto bind(A& pool) noexcept {

@@ -61,8 +61,11 @@ class block_ledger {
         return true;
     }
 
-    // Effects: the block goes into quarantine if it is live; whatever is wrong is reported.
-    void give_back(void* start, std::size_t bytes, std::size_t alignment, call_site site) noexcept {
+    // Effects: the block goes into quarantine if it is live and is_kept(its bytes, its alignment); whatever
+    // is wrong is reported. Returns: one that is not kept, open again, for the allocator beneath; else null.
+    template <class IsKept>
+    [[nodiscard]] const block_record* give_back(void* start, std::size_t bytes, std::size_t alignment, call_site site,
+                                                IsKept is_kept) noexcept {
         block_record* const record = table().find(start);
         if (record == nullptr) {
             report_foreign(start, bytes, alignment, site);
@@ -77,8 +80,13 @@ class block_ledger {
                 report_block(misuse_kind::wrong_alignment, *record, site, "was given back as aligned to %zu",
                              alignment);
             end(record, block_ending::freed, site, quarantine_);
+            if (!is_kept(record->bytes, record->alignment)) {
+                let_go(record, quarantine_, site);
+                return record;
+            }
             quarantined_bytes_ += record->bytes;
         }
+        return nullptr;
     }
 
     // Returns: a block that leaves the quarantine, open again, for the allocator beneath; null if all may stay.
@@ -106,6 +114,15 @@ class block_ledger {
             }
             record = next;
         }
+    }
+
+    // Returns: true if is_kept(bytes, alignment) holds for everything that is pending.
+    template <class IsKept>
+    [[nodiscard]] bool is_all_pending(IsKept is_kept) const noexcept {
+        for (const block_record* r = pending_.oldest(); r != nullptr; r = r->newer) {
+            if (!is_kept(r->bytes, r->alignment)) return false;
+        }
+        return true;
     }
 
     // Effects: what was pending is gone. Its memory is open, and is not ours any more.
