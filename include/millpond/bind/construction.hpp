@@ -79,6 +79,24 @@ template <class T, class Alloc, class... Arguments>
     return {allocator, std::tuple<Arguments&&...>(std::forward<Arguments>(arguments)...)};
 }
 
+// Returns: what a part of a tuple is made from: the argument itself where no allocator is to be added.
+template <class T, class Alloc, class Argument>
+[[nodiscard]] constexpr decltype(auto) part_from(const Alloc& allocator, Argument&& argument) noexcept {
+    using plain = std::remove_cv_t<T>;
+    if constexpr (is_pair<plain> || is_tuple<plain> || std::uses_allocator_v<plain, Alloc>) {
+        return to_make<T>(allocator, std::forward<Argument>(argument));
+    } else {
+        return std::forward<Argument>(argument);
+    }
+}
+
+// True for tuples with pairs, of which std::tuple does not know that their parts may take an allocator.
+template <class T>
+inline constexpr bool has_pairs = false;
+template <class... Parts>
+inline constexpr bool has_pairs<std::tuple<Parts...>> =
+    ((is_pair<std::remove_cv_t<Parts>> || has_pairs<std::remove_cv_t<Parts>>) || ...);
+
 // The arguments for a pair: those of both parts, whatever form they come in.
 template <class Pair, class Alloc>
 struct arguments_of_pair {
@@ -149,14 +167,16 @@ struct arguments_of_tuple<std::tuple<Parts...>, Alloc> {
         requires(sizeof...(Arguments) == sizeof...(Parts) && sizeof...(Parts) > 0 &&
                  !(is_other_tuple<Arguments> || ...))
     [[nodiscard]] static constexpr auto of(const Alloc& allocator, Arguments&&... arguments) noexcept {
-        return std::make_tuple(to_make<Parts>(allocator, std::forward<Arguments>(arguments))...);
+        return std::tuple<decltype(part_from<Parts>(allocator, std::forward<Arguments>(arguments)))...>(
+            part_from<Parts>(allocator, std::forward<Arguments>(arguments))...);
     }
     template <class Other>
         requires is_other_tuple<Other>
     [[nodiscard]] static constexpr auto of(const Alloc& allocator, Other&& other) noexcept {
         return std::apply(
             [&](auto&&... each) {
-                return std::make_tuple(to_make<Parts>(allocator, std::forward<decltype(each)>(each))...);
+                return std::tuple<decltype(part_from<Parts>(allocator, std::forward<decltype(each)>(each)))...>(
+                    part_from<Parts>(allocator, std::forward<decltype(each)>(each))...);
             },
             std::forward<Other>(other));
     }
@@ -168,6 +188,10 @@ constexpr auto construction_arguments(const Alloc& allocator, Arguments&&... arg
     using plain = std::remove_cv_t<T>;
     if constexpr (is_pair<plain>) {
         return arguments_of_pair<plain, Alloc>::of(allocator, std::forward<Arguments>(arguments)...);
+    } else if constexpr (has_pairs<plain> && requires {
+                             arguments_of_tuple<plain, Alloc>::of(allocator, std::forward<Arguments>(arguments)...);
+                         }) {
+        return arguments_of_tuple<plain, Alloc>::of(allocator, std::forward<Arguments>(arguments)...);
     } else if constexpr (takes_allocator<T, Alloc, Arguments...>) {
         return std::uses_allocator_construction_args<T>(allocator, std::forward<Arguments>(arguments)...);
     } else if constexpr (is_tuple<plain> && requires {

@@ -93,7 +93,7 @@ class block_ledger {
     // `all`: none may stay.
     [[nodiscard]] const block_record* next_out(bool all, call_site site) noexcept {
         block_record* const record = quarantine_.oldest();
-        if (record == nullptr || (!all && quarantined_bytes_ <= quarantine_limit_bytes_)) return nullptr;
+        if (record == nullptr || (!all && may_stay(record))) return nullptr;
         quarantined_bytes_ -= record->bytes;
         let_go(record, quarantine_, site);
         if (gone_.size() > remembered) forget(gone_.oldest(), gone_);
@@ -174,6 +174,13 @@ class block_ledger {
 
   private:
     static constexpr std::size_t remembered = 65536;
+
+    // The last block may be larger than the quarantine: it was freed just now.
+    [[nodiscard]] bool may_stay(const block_record* oldest) const noexcept {
+        return quarantined_bytes_ <= quarantine_limit_bytes_ ||
+               (oldest == quarantine_.newest() && quarantined_bytes_ / 16 <= quarantine_limit_bytes_ &&
+                quarantine_limit_bytes_ != 0);
+    }
 
     // Effects: forgets a block whose memory has been handed out again. One that was still held was taken from us by
     // somebody who resets the allocator beneath: then the books go with the memory.

@@ -210,6 +210,13 @@ class checked {
         return allocator;
     }
 
+    // Returns: true if blocks of the one may be given to the other, as A has it.
+    [[nodiscard]] friend bool operator==(const checked& a, const checked& b) noexcept
+        requires std::equality_comparable<A>
+    {
+        return const_cast<checked&>(a).owner() == const_cast<checked&>(b).owner() || a.allocator_ == b.allocator_;
+    }
+
     // Returns: what the allocator beneath holds, guards and quarantine included.
     [[nodiscard]] std::size_t held_bytes() const noexcept
         requires requires(const A& allocator) { allocator.held_bytes(); }
