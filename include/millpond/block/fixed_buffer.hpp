@@ -52,7 +52,7 @@ class fixed_buffer {
         char* const chunk = next_ + padding;
         next_ = chunk + bytes;
         ++live_;
-        blocks_.note(chunk, bytes, alignment);
+        blocks_.note(chunk, bytes, bytes, alignment);
         unpoison(chunk, bytes);
         return chunk;
     }

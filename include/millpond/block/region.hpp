@@ -66,7 +66,7 @@ class basic_region {
         bytes += bytes == 0;
         const one_at_a_time::visit here(busy_, "the region");
         std::size_t start = 0;
-        return find_room(bytes, alignment, start) ? give(start, start + bytes, alignment) : nullptr;
+        return find_room(bytes, alignment, start) ? give(start, start + bytes, bytes, alignment) : nullptr;
     }
 
     // Returns: at least so many bytes: up to the end of the last page that the block needs.
@@ -76,7 +76,7 @@ class basic_region {
         std::size_t start = 0;
         if (!find_room(bytes, alignment, start)) return {};
         const std::size_t end = align_up(start + bytes, Pages::size());
-        return {give(start, end, alignment), end - start};
+        return {give(start, end, bytes, alignment), end - start};
     }
 
     // Throws: std::bad_alloc.
@@ -180,9 +180,10 @@ class basic_region {
         return commit_to(start + bytes);
     }
 
-    [[nodiscard]] void* give(std::size_t start, std::size_t end, std::size_t alignment) noexcept {
+    // `asked`: the bytes that were asked for, of those up to `end`.
+    [[nodiscard]] void* give(std::size_t start, std::size_t end, std::size_t asked, std::size_t alignment) noexcept {
         ++live_;
-        blocks_.note(range_.data() + start, end - start, alignment);
+        blocks_.note(range_.data() + start, asked, end - start, alignment);
         frontier_ = end;
         unpoison(range_.data() + start, end - start);
         return range_.data() + start;

@@ -220,6 +220,7 @@ class dyn_array {
         tail_.look(end_, ready_end());
         memory_.shrink(size() * sizeof(T));
         note_ready();
+        tail_.close(end_, ready_end());  // what the system did not take back reads as zero
     }
 
     void resize(size_type elements) {

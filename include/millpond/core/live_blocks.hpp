@@ -12,7 +12,7 @@
 // Example:
 //     char memory[100];
 //     millpond::live_blocks blocks;
-//     blocks.note(memory, 24, 8);
+//     blocks.note(memory, 24, 24, 8);
 //     blocks.drop(memory, 24, 8, "the memory");
 #pragma once
 
@@ -35,7 +35,8 @@ class live_blocks {
     live_blocks& operator=(const live_blocks&) = delete;
     ~live_blocks() { std::free(entries_); }
 
-    void note(const void* start, std::size_t bytes, std::size_t alignment) noexcept {
+    // `least`: what was asked for, of at least so many bytes that were given. Any size from that on names the block.
+    void note(const void* start, std::size_t least, std::size_t bytes, std::size_t alignment) noexcept {
         if (count_ == capacity_) {
             const std::size_t more = capacity_ == 0 ? 16 : 2 * capacity_;
             void* const memory = is_complete_ ? std::realloc(entries_, more * sizeof(entry)) : nullptr;
@@ -46,7 +47,7 @@ class live_blocks {
             entries_ = static_cast<entry*>(memory);
             capacity_ = more;
         }
-        entries_[count_++] = {start, bytes, alignment};
+        entries_[count_++] = {start, least, bytes, alignment};
     }
 
     // Effects: ends the program if the block is not live, or not of this size and alignment. `what`: the source.
@@ -56,7 +57,8 @@ class live_blocks {
             if (!is_complete_) return;
             report("double free", what, start, "was given back before, or never came from here");
         }
-        if (found->bytes != bytes) report("wrong size", what, start, "was given back with another size");
+        if (bytes < found->least || bytes > found->bytes)
+            report("wrong size", what, start, "was given back with another size");
         if (found->alignment != alignment)
             report("wrong alignment", what, start, "was given back with another alignment");
         *found = entries_[--count_];
@@ -64,7 +66,7 @@ class live_blocks {
 
     // Effects: the block has another size from now on.
     void resize(const void* start, std::size_t bytes) noexcept {
-        if (entry* const found = find(start)) found->bytes = bytes;
+        if (entry* const found = find(start)) found->least = found->bytes = bytes;
     }
 
     void clear() noexcept { count_ = 0; }
@@ -72,6 +74,7 @@ class live_blocks {
   private:
     struct entry {
         const void* start;
+        std::size_t least;
         std::size_t bytes;
         std::size_t alignment;
     };
@@ -97,7 +100,7 @@ class live_blocks {
 #else
 class live_blocks {
   public:
-    constexpr void note(const void*, std::size_t, std::size_t) noexcept {}
+    constexpr void note(const void*, std::size_t, std::size_t, std::size_t) noexcept {}
     constexpr void drop(const void*, std::size_t, std::size_t, const char*) noexcept {}
     constexpr void resize(const void*, std::size_t) noexcept {}
     constexpr void clear() noexcept {}
