@@ -117,7 +117,7 @@ void winked_object_written_behind_its_end() {
 }
 
 constexpr program table[] = {
-    {"element_behind_the_last", element_behind_the_last, "out of range", nullptr, nullptr},
+    {"element_behind_the_last", element_behind_the_last, "out of range", nullptr, "definitely lost"},
     {"last_element_of_none", last_element_of_none, "out of range", nullptr, nullptr},
     {"first_element_of_an_array_that_was_moved", first_element_of_an_array_that_was_moved, "out of range", nullptr,
      nullptr},
@@ -129,20 +129,20 @@ constexpr program table[] = {
     {"insertion_by_an_iterator_of_another_array", insertion_by_an_iterator_of_another_array, "out of range", nullptr,
      nullptr},
     {"element_written_after_resize", element_written_after_resize, "use after free",
-     "AddressSanitizer: use-after-poison", nullptr},
+     "AddressSanitizer: use-after-poison", "Invalid write of size 1"},
     {"element_written_after_its_array_was_moved_on", element_written_after_its_array_was_moved_on, "overrun",
-     "AddressSanitizer: use-after-poison", nullptr},
+     "AddressSanitizer: use-after-poison", "Invalid write of size 1"},
     {"array_written_before_it_grows", array_written_before_it_grows, "overrun", "AddressSanitizer: use-after-poison",
-     nullptr},
+     "Invalid write of size 1"},
     {"winked_object_used_through_its_owner", winked_object_used_through_its_owner, "dropped object",
-     "AddressSanitizer: SEGV", nullptr},
+     "AddressSanitizer: SEGV", "Invalid read of size 8"},
     {"winked_object_outlives_its_pool", winked_object_outlives_its_pool, "destroyed allocator",
-     "AddressSanitizer: heap-use-after-free", nullptr},
+     "AddressSanitizer: heap-use-after-free", "Invalid read of size 8"},
     {"pool_released_below_a_winked_object", pool_released_below_a_winked_object, "use after release", nullptr, nullptr},
     {"another_container_in_the_pool_of_a_winked_object", another_container_in_the_pool_of_a_winked_object,
-     "use after release", "AddressSanitizer: use-after-poison", nullptr},
+     "use after release", "AddressSanitizer: use-after-poison", "Unaddressable byte(s)"},
     {"winked_object_written_behind_its_end", winked_object_written_behind_its_end, "overrun",
-     "AddressSanitizer: use-after-poison", nullptr},
+     "AddressSanitizer: use-after-poison", "Invalid write of size 1"},
 };
 
 }  // namespace
