@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSL-1.0
 # The mode of everything that is built with millpond::millpond: it must be one for all translation units of a program.
+# Those that do not agree do not link (core/abi.hpp); libmillpond.a itself is the same in all modes.
 #
 #   release    nothing is added
 #   checked    in_mode<A> is checked<A>: every misuse is reported with its sites. Executables get operator new and delete

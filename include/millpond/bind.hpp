@@ -3,6 +3,7 @@
 #pragma once
 
 #include "bind/allocator.hpp"
+#include "bind/construction.hpp"
 #include "bind/is_winkable.hpp"
 #include "bind/resource.hpp"
 #include "bind/slot_pools.hpp"

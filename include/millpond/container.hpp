@@ -6,3 +6,4 @@
 #include "container/dyn_array.hpp"
 #include "container/refused.hpp"
 #include "container/stepped_reservation.hpp"
+#include "container/watched_tail.hpp"

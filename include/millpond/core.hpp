@@ -2,8 +2,10 @@
 // core: what every other room stands on: alignment, concepts, size classes, sanitizer hooks, running out of memory.
 #pragma once
 
+#include "core/abi.hpp"
 #include "core/alignment.hpp"
 #include "core/allocation.hpp"
+#include "core/at_least_result.hpp"
 #include "core/bit_tree.hpp"
 #include "core/brief_lock.hpp"
 #include "core/class_map.hpp"
@@ -11,6 +13,8 @@
 #include "core/exact_spacing.hpp"
 #include "core/four_an_octave.hpp"
 #include "core/hardening.hpp"
+#include "core/kept_exception.hpp"
+#include "core/live_blocks.hpp"
 #include "core/one_at_a_time.hpp"
 #include "core/out_of_memory.hpp"
 #include "core/powers_of_two.hpp"

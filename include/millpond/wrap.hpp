@@ -2,6 +2,7 @@
 // wrap: what composes over any allocator: checks, counts, a limit, a lock.
 #pragma once
 
+#include "wrap/allocator_nature.hpp"
 #include "wrap/block_ledger.hpp"
 #include "wrap/block_record.hpp"
 #include "wrap/block_report.hpp"

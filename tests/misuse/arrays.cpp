@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Misuses of containers that own their memory. Checked mode knows allocators alone, so the sanitizers must see these.
+// Misuses of containers that own their memory.
 #include <string>
 
 #include "misuses.hpp"
@@ -65,15 +65,16 @@ constexpr const char* poisoned = "AddressSanitizer: use-after-poison";
 constexpr const char* invalid_write = "Invalid write of size 1";
 
 constexpr program table[] = {
-    {"array_written_behind_its_end", array_written_behind_its_end, nullptr, poisoned, invalid_write},
+    {"array_written_behind_its_end", array_written_behind_its_end, "overrun", poisoned, invalid_write},
     {"array_read_behind_its_end", array_read_behind_its_end, nullptr, poisoned, "Invalid read of size 1"},
-    {"array_written_behind_its_reserved_memory", array_written_behind_its_reserved_memory, nullptr, poisoned,
+    {"array_written_behind_its_reserved_memory", array_written_behind_its_reserved_memory, "overrun", poisoned,
      invalid_write},
-    {"element_used_after_it_was_popped", element_used_after_it_was_popped, nullptr, poisoned, invalid_write},
-    {"element_used_after_its_erasure_moved_the_rest", element_used_after_its_erasure_moved_the_rest, nullptr, poisoned,
+    {"element_used_after_it_was_popped", element_used_after_it_was_popped, "use after free", poisoned, invalid_write},
+    {"element_used_after_its_erasure_moved_the_rest", element_used_after_its_erasure_moved_the_rest, "use after free",
+     poisoned, invalid_write},
+    {"element_used_after_clear", element_used_after_clear, "use after free", poisoned, invalid_write},
+    {"element_used_after_its_array_shrank", element_used_after_its_array_shrank, "use after free", poisoned,
      invalid_write},
-    {"element_used_after_clear", element_used_after_clear, nullptr, poisoned, invalid_write},
-    {"element_used_after_its_array_shrank", element_used_after_its_array_shrank, nullptr, poisoned, invalid_write},
 };
 
 }  // namespace

@@ -8,7 +8,12 @@ std::span<const program> array_misuses() { return {}; }
 std::span<const program> arena_misuses() { return {}; }
 std::span<const program> block_misuses() { return {}; }
 std::span<const program> container_misuses() { return {}; }
+std::span<const program> edge_misuses() { return {}; }
+std::span<const program> element_misuses() { return {}; }
+std::span<const program> life_misuses() { return {}; }
 std::span<const program> slot_misuses() { return {}; }
+std::span<const program> source_misuses() { return {}; }
+std::span<const program> thread_misuses() { return {}; }
 std::span<const program> wink_misuses() { return {}; }
 
 }  // namespace millpond::test

@@ -20,7 +20,15 @@ namespace {
 template <class Each>
 void for_each_misuse(Each each) {
     for (const auto& table :
-         {block_misuses(), container_misuses(), wink_misuses(), array_misuses(), arena_misuses(), slot_misuses()}) {
+         {block_misuses(), container_misuses(), wink_misuses(), array_misuses(), arena_misuses(), slot_misuses(),
+          edge_misuses(), life_misuses(), source_misuses(), element_misuses(), thread_misuses()}) {
+        for (const program& one : table) each(one);
+    }
+}
+
+template <class Each>
+void for_each_clean_program(Each each) {
+    for (const auto& table : {clean_programs(), more_clean_programs()}) {
         for (const program& one : table) each(one);
     }
 }
@@ -33,7 +41,7 @@ int run_by_name(const char* name) {
         status = 0;
     };
     for_each_misuse(run);
-    for (const program& one : clean_programs()) run(one);
+    for_each_clean_program(run);
     if (status != 0) std::fprintf(stderr, "millpond: no program is called %s; --table shows all\n", name);
     return status;
 }
@@ -62,13 +70,14 @@ std::string expected(const program& one, const std::string& mode) {
 }
 
 int check_all(const std::string& mode, const std::string& command) {
-    int wrong = 0, caught = 0, clean = 0;
+    int wrong = 0, misuses = 0, caught = 0, clean = 0;
     const auto complain = [&](const program& one, const char* what, const outcome& seen) {
         ++wrong;
         std::printf("%s: %s\n%s\n", one.name, what, seen.said.c_str());
     };
     for_each_misuse([&](const program& one) {
         const std::string text = expected(one, mode);
+        ++misuses;
         if (text.empty()) return;
         const outcome seen = run_alone(command, one.name);
         if (!seen.failed || seen.said.find(text) == std::string::npos) {
@@ -77,15 +86,16 @@ int check_all(const std::string& mode, const std::string& command) {
             ++caught;
         }
     });
-    for (const program& one : clean_programs()) {
+    for_each_clean_program([&](const program& one) {
         const outcome seen = run_alone(command, one.name);
         if (seen.failed || !seen.said.empty()) {
             complain(one, "is clean, and yet it failed, or something was said:", seen);
         } else {
             ++clean;
         }
-    }
-    std::printf("%s: %d misuses caught, %d programs clean, %d wrong\n", mode.c_str(), caught, clean, wrong);
+    });
+    std::printf("%s: %d of %d misuses caught, %d programs clean, %d wrong\n", mode.c_str(), caught, misuses, clean,
+                wrong);
     return wrong == 0 ? 0 : 1;
 }
 

@@ -24,9 +24,15 @@ std::span<const program> arena_misuses();
 std::span<const program> array_misuses();
 std::span<const program> block_misuses();
 std::span<const program> container_misuses();
+std::span<const program> edge_misuses();
+std::span<const program> element_misuses();
+std::span<const program> life_misuses();
 std::span<const program> slot_misuses();
+std::span<const program> source_misuses();
+std::span<const program> thread_misuses();
 std::span<const program> wink_misuses();
 std::span<const program> clean_programs();
+std::span<const program> more_clean_programs();
 
 using multi = in_mode<multipool<>>;
 using mono = in_mode<monotonic<>>;

@@ -75,6 +75,20 @@ def test_every_header_is_in_its_umbrella() -> None:
     assert not missing, "\n".join(missing)
 
 
+def test_every_header_opens_the_namespace_of_the_mode() -> None:
+    """Else its names are the same in all modes, and translation units that do not agree would link."""
+    exempt = {Path("include/millpond/os/pages.hpp")}  # compiled once, for all modes
+    wrong = []
+    for header in repository.library_headers():
+        opened = re.findall(r"^namespace .*$", repository.text(header), re.MULTILINE)
+        is_umbrella = header.parent == Path("include/millpond")
+        if header in exempt or (is_umbrella and not opened):
+            continue
+        if not opened or any(line.split(" {")[0] != "namespace millpond::inline MILLPOND_ABI" for line in opened):
+            wrong.append(f"{header}: {opened}")
+    assert not wrong, "\n".join(wrong)
+
+
 def test_library_has_at_most_six_macros() -> None:
     define = re.compile(r"^\s*#\s*define\s+(\w+)", re.MULTILINE)
     macros = {name for header in repository.library_headers() for name in define.findall(repository.text(header))}

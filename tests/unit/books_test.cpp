@@ -165,12 +165,12 @@ TEST(misuse, sites_are_named_by_what_happened_there) {
 TEST(guarded_block, has_room_for_every_alignment_and_says_no_to_the_impossible) {
     for (std::size_t alignment = 1; alignment <= 4096; alignment *= 2) {
         EXPECT_EQ(guarded_block::front_bytes(alignment) % alignment, 0u);
-        EXPECT_GE(guarded_block::front_bytes(alignment), 16u);
+        EXPECT_GE(guarded_block::front_bytes(alignment), 64u);
         EXPECT_EQ(guarded_block::whole_bytes(100, alignment),
                   guarded_block::front_bytes(alignment) + 100 + guarded_block::back_bytes);
     }
     constexpr std::size_t top = static_cast<std::size_t>(-1);
-    for (const std::size_t bytes : {top, top - 31, max_bytes, max_bytes / 2 + 1})
+    for (const std::size_t bytes : {top, top - 127, max_bytes, max_bytes / 2 + 1})
         EXPECT_EQ(guarded_block::whole_bytes(bytes, 8), 0u);
     EXPECT_EQ(guarded_block::whole_bytes(8, std::size_t{1} << 63), 0u);
 }

@@ -175,9 +175,13 @@ TEST(checked, the_quarantine_is_bounded_and_given_up_before_memory_runs_out) {
     EXPECT_TRUE(seen.kinds().empty());
 }
 
-TEST(checked, memory_goes_back_with_the_next_call_or_at_once_where_nothing_is_watched) {
+TEST(checked, memory_goes_back_with_the_next_call_or_at_once_where_the_source_may_go) {
     accounting_source source;
-    checked<multipool<accounting_ref>> pool(source);
+    checked<multipool<accounting_ref>> prompt(source);
+    static_cast<void>(block_of(prompt, 100));
+    prompt.release();
+    EXPECT_EQ(source.live_blocks(), 0u);
+    checked<multipool<accounting_ref>> pool(checks{}, source);
     static_cast<void>(block_of(pool, 100));
     pool.release();
     EXPECT_GT(source.live_blocks(), 0u);

@@ -50,7 +50,7 @@ TEST(checked, every_byte_of_both_guards_counts) {
     checked<multipool<>> pool;
     for (const std::size_t bytes : {0u, 1u, 7u, 8u, 13u, 24u, 100u, 5000u}) {
         for (const std::size_t alignment : {1u, 8u, 16u, 64u, 512u}) {
-            for (std::ptrdiff_t at = -16; at < 16; ++at) {
+            for (std::ptrdiff_t at = -64; at < 64; ++at) {
                 char* const block = block_of(pool, bytes, alignment);
                 ASSERT_TRUE(is_aligned(block, alignment));
                 char* const harmed = at < 0 ? block + at : block + bytes + at;
@@ -179,7 +179,8 @@ TEST(checked, leaks_are_reported_where_that_is_asked_for_and_by_default_where_no
         lost = heap.allocate(24, 8);
     }
     EXPECT_EQ(seen.take(), std::vector{kind::leak});
-    new_delete().deallocate(static_cast<char*>(lost) - 16, 16 + 24 + 16, 8);
+    new_delete().deallocate(static_cast<char*>(lost) - guarded_block::front_bytes(8), guarded_block::whole_bytes(24, 8),
+                            8);
 }
 
 }  // namespace

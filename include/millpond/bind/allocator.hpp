@@ -10,8 +10,8 @@
 // Propagation: never, as in std::pmr. A container keeps the allocator it was made with: copy assignment, move
 // assignment and swap leave it where it is. Copy construction takes the source's, since there is no default one; move
 // construction takes it along. Between different allocators elements are moved one by one, and swap is not allowed.
-// Nested containers get the same allocator by uses-allocator construction, as with std::scoped_allocator_adaptor,
-// pairs included.
+// Nested containers get the same allocator by uses-allocator construction, as with std::pmr, pairs and tuples included
+// (construction.hpp). std::scoped_allocator_adaptor over it works, too.
 //
 // allocate, deallocate: O(1) on top of the allocator's, and as thread-safe. Equal: both refer to one allocator, or to
 // two of which one has absorbed the other.
@@ -30,16 +30,15 @@
 #include <type_traits>
 #include <utility>
 
+#include "../core/abi.hpp"
 #include "../core/alignment.hpp"
+#include "../core/at_least_result.hpp"
 #include "../core/concepts.hpp"
 #include "../core/out_of_memory.hpp"
+#include "../wrap/winking_scope.hpp"
+#include "construction.hpp"
 
-namespace millpond {
-
-template <class T>
-inline constexpr bool is_pair = false;
-template <class First, class Second>
-inline constexpr bool is_pair<std::pair<First, Second>> = true;
+namespace millpond::inline MILLPOND_ABI {
 
 // Returns: true if blocks of one target may be given back to the other.
 template <class A>
@@ -68,24 +67,25 @@ class allocator {
     };
 
     // Ownership: refers to `target` (not null), which must outlive every container that uses it.
-    allocator(A* target) noexcept : target_(target) {}
+    allocator(A* target) noexcept : target_(target) {
+        if constexpr (is_checked<A>) {
+            if (target == nullptr) report_use(misuse_kind::null_pointer, "an allocator is made of no pool");
+        }
+    }
 
     template <class U>
     allocator(const allocator<U, A>& other) noexcept : target_(other.target()) {}
 
-    // Returns: uninitialised memory for `n` objects. Throws: std::bad_alloc.
+    // Returns: uninitialised memory for `n` objects. Throws: what the target throws; std::bad_array_new_length where
+    // the size in bytes overflows.
     [[nodiscard]] T* allocate(std::size_t n) {
-        if (n > max_size()) out_of_memory(max_bytes, alignof(T));
+        if (n > max_size()) too_many(n);
         return static_cast<T*>(target_->allocate(n * sizeof(T), alignof(T)));
     }
 
     // Returns: memory for at least `n` objects, and for how many; as std::allocator_traits of C++23 asks for it. What a
-    // pool would round up to is used. The memory goes back with either number. Throws: std::bad_alloc.
-    [[nodiscard]] auto allocate_at_least(std::size_t n) {
-        struct result {
-            T* ptr;
-            std::size_t count;
-        };
+    // pool would round up to is used. The memory goes back with any number from `n` to that. Throws: as allocate.
+    [[nodiscard]] at_least_result<T> allocate_at_least(std::size_t n) {
         std::size_t count = n;
         if constexpr (requires { A::block_bytes(n, alignof(T)); }) {
             if (n <= max_size()) {
@@ -93,18 +93,19 @@ class allocator {
                 if (block / sizeof(T) > n) count = block / sizeof(T);
             }
         }
-        return result{allocate(count), count};
+        return {allocate(count), count};
     }
 
     void deallocate(T* objects, std::size_t n) noexcept { target_->deallocate(objects, n * sizeof(T), alignof(T)); }
 
     [[nodiscard]] static constexpr std::size_t max_size() noexcept { return max_bytes / sizeof(T); }
 
-    // Effects: constructs an object that can take this allocator, or a pair, whose parts might. Others need no help.
+    // Effects: constructs an object that can take this allocator, or a pair or tuple, whose parts might. Others need no
+    // help.
     template <class U, class... Arguments>
-        requires std::uses_allocator_v<U, allocator> || is_pair<U>
+        requires(takes_allocator<U, allocator, Arguments...> || is_pair<U> || is_tuple<U>)
     void construct(U* place, Arguments&&... arguments) {
-        std::uninitialized_construct_using_allocator(place, *this, std::forward<Arguments>(arguments)...);
+        construct_with(place, *this, std::forward<Arguments>(arguments)...);
     }
 
     [[nodiscard]] A* target() const noexcept { return target_; }
@@ -115,7 +116,12 @@ class allocator {
     }
 
   private:
+    [[noreturn, gnu::noinline, gnu::cold]] static void too_many(std::size_t n) {
+        if (n > static_cast<std::size_t>(-1) / sizeof(T)) array_too_long(max_bytes, alignof(T));
+        out_of_memory(max_bytes, alignof(T));
+    }
+
     A* target_;
 };
 
-}  // namespace millpond
+}  // namespace millpond::inline MILLPOND_ABI

@@ -36,10 +36,11 @@
 #include <variant>
 #include <vector>
 
+#include "../core/abi.hpp"
 #include "allocator.hpp"
 #include "unique.hpp"
 
-namespace millpond {
+namespace millpond::inline MILLPOND_ABI {
 
 // True for the allocators through which containers reach an allocator of ours.
 template <class Allocator>
@@ -114,4 +115,4 @@ struct is_winkable<std::optional<T>> : is_winkable<T> {};
 template <class... Parts>
 struct is_winkable<std::variant<Parts...>> : std::bool_constant<(is_winkable_v<Parts> && ...)> {};
 
-}  // namespace millpond
+}  // namespace millpond::inline MILLPOND_ABI

@@ -23,11 +23,12 @@
 #include <type_traits>
 #include <utility>
 
+#include "../core/abi.hpp"
 #include "../core/alignment.hpp"
 #include "../core/concepts.hpp"
 #include "allocator.hpp"
 
-namespace millpond {
+namespace millpond::inline MILLPOND_ABI {
 
 template <class A>
     requires allocator_like<std::remove_reference_t<A>>
@@ -95,4 +96,4 @@ class resource : public std::pmr::memory_resource {
     A target_;
 };
 
-}  // namespace millpond
+}  // namespace millpond::inline MILLPOND_ABI

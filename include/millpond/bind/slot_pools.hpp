@@ -13,20 +13,25 @@
 #include <cstddef>
 #include <memory>
 #include <new>
+#include <type_traits>
 #include <utility>
 
 #include "../block/source_ref.hpp"
 #include "../block/std_source.hpp"
+#include "../core/abi.hpp"
 #include "../core/out_of_memory.hpp"
 #include "../local/compact_pool.hpp"
 #include "../wrap/in_mode.hpp"
 
-namespace millpond {
+namespace millpond::inline MILLPOND_ABI {
 
 template <class Alloc, class Word>
 class slot_pools {
     using source = std_source<Alloc>;
     using source_handle = source_ref<source>;
+    struct nothing {
+        explicit nothing(source&) noexcept {}
+    };
 
     struct known_pool {
         std::size_t bytes;
@@ -86,8 +91,15 @@ class slot_pools {
 
     [[nodiscard]] const Alloc& upstream() const noexcept { return upstream_; }
 
+    // Returns: what gives arrays in checked mode; in others they are the upstream's own.
+    [[nodiscard]] checked<source_handle>& arrays() noexcept
+        requires is_checked_mode
+    {
+        return arrays_;
+    }
+
   private:
-    explicit slot_pools(const Alloc& upstream) : upstream_(upstream), source_(upstream) {}
+    explicit slot_pools(const Alloc& upstream) : upstream_(upstream), source_(upstream), arrays_(source_) {}
     ~slot_pools() {
         while (pools_ != nullptr) {
             known_pool* const gone = std::exchange(pools_, pools_->next);
@@ -99,6 +111,7 @@ class slot_pools {
     known_pool* pools_ = nullptr;
     [[no_unique_address]] Alloc upstream_;
     source source_;
+    [[no_unique_address]] std::conditional_t<is_checked_mode, checked<source_handle>, nothing> arrays_;
 };
 
-}  // namespace millpond
+}  // namespace millpond::inline MILLPOND_ABI

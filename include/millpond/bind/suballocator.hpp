@@ -39,11 +39,13 @@
 #include <type_traits>
 #include <utility>
 
+#include "../core/abi.hpp"
 #include "../core/alignment.hpp"
+#include "../core/at_least_result.hpp"
 #include "../local/slot_shape.hpp"
 #include "slot_pools.hpp"
 
-namespace millpond {
+namespace millpond::inline MILLPOND_ABI {
 
 template <class Alloc, class Word>
 class basic_suballocator {
@@ -99,7 +101,7 @@ class basic_suballocator {
     ~basic_suballocator() { pools_->drop_copy(); }
 
     // Returns: memory for `n` objects: a slot for one, an array of the allocator beneath for more.
-    // Throws: std::bad_alloc, or for arrays what that allocator throws.
+    // Throws: what that allocator throws, or std::bad_alloc.
     template <class T = value_type>
     [[nodiscard]] T* allocate(std::size_t n) {
         static_assert(std::is_same_v<T, value_type>);
@@ -107,8 +109,27 @@ class basic_suballocator {
             if (n == 1) [[likely]]
                 return static_cast<T*>(pool<T>().allocate(sizeof(T), alignof(T)));
         }
-        rebound<T> upstream(pools_->upstream());
-        return std::allocator_traits<rebound<T>>::allocate(upstream, n);
+        if constexpr (is_checked_mode) {
+            if (n > static_cast<std::size_t>(-1) / sizeof(T)) array_too_long(max_bytes, alignof(T));
+            return static_cast<T*>(pools_->arrays().allocate(n * sizeof(T), alignof(T)));
+        } else {
+            rebound<T> upstream(pools_->upstream());
+            return std::allocator_traits<rebound<T>>::allocate(upstream, n);
+        }
+    }
+
+    // Returns: memory for at least `n` objects, and for how many: for arrays as the allocator beneath has it.
+    template <class T = value_type>
+    [[nodiscard]] at_least_result<T> allocate_at_least(std::size_t n) {
+        static_assert(std::is_same_v<T, value_type>);
+        if constexpr (!is_checked_mode && requires(rebound<T> upstream) { upstream.allocate_at_least(n); }) {
+            if (n > 1 || (n == 1 && !is_slot<T>())) {
+                rebound<T> upstream(pools_->upstream());
+                const auto result = upstream.allocate_at_least(n);
+                return {result.ptr, result.count};
+            }
+        }
+        return {allocate(n), n};
     }
 
     template <class T = value_type>
@@ -118,8 +139,12 @@ class basic_suballocator {
             if (n == 1) [[likely]]
                 return pool<T>().deallocate(objects, sizeof(T), alignof(T));
         }
-        rebound<T> upstream(pools_->upstream());
-        std::allocator_traits<rebound<T>>::deallocate(upstream, objects, n);
+        if constexpr (is_checked_mode) {
+            pools_->arrays().deallocate(objects, n * sizeof(T), alignof(T));
+        } else {
+            rebound<T> upstream(pools_->upstream());
+            std::allocator_traits<rebound<T>>::deallocate(upstream, objects, n);
+        }
     }
 
     [[nodiscard]] std::size_t max_size() const noexcept
@@ -189,4 +214,4 @@ using suballocator32 = basic_suballocator<Alloc, std::uint32_t>;
 template <class Alloc>
 using suballocator = basic_suballocator<Alloc, std::conditional_t<sizeof(void*) == 8, std::uint64_t, std::uint32_t>>;
 
-}  // namespace millpond
+}  // namespace millpond::inline MILLPOND_ABI

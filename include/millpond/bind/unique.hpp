@@ -24,11 +24,12 @@
 #include <type_traits>
 #include <utility>
 
+#include "../core/abi.hpp"
 #include "../core/concepts.hpp"
 #include "../core/out_of_memory.hpp"
 #include "allocator.hpp"
 
-namespace millpond {
+namespace millpond::inline MILLPOND_ABI {
 
 // Destroys an object of T, or of a class derived from it, and gives its block back.
 template <class T, allocator_like A>
@@ -104,23 +105,24 @@ class block_guard {
     std::size_t alignment_;
 };
 
-// Returns: a T in memory of `pool`, made from the arguments. Throws: std::bad_alloc, and what the constructor throws.
+// Returns: a T in memory of `pool`, made from the arguments. Throws: what the pool and the constructor throw.
 template <class T, allocator_like A, class... Arguments>
     requires(!std::is_array_v<T>)
 [[nodiscard]] pool_unique_ptr<T, A> allocate_unique(A& pool, Arguments&&... arguments) {
     block_guard<A> memory(pool, sizeof(T), alignof(T));
-    T* const object = std::uninitialized_construct_using_allocator(
-        static_cast<T*>(memory.get()), allocator<T, A>(&pool), std::forward<Arguments>(arguments)...);
+    T* const object =
+        construct_with(static_cast<T*>(memory.get()), allocator<T, A>(&pool), std::forward<Arguments>(arguments)...);
     memory.take();
     return pool_unique_ptr<T, A>(object, pool_delete<T, A>(pool));
 }
 
-// Returns: `count` value-initialised elements in memory of `pool`. Throws: as above.
+// Returns: `count` value-initialised elements in memory of `pool`. Throws: as above, and std::bad_array_new_length
+// where their size in bytes overflows.
 template <class T, allocator_like A>
     requires(std::is_unbounded_array_v<T>)
 [[nodiscard]] pool_unique_ptr<T, A> allocate_unique(A& pool, std::size_t count) {
     using element = std::remove_extent_t<T>;
-    if (count > max_bytes / sizeof(element)) out_of_memory(max_bytes, alignof(element));
+    if (count > max_bytes / sizeof(element)) array_too_long(max_bytes, alignof(element));
     block_guard<A> memory(pool, count * sizeof(element), alignof(element));
     auto* const elements = static_cast<element*>(memory.get());
     std::uninitialized_value_construct_n(elements, count);
@@ -128,4 +130,4 @@ template <class T, allocator_like A>
     return pool_unique_ptr<T, A>(elements, pool_delete<T, A>(pool, count));
 }
 
-}  // namespace millpond
+}  // namespace millpond::inline MILLPOND_ABI

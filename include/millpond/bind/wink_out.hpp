@@ -29,13 +29,14 @@
 #include <memory>
 #include <utility>
 
+#include "../core/abi.hpp"
 #include "../core/concepts.hpp"
 #include "../wrap/winking_scope.hpp"
 #include "allocator.hpp"
 #include "is_winkable.hpp"
 #include "unique.hpp"
 
-namespace millpond {
+namespace millpond::inline MILLPOND_ABI {
 
 template <class T, managed_allocator A>
 class wink_out {
@@ -51,8 +52,7 @@ class wink_out {
     template <class... Arguments>
     explicit wink_out(A& pool, Arguments&&... arguments) : pool_(pool) {
         block_guard<A> memory(pool, sizeof(T), alignof(T));
-        object_ = std::uninitialized_construct_using_allocator(static_cast<T*>(memory.get()), bind(pool),
-                                                               std::forward<Arguments>(arguments)...);
+        object_ = construct_with(static_cast<T*>(memory.get()), bind(pool), std::forward<Arguments>(arguments)...);
         memory.take();
     }
 
@@ -66,6 +66,7 @@ class wink_out {
         if (object_ == nullptr) return;
         T* const object = std::exchange(object_, nullptr);
         if constexpr (is_checked<A>) {
+            if (!checker_in(pool_)->expect_alive()) return;
             const winking_scope scope(checker_in(pool_));
             std::destroy_at(object);
             pool_.deallocate(object, sizeof(T), alignof(T));
@@ -76,8 +77,14 @@ class wink_out {
     }
 
     // The object must not have been dropped.
-    [[nodiscard]] T& operator*() const noexcept { return *object_; }
-    [[nodiscard]] T* operator->() const noexcept { return object_; }
+    [[nodiscard]] T& operator*() const noexcept { return *operator->(); }
+    [[nodiscard]] T* operator->() const noexcept {
+        if constexpr (is_checked<A>) {
+            if (object_ == nullptr)
+                report_use(misuse_kind::dropped_object, "an object is used after wink_out has dropped it");
+        }
+        return object_;
+    }
 
   private:
     [[nodiscard]] static auto bind(A& pool) noexcept {
@@ -92,4 +99,4 @@ class wink_out {
     T* object_ = nullptr;
 };
 
-}  // namespace millpond
+}  // namespace millpond::inline MILLPOND_ABI

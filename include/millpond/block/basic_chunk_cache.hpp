@@ -32,6 +32,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "../core/abi.hpp"
 #include "../core/alignment.hpp"
 #include "../core/allocation.hpp"
 #include "../core/brief_lock.hpp"
@@ -40,7 +41,7 @@
 #include "chunk_sizes.hpp"
 #include "chunk_stack.hpp"
 
-namespace millpond {
+namespace millpond::inline MILLPOND_ABI {
 
 template <block_source Upstream, bool IsImmortal = false>
 class basic_chunk_cache {
@@ -262,4 +263,4 @@ class basic_chunk_cache {
     bin_state bins_[chunk_sizes::count] = {};
 };
 
-}  // namespace millpond
+}  // namespace millpond::inline MILLPOND_ABI

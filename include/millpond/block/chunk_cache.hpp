@@ -32,6 +32,7 @@
 #include <atomic>
 #include <cstddef>
 
+#include "../core/abi.hpp"
 #include "../core/allocation.hpp"
 #include "../core/out_of_memory.hpp"
 #include "../os/pages.hpp"
@@ -40,7 +41,7 @@
 #include "chunk_sizes.hpp"
 #include "new_delete.hpp"
 
-namespace millpond {
+namespace millpond::inline MILLPOND_ABI {
 
 class chunk_cache {
     using cache = basic_chunk_cache<new_delete, true>;
@@ -166,4 +167,4 @@ class chunk_cache {
 
 [[nodiscard]] constexpr bool operator==(const chunk_cache&, const chunk_cache&) noexcept { return true; }
 
-}  // namespace millpond
+}  // namespace millpond::inline MILLPOND_ABI

@@ -12,10 +12,11 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "../core/abi.hpp"
 #include "chunk_sizes.hpp"
 #include "chunk_stack.hpp"
 
-namespace millpond {
+namespace millpond::inline MILLPOND_ABI {
 
 class chunk_magazine {
   public:
@@ -96,4 +97,4 @@ class chunk_magazine {
     chunk_stack chunks_[bins] = {};
 };
 
-}  // namespace millpond
+}  // namespace millpond::inline MILLPOND_ABI

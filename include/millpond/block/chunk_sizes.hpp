@@ -17,10 +17,11 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "../core/abi.hpp"
 #include "../core/alignment.hpp"
 #include "../core/four_an_octave.hpp"
 
-namespace millpond {
+namespace millpond::inline MILLPOND_ABI {
 
 struct chunk_sizes {
     static constexpr std::size_t smallest = 1024;
@@ -60,4 +61,4 @@ struct chunk_sizes {
     }();
 };
 
-}  // namespace millpond
+}  // namespace millpond::inline MILLPOND_ABI

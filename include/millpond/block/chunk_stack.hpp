@@ -9,9 +9,10 @@
 #include <cstddef>
 #include <new>
 
+#include "../core/abi.hpp"
 #include "../core/sanitizer.hpp"
 
-namespace millpond {
+namespace millpond::inline MILLPOND_ABI {
 
 class chunk_stack {
     struct link {
@@ -40,4 +41,4 @@ class chunk_stack {
     link* first_ = nullptr;
 };
 
-}  // namespace millpond
+}  // namespace millpond::inline MILLPOND_ABI

@@ -9,6 +9,8 @@
 // the order of a stack, or all at once: the memory of a chunk that was not the last is used again when the chunks
 // behind it are back, too, or when none is out any more.
 //
+// In checked mode a second free, a foreign chunk, and a wrong size or alignment end the program, and so do calls of two
+// threads that overlap.
 // allocate, deallocate: O(1). Not thread-safe. Ownership: the memory stays the caller's and must outlive this.
 //
 // Example:
@@ -20,11 +22,14 @@
 
 #include <cstddef>
 
+#include "../core/abi.hpp"
 #include "../core/alignment.hpp"
+#include "../core/live_blocks.hpp"
+#include "../core/one_at_a_time.hpp"
 #include "../core/out_of_memory.hpp"
 #include "../core/sanitizer.hpp"
 
-namespace millpond {
+namespace millpond::inline MILLPOND_ABI {
 
 class fixed_buffer {
   public:
@@ -39,6 +44,7 @@ class fixed_buffer {
 
     // Returns: `bytes` of memory aligned to `alignment`, or null.
     [[nodiscard]] void* try_allocate(std::size_t bytes, std::size_t alignment) noexcept {
+        const one_at_a_time::visit here(busy_, "the fixed_buffer");
         bytes += bytes == 0;
         const std::size_t room = room_bytes();
         const std::size_t padding = padding_to(next_, alignment);
@@ -46,6 +52,7 @@ class fixed_buffer {
         char* const chunk = next_ + padding;
         next_ = chunk + bytes;
         ++live_;
+        blocks_.note(chunk, bytes, bytes, alignment);
         unpoison(chunk, bytes);
         return chunk;
     }
@@ -57,7 +64,9 @@ class fixed_buffer {
     }
 
     void deallocate(void* chunk, std::size_t bytes, [[maybe_unused]] std::size_t alignment) noexcept {
+        const one_at_a_time::visit here(busy_, "the fixed_buffer");
         bytes += bytes == 0;
+        blocks_.drop(chunk, bytes, alignment, "the fixed_buffer");
         poison(chunk, bytes);
         if (--live_ == 0) {
             next_ = begin_;
@@ -74,6 +83,8 @@ class fixed_buffer {
     char* next_;
     char* end_;
     std::size_t live_ = 0;  // chunks
+    [[no_unique_address]] live_blocks blocks_;
+    [[no_unique_address]] one_at_a_time busy_;
 };
 
-}  // namespace millpond
+}  // namespace millpond::inline MILLPOND_ABI

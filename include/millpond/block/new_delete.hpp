@@ -19,11 +19,12 @@
 #include <cstddef>
 #include <new>
 
+#include "../core/abi.hpp"
 #include "../core/alignment.hpp"
 #include "../core/out_of_memory.hpp"
 #include "../os/pages.hpp"
 
-namespace millpond {
+namespace millpond::inline MILLPOND_ABI {
 
 class new_delete {
   public:
@@ -62,4 +63,4 @@ class new_delete {
 
 [[nodiscard]] constexpr bool operator==(const new_delete&, const new_delete&) noexcept { return true; }
 
-}  // namespace millpond
+}  // namespace millpond::inline MILLPOND_ABI

@@ -19,7 +19,9 @@
 
 #include <cstddef>
 
-namespace millpond {
+#include "../core/abi.hpp"
+
+namespace millpond::inline MILLPOND_ABI {
 
 class recent_peak {
   public:
@@ -43,4 +45,4 @@ class recent_peak {
     unsigned falls_ = 0;
 };
 
-}  // namespace millpond
+}  // namespace millpond::inline MILLPOND_ABI

@@ -17,7 +17,8 @@
 //
 // try_allocate, try_resize: O(1), and one or two system calls a step. deallocate: O(1), and a system call where memory
 // goes back. A limit that is reached, and memory that the system refuses, are null, and nothing has changed. Every
-// alignment is served. Not thread-safe. A forked child goes on with a copy. Source: reserve and commit.
+// alignment is served. Not thread-safe. In checked mode a second free, a foreign block, a wrong size or alignment, and
+// calls of two threads that overlap end the program. A forked child goes on with a copy. Source: reserve and commit.
 //
 // Example:
 //     millpond::region source(std::size_t{100} << 20);  // 100 MiB at most
@@ -29,14 +30,17 @@
 #include <concepts>
 #include <cstddef>
 
+#include "../core/abi.hpp"
 #include "../core/alignment.hpp"
 #include "../core/allocation.hpp"
+#include "../core/live_blocks.hpp"
+#include "../core/one_at_a_time.hpp"
 #include "../core/out_of_memory.hpp"
 #include "../core/sanitizer.hpp"
 #include "recent_peak.hpp"
 #include "reservation.hpp"
 
-namespace millpond {
+namespace millpond::inline MILLPOND_ABI {
 
 template <class Pages = os::pages>
 class basic_region {
@@ -60,17 +64,19 @@ class basic_region {
     // Returns: `bytes` of memory aligned to `alignment`, or null.
     [[nodiscard]] void* try_allocate(std::size_t bytes, std::size_t alignment) noexcept {
         bytes += bytes == 0;
+        const one_at_a_time::visit here(busy_, "the region");
         std::size_t start = 0;
-        return find_room(bytes, alignment, start) ? give(start, start + bytes) : nullptr;
+        return find_room(bytes, alignment, start) ? give(start, start + bytes, bytes, alignment) : nullptr;
     }
 
     // Returns: at least so many bytes: up to the end of the last page that the block needs.
     [[nodiscard]] allocation try_allocate_at_least(std::size_t bytes, std::size_t alignment) noexcept {
         bytes += bytes == 0;
+        const one_at_a_time::visit here(busy_, "the region");
         std::size_t start = 0;
         if (!find_room(bytes, alignment, start)) return {};
         const std::size_t end = align_up(start + bytes, Pages::size());
-        return {give(start, end), end - start};
+        return {give(start, end, bytes, alignment), end - start};
     }
 
     // Throws: std::bad_alloc.
@@ -80,7 +86,9 @@ class basic_region {
     }
 
     void deallocate(void* block, std::size_t bytes, [[maybe_unused]] std::size_t alignment) noexcept {
+        const one_at_a_time::visit here(busy_, "the region");
         bytes += bytes == 0;
+        blocks_.drop(block, bytes, alignment, "the region");
         poison(block, bytes);
         const std::size_t start = offset_of(block);
         if (--live_ == 0) {
@@ -110,18 +118,21 @@ class basic_region {
             frontier_ = end < range_.committed() ? end : range_.committed();
             unpoison(range_.data() + old_end, frontier_ - old_end);
         }
+        blocks_.resize(block, frontier_ - start);
         return frontier_ - start;
     }
 
     // Effects: no block is out any more; the memory is kept, as when the frontier falls.
     void reset() noexcept {
         poison(range_.data(), frontier_);
+        blocks_.clear();
         live_ = 0;
         fall_to(0);
     }
 
     // Effects: no block is out any more, and all memory goes back to the system. The addresses stay.
     void release() noexcept {
+        blocks_.clear();
         live_ = 0;
         frontier_ = 0;
         peak_ = recent_peak{};
@@ -169,8 +180,10 @@ class basic_region {
         return commit_to(start + bytes);
     }
 
-    [[nodiscard]] void* give(std::size_t start, std::size_t end) noexcept {
+    // `asked`: the bytes that were asked for, of those up to `end`.
+    [[nodiscard]] void* give(std::size_t start, std::size_t end, std::size_t asked, std::size_t alignment) noexcept {
         ++live_;
+        blocks_.note(range_.data() + start, asked, end - start, alignment);
         frontier_ = end;
         unpoison(range_.data() + start, end - start);
         return range_.data() + start;
@@ -207,8 +220,10 @@ class basic_region {
     std::size_t frontier_ = 0;
     std::size_t live_ = 0;  // blocks
     recent_peak peak_;
+    [[no_unique_address]] live_blocks blocks_;
+    [[no_unique_address]] one_at_a_time busy_;
 };
 
 using region = basic_region<>;
 
-}  // namespace millpond
+}  // namespace millpond::inline MILLPOND_ABI

@@ -23,11 +23,12 @@
 #include <cstddef>
 #include <utility>
 
+#include "../core/abi.hpp"
 #include "../core/alignment.hpp"
 #include "../core/sanitizer.hpp"
 #include "../os/pages.hpp"
 
-namespace millpond {
+namespace millpond::inline MILLPOND_ABI {
 
 template <class Pages = os::pages>
 class basic_reservation {
@@ -168,4 +169,4 @@ class basic_reservation {
 
 using reservation = basic_reservation<>;
 
-}  // namespace millpond
+}  // namespace millpond::inline MILLPOND_ABI

@@ -15,9 +15,10 @@
 
 #include <cstddef>
 
+#include "../core/abi.hpp"
 #include "../core/concepts.hpp"
 
-namespace millpond {
+namespace millpond::inline MILLPOND_ABI {
 
 // What a source says about the size of its chunks holds for a reference to it as well.
 template <class Source>
@@ -85,4 +86,4 @@ class source_ref : public chunk_size_of<Source>, public pages_behind<Source> {
     Source* source_;
 };
 
-}  // namespace millpond
+}  // namespace millpond::inline MILLPOND_ABI

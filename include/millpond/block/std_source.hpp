@@ -8,6 +8,7 @@
 // shared memory with raw pointers. For operator new use new_delete, for a std::pmr::memory_resource upstream_resource.
 //
 // Requires of Alloc: a copy of it frees what it allocated, as the standard says, and its pointer type is a raw pointer.
+// What Alloc throws comes out of the pool's allocate unchanged; try_allocate returns null.
 // Complexity and thread-safety: those of Alloc. Ownership: holds a copy of the allocator. Equal: the allocators are.
 //
 // Example:
@@ -20,10 +21,12 @@
 #include <memory>
 #include <type_traits>
 
+#include "../core/abi.hpp"
 #include "../core/alignment.hpp"
+#include "../core/kept_exception.hpp"
 #include "../core/out_of_memory.hpp"
 
-namespace millpond {
+namespace millpond::inline MILLPOND_ABI {
 
 template <class Alloc>
 class std_source {
@@ -44,19 +47,14 @@ class std_source {
     // Returns: `bytes` of memory aligned to `alignment`, or null, also where the allocator throws.
     [[nodiscard]] void* try_allocate(std::size_t bytes, std::size_t alignment) noexcept {
         if (bytes > max_bytes || alignment > max_bytes - bytes) return nullptr;
-        const std::size_t margin = margin_of(alignment);
-        unit* const base = try_units(units_of(bytes + margin));
-        if (base == nullptr || margin == 0) return base;
-        char* const first = reinterpret_cast<char*>(base) + sizeof(unit*);
-        char* const block = first + padding_to(first, alignment);
-        *reinterpret_cast<unit**>(block - sizeof(unit*)) = base;
-        return block;
+        unit* const base = try_units(units_of(bytes + margin_of(alignment)));
+        return base == nullptr ? nullptr : block_in(base, alignment);
     }
 
-    // Throws: std::bad_alloc.
+    // Throws: what the allocator throws.
     [[nodiscard]] void* allocate(std::size_t bytes, std::size_t alignment) {
-        if (void* block = try_allocate(bytes, alignment)) return block;
-        out_of_memory(bytes, alignment);
+        if (bytes > max_bytes || alignment > max_bytes - bytes) out_of_memory(bytes, alignment);
+        return block_in(traits::allocate(source_, units_of(bytes + margin_of(alignment))), alignment);
     }
 
     // Effects: gives back a block that was allocated with the same `bytes` and `alignment`.
@@ -80,11 +78,21 @@ class std_source {
         return (bytes + (bytes == 0) + sizeof(unit) - 1) / sizeof(unit);
     }
 
+    // Returns: the block for its owner in what the allocator gave.
+    [[nodiscard]] static void* block_in(unit* base, std::size_t alignment) noexcept {
+        if (margin_of(alignment) == 0) return base;
+        char* const first = reinterpret_cast<char*>(base) + sizeof(unit*);
+        char* const block = first + padding_to(first, alignment);
+        *reinterpret_cast<unit**>(block - sizeof(unit*)) = base;
+        return block;
+    }
+
     [[nodiscard]] unit* try_units(std::size_t count) noexcept {
 #if defined(__cpp_exceptions)
         try {
             return traits::allocate(source_, count);
         } catch (...) {
+            kept_exception::keep();
             return nullptr;
         }
 #else
@@ -95,4 +103,4 @@ class std_source {
     [[no_unique_address]] allocator source_;
 };
 
-}  // namespace millpond
+}  // namespace millpond::inline MILLPOND_ABI

@@ -5,7 +5,8 @@
 //
 // Use it to put our allocators over somebody else's resource, or over one that is known only at run time; the virtual
 // call is paid for each chunk, not for each block. Where the source is known at compile time, name it instead.
-// Whatever the resource throws means "no memory" here. Built with -fno-exceptions, a throw ends the program.
+// Whatever the resource throws comes out of the pool's allocate unchanged; try_allocate returns null. Built with
+// -fno-exceptions, a throw ends the program.
 //
 // O(1) on top of the resource; as thread-safe as the resource. Copies refer to the same resource.
 //
@@ -17,10 +18,12 @@
 #include <cstddef>
 #include <memory_resource>
 
+#include "../core/abi.hpp"
 #include "../core/alignment.hpp"
+#include "../core/kept_exception.hpp"
 #include "../core/out_of_memory.hpp"
 
-namespace millpond {
+namespace millpond::inline MILLPOND_ABI {
 
 class upstream_resource {
   public:
@@ -35,6 +38,7 @@ class upstream_resource {
         try {
             return resource_->allocate(bytes, alignment);
         } catch (...) {
+            kept_exception::keep();
             return nullptr;
         }
 #else
@@ -63,4 +67,4 @@ class upstream_resource {
     std::pmr::memory_resource* resource_;
 };
 
-}  // namespace millpond
+}  // namespace millpond::inline MILLPOND_ABI

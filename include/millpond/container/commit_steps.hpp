@@ -17,7 +17,9 @@
 
 #include <cstddef>
 
-namespace millpond {
+#include "../core/abi.hpp"
+
+namespace millpond::inline MILLPOND_ABI {
 
 struct commit_steps {
     std::size_t first = std::size_t{64} << 10;  // bytes that come with the reservation
@@ -26,4 +28,4 @@ struct commit_steps {
     bool huge_pages = false;                    // asks the system for them: a step is one at least, 2 MiB
 };
 
-}  // namespace millpond
+}  // namespace millpond::inline MILLPOND_ABI

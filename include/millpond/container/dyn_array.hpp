@@ -15,7 +15,8 @@
 // std::vector, with its guarantees: strong for push_back, emplace_back, append_range, insert at the end, resize,
 // reserve, copying; basic for insert and assign elsewhere. An array that is copied reserves as much as the other has.
 // Errors: std::length_error above max_size(), std::bad_alloc where memory is refused; nothing has changed. try_
-// functions return null or false instead. Not thread-safe. Ownership: elements and addresses are the array's.
+// functions return null or false instead. In checked mode elements that are not there, writes behind the last one, and
+// changes by two threads at once end the program. Not thread-safe. Ownership: elements and addresses are the array's.
 //
 // Example:
 //     millpond::dyn_array<int> squares(std::size_t{1} << 30);  // at most 2^30 elements, or as many as addresses allow
@@ -26,7 +27,6 @@
 #pragma once
 
 #include <algorithm>
-#include <cassert>
 #include <compare>
 #include <concepts>
 #include <cstddef>
@@ -38,13 +38,16 @@
 #include <type_traits>
 #include <utility>
 
+#include "../core/abi.hpp"
 #include "../core/alignment.hpp"
+#include "../core/one_at_a_time.hpp"
 #include "../core/out_of_memory.hpp"
 #include "../core/sanitizer.hpp"
 #include "refused.hpp"
 #include "stepped_reservation.hpp"
+#include "watched_tail.hpp"
 
-namespace millpond {
+namespace millpond::inline MILLPOND_ABI {
 
 template <class T>
 concept is_less_comparable = requires(const T& x) {
@@ -85,6 +88,7 @@ class dyn_array {
         if (most_ == 0) return;
         begin_ = end_ = reinterpret_cast<T*>(memory_.begin());
         note_ready();
+        tail_.close(begin_, ready_end());
     }
 
     // Effects: reserves what `other` may hold, and copies its elements.
@@ -96,7 +100,8 @@ class dyn_array {
           end_(std::exchange(other.end_, nullptr)),
           limit_(std::exchange(other.limit_, nullptr)),
           most_(std::exchange(other.most_, 0)),
-          memory_(std::move(other.memory_)) {}
+          memory_(std::move(other.memory_)),
+          tail_(std::move(other.tail_)) {}
 
     // Effects: uses the memory there is if it is enough, else reserves as much as `other` has.
     dyn_array& operator=(const dyn_array& other) {
@@ -119,7 +124,10 @@ class dyn_array {
         return *this;
     }
 
-    ~dyn_array() { std::destroy(begin_, end_); }
+    ~dyn_array() {
+        tail_.look(end_, ready_end());
+        std::destroy(begin_, end_);
+    }
 
     void swap(dyn_array& other) noexcept {
         std::swap(begin_, other.begin_);
@@ -127,6 +135,7 @@ class dyn_array {
         std::swap(limit_, other.limit_);
         std::swap(most_, other.most_);
         memory_.swap(other.memory_);
+        std::swap(tail_, other.tail_);
     }
     friend void swap(dyn_array& a, dyn_array& b) noexcept { a.swap(b); }
 
@@ -152,12 +161,12 @@ class dyn_array {
 
     [[nodiscard]] T* data() noexcept { return begin_; }
     [[nodiscard]] const T* data() const noexcept { return begin_; }
-    [[nodiscard]] T& operator[](size_type at) noexcept { return assert(at < size()), begin_[at]; }
-    [[nodiscard]] const T& operator[](size_type at) const noexcept { return assert(at < size()), begin_[at]; }
+    [[nodiscard]] T& operator[](size_type at) noexcept { return expect_element(at), begin_[at]; }
+    [[nodiscard]] const T& operator[](size_type at) const noexcept { return expect_element(at), begin_[at]; }
     [[nodiscard]] T& front() noexcept { return (*this)[0]; }
     [[nodiscard]] const T& front() const noexcept { return (*this)[0]; }
-    [[nodiscard]] T& back() noexcept { return assert(!empty()), end_[-1]; }
-    [[nodiscard]] const T& back() const noexcept { return assert(!empty()), end_[-1]; }
+    [[nodiscard]] T& back() noexcept { return expect_any(), end_[-1]; }
+    [[nodiscard]] const T& back() const noexcept { return expect_any(), end_[-1]; }
     // Throws: std::out_of_range.
     [[nodiscard]] T& at(size_type index) { return *checked(index); }
     [[nodiscard]] const T& at(size_type index) const { return *checked(index); }
@@ -189,7 +198,7 @@ class dyn_array {
     }
 
     void pop_back() noexcept {
-        assert(!empty());
+        expect_any();
         truncate(end_ - 1);
     }
 
@@ -207,8 +216,11 @@ class dyn_array {
 
     // Effects: the memory behind the last element, by pages, goes back to the system.
     void shrink_to_fit() noexcept {
+        const one_at_a_time::visit here(busy_, "the dyn_array");
+        tail_.look(end_, ready_end());
         memory_.shrink(size() * sizeof(T));
         note_ready();
+        tail_.close(end_, ready_end());  // what the system did not take back reads as zero
     }
 
     void resize(size_type elements) {
@@ -276,9 +288,13 @@ class dyn_array {
     }
 
     // Returns: the element behind the last one erased.
-    iterator erase(const_iterator where) { return erase(where, where + 1); }
+    iterator erase(const_iterator where) {
+        watched_tail::expect(where < end_, "an element behind the last one is erased");
+        return erase(where, where + 1);
+    }
     iterator erase(const_iterator first, const_iterator last) {
         T* const to = mutable_at(first);
+        watched_tail::expect(first <= last, "a range ends before it begins");
         if (first != last) truncate(std::move(mutable_at(last), end_, to));
         return to;
     }
@@ -313,20 +329,24 @@ class dyn_array {
     // Elements that may be written from end_ on; what was not needed is poisoned again, however the scope is left.
     class opened {
       public:
-        opened(const dyn_array& array, size_type elements) noexcept : array_(array), behind_(array.end_ + elements) {
+        opened(dyn_array& array, size_type elements) noexcept
+            : array_(array), behind_(array.end_ + elements), here_(array.busy_, "the dyn_array") {
+            array.tail_.look(array.end_, behind_);
             if constexpr (memory_checker) unpoison(array_.end_, elements * sizeof(T));
         }
         opened(const opened&) = delete;
         opened& operator=(const opened&) = delete;
         ~opened() {
+            array_.tail_.close(array_.end_, behind_);
             if constexpr (memory_checker) {
                 poison(array_.end_, static_cast<size_type>(behind_ - array_.end_) * sizeof(T));
             }
         }
 
       private:
-        const dyn_array& array_;
+        dyn_array& array_;
         T* behind_;
+        [[no_unique_address]] one_at_a_time::visit here_;
     };
 
     // Takes back what was appended, unless it is told to keep it.
@@ -348,8 +368,10 @@ class dyn_array {
 
     // Effects: the elements from `from` on are no more.
     void truncate(T* from) noexcept {
+        const one_at_a_time::visit here(busy_, "the dyn_array");
         std::destroy(from, end_);
         poison(from, static_cast<size_type>(end_ - from) * sizeof(T));
+        tail_.remove(from, end_);
         end_ = from;
     }
 
@@ -386,12 +408,24 @@ class dyn_array {
         appended added(*this);
         while (first != last) {
             if (end_ == limit_) make_room();
-            const opened slots(*this, static_cast<size_type>(limit_ - end_));
+            const opened slots(*this, part_of(first, last));
             auto part = std::ranges::uninitialized_copy(std::move(first), last, end_, limit_);
             end_ = part.out;
             first = std::move(part.in);
         }
         added.keep();
+    }
+
+    // Returns: how many elements of the range may be made in one go; of a range that is read once, as many as are
+    // ready.
+    template <class First, class Last>
+    size_type part_of([[maybe_unused]] const First& first, [[maybe_unused]] const Last& last) const {
+        const auto room = static_cast<size_type>(limit_ - end_);
+        if constexpr (std::random_access_iterator<First> && std::sized_sentinel_for<Last, First>) {
+            return std::min(room, count(first, last));
+        } else {
+            return room;
+        }
     }
 
     template <class Append>
@@ -413,9 +447,14 @@ class dyn_array {
         if (!try_make_room()) refuse(size() + 1);
     }
     [[gnu::noinline, gnu::cold]] bool try_make_room() noexcept {
+        char* const ready_before = ready_end();
         if (size() == most_ || !memory_.advance((size() + 1) * sizeof(T))) return false;
         note_ready();
+        tail_.close(ready_before, ready_end());
         return true;
+    }
+    [[nodiscard]] char* ready_end() const noexcept {
+        return begin_ == nullptr ? nullptr : reinterpret_cast<char*>(begin_) + memory_.ready();
     }
     void note_ready() noexcept { limit_ = begin_ + std::min(memory_.ready() / sizeof(T), most_); }
 
@@ -428,7 +467,14 @@ class dyn_array {
     static size_type count(const First& first, const Last& last) {
         return static_cast<size_type>(std::ranges::distance(first, last));
     }
-    T* mutable_at(const_iterator where) noexcept { return begin_ + (where - begin_); }
+    T* mutable_at(const_iterator where) noexcept {
+        watched_tail::expect(begin_ <= where && where <= end_, "an iterator lies outside");
+        return begin_ + (where - begin_);
+    }
+    void expect_element(size_type at) const noexcept {
+        watched_tail::expect(at < size(), "an element behind the last one is used");
+    }
+    void expect_any() const noexcept { watched_tail::expect(!empty(), "an element of none is used"); }
     T* checked(size_type index) const {
         if (index >= size()) no_such_element("dyn_array: at() behind the last element");
         return begin_ + index;
@@ -439,6 +485,8 @@ class dyn_array {
     T* limit_ = nullptr;  // behind the last element that is ready
     size_type most_ = 0;
     stepped_reservation<Pages> memory_;
+    [[no_unique_address]] watched_tail tail_;
+    [[no_unique_address]] one_at_a_time busy_;
 };
 
 // Effects: erases what the predicate is true of. Returns: how many.
@@ -454,4 +502,4 @@ std::size_t erase(dyn_array<T, Pages>& from, const Value& value) {
     return erase_if(from, [&](const T& element) { return element == value; });
 }
 
-}  // namespace millpond
+}  // namespace millpond::inline MILLPOND_ABI

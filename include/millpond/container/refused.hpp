@@ -19,7 +19,9 @@
 #include <stdexcept>
 #endif
 
-namespace millpond {
+#include "../core/abi.hpp"
+
+namespace millpond::inline MILLPOND_ABI {
 
 // Throws: std::length_error. `message` says who was asked for what.
 [[noreturn, gnu::noinline, gnu::cold]] inline void too_long(const char* message) {
@@ -41,4 +43,4 @@ namespace millpond {
 #endif
 }
 
-}  // namespace millpond
+}  // namespace millpond::inline MILLPOND_ABI

@@ -24,11 +24,12 @@
 #include <utility>
 
 #include "../block/reservation.hpp"
+#include "../core/abi.hpp"
 #include "../core/alignment.hpp"
 #include "../core/sanitizer.hpp"
 #include "commit_steps.hpp"
 
-namespace millpond {
+namespace millpond::inline MILLPOND_ABI {
 
 template <class Pages = os::pages>
 class stepped_reservation {
@@ -163,4 +164,4 @@ class stepped_reservation {
     bool huge_ = false;
 };
 
-}  // namespace millpond
+}  // namespace millpond::inline MILLPOND_ABI

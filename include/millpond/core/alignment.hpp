@@ -18,7 +18,9 @@
 #include <cstdint>
 #include <limits>
 
-namespace millpond {
+#include "abi.hpp"
+
+namespace millpond::inline MILLPOND_ABI {
 
 // The largest size of one block. Larger requests fail before any arithmetic could wrap.
 inline constexpr std::size_t max_bytes = static_cast<std::size_t>(std::numeric_limits<std::ptrdiff_t>::max());
@@ -53,4 +55,4 @@ inline constexpr std::size_t default_alignment = alignof(std::max_align_t);
 // Returns: the largest power of two that divides `bytes` (not 0): the alignment of every block in a row of such blocks.
 [[nodiscard]] constexpr std::size_t natural_alignment(std::size_t bytes) noexcept { return bytes & (0 - bytes); }
 
-}  // namespace millpond
+}  // namespace millpond::inline MILLPOND_ABI

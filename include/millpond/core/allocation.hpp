@@ -15,11 +15,13 @@
 
 #include <cstddef>
 
-namespace millpond {
+#include "abi.hpp"
+
+namespace millpond::inline MILLPOND_ABI {
 
 struct allocation {
     void* start = nullptr;  // null: there is no memory, and bytes means nothing
     std::size_t bytes = 0;
 };
 
-}  // namespace millpond
+}  // namespace millpond::inline MILLPOND_ABI

@@ -29,7 +29,9 @@
 #include <cstdint>
 #include <limits>
 
-namespace millpond {
+#include "abi.hpp"
+
+namespace millpond::inline MILLPOND_ABI {
 
 template <class Word>
 class basic_bit_tree {
@@ -133,4 +135,4 @@ class basic_bit_tree {
 
 using bit_tree = basic_bit_tree<std::uint64_t>;
 
-}  // namespace millpond
+}  // namespace millpond::inline MILLPOND_ABI

@@ -15,7 +15,9 @@
 
 #include <atomic>
 
-namespace millpond {
+#include "abi.hpp"
+
+namespace millpond::inline MILLPOND_ABI {
 
 class brief_lock {
   public:
@@ -43,4 +45,4 @@ class brief_lock {
     std::atomic<bool> held_{false};
 };
 
-}  // namespace millpond
+}  // namespace millpond::inline MILLPOND_ABI

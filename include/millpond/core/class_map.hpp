@@ -19,9 +19,10 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "abi.hpp"
 #include "size_classes.hpp"
 
-namespace millpond {
+namespace millpond::inline MILLPOND_ABI {
 
 template <std::size_t... Sizes>
 struct class_map {
@@ -70,4 +71,4 @@ struct class_map {
     }();
 };
 
-}  // namespace millpond
+}  // namespace millpond::inline MILLPOND_ABI

@@ -17,9 +17,10 @@
 #include <concepts>
 #include <cstddef>
 
+#include "abi.hpp"
 #include "allocation.hpp"
 
-namespace millpond {
+namespace millpond::inline MILLPOND_ABI {
 
 template <class S>
 concept block_source = requires(S& source, void* pointer, std::size_t n) {
@@ -68,4 +69,4 @@ concept slab_source = block_source<S> && requires(S& source, std::size_t n) {
     { source.try_allocate_slab(n, n, n) } noexcept -> std::same_as<void*>;
 };
 
-}  // namespace millpond
+}  // namespace millpond::inline MILLPOND_ABI

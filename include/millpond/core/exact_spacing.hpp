@@ -15,10 +15,11 @@
 
 #include <cstddef>
 
+#include "abi.hpp"
 #include "alignment.hpp"
 #include "size_classes.hpp"
 
-namespace millpond {
+namespace millpond::inline MILLPOND_ABI {
 
 template <std::size_t Spacing = 8, std::size_t Largest = 1024>
 struct exact_spacing {
@@ -41,4 +42,4 @@ struct exact_spacing {
     [[nodiscard]] static constexpr std::size_t bytes_of(unsigned index) noexcept { return (index + 1) * Spacing; }
 };
 
-}  // namespace millpond
+}  // namespace millpond::inline MILLPOND_ABI

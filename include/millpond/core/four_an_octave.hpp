@@ -19,10 +19,11 @@
 #include <bit>
 #include <cstddef>
 
+#include "abi.hpp"
 #include "alignment.hpp"
 #include "size_classes.hpp"
 
-namespace millpond {
+namespace millpond::inline MILLPOND_ABI {
 
 template <std::size_t Largest = std::size_t{1} << 20, std::size_t Granule = 8>
 struct four_an_octave {
@@ -52,4 +53,4 @@ struct four_an_octave {
     }
 };
 
-}  // namespace millpond
+}  // namespace millpond::inline MILLPOND_ABI

@@ -21,7 +21,9 @@
 #include <chrono>
 #endif
 
-namespace millpond {
+#include "abi.hpp"
+
+namespace millpond::inline MILLPOND_ABI {
 
 #if defined(MILLPOND_HARDENED)
 inline constexpr bool is_hardened = true;
@@ -111,4 +113,4 @@ class seal {
     std::uintptr_t stored_;
 };
 
-}  // namespace millpond
+}  // namespace millpond::inline MILLPOND_ABI

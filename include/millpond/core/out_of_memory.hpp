@@ -4,6 +4,7 @@
 //   allocate ──null──▶ out_of_memory ──exceptions on───▶ throw std::bad_alloc
 //                                    └─exceptions off──▶ out_of_memory_handler(bytes, alignment) ──returned──▶ abort
 //
+// Where the source threw something itself, kept_exception throws that instead.
 // Set the handler in programs built with -fno-exceptions that want a last word; it may leave by longjmp or exit.
 // Programs that can go on without the memory call `try_allocate` instead, and nothing here is linked.
 // All translation units that use one allocator must agree on -fexceptions, as for any inline code.
@@ -19,7 +20,9 @@
 #include <cstdlib>
 #include <new>
 
-namespace millpond {
+#include "abi.hpp"
+
+namespace millpond::inline MILLPOND_ABI {
 
 using out_of_memory_function = void(std::size_t bytes, std::size_t alignment);
 
@@ -33,6 +36,18 @@ using out_of_memory_function = void(std::size_t bytes, std::size_t alignment);
 // Called by every `allocate` that fails in code built without exceptions.
 inline out_of_memory_function* out_of_memory_handler = &report_out_of_memory;
 
+// Throws: std::bad_array_new_length, for so many objects that their size overflows; or without exceptions calls the
+// handler with `most_bytes`, the largest size there is. Never returns.
+[[noreturn, gnu::noinline, gnu::cold]] inline void array_too_long(std::size_t most_bytes, std::size_t alignment) {
+#if defined(__cpp_exceptions)
+    static_cast<void>(most_bytes), static_cast<void>(alignment);
+    throw std::bad_array_new_length();
+#else
+    out_of_memory_handler(most_bytes, alignment);
+    std::abort();
+#endif
+}
+
 // Throws: std::bad_alloc, or without exceptions calls the handler. Never returns.
 [[noreturn, gnu::noinline, gnu::cold]] inline void out_of_memory(std::size_t bytes, std::size_t alignment) {
 #if defined(__cpp_exceptions)
@@ -44,4 +59,4 @@ inline out_of_memory_function* out_of_memory_handler = &report_out_of_memory;
 #endif
 }
 
-}  // namespace millpond
+}  // namespace millpond::inline MILLPOND_ABI

@@ -14,10 +14,11 @@
 #include <bit>
 #include <cstddef>
 
+#include "abi.hpp"
 #include "alignment.hpp"
 #include "size_classes.hpp"
 
-namespace millpond {
+namespace millpond::inline MILLPOND_ABI {
 
 template <std::size_t Largest = std::size_t{1} << 20>
 struct powers_of_two {
@@ -39,4 +40,4 @@ struct powers_of_two {
     [[nodiscard]] static constexpr std::size_t bytes_of(unsigned index) noexcept { return std::size_t{8} << index; }
 };
 
-}  // namespace millpond
+}  // namespace millpond::inline MILLPOND_ABI

@@ -24,13 +24,7 @@
 
 #include <cstddef>
 
-#if defined(__SANITIZE_ADDRESS__)
-#define MILLPOND_ASAN 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define MILLPOND_ASAN 1
-#endif
-#endif
+#include "abi.hpp"
 
 #if defined(MILLPOND_ASAN)
 #include <sanitizer/asan_interface.h>
@@ -42,7 +36,7 @@
 #include <valgrind/memcheck.h>
 #endif
 
-namespace millpond {
+namespace millpond::inline MILLPOND_ABI {
 
 #if defined(MILLPOND_ASAN)
 inline constexpr bool address_sanitizer = true;
@@ -101,4 +95,4 @@ inline constexpr bool memory_checker = false;
 // Bytes that nobody owns between a block and bookkeeping right behind it, so that an overrun meets poison first.
 inline constexpr std::size_t redzone_bytes = memory_checker ? 16 : 0;
 
-}  // namespace millpond
+}  // namespace millpond::inline MILLPOND_ABI

@@ -18,7 +18,9 @@
 #include <concepts>
 #include <cstddef>
 
-namespace millpond {
+#include "abi.hpp"
+
+namespace millpond::inline MILLPOND_ABI {
 
 // Alignments above a cache line are rare and pass to the block source, whatever their size.
 inline constexpr std::size_t max_class_alignment = 64;
@@ -31,4 +33,4 @@ concept size_classes = requires(std::size_t n, unsigned index) {
     { C::bytes_of(index) } noexcept -> std::same_as<std::size_t>;
 };
 
-}  // namespace millpond
+}  // namespace millpond::inline MILLPOND_ABI

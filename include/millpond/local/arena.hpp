@@ -27,10 +27,11 @@
 #pragma once
 
 #include "../block/region.hpp"
+#include "../core/abi.hpp"
 #include "monotonic.hpp"
 
-namespace millpond {
+namespace millpond::inline MILLPOND_ABI {
 
 using arena = monotonic<region>;
 
-}  // namespace millpond
+}  // namespace millpond::inline MILLPOND_ABI

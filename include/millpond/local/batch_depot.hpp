@@ -21,6 +21,7 @@
 
 #include "../block/chunk_cache.hpp"
 #include "../block/new_delete.hpp"
+#include "../core/abi.hpp"
 #include "../core/alignment.hpp"
 #include "../core/concepts.hpp"
 #include "../core/sanitizer.hpp"
@@ -29,7 +30,7 @@
 #include "chunk_stock.hpp"
 #include "patient_lock.hpp"
 
-namespace millpond {
+namespace millpond::inline MILLPOND_ABI {
 
 // True for sources that may be called by several threads at once; all others are called under the pool's lock. May be
 // specialised for a source of your own.
@@ -249,4 +250,4 @@ class batch_depot {
     std::atomic<chunk_header*> strays_{nullptr};
 };
 
-}  // namespace millpond
+}  // namespace millpond::inline MILLPOND_ABI

@@ -24,10 +24,11 @@
 #include <cstring>
 #include <new>
 
+#include "../core/abi.hpp"
 #include "../core/hardening.hpp"
 #include "../core/sanitizer.hpp"
 
-namespace millpond {
+namespace millpond::inline MILLPOND_ABI {
 
 class block_batch {
     using word = encoded_pointer<void>;
@@ -160,4 +161,4 @@ inline void mark_used(void* block, std::size_t requested_bytes) noexcept {
     unpoison(block, requested_bytes + (requested_bytes == 0));
 }
 
-}  // namespace millpond
+}  // namespace millpond::inline MILLPOND_ABI

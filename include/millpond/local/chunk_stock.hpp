@@ -21,12 +21,13 @@
 #include <type_traits>
 #include <utility>
 
+#include "../core/abi.hpp"
 #include "../core/alignment.hpp"
 #include "../core/allocation.hpp"
 #include "../core/concepts.hpp"
 #include "../core/sanitizer.hpp"
 
-namespace millpond {
+namespace millpond::inline MILLPOND_ABI {
 
 // How many bytes an allocator's first chunk serves; later ones double. Give what one instance is known to need.
 struct first_chunk {
@@ -238,4 +239,4 @@ class chunk_stock {
     std::size_t planned_bytes_;
 };
 
-}  // namespace millpond
+}  // namespace millpond::inline MILLPOND_ABI

@@ -14,10 +14,11 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "../core/abi.hpp"
 #include "../core/size_classes.hpp"
 #include "size_class.hpp"
 
-namespace millpond {
+namespace millpond::inline MILLPOND_ABI {
 
 struct class_place {
     std::uint8_t group;
@@ -104,4 +105,4 @@ class class_places {
     }();
 };
 
-}  // namespace millpond
+}  // namespace millpond::inline MILLPOND_ABI

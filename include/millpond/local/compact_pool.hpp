@@ -42,11 +42,12 @@
 #include <utility>
 
 #include "../block/chunk_cache.hpp"
+#include "../core/abi.hpp"
 #include "../core/alignment.hpp"
 #include "../core/concepts.hpp"
 #include "../core/hardening.hpp"
+#include "../core/kept_exception.hpp"
 #include "../core/one_at_a_time.hpp"
-#include "../core/out_of_memory.hpp"
 #include "../core/sanitizer.hpp"
 #include "chunk_stock.hpp"
 #include "large_blocks.hpp"
@@ -54,7 +55,7 @@
 #include "slot_range.hpp"
 #include "slot_shape.hpp"
 
-namespace millpond {
+namespace millpond::inline MILLPOND_ABI {
 
 // What a compact_pool is made of at this moment.
 struct compact_pool_stats {
@@ -135,11 +136,11 @@ class basic_compact_pool {
         return slot;
     }
 
-    // Throws: std::bad_alloc.
+    // Throws: what the source throws, or std::bad_alloc.
     [[nodiscard]] void* allocate(std::size_t bytes, std::size_t align) {
-        if (void* block = try_allocate(bytes, align)) [[likely]]
+        if (void* block = take_in_hand(bytes, align)) [[likely]]
             return block;
-        out_of_memory(bytes, align);
+        return allocate_slowly(bytes, align);
     }
 
     // Effects: the slot is free. `bytes` and `align`: as they were asked for.
@@ -246,6 +247,23 @@ class basic_compact_pool {
         if (free_ == 0) [[unlikely]]
             return take_slowly();
         return take_from_hand();
+    }
+
+    // Returns: a block for the request if there is a slot for it in hand, else null.
+    [[nodiscard]] void* take_in_hand(std::size_t bytes, std::size_t align) noexcept {
+        const one_at_a_time::visit here(busy_, "the compact_pool");
+        if (!fits(bytes, align) || (single_ == nullptr && free_ == 0)) [[unlikely]]
+            return nullptr;
+        char* const slot = take();
+        unpoison(slot, bytes + (bytes == 0));
+        return slot;
+    }
+
+    // Throws: as allocate.
+    [[nodiscard, gnu::noinline]] void* allocate_slowly(std::size_t bytes, std::size_t align) {
+        kept_exception thrown;
+        if (void* block = try_allocate(bytes, align)) return block;
+        thrown.give_up(bytes, align);
     }
 
     [[nodiscard]] char* take_from_hand() noexcept {
@@ -505,4 +523,4 @@ compact_pool_stats basic_compact_pool<Shape, Source>::stats() const noexcept {
 template <std::size_t SlotBytes, block_source Source = chunk_cache>
 using compact_pool = basic_compact_pool<slot_shape<SlotBytes>, Source>;
 
-}  // namespace millpond
+}  // namespace millpond::inline MILLPOND_ABI

@@ -25,10 +25,11 @@
 #include <cstdint>
 #include <new>
 
+#include "../core/abi.hpp"
 #include "../core/hardening.hpp"
 #include "../core/sanitizer.hpp"
 
-namespace millpond {
+namespace millpond::inline MILLPOND_ABI {
 
 class free_list {
     struct link {
@@ -98,4 +99,4 @@ class free_list {
     link* first_ = nullptr;
 };
 
-}  // namespace millpond
+}  // namespace millpond::inline MILLPOND_ABI

@@ -11,11 +11,12 @@
 #include <cstddef>
 #include <new>
 
+#include "../core/abi.hpp"
 #include "../core/alignment.hpp"
 #include "../core/concepts.hpp"
 #include "../core/sanitizer.hpp"
 
-namespace millpond {
+namespace millpond::inline MILLPOND_ABI {
 
 class large_blocks {
   public:
@@ -109,4 +110,4 @@ class large_blocks {
     record* oldest_;  // if there is one
 };
 
-}  // namespace millpond
+}  // namespace millpond::inline MILLPOND_ABI

@@ -16,12 +16,13 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "../core/abi.hpp"
 #include "../core/size_classes.hpp"
 #include "patient_lock.hpp"
 #include "thread_life.hpp"
 #include "thread_magazine.hpp"
 
-namespace millpond {
+namespace millpond::inline MILLPOND_ABI {
 
 template <unsigned Classes>
 class magazine_rack {
@@ -117,4 +118,4 @@ class magazine_rack {
     std::atomic<std::uint64_t> ended_seen_{0};
 };
 
-}  // namespace millpond
+}  // namespace millpond::inline MILLPOND_ABI

@@ -28,13 +28,14 @@
 #include <utility>
 
 #include "../block/chunk_cache.hpp"
+#include "../core/abi.hpp"
 #include "../core/alignment.hpp"
 #include "../core/concepts.hpp"
-#include "../core/out_of_memory.hpp"
+#include "../core/kept_exception.hpp"
 #include "../core/sanitizer.hpp"
 #include "chunk_stock.hpp"
 
-namespace millpond {
+namespace millpond::inline MILLPOND_ABI {
 
 // Memory of the caller that monotonic uses before it asks its source: an array on the stack, say.
 struct initial_buffer {
@@ -86,22 +87,17 @@ class monotonic {
     // Returns: a block of `bytes` aligned to `alignment` (a power of two), or null.
     [[nodiscard]] void* try_allocate(std::size_t bytes, std::size_t alignment) noexcept {
         bytes += bytes == 0;
-        const std::size_t room = static_cast<std::size_t>(end_ - next_);
-        const std::size_t padding = padding_to(next_, alignment);
-        if (padding <= room && bytes <= room - padding) [[likely]] {
-            char* const block = next_ + padding;
-            next_ = block + bytes;
-            unpoison(block, bytes);
+        if (char* block; take(bytes, alignment, block)) [[likely]]
             return block;
-        }
         return try_allocate_from_new_chunk(bytes, alignment);
     }
 
-    // Throws: std::bad_alloc.
+    // Throws: what the source throws, or std::bad_alloc.
     [[nodiscard]] void* allocate(std::size_t bytes, std::size_t alignment) {
-        if (void* block = try_allocate(bytes, alignment)) [[likely]]
+        bytes += bytes == 0;
+        if (char* block; take(bytes, alignment, block)) [[likely]]
             return block;
-        out_of_memory(bytes, alignment);
+        return allocate_from_new_chunk(bytes, alignment);
     }
 
     // Effects: none, but that an address sanitizer reports later accesses. The memory comes back with all the rest.
@@ -184,6 +180,25 @@ class monotonic {
     }
     [[nodiscard]] monotonic* owner() noexcept { return const_cast<monotonic*>(std::as_const(*this).owner()); }
 
+    // Returns: true, and the block, where there is room for it. `bytes` is not 0.
+    [[nodiscard, gnu::always_inline]] bool take(std::size_t bytes, std::size_t alignment, char*& block) noexcept {
+        const std::size_t room = static_cast<std::size_t>(end_ - next_);
+        const std::size_t padding = padding_to(next_, alignment);
+        if (padding > room || bytes > room - padding) [[unlikely]]
+            return false;
+        block = next_ + padding;
+        next_ = block + bytes;
+        unpoison(block, bytes);
+        return true;
+    }
+
+    // Throws: as allocate.
+    [[nodiscard, gnu::noinline, gnu::cold]] void* allocate_from_new_chunk(std::size_t bytes, std::size_t alignment) {
+        kept_exception thrown;
+        if (void* const block = try_allocate_from_new_chunk(bytes, alignment)) return block;
+        thrown.give_up(bytes, alignment);
+    }
+
     [[gnu::noinline, gnu::cold]] void* try_allocate_from_new_chunk(std::size_t bytes, std::size_t alignment) noexcept {
         if (forward_ != nullptr) return forward_->try_allocate(bytes, alignment);
         const std::size_t padding_at_most = alignment > alignof(chunk_header) ? alignment - alignof(chunk_header) : 0;
@@ -237,4 +252,4 @@ class monotonic {
     monotonic* forward_ = nullptr;
 };
 
-}  // namespace millpond
+}  // namespace millpond::inline MILLPOND_ABI

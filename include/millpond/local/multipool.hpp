@@ -41,11 +41,12 @@
 #include <utility>
 
 #include "../block/chunk_cache.hpp"
+#include "../core/abi.hpp"
 #include "../core/alignment.hpp"
 #include "../core/concepts.hpp"
 #include "../core/four_an_octave.hpp"
 #include "../core/hardening.hpp"
-#include "../core/out_of_memory.hpp"
+#include "../core/kept_exception.hpp"
 #include "../core/sanitizer.hpp"
 #include "../core/size_classes.hpp"
 #include "chunk_stock.hpp"
@@ -53,7 +54,7 @@
 #include "large_blocks.hpp"
 #include "size_class.hpp"
 
-namespace millpond {
+namespace millpond::inline MILLPOND_ABI {
 
 template <block_source Source = chunk_cache, size_classes Classes = four_an_octave<>>
 class multipool {
@@ -96,7 +97,7 @@ class multipool {
         return try_allocate_slowly(bytes, alignment);
     }
 
-    // Throws: std::bad_alloc.
+    // Throws: what the source throws, or std::bad_alloc.
     [[nodiscard, gnu::always_inline]] void* allocate(std::size_t bytes, std::size_t alignment) {
         if (void* block = take(bytes, alignment)) [[likely]]
             return block;
@@ -261,10 +262,11 @@ class multipool {
     // What stands where there is no group. Nothing is written to it: no block was given out from there.
     [[nodiscard]] static class_group* no_group() noexcept { return const_cast<class_group*>(&no_blocks); }
 
-    // Throws: std::bad_alloc.
+    // Throws: as allocate.
     [[nodiscard, gnu::noinline]] void* allocate_slowly(std::size_t bytes, std::size_t alignment) {
+        kept_exception thrown;
         if (void* block = try_allocate_slowly(bytes, alignment)) return block;
-        out_of_memory(bytes, alignment);
+        thrown.give_up(bytes, alignment);
     }
 
     // When the class has no block, or no table tells the class, and for large blocks.
@@ -459,4 +461,4 @@ class multipool {
     [[no_unique_address]] groups_in_place own_groups_;
 };
 
-}  // namespace millpond
+}  // namespace millpond::inline MILLPOND_ABI

@@ -24,7 +24,9 @@
 #include <cstdint>
 #include <thread>
 
-namespace millpond {
+#include "../core/abi.hpp"
+
+namespace millpond::inline MILLPOND_ABI {
 
 class patient_lock {
   public:
@@ -87,4 +89,4 @@ class patient_lock {
     std::atomic<std::uint64_t> stuck_{0};  // what taken_ was when a waiter gave up
 };
 
-}  // namespace millpond
+}  // namespace millpond::inline MILLPOND_ABI

@@ -15,9 +15,10 @@
 //     }
 #pragma once
 
+#include "../core/abi.hpp"
 #include "../core/concepts.hpp"
 
-namespace millpond {
+namespace millpond::inline MILLPOND_ABI {
 
 template <rewindable_allocator Allocator>
 class rewind_scope {
@@ -32,4 +33,4 @@ class rewind_scope {
     decltype(allocator_.checkpoint()) place_;
 };
 
-}  // namespace millpond
+}  // namespace millpond::inline MILLPOND_ABI

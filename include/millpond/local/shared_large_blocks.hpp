@@ -19,11 +19,12 @@
 #include <cstdint>
 #include <new>
 
+#include "../core/abi.hpp"
 #include "../core/alignment.hpp"
 #include "../core/concepts.hpp"
 #include "../core/sanitizer.hpp"
 
-namespace millpond {
+namespace millpond::inline MILLPOND_ABI {
 
 class shared_large_blocks {
   public:
@@ -170,4 +171,4 @@ class shared_large_blocks {
     std::atomic<std::size_t> held_bytes_{0};
 };
 
-}  // namespace millpond
+}  // namespace millpond::inline MILLPOND_ABI

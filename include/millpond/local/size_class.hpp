@@ -19,9 +19,10 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "../core/abi.hpp"
 #include "free_list.hpp"
 
-namespace millpond {
+namespace millpond::inline MILLPOND_ABI {
 
 // What there is to know of a class before it has blocks.
 struct class_plan {
@@ -97,4 +98,4 @@ struct class_group {
 
 inline constexpr class_group no_blocks{};
 
-}  // namespace millpond
+}  // namespace millpond::inline MILLPOND_ABI

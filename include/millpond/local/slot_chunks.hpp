@@ -20,12 +20,13 @@
 #include <cstring>
 #include <limits>
 
+#include "../core/abi.hpp"
 #include "../core/alignment.hpp"
 #include "../core/concepts.hpp"
 #include "../core/sanitizer.hpp"
 #include "slot_directory.hpp"
 
-namespace millpond {
+namespace millpond::inline MILLPOND_ABI {
 
 // A word of taken bits, the slot of its lowest bit, and how many bits are slots.
 template <class Word>
@@ -255,4 +256,4 @@ class slot_chunks {
     std::size_t chunks_ = 0;
 };
 
-}  // namespace millpond
+}  // namespace millpond::inline MILLPOND_ABI

@@ -14,10 +14,11 @@
 #include <cstring>
 #include <new>
 
+#include "../core/abi.hpp"
 #include "../core/concepts.hpp"
 #include "slot_window.hpp"
 
-namespace millpond {
+namespace millpond::inline MILLPOND_ABI {
 
 class slot_directory {
   public:
@@ -144,4 +145,4 @@ class slot_directory {
     std::size_t open_from_ = 0;
 };
 
-}  // namespace millpond
+}  // namespace millpond::inline MILLPOND_ABI

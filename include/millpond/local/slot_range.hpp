@@ -23,12 +23,13 @@
 #include <utility>
 
 #include "../block/reservation.hpp"
+#include "../core/abi.hpp"
 #include "../core/alignment.hpp"
 #include "../core/bit_tree.hpp"
 #include "../core/sanitizer.hpp"
 #include "slot_chunks.hpp"
 
-namespace millpond {
+namespace millpond::inline MILLPOND_ABI {
 
 template <class Shape, class Pages>
 class slot_range;
@@ -338,4 +339,4 @@ class slot_range {
     basic_reservation<Pages> books_;
 };
 
-}  // namespace millpond
+}  // namespace millpond::inline MILLPOND_ABI

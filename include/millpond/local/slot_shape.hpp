@@ -14,9 +14,10 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "../core/abi.hpp"
 #include "../core/alignment.hpp"
 
-namespace millpond {
+namespace millpond::inline MILLPOND_ABI {
 
 [[nodiscard]] constexpr std::size_t slot_alignment(std::size_t bytes) noexcept {
     const std::size_t natural = natural_alignment(bytes);
@@ -35,4 +36,4 @@ struct slot_shape {
     using word = Word;
 };
 
-}  // namespace millpond
+}  // namespace millpond::inline MILLPOND_ABI

@@ -14,9 +14,10 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "../core/abi.hpp"
 #include "../core/bit_tree.hpp"
 
-namespace millpond {
+namespace millpond::inline MILLPOND_ABI {
 
 class slot_window {
   public:
@@ -88,4 +89,4 @@ class slot_window {
     std::uint16_t starts_[frames] = {};
 };
 
-}  // namespace millpond
+}  // namespace millpond::inline MILLPOND_ABI

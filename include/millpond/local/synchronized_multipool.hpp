@@ -46,9 +46,10 @@
 #include <utility>
 
 #include "../block/chunk_cache.hpp"
+#include "../core/abi.hpp"
 #include "../core/concepts.hpp"
 #include "../core/four_an_octave.hpp"
-#include "../core/out_of_memory.hpp"
+#include "../core/kept_exception.hpp"
 #include "../core/sanitizer.hpp"
 #include "../core/size_classes.hpp"
 #include "batch_depot.hpp"
@@ -58,7 +59,7 @@
 #include "shared_large_blocks.hpp"
 #include "thread_magazine.hpp"
 
-namespace millpond {
+namespace millpond::inline MILLPOND_ABI {
 
 template <block_source Source = chunk_cache, size_classes Classes = four_an_octave<>>
 class synchronized_multipool {
@@ -93,24 +94,16 @@ class synchronized_multipool {
 
     // Returns: a block of `bytes` aligned to `alignment` (a power of two), or null.
     [[nodiscard]] void* try_allocate(std::size_t bytes, std::size_t alignment) noexcept {
-        const unsigned index = Classes::class_of(bytes, alignment);
-        if (magazine* const mine = rack_.at_hand(); mine != nullptr) [[likely]] {
-            magazine_class& from = mine->classes[index];
-            if (from.count != 0) [[likely]] {
-                void* const block = from.pop();
-                if (block == nullptr) __builtin_unreachable();
-                mark_used(block, bytes);
-                return block;
-            }
-        }
+        if (void* const block = take(bytes, alignment)) [[likely]]
+            return block;
         return try_allocate_slowly(bytes, alignment);
     }
 
-    // Throws: std::bad_alloc.
+    // Throws: what the source throws, or std::bad_alloc.
     [[nodiscard]] void* allocate(std::size_t bytes, std::size_t alignment) {
-        if (void* block = try_allocate(bytes, alignment)) [[likely]]
+        if (void* const block = take(bytes, alignment)) [[likely]]
             return block;
-        out_of_memory(bytes, alignment);
+        return allocate_slowly(bytes, alignment);
     }
 
     // Effects: makes the block free for requests of its class. `bytes` and `alignment`: as they were asked for.
@@ -153,6 +146,28 @@ class synchronized_multipool {
 
     [[nodiscard]] static constexpr std::size_t batch_bytes(unsigned index) noexcept {
         return magazine_limits::batch_of(depot::block_bytes(index)) * depot::block_bytes(index);
+    }
+
+    // Returns: a block of this thread's magazine, or null.
+    [[nodiscard, gnu::always_inline]] void* take(std::size_t bytes, std::size_t alignment) noexcept {
+        const unsigned index = Classes::class_of(bytes, alignment);
+        if (magazine* const mine = rack_.at_hand(); mine != nullptr) [[likely]] {
+            magazine_class& from = mine->classes[index];
+            if (from.count != 0) [[likely]] {
+                void* const block = from.pop();
+                if (block == nullptr) __builtin_unreachable();
+                mark_used(block, bytes);
+                return block;
+            }
+        }
+        return nullptr;
+    }
+
+    // Throws: as allocate.
+    [[nodiscard, gnu::noinline]] void* allocate_slowly(std::size_t bytes, std::size_t alignment) {
+        kept_exception thrown;
+        if (void* const block = try_allocate_slowly(bytes, alignment)) return block;
+        thrown.give_up(bytes, alignment);
     }
 
     [[gnu::noinline]] void* try_allocate_slowly(std::size_t bytes, std::size_t alignment) noexcept {
@@ -309,4 +324,4 @@ class synchronized_multipool {
     magazine_rack<Classes::count> rack_;  // goes first, as its magazines lie in the depot's chunks
 };
 
-}  // namespace millpond
+}  // namespace millpond::inline MILLPOND_ABI

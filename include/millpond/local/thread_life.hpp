@@ -23,7 +23,9 @@
 #include <cstdint>
 #include <new>
 
-namespace millpond {
+#include "../core/abi.hpp"
+
+namespace millpond::inline MILLPOND_ABI {
 
 // Where a thread looks first for what a pool keeps for it. Pools have numbers because addresses are used again.
 struct thread_table {
@@ -100,4 +102,4 @@ class thread_life {
     std::atomic<bool> ended_{false};
 };
 
-}  // namespace millpond
+}  // namespace millpond::inline MILLPOND_ABI

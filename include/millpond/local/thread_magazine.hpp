@@ -15,10 +15,11 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "../core/abi.hpp"
 #include "block_batch.hpp"
 #include "thread_life.hpp"
 
-namespace millpond {
+namespace millpond::inline MILLPOND_ABI {
 
 // How many blocks of a size a thread keeps at hand, and how many pass between threads at once.
 struct magazine_limits {
@@ -66,4 +67,4 @@ struct thread_magazine {
     thread_magazine* next = nullptr;  // of the pool's, never changed once it is in the list
 };
 
-}  // namespace millpond
+}  // namespace millpond::inline MILLPOND_ABI

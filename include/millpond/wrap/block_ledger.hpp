@@ -18,6 +18,7 @@
 #include <mutex>
 #include <utility>
 
+#include "../core/abi.hpp"
 #include "block_record.hpp"
 #include "block_report.hpp"
 #include "block_table.hpp"
@@ -25,7 +26,7 @@
 #include "misuse.hpp"
 #include "registered_table.hpp"
 
-namespace millpond {
+namespace millpond::inline MILLPOND_ABI {
 
 class block_ledger {
   public:
@@ -60,8 +61,11 @@ class block_ledger {
         return true;
     }
 
-    // Effects: the block goes into quarantine if it is live; whatever is wrong is reported.
-    void give_back(void* start, std::size_t bytes, std::size_t alignment, call_site site) noexcept {
+    // Effects: the block goes into quarantine if it is live and is_kept(its bytes, its alignment); whatever
+    // is wrong is reported. Returns: one that is not kept, open again, for the allocator beneath; else null.
+    template <class IsKept>
+    [[nodiscard]] const block_record* give_back(void* start, std::size_t bytes, std::size_t alignment, call_site site,
+                                                IsKept is_kept) noexcept {
         block_record* const record = table().find(start);
         if (record == nullptr) {
             report_foreign(start, bytes, alignment, site);
@@ -76,15 +80,20 @@ class block_ledger {
                 report_block(misuse_kind::wrong_alignment, *record, site, "was given back as aligned to %zu",
                              alignment);
             end(record, block_ending::freed, site, quarantine_);
+            if (!is_kept(record->bytes, record->alignment)) {
+                let_go(record, quarantine_, site);
+                return record;
+            }
             quarantined_bytes_ += record->bytes;
         }
+        return nullptr;
     }
 
     // Returns: a block that leaves the quarantine, open again, for the allocator beneath; null if all may stay.
     // `all`: none may stay.
     [[nodiscard]] const block_record* next_out(bool all, call_site site) noexcept {
         block_record* const record = quarantine_.oldest();
-        if (record == nullptr || (!all && quarantined_bytes_ <= quarantine_limit_bytes_)) return nullptr;
+        if (record == nullptr || (!all && may_stay(record))) return nullptr;
         quarantined_bytes_ -= record->bytes;
         let_go(record, quarantine_, site);
         if (gone_.size() > remembered) forget(gone_.oldest(), gone_);
@@ -105,6 +114,15 @@ class block_ledger {
             }
             record = next;
         }
+    }
+
+    // Returns: true if is_kept(bytes, alignment) holds for everything that is pending.
+    template <class IsKept>
+    [[nodiscard]] bool is_all_pending(IsKept is_kept) const noexcept {
+        for (const block_record* r = pending_.oldest(); r != nullptr; r = r->newer) {
+            if (!is_kept(r->bytes, r->alignment)) return false;
+        }
+        return true;
     }
 
     // Effects: what was pending is gone. Its memory is open, and is not ours any more.
@@ -156,6 +174,13 @@ class block_ledger {
 
   private:
     static constexpr std::size_t remembered = 65536;
+
+    // The last block may be larger than the quarantine: it was freed just now.
+    [[nodiscard]] bool may_stay(const block_record* oldest) const noexcept {
+        return quarantined_bytes_ <= quarantine_limit_bytes_ ||
+               (oldest == quarantine_.newest() && quarantined_bytes_ / 16 <= quarantine_limit_bytes_ &&
+                quarantine_limit_bytes_ != 0);
+    }
 
     // Effects: forgets a block whose memory has been handed out again. One that was still held was taken from us by
     // somebody who resets the allocator beneath: then the books go with the memory.
@@ -263,4 +288,4 @@ class block_ledger {
     std::size_t quarantine_limit_bytes_;
 };
 
-}  // namespace millpond
+}  // namespace millpond::inline MILLPOND_ABI

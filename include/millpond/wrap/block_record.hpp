@@ -9,9 +9,10 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "../core/abi.hpp"
 #include "call_site.hpp"
 
-namespace millpond {
+namespace millpond::inline MILLPOND_ABI {
 
 // How a block came to its end; `none` while it is live.
 enum class block_ending : unsigned char { none, freed, reset, released, rewound };
@@ -66,4 +67,4 @@ class record_list {
     std::size_t size_ = 0;
 };
 
-}  // namespace millpond
+}  // namespace millpond::inline MILLPOND_ABI

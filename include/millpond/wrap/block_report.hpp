@@ -6,10 +6,11 @@
 
 #include <cstdio>
 
+#include "../core/abi.hpp"
 #include "block_record.hpp"
 #include "misuse.hpp"
 
-namespace millpond {
+namespace millpond::inline MILLPOND_ABI {
 
 // Effects: calls misuse_handler. `format` and `numbers`: what happened to the block, as for printf.
 template <class... Numbers>
@@ -45,4 +46,4 @@ void report_block(misuse_kind kind, const block_record& record, call_site site, 
     }
 }
 
-}  // namespace millpond
+}  // namespace millpond::inline MILLPOND_ABI

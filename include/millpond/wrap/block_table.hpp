@@ -15,9 +15,10 @@
 #include <new>
 #include <utility>
 
+#include "../core/abi.hpp"
 #include "block_record.hpp"
 
-namespace millpond {
+namespace millpond::inline MILLPOND_ABI {
 
 class block_table {
   public:
@@ -114,4 +115,4 @@ class block_table {
     std::size_t size_ = 0;
 };
 
-}  // namespace millpond
+}  // namespace millpond::inline MILLPOND_ABI

@@ -20,7 +20,9 @@
 #include <cstdio>
 #include <cstring>
 
-namespace millpond {
+#include "../core/abi.hpp"
+
+namespace millpond::inline MILLPOND_ABI {
 
 class call_site {
   public:
@@ -74,4 +76,4 @@ class call_site {
     const void* return_address_ = nullptr;
 };
 
-}  // namespace millpond
+}  // namespace millpond::inline MILLPOND_ABI

@@ -3,17 +3,21 @@
 //
 //   allocate   ─▶ │guard│ block │guard│  from the allocator beneath; its record apart from it (block_ledger.hpp)
 //   deallocate ─▶ known? live? same size and alignment? guards whole? ─▶ overwritten, and kept in quarantine for a
-//   while reset, release, rewind ─▶ all blocks closed; done at the next allocation, when nobody has written to them
+//   reset, release, rewind ─▶ all blocks closed; done at the next allocation, when nobody has written to them
+//   …                         or at once, where memory would go to a source that may be gone by then
 //
 // Use it while developing and in tests, under the name in_mode<A>, which is A itself in other builds. Not for
-// measuring: a block costs about 150 bytes and some hundred nanoseconds more, and memory comes back late.
+// measuring: a block costs about 250 bytes and some hundred nanoseconds more, and memory comes back late, but for that
+// of a source which belongs to somebody else (has_lasting_source, allocator_nature.hpp).
 //
 // Found, each with a line of its own (misuse.hpp): double free; overrun and underrun, when the block ends; writes after
 // free, reset, release, rewind, when the memory is about to be used again; blocks given back after those, with a wrong
-// size or alignment, inside another block, to another allocator, to a destroyed one; a stale checkpoint; an alignment
-// that is no power of two; where asked for, leaks; what a winked-out object owns elsewhere (winking_scope.hpp).
-// Not found: reads (a memory checker sees them: guards and graves are poisoned), writes that jump over a guard, and
-// uses of memory that has been handed out again.
+// size or alignment, inside another block, to another allocator, to a destroyed one, or to one whose absorber is
+// destroyed; a stale checkpoint, or one of another allocator; an alignment that is no power of two; calls of two
+// threads that overlap, where A is for one; absorption over different sources; where asked for, leaks; what a
+// winked-out object owns elsewhere (winking_scope.hpp), and blocks given to operator delete, where that is watched. Not
+// found: reads (a memory checker sees them: guards and graves are poisoned), writes that jump over a guard, and uses of
+// memory that has been handed out again.
 //
 // The same calls as A's, rewinding and all, with the sizes and alignments that were asked for. Where A has no memory,
 // the quarantine is given up first. Complexity: that of A, and O(bytes of the block). As thread-safe as A.
@@ -34,29 +38,33 @@
 #include <optional>
 #include <utility>
 
+#include "../core/abi.hpp"
 #include "../core/alignment.hpp"
 #include "../core/concepts.hpp"
-#include "../core/out_of_memory.hpp"
+#include "../core/kept_exception.hpp"
+#include "../core/one_at_a_time.hpp"
+#include "allocator_nature.hpp"
 #include "block_ledger.hpp"
 #include "checkpoint_history.hpp"
 #include "checkpoint_of.hpp"
 #include "misuse.hpp"
 #include "winking_scope.hpp"
 
-namespace millpond {
+namespace millpond::inline MILLPOND_ABI {
 
 // What checked looks at beyond what is always wrong.
 struct checks {
     bool leaks = false;  // blocks that are live at reset, release or destruction are a misuse
     std::size_t quarantine_bytes = std::size_t{1} << 20;  // of blocks given back, kept from being used again
     bool watches_ended = true;  // reset, release and rewind are done at the next call, to see writes until then
+    bool source_lasts = true;   // else what would go back to the source goes back at once
 };
 
 template <block_source A>
 class checked {
   public:
     // What nobody takes back when the allocator goes is a leak; a managed allocator takes everything.
-    static constexpr checks default_checks{.leaks = !managed_allocator<A>};
+    static constexpr checks default_checks{.leaks = !managed_allocator<A>, .source_lasts = has_lasting_source<A>};
 
     class checkpoint_type {
         friend checked;
@@ -84,7 +92,9 @@ class checked {
     [[gnu::noinline]] ~checked() {
         const call_site site(__builtin_return_address(0));
         if (!is_alive(site)) return;
+        const visit here(*this, site);
         const winking_scope own_work(nullptr);
+        leave_owner();
         const std::lock_guard lock(ledger_.mutex());
         settle(site);
         if (checks_.leaks) ledger_.report_live("when its allocator is destroyed", site);
@@ -99,10 +109,11 @@ class checked {
         return obtain(bytes, alignment, call_site(__builtin_return_address(0)));
     }
 
-    // Throws: std::bad_alloc.
+    // Throws: what the allocator throws.
     [[nodiscard, gnu::noinline]] void* allocate(std::size_t bytes, std::size_t alignment) {
+        kept_exception thrown;
         if (void* block = obtain(bytes, alignment, call_site(__builtin_return_address(0)))) return block;
-        out_of_memory(bytes, alignment);
+        thrown.give_up(bytes, alignment);
     }
 
     // Effects: takes the block back. `bytes` and `alignment`: as they were asked for.
@@ -113,8 +124,11 @@ class checked {
             winking_scope::note_freed_elsewhere(block, "an allocator that is not the pool", site);
         const winking_scope own_work(nullptr);
         checked& books = *owner();
+        const visit here(books, site);
         const std::lock_guard lock(books.ledger_.mutex());
-        books.ledger_.give_back(block, bytes, alignment, site);
+        const auto is_kept = [&](std::size_t n, std::size_t aligned) { return books.is_kept(n, aligned); };
+        if (const block_record* const out = books.ledger_.give_back(block, bytes, alignment, site, is_kept))
+            books.hand_down(*out);
         books.pass_on(false, site);
     }
 
@@ -137,7 +151,7 @@ class checked {
         requires rewindable_allocator<A>
     {
         const call_site site(__builtin_return_address(0));
-        if (forward_ != nullptr) return forward_->checkpoint();
+        if (is_alive(site) && forward_ != nullptr) return forward_->checkpoint();
         const std::lock_guard lock(ledger_.mutex());
         settle(site);
         return {allocator_.checkpoint(), history_.mark(ledger_.serial())};
@@ -150,18 +164,20 @@ class checked {
         const call_site site(__builtin_return_address(0));
         if (!is_alive(site)) return;
         if (forward_ != nullptr) return forward_->rewind(place);
+        const visit here(*this, site);
         const std::lock_guard lock(ledger_.mutex());
         settle(site);
         if (!history_.rewind_to(place.here_, ledger_.serial())) {
             misuse found{.kind = misuse_kind::invalid_checkpoint, .detected_at = site};
             std::snprintf(found.details, sizeof found.details,
-                          "the checkpoint is older than a release or reset, or newer than where a rewind has led");
+                          "the checkpoint is older than a release or reset, newer than where a rewind has led, or of "
+                          "another allocator");
             return misuse_handler(found);
         }
         ledger_.end_since(place.here_.blocks, block_ending::rewound, site);
         pending_ = block_ending::rewound;
         pending_place_ = place;
-        if (!checks_.watches_ended) settle(site);
+        if (!may_wait()) settle(site);
     }
 
     // Effects: all blocks of `other` belong to this from now on, and `other` passes every call on to it.
@@ -169,9 +185,14 @@ class checked {
         requires requires(A& allocator) { allocator.absorb(allocator); }
     {
         const call_site site(__builtin_return_address(0));
+        if (!is_alive(site) || !other.is_alive(site)) return;
         checked& to = *owner();
         checked& from = *other.owner();
-        if (!is_alive(site) || !other.is_alive(site) || &to == &from) return;
+        if (this == &other) return report_absorption("the allocator at %p absorbs itself", this, site);
+        if (&to == &from) return;
+        const visit here(to, site), there(from, site);
+        if (!have_one_source(to.allocator_, from.allocator_))
+            return report_absorption("the allocator at %p absorbs one that has another source", this, site);
         const std::scoped_lock lock(to.ledger_.mutex(), from.ledger_.mutex());
         to.settle(site);
         from.settle(site);
@@ -179,6 +200,7 @@ class checked {
         to.ledger_.absorb(from.ledger_);
         from.history_.clear();
         from.forward_ = &to;
+        from.next_absorbed_ = std::exchange(to.first_absorbed_, &from);
     }
 
     // Returns: the allocator that owns the blocks: this one, or the one that has absorbed it.
@@ -186,6 +208,13 @@ class checked {
         checked* allocator = this;
         while (allocator->forward_ != nullptr) allocator = allocator->forward_;
         return allocator;
+    }
+
+    // Returns: true if blocks of the one may be given to the other, as A has it.
+    [[nodiscard]] friend bool operator==(const checked& a, const checked& b) noexcept
+        requires std::equality_comparable<A>
+    {
+        return const_cast<checked&>(a).owner() == const_cast<checked&>(b).owner() || a.allocator_ == b.allocator_;
     }
 
     // Returns: what the allocator beneath holds, guards and quarantine included.
@@ -213,6 +242,11 @@ class checked {
         ledger_.verify(site);
     }
 
+    // Returns: false, and it is reported, if the allocator is destroyed.
+    [[nodiscard, gnu::noinline]] bool expect_alive() const noexcept {
+        return is_alive(call_site(__builtin_return_address(0)));
+    }
+
     // Effects: reports a leak if a block is live, and verifies.
     [[gnu::noinline]] void expect_empty() noexcept {
         const call_site site(__builtin_return_address(0));
@@ -234,17 +268,86 @@ class checked {
 
     // Reads memory that may be anybody's by now: the best that can be done for a pointer to a destroyed allocator.
     [[nodiscard]] bool is_alive(call_site site) const noexcept {
-        if (mark_ == mark_of_life()) return true;
+        const checked* allocator = this;
+        for (; allocator->mark_ == allocator->mark_of_life(); allocator = allocator->forward_) {
+            if (allocator->absorber_is_gone_) return report_absorber(*allocator, site);
+            if (allocator->forward_ == nullptr) return true;
+        }
         misuse found{.kind = misuse_kind::destroyed_allocator, .detected_at = site};
         std::snprintf(found.details, sizeof found.details, "the allocator at %p is used after its destruction",
-                      static_cast<const void*>(this));
+                      static_cast<const void*>(allocator));
         misuse_handler(found);
         return false;
+    }
+
+    static bool report_absorber(const checked& absorbed, call_site site) noexcept {
+        misuse found{.kind = misuse_kind::destroyed_allocator, .detected_at = site};
+        std::snprintf(found.details, sizeof found.details,
+                      "the allocator at %p is used after the destruction of the one at %p, which had absorbed it",
+                      static_cast<const void*>(&absorbed), static_cast<const void*>(absorbed.forward_));
+        misuse_handler(found);
+        return false;
+    }
+
+    static void report_absorption(const char* format, const void* allocator, call_site site) noexcept {
+        misuse found{.kind = misuse_kind::different_sources, .detected_at = site};
+        std::snprintf(found.details, sizeof found.details, format, allocator);
+        misuse_handler(found);
+    }
+
+    // Two sources that are the allocators' own and managed are absorbed along with them.
+    [[nodiscard]] static bool have_one_source(A& a, A& b) noexcept {
+        if constexpr (requires { a.source() == b.source(); }) {
+            return managed_allocator<std::remove_cvref_t<decltype(a.source())>> || a.source() == b.source();
+        } else {
+            return true;
+        }
+    }
+
+    // Effects: nothing is passed on to this allocator any more, nor does its absorber know it.
+    void leave_owner() noexcept {
+        for (checked* absorbed = first_absorbed_; absorbed != nullptr; absorbed = absorbed->next_absorbed_)
+            absorbed->absorber_is_gone_ = true;
+        if (forward_ == nullptr) return;
+        checked** place = &forward_->first_absorbed_;
+        while (*place != this) place = &(*place)->next_absorbed_;
+        *place = next_absorbed_;
+    }
+
+    // One call of one thread, where no other thread's may overlap.
+    class visit {
+      public:
+        visit(checked& object, call_site site) noexcept : here_(object.watch_) {
+            if (!is_for_one_thread<A> || here_.is_alone()) return;
+            misuse found{.kind = misuse_kind::two_threads, .detected_at = site};
+            std::snprintf(found.details, sizeof found.details,
+                          "the allocator at %p is used while another thread is inside; give each thread its own, or "
+                          "wrap it in synchronized",
+                          static_cast<const void*>(&object));
+            misuse_handler(found);
+        }
+
+      private:
+        thread_watch::visit here_;
+    };
+
+    // Returns: true if a block may stay in quarantine. Without us the allocator would keep it as well, so its source is
+    // still there at release or destruction; or it always is.
+    [[nodiscard]] bool is_kept(std::size_t bytes, std::size_t alignment) const noexcept {
+        return checks_.source_lasts || keeps_freed<A>(bytes, alignment);
+    }
+
+    // Returns: true if the reset, release or rewind that is pending may wait for the next call.
+    [[nodiscard]] bool may_wait() const noexcept {
+        if (!checks_.watches_ended) return false;
+        if (checks_.source_lasts) return true;
+        return pending_ != block_ending::released && ledger_.is_all_pending(&keeps_freed<A>);
     }
 
     [[nodiscard]] void* obtain(std::size_t bytes, std::size_t alignment, call_site site) noexcept {
         if (!is_alive(site)) return nullptr;
         if (forward_ != nullptr) return forward_->obtain(bytes, alignment, site);
+        const visit here(*this, site);
         if (!is_power_of_two(alignment)) {
             report_alignment(bytes, alignment, site);
             return nullptr;
@@ -282,16 +385,21 @@ class checked {
     bool pass_on(bool all, call_site site) noexcept {
         bool any = false;
         while (const block_record* const out = ledger_.next_out(all, site)) {
-            const guarded_block block(*out);
-            allocator_.deallocate(block.whole(), block.size(), out->alignment);
+            hand_down(*out);
             any = true;
         }
         return any;
     }
 
+    void hand_down(const block_record& out) noexcept {
+        const guarded_block block(out);
+        allocator_.deallocate(block.whole(), block.size(), out.alignment);
+    }
+
     void end_all(block_ending ending, const char* when, call_site site) noexcept {
         if (!is_alive(site) || forward_ != nullptr) return;
         const bool is_winked_out = winking_scope::pool() == this;
+        const visit here(*this, site);
         const winking_scope own_work(nullptr);
         const std::lock_guard lock(ledger_.mutex());
         settle(site);
@@ -299,7 +407,7 @@ class checked {
         ledger_.end_since(0, ending, site);
         history_.clear();
         pending_ = ending;
-        if (!checks_.watches_ended) settle(site);
+        if (!may_wait()) settle(site);
     }
 
     // Effects: does what reset, release or rewind has put off, after a look at what was written meanwhile.
@@ -330,9 +438,13 @@ class checked {
     mutable checkpoint_history history_;
     mutable block_ending pending_ = block_ending::none;
     mutable std::optional<checkpoint_type> pending_place_;
-    checked* forward_ = nullptr;  // to the allocator that has absorbed this one
+    checked* forward_ = nullptr;         // to the allocator that has absorbed this one
+    checked* first_absorbed_ = nullptr;  // by this one, linked by …
+    checked* next_absorbed_ = nullptr;
+    bool absorber_is_gone_ = false;
     checks checks_;
+    [[no_unique_address]] thread_watch watch_;
     volatile std::uintptr_t mark_ = 0;  // volatile: its last write must not be left out, nor its reads
 };
 
-}  // namespace millpond
+}  // namespace millpond::inline MILLPOND_ABI

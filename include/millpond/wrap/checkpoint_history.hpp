@@ -11,17 +11,21 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 
-namespace millpond {
+#include "../core/abi.hpp"
+
+namespace millpond::inline MILLPOND_ABI {
 
 class checkpoint_history {
   public:
     struct place {
         std::uint64_t number;
-        std::uint64_t blocks;  // allocated in all by then
+        std::uint64_t blocks;       // allocated in all by then
+        std::uint64_t history = 0;  // that made it
     };
 
     checkpoint_history() = default;
@@ -32,7 +36,7 @@ class checkpoint_history {
     // Returns: the place for a new checkpoint, when `blocks` have been allocated in all.
     [[nodiscard]] place mark(std::uint64_t blocks) noexcept {
         if (size_ > 0 && blocks == blocks_at_newest_) return places_[size_ - 1];
-        const place here{++last_number_, blocks};
+        const place here{++last_number_, blocks, identity_};
         if (size_ == capacity_ && !grow()) {
             is_complete_ = false;
             return here;
@@ -45,6 +49,7 @@ class checkpoint_history {
     // Effects: the place is the newest again, now that `blocks` have been allocated in all. Returns: false, and nothing
     // has changed, if it is no longer there.
     [[nodiscard]] bool rewind_to(place there, std::uint64_t blocks) noexcept {
+        if (there.history != identity_) return false;
         place* const end = places_ + size_;
         place* const found =
             std::lower_bound(places_, end, there, [](const place& a, const place& b) { return a.number < b.number; });
@@ -70,6 +75,10 @@ class checkpoint_history {
         return true;
     }
 
+    // Never used again, unlike an address.
+    static inline std::atomic<std::uint64_t> histories_ = 0;
+
+    std::uint64_t identity_ = ++histories_;
     place* places_ = nullptr;  // in the order of their numbers
     std::size_t size_ = 0;
     std::size_t capacity_ = 0;
@@ -78,4 +87,4 @@ class checkpoint_history {
     bool is_complete_ = true;
 };
 
-}  // namespace millpond
+}  // namespace millpond::inline MILLPOND_ABI

@@ -9,9 +9,10 @@
 
 #include <utility>
 
+#include "../core/abi.hpp"
 #include "../core/concepts.hpp"
 
-namespace millpond {
+namespace millpond::inline MILLPOND_ABI {
 
 template <class A>
 struct checkpoint_choice {
@@ -25,4 +26,4 @@ struct checkpoint_choice<A> {
 template <class A>
 using checkpoint_of = typename checkpoint_choice<A>::type;
 
-}  // namespace millpond
+}  // namespace millpond::inline MILLPOND_ABI

@@ -32,12 +32,13 @@
 #include <utility>
 
 #include "../block/source_ref.hpp"
+#include "../core/abi.hpp"
 #include "../core/concepts.hpp"
-#include "../core/out_of_memory.hpp"
+#include "../core/kept_exception.hpp"
 #include "checkpoint_of.hpp"
 #include "size_histogram.hpp"
 
-namespace millpond {
+namespace millpond::inline MILLPOND_ABI {
 
 // What has happened since the allocator was made or clear was called. Blocks and bytes as they were asked for.
 struct allocation_counts {
@@ -79,10 +80,11 @@ class counted : public chunk_size_of<A> {
         return block;
     }
 
-    // Throws: std::bad_alloc.
+    // Throws: what the allocator throws.
     [[nodiscard]] void* allocate(std::size_t bytes, std::size_t alignment) {
-        if (void* const block = try_allocate(bytes, alignment)) return block;
-        out_of_memory(bytes, alignment);
+        void* block = nullptr;  // still null where it throws: a failure
+        const noted_at_end noted{*this, block, bytes};
+        return block = allocate_from(allocator_, bytes, alignment);
     }
 
     [[nodiscard]] void* try_allocate_slab(std::size_t bytes, std::size_t alignment, std::size_t block_bytes) noexcept
@@ -175,6 +177,13 @@ class counted : public chunk_size_of<A> {
     [[nodiscard]] A& target() noexcept { return allocator_; }
 
   private:
+    struct noted_at_end {
+        counted& counts;
+        void* const& block;
+        std::size_t bytes;
+        ~noted_at_end() { counts.note(block, bytes); }
+    };
+
     void note(const void* block, std::size_t bytes) noexcept {
         if (block == nullptr) {
             ++counts_.failures;
@@ -200,4 +209,4 @@ class counted : public chunk_size_of<A> {
     size_histogram sizes_;
 };
 
-}  // namespace millpond
+}  // namespace millpond::inline MILLPOND_ABI

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // guarded_block: how checked lays out a block in the memory that it gets, and what it reads from it later.
 //
-//   │ front guard  16 bytes, or the alignment │ the bytes that were asked for │ back guard  16 bytes │
+//   │ front guard  64 bytes, or the alignment │ the bytes that were asked for │ back guard  64 bytes │
 //     B5 B5 B5 …                                A5: new   DB: freed              B5 B5 B5 …
 //                                               ▲ record.start
 //
@@ -18,25 +18,31 @@
 #include <cstdint>
 #include <cstring>
 
+#include "../core/abi.hpp"
 #include "../core/alignment.hpp"
 #include "../core/sanitizer.hpp"
 #include "block_record.hpp"
 
-namespace millpond {
+namespace millpond::inline MILLPOND_ABI {
 
 class guarded_block {
   public:
-    static constexpr std::size_t back_bytes = 16;
+    static constexpr std::size_t back_bytes = 64;  // what a loop or a type that is too large writes over an end
     static constexpr std::ptrdiff_t unharmed = static_cast<std::ptrdiff_t>(max_bytes);
 
     [[nodiscard]] static constexpr std::size_t front_bytes(std::size_t alignment) noexcept {
-        return alignment < 16 ? 16 : alignment;
+        return alignment < back_bytes ? back_bytes : alignment;
     }
 
     // Returns: the size of the whole; 0 if there is no such size.
     [[nodiscard]] static constexpr std::size_t whole_bytes(std::size_t bytes, std::size_t alignment) noexcept {
         if (alignment > max_bytes / 4 || bytes > max_bytes / 2) return 0;
         return front_bytes(alignment) + bytes + back_bytes;
+    }
+
+    // Returns: true if what lies before `block`, which comes from malloc or from here, looks like a guard.
+    [[nodiscard]] static bool has_guard_in_front(const void* block) noexcept {
+        return first_other(static_cast<const char*>(block) - sizeof(void*), sizeof(void*), guard_byte) == sizeof(void*);
     }
 
     explicit guarded_block(const block_record& record) noexcept
@@ -130,4 +136,4 @@ class guarded_block {
     std::size_t front_bytes_;
 };
 
-}  // namespace millpond
+}  // namespace millpond::inline MILLPOND_ABI

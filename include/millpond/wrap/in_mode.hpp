@@ -6,7 +6,8 @@
 //
 // Write in_mode<A> wherever an allocator is named, and choose the mode of a program where it is built: with CMake by
 // MILLPOND_MODE=release, checked or hardened, else by defining MILLPOND_CHECKED or MILLPOND_HARDENED. All translation
-// units of a program must agree. Hardened mode is not a wrapper: it encodes the links in freed blocks (hardening.hpp).
+// units of a program must agree; those that do not have different names and do not link (abi.hpp). Hardened mode is not
+// a wrapper: it encodes the links in freed blocks (hardening.hpp).
 //
 // Compile-time only.
 //
@@ -17,10 +18,11 @@
 //     millpond::expect_empty(pool);  // in checked mode, a leak would be reported
 #pragma once
 
+#include "../core/abi.hpp"
 #include "../core/concepts.hpp"
 #include "checked.hpp"
 
-namespace millpond {
+namespace millpond::inline MILLPOND_ABI {
 
 #if defined(MILLPOND_CHECKED)
 inline constexpr bool is_checked_mode = true;
@@ -38,4 +40,4 @@ void expect_empty([[maybe_unused]] A& pool) noexcept {
     if constexpr (is_checked<A>) checker_in(pool)->expect_empty();
 }
 
-}  // namespace millpond
+}  // namespace millpond::inline MILLPOND_ABI

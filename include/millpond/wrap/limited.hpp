@@ -29,11 +29,13 @@
 #include <utility>
 
 #include "../block/source_ref.hpp"
+#include "../core/abi.hpp"
 #include "../core/concepts.hpp"
+#include "../core/kept_exception.hpp"
 #include "../core/out_of_memory.hpp"
 #include "checkpoint_of.hpp"
 
-namespace millpond {
+namespace millpond::inline MILLPOND_ABI {
 
 struct byte_limit {
     std::size_t bytes;
@@ -68,10 +70,10 @@ class limited : public chunk_size_of<A> {
         return note(allocator_.try_allocate(bytes, alignment), bytes);
     }
 
-    // Throws: std::bad_alloc.
+    // Throws: std::bad_alloc at the limit, else what the allocator throws.
     [[nodiscard]] void* allocate(std::size_t bytes, std::size_t alignment) {
-        if (void* const block = try_allocate(bytes, alignment)) return block;
-        out_of_memory(bytes, alignment);
+        if (!fits(bytes) && !make_room(bytes, alignment)) out_of_memory(bytes, alignment);
+        return note(allocate_from(allocator_, bytes, alignment), bytes);
     }
 
     [[nodiscard]] void* try_allocate_slab(std::size_t bytes, std::size_t alignment, std::size_t block_bytes) noexcept
@@ -149,6 +151,7 @@ class limited : public chunk_size_of<A> {
 
     // Effects: calls the callback until the request fits, or nothing gets better any more.
     [[gnu::noinline, gnu::cold]] bool make_room(std::size_t bytes, std::size_t alignment) noexcept {
+        const kept_exception of_the_callback;  // which is none of this request
         while (function_ != nullptr) {
             const std::size_t live_before = live_bytes_, limit_before = limit_bytes_;
             if (!function_(context_, bytes, alignment)) return false;
@@ -165,4 +168,4 @@ class limited : public chunk_size_of<A> {
     void* context_ = nullptr;
 };
 
-}  // namespace millpond
+}  // namespace millpond::inline MILLPOND_ABI

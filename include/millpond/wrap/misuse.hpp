@@ -26,9 +26,10 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "../core/abi.hpp"
 #include "call_site.hpp"
 
-namespace millpond {
+namespace millpond::inline MILLPOND_ABI {
 
 enum class misuse_kind : unsigned char {
     double_free,          // a block was given back twice
@@ -47,6 +48,11 @@ enum class misuse_kind : unsigned char {
     invalid_checkpoint,   // rewind to a place that is no longer there
     leak,                 // blocks are live where none should be
     owner_winked_out,     // a destructor that wink_out skips frees memory elsewhere
+    two_threads,          // calls of two threads overlap in an allocator for one
+    dropped_object,       // an object was used after wink_out had dropped it
+    null_pointer,         // a pointer that must not be null is
+    different_sources,    // an allocator absorbed one of another source, or itself
+    operator_deleted,     // a block of an allocator was given to operator delete
 };
 
 // Returns: the words with which a report begins, such as "double free".
@@ -66,7 +72,12 @@ enum class misuse_kind : unsigned char {
                                      "invalid alignment",
                                      "invalid checkpoint",
                                      "leak",
-                                     "wink-out of an owner"};
+                                     "wink-out of an owner",
+                                     "two threads at once",
+                                     "dropped object",
+                                     "null pointer",
+                                     "different sources",
+                                     "operator delete"};
     return names[static_cast<unsigned char>(kind)];
 }
 
@@ -120,4 +131,11 @@ inline void report_misuse(const misuse& what) {
 // Called with every misuse that is found.
 inline misuse_function* misuse_handler = &report_misuse;
 
-}  // namespace millpond
+// Effects: reports a misuse that is no block's.
+inline void report_use(misuse_kind kind, const char* what) {
+    misuse found{.kind = kind};
+    std::snprintf(found.details, sizeof found.details, "%s", what);
+    misuse_handler(found);
+}
+
+}  // namespace millpond::inline MILLPOND_ABI

@@ -9,11 +9,12 @@
 
 #include <mutex>
 
+#include "../core/abi.hpp"
 #include "../core/brief_lock.hpp"
 #include "block_record.hpp"
 #include "block_table.hpp"
 
-namespace millpond {
+namespace millpond::inline MILLPOND_ABI {
 
 class registered_table {
   public:
@@ -42,10 +43,22 @@ class registered_table {
     // Returns: the other allocator that has this live block, whose record is copied to `found`; or null. One that is
     // busy is passed over, for it may be waiting for us.
     [[nodiscard]] const void* owner_elsewhere(const void* start, block_record& found) const noexcept {
+        return owner_but(this, start, found);
+    }
+
+    // Returns: the allocator that has this live block, as owner_elsewhere, asked by nobody who has a table himself.
+    [[nodiscard]] static const void* owner_of(const void* start, block_record& found) noexcept {
+        if (first_ == nullptr) return nullptr;
+        return owner_but(nullptr, start, found);
+    }
+
+  private:
+    [[nodiscard]] static const void* owner_but(const registered_table* own, const void* start,
+                                               block_record& found) noexcept {
         if (!registry_lock_.try_lock()) return nullptr;
         const void* owner = nullptr;
         for (registered_table* other = first_; other != nullptr && owner == nullptr; other = other->next_) {
-            if (other == this || !other->mutex_.try_lock()) continue;
+            if (other == own || !other->mutex_.try_lock()) continue;
             const block_record* const record = other->blocks_.find(start);
             if (record != nullptr && record->ending == block_ending::none) {
                 owner = other->owner_;
@@ -57,7 +70,6 @@ class registered_table {
         return owner;
     }
 
-  private:
     static void lock_registry() noexcept {
         while (!registry_lock_.try_lock()) {
         }
@@ -74,4 +86,4 @@ class registered_table {
     block_table blocks_;
 };
 
-}  // namespace millpond
+}  // namespace millpond::inline MILLPOND_ABI

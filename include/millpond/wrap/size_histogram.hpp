@@ -23,7 +23,9 @@
 #include <cstdint>
 #include <limits>
 
-namespace millpond {
+#include "../core/abi.hpp"
+
+namespace millpond::inline MILLPOND_ABI {
 
 class size_histogram {
   public:
@@ -74,4 +76,4 @@ class size_histogram {
     std::uint64_t total_ = 0;
 };
 
-}  // namespace millpond
+}  // namespace millpond::inline MILLPOND_ABI

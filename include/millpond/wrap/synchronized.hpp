@@ -23,9 +23,10 @@
 #include <mutex>
 #include <utility>
 
+#include "../core/abi.hpp"
 #include "../core/concepts.hpp"
 
-namespace millpond {
+namespace millpond::inline MILLPOND_ABI {
 
 template <block_source Allocator, class Mutex = std::mutex>
 class synchronized {
@@ -93,4 +94,4 @@ class synchronized {
     Allocator allocator_;
 };
 
-}  // namespace millpond
+}  // namespace millpond::inline MILLPOND_ABI

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: BSL-1.0
-// watched_operators: operator new and delete of a program in checked mode. They are malloc and free, and tell
-// winking_scope what is deleted while a skipped destructor runs.
+// watched_operators: operator new and delete of a program in checked mode. They are malloc and free, tell winking_scope
+// what is deleted while a skipped destructor runs, and report blocks of checked allocators that are deleted.
 //
 // Compile it into a program once: the CMake option MILLPOND_MODE=checked does so for executables. All are weak: a
 // program with operators of its own keeps them, and can call winking_scope::note_freed_elsewhere itself.
 #include <cstdlib>
 #include <new>
 
+#include "block_report.hpp"
+#include "guarded_block.hpp"
+#include "registered_table.hpp"
 #include "winking_scope.hpp"
 
 namespace {
@@ -46,8 +49,18 @@ void* new_block_or_null(std::size_t bytes, std::size_t alignment) noexcept {
 #endif
 }
 
+// A block of a checked allocator has its guard in front; only then is it worth to ask all allocators.
+void expect_none_of_ours(const void* block, const void* return_address) noexcept {
+    if (block == nullptr || millpond::memory_checker || !millpond::guarded_block::has_guard_in_front(block)) return;
+    millpond::block_record found;
+    if (millpond::registered_table::owner_of(block, found) == nullptr) return;
+    millpond::report_block(millpond::misuse_kind::operator_deleted, found, millpond::call_site(return_address),
+                           "was given to operator delete");
+}
+
 void delete_block(void* block, const void* return_address) noexcept {
     millpond::winking_scope::note_freed_elsewhere(block, "operator delete", millpond::call_site(return_address));
+    expect_none_of_ours(block, return_address);
     std::free(block);
 }
 

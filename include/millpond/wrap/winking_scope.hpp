@@ -23,9 +23,10 @@
 #include <type_traits>
 #include <utility>
 
+#include "../core/abi.hpp"
 #include "misuse.hpp"
 
-namespace millpond {
+namespace millpond::inline MILLPOND_ABI {
 
 class winking_scope {
   public:
@@ -76,4 +77,4 @@ template <class A>
 template <class A>
 inline constexpr bool is_checked = !std::is_same_v<decltype(checker_in(std::declval<A&>())), const void*>;
 
-}  // namespace millpond
+}  // namespace millpond::inline MILLPOND_ABI

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSL-1.0
+// abi: the inline namespace of the mode in which a translation unit is compiled; every header opens it.
+//
+//   -DMILLPOND_CHECKED    millpond::mode_checked::multipool<…>     in sources: millpond::multipool<…>, as always
+//   (nothing)             millpond::mode_release::multipool<…>
+//   one program of both:  undefined reference to `fill(millpond::mode_checked::multipool<…>&)'
+//
+// The mode changes layouts and inline functions, so all translation units of a program must agree. With the mode in
+// every name, two that do not agree do not link. Modes are release, checked, hardened and checked_hardened; below each
+// there is one for AddressSanitizer and one for memcheck (MILLPOND_VALGRIND).
+// The linker compares names alone: a function or a class of your own with a pool inside, but no type of ours in its
+// signature, is not caught. millpond::os has one layout in all modes, for libmillpond.a is compiled once.
+//
+// To declare one of our types ahead of its header, open the same namespace:
+//     namespace millpond::inline MILLPOND_ABI { template <class Source> class my_pool; }
+//
+// Compile-time only.
+#pragma once
+
+#if defined(__SANITIZE_ADDRESS__)
+#define MILLPOND_ASAN 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define MILLPOND_ASAN 1
+#endif
+#endif
+
+#if defined(MILLPOND_ASAN)
+#define MILLPOND_ABI_CHECKER ::inline with_address_sanitizer
+#elif defined(MILLPOND_VALGRIND)
+#define MILLPOND_ABI_CHECKER ::inline with_memcheck
+#else
+#define MILLPOND_ABI_CHECKER
+#endif
+
+#if defined(MILLPOND_CHECKED) && defined(MILLPOND_HARDENED)
+#define MILLPOND_ABI mode_checked_hardened MILLPOND_ABI_CHECKER
+#elif defined(MILLPOND_CHECKED)
+#define MILLPOND_ABI mode_checked MILLPOND_ABI_CHECKER
+#elif defined(MILLPOND_HARDENED)
+#define MILLPOND_ABI mode_hardened MILLPOND_ABI_CHECKER
+#else
+#define MILLPOND_ABI mode_release MILLPOND_ABI_CHECKER
+#endif
+
+namespace millpond::inline MILLPOND_ABI {}
