@@ -50,7 +50,9 @@ class pool_slabs {
     void report() noexcept;
 
     // One slab for one class: a chunk of several would leave more of it unused, and on huge pages unused is resident.
+    // Classes of large blocks come to longer ones.
     static constexpr std::size_t preferred_chunk_bytes = preload::slab_map::slab_bytes;
+    static constexpr bool has_long_slabs = true;
 
   private:
     // What is left of the latest extent, and of one before that where a larger chunk did not fit.

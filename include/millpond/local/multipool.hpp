@@ -174,9 +174,11 @@ class multipool {
 
   private:
     static constexpr std::size_t largest_row_bytes = std::size_t{32} << 10;
-    // A slab holds blocks of one class, and what it has for less than a block is lost: a class of large blocks that is
-    // much used has slabs for so many.
-    static constexpr std::uint32_t slab_row_blocks = 32;
+    // A slab holds blocks of one class, and what it has for less than a block is lost. A source of chunks of one size
+    // that says has_long_slabs is asked for slabs of 2, 4, 8 … chunks, up to so many blocks, where a class of large
+    // blocks is much used.
+    static constexpr bool has_long_slabs = requires { requires Source::has_long_slabs; };
+    static constexpr std::uint32_t long_slab_blocks = 32;
     static constexpr unsigned groups = (Classes::count + class_group::size - 1) / class_group::size;
     using places = class_places<Classes>;
 
@@ -344,14 +346,20 @@ class multipool {
         if constexpr (slab_source<Source>) {
             const std::size_t needed = room_for(block, alignment);
             chunk_header* chunk = nullptr;
-            // Where memory ends, smaller slabs may still be had.
-            for (std::size_t bytes = row; chunk == nullptr && bytes > needed; bytes /= 2)
-                chunk = stock_.acquire(slab_payload_bytes(bytes), block);
-            if (chunk == nullptr) chunk = stock_.acquire(slab_payload_bytes(needed + sizeof(chunk_header)), block);
+            if constexpr (has_long_slabs) {
+                // Where memory ends, shorter slabs may still be had.
+                for (std::size_t bytes = row; chunk == nullptr && bytes > needed; bytes /= 2)
+                    chunk = stock_.acquire(long_slab_payload_bytes(bytes), block);
+                if (chunk == nullptr) chunk = stock_.acquire(needed, block);
+            } else {
+                const bool fixed = fixed_chunk_source<Source>;
+                chunk = stock_.acquire(fixed || row < needed ? needed : row, block);
+                if (chunk == nullptr && row > needed) chunk = stock_.acquire(needed, block);
+            }
             if (chunk == nullptr) return nullptr;
             region slab = aligned({chunk->begin(), chunk->end()}, alignment);
             cut(to, slab, static_cast<std::size_t>(-1));
-            if (row >= largest_row_bytes && to.row_blocks < slab_row_blocks) to.row_blocks *= 2;
+            if (has_long_slabs && row >= largest_row_bytes && to.row_blocks < long_slab_blocks) to.row_blocks *= 2;
         } else if (block <= largest_row_bytes) {
             if (!provide_room(block, alignment)) return nullptr;
             cut(to, room_, row);
@@ -367,15 +375,14 @@ class multipool {
         return to.take_fresh();
     }
 
-    // Returns: so many bytes, or where the source prefers a chunk's size, what fits into a multiple of it by a power of
-    // two: a source can put such chunks side by side.
-    [[nodiscard]] static constexpr std::size_t slab_payload_bytes(std::size_t bytes) noexcept {
-        if constexpr (fixed_chunk_source<Source>) {
-            std::size_t chunk = Source::preferred_chunk_bytes;
-            while (chunk < bytes) chunk *= 2;
-            return chunk - sizeof(chunk_header);
-        }
-        return bytes;
+    // Returns: what fits into the chunk's size that the source prefers, or into that doubled until it has so many
+    // bytes: a source can put such chunks side by side.
+    [[nodiscard]] static constexpr std::size_t long_slab_payload_bytes(std::size_t bytes) noexcept
+        requires has_long_slabs
+    {
+        std::size_t chunk = Source::preferred_chunk_bytes;
+        while (chunk < bytes) chunk *= 2;
+        return chunk - sizeof(chunk_header);
     }
 
     // Effects: sees to it that the room begins with so many aligned bytes. Returns: false if the source has no more.

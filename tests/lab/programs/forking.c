@@ -25,14 +25,10 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
 extern char** environ;
-
 enum { blocks_max = 300, patience_seconds = 100 };
-
 static unsigned char* blocks[blocks_max];
 static size_t sizes[blocks_max];
-
 static _Noreturn void fail(const char* what) {
     dprintf(STDERR_FILENO, "forking: %s\n", what);
     _exit(1);
@@ -78,7 +74,6 @@ static void expect_seven(pid_t child) {
 }
 
 static volatile int stop;
-
 static char file_name[] = "/tmp/forking_XXXXXX";
 
 static void* read_lines(void* argument) {
@@ -160,7 +155,6 @@ static void threads(void) {
 }
 
 static volatile sig_atomic_t handled;
-
 static void fork_in_handler(int signal_number) {
     (void)signal_number;
     const int before = errno;
