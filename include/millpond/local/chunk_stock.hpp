@@ -74,9 +74,16 @@ class chunk_stock {
     // Returns: a chunk, now the newest in use, with at least `payload_bytes` behind its header, poisoned; or null, and
     // nothing has changed. `block_bytes` above 0 announces to a slab_source what the chunk will be cut into.
     [[nodiscard]] chunk_header* acquire(std::size_t payload_bytes, std::size_t block_bytes = 0) noexcept {
+        return acquire(payload_bytes, block_bytes, align_up(payload_bytes, alignof(chunk_header)));
+    }
+
+    // Returns: the same, where each further block like the first takes `spacing_bytes`.
+    [[nodiscard]] chunk_header* acquire(std::size_t payload_bytes, std::size_t block_bytes,
+                                        std::size_t spacing_bytes) noexcept {
         if (payload_bytes > max_bytes - sizeof(chunk_header)) return nullptr;
         chunk_header* chunk = spare_ != nullptr ? take_spare(payload_bytes, block_bytes) : nullptr;
-        if (chunk == nullptr) chunk = take_from_source(payload_bytes + sizeof(chunk_header), block_bytes);
+        if (chunk == nullptr)
+            chunk = take_from_source(payload_bytes + sizeof(chunk_header), block_bytes, spacing_bytes);
         if (chunk == nullptr) return nullptr;
         chunk->next = in_use_;
         if (in_use_ == nullptr) oldest_ = chunk;
@@ -161,6 +168,7 @@ class chunk_stock {
 
   private:
     static constexpr std::size_t smallest_payload_bytes = 256 - sizeof(chunk_header);
+    static constexpr std::size_t largest_shared_bytes = largest_planned_bytes / 8;
 
     void forget() noexcept {
         in_use_ = spare_ = nullptr;
@@ -177,16 +185,20 @@ class chunk_stock {
         return nullptr;
     }
 
-    [[nodiscard]] chunk_header* take_from_source(std::size_t needed_bytes, std::size_t block_bytes) noexcept {
+    [[nodiscard]] chunk_header* take_from_source(std::size_t needed_bytes, std::size_t block_bytes,
+                                                 std::size_t spacing_bytes) noexcept {
         // The plan is for chunks that all classes share; how large a slab should be the caller knows.
         const std::size_t planned = block_bytes == 0 ? planned_bytes_ : 0;
         std::size_t bytes = needed_bytes < planned ? planned : needed_bytes;
+        // A block that takes much of a chunk leaves no part of one at its end.
+        const bool is_exact = block_bytes == 0 && needed_bytes > largest_shared_bytes;
+        if (is_exact) bytes -= (bytes - needed_bytes) % spacing_bytes;
         if constexpr (fixed_chunk_source<Source>) {
             bytes = needed_bytes < Source::preferred_chunk_bytes ? Source::preferred_chunk_bytes : needed_bytes;
         }
-        allocation memory = obtain(bytes, block_bytes);
+        allocation memory = obtain(bytes, block_bytes, is_exact);
         if (memory.start == nullptr && !fixed_chunk_source<Source> && bytes > needed_bytes)
-            memory = obtain(needed_bytes, block_bytes);
+            memory = obtain(needed_bytes, block_bytes, is_exact);
         if (memory.start == nullptr) return nullptr;
         if (block_bytes == 0 && planned_bytes_ < largest_planned_bytes) planned_bytes_ *= 2;
         chunk_header* const chunk = ::new (memory.start) chunk_header{nullptr, memory.bytes, block_bytes};
@@ -194,12 +206,13 @@ class chunk_stock {
         return chunk;
     }
 
-    [[nodiscard]] allocation obtain(std::size_t bytes, std::size_t block_bytes) noexcept {
+    [[nodiscard]] allocation obtain(std::size_t bytes, std::size_t block_bytes,
+                                    [[maybe_unused]] bool is_exact) noexcept {
         if constexpr (slab_source<Source>) {
             if (block_bytes != 0) return {source_.try_allocate_slab(bytes, alignment_of(bytes), block_bytes), bytes};
         }
         if constexpr (rounding_source<Source> && !fixed_chunk_source<Source>) {
-            return source_.try_allocate_at_least(bytes, alignof(chunk_header));
+            if (!is_exact) return source_.try_allocate_at_least(bytes, alignof(chunk_header));
         }
         return {source_.try_allocate(bytes, alignment_of(bytes)), bytes};
     }

@@ -47,6 +47,8 @@ class monotonic {
     using stock = chunk_stock<Source>;
 
   public:
+    static constexpr bool reuses_memory = false;
+
     // A place in the life of a monotonic. Valid until release, reset, or a rewind to an older one.
     class checkpoint_type {
         friend monotonic;

@@ -80,6 +80,9 @@ struct size_class {
         return !ready.empty();
     }
 
+    // Returns: a block that was freed, the last one first, or null.
+    [[nodiscard]] void* take_freed() noexcept { return (freed.empty() ? ready : freed).pop(block_bytes); }
+
     [[nodiscard]] bool empty() const noexcept { return fresh == fresh_end && ready.empty() && freed.empty(); }
 };
 

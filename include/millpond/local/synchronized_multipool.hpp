@@ -14,7 +14,8 @@
 // Each thread has a magazine in each pool that it uses, found by the pool's number in a thread-local table of 16: with
 // more pools than that in one thread some calls take the long way, correct and slower. Blocks go to the magazine of the
 // thread that frees them, and from there, a batch at a time, to those that need some; so one short lock is taken for 64
-// blocks up to 512 bytes, for fewer of larger ones, and for each one above 16 KiB.
+// blocks up to 512 bytes, and for fewer of larger ones. Blocks above 16 KiB are the source's, one by one, which costs
+// one call of it for each (as classes may be had up to 1 MiB, they are where the source uses no memory again).
 // Memory beside live blocks, for each thread: 2 KiB, 1 KiB for each class it uses, at most 64 KiB or two blocks of free
 // blocks in each, and of what it has itself allocated and freed again up to 1 MiB more. When a thread ends, all of that
 // serves the others. Requests below 16 bytes get 16.
@@ -60,7 +61,12 @@
 
 namespace millpond {
 
-template <block_source Source = chunk_cache, size_classes Classes = four_an_octave<>>
+// Larger blocks come from the source one by one, unless it does not use memory again: a thread would keep two of each
+// class, and locked the pool for each before.
+template <class Source>
+using shared_classes = four_an_octave<reuses_memory<Source> ? std::size_t{16} << 10 : std::size_t{1} << 20>;
+
+template <block_source Source = chunk_cache, size_classes Classes = shared_classes<Source>>
 class synchronized_multipool {
     using depot = batch_depot<Source, Classes>;
     using magazine = typename magazine_rack<Classes::count>::magazine;
