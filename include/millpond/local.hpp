@@ -6,6 +6,7 @@
 #include "local/batch_depot.hpp"
 #include "local/block_batch.hpp"
 #include "local/block_heap.hpp"
+#include "local/block_owner.hpp"
 #include "local/chunk_stock.hpp"
 #include "local/class_places.hpp"
 #include "local/compact_pool.hpp"

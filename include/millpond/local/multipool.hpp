@@ -55,6 +55,7 @@
 #include "../core/sanitizer.hpp"
 #include "../core/size_classes.hpp"
 #include "block_heap.hpp"
+#include "block_owner.hpp"
 #include "chunk_stock.hpp"
 #include "class_places.hpp"
 #include "large_blocks.hpp"
@@ -113,6 +114,7 @@ class multipool {
     // Effects: makes the block free for requests of its class. `bytes` and `alignment`: as they were asked for.
     [[gnu::always_inline]] void deallocate(void* block, std::size_t bytes, std::size_t alignment) noexcept {
         if (bytes != 0) expect_open(block);
+        expect_own(block, bytes, alignment);
         at_class(
             bytes, alignment, [block](size_class& to) __attribute__((always_inline)) { put(block, to); },
             [this, block, bytes, alignment] { deallocate_slowly(block, bytes, alignment); });
@@ -132,6 +134,7 @@ class multipool {
         if constexpr (!managed_allocator<Source> && std::equality_comparable<Source>) {
             assert(to.source() == from.source() && "absorb: the pools have different sources");
         }
+        if constexpr (address_sanitizer) to.identity_.absorb(from.identity_);
         to.stock_.absorb(from.stock_);
         to.large_.absorb(from.large_);
         for (unsigned i = 0; i < groups; ++i) {
@@ -242,8 +245,22 @@ class multipool {
         void* const block = at_class(
             bytes, alignment, [](size_class& from) __attribute__((always_inline)) { return from.take(); },
             [] { return static_cast<void*>(nullptr); });
-        if (memory_checker && block != nullptr) unpoison(block, bytes + (bytes == 0));
+        if (memory_checker && block != nullptr) give_out(block, bytes, alignment);
         return block;
+    }
+
+    // Effects: so many bytes of the block are open from now on.
+    void give_out(void* block, std::size_t bytes, [[maybe_unused]] std::size_t alignment) noexcept {
+        unpoison(block, bytes + (bytes == 0));
+        if constexpr (address_sanitizer) identity_.mark(block, bytes, alignment);
+    }
+
+    // Effects: a block that comes back and was not given out by this pool, or by another size, is reported.
+    void expect_own([[maybe_unused]] const void* block, [[maybe_unused]] std::size_t bytes,
+                    [[maybe_unused]] std::size_t alignment) const noexcept {
+        if constexpr (address_sanitizer) {
+            if (block != nullptr) owner()->identity_.expect(block, bytes, alignment, &multipool::block_bytes);
+        }
     }
 
     [[gnu::always_inline]] static void put(void* block, size_class& to) noexcept {
@@ -257,7 +274,7 @@ class multipool {
         if (number < Classes::count) {
             put(block, class_number(number));
         } else {
-            owner()->large_.deallocate(stock_.source(), block, bytes);
+            owner()->give_back(block, bytes, alignment);
         }
     }
 
@@ -283,13 +300,17 @@ class multipool {
                                                                      std::size_t alignment) noexcept {
         if (forward_ != nullptr) return forward_->try_allocate(bytes, alignment);
         const unsigned number = Classes::class_of(bytes, alignment);
-        if (number >= Classes::count) return take_large(bytes, alignment);
+        if (number >= Classes::count) {
+            void* const block = take_large(bytes, alignment);
+            if (memory_checker && block != nullptr) give_out(block, bytes, alignment);
+            return block;
+        }
         const bool is_first = groups_[number / class_group::size] == no_group();
         if (is_first && !make_group(number / class_group::size)) return nullptr;
         size_class& from = class_number(number);
         void* block = is_first ? nullptr : take_older(from, number);
         if (block == nullptr) block = take_fresh(from);
-        if (block != nullptr) unpoison(block, bytes + (bytes == 0));
+        if (block != nullptr) give_out(block, bytes, alignment);
         return block;
     }
 
@@ -349,9 +370,10 @@ class multipool {
         const std::size_t block = to.block_bytes;
         const std::size_t natural = natural_alignment(block);
         const std::size_t alignment = natural < max_class_alignment ? natural : max_class_alignment;
-        const std::size_t row = block * to.row_blocks;
+        const std::size_t spacing = block + gap_in_row(block);
+        const std::size_t row = spacing * to.row_blocks;
         if constexpr (slab_source<Source>) {
-            const std::size_t needed = room_for(block, alignment);
+            const std::size_t needed = room_for(spacing, alignment);
             const bool fixed = fixed_chunk_source<Source>;
             chunk_header* chunk = stock_.acquire(fixed || row < needed ? needed : row, block);
             if (chunk == nullptr && row > needed) chunk = stock_.acquire(needed, block);
@@ -359,7 +381,7 @@ class multipool {
             region slab = aligned({chunk->begin(), chunk->end()}, alignment);
             cut(to, slab, static_cast<std::size_t>(-1));
         } else {
-            if (!provide_room(block, alignment)) return nullptr;
+            if (!provide_room(spacing, alignment)) return nullptr;
             cut(to, room_, row);
         }
         if (row < largest_row_bytes) to.row_blocks *= 2;
@@ -406,10 +428,26 @@ class multipool {
     // Before the source gives a block, as many bytes that are free go back to it.
     [[nodiscard, gnu::noinline]] void* take_large(std::size_t bytes, std::size_t alignment) noexcept {
         give_back_freed(bytes);
-        void* block = large_.try_allocate(stock_.source(), bytes, alignment);
-        if (block == nullptr && give_back_freed(max_bytes))
-            block = large_.try_allocate(stock_.source(), bytes, alignment);
-        return block;
+        const std::size_t gap = gap_before(alignment);
+        if (address_sanitizer && (bytes > max_bytes || gap > max_bytes - bytes)) return nullptr;
+        const std::size_t whole = large_bytes(bytes, gap);
+        void* memory = large_.try_allocate(stock_.source(), whole, alignment);
+        if (memory == nullptr && give_back_freed(max_bytes))
+            memory = large_.try_allocate(stock_.source(), whole, alignment);
+        if (memory == nullptr) return nullptr;
+        poison(memory, gap);
+        return static_cast<char*>(memory) + gap;
+    }
+
+    // Effects: gives a block of the source back to it.
+    void give_back(void* block, std::size_t bytes, std::size_t alignment) noexcept {
+        const std::size_t gap = gap_before(alignment);
+        large_.deallocate(stock_.source(), static_cast<char*>(block) - gap, large_bytes(bytes, gap));
+    }
+
+    // Returns: the bytes of a block of the source with the gap before it.
+    [[nodiscard]] static constexpr std::size_t large_bytes(std::size_t bytes, std::size_t gap) noexcept {
+        return address_sanitizer ? bytes + (bytes == 0) + gap : bytes;
     }
 
     [[nodiscard, gnu::noinline]] bool make_heap() noexcept {
@@ -454,7 +492,7 @@ class multipool {
             while (given < bytes) {
                 void* const block = from.take_freed();
                 if (block == nullptr) return;
-                large_.deallocate(stock_.source(), block, from.block_bytes);
+                give_back(block, from.block_bytes, max_class_alignment);
                 given += from.block_bytes;
             }
         });
@@ -500,7 +538,7 @@ class multipool {
     // Effects: moves a row of `row_bytes`, or as many blocks as there are, from the front of `from` to the class.
     static void cut(size_class& to, region& from, std::size_t row_bytes) noexcept {
         if (row_bytes > from.bytes()) [[unlikely]]
-            row_bytes = from.bytes() / to.block_bytes * to.block_bytes;
+            row_bytes = from.bytes() - from.bytes() % (to.block_bytes + gap_in_row(to.block_bytes));
         to.fresh = from.begin;
         from.begin += row_bytes;
         to.fresh_end = from.begin;
@@ -556,6 +594,7 @@ class multipool {
     multipool* first_absorbed_ = nullptr;  // by this one, which are linked by …
     multipool* next_absorbed_ = nullptr;
     [[no_unique_address]] groups_in_place own_groups_;
+    [[no_unique_address]] block_owner identity_;
 };
 
 }  // namespace millpond

@@ -19,6 +19,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "block_owner.hpp"
 #include "free_list.hpp"
 
 namespace millpond {
@@ -53,8 +54,9 @@ struct size_class {
 
     // Returns: the next block of the row, which has one.
     [[nodiscard]] void* take_fresh() noexcept {
-        char* const block = fresh;
-        fresh += block_bytes;
+        const std::size_t gap = gap_in_row(block_bytes);
+        char* const block = fresh + gap;
+        fresh += gap + block_bytes;
         free_list::forget_seal(block, block_bytes);
         return block;
     }
