@@ -19,8 +19,8 @@ namespace {
 
 template <class Each>
 void for_each_misuse(Each each) {
-    for (const auto& table :
-         {block_misuses(), container_misuses(), wink_misuses(), array_misuses(), arena_misuses(), slot_misuses()}) {
+    for (const auto& table : {block_misuses(), container_misuses(), wink_misuses(), array_misuses(), arena_misuses(),
+                              slot_misuses(), row_misuses()}) {
         for (const program& one : table) each(one);
     }
 }

@@ -24,6 +24,7 @@ std::span<const program> arena_misuses();
 std::span<const program> array_misuses();
 std::span<const program> block_misuses();
 std::span<const program> container_misuses();
+std::span<const program> row_misuses();
 std::span<const program> slot_misuses();
 std::span<const program> wink_misuses();
 std::span<const program> clean_programs();

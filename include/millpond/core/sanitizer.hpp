@@ -58,6 +58,10 @@ inline void unpoison_contents(const volatile void* memory, std::size_t bytes) no
 inline void expect_open(const volatile void* block) noexcept {
     static_cast<void>(*static_cast<const volatile char*>(block));
 }
+// Returns: true if the byte may not be touched.
+[[nodiscard]] inline bool is_poisoned(const volatile void* byte) noexcept {
+    return __asan_address_is_poisoned(byte) != 0;
+}
 // Effects: pointers in this memory, which malloc knows nothing of, keep their targets from being reported as leaks.
 inline void search_for_pointers(const volatile void* memory, std::size_t bytes) noexcept {
     __lsan_register_root_region(const_cast<const void*>(memory), bytes);
@@ -87,6 +91,7 @@ constexpr void unpoison_contents(const volatile void*, std::size_t) noexcept {}
 constexpr void expect_open(const volatile void*) noexcept {}
 #endif
 #if !defined(MILLPOND_ASAN)
+[[nodiscard]] constexpr bool is_poisoned(const volatile void*) noexcept { return false; }
 constexpr void search_for_pointers(const volatile void*, std::size_t) noexcept {}
 constexpr void search_no_more(const volatile void*, std::size_t) noexcept {}
 #endif

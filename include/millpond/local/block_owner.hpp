@@ -35,13 +35,26 @@ namespace millpond {
     return gap_before(natural < 64 ? natural : 64);
 }
 
+// The mistakes by name.
+inline constexpr const char* not_its_own = "a block was given to a pool that is not its own";
+inline constexpr const char* another_size = "a block came back with another size than it was asked for";
+inline constexpr const char* another_alignment = "a block came back with another alignment than it was asked for";
+
 #if defined(MILLPOND_ASAN)
 // Effects: says what was found, and has AddressSanitizer report the address.
 [[gnu::noinline]] inline void report_misuse(const char* what, const void* block) noexcept {
     std::fprintf(stderr, "millpond: %s: the block at %p\n", what, block);
     std::fflush(stderr);
-    poison(block, 1);
+    // A whole granule of the shadow: less than that cannot be closed at its front.
+    poison(reinterpret_cast<const void*>(reinterpret_cast<std::uintptr_t>(block) & ~std::uintptr_t{7}), 8);
     expect_open(block);
+}
+
+// Effects: reports a block that was asked for by another size: the byte behind it is open, or its last one is not. For
+// pools that write no tag.
+inline void expect_size(const void* block, std::size_t bytes) noexcept {
+    const char* const end = static_cast<const char*>(block) + bytes;
+    if (!is_poisoned(end) || is_poisoned(end - 1)) report_misuse(another_size, block);
 }
 
 class block_owner {
@@ -60,13 +73,11 @@ class block_owner {
     void expect(const void* block, std::size_t bytes, std::size_t alignment,
                 std::size_t (*block_bytes)(std::size_t, std::size_t) noexcept) const noexcept {
         const tag found = tag_of(block);
-        if (!is_own(found.owner >> 8)) return report_misuse("a block was given to a pool that is not its own", block);
+        if (!is_own(found.owner >> 8)) return report_misuse(not_its_own, block);
         const std::size_t asked = std::size_t{1} << (found.owner & 63);
         if (found.bytes == bytes && (found.owner & 255) == log_of(alignment)) return;
         if (bytes != 0 && bytes == block_bytes(found.bytes, asked)) return;
-        report_misuse(found.bytes == bytes ? "a block came back with another alignment than it was asked for"
-                                           : "a block came back with another size than it was asked for",
-                      block);
+        report_misuse(found.bytes == bytes ? another_alignment : another_size, block);
     }
 
     // Effects: blocks of `other` are this one's, too.
@@ -101,6 +112,9 @@ class block_owner {
     std::vector<std::uint64_t> numbers_;
 };
 #else
+inline void report_misuse(const char*, const void*) noexcept {}
+inline void expect_size(const void*, std::size_t) noexcept {}
+
 struct block_owner {
     void mark(void*, std::size_t, std::size_t) const noexcept {}
     void expect(const void*, std::size_t, std::size_t,

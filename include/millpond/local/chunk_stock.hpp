@@ -17,6 +17,7 @@
 #include <cassert>
 #include <concepts>
 #include <cstddef>
+#include <cstdint>
 #include <new>
 #include <type_traits>
 #include <utility>
@@ -162,6 +163,16 @@ class chunk_stock {
         for (const chunk_header* chunk = in_use_; chunk != nullptr; chunk = chunk->next) sum += chunk->bytes;
         for (const chunk_header* chunk = spare_; chunk != nullptr; chunk = chunk->next) sum += chunk->bytes;
         return sum;
+    }
+
+    // Returns: the end of the chunk in use in which the address lies, or null. Complexity: O(chunks); for builds with
+    // an address sanitizer.
+    [[nodiscard]] const char* end_around(const void* address) const noexcept {
+        for (chunk_header* chunk = in_use_; chunk != nullptr; chunk = chunk->next) {
+            const auto offset = reinterpret_cast<std::uintptr_t>(address) - reinterpret_cast<std::uintptr_t>(chunk);
+            if (offset < chunk->bytes) return chunk->end();
+        }
+        return nullptr;
     }
 
     [[nodiscard]] Source& source() noexcept { return source_; }
