@@ -14,6 +14,7 @@
 // Not thread-safe.
 #pragma once
 
+#include <bit>
 #include <cassert>
 #include <concepts>
 #include <cstddef>
@@ -201,15 +202,18 @@ class chunk_stock {
         // The plan is for chunks that all classes share; how large a slab should be the caller knows.
         const std::size_t planned = block_bytes == 0 ? planned_bytes_ : 0;
         std::size_t bytes = needed_bytes < planned ? planned : needed_bytes;
-        // A block that takes much of a chunk leaves no part of one at its end.
-        const bool is_exact = block_bytes == 0 && needed_bytes > largest_shared_bytes;
-        if (is_exact) bytes -= (bytes - needed_bytes) % spacing_bytes;
+        // A block that takes much of a chunk leaves no part of one at its end. Rounded up by an eighth at most, the
+        // chunk serves somewhat larger ones after a reset, too.
+        if (block_bytes == 0 && needed_bytes > largest_shared_bytes) {
+            bytes -= (bytes - needed_bytes) % spacing_bytes;
+            if (bytes <= max_bytes / 2) bytes = align_up(bytes, std::bit_floor(bytes) / 8);
+        }
         if constexpr (fixed_chunk_source<Source>) {
             bytes = needed_bytes < Source::preferred_chunk_bytes ? Source::preferred_chunk_bytes : needed_bytes;
         }
-        allocation memory = obtain(bytes, block_bytes, is_exact);
+        allocation memory = obtain(bytes, block_bytes);
         if (memory.start == nullptr && !fixed_chunk_source<Source> && bytes > needed_bytes)
-            memory = obtain(needed_bytes, block_bytes, is_exact);
+            memory = obtain(needed_bytes, block_bytes);
         if (memory.start == nullptr) return nullptr;
         if (block_bytes == 0 && planned_bytes_ < largest_planned_bytes) planned_bytes_ *= 2;
         chunk_header* const chunk = ::new (memory.start) chunk_header{nullptr, memory.bytes, block_bytes};
@@ -217,13 +221,12 @@ class chunk_stock {
         return chunk;
     }
 
-    [[nodiscard]] allocation obtain(std::size_t bytes, std::size_t block_bytes,
-                                    [[maybe_unused]] bool is_exact) noexcept {
+    [[nodiscard]] allocation obtain(std::size_t bytes, std::size_t block_bytes) noexcept {
         if constexpr (slab_source<Source>) {
             if (block_bytes != 0) return {source_.try_allocate_slab(bytes, alignment_of(bytes), block_bytes), bytes};
         }
         if constexpr (rounding_source<Source> && !fixed_chunk_source<Source>) {
-            if (!is_exact) return source_.try_allocate_at_least(bytes, alignof(chunk_header));
+            return source_.try_allocate_at_least(bytes, alignof(chunk_header));
         }
         return {source_.try_allocate(bytes, alignment_of(bytes)), bytes};
     }
