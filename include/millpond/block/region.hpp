@@ -92,9 +92,14 @@ class basic_region {
             fall_to(start);
         } else if (bytes < region_holes::least_bytes) {
             range_.discard(start, start + bytes);
+        } else if (region_holes::is_wide(bytes) && is_aligned(block, region_holes::wide_alignment) &&
+                   bytes % region_holes::wide_alignment == 0) {
+            const allocation hole = holes_.note_wide(static_cast<char*>(block), bytes);
+            const std::size_t first = offset_of(hole.start);
+            range_.discard(first + region_holes::kept_bytes(hole.start), first + hole.bytes);
         } else {
             range_.discard(start + region_holes::kept_bytes(block), start + bytes);
-            holes_.note(block, bytes);
+            if (!region_holes::is_wide(bytes)) holes_.note(block, bytes);
         }
     }
 
@@ -177,7 +182,8 @@ class basic_region {
     }
 
     [[nodiscard]] void* take_hole(std::size_t bytes, std::size_t alignment) noexcept {
-        void* const block = holes_.take(bytes, alignment);
+        void* const block =
+            region_holes::is_wide(bytes) ? holes_.take_wide(bytes, alignment) : holes_.take(bytes, alignment);
         if (block == nullptr) return nullptr;
         ++live_;
         unpoison(block, bytes);
