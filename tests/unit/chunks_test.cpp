@@ -282,7 +282,7 @@ TEST(multipool_rows, classes_in_turns_keep_their_blocks_together) {
     for (int i = 0; i < 5000; ++i) {
         for (const std::size_t size : {0u, 1u}) {
             auto* const block = static_cast<char*>(pool.allocate(24 + 16 * size, 8));
-            neighbours += last[size] != nullptr && block == last[size] + 24 + 16 * size;
+            neighbours += last[size] != nullptr && block == last[size] + 24 + 16 * size + gap_in_row(24 + 16 * size);
             last[size] = block;
         }
     }

@@ -6,6 +6,7 @@
 //   after deallocate or reset ▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒   poisoned again
 //   before it goes upstream   ████████████████████   unpoisoned
 //
+// Pools leave gaps between blocks for AddressSanitizer, too, and tell it whose each block is: block_owner.hpp.
 // Every allocator that carves chunks calls these; user code needs them only when it writes an allocator of its own.
 // What unpoison opens counts as never written; unpoison_contents opens memory in order to read what it holds, such as a
 // link in a freed block. AddressSanitizer sees no difference; memcheck would report the read.
