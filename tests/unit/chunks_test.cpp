@@ -262,6 +262,7 @@ TEST(multipool_rows, classes_in_turns_share_chunks_without_meeting) {
 }
 
 TEST(multipool_rows, a_class_takes_one_row_ahead_and_no_more) {
+    if (address_sanitizer) GTEST_SKIP() << "there are gaps between blocks there";
     accounting_source source;
     multipool<accounting_ref> pool(source);
     constexpr std::size_t classes = 20, row = std::size_t{32} << 10;

@@ -159,6 +159,7 @@ TEST(multipool, a_list_of_sixteen_nodes_costs_one_kibibyte) {
 }
 
 TEST(multipool, holds_little_more_than_twice_what_is_used) {
+    if (address_sanitizer) GTEST_SKIP() << "there are gaps between blocks there";
     for (const std::size_t bytes : {8u, 24u, 100u, 500u, 3000u, 20000u, 32768u, 200000u}) {
         accounting_source source;
         pool_under_test pool(source);
@@ -330,6 +331,7 @@ TEST(multipool_over_slabs, slabs_of_free_size_grow_with_their_own_class) {
 }
 
 TEST(multipool_over_slabs, a_source_with_little_left_gives_a_slab_of_one_block) {
+    if (address_sanitizer) GTEST_SKIP() << "there are gaps between blocks there";
     test::accounting_loose_slab_source source;
     source.refuse_above(200);
     multipool<source_ref<test::accounting_loose_slab_source>> pool(source);

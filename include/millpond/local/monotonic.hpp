@@ -222,7 +222,9 @@ class monotonic {
             if (stock_.newest() != nullptr && grow_by(padding_to(next_, alignment) + bytes))
                 return try_allocate(bytes, alignment);
         }
-        chunk_header* const chunk = stock_.acquire(bytes + padding_at_most + (address_sanitizer ? gap_bytes : 0));
+        chunk_header* chunk = nullptr;
+        if constexpr (address_sanitizer) chunk = stock_.acquire(bytes + padding_at_most + gap_bytes);
+        if (chunk == nullptr) chunk = stock_.acquire(bytes + padding_at_most);  // the limit is not the gap's
         if (chunk == nullptr) return nullptr;
         char* const block = chunk->begin() + padding_to(chunk->begin(), alignment);
         unpoison(block, bytes);
