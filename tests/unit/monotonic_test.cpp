@@ -70,7 +70,7 @@ TEST(monotonic, a_large_block_does_not_waste_the_room_of_the_chunk) {
     pool_under_test pool(source);
     auto* const before = static_cast<char*>(pool.allocate(8, 8));
     static_cast<void>(pool.allocate(1 << 20, 8));
-    EXPECT_EQ(pool.allocate(8, 8), before + 8 + (address_sanitizer ? 8 : 0));
+    EXPECT_EQ(pool.allocate(8, 8), before + 8);
 }
 
 TEST(monotonic, an_initial_buffer_is_used_before_the_source_and_again_after_reset) {
@@ -122,7 +122,7 @@ TEST(monotonic, impossible_requests_are_null_and_change_nothing) {
     }
     EXPECT_EQ(pool.try_allocate(1, std::size_t{1} << 63), nullptr);
     EXPECT_THROW(static_cast<void>(pool.allocate(top, 1)), std::bad_alloc);
-    EXPECT_EQ(pool.allocate(8, 8), before + 8);
+    EXPECT_EQ(pool.allocate(8, 8), before + 8 + (address_sanitizer ? 8 : 0));
 }
 
 TEST(monotonic, the_same_work_after_reset_takes_nothing_more_from_the_source) {

@@ -202,11 +202,11 @@ class chunk_stock {
         // The plan is for chunks that all classes share; how large a slab should be the caller knows.
         const std::size_t planned = block_bytes == 0 ? planned_bytes_ : 0;
         std::size_t bytes = needed_bytes < planned ? planned : needed_bytes;
-        // A block that takes much of a chunk leaves no part of one at its end. Rounded up by an eighth at most, the
-        // chunk serves somewhat larger ones after a reset, too.
-        if (block_bytes == 0 && needed_bytes > largest_shared_bytes) {
+        // A block that takes much of a chunk leaves no part of one at its end. Rounded up a little, the chunk serves
+        // somewhat larger ones after a reset, too.
+        if (needed_bytes > largest_shared_bytes && needed_bytes <= planned) {
             bytes -= (bytes - needed_bytes) % spacing_bytes;
-            if (bytes <= max_bytes / 2) bytes = align_up(bytes, std::bit_floor(bytes) / 8);
+            bytes = align_up(bytes, std::bit_floor(bytes) / 32);
         }
         if constexpr (fixed_chunk_source<Source>) {
             bytes = needed_bytes < Source::preferred_chunk_bytes ? Source::preferred_chunk_bytes : needed_bytes;
