@@ -11,6 +11,7 @@
 #include "block/new_delete.hpp"
 #include "block/recent_peak.hpp"
 #include "block/region.hpp"
+#include "block/region_holes.hpp"
 #include "block/reservation.hpp"
 #include "block/source_ref.hpp"
 #include "block/std_source.hpp"

@@ -5,6 +5,8 @@
 #include "local/arena.hpp"
 #include "local/batch_depot.hpp"
 #include "local/block_batch.hpp"
+#include "local/block_heap.hpp"
+#include "local/block_owner.hpp"
 #include "local/chunk_stock.hpp"
 #include "local/class_places.hpp"
 #include "local/compact_pool.hpp"

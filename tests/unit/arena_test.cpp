@@ -48,6 +48,7 @@ char* written(void* block, std::size_t bytes) {
 }
 
 TEST_F(arena_in_one_range, every_block_lies_behind_the_last_one_and_nothing_is_left_between) {
+    if (address_sanitizer) GTEST_SKIP() << "there are gaps between blocks there";
     fake_arena pool(64 * mega);
     char* end = written(pool.allocate(16, 16), 16) + 16;
     for (std::size_t bytes = 16; bytes <= 16 * mega; bytes *= 2) {
@@ -70,6 +71,7 @@ TEST_F(arena_in_one_range, the_limit_holds_and_only_the_header_is_not_the_caller
     EXPECT_EQ(pool.try_allocate(1, 1), nullptr);
     EXPECT_THROW(static_cast<void>(pool.allocate(1, 1)), std::bad_alloc);
     pool.rewind(start);
+    if (address_sanitizer) return;  // there are gaps
     for (std::size_t sum = 0; sum < most; sum += 32) written(pool.allocate(32, 1), 32);
     EXPECT_EQ(pool.try_allocate(1, 1), nullptr);
     EXPECT_EQ(fake_pages::count(page_call::reserve), 1U);
@@ -153,6 +155,7 @@ TEST_F(arena_in_one_range, release_gives_all_memory_back) {
 }
 
 TEST_F(arena_in_one_range, a_buffer_of_the_callers_comes_first) {
+    if (address_sanitizer) GTEST_SKIP() << "there are gaps between blocks there";
     alignas(16) char buffer[256];
     fake_arena pool(initial_buffer{buffer, sizeof buffer}, 64 * mega);
     EXPECT_EQ(pool.allocate(100, 1), buffer);
@@ -167,6 +170,7 @@ TEST_F(arena_in_one_range, a_buffer_of_the_callers_comes_first) {
 }
 
 TEST_F(arena_in_one_range, several_may_share_a_region_and_only_the_last_grows_in_place) {
+    if (address_sanitizer) GTEST_SKIP() << "there are gaps between blocks there";
     basic_region<fake_pages> source(64 * mega);
     {
         monotonic<source_ref<basic_region<fake_pages>>> first(source);

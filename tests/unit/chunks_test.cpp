@@ -262,6 +262,7 @@ TEST(multipool_rows, classes_in_turns_share_chunks_without_meeting) {
 }
 
 TEST(multipool_rows, a_class_takes_one_row_ahead_and_no_more) {
+    if (address_sanitizer) GTEST_SKIP() << "there are gaps between blocks there";
     accounting_source source;
     multipool<accounting_ref> pool(source);
     constexpr std::size_t classes = 20, row = std::size_t{32} << 10;
@@ -282,7 +283,7 @@ TEST(multipool_rows, classes_in_turns_keep_their_blocks_together) {
     for (int i = 0; i < 5000; ++i) {
         for (const std::size_t size : {0u, 1u}) {
             auto* const block = static_cast<char*>(pool.allocate(24 + 16 * size, 8));
-            neighbours += last[size] != nullptr && block == last[size] + 24 + 16 * size;
+            neighbours += last[size] != nullptr && block == last[size] + 24 + 16 * size + gap_in_row(24 + 16 * size);
             last[size] = block;
         }
     }

@@ -33,6 +33,8 @@ namespace millpond::inline MILLPOND_ABI {
 
 class fixed_buffer {
   public:
+    static constexpr bool reuses_memory = false;
+
     fixed_buffer(void* memory, std::size_t bytes) noexcept
         : begin_(static_cast<char*>(memory)), next_(begin_), end_(begin_ + bytes) {
         poison(begin_, bytes);

@@ -7,8 +7,8 @@
 // Use it below one allocator that must not move, must not outgrow a limit, or shall give its memory back to the system:
 // arena is monotonic over it. Blocks come back in the order of a stack, or all at once: the frontier falls when the
 // last block comes back, and to 0 with the last one out. A block from the middle gives back the memory of its whole
-// pages at once, but its addresses only when the frontier falls below them; for any order use chunk_cache or
-// compact_pool.
+// pages at once. Its addresses serve the next block of the same size if it has 32 KiB or more, else they wait until the
+// frontier falls below them; for small blocks in any order use chunk_cache or compact_pool.
 //
 // Memory is committed, and supplied ahead of its use, in steps of an eighth of the frontier: at least 16 KiB, at most
 // 1 MiB. When the frontier falls, what lies a step above the highest frontier of the last four to eight falls is
@@ -38,6 +38,7 @@
 #include "../core/out_of_memory.hpp"
 #include "../core/sanitizer.hpp"
 #include "recent_peak.hpp"
+#include "region_holes.hpp"
 #include "reservation.hpp"
 
 namespace millpond::inline MILLPOND_ABI {
@@ -65,6 +66,7 @@ class basic_region {
     [[nodiscard]] void* try_allocate(std::size_t bytes, std::size_t alignment) noexcept {
         bytes += bytes == 0;
         const one_at_a_time::visit here(busy_, "the region");
+        if (void* const block = take_hole(bytes, alignment)) return block;
         std::size_t start = 0;
         return find_room(bytes, alignment, start) ? give(start, start + bytes, bytes, alignment) : nullptr;
     }
@@ -73,6 +75,7 @@ class basic_region {
     [[nodiscard]] allocation try_allocate_at_least(std::size_t bytes, std::size_t alignment) noexcept {
         bytes += bytes == 0;
         const one_at_a_time::visit here(busy_, "the region");
+        if (void* const block = take_hole(bytes, alignment)) return {block, bytes};
         std::size_t start = 0;
         if (!find_room(bytes, alignment, start)) return {};
         const std::size_t end = align_up(start + bytes, Pages::size());
@@ -95,8 +98,16 @@ class basic_region {
             fall_to(0);
         } else if (start + bytes == frontier_) {
             fall_to(start);
-        } else {
+        } else if (bytes < region_holes::least_bytes) {
             range_.discard(start, start + bytes);
+        } else if (region_holes::is_wide(bytes) && is_aligned(block, region_holes::wide_alignment) &&
+                   bytes % region_holes::wide_alignment == 0) {
+            const allocation hole = holes_.note_wide(static_cast<char*>(block), bytes);
+            const std::size_t first = offset_of(hole.start);
+            range_.discard(first + region_holes::kept_bytes(hole.start), first + hole.bytes);
+        } else {
+            range_.discard(start + region_holes::kept_bytes(block), start + bytes);
+            if (!region_holes::is_wide(bytes)) holes_.note(block, bytes);
         }
     }
 
@@ -135,6 +146,7 @@ class basic_region {
         blocks_.clear();
         live_ = 0;
         frontier_ = 0;
+        holes_.forget();
         peak_ = recent_peak{};
         range_.decommit_to(0);
     }
@@ -180,6 +192,16 @@ class basic_region {
         return commit_to(start + bytes);
     }
 
+    [[nodiscard]] void* take_hole(std::size_t bytes, std::size_t alignment) noexcept {
+        void* const block =
+            region_holes::is_wide(bytes) ? holes_.take_wide(bytes, alignment) : holes_.take(bytes, alignment);
+        if (block == nullptr) return nullptr;
+        ++live_;
+        blocks_.note(block, bytes, bytes, alignment);
+        unpoison(block, bytes);
+        return block;
+    }
+
     // `asked`: the bytes that were asked for, of those up to `end`.
     [[nodiscard]] void* give(std::size_t start, std::size_t end, std::size_t asked, std::size_t alignment) noexcept {
         ++live_;
@@ -209,6 +231,7 @@ class basic_region {
 
     void fall_to(std::size_t frontier) noexcept {
         const std::size_t kept = with_step(peak_.note(frontier_));
+        if (frontier == 0) holes_.forget();  // they all lie below the last block
         frontier_ = frontier;
         const std::size_t committed = range_.committed();
         if (kept < committed && committed - kept >= least_idle_bytes && committed - kept >= committed / 8)
@@ -219,6 +242,7 @@ class basic_region {
     std::size_t wanted_bytes_;
     std::size_t frontier_ = 0;
     std::size_t live_ = 0;  // blocks
+    region_holes holes_;
     recent_peak peak_;
     [[no_unique_address]] live_blocks blocks_;
     [[no_unique_address]] one_at_a_time busy_;

@@ -29,6 +29,16 @@ struct chunk_size_of<Source> {
     static constexpr std::size_t preferred_chunk_bytes = Source::preferred_chunk_bytes;
 };
 
+// And whether it uses memory again.
+template <class Source>
+struct reuse_of {};
+
+template <class Source>
+    requires(!reuses_memory<Source>)
+struct reuse_of<Source> {
+    static constexpr bool reuses_memory = false;
+};
+
 // And that it is simply the process's memory.
 template <class Source>
 struct pages_behind {};
@@ -40,7 +50,7 @@ struct pages_behind<Source> {
 };
 
 template <class Source>
-class source_ref : public chunk_size_of<Source>, public pages_behind<Source> {
+class source_ref : public chunk_size_of<Source>, public reuse_of<Source>, public pages_behind<Source> {
   public:
     // Ownership: refers to `source`, which must outlive every copy of this.
     constexpr source_ref(Source& source) noexcept : source_(&source) {}

@@ -11,6 +11,7 @@
 //   allocation try_allocate_at_least(bytes, alignment)          may give more, so that nothing is left unused
 //   std::size_t try_resize(block, bytes, wanted)                moves the end of the block that it gave last
 //   void* try_allocate_slab(bytes, alignment, block_bytes)      told what the chunk will be cut into (multipool)
+//   static constexpr bool reuses_memory = false                 what comes back in any order serves nothing else
 // Deallocation is sized, as in std::pmr: blocks need no headers. Names follow P0089R0, section 3 ("managed").
 #pragma once
 
@@ -68,5 +69,13 @@ template <class S>
 concept slab_source = block_source<S> && requires(S& source, std::size_t n) {
     { source.try_allocate_slab(n, n, n) } noexcept -> std::same_as<void*>;
 };
+
+// True for sources that use again what comes back to them in any order, as most do. An allocator that could give back
+// single blocks keeps them over all others.
+template <class S>
+inline constexpr bool reuses_memory = true;
+template <class S>
+    requires requires { S::reuses_memory; }
+inline constexpr bool reuses_memory<S> = S::reuses_memory;
 
 }  // namespace millpond::inline MILLPOND_ABI

@@ -6,6 +6,7 @@
 //   after deallocate or reset ▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒   poisoned again
 //   before it goes upstream   ████████████████████   unpoisoned
 //
+// Pools leave gaps between blocks for AddressSanitizer, too, and tell it whose each block is: block_owner.hpp.
 // Every allocator that carves chunks calls these; user code needs them only when it writes an allocator of its own.
 // What unpoison opens counts as never written; unpoison_contents opens memory in order to read what it holds, such as a
 // link in a freed block. AddressSanitizer sees no difference; memcheck would report the read.
@@ -52,6 +53,10 @@ inline void unpoison_contents(const volatile void* memory, std::size_t bytes) no
 inline void expect_open(const volatile void* block) noexcept {
     static_cast<void>(*static_cast<const volatile char*>(block));
 }
+// Returns: true if the byte may not be touched.
+[[nodiscard]] inline bool is_poisoned(const volatile void* byte) noexcept {
+    return __asan_address_is_poisoned(byte) != 0;
+}
 // Effects: pointers in this memory, which malloc knows nothing of, keep their targets from being reported as leaks.
 inline void search_for_pointers(const volatile void* memory, std::size_t bytes) noexcept {
     __lsan_register_root_region(const_cast<const void*>(memory), bytes);
@@ -81,6 +86,7 @@ constexpr void unpoison_contents(const volatile void*, std::size_t) noexcept {}
 constexpr void expect_open(const volatile void*) noexcept {}
 #endif
 #if !defined(MILLPOND_ASAN)
+[[nodiscard]] constexpr bool is_poisoned(const volatile void*) noexcept { return false; }
 constexpr void search_for_pointers(const volatile void*, std::size_t) noexcept {}
 constexpr void search_no_more(const volatile void*, std::size_t) noexcept {}
 #endif

@@ -27,6 +27,7 @@
 #include "../core/sanitizer.hpp"
 #include "../core/size_classes.hpp"
 #include "block_batch.hpp"
+#include "block_owner.hpp"
 #include "chunk_stock.hpp"
 #include "patient_lock.hpp"
 
@@ -67,6 +68,11 @@ class batch_depot {
     // Returns: the size of the blocks of a class. It is that of the class, but blocks must hold a batch's addresses.
     [[nodiscard]] static constexpr std::size_t block_bytes(unsigned index) noexcept { return sizes_of_blocks[index]; }
 
+    // Returns: the bytes from a block to the next one of a run.
+    [[nodiscard]] static constexpr std::size_t spacing(unsigned index) noexcept {
+        return block_bytes(index) + gap_in_row(block_bytes(index));
+    }
+
     // Returns: freed blocks of the class if there are any, else up to `blocks` fresh ones.
     [[nodiscard]] supply take(unsigned index, std::size_t blocks) noexcept {
         const std::size_t bytes = block_bytes(index);
@@ -75,11 +81,12 @@ class batch_depot {
         supply found;
         if (lock_.lock(patience)) {
             found.batch = batches_[index].pop();
-            if (!found.batch) found.run = cut(bytes, blocks, alignment);
+            if (!found.batch) found.run = cut(spacing(index), blocks, alignment);
             lock_.unlock();
         } else {
-            found.run = cut_stray(bytes, blocks, alignment);
+            found.run = cut_stray(spacing(index), blocks, alignment);
         }
+        if (address_sanitizer && found.run != nullptr) found.run += gap_in_row(bytes);
         found.blocks = blocks;
         return found;
     }

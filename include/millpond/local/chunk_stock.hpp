@@ -14,9 +14,11 @@
 // Not thread-safe.
 #pragma once
 
+#include <bit>
 #include <cassert>
 #include <concepts>
 #include <cstddef>
+#include <cstdint>
 #include <new>
 #include <type_traits>
 #include <utility>
@@ -75,9 +77,16 @@ class chunk_stock {
     // Returns: a chunk, now the newest in use, with at least `payload_bytes` behind its header, poisoned; or null, and
     // nothing has changed. `block_bytes` above 0 announces to a slab_source what the chunk will be cut into.
     [[nodiscard]] chunk_header* acquire(std::size_t payload_bytes, std::size_t block_bytes = 0) noexcept {
+        return acquire(payload_bytes, block_bytes, align_up(payload_bytes, alignof(chunk_header)));
+    }
+
+    // Returns: the same, where each further block like the first takes `spacing_bytes`.
+    [[nodiscard]] chunk_header* acquire(std::size_t payload_bytes, std::size_t block_bytes,
+                                        std::size_t spacing_bytes) noexcept {
         if (payload_bytes > max_bytes - sizeof(chunk_header)) return nullptr;
         chunk_header* chunk = spare_ != nullptr ? take_spare(payload_bytes, block_bytes) : nullptr;
-        if (chunk == nullptr) chunk = take_from_source(payload_bytes + sizeof(chunk_header), block_bytes);
+        if (chunk == nullptr)
+            chunk = take_from_source(payload_bytes + sizeof(chunk_header), block_bytes, spacing_bytes);
         if (chunk == nullptr) return nullptr;
         chunk->next = in_use_;
         if (in_use_ == nullptr) oldest_ = chunk;
@@ -158,10 +167,21 @@ class chunk_stock {
         return sum;
     }
 
+    // Returns: the end of the chunk in use in which the address lies, or null. Complexity: O(chunks); for builds with
+    // an address sanitizer.
+    [[nodiscard]] const char* end_around(const void* address) const noexcept {
+        for (chunk_header* chunk = in_use_; chunk != nullptr; chunk = chunk->next) {
+            const auto offset = reinterpret_cast<std::uintptr_t>(address) - reinterpret_cast<std::uintptr_t>(chunk);
+            if (offset < chunk->bytes) return chunk->end();
+        }
+        return nullptr;
+    }
+
     [[nodiscard]] Source& source() noexcept { return source_; }
 
   private:
     static constexpr std::size_t smallest_payload_bytes = 256 - sizeof(chunk_header);
+    static constexpr std::size_t largest_shared_bytes = largest_planned_bytes / 8;
 
     void forget() noexcept {
         in_use_ = spare_ = nullptr;
@@ -178,10 +198,17 @@ class chunk_stock {
         return nullptr;
     }
 
-    [[nodiscard]] chunk_header* take_from_source(std::size_t needed_bytes, std::size_t block_bytes) noexcept {
+    [[nodiscard]] chunk_header* take_from_source(std::size_t needed_bytes, std::size_t block_bytes,
+                                                 std::size_t spacing_bytes) noexcept {
         // The plan is for chunks that all classes share; how large a slab should be the caller knows.
         const std::size_t planned = block_bytes == 0 ? planned_bytes_ : 0;
         std::size_t bytes = needed_bytes < planned ? planned : needed_bytes;
+        // A block that takes much of a chunk leaves no part of one at its end. Rounded up a little, the chunk serves
+        // somewhat larger ones after a reset, too.
+        if (needed_bytes > largest_shared_bytes && needed_bytes <= planned) {
+            bytes -= (bytes - needed_bytes) % spacing_bytes;
+            bytes = align_up(bytes, std::bit_floor(bytes) / 32);
+        }
         if constexpr (fixed_chunk_source<Source>) {
             bytes = needed_bytes < Source::preferred_chunk_bytes ? Source::preferred_chunk_bytes : needed_bytes;
         }

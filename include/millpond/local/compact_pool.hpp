@@ -49,6 +49,7 @@
 #include "../core/kept_exception.hpp"
 #include "../core/one_at_a_time.hpp"
 #include "../core/sanitizer.hpp"
+#include "block_owner.hpp"
 #include "chunk_stock.hpp"
 #include "large_blocks.hpp"
 #include "slot_chunks.hpp"
@@ -147,6 +148,7 @@ class basic_compact_pool {
     void deallocate(void* block, std::size_t bytes, std::size_t align) noexcept {
         const one_at_a_time::visit here(busy_, "the compact_pool");
         if (bytes != 0) expect_open(block);
+        expect_own(block, bytes, align);
         if (!fits(bytes, align)) [[unlikely]]
             return large_.deallocate(source_, block, bytes);
         poison(block, slot_bytes);
@@ -235,6 +237,25 @@ class basic_compact_pool {
     [[nodiscard]] bool in_range([[maybe_unused]] const void* slot) const noexcept {
         if constexpr (has_range) return range_.holds(slot);
         return false;
+    }
+
+    // Effects: under an address sanitizer, reports what is no slot of this pool, or was asked for by another size and
+    // is not given back by that of its block.
+    void expect_own([[maybe_unused]] const void* block, [[maybe_unused]] std::size_t bytes,
+                    [[maybe_unused]] std::size_t align) noexcept {
+        if constexpr (address_sanitizer) {
+            if (!fits(bytes, align)) return;
+            std::size_t offset = 0;
+            if (in_range(block)) {
+                if constexpr (has_range) offset = address(block) - range_.begin();
+            } else {
+                const auto row = chunks_.row_of(block);
+                if (row.start == nullptr) return report_misuse(not_its_own, block);
+                offset = address(block) - address(row.first());
+            }
+            if (offset % slot_bytes != 0) return report_misuse("an address that is no slot was given back", block);
+            if (bytes != 0 && bytes < slot_bytes && slot_bytes % 8 == 0) expect_size(block, bytes);
+        }
     }
 
     // What the pool has in hand reads as taken in memory. A leaf: its slots are the `hand_bytes_` from `first_` on, a

@@ -25,6 +25,8 @@
 #include <cassert>
 #include <concepts>
 #include <cstddef>
+#include <cstdint>
+#include <type_traits>
 #include <utility>
 
 #include "../block/chunk_cache.hpp"
@@ -33,6 +35,7 @@
 #include "../core/concepts.hpp"
 #include "../core/kept_exception.hpp"
 #include "../core/sanitizer.hpp"
+#include "block_owner.hpp"
 #include "chunk_stock.hpp"
 
 namespace millpond::inline MILLPOND_ABI {
@@ -48,6 +51,8 @@ class monotonic {
     using stock = chunk_stock<Source>;
 
   public:
+    static constexpr bool reuses_memory = false;
+
     // A place in the life of a monotonic. Valid until release, reset, or a rewind to an older one.
     class checkpoint_type {
         friend monotonic;
@@ -103,6 +108,7 @@ class monotonic {
     // Effects: none, but that an address sanitizer reports later accesses. The memory comes back with all the rest.
     void deallocate(void* block, std::size_t bytes, [[maybe_unused]] std::size_t alignment) noexcept {
         if (bytes != 0) expect_open(block);
+        expect_own(block, bytes + (bytes == 0));
         poison(block, bytes + (bytes == 0));
     }
 
@@ -143,6 +149,7 @@ class monotonic {
             assert(to.source() == from.source() && "absorb: the allocators have different sources");
         }
         to.stock_.absorb(from.stock_);
+        if constexpr (address_sanitizer) to.is_all_known_ &= from.is_all_known_ && from.buffer_.bytes == 0;
         from.next_ = from.end_ = nullptr;
         from.forward_ = &to;
     }
@@ -172,6 +179,29 @@ class monotonic {
     [[nodiscard]] Source& source() noexcept { return stock_.source(); }
 
   private:
+    // Returns: the bytes of poison behind a block under an address sanitizer, if there is room.
+    [[nodiscard]] static constexpr std::size_t gap_behind(std::size_t room) noexcept {
+        return !address_sanitizer ? 0 : room < gap_bytes ? room : gap_bytes;
+    }
+
+    // Effects: reports a block of another allocator, or one that was asked for by another size.
+    void expect_own([[maybe_unused]] const void* block, [[maybe_unused]] std::size_t bytes) const noexcept {
+        if constexpr (address_sanitizer) {
+            const monotonic& by = *owner();
+            const char* end = by.stock_.end_around(block);
+            const auto in_buffer =
+                reinterpret_cast<std::uintptr_t>(block) - reinterpret_cast<std::uintptr_t>(by.buffer_.memory);
+            if (end == nullptr && in_buffer < by.buffer_.bytes)
+                end = static_cast<const char*>(by.buffer_.memory) + by.buffer_.bytes;
+            if (end == nullptr) {
+                if (by.is_all_known_) report_misuse(not_its_own, block);
+                return;
+            }
+            // Where there was no room for a gap, what lies behind tells nothing.
+            if (static_cast<const char*>(block) + bytes + gap_bytes <= end) expect_size(block, bytes);
+        }
+    }
+
     // Returns: the allocator that owns the blocks: this one, or the one that has absorbed it.
     [[nodiscard]] const monotonic* owner() const noexcept {
         const monotonic* allocator = this;
@@ -187,7 +217,7 @@ class monotonic {
         if (padding > room || bytes > room - padding) [[unlikely]]
             return false;
         block = next_ + padding;
-        next_ = block + bytes;
+        next_ = block + bytes + gap_behind(room - padding - bytes);
         unpoison(block, bytes);
         return true;
     }
@@ -207,14 +237,16 @@ class monotonic {
             if (stock_.newest() != nullptr && grow_by(padding_to(next_, alignment) + bytes))
                 return try_allocate(bytes, alignment);
         }
-        chunk_header* const chunk = stock_.acquire(bytes + padding_at_most);
+        chunk_header* chunk = nullptr;
+        if constexpr (address_sanitizer) chunk = stock_.acquire(bytes + padding_at_most + gap_bytes);
+        if (chunk == nullptr) chunk = stock_.acquire(bytes + padding_at_most);  // the limit is not the gap's
         if (chunk == nullptr) return nullptr;
         char* const block = chunk->begin() + padding_to(chunk->begin(), alignment);
         unpoison(block, bytes);
         // A large block fills its own chunk; then the room of the old one is worth more than the rest of the new one,
         // unless that can grow.
         if (resizing_source<Source> || chunk->end() - (block + bytes) >= end_ - next_) {
-            next_ = block + bytes;
+            next_ = block + bytes + gap_behind(static_cast<std::size_t>(chunk->end() - (block + bytes)));
             end_ = chunk->end();
         }
         return block;
@@ -245,11 +277,18 @@ class monotonic {
         poison(next_, buffer_.bytes);
     }
 
+    static constexpr std::size_t gap_bytes = 8;
+    struct nothing {
+        constexpr nothing(bool) noexcept {}
+    };
+
     char* next_ = nullptr;
     char* end_ = nullptr;
     stock stock_;
     initial_buffer buffer_{nullptr, 0};
     monotonic* forward_ = nullptr;
+    // Under an address sanitizer: no block lies in the initial buffer of an allocator that was absorbed.
+    [[no_unique_address]] std::conditional_t<address_sanitizer, bool, nothing> is_all_known_ = true;
 };
 
 }  // namespace millpond::inline MILLPOND_ABI

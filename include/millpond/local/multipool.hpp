@@ -6,17 +6,23 @@
 //   class 24:  fresh ─────────────────┘    the row's blocks that were never given out, in the order of addresses
 //              freed ─▶│24│─▶│24│          freed blocks, given out again in about the order in which they were freed
 //   classes come in groups of four, which lie in the chunks, too, from the first use of one of them on
-//   above the largest class, or aligned to more than 64:  │block│record│ ◀─▶ │block│record│  from the source itself
+//   above 4 KiB:   │head│block│head│▒▒ free ▒▒│head│block│  a heap in chunks of its own (block_heap), for all sizes
+//   above 32 KiB, or aligned to more than 64:  │block│record│ ◀─▶ │block│record│  from the source itself
 //
-// Use it for containers that insert and erase. For data that is only built, monotonic is smaller. Memory freed in one
-// class serves no other one before reset or release, and nothing returns to the source before release.
+// Use it for containers that insert and erase. For data that is only built, monotonic is smaller. Memory freed in a
+// class up to 4 KiB serves no other one before reset or release. Freed blocks of up to 32 KiB serve their own class
+// first; before the heap grows, all of them go back to it and become one with their neighbours. Before the source gives
+// a block above 32 KiB, as many bytes of freed ones return to it, so that random sizes hold at most about 1.3 times
+// what is live. A source that uses no memory again (reuses_memory: monotonic, fixed_buffer) gives chunks alone: there
+// the heap serves all classes. Blocks above the largest class return at once, all others not before reset or release.
 // The classes are a parameter (size_classes.hpp). Blocks have no headers, so deallocate must be told the size and the
 // alignment that were asked for, or the block's size. An empty multipool is a few stores, and has allocated nothing;
 // its first chunk is 1 KiB, and later ones double, so that a small container may have a pool of its own.
 //
 // allocate, deallocate: O(1), for constant sizes about ten instructions; a large block is one call of the source.
-// reset: O(chunks), memory kept, large blocks returned. release: O(chunks + large blocks). An owned source that is a
-// managed allocator itself, as in multipool<monotonic<>>, is reset and released along with it.
+// allocate of a block above 4 KiB whose class has none left: also O(blocks freed since the last such time).
+// reset: O(chunks + large blocks), chunks kept, blocks above 32 KiB returned. release: O(chunks + large blocks). An
+// owned source that is a managed allocator itself, as in multipool<monotonic<>>, is reset and released along with it.
 // absorb: O(classes), and O(chunks kept by a reset of the other). Only after it may nodes move between containers of
 // the two pools: splice, merge, swap, node handles.
 // Every alignment and every size are served; what cannot be had is null, and nothing has changed. A block of 0 bytes
@@ -49,6 +55,8 @@
 #include "../core/kept_exception.hpp"
 #include "../core/sanitizer.hpp"
 #include "../core/size_classes.hpp"
+#include "block_heap.hpp"
+#include "block_owner.hpp"
 #include "chunk_stock.hpp"
 #include "class_places.hpp"
 #include "large_blocks.hpp"
@@ -107,6 +115,7 @@ class multipool {
     // Effects: makes the block free for requests of its class. `bytes` and `alignment`: as they were asked for.
     [[gnu::always_inline]] void deallocate(void* block, std::size_t bytes, std::size_t alignment) noexcept {
         if (bytes != 0) expect_open(block);
+        expect_own(block, bytes, alignment);
         at_class(
             bytes, alignment, [block](size_class& to) __attribute__((always_inline)) { put(block, to); },
             [this, block, bytes, alignment] { deallocate_slowly(block, bytes, alignment); });
@@ -126,6 +135,7 @@ class multipool {
         if constexpr (!managed_allocator<Source> && std::equality_comparable<Source>) {
             assert(to.source() == from.source() && "absorb: the pools have different sources");
         }
+        if constexpr (address_sanitizer) to.identity_.absorb(from.identity_);
         to.stock_.absorb(from.stock_);
         to.large_.absorb(from.large_);
         for (unsigned i = 0; i < groups; ++i) {
@@ -138,6 +148,12 @@ class multipool {
                 last->absorbed = std::exchange(to.groups_[i]->absorbed, from.groups_[i]);
             }
         }
+        if (to.heap_ == nullptr) {
+            to.heap_ = from.heap_;
+        } else if (from.heap_ != nullptr) {
+            to.heap_->absorb(*from.heap_);
+        }
+        from.heap_ = nullptr;
         if (from.room_.bytes() > to.room_.bytes()) to.room_ = from.room_;
         from.room_ = {};
         from.forward_ = &to;
@@ -179,6 +195,7 @@ class multipool {
     // blocks is much used.
     static constexpr bool has_long_slabs = requires { requires Source::has_long_slabs; };
     static constexpr std::uint32_t long_slab_blocks = 32;
+    static constexpr std::size_t largest_heap_bytes = std::size_t{32} << 10;  // an eighth of the largest chunk
     static constexpr unsigned groups = (Classes::count + class_group::size - 1) / class_group::size;
     using places = class_places<Classes>;
 
@@ -234,8 +251,22 @@ class multipool {
         void* const block = at_class(
             bytes, alignment, [](size_class& from) __attribute__((always_inline)) { return from.take(); },
             [] { return static_cast<void*>(nullptr); });
-        if (memory_checker && block != nullptr) unpoison(block, bytes + (bytes == 0));
+        if (memory_checker && block != nullptr) give_out(block, bytes, alignment);
         return block;
+    }
+
+    // Effects: so many bytes of the block are open from now on.
+    void give_out(void* block, std::size_t bytes, [[maybe_unused]] std::size_t alignment) noexcept {
+        unpoison(block, bytes + (bytes == 0));
+        if constexpr (address_sanitizer) identity_.mark(block, bytes, alignment);
+    }
+
+    // Effects: a block that comes back and was not given out by this pool, or by another size, is reported.
+    void expect_own([[maybe_unused]] const void* block, [[maybe_unused]] std::size_t bytes,
+                    [[maybe_unused]] std::size_t alignment) const noexcept {
+        if constexpr (address_sanitizer) {
+            if (block != nullptr) owner()->identity_.expect(block, bytes, alignment, &multipool::block_bytes);
+        }
     }
 
     [[gnu::always_inline]] static void put(void* block, size_class& to) noexcept {
@@ -249,7 +280,7 @@ class multipool {
         if (number < Classes::count) {
             put(block, class_number(number));
         } else {
-            owner()->large_.deallocate(stock_.source(), block, bytes);
+            owner()->give_back(block, bytes, alignment);
         }
     }
 
@@ -276,13 +307,17 @@ class multipool {
                                                                      std::size_t alignment) noexcept {
         if (forward_ != nullptr) return forward_->try_allocate(bytes, alignment);
         const unsigned number = Classes::class_of(bytes, alignment);
-        if (number >= Classes::count) return large_.try_allocate(stock_.source(), bytes, alignment);
+        if (number >= Classes::count) {
+            void* const block = take_large(bytes, alignment);
+            if (memory_checker && block != nullptr) give_out(block, bytes, alignment);
+            return block;
+        }
         const bool is_first = groups_[number / class_group::size] == no_group();
         if (is_first && !make_group(number / class_group::size)) return nullptr;
         size_class& from = class_number(number);
         void* block = is_first ? nullptr : take_older(from, number);
-        if (block == nullptr) block = take_row(from);
-        if (block != nullptr) unpoison(block, bytes + (bytes == 0));
+        if (block == nullptr) block = take_fresh(from);
+        if (block != nullptr) give_out(block, bytes, alignment);
         return block;
     }
 
@@ -342,9 +377,10 @@ class multipool {
         const std::size_t block = to.block_bytes;
         const std::size_t natural = natural_alignment(block);
         const std::size_t alignment = natural < max_class_alignment ? natural : max_class_alignment;
-        const std::size_t row = block * to.row_blocks;
+        const std::size_t spacing = block + gap_in_row(block);
+        const std::size_t row = spacing * to.row_blocks;
         if constexpr (slab_source<Source>) {
-            const std::size_t needed = room_for(block, alignment);
+            const std::size_t needed = room_for(spacing, alignment);
             chunk_header* chunk = nullptr;
             if constexpr (has_long_slabs) {
                 // Where memory ends, shorter slabs may still be had.
@@ -360,16 +396,9 @@ class multipool {
             region slab = aligned({chunk->begin(), chunk->end()}, alignment);
             cut(to, slab, static_cast<std::size_t>(-1));
             if (has_long_slabs && row >= largest_row_bytes && to.row_blocks < long_slab_blocks) to.row_blocks *= 2;
-        } else if (block <= largest_row_bytes) {
-            if (!provide_room(block, alignment)) return nullptr;
-            cut(to, room_, row);
         } else {
-            // A chunk of its own; what it leaves may be less than the room has.
-            chunk_header* const chunk = stock_.acquire(room_for(block, alignment));
-            if (chunk == nullptr) return nullptr;
-            region rest = aligned({chunk->begin(), chunk->end()}, alignment);
-            cut(to, rest, block);
-            if (rest.bytes() > room_.bytes()) room_ = rest;
+            if (!provide_room(spacing, alignment)) return nullptr;
+            cut(to, room_, row);
         }
         if (row < largest_row_bytes) to.row_blocks *= 2;
         return to.take_fresh();
@@ -385,8 +414,131 @@ class multipool {
         return chunk - sizeof(chunk_header);
     }
 
+    // Where fresh blocks of a class come from: small ones in rows of one size, medium ones from the heap, which is full
+    // of holes of any size, and large ones from the source, each by itself: of large blocks there are few, and what few
+    // blocks leave of a chunk is much. A source that does not use memory again serves chunks alone; and slabs hold
+    // blocks of one size and nothing else.
+    [[nodiscard]] static constexpr bool is_from_heap(std::size_t block_bytes) noexcept {
+        return !slab_source<Source> && block_bytes > block_heap::least_block_bytes && !is_from_source(block_bytes);
+    }
+    [[nodiscard]] static constexpr bool is_from_source(std::size_t block_bytes) noexcept {
+        return !slab_source<Source> && reuses_memory<Source> && block_bytes > largest_heap_bytes;
+    }
+
+    // Returns: a block of the class, which has none left; or null.
+    [[nodiscard]] void* take_fresh(size_class& from) noexcept {
+        if (is_from_heap(from.block_bytes)) return take_from_heap(from.block_bytes);
+        if (is_from_source(from.block_bytes)) return take_from_source(from.block_bytes);
+        return take_row(from);
+    }
+
+    // Before the heap grows, all that is free serves it.
+    [[nodiscard, gnu::noinline]] void* take_from_heap(std::size_t bytes) noexcept {
+        if (heap_ == nullptr && !make_heap()) return nullptr;
+        void* block = heap_->try_allocate(bytes);
+        if (block == nullptr && collect_freed()) block = heap_->try_allocate(bytes);
+        if (block == nullptr && grow_heap(bytes)) block = heap_->try_allocate(bytes);
+        if (block != nullptr) free_list::forget_seal(block, bytes);
+        return block;
+    }
+
+    [[nodiscard]] void* take_from_source(std::size_t bytes) noexcept {
+        void* const block = take_large(bytes, max_class_alignment);
+        if (block != nullptr) {
+            free_list::forget_seal(block, bytes);
+            poison(block, bytes);
+        }
+        return block;
+    }
+
+    // Before the source gives a block, as many bytes that are free go back to it.
+    [[nodiscard, gnu::noinline]] void* take_large(std::size_t bytes, std::size_t alignment) noexcept {
+        give_back_freed(bytes);
+        const std::size_t gap = gap_before(alignment);
+        if (address_sanitizer && (bytes > max_bytes || gap > max_bytes - bytes)) return nullptr;
+        const std::size_t whole = large_bytes(bytes, gap);
+        void* memory = large_.try_allocate(stock_.source(), whole, alignment);
+        if (memory == nullptr && give_back_freed(max_bytes))
+            memory = large_.try_allocate(stock_.source(), whole, alignment);
+        if (memory == nullptr) return nullptr;
+        poison(memory, gap);
+        return static_cast<char*>(memory) + gap;
+    }
+
+    // Effects: gives a block of the source back to it.
+    void give_back(void* block, std::size_t bytes, std::size_t alignment) noexcept {
+        const std::size_t gap = gap_before(alignment);
+        large_.deallocate(stock_.source(), static_cast<char*>(block) - gap, large_bytes(bytes, gap));
+    }
+
+    // Returns: the bytes of a block of the source with the gap before it.
+    [[nodiscard]] static constexpr std::size_t large_bytes(std::size_t bytes, std::size_t gap) noexcept {
+        return address_sanitizer ? bytes + (bytes == 0) + gap : bytes;
+    }
+
+    [[nodiscard, gnu::noinline]] bool make_heap() noexcept {
+        if (!provide_room(sizeof(block_heap), alignof(block_heap))) return false;
+        unpoison(room_.begin, sizeof(block_heap));
+        heap_ = ::new (room_.begin) block_heap;
+        room_.begin += sizeof(block_heap);
+        return true;
+    }
+
+    [[nodiscard]] bool grow_heap(std::size_t bytes) noexcept {
+        const std::size_t needed = block_heap::bytes_for(1, bytes);
+        give_back_freed(needed);
+        chunk_header* chunk = stock_.acquire(needed, 0, block_heap::spacing(bytes));
+        if (chunk == nullptr && give_back_freed(max_bytes))
+            chunk = stock_.acquire(needed, 0, block_heap::spacing(bytes));
+        if (chunk == nullptr) return false;
+        heap_->add(chunk->begin(), chunk->end());
+        return true;
+    }
+
+    // Effects: freed blocks of medium classes go to the heap, where they serve every size. Each was freed once, so this
+    // costs no more than the frees did. Returns: true if there was one.
+    [[nodiscard]] bool collect_freed() noexcept {
+        bool found = false;
+        for_each_class_above(block_heap::least_block_bytes, [this, &found](size_class& from) {
+            if (!is_from_heap(from.block_bytes)) return;
+            while (void* const block = from.take_freed()) {
+                heap_->deallocate(block);
+                found = true;
+            }
+        });
+        return found;
+    }
+
+    // Effects: freed blocks of large classes, of so many bytes or a little more, go back to the source. Returns: true
+    // if there was one.
+    bool give_back_freed(std::size_t bytes) noexcept {
+        std::size_t given = 0;
+        for_each_class_above(largest_heap_bytes, [this, &given, bytes](size_class& from) {
+            if (!is_from_source(from.block_bytes)) return;
+            while (given < bytes) {
+                void* const block = from.take_freed();
+                if (block == nullptr) return;
+                give_back(block, from.block_bytes, max_class_alignment);
+                given += from.block_bytes;
+            }
+        });
+        return given != 0;
+    }
+
+    // Effects: calls use(size_class&) for every class of more than `bytes` and some smaller ones, the largest first.
+    template <class Use>
+    void for_each_class_above(std::size_t bytes, Use use) noexcept {
+        if (bytes >= Classes::largest) return;
+        for (unsigned i = groups; i-- > Classes::class_of(bytes + 1, 1) / class_group::size;) {
+            if (groups_[i] == no_group()) continue;
+            for (class_group* group = groups_[i]; group != nullptr; group = group->absorbed) {
+                for (unsigned place = class_group::size; place-- > 0;) use(group->classes[place]);
+            }
+        }
+    }
+
     // Effects: sees to it that the room begins with so many aligned bytes. Returns: false if the source has no more.
-    [[nodiscard]] bool provide_room(std::size_t bytes, std::size_t alignment) noexcept {
+    [[nodiscard, gnu::always_inline]] bool provide_room(std::size_t bytes, std::size_t alignment) noexcept {
         region room = aligned(room_, alignment);
         if (room.bytes() < bytes) [[unlikely]] {
             chunk_header* const chunk = stock_.acquire(room_for(bytes, alignment));
@@ -412,7 +564,7 @@ class multipool {
     // Effects: moves a row of `row_bytes`, or as many blocks as there are, from the front of `from` to the class.
     static void cut(size_class& to, region& from, std::size_t row_bytes) noexcept {
         if (row_bytes > from.bytes()) [[unlikely]]
-            row_bytes = from.bytes() / to.block_bytes * to.block_bytes;
+            row_bytes = from.bytes() - from.bytes() % (to.block_bytes + gap_in_row(to.block_bytes));
         to.fresh = from.begin;
         from.begin += row_bytes;
         to.fresh_end = from.begin;
@@ -428,6 +580,7 @@ class multipool {
 
     void start_empty() noexcept {
         room_ = {};
+        heap_ = nullptr;
         for (unsigned i = 0; i < groups; ++i) set_group(i, no_group());
     }
 
@@ -460,12 +613,14 @@ class multipool {
 
     std::array<class_group*, groups> groups_ = all_missing();
     region room_;
+    block_heap* heap_ = nullptr;  // in a chunk, from the first block of its size on
     large_blocks large_;
     stock stock_;
     multipool* forward_ = nullptr;         // to the pool that has absorbed this one
     multipool* first_absorbed_ = nullptr;  // by this one, which are linked by …
     multipool* next_absorbed_ = nullptr;
     [[no_unique_address]] groups_in_place own_groups_;
+    [[no_unique_address]] block_owner identity_;
 };
 
 }  // namespace millpond::inline MILLPOND_ABI

@@ -123,7 +123,10 @@ class shared_large_blocks {
         if (const slot found = take_from(*latest_left_.load(std::memory_order_acquire)); found.group != nullptr)
             return found;
         for (slots* group = newest_.load(std::memory_order_acquire); group != nullptr; group = group->older) {
-            if (const slot found = take_from(*group); found.group != nullptr) return found;
+            if (const slot found = take_from(*group); found.group != nullptr) {
+                latest_left_.store(group, std::memory_order_release);
+                return found;
+            }
         }
         void* const memory = source.try_allocate(sizeof(slots), alignof(slots));
         if (memory == nullptr) return {nullptr, 0};

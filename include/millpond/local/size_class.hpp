@@ -20,6 +20,7 @@
 #include <cstdint>
 
 #include "../core/abi.hpp"
+#include "block_owner.hpp"
 #include "free_list.hpp"
 
 namespace millpond::inline MILLPOND_ABI {
@@ -54,8 +55,9 @@ struct size_class {
 
     // Returns: the next block of the row, which has one.
     [[nodiscard]] void* take_fresh() noexcept {
-        char* const block = fresh;
-        fresh += block_bytes;
+        const std::size_t gap = gap_in_row(block_bytes);
+        char* const block = fresh + gap;
+        fresh += gap + block_bytes;
         free_list::forget_seal(block, block_bytes);
         return block;
     }
@@ -80,6 +82,9 @@ struct size_class {
         }
         return !ready.empty();
     }
+
+    // Returns: a block that was freed, the last one first, or null.
+    [[nodiscard]] void* take_freed() noexcept { return (freed.empty() ? ready : freed).pop(block_bytes); }
 
     [[nodiscard]] bool empty() const noexcept { return fresh == fresh_end && ready.empty() && freed.empty(); }
 };

@@ -14,7 +14,8 @@
 // Each thread has a magazine in each pool that it uses, found by the pool's number in a thread-local table of 16: with
 // more pools than that in one thread some calls take the long way, correct and slower. Blocks go to the magazine of the
 // thread that frees them, and from there, a batch at a time, to those that need some; so one short lock is taken for 64
-// blocks up to 512 bytes, for fewer of larger ones, and for each one above 16 KiB.
+// blocks up to 512 bytes, and for fewer of larger ones. Blocks above 16 KiB are the source's, one by one, which costs
+// one call of it for each (as classes may be had up to 1 MiB, they are where the source uses no memory again).
 // Memory beside live blocks, for each thread: 2 KiB, 1 KiB for each class it uses, at most 64 KiB or two blocks of free
 // blocks in each, and of what it has itself allocated and freed again up to 1 MiB more. When a thread ends, all of that
 // serves the others. Requests below 16 bytes get 16.
@@ -54,6 +55,7 @@
 #include "../core/size_classes.hpp"
 #include "batch_depot.hpp"
 #include "block_batch.hpp"
+#include "block_owner.hpp"
 #include "chunk_stock.hpp"
 #include "magazine_rack.hpp"
 #include "shared_large_blocks.hpp"
@@ -61,7 +63,12 @@
 
 namespace millpond::inline MILLPOND_ABI {
 
-template <block_source Source = chunk_cache, size_classes Classes = four_an_octave<>>
+// Larger blocks come from the source one by one, unless it does not use memory again: a thread would keep two of each
+// class, and locked the pool for each before.
+template <class Source>
+using shared_classes = four_an_octave<reuses_memory<Source> ? std::size_t{16} << 10 : std::size_t{1} << 20>;
+
+template <block_source Source = chunk_cache, size_classes Classes = shared_classes<Source>>
 class synchronized_multipool {
     using depot = batch_depot<Source, Classes>;
     using magazine = typename magazine_rack<Classes::count>::magazine;
@@ -109,6 +116,7 @@ class synchronized_multipool {
     // Effects: makes the block free for requests of its class. `bytes` and `alignment`: as they were asked for.
     void deallocate(void* block, std::size_t bytes, std::size_t alignment) noexcept {
         if (bytes != 0) expect_open(block);
+        expect_own(block, bytes, alignment);
         const unsigned index = Classes::class_of(bytes, alignment);
         if (magazine* const mine = rack_.at_hand(); mine != nullptr) [[likely]] {
             magazine_class& to = mine->classes[index];
@@ -156,7 +164,7 @@ class synchronized_multipool {
             if (from.count != 0) [[likely]] {
                 void* const block = from.pop();
                 if (block == nullptr) __builtin_unreachable();
-                mark_used(block, bytes);
+                give_out(block, bytes, alignment);
                 return block;
             }
         }
@@ -170,16 +178,42 @@ class synchronized_multipool {
         thrown.give_up(bytes, alignment);
     }
 
+    // Effects: so many bytes of the free block are open from now on.
+    void give_out(void* block, std::size_t bytes, [[maybe_unused]] std::size_t alignment) const noexcept {
+        mark_used(block, bytes);
+        if constexpr (address_sanitizer) identity_.mark(block, bytes, alignment);
+    }
+
+    // Effects: a block that comes back and was not given out by this pool, or by another size, is reported.
+    void expect_own([[maybe_unused]] const void* block, [[maybe_unused]] std::size_t bytes,
+                    [[maybe_unused]] std::size_t alignment) const noexcept {
+        if constexpr (address_sanitizer) {
+            if (block != nullptr) identity_.expect(block, bytes, alignment, &synchronized_multipool::block_bytes);
+        }
+    }
+
+    // Returns: the bytes of a block of the source with the gap before it.
+    [[nodiscard]] static constexpr std::size_t large_bytes(std::size_t bytes, std::size_t gap) noexcept {
+        return address_sanitizer ? bytes + (bytes == 0) + gap : bytes;
+    }
+
     [[gnu::noinline]] void* try_allocate_slowly(std::size_t bytes, std::size_t alignment) noexcept {
         const unsigned index = Classes::class_of(bytes, alignment);
         if (index == Classes::count) {
             typename depot::shared_source source{depot_};
-            return large_.try_allocate(source, bytes, alignment);
+            const std::size_t gap = gap_before(alignment);
+            if (address_sanitizer && (bytes > max_bytes || gap > max_bytes - bytes)) return nullptr;
+            void* const memory = large_.try_allocate(source, large_bytes(bytes, gap), alignment);
+            if (memory == nullptr) return nullptr;
+            void* const block = static_cast<char*>(memory) + gap;
+            poison(memory, gap);
+            if constexpr (address_sanitizer) identity_.mark(block, bytes, alignment);
+            return block;
         }
         magazine* const mine = magazine_of_this_thread();
         const bool has_stack = mine != nullptr && (mine->classes[index].capacity != 0 || make_stack(*mine, index));
         void* const block = has_stack ? refill(*mine, index) : take_one(index);
-        if (block != nullptr) mark_used(block, bytes);
+        if (block != nullptr) give_out(block, bytes, alignment);
         return block;
     }
 
@@ -187,7 +221,8 @@ class synchronized_multipool {
         const unsigned index = Classes::class_of(bytes, alignment);
         if (index == Classes::count) {
             typename depot::shared_source source{depot_};
-            large_.deallocate(source, block, bytes);
+            const std::size_t gap = gap_before(alignment);
+            large_.deallocate(source, static_cast<char*>(block) - gap, large_bytes(bytes, gap));
             return;
         }
         mark_free(block, depot::block_bytes(index));
@@ -240,8 +275,9 @@ class synchronized_multipool {
         }
         if (found.run == nullptr) return nullptr;
         for (std::size_t i = found.blocks; i-- > 0;) {  // the lowest address goes out first
-            mark_fresh(found.run + i * bytes, bytes);
-            to.push(found.run + i * bytes);
+            char* const block = found.run + i * depot::spacing(index);
+            mark_fresh(block, bytes);
+            to.push(block);
         }
         if (to.run < magazine_limits::batch_of(bytes)) to.run = static_cast<std::uint16_t>(to.run * 2);
         return to.pop();
@@ -319,6 +355,7 @@ class synchronized_multipool {
 
     static_assert(Classes::largest <= std::size_t{1} << 30, "synchronized_multipool: the largest class is too large");
 
+    [[no_unique_address]] block_owner identity_;
     shared_large_blocks large_;
     depot depot_;
     magazine_rack<Classes::count> rack_;  // goes first, as its magazines lie in the depot's chunks

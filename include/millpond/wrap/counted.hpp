@@ -54,7 +54,7 @@ struct allocation_counts {
 };
 
 template <block_source A>
-class counted : public chunk_size_of<A> {
+class counted : public chunk_size_of<A>, public reuse_of<A> {
   public:
     class checkpoint_type {
         friend counted;

@@ -45,7 +45,7 @@ struct byte_limit {
 using limit_function = bool(void* context, std::size_t bytes, std::size_t alignment);
 
 template <block_source A>
-class limited : public chunk_size_of<A> {
+class limited : public chunk_size_of<A>, public reuse_of<A> {
   public:
     class checkpoint_type {
         friend limited;

@@ -33,6 +33,7 @@ std::span<const workload* const> all_workloads() {
         &slots_sparse,
         &slots_pairs,
         &set_of_numbers,
+        &random_sizes,
     };
     return all;
 }

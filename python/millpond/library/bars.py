@@ -19,6 +19,7 @@ from millpond.execution.results import Row
 from millpond.library.arrays import PAUSE, PEAK
 from millpond.library.comparisons import COUNT, GROWTH, OTHERS, SMALL_ARRAYS, STRUCTURES, hardened_pairs
 from millpond.library.lines import Line, Rounds, geometric_mean
+from millpond.library.random_sizes import HELD
 from millpond.library.slots import (
     ALLOCATE,
     ELEMENT,
@@ -201,6 +202,8 @@ RULES: tuple[Rule, ...] = (
          _is("synchronized_multipool_against_glibc", benchmarks=("threads_handover",)), _to_peer, _at_most),
     Rule("churn of 1 M and 10 M live blocks, against glibc", 1.0,
          _is("multipool_against_glibc", benchmarks=("churn_fifo", "churn_random")), _to_peer, _at_most),
+    Rule("resident bytes of blocks of random sizes, against the bytes that are live", 1.35,
+         lambda line: line.comparison.startswith(HELD), _to_peer, _at_most),
     Rule("push_back to dyn_array, pages of 4 KB, against the best array", 0.95,
          _is("growth", benchmarks=GROWTH[:1]), _to_peer, _at_most),
     Rule("push_back to dyn_array, huge pages allowed, against the best array", 1.0,

@@ -20,8 +20,9 @@ from typing import Any
 from millpond.cells.cell import Cell, Outcome
 from millpond.execution.rounds import groups_of
 from millpond.library.arrays import array_lines
-from millpond.library.library_contenders import HARDENED, IDEAL, MONOTONIC, POOL, Contender
+from millpond.library.library_contenders import HARDENED, IDEAL, MONOTONIC, OURS, POOL, Contender
 from millpond.library.lines import Line, Rounds, label, size_text
+from millpond.library.random_sizes import RANDOM_SIZES, random_size_lines
 from millpond.library.slots import SLOTS, slot_lines
 
 NEAR = 1.10
@@ -180,6 +181,13 @@ class _Group:
         if self.benchmark in SLOTS:
             peers = self._that(lambda c: c.is_peer and not c.kept)
             return slot_lines(self.benchmark, self._parameters, self._cells, peers, self._rounds)
+        if self.benchmark == RANDOM_SIZES:
+            return random_size_lines(
+                self._parameters,
+                self._that(lambda c: c.kind == OURS),
+                self._that(lambda c: c.is_peer and not c.kept),
+                self._rounds,
+            )
         if self.benchmark in ARRAYS:
             return array_lines(self.benchmark, self._parameters, self._cells, self._rounds)
         return []

@@ -111,6 +111,9 @@ def threads_here() -> tuple[int, ...]:
 
 
 _CHURNED = ("multipool", "glibc")
+_LARGEST = (60_000, 256 * _KIB, 2048 * _KIB)
+# Each once over its own source: what is kept above the heap is the same above every one.
+_RESIDENT_ASIDE = ("*:base", "*:kept", "*:wink", "ideal_*", "multipool(*", "multipool:*", "synchronized(*")
 # Mallocs are a hundred times slower after shuffling than any pool for each list, and take the time of all others.
 _LISTED = ("multipool", "pmr_pool:kept", "boost_pool:kept", "ideal_free_list")
 _LISTED_DEFAULT = ("pmr_pool", "boost_pool", "multipool_2015*")
@@ -152,6 +155,7 @@ def _quick() -> list[Part]:
         Part("lists_shuffled", powers(12, 12), 0.1, units=2**17, factors=(16,), only=(*_LISTED, *_LISTED_DEFAULT)),
         Part("churn_fifo", (_MILLION // 10,), 0.05, units=2**17, only=_CHURNED),
         Part("churn_random", (_MILLION // 10,), 0.05, units=2**17, only=_CHURNED),
+        Part("random_sizes", _LARGEST, 0.1, units=2**11, aside=_RESIDENT_ASIDE),
         Part("vector_int_64", (64,), 0.02, only=_TINY),
         *_arrays(_MILLION, _MILLION, 0.02),
         *_slots(_MILLION, _MILLION // 10, 0.05),
@@ -221,6 +225,7 @@ def _standard() -> list[Part]:
         Part("lists_shuffled", powers(12, 16, 4), 0.6, factors=(256,), only=_LISTED, rounds=FEW),
         Part("churn_fifo", (_MILLION, 10 * _MILLION), 0.6, units=2**20, only=_CHURNED),
         Part("churn_random", (_MILLION, 10 * _MILLION), 1.0, units=2**20, only=_CHURNED),
+        Part("random_sizes", _LARGEST, 0.5, rounds=FEW, aside=_RESIDENT_ASIDE),
         Part("vector_int_64", (64,), 0.02, only=_TINY),
         *_arrays(100 * _MILLION, 100 * _MILLION, 0.5),
         *_slots(50 * _MILLION, 3 * _MILLION, 1.5, _LIVE, _SLOT_PEERS, _SET_PEERS),
@@ -248,6 +253,7 @@ def _paper() -> list[Part]:
         Part("lists_shuffled", powers(0, 21), factors=powers(7, 8), seconds=10.0, rounds=FEW),
         Part("churn_fifo", (_MILLION, 10 * _MILLION), seconds=2.0),
         Part("churn_random", (_MILLION, 10 * _MILLION), seconds=3.0),
+        Part("random_sizes", _LARGEST, 2.0, seeds=2, units=2**16, aside=_RESIDENT_ASIDE),
         Part("vector_int_64", (64,), only=_TINY),
         *_arrays(100 * _MILLION, 100 * _MILLION, 0.5),
         *_slots(50 * _MILLION, 30 * _MILLION, 10.0, _LIVE),

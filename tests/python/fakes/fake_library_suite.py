@@ -38,6 +38,7 @@ WORKLOADS: Mapping[str, tuple[str, ...]] = {
         LOCAL,
     ),
     "threads_own": (*LOCAL, "synchronized_multipool", *LOCKED),
+    "random_sizes": (*LOCAL[:-1], "synchronized_multipool", *LOCKED),
     "threads_handover": ("synchronized_multipool", *LOCKED, "malloc"),
     "construct_empty": OURS[:2],
     **dict.fromkeys(("push_back", "push_back_huge", "push_back_pauses"), GROWING),
@@ -124,6 +125,9 @@ class FakeSuite:
             left = int(self.config.get("left", {}).get(name, full // 100))
             result |= {"cold_ns": ns, "warm_ns": ns, "before_ns": ns, "after_ns": ns, "peak_bytes": 1_000_000 + full,
                        "end_bytes": 1_000_000 + left, "touched_bytes": full // 100}  # fmt: skip
+        elif given["--workload"] == "random_sizes":
+            left = int(self.config.get("left", {}).get(name, 12_000_000))
+            result |= {"cold_ns": ns, "warm_ns": ns, "end_bytes": 1_000_000 + left, "touched_bytes": 10_000_000}
         else:
             result |= {"cold_ns": 2 * ns, "warm_ns": ns, "before_ns": 5.0, "after_ns": 2.0}
         return Captured(0, json.dumps(result) + "\n", "")

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: BSL-1.0
+// random_sizes: blocks of random sizes, a steady number of bytes live: what is resident against what is live.
+//
+//   fill to 32 MiB ─▶ free any block, allocate until 32 MiB are live again, … ─▶ resident bytes now, and live bytes
+//
+// `--size` is the largest block; sizes are uniform from 1 on, and every page of a block is written. warm_ns is a block
+// freed or allocated, cold_ns one of the first filling. end_bytes less base_bytes is what is resident for
+// touched_bytes, the bytes that are live. Buffers of messages, images and texts look like this.
+// Monotonic contenders reuse nothing: they only fill.
+#include <vector>
+
+#include "contenders.hpp"
+#include "lab/suites/common/random_numbers.hpp"
+#include "millpond/local/synchronized_multipool.hpp"
+#include "passes.hpp"
+#include "workload.hpp"
+
+namespace millpond::suites {
+namespace {
+
+constexpr std::uint64_t level_bytes = std::uint64_t{32} << 20;
+constexpr std::uint64_t usual_blocks = std::uint64_t{1} << 14;
+constexpr std::size_t page_bytes = 4096;
+constexpr std::size_t block_alignment = 8;
+
+template <class C>
+class random_blocks {
+  public:
+    random_blocks(std::uint64_t largest, std::uint64_t seed)
+        : random_(seed), largest_(static_cast<std::uint32_t>(largest)) {
+        blocks_.reserve(std::size_t{1} << 20);
+    }
+    random_blocks(const random_blocks&) = delete;
+    random_blocks& operator=(const random_blocks&) = delete;
+    ~random_blocks() {
+        while (!blocks_.empty()) give(blocks_.size() - 1);
+    }
+
+    // Effects: frees or allocates, whichever brings the level back, so many times. Returns: a checksum of the sizes.
+    [[gnu::noinline]] std::uint64_t live(std::uint64_t times) {
+        std::uint64_t sum = 0;
+        for (std::uint64_t i = 0; i < times; ++i) sum = sum * 31 + step();
+        return sum;
+    }
+    [[gnu::noinline]] void fill() {
+        while (live_bytes_ < level_bytes) take();
+    }
+
+    [[nodiscard]] std::uint64_t live_bytes() const noexcept { return live_bytes_; }
+    [[nodiscard]] std::uint64_t count() const noexcept { return blocks_.size(); }
+
+  private:
+    struct block {
+        unsigned char* start;
+        std::uint32_t bytes;
+    };
+
+    std::uint32_t step() {
+        if (live_bytes_ < level_bytes) return take();
+        return give(random_.below(static_cast<std::uint32_t>(blocks_.size())));
+    }
+    std::uint32_t take() {
+        const std::uint32_t bytes = 1 + random_.below(largest_);
+        auto* const start = static_cast<unsigned char*>(C::take(C::handle(pool_), bytes, block_alignment));
+        for (std::size_t at = 0; at < bytes; at += page_bytes) start[at] = 1;
+        start[bytes - 1] = 1;
+        blocks_.push_back({start, bytes});
+        live_bytes_ += bytes;
+        return bytes;
+    }
+    std::uint32_t give(std::size_t at) noexcept {
+        const block gone = blocks_[at];
+        blocks_[at] = blocks_.back();
+        blocks_.pop_back();
+        live_bytes_ -= gone.bytes;
+        C::give(C::handle(pool_), gone.start, gone.bytes, block_alignment);
+        return gone.bytes;
+    }
+
+    random_numbers random_;
+    std::uint32_t largest_;
+    typename C::pool pool_;
+    std::vector<block> blocks_;
+    std::uint64_t live_bytes_ = 0;
+};
+
+template <bool IsReusing>
+struct runner {
+    template <class C>
+    struct of {
+        static outcome run(const cell& asked) {
+            outcome result;
+            random_blocks<C> work(asked.size, asked.seed);
+            const resident_meter resident;
+            const stopwatch clock;
+            work.fill();
+            result.cold_ns = clock.elapsed_ns() / static_cast<double>(work.count());
+            result.checksum = work.count();
+            result.units = work.count();
+            if constexpr (IsReusing) {
+                const std::uint64_t times = asked.scale_units != 0 ? asked.scale_units : usual_blocks;
+                const stopwatch warm_clock;
+                static_cast<void>(work.live(times));
+                result.warm_ns = warm_clock.elapsed_ns() / static_cast<double>(times);
+                result.units = times;
+            }
+            result.touched_bytes = work.live_bytes();
+            resident.finish(result);
+            return result;
+        }
+    };
+};
+
+#if defined(MILLPOND_HARDENED)
+using our_shared = contender_list<>;
+#else
+struct shared_by_type : by_type<synchronized_multipool<>> {
+    static constexpr std::string_view name = "synchronized_multipool";
+};
+using our_shared = contender_list<shared_by_type>;
+#endif
+
+std::vector<entry> all() {
+    std::vector<entry> found = entries<runner<true>::of>(our_pools{}, our_shared{}, heap_peers{}, pool_peers{});
+    for (const entry& each : entries<runner<false>::of>(our_monotonics{}, monotonic_peers{})) found.push_back(each);
+    return found;
+}
+
+}  // namespace
+
+const workload random_sizes{
+    "random_sizes", "block", "bytes of the largest block", {60'000, 256 << 10, 2 << 20}, {}, all};
+
+}  // namespace millpond::suites
