@@ -2,8 +2,8 @@
 // spin_lock: a lock of one word for short, rare critical sections below malloc, where no C library lock may be used.
 //
 // A waiter spins a little and then sleeps until it is woken (futex, the system call that malloc's own locks make). Not
-// recursive. try_lock_patiently is for callers that a signal handler may have brought here while the thread itself holds
-// the lock: they give up after two seconds.
+// recursive. try_lock_patiently is for callers that a signal handler may have brought here while the thread itself
+// holds the lock: they give up after two seconds.
 #pragma once
 
 #include <errno.h>

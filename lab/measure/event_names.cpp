@@ -79,6 +79,8 @@ encoding encode(const std::string& name) {
 }
 
 known_event known_of(const encoding& found) {
+    // libpfm sets the bit of the hypervisor only on processors for which it knows that modifier.
+    const bool counts_hypervisor = found.full_name.find(":h=1") != found.full_name.npos;
     event of;
     of.type = found.as.type;
     of.config = found.as.config;
@@ -86,7 +88,7 @@ known_event known_of(const encoding& found) {
     of.config2 = found.as.config2;
     of.excludes = static_cast<std::uint8_t>((found.as.exclude_user != 0 ? event::user : 0) |
                                             (found.as.exclude_kernel != 0 ? event::kernel : 0) |
-                                            (found.as.exclude_hv != 0 ? event::hypervisor : 0));
+                                            (counts_hypervisor ? 0 : event::hypervisor));
     return {of, found.full_name};
 }
 
@@ -163,10 +165,11 @@ event_names::meaning event_names::find(const std::string& name) const {
         }
         return known_of(found);
     }
-    if (found.status != PFM_ERR_NOTFOUND) return malformed(name, found.status);
-    const std::vector<std::string> processors =
-        name.find("::") == name.npos ? processors_of(name) : std::vector<std::string>{};
-    if (processors.empty()) return not_found(name);
+    // An event may be here without a unit mask that it has elsewhere.
+    const bool asks_elsewhere =
+        name.find("::") == name.npos && (found.status == PFM_ERR_NOTFOUND || name.find(':') != name.npos);
+    const std::vector<std::string> processors = asks_elsewhere ? processors_of(name) : std::vector<std::string>{};
+    if (processors.empty()) return found.status == PFM_ERR_NOTFOUND ? not_found(name) : malformed(name, found.status);
     return event_elsewhere{"it is an event of " + listed(processors) + ", and libpfm takes this processor for none"};
 }
 

@@ -152,7 +152,8 @@ finishing::image_name finishing::name_of(const trace::slot_process& process) {
     std::string name = usual;
     while (process.facts.finished == 0 && !is_free(name, process)) name = stem + "." + std::to_string(++number);
     if (name != usual && process.facts.finished == 0)
-        out_.notices.push_back(usual + " is not a trace of the recording that this one replaces, so it stays; process " +
+        out_.notices.push_back(usual +
+                               " is not a trace of the recording that this one replaces, so it stays; process " +
                                std::to_string(process.facts.pid) + " is in " + name);
     return {image, name};
 }
@@ -179,8 +180,8 @@ void finishing::write(const trace::slot_process& process, bool is_end) {
     if (process.facts.finished != 0) return;
     const trace::trace_identity identity{name.image, from_.header().recording, from_.header().mode};
     try {
-        const trace::finish_result done =
-            trace::finish(from_, process, name.path, identity, describe_end(process.facts, is_end ? end_ : std::nullopt));
+        const trace::finish_result done = trace::finish(from_, process, name.path, identity,
+                                                        describe_end(process.facts, is_end ? end_ : std::nullopt));
         report(process, done.events);
         from_.mark_finished(process);
     } catch (const trace::trace_error& nothing) {  // it was ended while its recording began, or could not begin it
@@ -247,8 +248,9 @@ finish_outcome finishing::run() {
     if (unwritten_) return std::move(out_);
     fs::remove(partial_);  // the file that was opened above and is a recording of ours
     if (processes.empty())
-        fail("the program did not load the recorder, so no trace was written (does it clear LD_PRELOAD or "
-             "drop the right to write to the trace's folder?)");
+        fail(
+            "the program did not load the recorder, so no trace was written (does it clear LD_PRELOAD or "
+            "drop the right to write to the trace's folder?)");
     return std::move(out_);
 }
 
@@ -268,9 +270,10 @@ finish_outcome finish(const std::string& file, const std::optional<ending>& end)
     } catch (const trace::trace_error& error) {
         return {{}, start_error{start_error::input_missing, error.what()}};
     } catch (const std::system_error& error) {
-        return {{}, start_error{start_error::environment_lacks,
-                                std::string(error.what()) + "; then complete the recording with " +
-                                    "'millpond-record --finish " + file + "'"}};
+        return {{},
+                start_error{start_error::environment_lacks, std::string(error.what()) +
+                                                                "; then complete the recording with " +
+                                                                "'millpond-record --finish " + file + "'"}};
     }
 }
 

@@ -56,8 +56,7 @@ int main(int argc, char** argv) {
             })
             ->transform(CLI::AsSizeValue(false));
     };
-    size(app.add_option("--max-bytes", options.bytes_max,
-                        "stop recording after this many bytes; the program goes on"));
+    size(app.add_option("--max-bytes", options.bytes_max, "stop recording after this many bytes; the program goes on"));
     size(app.add_option("--ahead", options.ahead_bytes,
                         "map this much of the trace at the start and make no system call for it later, for programs "
                         "that forbid themselves system calls"));

@@ -170,8 +170,8 @@ bool output::populate(const slot& s, std::uint32_t bytes) noexcept {
         last_error_ = EFBIG;
         return false;
     }
-    const long reserved = system_call(SYS_fallocate, f.descriptor(), 0, static_cast<off_t>(offset),
-                                      static_cast<off_t>(more));
+    const long reserved =
+        system_call(SYS_fallocate, f.descriptor(), 0, static_cast<off_t>(offset), static_cast<off_t>(more));
     if (reserved == 0) {
         if (s.ready_bytes == 0) head_of(s)->unused[0] = number;
         return true;
@@ -259,8 +259,7 @@ bool output::make_ready(slot& s) noexcept {
 
 void output::count_sealed(std::size_t bytes) noexcept {
     const std::uint64_t total = __atomic_add_fetch(&file_->bytes_sealed, bytes, __ATOMIC_RELAXED);
-    if (file_->bytes_max != 0 && total > file_->bytes_max)
-        __atomic_store_n(&file_->limit_reached, 1, __ATOMIC_RELAXED);
+    if (file_->bytes_max != 0 && total > file_->bytes_max) __atomic_store_n(&file_->limit_reached, 1, __ATOMIC_RELAXED);
 }
 
 bool output::write_out(const slot& s, std::size_t bytes) noexcept {
@@ -274,8 +273,8 @@ bool output::write_out(const slot& s, std::size_t bytes) noexcept {
     if (number >= file_->slots_max || !is_within_limit(offset + mpt_slot_bytes)) return false;
     if (needs_length(number)) lengthen(f, number);
     for (std::size_t done = 0, wanted = mpt_slot_head_bytes + bytes; done < wanted;) {
-        const long n = system_call(SYS_pwrite64, f.descriptor(), s.begin + done, wanted - done,
-                                   static_cast<off_t>(offset + done));
+        const long n =
+            system_call(SYS_pwrite64, f.descriptor(), s.begin + done, wanted - done, static_cast<off_t>(offset + done));
         if (n <= 0 && n != -EINTR) return false;
         if (n > 0) done += static_cast<std::size_t>(n);
     }

@@ -3,15 +3,18 @@
 //
 //   claim a number in slot 0 ─▶ map the slot, make it ready 16 KiB at a time ─▶ open block ─(full)▶ seal
 //                                                                               ▲               ├▶ copy to another slot
-//                                                                               └─ the same slot ┘  of the file by pwrite
-//                                                                                               └▶ or leave it there, and
+//                                                                               └─ the same slot ┘  of the file by
+//                                                                               pwrite
+//                                                                                               └▶ or leave it there,
+//                                                                                               and
 //                                                                                                  map another one
-// No descriptor stays open. A full block is copied into the file through a descriptor that is opened for it, which is the
-// fastest way. Where that cannot be (no descriptor is free; another root folder, user or limit on file sizes), blocks stay
-// in the slots in which they were written, and new slots are reached from the mapping that there is (mremap): that needs
-// neither descriptor nor path. So nothing that a program does to itself ends its recording, and a child of fork goes on
-// with what it inherits. "Ready" means that the disk has room for the pages, so that no store can fail;
-// MADV_POPULATE_WRITE says so without a descriptor (Linux 5.14; before it, the file is opened and fallocate asked).
+// No descriptor stays open. A full block is copied into the file through a descriptor that is opened for it, which is
+// the fastest way. Where that cannot be (no descriptor is free; another root folder, user or limit on file sizes),
+// blocks stay in the slots in which they were written, and new slots are reached from the mapping that there is
+// (mremap): that needs neither descriptor nor path. So nothing that a program does to itself ends its recording, and a
+// child of fork goes on with what it inherits. "Ready" means that the disk has room for the pages, so that no store can
+// fail; MADV_POPULATE_WRITE says so without a descriptor (Linux 5.14; before it, the file is opened and fallocate
+// asked).
 //
 // After map_ahead the process takes slots from what was mapped then, and makes no system call for them any more: for
 // programs that forbid system calls to themselves.
@@ -74,9 +77,9 @@ class output {
     void map_ahead(std::uint64_t bytes) noexcept;
     [[nodiscard]] bool is_mapped_ahead() const noexcept { return ahead_first_ != nullptr; }
 
-    // A signal handler may fork while a hook of its thread is at work, and the child may return into that hook: what the
-    // hook still does with the copy of its parent's output must not reach the file. Puts private memory in the place of
-    // a slot, and of the slots of the process.
+    // A signal handler may fork while a hook of its thread is at work, and the child may return into that hook: what
+    // the hook still does with the copy of its parent's output must not reach the file. Puts private memory in the
+    // place of a slot, and of the slots of the process.
     static void isolate(const slot& s) noexcept;
     void isolate() noexcept;
     // From now on only the process that called this may use the output, and no longer than until retire().

@@ -46,8 +46,8 @@ void stream::destroy(stream* s) noexcept {
         // Short threads would leave a slot each: small blocks are copied together.
         constexpr std::uint32_t small_bytes = mpt_slot_bytes / 4;
         const std::uint32_t bytes = s->close_block();
-        const bool copied = bytes <= small_bytes ? s->out_.append(s->slot_.block(), bytes)
-                                                 : s->out_.write_out(s->slot_, bytes);
+        const bool copied =
+            bytes <= small_bytes ? s->out_.append(s->slot_.block(), bytes) : s->out_.write_out(s->slot_, bytes);
         if (copied)
             s->out_.give_slot(s->slot_);
         else

@@ -136,8 +136,7 @@ class refusals {
             ucred sender{};
             memcpy(&sender, CMSG_DATA(said), sizeof sender);
             const std::uint64_t at = __atomic_fetch_add(&shared.refusals, 1, __ATOMIC_RELAXED);
-            if (at < mpt_refusals_max)
-                shared.refused[at] = {static_cast<std::uint64_t>(sender.pid), message.error, 0};
+            if (at < mpt_refusals_max) shared.refused[at] = {static_cast<std::uint64_t>(sender.pid), message.error, 0};
         }
     }
 
@@ -219,8 +218,7 @@ std::optional<start_error> refuse_partial(const std::string& partial, const std:
 // Makes FILE.partial with its slot 0, and opens it.
 std::optional<start_error> prepare(const record_options& options, const std::string& partial, int& file) {
     if (fs::is_directory(options.file))
-        return start_error{start_error::environment_lacks,
-                           options.file + " is a directory; name a file for the trace"};
+        return start_error{start_error::environment_lacks, options.file + " is a directory; name a file for the trace"};
     file = open(partial.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (file < 0 && errno == EEXIST) return refuse_partial(partial, options.file);
     if (file < 0) return cannot_write(options.file, strerror(errno));

@@ -20,7 +20,7 @@ enum {
     mpt_slot_file_version = 1,
     mpt_slot_bytes = 65536,
     mpt_slot_head_bytes = 64, /* of mpt_slot */
-    mpt_slots_ahead = 4096, /* by which the file is longer than what is used, so that slots can be mapped */
+    mpt_slots_ahead = 4096,   /* by which the file is longer than what is used, so that slots can be mapped */
     mpt_refusals_max = 200
 };
 
@@ -71,11 +71,11 @@ typedef struct mpt_slot_process {
     uint64_t aliasing_sampled;
     uint64_t aliasing_differed;
     uint64_t aliasing_differed_deep;
-    uint32_t stopped;         /* 0, or why its recording ended early (mpt_stop, errno) */
-    uint32_t exited;          /* 1: the process came to its end by itself */
-    uint32_t own_malloc;      /* 1: malloc is linked into the executable, so that its calls are not seen */
-    uint32_t finished;        /* 1: its trace has been written */
-    char unfinished[8];       /* end of the name of a trace whose first blocks are there alone (finish.hpp); or empty */
+    uint32_t stopped;    /* 0, or why its recording ended early (mpt_stop, errno) */
+    uint32_t exited;     /* 1: the process came to its end by itself */
+    uint32_t own_malloc; /* 1: malloc is linked into the executable, so that its calls are not seen */
+    uint32_t finished;   /* 1: its trace has been written */
+    char unfinished[8];  /* end of the name of a trace whose first blocks are there alone (finish.hpp); or empty */
     uint64_t unused[5];
 } mpt_slot_process;
 

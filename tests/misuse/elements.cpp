@@ -117,7 +117,7 @@ void winked_object_written_behind_its_end() {
 }
 
 constexpr program table[] = {
-    {"element_behind_the_last", element_behind_the_last, "out of range", nullptr, "definitely lost"},
+    {"element_behind_the_last", element_behind_the_last, "out of range", nullptr, "Invalid write of size 4"},
     {"last_element_of_none", last_element_of_none, "out of range", nullptr, nullptr},
     {"first_element_of_an_array_that_was_moved", first_element_of_an_array_that_was_moved, "out of range", nullptr,
      nullptr},

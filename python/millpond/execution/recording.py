@@ -66,8 +66,10 @@ def trace_set(file: Path) -> list[Path]:
 
     `millpond-trace list` decides: a file belongs to a recording by what it says, not by its name. Empty if there is none.
     """
-    listed = native.run(TRACE, ["list", str(file)])
-    return [Path(line) for line in listed.stdout.splitlines()] if listed.status == 0 else []
+    try:
+        return [Path(line) for line in native.answer(TRACE, ["list", str(file)]).splitlines()]
+    except Failure:
+        return []
 
 
 def record(program: tuple[str, ...], folder: Path, stdin: StandardInput) -> Recording:

@@ -120,9 +120,7 @@ bool has_events(const std::string& block) {
     return header.kind == mpt_events;
 }
 
-std::string bytes_of(const auto& object) {
-    return {reinterpret_cast<const char*>(&object), sizeof object};
-}
+std::string bytes_of(const auto& object) { return {reinterpret_cast<const char*>(&object), sizeof object}; }
 
 }  // namespace
 

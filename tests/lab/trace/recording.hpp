@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// recording: what a recorder leaves behind, made by a test: sealed blocks, and a slot file with these and the open ones.
+// recording: what a recorder leaves behind, made by a test: sealed blocks, and a slot file with these and the open
+// ones.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // A program that limits itself gets about as many bytes under every variant as it gets bare, and fails where it fails.
+#include <algorithm>
+
 #include "under_variants.hpp"
 
 namespace {
@@ -10,18 +12,27 @@ class limits : public millpond::test::under_variants {
 
     // Bytes that `limited` gets. Block sizes that are size classes: else a class's rounding is part of what is
     // compared.
+    // The most bytes that several runs get: which thread finds room for an arena of its own is for the scheduler.
+    static double most_bytes(const std::string& variant, const words& program, const char* threads) {
+        const int runs = std::string(threads) == "1" ? 1 : 3;
+        double most = 0;
+        for (int i = 0; i < runs; ++i) {
+            const outcome one = run_under(variant, program);
+            EXPECT_EQ(one.status, 0) << variant << one.error;
+            if (one.status == 0) most = std::max(most, std::stod(one.out));
+        }
+        return most;
+    }
+
     void expect_about_as_bare(const char* kind, const char* threads) {
         for (const long limit : mebibytes) {
             for (const char* block : {"96", "4096", "40000"}) {
                 const words program = {LIMITED, kind, std::to_string(limit), block, threads};
-                const outcome bare = run_under("bare", program);
-                ASSERT_EQ(bare.status, 0) << bare.error;
+                const double bare = most_bytes("bare", program, threads);
                 for (const std::string variant : every) {
                     // Threads that have no pool share what they find room for in arenas of 64 MiB, bare and here.
                     if (variant == "plan_owned" && std::string(threads) != "1") continue;
-                    const outcome tried = run_under(variant, program);
-                    ASSERT_EQ(tried.status, 0) << kind << ' ' << limit << ' ' << block << ' ' << variant << tried.error;
-                    EXPECT_GT(std::stod(tried.out), 0.95 * std::stod(bare.out))
+                    EXPECT_GT(most_bytes(variant, program, threads), 0.95 * bare)
                         << kind << ' ' << limit << " MiB, blocks of " << block << ", " << variant;
                 }
             }
