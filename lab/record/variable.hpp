@@ -10,6 +10,8 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
+#include <cstddef>
+
 namespace millpond::record {
 
 // Environment variable that names FILE.partial (absolute) to a recorded process.
@@ -39,5 +41,10 @@ struct refusal_address {
         length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + at);
     }
 };
+
+// For the recorder. The value of the variable, also before the C library has set environ; empty if there is none.
+void find_file(char* to, std::size_t room) noexcept;
+// For the recorder. Tells millpond-record that this process image has no trace, and why.
+void say_refused(const char* file, int error) noexcept;
 
 }  // namespace millpond::record

@@ -23,8 +23,8 @@ that of the process with pid P to FILE.P. Exits as PROGRAM does.
 
   -o FILE           the trace to write
   --max-bytes N     stop recording (not the program) when the trace has N bytes
-  --ahead N         map N bytes of the trace at the start, and make no system call for it later: for programs that forbid
-                    themselves system calls (seccomp) without the C library
+  --ahead N         map N bytes of the trace at the start, and make no system call for it later: for programs that
+                    forbid themselves system calls (seccomp) without the C library
   --mode OCTAL      permissions of the traces (600: only their owner may read them, for they hold command lines)
   --check-contexts  also walk the stack at 1 event in 64 and state how many contexts differed
   --finish FILE     complete a recording whose recorder was killed, or whose program has left processes behind

@@ -64,7 +64,8 @@ class Recording:
 def trace_set(file: Path) -> list[Path]:
     """The traces of one recording: FILE, then FILE.PID and FILE.PID.IMAGE in the order of their numbers.
 
-    `millpond-trace list` decides: a file belongs to a recording by what it says, not by its name. Empty if there is none.
+    `millpond-trace list` decides: a file belongs to a recording by what it says, not by its name. Empty if there is
+    none.
     """
     try:
         return [Path(line) for line in native.answer(TRACE, ["list", str(file)]).splitlines()]
