@@ -101,7 +101,7 @@ class dyn_array {
           limit_(std::exchange(other.limit_, nullptr)),
           most_(std::exchange(other.most_, 0)),
           memory_(std::move(other.memory_)),
-          tail_(std::move(other.tail_)) {}
+          tail_(std::move(other.tail_)) {}  // NOLINT(performance-move-const-arg): not trivial in checked mode
 
     // Effects: uses the memory there is if it is enough, else reserves as much as `other` has.
     dyn_array& operator=(const dyn_array& other) {
