@@ -13,7 +13,7 @@ class limits : public millpond::test::under_variants {
     // Bytes that `limited` gets. Block sizes that are size classes: else a class's rounding is part of what is
     // compared.
     // The most bytes that several runs get: which thread finds room for an arena of its own is for the scheduler.
-    static double most_bytes(const std::string& variant, const words& program, const char* threads) {
+    double most_bytes(const std::string& variant, const words& program, const char* threads) const {
         const int runs = std::string(threads) == "1" ? 1 : 3;
         double most = 0;
         for (int i = 0; i < runs; ++i) {

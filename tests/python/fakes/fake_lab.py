@@ -68,6 +68,17 @@ def record() -> None:
     sys.exit(status)
 
 
+def list_traces() -> None:
+    """`millpond-trace list FILE`: here names tell."""
+    file = Path(sys.argv[2])
+    siblings = file.parent.glob(f"{file.name}*")
+    found = [path for path in siblings if not path.name.removeprefix(file.name).strip(".0123456789")]
+    if not found:
+        print(f"millpond: there is no trace {file}", file=sys.stderr)
+        sys.exit(3)
+    print("\n".join(sorted(map(str, found))))
+
+
 def trace_of(path: str, number: int) -> dict[str, object]:
     events = CONFIG.get("events", 0)
     share = {"sampled": 100, "differed": 0, "share": 0.0}
@@ -220,7 +231,7 @@ def main(arguments: list[str], here: Path) -> None:
     HERE, sys.argv = here, arguments
     CONFIG = json.loads((here / "fake.json").read_text())
     programs = {"millpond-record": record, "millpond-characterise": characterise, "millpond-trial": trial,
-                "millpond-probe": probe, "millpond-replay": replay}  # fmt: skip
+                "millpond-probe": probe, "millpond-replay": replay, "millpond-trace": list_traces}  # fmt: skip
     programs[Path(arguments[0]).name]()
 
 
