@@ -89,7 +89,7 @@ constexpr program table[] = {
     {"block_of_another_monotonic", given_to_another_pool<mono, 24>, "other allocator", poisoned, nullptr},
     {"slot_of_another_pool", given_to_another_pool<slots, 24>, "other allocator", poisoned, nullptr},
     {"size_of_another_class", given_back_by_another_size<multi, 24, 100>, "wrong size", poisoned, nullptr},
-    {"size_of_the_same_class", given_back_by_another_size<multi, 97, 98>, "wrong size", poisoned, nullptr},
+    {"size_of_the_same_class", given_back_by_another_size<multi, 97, 98>, "wrong size", nullptr, nullptr},
     {"size_of_another_shared_class", given_back_by_another_size<shared, 24, 40>, "wrong size", poisoned, nullptr},
     {"size_too_small_in_a_monotonic", given_back_by_another_size<mono, 24, 16>, "wrong size", poisoned, nullptr},
     {"size_too_large_in_a_monotonic", given_back_by_another_size<mono, 24, 32>, "wrong size", poisoned, nullptr},

@@ -43,6 +43,7 @@ TEST(synchronized_multipool, the_block_freed_last_goes_out_first) {
 }
 
 TEST(synchronized_multipool, neighbours_are_neighbours_in_memory) {
+    if (address_sanitizer) GTEST_SKIP() << "there are gaps between blocks there";
     synchronized_multipool<> pool;
     std::vector<char*> nodes(1000);
     for (char*& node : nodes) node = static_cast<char*>(pool.allocate(24, 8));

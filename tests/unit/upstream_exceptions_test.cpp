@@ -176,7 +176,7 @@ TYPED_TEST(upstream_exceptions, are_forgotten_where_nobody_waits_for_them) {
     upstream.refused = 1;
     made<TypeParam> one(upstream);
     EXPECT_EQ(one.pool.try_allocate(std::size_t{3} << 20, 8), nullptr);
-    EXPECT_EQ(upstream.thrown, 1);
+    EXPECT_GE(upstream.thrown, 1) << "a pool may ask again, for less";
     limited<multipool<>> narrow(byte_limit{10});
     try {
         static_cast<void>(narrow.allocate(11, 8));
@@ -267,7 +267,8 @@ void expect_lengths_refused(Allocator allocator) {
         EXPECT_THROW(static_cast<void>(allocator.allocate(n)), std::bad_array_new_length) << n;
         EXPECT_THROW(static_cast<void>(allocator.allocate_at_least(n)), std::bad_array_new_length) << n;
     }
-    EXPECT_THROW(static_cast<void>(allocator.allocate(all / sizeof(value))), std::bad_alloc);
+    // AddressSanitizer ends a program that asks its operator new for so much.
+    if (!address_sanitizer) EXPECT_THROW(static_cast<void>(allocator.allocate(all / sizeof(value))), std::bad_alloc);
 }
 
 TEST(array_lengths, that_overflow_are_bad_array_new_lengths) {

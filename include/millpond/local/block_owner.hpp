@@ -69,15 +69,17 @@ class block_owner {
         to->bytes = bytes;
     }
 
-    // Effects: reports a block of another owner, or one that was asked for by another size or alignment and is not
-    // given back by the size of its block (`block_bytes` of the request; 0: it has none).
+    // Effects: reports a block of another owner, or one that was asked for by another size or alignment, unless both
+    // are served by blocks of one size (`block_bytes` of a request; 0: it has none): allocate_at_least lets a caller
+    // give a block back by any size up to its own.
     void expect(const void* block, std::size_t bytes, std::size_t alignment,
                 std::size_t (*block_bytes)(std::size_t, std::size_t) noexcept) const noexcept {
         const tag found = tag_of(block);
         if (!is_own(found.owner >> 8)) return report_misuse(not_its_own, block);
         const std::size_t asked = std::size_t{1} << (found.owner & 63);
         if (found.bytes == bytes && (found.owner & 255) == log_of(alignment)) return;
-        if (bytes != 0 && bytes == block_bytes(found.bytes, asked)) return;
+        const std::size_t served = block_bytes(found.bytes, asked);
+        if (served != 0 && block_bytes(bytes, alignment) == served) return;
         report_misuse(found.bytes == bytes ? another_alignment : another_size, block);
     }
 
