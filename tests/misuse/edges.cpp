@@ -308,7 +308,7 @@ constexpr program table[] = {
     {"block_of_a_synchronized_multipool_elsewhere", block_of_a_synchronized_multipool_elsewhere, "other allocator",
      nullptr, nullptr},
     {"block_given_to_operator_delete", block_given_to_operator_delete, "operator delete",
-     "AddressSanitizer: attempting", "Invalid free"},
+     "AddressSanitizer: alloc-dealloc-mismatch", "Invalid free"},
     {"array_given_to_operator_delete", array_given_to_operator_delete, "operator delete",
      "AddressSanitizer: attempting", "Invalid free"},
 };
