@@ -268,7 +268,9 @@ void expect_lengths_refused(Allocator allocator) {
         EXPECT_THROW(static_cast<void>(allocator.allocate_at_least(n)), std::bad_array_new_length) << n;
     }
     // AddressSanitizer ends a program that asks its operator new for so much.
-    if (!address_sanitizer) EXPECT_THROW(static_cast<void>(allocator.allocate(all / sizeof(value))), std::bad_alloc);
+    if (!address_sanitizer) {
+        EXPECT_THROW(static_cast<void>(allocator.allocate(all / sizeof(value))), std::bad_alloc);
+    }
 }
 
 TEST(array_lengths, that_overflow_are_bad_array_new_lengths) {
