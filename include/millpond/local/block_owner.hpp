@@ -60,12 +60,12 @@ inline void expect_size(const void* block, std::size_t bytes) noexcept {
 
 class block_owner {
   public:
-    block_owner() : numbers_{next_number()} {}
+    block_owner() noexcept : number_(next_number()) {}
 
     // Effects: writes the tag of a block that is given out.
     [[gnu::no_sanitize("address")]] void mark(void* block, std::size_t bytes, std::size_t alignment) const noexcept {
         tag* const to = static_cast<tag*>(block) - 1;
-        to->owner = numbers_.front() << 8 | log_of(alignment);
+        to->owner = number_ << 8 | log_of(alignment);
         to->bytes = bytes;
     }
 
@@ -84,7 +84,10 @@ class block_owner {
     }
 
     // Effects: blocks of `other` are this one's, too.
-    void absorb(block_owner& other) { numbers_.insert(numbers_.end(), other.numbers_.begin(), other.numbers_.end()); }
+    void absorb(block_owner& other) {
+        absorbed_.push_back(other.number_);
+        absorbed_.insert(absorbed_.end(), other.absorbed_.begin(), other.absorbed_.end());
+    }
 
   private:
     struct tag {
@@ -106,13 +109,15 @@ class block_owner {
                (is_power_of_two(alignment) ? 0 : 128);
     }
     [[nodiscard]] bool is_own(std::uint64_t number) const noexcept {
-        for (const std::uint64_t own : numbers_) {
+        if (number == number_) return true;
+        for (const std::uint64_t own : absorbed_) {
             if (own == number) return true;
         }
         return false;
     }
 
-    std::vector<std::uint64_t> numbers_;
+    std::uint64_t number_;
+    std::vector<std::uint64_t> absorbed_;  // allocates nothing for a pool that is never destroyed
 };
 #else
 inline void report_misuse(const char*, const void*) noexcept {}

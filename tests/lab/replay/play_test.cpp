@@ -99,12 +99,17 @@ TEST_F(playing, a_monotonic_goes_back_whenever_nothing_of_its_subsystem_lives) {
     }
     write(records, objects, 2);
     const std::uint64_t wave_bytes = objects * 64;
+#if defined(__SANITIZE_ADDRESS__)
+    constexpr std::uint64_t held_most = 4;  // there are gaps between blocks there
+#else
+    constexpr std::uint64_t held_most = 3;
+#endif
     for (const std::string strategy : {"monotonic", "multipool(monotonic)"}) {
         const json round = play(script, {"--strategy", strategy});
         ASSERT_EQ(last.status, 0) << last.message;
         EXPECT_EQ(round["held_end_bytes"], 0u) << strategy;
         EXPECT_GE(round["held_bytes"], wave_bytes) << strategy;
-        EXPECT_LT(round["held_bytes"], 3 * wave_bytes) << strategy;
+        EXPECT_LT(round["held_bytes"], held_most * wave_bytes) << strategy;
     }
     EXPECT_GE(play(script, {"--strategy", "multipool"})["held_end_bytes"], wave_bytes);
     // What still lives at the end keeps the memory of all.
