@@ -253,7 +253,7 @@ constexpr program table[] = {
     {"release_of_a_destroyed_pool", release_of_a_destroyed_pool, "destroyed allocator",
      "AddressSanitizer: use-after-poison", "Invalid read of size 8"},
     {"checkpoint_of_a_destroyed_pool", checkpoint_of_a_destroyed_pool, "destroyed allocator", nullptr, nullptr},
-    {"pool_destroyed_twice", pool_destroyed_twice, "destroyed allocator", "AddressSanitizer: attempting double-free",
+    {"pool_destroyed_twice", pool_destroyed_twice, "destroyed allocator", "AddressSanitizer: use-after-poison",
      "Invalid read of size 8"},
     {"pool_copied_byte_by_byte", pool_copied_byte_by_byte, "destroyed allocator", nullptr, nullptr},
     {"absorber_gone_before_a_free", absorber_gone_before_a_free, "destroyed allocator",
