@@ -82,10 +82,10 @@ block_file::block_file(std::string path) : path_(std::move(path)), decompressor_
 
 block_file::~block_file() { ::close(descriptor_); }
 
-bool block_file::read(std::uint64_t offset, void* to, std::size_t bytes) const {
+bool read_at(int descriptor, std::uint64_t offset, void* to, std::size_t bytes) noexcept {
     auto* at = static_cast<std::uint8_t*>(to);
     while (bytes > 0) {
-        const ssize_t got = ::pread(descriptor_, at, bytes, static_cast<off_t>(offset));
+        const ssize_t got = ::pread(descriptor, at, bytes, static_cast<off_t>(offset));
         if (got < 0 && errno == EINTR) continue;
         if (got <= 0) return false;
         at += got;
@@ -93,6 +93,10 @@ bool block_file::read(std::uint64_t offset, void* to, std::size_t bytes) const {
         bytes -= static_cast<std::size_t>(got);
     }
     return true;
+}
+
+bool block_file::read(std::uint64_t offset, void* to, std::size_t bytes) const {
+    return read_at(descriptor_, offset, to, bytes);
 }
 
 const char* block_file::read_header(std::uint64_t offset, mpt_block_header& header) const {

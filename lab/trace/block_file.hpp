@@ -47,6 +47,9 @@ class damage_list {
     std::vector<damage> all_;
 };
 
+// Reads so many bytes at `offset`; false where the file ends before or cannot be read. Thread-safe.
+bool read_at(int descriptor, std::uint64_t offset, void* to, std::size_t bytes) noexcept;
+
 class block_file {
   public:
     // Throws trace_error, also for an empty file.

@@ -19,19 +19,6 @@ namespace {
 
 constexpr std::uint32_t slot_bytes_min = 1024, slot_bytes_max = 1u << 20;
 
-bool read_fully(int descriptor, std::uint64_t offset, void* to, std::size_t bytes) noexcept {
-    auto* at = static_cast<std::uint8_t*>(to);
-    while (bytes > 0) {
-        const ssize_t got = ::pread(descriptor, at, bytes, static_cast<off_t>(offset));
-        if (got < 0 && errno == EINTR) continue;
-        if (got <= 0) return false;
-        at += got;
-        offset += static_cast<std::uint64_t>(got);
-        bytes -= static_cast<std::size_t>(got);
-    }
-    return true;
-}
-
 // A descriptor of a regular file, or −1: a FIFO would wait for a writer.
 int open_regular(const std::string& path, int flags) noexcept {
     const int descriptor = ::open(path.c_str(), flags | O_CLOEXEC | O_NONBLOCK);
@@ -53,7 +40,7 @@ slot_reader::slot_reader(const std::string& path) : path_(path) {
     const bool known = ::fstat(descriptor_, &status) == 0;
     device_ = status.st_dev;
     inode_ = status.st_ino;
-    const bool whole = known && read_fully(descriptor_, 0, &header_, sizeof header_) &&
+    const bool whole = known && read_at(descriptor_, 0, &header_, sizeof header_) &&
                        header_.magic == static_cast<std::uint32_t>(mpt_slot_file_magic);
     if (!whole || header_.version != mpt_slot_file_version || header_.slot_bytes < slot_bytes_min ||
         header_.slot_bytes > slot_bytes_max) {
@@ -87,13 +74,13 @@ bool slot_reader::is_slot_file(const std::string& path) noexcept {
     const int descriptor = open_regular(path, O_RDONLY);
     if (descriptor < 0) return false;
     std::uint32_t magic = 0;
-    const bool read = read_fully(descriptor, 0, &magic, sizeof magic);
+    const bool read = read_at(descriptor, 0, &magic, sizeof magic);
     ::close(descriptor);
     return read && magic == static_cast<std::uint32_t>(mpt_slot_file_magic);
 }
 
 bool slot_reader::read(std::uint64_t offset, void* to, std::size_t bytes) const {
-    return read_fully(descriptor_, offset, to, bytes);
+    return read_at(descriptor_, offset, to, bytes);
 }
 
 std::vector<slot_block> slot_reader::blocks(const slot_process& process) const {
