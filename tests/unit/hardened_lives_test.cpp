@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <millpond/block.hpp>
 #include <millpond/local.hpp>
 #include <vector>
 
@@ -123,6 +124,41 @@ class hardened_threads_pool : public testing::TestWithParam<std::size_t> {
     synchronized_multipool<> pool;
 };
 INSTANTIATE_TEST_SUITE_P(sizes, hardened_threads_pool, testing::Values(1, 24, 100, 5000, 16000));
+
+template <class Pool>
+void expect_second_free_of_large_blocks_is_found() {
+    for (const std::size_t bytes : {17000u, 33000u, 300000u, 1100000u, 5000000u}) {
+        Pool pool;
+        void* const kept = pool.allocate(bytes, 8);
+        void* const block = pool.allocate(bytes, 8);
+        std::memset(block, 0x41, bytes);
+        EXPECT_DEATH(
+            {
+                pool.deallocate(block, bytes, 8);
+                pool.deallocate(block, bytes, 8);
+            },
+            "")
+            << bytes << ": where the source has unmapped the memory, the access ends the program";
+        pool.deallocate(kept, bytes, 8);
+        pool.deallocate(block, bytes, 8);
+    }
+}
+
+TEST(hardened_large_blocks, second_free_ends_the_program) {
+    expect_second_free_of_large_blocks_is_found<multipool<>>();
+    expect_second_free_of_large_blocks_is_found<synchronized_multipool<>>();
+}
+
+TEST(hardened_large_blocks, second_free_is_named_while_memory_is_there) {
+    static char memory[4 << 20];
+    synchronized_multipool<fixed_buffer, four_an_octave<std::size_t{16} << 10>> pool(memory, sizeof memory);
+    void* const block = pool.allocate(100000, 8);
+    void* const other = pool.allocate(100000, 8);
+    pool.deallocate(block, 100000, 8);
+    EXPECT_DEATH(pool.deallocate(block, 100000, 8), "millpond: a block was freed twice: the block at 0x");
+    std::memset(other, 0x41, 100032);
+    EXPECT_DEATH(pool.deallocate(other, 100000, 8), "millpond: a block was ");
+}
 
 TEST_P(hardened_threads_pool, freeing_a_block_twice_ends_the_program) {
     void* const block = pool.allocate(GetParam(), 8);

@@ -155,7 +155,7 @@ TEST(multipool, a_list_of_sixteen_nodes_costs_one_kibibyte) {
     pool_under_test pool(source);
     for (int i = 0; i < 16; ++i) static_cast<void>(pool.allocate(24, 8));
     EXPECT_EQ(source.live_bytes(), 1024u);
-    EXPECT_LE(sizeof(multipool<>), 256u);
+    if (!address_sanitizer) EXPECT_LE(sizeof(multipool<>), 256u);  // there the pool knows those that it has absorbed
 }
 
 TEST(multipool, holds_little_more_than_twice_what_is_used) {

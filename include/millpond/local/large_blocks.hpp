@@ -4,7 +4,8 @@
 //   │block……………………………│redzone│ previous, next, bytes, alignment │       the record lies behind the block:
 //                             ▲  found from the block's size          no header, any alignment, O(1) to unlink
 //
-// multipool serves with it what its classes do not. The redzone exists under an address sanitizer only.
+// multipool serves with it what its classes do not. The redzone exists under an address sanitizer only. With
+// MILLPOND_HARDENED a free checks the record first.
 // try_allocate, deallocate: O(1) and one call of the source. absorb: O(1). release: O(blocks). Not thread-safe.
 #pragma once
 
@@ -14,6 +15,7 @@
 #include "../core/abi.hpp"
 #include "../core/alignment.hpp"
 #include "../core/concepts.hpp"
+#include "../core/hardening.hpp"
 #include "../core/sanitizer.hpp"
 
 namespace millpond::inline MILLPOND_ABI {
@@ -41,6 +43,7 @@ class large_blocks {
     template <block_source Source>
     void deallocate(Source& source, void* block, std::size_t bytes) noexcept {
         record* const gone = record_of(block, bytes + (bytes == 0));
+        if (is_hardened) expect_live(block, bytes + (bytes == 0), gone);
         (gone->previous != nullptr ? gone->previous->next : newest_) = gone->next;
         (gone->next != nullptr ? gone->next->previous : oldest_) = gone->previous;
         give_back(source, gone);
@@ -95,6 +98,14 @@ class large_blocks {
 
     [[nodiscard]] static record* record_of(void* block, std::size_t bytes) noexcept {
         return std::launder(reinterpret_cast<record*>(static_cast<char*>(block) + record_offset(bytes)));
+    }
+
+    // Effects: ends the program unless the record is that of a live block. A second free finds the record unlinked, as
+    // long as the memory is still there.
+    void expect_live(const void* block, std::size_t bytes, const record* found) const noexcept {
+        if ((found->previous != nullptr ? found->previous->next : newest_) != found)
+            misuse_found("a block was freed twice", block);
+        if (found->bytes != bytes) misuse_found("a block was written to beyond its end", block);
     }
 
     template <block_source Source>

@@ -9,8 +9,8 @@
 // synchronized_multipool serves with it what its classes do not. A list would need a lock to take a block out of its
 // middle; a slot is taken and left by one atomic operation. Groups are kept until release.
 // try_allocate: one call of the source, O(1) while a slot is free where one was left last, else O(blocks / 64).
-// deallocate: O(1) and one call of the source. release: O(blocks). Thread-safe as the source is, but for release and
-// forget, which need that nobody else is here.
+// deallocate: O(1) and one call of the source; with MILLPOND_HARDENED the record is checked first, in O(blocks / 64).
+// release: O(blocks). Thread-safe as the source is, except release and forget: no other thread may be here then.
 #pragma once
 
 #include <atomic>
@@ -22,6 +22,7 @@
 #include "../core/abi.hpp"
 #include "../core/alignment.hpp"
 #include "../core/concepts.hpp"
+#include "../core/hardening.hpp"
 #include "../core/sanitizer.hpp"
 
 namespace millpond::inline MILLPOND_ABI {
@@ -55,6 +56,7 @@ class shared_large_blocks {
     template <block_source Source>
     void deallocate(Source& source, void* block, std::size_t bytes) noexcept {
         record* const gone = record_of(block, bytes + (bytes == 0));
+        if (is_hardened) expect_live(block, bytes + (bytes == 0), gone);
         const slot left = gone->place;
         left.group->records[left.index] = nullptr;
         give_back(source, gone);
@@ -156,6 +158,16 @@ class shared_large_blocks {
 
     [[nodiscard]] static record* record_of(void* block, std::size_t bytes) noexcept {
         return std::launder(reinterpret_cast<record*>(static_cast<char*>(block) + record_offset(bytes)));
+    }
+
+    // Effects: ends the program unless the record is that of a live block. A second free finds the record without its
+    // slot, as long as the memory is still there. O(blocks / 64).
+    void expect_live(const void* block, std::size_t bytes, const record* found) const noexcept {
+        const slots* group = newest_.load(std::memory_order_acquire);
+        while (group != nullptr && group != found->place.group) group = group->older;
+        const bool has_slot = group != nullptr && found->place.index < 64;
+        if (!has_slot || group->records[found->place.index] != found) misuse_found("a block was freed twice", block);
+        if (found->bytes != bytes) misuse_found("a block was written to beyond its end", block);
     }
 
     template <block_source Source>

@@ -20,6 +20,9 @@
 // blocks in each, and of what it has itself allocated and freed again up to 1 MiB more. When a thread ends, all of that
 // serves the others. Requests below 16 bytes get 16.
 //
+// With MILLPOND_HARDENED a second free of any block ends the program, and so does a write to a free block of up to
+// 16 KiB; what larger blocks held is back with the source, which may have given it out again.
+//
 // allocate, deallocate: O(1), mostly about twenty instructions, no lock and no atomic operation; a large block is one
 // call of the source. reset: O(chunks + threads), memory kept, large blocks returned. release: the same.
 // Every alignment and every size are served; what cannot be had is null, and nothing has changed.

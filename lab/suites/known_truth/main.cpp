@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSL-1.0
+// millpond-known_truth: runs one of the programs for which the right advice is known (known_program.hpp).
+#include <CLI/CLI.hpp>
+#include <cinttypes>
+#include <cstdio>
+#include <string>
+
+#include "known_program.hpp"
+
+namespace {
+
+using namespace millpond::suites;
+
+constexpr const known_program* programs[] = {
+    &two_lists,          &tree_for_each_request,     &cache_among_temporaries, &many_instances,
+    &producer_and_consumer, &nothing_helps,          &size_churn,              &size_churn_on_two_threads,
+    &recursive_descent,  &phase_after_phase,         &owner_outlives_the_request, &pools_hurt,
+};
+
+int list_programs() {
+    for (const known_program* const program : programs) std::printf("%s\t%s\n", program->name, program->change);
+    return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    CLI::App command{"Runs a program for which the right advice is known.", "millpond-known_truth"};
+    std::string name;
+    bool by_hand = false, list = false;
+    double scale = 1;
+    command.add_option("NAME", name, "Which program.");
+    command.add_flag("--by-hand", by_hand, "With the change made by hand.");
+    command.add_option("--scale", scale, "As many times the work.")->check(CLI::Range(0.0001, 10000.0));
+    command.add_flag("--list", list, "Print the names and changes.");
+    CLI11_PARSE(command, argc, argv);
+    if (list) return list_programs();
+    for (const known_program* const program : programs) {
+        if (name != program->name) continue;
+        const auto repeats = static_cast<std::uint64_t>(static_cast<double>(program->repeats) * scale) + 1;
+        std::printf("%" PRIx64 "\n", (by_hand ? program->by_hand : program->as_it_is)(repeats));
+        return 0;
+    }
+    std::fprintf(stderr, "millpond-known_truth: no program %s; --list prints their names\n", name.c_str());
+    return 2;
+}
