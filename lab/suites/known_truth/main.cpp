@@ -12,9 +12,10 @@ namespace {
 using namespace millpond::suites;
 
 constexpr const known_program* programs[] = {
-    &two_lists,          &tree_for_each_request,     &cache_among_temporaries, &many_instances,
-    &producer_and_consumer, &nothing_helps,          &size_churn,              &size_churn_on_two_threads,
-    &recursive_descent,  &phase_after_phase,         &owner_outlives_the_request, &pools_hurt,
+    &two_lists,         &tree_for_each_request,      &cache_among_temporaries,
+    &many_instances,    &producer_and_consumer,      &nothing_helps,
+    &size_churn,        &size_churn_on_two_threads,  &recursive_descent,
+    &phase_after_phase, &owner_outlives_the_request, &pools_hurt,
 };
 
 int list_programs() {

@@ -66,6 +66,9 @@ class numbers {
     std::uint64_t state_;
 };
 
+// A loop that reads the same again is not left out: the compiler has to take it that memory has changed.
+inline void memory_may_have_changed() noexcept { asm volatile("" ::: "memory"); }
+
 // An object whose destructor does not run: its memory ends at once, with all that lies in the same place.
 template <class T>
 class not_destroyed {

@@ -36,6 +36,6 @@ std::uint64_t run(std::uint64_t repeats) {
 }  // namespace
 
 const known_program nothing_helps{"nothing_helps", "a multipool for the few blocks that there are", run<heap>,
-                                  run<pools<multipool<>>>, 8000};
+                                  run<pools<multipool<>>>, 20000};
 
 }  // namespace millpond::suites

@@ -28,8 +28,9 @@ template <class Memory>
 
 template <class Memory>
 [[gnu::noinline]] std::uint64_t index_phase(Memory& memory, numbers& draw) {
-    using index = std::unordered_map<std::uint64_t, std::uint64_t, std::hash<std::uint64_t>, std::equal_to<>,
-                                     typename Memory::template allocator<std::pair<const std::uint64_t, std::uint64_t>>>;
+    using index =
+        std::unordered_map<std::uint64_t, std::uint64_t, std::hash<std::uint64_t>, std::equal_to<>,
+                           typename Memory::template allocator<std::pair<const std::uint64_t, std::uint64_t>>>;
     held_in<index, Memory> held(memory.template of<std::pair<const std::uint64_t, std::uint64_t>>(1));
     for (std::uint64_t i = 0; i < 30'000; ++i) held.get()[draw.below(100'000)] += i;
     return held.get().size();

@@ -50,6 +50,6 @@ std::uint64_t run(std::uint64_t repeats) {
 }  // namespace
 
 const known_program pools_hurt{"pools_hurt", "a multipool, which keeps what each phase has freed", run<heap>,
-                               run<pools<multipool<>>>, 240};
+                               run<pools<multipool<>>>, 480};
 
 }  // namespace millpond::suites

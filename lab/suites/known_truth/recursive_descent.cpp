@@ -65,10 +65,14 @@ class parser {
 
 std::uint64_t value_of(const node* tree) {
     switch (tree->kind) {
-        case '+': return value_of(tree->left) + value_of(tree->right);
-        case '*': return value_of(tree->left) * value_of(tree->right);
-        case '(': return value_of(tree->left);
-        default: return tree->value;
+        case '+':
+            return value_of(tree->left) + value_of(tree->right);
+        case '*':
+            return value_of(tree->left) * value_of(tree->right);
+        case '(':
+            return value_of(tree->left);
+        default:
+            return tree->value;
     }
 }
 
@@ -90,7 +94,10 @@ std::uint64_t run(std::uint64_t repeats) {
     Memory memory;
     numbers draw(9);
     std::string text;
-    write_expression(text, draw, 12);
+    for (int terms = 0; terms < 40; ++terms) {
+        if (terms > 0) text += '+';
+        write_expression(text, draw, 10);
+    }
     std::uint64_t sum = 0;
     for (std::uint64_t i = 0; i < repeats; ++i) {
         parser<Memory> parsing(memory, text);

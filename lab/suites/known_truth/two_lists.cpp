@@ -65,13 +65,16 @@ std::uint64_t run(std::uint64_t repeats) {
         if (draw.below(2) != 0) events.add(i);
     }
     std::uint64_t sum = events.latest();
-    for (std::uint64_t i = 0; i < repeats; ++i) sum = sum * 31 + orders.total();
+    for (std::uint64_t i = 0; i < repeats; ++i) {
+        sum = sum * 31 + orders.total();
+        memory_may_have_changed();
+    }
     return sum;
 }
 
 }  // namespace
 
 const known_program two_lists{"two_lists", "a multipool for each of the two lists", run<heap>, run<pools<multipool<>>>,
-                              400};
+                              1200};
 
 }  // namespace millpond::suites
