@@ -7,6 +7,7 @@
 #include <string>
 
 #include "known_program.hpp"
+#include "lab/suites/common/random_numbers.hpp"
 #include "memory.hpp"
 #include "millpond/local/multipool.hpp"
 
@@ -56,7 +57,7 @@ template <class Memory>
 std::uint64_t run(std::uint64_t repeats) {
     Memory memory;
     result_cache<Memory> cache(memory);
-    numbers draw(3);
+    random_numbers draw(3);
     std::uint64_t sum = 0;
     {
         work_in_progress work;

@@ -5,6 +5,8 @@
 #include <vector>
 
 #include "known_program.hpp"
+#include "lab/suites/common/hidden.hpp"
+#include "lab/suites/common/random_numbers.hpp"
 #include "memory.hpp"
 #include "millpond/local/multipool.hpp"
 
@@ -33,7 +35,7 @@ std::uint64_t run(std::uint64_t repeats) {
     std::vector<queue_of_jobs<Memory>> queues;
     queues.reserve(32);
     for (std::size_t i = 0; i < 32; ++i) queues.emplace_back(memory, i);
-    numbers draw(4);
+    random_numbers draw(4);
     for (std::uint64_t i = 0; i < 320'000; ++i) queues[draw.below(32)].add(i);
     std::uint64_t sum = 0;
     for (std::uint64_t i = 0; i < repeats; ++i) {
@@ -41,7 +43,7 @@ std::uint64_t run(std::uint64_t repeats) {
         const auto& queue = queues[i % 32];
         for (int again = 0; again < 20; ++again) {
             sum = sum * 31 + queue.total();
-            memory_may_have_changed();
+            clobber();
         }
     }
     return sum;

@@ -10,8 +10,9 @@
 
 #include <array>
 #include <cstddef>
-#include <cstdint>
 #include <memory>
+#include <type_traits>
+#include <utility>
 
 #include "millpond/bind/allocator.hpp"
 
@@ -48,26 +49,6 @@ class pools {
   private:
     std::array<Pool, Places> pools_;
 };
-
-// xorshift64*: numbers that are the same on every machine.
-class numbers {
-  public:
-    explicit numbers(std::uint64_t seed) noexcept : state_(seed) {}
-
-    [[nodiscard]] std::uint64_t next() noexcept {
-        state_ ^= state_ >> 12;
-        state_ ^= state_ << 25;
-        state_ ^= state_ >> 27;
-        return state_ * 2685821657736338717u;
-    }
-    [[nodiscard]] std::uint64_t below(std::uint64_t limit) noexcept { return (next() >> 32) * limit >> 32; }
-
-  private:
-    std::uint64_t state_;
-};
-
-// A loop that reads the same again is not left out: the compiler has to take it that memory has changed.
-inline void memory_may_have_changed() noexcept { asm volatile("" ::: "memory"); }
 
 // An object whose destructor does not run: its memory ends at once, with all that lies in the same place.
 template <class T>

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "known_program.hpp"
+#include "lab/suites/common/random_numbers.hpp"
 #include "memory.hpp"
 #include "millpond/local/multipool.hpp"
 
@@ -11,7 +12,7 @@ namespace millpond::suites {
 namespace {
 
 template <class Memory>
-[[gnu::noinline]] std::uint64_t mix(Memory& memory, numbers& draw) {
+[[gnu::noinline]] std::uint64_t mix(Memory& memory, random_numbers& draw) {
     std::vector<std::uint64_t, typename Memory::template allocator<std::uint64_t>> values(
         64 + draw.below(64), 1, memory.template of<std::uint64_t>(0));
     std::uint64_t sum = 0;
@@ -27,7 +28,7 @@ template <class Memory>
 template <class Memory>
 std::uint64_t run(std::uint64_t repeats) {
     Memory memory;
-    numbers draw(6);
+    random_numbers draw(6);
     std::uint64_t sum = 0;
     for (std::uint64_t i = 0; i < repeats; ++i) sum += mix(memory, draw);
     return sum;

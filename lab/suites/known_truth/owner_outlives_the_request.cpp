@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "known_program.hpp"
+#include "lab/suites/common/random_numbers.hpp"
 #include "memory.hpp"
 #include "millpond/local/multipool.hpp"
 
@@ -38,7 +39,7 @@ class session {
 };
 
 template <class Memory>
-[[gnu::noinline]] std::uint64_t handle_request(session<Memory>& lasting, std::uint64_t number, numbers& draw) {
+[[gnu::noinline]] std::uint64_t handle_request(session<Memory>& lasting, std::uint64_t number, random_numbers& draw) {
     std::vector<std::string> words;
     for (int i = 0; i < 20; ++i) {
         words.emplace_back(16 + draw.below(60), 'w');
@@ -51,7 +52,7 @@ template <class Memory>
 std::uint64_t run(std::uint64_t repeats) {
     Memory memory;
     session<Memory> lasting(memory);
-    numbers draw(11);
+    random_numbers draw(11);
     std::uint64_t sum = 0;
     for (std::uint64_t i = 0; i < repeats; ++i) {
         sum = sum * 31 + handle_request(lasting, i, draw);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "known_program.hpp"
+#include "lab/suites/common/random_numbers.hpp"
 #include "memory.hpp"
 #include "millpond/local/monotonic.hpp"
 
@@ -14,7 +15,7 @@ namespace millpond::suites {
 namespace {
 
 template <class Memory>
-[[gnu::noinline]] std::uint64_t read_phase(Memory& memory, numbers& draw) {
+[[gnu::noinline]] std::uint64_t read_phase(Memory& memory, random_numbers& draw) {
     using text = std::basic_string<char, std::char_traits<char>, typename Memory::template allocator<char>>;
     using texts = std::vector<text, typename Memory::template allocator<text>>;
     held_in<texts, Memory> held(memory.template of<text>(0));
@@ -27,7 +28,7 @@ template <class Memory>
 }
 
 template <class Memory>
-[[gnu::noinline]] std::uint64_t index_phase(Memory& memory, numbers& draw) {
+[[gnu::noinline]] std::uint64_t index_phase(Memory& memory, random_numbers& draw) {
     using index =
         std::unordered_map<std::uint64_t, std::uint64_t, std::hash<std::uint64_t>, std::equal_to<>,
                            typename Memory::template allocator<std::pair<const std::uint64_t, std::uint64_t>>>;
@@ -37,7 +38,7 @@ template <class Memory>
 }
 
 template <class Memory>
-[[gnu::noinline]] std::uint64_t sort_phase(Memory& memory, numbers& draw) {
+[[gnu::noinline]] std::uint64_t sort_phase(Memory& memory, random_numbers& draw) {
     using sorted = std::set<std::uint64_t, std::less<>, typename Memory::template allocator<std::uint64_t>>;
     held_in<sorted, Memory> held(memory.template of<std::uint64_t>(2));
     for (int i = 0; i < 20'000; ++i) held.get().insert(draw.next());
@@ -47,7 +48,7 @@ template <class Memory>
 template <class Memory>
 std::uint64_t run(std::uint64_t repeats) {
     Memory memory;
-    numbers draw(10);
+    random_numbers draw(10);
     std::uint64_t sum = 0;
     for (std::uint64_t i = 0; i < repeats; ++i) {
         sum = sum * 31 + read_phase(memory, draw);

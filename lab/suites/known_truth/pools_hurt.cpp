@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "known_program.hpp"
+#include "lab/suites/common/random_numbers.hpp"
 #include "memory.hpp"
 #include "millpond/local/multipool.hpp"
 

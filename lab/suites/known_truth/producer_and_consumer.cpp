@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "known_program.hpp"
+#include "lab/suites/common/random_numbers.hpp"
 #include "memory.hpp"
 #include "millpond/local/synchronized_multipool.hpp"
 
@@ -48,7 +49,7 @@ class message_maker {
   public:
     explicit message_maker(Memory& memory) : memory_(memory.template of<unsigned char>(0)) {}
 
-    [[gnu::noinline]] message make(numbers& draw) {
+    [[gnu::noinline]] message make(random_numbers& draw) {
         const std::size_t bytes = 32 + draw.below(400);
         unsigned char* const text = memory_.allocate(bytes);
         std::memset(text, static_cast<int>(bytes), bytes);
@@ -77,7 +78,7 @@ std::uint64_t run(std::uint64_t repeats) {
         }
     });
     message_maker<Memory> messages(memory);
-    numbers draw(5);
+    random_numbers draw(5);
     for (std::uint64_t i = 0; i < repeats; ++i) {
         std::vector<message> batch(1000);
         for (message& one : batch) one = messages.make(draw);

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "known_program.hpp"
+#include "lab/suites/common/random_numbers.hpp"
 #include "memory.hpp"
 #include "millpond/local/monotonic.hpp"
 
@@ -76,7 +77,7 @@ std::uint64_t value_of(const node* tree) {
     }
 }
 
-void write_expression(std::string& text, numbers& draw, unsigned depth) {
+void write_expression(std::string& text, random_numbers& draw, unsigned depth) {
     for (std::uint64_t terms = 1 + draw.below(3); terms > 0; --terms) {
         if (depth > 0 && draw.below(3) != 0) {
             text += '(';
@@ -92,7 +93,7 @@ void write_expression(std::string& text, numbers& draw, unsigned depth) {
 template <class Memory>
 std::uint64_t run(std::uint64_t repeats) {
     Memory memory;
-    numbers draw(9);
+    random_numbers draw(9);
     std::string text;
     for (int terms = 0; terms < 40; ++terms) {
         if (terms > 0) text += '+';
@@ -112,6 +113,6 @@ std::uint64_t run(std::uint64_t repeats) {
 }  // namespace
 
 const known_program recursive_descent{"recursive_descent", "an arena for each expression, winked out", run<heap>,
-                                      run<pools<monotonic<>, true, 1>>, 3000};
+                                      run<pools<monotonic<>, true, 1>>, 1000};
 
 }  // namespace millpond::suites

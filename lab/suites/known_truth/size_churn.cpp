@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "known_program.hpp"
+#include "lab/suites/common/random_numbers.hpp"
 #include "memory.hpp"
 #include "millpond/local/multipool.hpp"
 
@@ -45,7 +46,7 @@ template <class Memory>
 std::uint64_t churn(std::uint64_t repeats, std::uint64_t seed) {
     Memory memory;
     blocks<Memory> held(memory);
-    numbers draw(seed);
+    random_numbers draw(seed);
     std::uint64_t sum = 0;
     for (std::uint64_t i = 0; i < repeats; ++i) sum += held.replace(draw.below(4000), 16 + draw.below(1200));
     return sum;

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "known_program.hpp"
+#include "lab/suites/common/random_numbers.hpp"
 #include "memory.hpp"
 #include "millpond/local/monotonic.hpp"
 
@@ -35,7 +36,7 @@ class request {
 };
 
 template <class Memory>
-[[gnu::noinline]] std::uint64_t answer_request(Memory& memory, numbers& draw) {
+[[gnu::noinline]] std::uint64_t answer_request(Memory& memory, random_numbers& draw) {
     held_in<request<Memory>, Memory> held(memory);
     for (int i = 0; i < 300; ++i) held.get().add(draw.below(1'000'000), 24 + draw.below(80));
     std::uint64_t sum = 0;
@@ -46,7 +47,7 @@ template <class Memory>
 template <class Memory>
 std::uint64_t run(std::uint64_t repeats) {
     Memory memory;
-    numbers draw(2);
+    random_numbers draw(2);
     std::uint64_t sum = 0;
     for (std::uint64_t i = 0; i < repeats; ++i) {
         sum = sum * 31 + answer_request(memory, draw);

@@ -4,6 +4,8 @@
 #include <list>
 
 #include "known_program.hpp"
+#include "lab/suites/common/hidden.hpp"
+#include "lab/suites/common/random_numbers.hpp"
 #include "memory.hpp"
 #include "millpond/local/multipool.hpp"
 
@@ -59,7 +61,7 @@ std::uint64_t run(std::uint64_t repeats) {
     Memory memory;
     order_book<Memory> orders(memory);
     event_log<Memory> events(memory);
-    numbers draw(1);
+    random_numbers draw(1);
     for (std::uint64_t i = 0; i < 150'000; ++i) {
         if (draw.below(2) != 0) orders.add(i, draw.below(1000));
         if (draw.below(2) != 0) events.add(i);
@@ -67,7 +69,7 @@ std::uint64_t run(std::uint64_t repeats) {
     std::uint64_t sum = events.latest();
     for (std::uint64_t i = 0; i < repeats; ++i) {
         sum = sum * 31 + orders.total();
-        memory_may_have_changed();
+        clobber();
     }
     return sum;
 }
