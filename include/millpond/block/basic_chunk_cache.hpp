@@ -10,9 +10,11 @@
 //
 // Held bytes never exceed the budget: a chunk that would go beyond it is given upstream. When the upstream has no
 // memory, the cache gives it everything that it holds and asks once more.
-// A peak is not hoarded: an epoch lasts until twice as many bytes were released here as are held; chunks of which a bin
-// never had fewer during two epochs on end were not needed, and the releases that follow give them upstream, at most
-// four a release. A program that releases nothing more calls trim().
+// Sizes that do not recur are not hoarded: for what the upstream has to give, as many bytes go back to it, from the
+// bins that were asked for least recently (256 KiB stay). So work that repeats itself finds all its chunks again, and
+// random sizes do not keep one chunk of each. A peak is not hoarded: an epoch lasts until twice as many bytes were
+// released here as are held; chunks of which a bin never had fewer during two epochs on end were not needed, and the
+// releases that follow give them upstream, at most four a release. A program that releases nothing more calls trim().
 //
 // allocate, deallocate: O(1). Thread-safe: one brief_lock is held for a few instructions; a thread that does not get
 // it in about a microsecond goes to the upstream instead, so no thread ever waits. A child of fork() in whose parent
@@ -74,7 +76,9 @@ class basic_chunk_cache {
 
     // Returns: a chunk of the bin, from the cache or from the upstream; or null.
     [[nodiscard]] void* try_allocate_from(unsigned bin) noexcept {
-        if (void* chunk = pop(bin)) return chunk;
+        idle_chunks replaced;
+        if (void* chunk = pop_or_replace(bin, replaced)) return chunk;
+        give_upstream(replaced);
         const std::size_t bytes = chunk_sizes::bytes_of(bin);
         return try_upstream(bytes, chunk_sizes::alignment_of(bytes));
     }
@@ -152,6 +156,7 @@ class basic_chunk_cache {
 
   private:
     static constexpr std::size_t shortest_epoch_bytes = std::size_t{1} << 20;
+    static constexpr std::size_t little_bytes = std::size_t{256} << 10;  // not worth being given upstream
 
     struct bin_state {
         chunk_stack chunks;
@@ -159,9 +164,10 @@ class basic_chunk_cache {
         std::uint32_t fewest = 0;         // of this epoch so far
         std::uint32_t fewest_before = 0;  // of the epoch before
         std::uint32_t idle = 0;           // to be given upstream
+        std::uint64_t asked_at = 0;       // by the number of requests of the cache
     };
 
-    // What one release gives upstream, once the lock is free again.
+    // What one call gives upstream, once the lock is free again.
     struct idle_chunks {
         static constexpr unsigned most = 4;
         void* chunks[most];
@@ -183,6 +189,38 @@ class basic_chunk_cache {
         void* const chunk = take(bin);
         lock_.unlock();
         return chunk;
+    }
+
+    // Returns: a chunk of the bin; or null, and what the upstream gets for the one that it has to give.
+    [[nodiscard]] void* pop_or_replace(unsigned bin, idle_chunks& replaced) noexcept {
+        if (!lock_.try_lock()) return nullptr;
+        bins_[bin].asked_at = ++requests_;
+        void* const chunk = take(bin);
+        if (chunk == nullptr) replace(chunk_sizes::bytes_of(bin), replaced);
+        lock_.unlock();
+        return chunk;
+    }
+
+    // Under the lock: moves chunks of so many bytes out. What is too large to be moved now counts the next time.
+    void replace(std::size_t bytes, idle_chunks& out) noexcept {
+        missing_bytes_ = held_bytes() > little_bytes ? missing_bytes_ + bytes : 0;
+        while (out.count < idle_chunks::most && held_bytes() > little_bytes) {
+            const unsigned bin = least_recently_asked();
+            if (chunk_sizes::bytes_of(bin) > missing_bytes_) return;
+            missing_bytes_ -= chunk_sizes::bytes_of(bin);
+            out.bins[out.count] = bin;
+            out.chunks[out.count++] = take(bin);
+        }
+    }
+
+    // Under the lock. Returns: the bin that has chunks and was asked for one the longest ago. One of them has some.
+    [[nodiscard]] unsigned least_recently_asked() const noexcept {
+        unsigned found = 0;
+        for (unsigned bin = 0; bin < chunk_sizes::count; ++bin) {
+            if (bins_[bin].count == 0) continue;
+            if (bins_[found].count == 0 || bins_[bin].asked_at < bins_[found].asked_at) found = bin;
+        }
+        return found;
     }
 
     [[nodiscard]] bool push(unsigned bin, void* chunk) noexcept {
@@ -259,7 +297,9 @@ class basic_chunk_cache {
     std::atomic<std::size_t> budget_bytes_{default_budget_bytes};
     std::atomic<std::size_t> reserved_bytes_{0};
     std::size_t released_bytes_ = 0;  // in this epoch
-    std::uint32_t idle_ = 0;          // chunks, in all bins
+    std::size_t missing_bytes_ = 0;   // given by the upstream and not replaced yet
+    std::uint64_t requests_ = 0;
+    std::uint32_t idle_ = 0;  // chunks, in all bins
     bin_state bins_[chunk_sizes::count] = {};
 };
 

@@ -3,6 +3,9 @@
 //
 //   1 2 3 4 5 6 7 8 KiB │ 10 12 14 16 │ 20 24 28 32 │ … │ 20 24 28 32 MiB      every KiB first, then four an octave
 //
+// Above 32 KiB each chunk is one line (64 bytes) longer: allocators ask for a block of a round size and a record of it,
+// and without the line every such chunk would be of the next larger size.
+//
 // Smaller requests, larger ones, and those aligned to more than 64 have no bin: they are not worth keeping, or rare;
 // nor have those of less than 4 KiB that are aligned to more than 16. Such small chunks are aligned as malloc aligns:
 // the aligned form of operator new leaves a gap before each, and a thousand pools of 1 KiB lie further apart. O(1),
@@ -25,12 +28,14 @@ namespace millpond::inline MILLPOND_ABI {
 
 struct chunk_sizes {
     static constexpr std::size_t smallest = 1024;
-    static constexpr std::size_t largest = std::size_t{32} << 20;
     static constexpr std::size_t largest_alignment = 64;  // of chunks of …
     static constexpr std::size_t smallest_aligned = 4096;
+    static constexpr std::size_t largest_round = std::size_t{32} << 10;  // larger ones are longer by …
+    static constexpr std::size_t line_bytes = 64;
+    static constexpr std::size_t largest = (std::size_t{32} << 20) + line_bytes;
 
   private:
-    using scheme = four_an_octave<largest, smallest>;
+    using scheme = four_an_octave<largest - line_bytes, smallest>;
 
   public:
     static constexpr unsigned count = scheme::count;
@@ -38,8 +43,9 @@ struct chunk_sizes {
     // Returns: the bin of the smallest chunks that fit; `count` if there is none.
     [[nodiscard]] static constexpr unsigned bin_of(std::size_t bytes, std::size_t requested_alignment) noexcept {
         if (bytes < smallest || requested_alignment > alignment_of(bytes)) return count;
-        if (bytes <= common_bytes) return common_bins[(bytes + smallest - 1) / smallest];
-        return scheme::class_of(bytes, 1);
+        const std::size_t round = bytes <= largest_round ? bytes : without_line(bytes);
+        if (round <= common_bytes) return common_bins[(round + smallest - 1) / smallest];
+        return scheme::class_of(round, 1);
     }
 
     // Returns: what chunks of so many bytes are aligned to, or those of the bin for as many.
@@ -48,9 +54,16 @@ struct chunk_sizes {
     }
 
     // Returns: the size of the chunks in `bin`, which must be below `count`.
-    [[nodiscard]] static constexpr std::size_t bytes_of(unsigned bin) noexcept { return scheme::bytes_of(bin); }
+    [[nodiscard]] static constexpr std::size_t bytes_of(unsigned bin) noexcept {
+        const std::size_t round = scheme::bytes_of(bin);
+        return round <= largest_round ? round : round + line_bytes;
+    }
 
   private:
+    [[nodiscard]] static constexpr std::size_t without_line(std::size_t bytes) noexcept {
+        return bytes > largest_round + line_bytes ? bytes - line_bytes : largest_round + 1;
+    }
+
     // A table for the sizes of which there are many: less than arithmetic.
     static constexpr std::size_t common_bytes = std::size_t{64} << 10;
     static constexpr auto common_bins = [] {

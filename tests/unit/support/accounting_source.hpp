@@ -65,6 +65,8 @@ class accounting_source {
     [[nodiscard]] std::size_t calls() const noexcept { return calls_; }
     [[nodiscard]] std::size_t failures() const noexcept { return failures_; }
     [[nodiscard]] std::size_t live_bytes() const noexcept { return live_bytes_; }
+    // In all calls together.
+    [[nodiscard]] std::size_t given_bytes() const noexcept { return given_bytes_; }
     [[nodiscard]] std::size_t live_blocks() const noexcept { return given_.size(); }
     [[nodiscard]] const std::map<void*, gift>& given() const noexcept { return given_; }
 
@@ -81,6 +83,7 @@ class accounting_source {
         std::memset(block, 0xA5, bytes);
         given_.emplace(block, gift{bytes, alignment, block_bytes});
         live_bytes_ += bytes;
+        given_bytes_ += bytes;
         return block;
     }
 
@@ -93,6 +96,7 @@ class accounting_source {
   private:
     std::map<void*, gift> given_;
     std::size_t live_bytes_ = 0;
+    std::size_t given_bytes_ = 0;
     std::size_t calls_ = 0;
     std::size_t failures_ = 0;
     std::size_t fail_at_ = never;
