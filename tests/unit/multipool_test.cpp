@@ -155,7 +155,10 @@ TEST(multipool, a_list_of_sixteen_nodes_costs_one_kibibyte) {
     pool_under_test pool(source);
     for (int i = 0; i < 16; ++i) static_cast<void>(pool.allocate(24, 8));
     EXPECT_EQ(source.live_bytes(), 1024u);
-    if (!address_sanitizer) EXPECT_LE(sizeof(multipool<>), 256u);  // there the pool knows those that it has absorbed
+    // Under a sanitizer the pool knows those that it has absorbed.
+    if (!address_sanitizer) {
+        EXPECT_LE(sizeof(multipool<>), 256u);
+    }
 }
 
 TEST(multipool, holds_little_more_than_twice_what_is_used) {
