@@ -19,8 +19,8 @@ from millpond.system.errors import Failure, Status, cannot_write
 READER = "millpond-trial"
 SCHEMA = "millpond.plan/1"
 REST = "*"
-# What the control that looks up and ignores gives to everything: locked only once the process has several threads.
-REST_STRATEGY = "synchronized(multipool)"
+# For subsystems that several threads use.
+SYNCHRONIZED = "synchronized(multipool)"
 SUFFIX = ".plan.json"
 
 
@@ -110,16 +110,20 @@ def read_folder(folder: Path) -> list[Plan]:
     return [read(p) for p in sorted(folder.glob(f"*{SUFFIX}")) if p.name != f"all{SUFFIX}"]
 
 
-def with_rest(plan: Plan) -> Plan:
-    """The plan with everything that it does not name in one shared pool, as in the controls that it is compared with.
+def merged(plan: Plan) -> Plan | None:
+    """The plan with all that it routes in one pool: what differs is where objects lie, and nothing else.
 
-    Left with the program's own malloc, the rest would differ from those controls too, and placement would not be alone.
+    The pool is synchronised if one of the plan's pools is, and has huge pages if one has. None for a plan of one pool.
     """
-    if not plan.routes or any(REST in r.subsystems for r in plan.routes):
-        return plan
-    pools = {r.pool for r in plan.routes}
-    name = next(n for n in ("rest", *(f"rest{i}" for i in range(2, 999))) if n not in pools)
-    return Plan(plan.name, plan.path, plan.build_id, (*plan.routes, Route((REST,), name, REST_STRATEGY)))
+    if len({r.pool for r in plan.routes}) < 2:
+        return None
+    strategies = {r.strategy for r in plan.routes}
+    strategy = SYNCHRONIZED if SYNCHRONIZED in strategies else plan.routes[0].strategy
+    huge_pages = any(r.huge_pages for r in plan.routes)
+    names = tuple(s for r in plan.routes for s in r.subsystems if s != REST)
+    rest = (REST,) if any(REST in r.subsystems for r in plan.routes) else ()
+    routes = tuple(Route(part, "all", strategy, huge_pages) for part in (names, rest) if part)
+    return Plan(f"{plan.name} in one pool", plan.path, plan.build_id, routes)
 
 
 def combine(plans: Iterable[Plan], name: str) -> Plan:
