@@ -2,8 +2,8 @@
 """The advice: everything that was found, as one document ("millpond.advice/1"), and the sentence on top of it.
 
 *Do nothing* wins whenever nothing beats it beyond the noise. Every figure is against the program as it is. A plan,
-which needs a change of the source, is advised only where it beats the best malloc of this machine, which needs none; what an illegal
-scope would own is never advised at all. Too few rounds give no verdict.
+which needs a change of the source, is advised only where it beats the best malloc of this machine, which needs none;
+what an illegal scope would own is never advised at all. Too few rounds give no verdict.
 """
 
 from __future__ import annotations

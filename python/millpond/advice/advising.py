@@ -3,7 +3,7 @@
 
 bare run ─▶ choosing: each candidate plan and each malloc of this machine against the program as it is
          ─▶ combining: the plans that helped together against the best alone
-         ─▶ judging, on fresh rounds: the chosen plan, its objects in one pool, other helpers alone, the best two mallocs
+         ─▶ judging, on fresh rounds: the chosen plan, its objects in one pool, other helpers, the best two mallocs
 """
 
 from __future__ import annotations
