@@ -40,12 +40,12 @@ def test_a_merged_plan_routes_the_same_to_one_pool(plan: Plan, has_rest: bool, s
     rest = Route((plans.REST,), "the rest", plans.SYNCHRONIZED if several_threads else "multipool")
     whole = Plan("p", plan.path, plan.build_id, (*plan.routes, *([rest] if has_rest else [])))
     one = plans.merged(whole)
-    assert (one is None) == (len({r.pool for r in whole.routes}) < 2)
+    kinds = {(r.strategy, r.huge_pages) for r in whole.routes}
+    assert (one is None) == (len({(r.pool, r.strategy, r.huge_pages) for r in whole.routes}) == len(kinds))
     if one is not None:
-        assert len({r.pool for r in one.routes}) == 1
-        assert sorted(one.subsystems) == sorted(whole.subsystems)
-        assert any(plans.REST in r.subsystems for r in one.routes) == has_rest
-        assert {r.strategy for r in one.routes} == {plans.SYNCHRONIZED if several_threads and has_rest else "multipool"}
+        assert len({r.pool for r in one.routes}) == len(kinds)
+        same = [(r.subsystems, r.strategy, r.huge_pages) for r in whole.routes]
+        assert [(r.subsystems, r.strategy, r.huge_pages) for r in one.routes] == same
 
 
 def test_plans_of_different_builds_do_not_combine() -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -111,18 +111,15 @@ def read_folder(folder: Path) -> list[Plan]:
 
 
 def merged(plan: Plan) -> Plan | None:
-    """The plan with all that it routes in one pool: what differs is where objects lie, and nothing else.
+    """The plan with one pool for each kind of pool that it has: what differs is where objects lie, and nothing else.
 
-    The pool is synchronised if one of the plan's pools is, and has huge pages if one has. None for a plan of one pool.
+    A kind is a strategy, on huge pages or not; so locks and sources stay as they are. None where nothing would merge.
     """
-    if len({r.pool for r in plan.routes}) < 2:
+    kinds = dict.fromkeys((r.strategy, r.huge_pages) for r in plan.routes)
+    if len({(r.pool, r.strategy, r.huge_pages) for r in plan.routes}) == len(kinds):
         return None
-    strategies = {r.strategy for r in plan.routes}
-    strategy = SYNCHRONIZED if SYNCHRONIZED in strategies else plan.routes[0].strategy
-    huge_pages = any(r.huge_pages for r in plan.routes)
-    names = tuple(s for r in plan.routes for s in r.subsystems if s != REST)
-    rest = (REST,) if any(REST in r.subsystems for r in plan.routes) else ()
-    routes = tuple(Route(part, "all", strategy, huge_pages) for part in (names, rest) if part)
+    numbers = {kind: f"all {number}" for number, kind in enumerate(kinds, 1)}
+    routes = tuple(replace(r, pool=numbers[r.strategy, r.huge_pages]) for r in plan.routes)
     return Plan(f"{plan.name} in one pool", plan.path, plan.build_id, routes)
 
 

@@ -68,7 +68,8 @@ class Malloc:
         """The setting as a user types it: a library of the system by its name alone."""
         if self.path is None:
             return self.tunables
-        return f"LD_PRELOAD={self.path.name if self.path.parent in library_folders() else self.path}"
+        name = self.path.name if self.path.parent in library_folders() else str(self.path)
+        return f"LD_PRELOAD={':'.join([name, *_already()])}"
 
     @property
     def variant(self) -> str:
