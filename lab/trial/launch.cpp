@@ -37,6 +37,10 @@ measure::measurement run(const launch& launched, const std::string& control_path
     // The bare program runs under the same conditions as the others, so a program that cannot be preloaded is refused
     // there too.
     auto error = measure::check_preloadable(launched.arguments.at(0), program);
+    for (const std::string& variable : launched.variables) {
+        const std::size_t equals = variable.find('=');
+        options.environment.emplace_back(variable.substr(0, equals), variable.substr(equals + 1));
+    }
     if (!control_path.empty()) {
         options.environment.emplace_back("LD_PRELOAD", measure::preload_value(trial_library_path()));
         options.environment.emplace_back(control_variable, control_path);

@@ -13,6 +13,7 @@ struct launch {
     std::vector<std::string> arguments;  // argv[0] is the program as the user names it
     std::string stdin_path, stdout_path, stderr_path;
     std::size_t padding_bytes = 0;  // of the environment; see measurement.hpp
+    std::vector<std::string> variables;  // NAME=VALUE, set for the program; another malloc is tried by LD_PRELOAD
 };
 
 // libmillpond-trial.so, seen from this program's own place. Throws trial_error if it is not there.

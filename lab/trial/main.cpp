@@ -66,6 +66,15 @@ void declare(CLI::App& app, command_line& line) {
     app.add_option("--pad", line.round.launched.padding_bytes,
                    "bytes added to the environment (MILLPOND_PAD), to move the stack")
         ->check(CLI::Range(0, 65536));
+    const CLI::Validator assignment(
+        [](const std::string& text) {
+            const std::size_t equals = text.find('=');
+            return equals == std::string::npos || equals == 0 ? "it is given as NAME=VALUE, not " + text : "";
+        },
+        "NAME=VALUE");
+    app.add_option("--set", line.round.launched.variables, "a variable of the program's environment; may be repeated")
+        ->check(assignment)
+        ->allow_extra_args(false);
     app.add_option("program", line.program(), "the program and its arguments, behind --");
     app.footer(
         "Exit status: 0 done (the program's own is in the result), 2 usage or an unknown name, 3 damaged input or "

@@ -141,7 +141,7 @@ void run_round(const round_request& request) {
                   "the build-id");
         std::vector<std::string> names = {"shared"};
         if (found->second == variant::plan) names = routes->pool_names();
-        if (found->second == variant::empty) names.clear();
+        if (found->second == variant::empty || found->second == variant::looked_up) names.clear();
         routes.reset();  // before the fork: what this process holds is the floor of the program's peak memory
         result = result_json(request.variant_name, run(request.launched, shared.path()));
         result["router"] = router_json(*shared, names);

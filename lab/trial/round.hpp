@@ -3,10 +3,10 @@
 //
 //   bare         the program alone
 //   empty        under the interposer, everything passed on: the cost of being tried at all
-//   shared       one multipool for everything: what any faster malloc gives
+//   shared       one synchronized multipool for everything
 //   shared_huge  the same on huge pages
-//   looked_up    shared, and every context looked up, the answer ignored
-//   plan         the plan; against looked_up this is placement
+//   looked_up    every context looked up, the answer ignored, everything left with malloc: what a look-up costs
+//   plan         the plan; against looked_up this is what its pools give
 //
 // One round is one call; interleaving and statistics are the conductor's.
 #pragma once

@@ -76,7 +76,8 @@ void router::start_variant(variant mode, const char* routes_path) noexcept {
         if (!contexts_.start(routes, modules_)) return;
         context_space_.tree.set_observer(&on_node);
     }
-    if (mode != variant::survey && !start_pools(mode)) return;
+    // looked_up has none: it differs from a plan in nothing but the pools.
+    if (mode != variant::survey && mode != variant::looked_up && !start_pools(mode)) return;
     looks_up_ = looks_up;
     ignores_answer_ = mode == variant::looked_up;
     tells_children_ = madvise(&own_words, sizeof own_words, MADV_WIPEONFORK) == 0;

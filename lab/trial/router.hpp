@@ -120,9 +120,7 @@ class router {
         std::uint32_t index = 0;
         if (looks_up_) {
             index = pool_of(site);
-            if (ignores_answer_)
-                index = 0;
-            else if (index-- == 0) {
+            if (ignores_answer_ || index-- == 0) {
                 ++thread().counters->passed_unrouted;
                 return nullptr;
             }

@@ -18,7 +18,7 @@ import typer
 
 from millpond.advice.effects import control_cells, plan_cell, split_all
 from millpond.cells.cell import METRICS, Cell, Outcome
-from millpond.cells.plans import Plan, read_all, with_rest
+from millpond.cells.plans import Plan, merged, read_all
 from millpond.characterise import Json
 from millpond.execution.grids import (
     BudgetOption,
@@ -80,7 +80,8 @@ def command(
     plans = read_all(plan)
     grid = GridOptions.given(list_only, dry_run, cells, shard)
     grid.require_store(store)
-    contenders = select([*control_cells(argv), *(plan_cell(argv, p) for p in plans)], grid.filters)
+    with_controls = [p for plan in plans for p in (plan, merged(plan)) if p is not None]
+    contenders = select([*control_cells(argv), *(plan_cell(argv, p) for p in with_controls)], grid.filters)
     output.prove_writable(json)
     deadline = time.monotonic() + budget if budget is not None else float("inf")
     with temporary_folder() as folder:
@@ -167,11 +168,6 @@ class Trial:
         notes = notes_on_rounds(measured_rounds(outcomes), self._rounds, shard)
         if earlier:
             notes.append(f"{plural(earlier, 'round')} of earlier runs in the store; another --seed measures anew")
-        notes += [
-            f"{p.name} leaves what it does not name with the program's own malloc: its placement counts that change too"
-            for p in self._plans
-            if p.routes and with_rest(p) != p
-        ]
         notes += [f"left out of the store: {skipped}" for skipped in (self._store.skipped if self._store else [])]
         return notes + sorted({f"{o.cell.name} {o.why}" for o in outcomes if o.status != "ok"})
 

@@ -24,6 +24,7 @@ from library_bench import LIBRARIES, Use
 
 from millpond.cli import main
 from millpond.execution import mallocs
+from millpond.execution.mallocs import Malloc
 from millpond.library import library_contenders
 from millpond.system import callgrind, native
 
@@ -77,6 +78,11 @@ class FakeLab:
 
     def configure(self, **config: Any) -> None:
         (self.bin / "fake.json").write_text(json.dumps(config))
+        self._mallocs = sorted(config.get("mallocs", {}))
+
+    def contenders(self) -> tuple[list[Malloc], dict[str, str]]:
+        """In the place of `mallocs.contenders`: those that a test has configured; one is absent."""
+        return [Malloc(n, Path(f"/lib/lib{n}.so")) for n in self._mallocs], {"absent": "apt install libabsent"}
 
     def calls(self) -> list[list[str]]:
         """The command lines of millpond-trial so far."""
@@ -147,6 +153,7 @@ def lab(tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.M
     monkeypatch.setenv("COLUMNS", "160")
     monkeypatch.setattr(native, "run", result.native_run)
     monkeypatch.setattr(native, "answer", result.native_answer)
+    monkeypatch.setattr(mallocs, "contenders", result.contenders)
     monkeypatch.chdir(result.work)
     return result
 

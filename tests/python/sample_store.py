@@ -15,7 +15,8 @@ from millpond.advice import effects
 from millpond.advice.advice import Findings, document
 from millpond.advice.rows import Tried
 from millpond.cells.cell import Cell, Outcome
-from millpond.cells.plans import Plan, Route, combine, with_rest
+from millpond.cells.plans import Plan, Route, combine, merged
+from millpond.execution.mallocs import Malloc
 from millpond.execution.recording import Process, Recording
 from millpond.store.observations import Journal
 from millpond.store.store import Store
@@ -23,7 +24,8 @@ from millpond.store.store import Store
 NAMES = ("shop::book", "shop::index", "printer", "tiny")
 PROGRAM = ("/opt/shop/bin/orders", "--orders", "70 000", "it's")
 BUILD = "1afe00f4"
-CPU = {"bare": 1.0, "empty": 1.0, "shared": 0.8, "shared_huge": 0.75, "looked_up": 0.82}
+CPU = {"bare": 1.0, "looked_up": 1.02, "malloc": 0.9}
+MALLOC = Malloc("fast", Path("/usr/lib/libfast.so"))
 GAINS = {"shop::book": 0.75, "shop::index": 0.7, "printer": 1.0}
 ROUNDS = 15
 
@@ -169,7 +171,7 @@ def contexts(names: Sequence[str] = NAMES) -> dict[str, Any]:
 
 def plan_for(name: str) -> Plan:
     """A pool of its own for one subsystem."""
-    return with_rest(Plan(f"alone-{NAMES.index(name)}", PROGRAM[0], BUILD, (Route((name,), name, "multipool"),)))
+    return Plan(f"alone-{NAMES.index(name)}", PROGRAM[0], BUILD, (Route((name,), name, "multipool"),))
 
 
 def _outcomes(cells: Sequence[Cell], stage: str, rounds: int, noise: random.Random) -> list[Outcome]:
@@ -178,7 +180,9 @@ def _outcomes(cells: Sequence[Cell], stage: str, rounds: int, noise: random.Rand
         weather = 1 + abs(noise.gauss(0, 0.02))
         for cell in cells:
             seconds = CPU.get(cell.variant, CPU["looked_up"])
-            for name in cell.plan.subsystems if cell.plan else ():
+            # In one pool their objects lie mixed: nothing is gained.
+            apart = cell.plan is not None and len({r.pool for r in cell.plan.routes}) == len(cell.plan.subsystems)
+            for name in cell.plan.subsystems if cell.plan and apart else ():
                 seconds *= GAINS.get(name, 1.0)
             seconds *= weather * (1 + noise.gauss(0, 0.01))
             values = {
@@ -200,18 +204,22 @@ def advise(
     journal = Journal("advise", argv)
     singles = [plan_for(name) for name in NAMES[:3]]
     chosen = combine(singles[:2], "together")
-    screening = _outcomes(
-        [Cell(argv, "looked_up"), *(effects.plan_cell(argv, p) for p in singles)], "choosing", 7, noise
-    )
-    cells = [*effects.control_cells(argv), *(effects.plan_cell(argv, p) for p in (chosen, *singles[:2]))]
+    malloc = effects.malloc_cell(argv, MALLOC.name)
+    controls = [Cell(argv, "bare"), Cell(argv, "looked_up"), malloc]
+    screening = _outcomes([*controls, *(effects.plan_cell(argv, p) for p in singles)], "choosing", 7, noise)
+    tried = [chosen, *([one] if (one := merged(chosen)) else []), *singles[:2]]
+    cells = [*controls, *(effects.plan_cell(argv, p) for p in tried)]
     judging = _outcomes(cells, "judging", ROUNDS, noise)
     journal.add_outcomes([*screening, *judging])
     summary = {"trace": trace_facts(), "process": characterisation()["process"]}
     process = Process(1, folder / "a.mpt", summary)
     found = Findings(argv, Recording(0, 0, 1.0, (process,)), process, characterisation())
     found.candidates, found.chosen, found.rounds = singles, chosen, ROUNDS
-    found.effects, alone = effects.split(judging, argv, chosen, singles[:2])
-    screened = effects.screen(screening, argv, singles)
+    found.effects, alone = effects.split(judging, argv, chosen, singles[:2], {"malloc": MALLOC.name})
+    found.mallocs, found.best_malloc = {MALLOC.name: MALLOC}, MALLOC.name
+    found.judged_mallocs = {MALLOC.name: alone[f"malloc:{MALLOC.name}"]}
+    found.plan_against_malloc = alone[effects.AGAINST_MALLOC]
+    screened, found.screened_mallocs = effects.screen(screening, argv, singles, [MALLOC.name])
     for plan in singles:
         judged = plan.name in alone
         found.tried[plan.name] = Tried(plan, alone[plan.name] if judged else screened[plan.name], [], judged)

@@ -5,8 +5,19 @@ from __future__ import annotations
 
 import numpy as np
 
-from millpond.advice.effects import COSTS, control_cells, plan_cell, split, split_all
-from millpond.cells.cell import Outcome
+from millpond.advice.effects import (
+    AGAINST_MALLOC,
+    COSTS,
+    NET,
+    PAIRS,
+    control_cells,
+    malloc_cell,
+    plan_cell,
+    screen,
+    split,
+    split_all,
+)
+from millpond.cells.cell import Cell, Outcome
 from millpond.cells.plans import Plan, Route
 from millpond.statistics.order_statistics import ALPHA, adjust
 
@@ -34,11 +45,43 @@ def test_several_plans_are_one_family(seed: int) -> None:
         for name, metrics in together[plan.name].items():
             assert metrics["cpu_seconds"].ratio.median == alone[name]["cpu_seconds"].ratio.median
             if name not in COSTS:
-                controls = name in ("faster_malloc", "huge_pages", "malloc_and_huge_pages")
+                controls = "plan" not in PAIRS.get(name, ("plan",))
                 raw["" if controls else plan.name, name] = metrics["cpu_seconds"].p
-    assert len(raw) == 3 + 3 * len(PLANS)
+    assert len(raw) == 2 + 2 * len(PLANS)  # the shared pool, and on huge pages; net and total of each plan
     expected = dict(zip(raw, adjust(list(raw.values())), strict=True))
     for (plan_name, name), p in expected.items():
         found = together[plan_name or "p0"][name]["cpu_seconds"]
         assert found.p_adjusted == p
         assert found.verdict == "inside noise" or p <= ALPHA
+
+
+def rounds_of(cpu: dict[str, float], seed: int, rounds: int = 15) -> list[Outcome]:
+    """Rounds of the contenders, by their names; a round is slow or quick for all of them."""
+    generator = np.random.default_rng(seed)
+    cells = {
+        "bare": Cell(PROGRAM, "bare"), "looked_up": Cell(PROGRAM, "looked_up"),
+        "pool": plan_cell(PROGRAM, PLANS[0]), "fast": malloc_cell(PROGRAM, "fast"),
+    }  # fmt: skip
+    found = []
+    for number in range(1, rounds + 1):
+        weather = float(generator.lognormal(0, 0.3))
+        for name, cell in cells.items():
+            seconds = cpu[name] * weather * float(generator.lognormal(0, 0.01))
+            values = {"cpu_seconds": seconds, "peak_bytes": 1e6}
+            found.append(Outcome(cell, "s", number, values, 0, 0, "ok", "now"))
+    return found
+
+
+def test_look_ups_are_no_part_of_what_a_plan_gives(seed: int) -> None:
+    outcomes = rounds_of({"bare": 1.0, "looked_up": 1.5, "pool": 1.1, "fast": 0.7}, seed)
+    found, alone = split(outcomes, PROGRAM, PLANS[0], [], {"malloc": "fast"})
+    assert abs(found[NET]["cpu_seconds"].ratio.median - 0.6) < 0.03
+    assert abs(found["total"]["cpu_seconds"].ratio.median - 1.1) < 0.03
+    assert abs(found["look_up"]["cpu_seconds"].ratio.median - 1.5) < 0.03
+    assert abs(found["faster_malloc"]["cpu_seconds"].ratio.median - 0.7) < 0.03
+    assert "placement" not in found, "a plan of one pool has nothing to be placed apart from"
+    beyond = alone[AGAINST_MALLOC]["cpu_seconds"]
+    assert beyond.verdict == "better" and abs(beyond.ratio.median - 0.6 / 0.7) < 0.04
+    plans, mallocs = screen(outcomes, PROGRAM, PLANS[:1], ["fast"])
+    assert plans["p0"]["cpu_seconds"].ratio.median == found[NET]["cpu_seconds"].ratio.median
+    assert mallocs["fast"]["cpu_seconds"].ratio.median == found["faster_malloc"]["cpu_seconds"].ratio.median

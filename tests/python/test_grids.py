@@ -72,11 +72,11 @@ def test_filters_choose_cells_by_name(lab: FakeLab, plan_file: Write) -> None:
     done = lab.run("trial", *options, "--cells=nothing*", *PROGRAM)
     assert done.status == 2
     assert "'nothing*'" in done.stderr and "plan:one" in done.stderr
-    result = trial(lab, "--rounds=2", *options, "--cells=plan:one", "--cells=looked_up")
-    assert [c["name"] for c in result["contenders"]] == ["looked_up", "plan:one"]
-    assert set(rounds_run(lab)) == {"looked_up", "plan"}
+    result = trial(lab, "--rounds=2", *options, "--cells=plan:one", "--cells=bare")
+    assert [c["name"] for c in result["contenders"]] == ["bare", "plan:one"]
+    assert set(rounds_run(lab)) == {"bare", "plan"}
     one, two = result["plans"]
-    assert set(one["effects"]) == {"placement"}
+    assert set(one["effects"]) == {"total"}
     assert two["effects"] == {}
 
 

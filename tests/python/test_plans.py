@@ -35,18 +35,17 @@ def test_a_combination_routes_every_subsystem_once(given_plans: list[Plan]) -> N
     assert set(together.subsystems) == {s for p in given_plans for s in p.subsystems}
 
 
-@given(some_plans)
-def test_the_rest_is_added_once_at_the_end_and_to_no_empty_plan(plan: Plan) -> None:
-    whole = plans.with_rest(plan)
-    assert plans.with_rest(whole) == whole
-    assert whole.subsystems == plan.subsystems
-    if plan.routes:
-        assert whole.routes[:-1] == plan.routes
-        assert whole.routes[-1].subsystems == (plans.REST,)
-        assert whole.routes[-1].pool not in {r.pool for r in plan.routes}
-        assert plans.combine([whole, whole], "twice").routes[-1].subsystems == (plans.REST,)
-    else:
-        assert whole == plan
+@given(some_plans, st.booleans(), st.booleans())
+def test_a_merged_plan_routes_the_same_to_one_pool(plan: Plan, has_rest: bool, several_threads: bool) -> None:
+    rest = Route((plans.REST,), "the rest", plans.SYNCHRONIZED if several_threads else "multipool")
+    whole = Plan("p", plan.path, plan.build_id, (*plan.routes, *([rest] if has_rest else [])))
+    one = plans.merged(whole)
+    kinds = {(r.strategy, r.huge_pages) for r in whole.routes}
+    assert (one is None) == (len({(r.pool, r.strategy, r.huge_pages) for r in whole.routes}) == len(kinds))
+    if one is not None:
+        assert len({r.pool for r in one.routes}) == len(kinds)
+        same = [(r.subsystems, r.strategy, r.huge_pages) for r in whole.routes]
+        assert [(r.subsystems, r.strategy, r.huge_pages) for r in one.routes] == same
 
 
 def test_plans_of_different_builds_do_not_combine() -> None:

@@ -64,13 +64,12 @@ def test_the_effects_are_those_of_the_figures(lab: FakeLab, plan_file: Write) ->
     lab.run("trial", "--json=out.json", "--plan", str(plan_file("p", "book")), "--", "x")
     effects = json.loads((lab.work / "out.json").read_text())["plans"][0]["effects"]
     expected = {
-        "faster_malloc": 0.9 / 1.01,
-        "huge_pages": 0.8 / 0.9,
-        "placement": 0.7,
+        "shared_pool": 0.9 / 1.01,
+        "shared_pool_huge": 0.8 / 0.9,
         "total": 0.7 * 0.95,
-        "net": (0.7 * 0.95 - 0.95 + 0.9) / 1.01,
+        "net": 0.7 * 0.95 - 0.95 + 1.0,
         "interposer": 1.01,
-        "look_up": 0.95 / 0.9,
+        "look_up": 0.95,
     }
     for name, ratio in expected.items():
         assert effects[name]["cpu_seconds"]["median"] == pytest.approx(ratio, rel=0.005), name

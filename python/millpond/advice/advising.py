@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The rounds of one `advise`: which plans are tried, which are judged, and what stands behind each figure.
+"""The rounds of one `advise`: what is tried, what is judged, and what stands behind each figure.
 
-bare run ─▶ choosing: each candidate against looked_up ─▶ combining: the helpers together against the best alone
-         ─▶ judging, on fresh rounds: every control, the chosen plan, the other helpers alone
+bare run ─▶ choosing: each candidate plan and each malloc of this machine against the program as it is
+         ─▶ combining: the plans that helped together against the best alone
+         ─▶ judging, on fresh rounds: the chosen plan, its objects in one pool, other helpers, the best two mallocs
 """
 
 from __future__ import annotations
@@ -10,24 +11,28 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from millpond.advice.advice import Findings
+from millpond.advice.advice import Findings, quick_estimate
 from millpond.advice.effects import (
+    AGAINST_MALLOC,
+    BEHIND_NET,
     COSTS,
     NET,
     PAIRS,
-    compare_cells,
-    control_cells,
+    best_mallocs,
+    compare_net,
     helpful,
+    malloc_cell,
     most_promising,
     plan_cell,
+    roles,
     screen,
     split,
     substantial,
 )
 from millpond.advice.rows import Tried
-from millpond.cells.cell import Cell
+from millpond.cells.cell import PRELOADED, Cell
 from millpond.cells.plans import Plan, combine
-from millpond.execution import schedule
+from millpond.execution import mallocs, schedule
 from millpond.execution.laboratory import Laboratory, describe, time_limit
 from millpond.execution.noise import rounds_json
 from millpond.execution.rounds import Listener, by_round, measured_rounds, run_rounds
@@ -36,6 +41,7 @@ from millpond.system.progress import ProgressReport, say
 from millpond.system.wording import plural, seconds_text
 
 _JUDGED_METRICS = ("cpu_seconds", "peak_bytes")
+_CURE = "--prepare COMMAND before each run, or --cwd-copy, gives every run what the first one found"
 
 
 class Advising:
@@ -51,6 +57,9 @@ class Advising:
         self._program = found.program
         self._run_seconds = 0.0
         self._listener: Listener = ProgressReport()
+        tried, found.absent_mallocs = mallocs.contenders()
+        found.mallocs = {m.name: m for m in tried}
+        laboratory.settings = {m.name: m.setting for m in tried}
 
     def _left(self) -> float:
         return self._deadline - time.monotonic()
@@ -64,7 +73,7 @@ class Advising:
             return
         self._laboratory.limit_seconds = time_limit(found.recording.seconds)
         started = time.monotonic()
-        bare = self._laboratory.run_bare(Cell(self._program, "bare"))
+        bare = self._laboratory.run_bare(self._bare())
         self._log.keep(bare)
         seconds = time.monotonic() - started
         # The recorded run was no quicker: where it was, the machine was busy during this one.
@@ -77,52 +86,65 @@ class Advising:
             found.why_no_trial = f"not tried: the program {how}, so that its runs cannot be compared"
             return
         if recorded != (bare.exit_status, bare.signal):
-            found.notes.append(
-                f"the program {describe(*recorded)} when it was recorded, and {describe(bare.exit_status, 0)} by itself"
+            found.why_no_trial = (
+                f"not tried: the program {describe(bare.exit_status, 0)} where the recorded run "
+                f"{describe(*recorded)}: a run leaves something behind that changes the next one; {_CURE}"
             )
+            return
         self._laboratory.look_up(found.candidates or [self._empty_plan()])
-        self._judge(self._choose())
+        self._judge(*self._choose())
+
+    def _bare(self) -> Cell:
+        return Cell(self._program, "bare")
 
     def _empty_plan(self) -> Plan:
         """Routes nothing, and tells the controls which of the processes they are about."""
         process = self._found.process.summary.get("process", {})
         return Plan("empty", str(process.get("executable") or ""), str(process.get("build_id") or ""), ())
 
-    def _choose(self) -> list[Plan]:
-        """The plans to judge: the one to be advised first, then the single ones that it is made of."""
+    def _choose(self) -> tuple[list[Plan], list[str]]:
+        """What to judge: the plan to be advised, then the single ones that it is made of; and the best mallocs."""
         found = self._found
-        spending = schedule.choosing(self._left(), self._run_seconds, len(found.candidates))
+        names = list(found.mallocs)
+        others = 1 + len(names) + (1 if found.candidates else 0)
+        spending = schedule.choosing(self._left(), self._run_seconds, len(found.candidates), others)
         candidates = found.candidates[: spending.candidates]
         if not spending.choosing_rounds:
-            return candidates[:1]
-        cells = [Cell(self._program, "looked_up"), *(plan_cell(self._program, p) for p in candidates)]
-        say(f"choosing among {plural(len(candidates), 'candidate')}")
+            return candidates[:1], names[:2]
+        cells = [self._bare(), *(malloc_cell(self._program, n) for n in names)]
+        if candidates:
+            cells += [Cell(self._program, "looked_up"), *(plan_cell(self._program, p) for p in candidates)]
+        say(f"choosing among {plural(len(candidates), 'candidate')} and {plural(len(names), 'malloc')}")
         # Runs are often quicker than expected: more rounds than planned, as long as the judgement keeps its time.
-        judgement = schedule.seconds_of_judgement(self._run_seconds, spending.choosing_rounds)
         started = time.monotonic()
         outcomes = run_rounds(
             cells, self._laboratory, self._listener, stage="choosing", rounds=schedule.CHOOSING_ROUNDS,
-            deadline=self._deadline - judgement, at_least=spending.choosing_rounds, seed=self._seed,
-            memory=self._log,
+            deadline=self._deadline - schedule.seconds_of_judgement(self._run_seconds),
+            at_least=spending.choosing_rounds, seed=self._seed, memory=self._log,
         )  # fmt: skip
         self._run_seconds = (time.monotonic() - started) / max(1, len(outcomes))
         self._note_failures(outcomes)
-        screened = screen(outcomes, self._program, candidates)
+        screened, found.screened_mallocs = screen(outcomes, self._program, candidates, names)
+        if estimate := quick_estimate(screened, found.screened_mallocs):
+            say(f"quick estimate, {plural(measured_rounds(outcomes), 'round')}: {estimate}")
         by_name = {p.name: p for p in candidates}
         for name, comparisons in screened.items():
-            evidence = self._journal.evidence(
-                "choosing", [cells[0], plan_cell(self._program, by_name[name])], _JUDGED_METRICS
-            )
+            behind = [*self._behind_net(), plan_cell(self._program, by_name[name])]
+            evidence = self._journal.evidence("choosing", behind, _JUDGED_METRICS)
             found.tried[name] = Tried(by_name[name], comparisons, evidence, judged=False)
-        names = helpful(screened)
-        helpers = [by_name[name] for name in names]
+        best = best_mallocs(found.screened_mallocs)
+        helping = helpful(screened)
+        helpers = [by_name[name] for name in helping]
         if not helpers:
-            best = most_promising(screened)
-            return [by_name[best]] if best else []
-        joined = [by_name[name] for name in substantial(screened, names)]
+            promising = most_promising(screened)
+            return [by_name[promising]] if promising else [], best
+        joined = [by_name[name] for name in substantial(screened, helping)]
         chosen = self._best_of(joined) if len(joined) > 1 else joined[0]
-        others = [h for h in helpers if h is not chosen]
-        return [chosen, *others[: schedule.helpers(self._left(), self._run_seconds, len(others))]]
+        rest = [h for h in helpers if h is not chosen]
+        return [chosen, *rest[: schedule.helpers(self._left(), self._run_seconds, len(rest))]], best
+
+    def _behind_net(self) -> list[Cell]:
+        return [self._bare(), Cell(self._program, "looked_up")]
 
     def _best_of(self, helpers: list[Plan]) -> Plan:
         """Those that helped, together, unless the best of them alone is faster: what helps alone may not add up."""
@@ -132,20 +154,31 @@ class Advising:
             return together
         cells = [plan_cell(self._program, p) for p in (together, helpers[0])]
         outcomes = run_rounds(
-            cells, self._laboratory, self._listener, stage="combining", rounds=rounds, deadline=self._deadline,
-            seed=self._seed + 2, warm_up=False, memory=self._log,
+            [*self._behind_net(), *cells], self._laboratory, self._listener, stage="combining", rounds=rounds,
+            deadline=self._deadline, seed=self._seed + 2, warm_up=False, memory=self._log,
         )  # fmt: skip
         self._note_failures(outcomes)
-        compared = compare_cells(outcomes, cells[0], cells[1], "cpu_seconds")
-        slower = compared is not None and compared.ratio.median >= 1.01 and compared.p <= 0.15
-        return helpers[0] if slower or compared is None else together
+        both = [compare_net(outcomes, self._program, p, "cpu_seconds") for p in (together, helpers[0])]
+        if both[0] is None or both[1] is None:
+            return helpers[0] if both[1] is not None else together
+        return helpers[0] if both[0].ratio.median >= both[1].ratio.median + 0.01 else together
 
-    def _judge(self, plans: list[Plan]) -> None:
-        """Fresh rounds of the controls and the chosen plans: nothing that chose a plan is used to judge it."""
+    def _judge(self, plans: list[Plan], best: list[str]) -> None:
+        """Fresh rounds of the chosen contenders: nothing that chose one is used to judge it."""
         found = self._found
         chosen = plans[0] if plans else None
-        cells = [*control_cells(self._program), *(plan_cell(self._program, p) for p in plans)]
+        singles = [p for p in plans if p.alone]
+        by_role = roles(self._program, chosen)
+        cells = [by_role[role] for role in ("bare", "looked_up", "plan", "merged") if role in by_role]
+        if chosen is None:
+            cells = [by_role["bare"]]
+        cells += [plan_cell(self._program, p) for p in plans if p is not chosen]
+        cells += [malloc_cell(self._program, name) for name in best]
+        if len(cells) < 2:
+            found.why_no_trial = "not tried: no subsystem is large enough, and this machine has no other malloc"
+            return
         rounds = schedule.judging(self._left(), self._run_seconds, len(cells))
+        self._note_need(len(cells))
         if rounds == 0:
             need = seconds_text(len(cells) * self._run_seconds)
             found.why_no_trial = f"not tried: one round takes about {need}, more than is left of the budget"
@@ -158,33 +191,45 @@ class Advising:
         self._note_failures(outcomes)
         found.chosen = chosen
         found.rounds = measured_rounds(outcomes)
-        if found.rounds < schedule.VERDICT_ROUNDS:
-            found.notes.append(
-                f"the budget allowed {plural(found.rounds, 'judging round')}, fewer than the "
-                f"{schedule.VERDICT_ROUNDS} that a verdict should rest on"
-            )
         by_metric = {m: list(by_round(outcomes, cells[0], m).values()) for m in _JUDGED_METRICS}
         found.bare = rounds_json(by_metric)
         found.whole = {metric: rounds["median"] for metric, rounds in found.bare.items()}
-        singles = [p for p in plans if p.alone]
-        found.effects, alone = split(outcomes, self._program, chosen, singles)
-        self._point_at_evidence(cells, chosen, singles, alone)
+        judged = self._roles_of_mallocs(outcomes, best)
+        found.effects, alone = split(outcomes, self._program, chosen, singles, judged)
+        found.plan_against_malloc = alone.pop(AGAINST_MALLOC, {})
+        found.judged_mallocs = {n: alone[f"{PRELOADED}:{n}"] for n in best if f"{PRELOADED}:{n}" in alone}
+        found.best_malloc = judged.get("malloc", "")
+        self._point_at_evidence(by_role, chosen, singles, alone, judged)
+
+    def _roles_of_mallocs(self, outcomes: list[Any], best: list[str]) -> dict[str, str]:
+        """Role → malloc: the one with the least CPU in the judged rounds is the best; huge pages have a role too."""
+
+        def cpu(name: str) -> float:
+            values = sorted(by_round(outcomes, malloc_cell(self._program, name), "cpu_seconds").values())
+            return values[len(values) // 2] if values else float("inf")
+
+        ranked = sorted((name for name in best if cpu(name) < float("inf")), key=cpu)
+        found = {"malloc": ranked[0]} if ranked else {}
+        found |= {f"malloc {n}": name for n, name in enumerate(ranked[1:], 2)}
+        if mallocs.HUGE in ranked:
+            found["huge"] = mallocs.HUGE
+        return found
+
+    def _note_need(self, contenders: int) -> None:
+        self._found.verdict_seconds = schedule.VERDICT_ROUNDS * contenders * self._run_seconds
 
     def _point_at_evidence(
-        self, cells: list[Cell], chosen: Plan | None, singles: list[Plan], alone: dict[str, Any]
-    ) -> None:
-        by_variant = {c.variant: c for c in cells}
-        if chosen is not None:
-            by_variant["plan"] = plan_cell(self._program, chosen)
-        involved = {name: list(pair) for name, pair in (PAIRS | COSTS).items()} | {
-            NET: ["plan", "looked_up", "shared", "empty"]
-        }
+        self, by_role: dict[str, Cell], chosen: Plan | None, singles: list[Plan], alone: dict[str, Any],
+        judged: dict[str, str],
+    ) -> None:  # fmt: skip
+        cells = by_role | {role: malloc_cell(self._program, name) for role, name in judged.items()}
+        involved = {name: list(pair) for name, pair in (PAIRS | COSTS).items()} | {NET: list(BEHIND_NET)}
         for name in self._found.effects:
-            behind = [by_variant[v] for v in involved[name]]
+            behind = [cells[role] for role in involved[name]]
             self._found.evidence[name] = self._journal.evidence("judging", behind, _JUDGED_METRICS)
         for plan in singles:
             if plan.name in alone:
-                behind = [by_variant["looked_up"], plan_cell(self._program, plan)]
+                behind = [*self._behind_net(), plan_cell(self._program, plan)]
                 evidence = self._journal.evidence("judging", behind, _JUDGED_METRICS)
                 self._found.tried[plan.name] = Tried(plan, alone[plan.name], evidence, judged=True)
 

@@ -1,36 +1,40 @@
 # SPDX-License-Identifier: BSL-1.0
-"""What the controls split the difference into: three figures that are never mixed, and two sums of them.
+"""What the contenders of a run say: figures of one pair each, and two that are put together from three contenders.
 
-    bare ──▶ empty ──▶ shared ──▶ looked_up ──▶ plan
-             │  the     │ faster    │ look-up      │ placement
-             │  layer   │ malloc    │ (a trial's   │
-             │          │           │  own cost)   │
-             │          └▶ shared_huge: huge pages
+    bare ──▶ malloc:NAME    what another malloc gives: the program as it is, on that malloc
+      │
+      └────▶ looked_up ──▶ plan      what a plan's pools give: the same look-ups, everything else with malloc
+               (a trial's    ▲
+                own cost)    └── merged: the same routes, strategies and look-ups, all in one pool: placement
 
-`net` is what the change in the source would give: placement and the faster malloc, without the look-up that only a
-trial of an unmodified program pays. `total` is the trial as it ran, against the program as it is.
+`net` is what the change in the source would give: the plan against the program as it is, without the look-ups that only
+a trial of an unmodified program pays. In each round it is plan - looked_up + bare, against bare. `total` is the trial
+as it ran.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from millpond.cells.cell import CONTROLS, Cell, Outcome
-from millpond.cells.plans import Plan
+from millpond.cells.cell import CONTROLS, MALLOC, PRELOADED, Cell, Outcome
+from millpond.cells.plans import Plan, merged
 from millpond.execution.rounds import by_round
 from millpond.statistics.order_statistics import Comparison, compare, judge_family
 
-# Effect → the contender and what it is compared with; `plan` is the chosen plan.
+# Effect → the contender and what it is compared with. Roles: a variant; `malloc`, the best one; `huge`, the C library's
+# on huge pages; `plan`, the chosen plan; `merged`, its one pool for all.
 PAIRS = {
-    "faster_malloc": ("shared", "empty"),
-    "huge_pages": ("shared_huge", "shared"),
-    "placement": ("plan", "looked_up"),
+    "faster_malloc": ("malloc", "bare"),
+    "huge_pages": ("huge", "bare"),
+    "placement": ("plan", "merged"),
     "total": ("plan", "bare"),
-    "malloc_and_huge_pages": ("shared_huge", "empty"),
+    "shared_pool": ("shared", "empty"),
+    "shared_pool_huge": ("shared_huge", "shared"),
 }
 # What a trial itself costs: reported, advised by nobody, and so no part of the family that is judged together.
-COSTS = {"interposer": ("empty", "bare"), "look_up": ("looked_up", "shared")}
+COSTS = {"interposer": ("empty", "bare"), "look_up": ("looked_up", "bare")}
 NET = "net"
+BEHIND_NET = ("plan", "looked_up", "bare")
 METRICS_COMPARED = ("cpu_seconds", "wall_seconds", "peak_bytes", "page_faults")
 
 Effects = dict[str, dict[str, Comparison]]
@@ -46,6 +50,22 @@ def plan_cell(program: Sequence[str], plan: Plan) -> Cell:
     return Cell(tuple(program), "plan", plan)
 
 
+def malloc_cell(program: Sequence[str], name: str) -> Cell:
+    """The contender that runs on the malloc of that name."""
+    return Cell(tuple(program), PRELOADED, parameters=((MALLOC, name),))
+
+
+def roles(program: Sequence[str], plan: Plan | None) -> dict[str, Cell]:
+    """The cells that effects are about, by role; a plan of several pools has the role `merged` too."""
+    cells = {c.variant: c for c in control_cells(program)}
+    if plan is not None:
+        cells["plan"] = plan_cell(program, plan)
+        one_pool = merged(plan)
+        if one_pool is not None:
+            cells["merged"] = plan_cell(program, one_pool)
+    return cells
+
+
 def compare_cells(outcomes: Sequence[Outcome], of: Cell, against: Cell, metric: str) -> Comparison | None:
     """Paired within rounds; None where no round has both."""
     left, right = by_round(outcomes, of, metric), by_round(outcomes, against, metric)
@@ -53,46 +73,66 @@ def compare_cells(outcomes: Sequence[Outcome], of: Cell, against: Cell, metric: 
     return compare(metric, of.name, against.name, [left[i] for i in both], [right[i] for i in both])
 
 
-def _net(outcomes: Sequence[Outcome], cells: dict[str, Cell], metric: str) -> Comparison | None:
-    """Plan less look-up against the empty plan, in rounds that have all four."""
-    values = {v: by_round(outcomes, cells[v], metric) for v in ("plan", "looked_up", "shared", "empty")}
-    rounds = sorted(set.intersection(*(set(v) for v in values.values())))
-    of = [values["plan"][i] - values["looked_up"][i] + values["shared"][i] for i in rounds]
-    against = [values["empty"][i] for i in rounds]
-    return compare(metric, f"{cells['plan'].name} without look-up", "empty", of, against)
+def compare_net(
+    outcomes: Sequence[Outcome], program: Sequence[str], plan: Plan, metric: str, against: Cell | None = None
+) -> Comparison | None:
+    """The plan without look-ups against `against` (the bare program), in rounds that have all of them."""
+    bare, looked_up = Cell(tuple(program), "bare"), Cell(tuple(program), "looked_up")
+    other = against or bare
+    values = [by_round(outcomes, c, metric) for c in (plan_cell(program, plan), looked_up, bare, other)]
+    rounds = sorted(set.intersection(*(set(v) for v in values)))
+    of = [values[0][i] - values[1][i] + values[2][i] for i in rounds]
+    name = f"{plan_cell(program, plan).name} without look-up"
+    return compare(metric, name, other.name, of, [values[3][i] for i in rounds])
 
 
 def split(
-    outcomes: Sequence[Outcome], program: Sequence[str], plan: Plan | None, alone: Sequence[Plan]
+    outcomes: Sequence[Outcome],
+    program: Sequence[str],
+    plan: Plan | None,
+    alone: Sequence[Plan],
+    mallocs: Mapping[str, str] | None = None,
 ) -> tuple[Effects, dict[str, dict[str, Comparison]]]:
-    """The effects of the judging rounds by effect and metric, and each plan of `alone` against `looked_up` likewise.
+    """The effects by effect and metric; and by name what plans of `alone` give net, and each malloc, by metric.
 
-    All comparisons of one metric were made together, so false discoveries are held over all of them.
+    `mallocs`: role → name of those that were judged (`malloc`: the best, `huge`, any other). All comparisons of one
+    metric were made together, so false discoveries are held over all of them.
     """
-    cells = {c.variant: c for c in control_cells(program)}
-    if plan is not None:
-        cells["plan"] = plan_cell(program, plan)
+    cells = roles(program, plan)
+    cells |= {role: malloc_cell(program, name) for role, name in (mallocs or {}).items()}
     effects: Effects = {}
     single: dict[str, dict[str, Comparison]] = {}
     for metric in METRICS_COMPARED:
         family: dict[tuple[str, str], Comparison] = {}
         for name, (of, against) in (PAIRS | COSTS).items():
-            found = compare_cells(outcomes, cells[of], cells[against], metric) if of in cells else None
+            has_both = of in cells and against in cells
+            found = compare_cells(outcomes, cells[of], cells[against], metric) if has_both else None
             if found is not None and name in COSTS:
                 effects.setdefault(name, {})[metric] = found
             elif found is not None:
                 family["effect", name] = found
-        net = _net(outcomes, cells, metric) if "plan" in cells else None
+        net = compare_net(outcomes, program, plan, metric) if plan is not None else None
         if net is not None:
             family["effect", NET] = net
+        for name in (mallocs or {}).values():
+            found = compare_cells(outcomes, malloc_cell(program, name), cells["bare"], metric)
+            if found is not None:
+                family["alone", f"{PRELOADED}:{name}"] = found
+        if plan is not None and mallocs and "malloc" in mallocs:
+            found = compare_net(outcomes, program, plan, metric, cells["malloc"])
+            if found is not None:
+                family["alone", AGAINST_MALLOC] = found
         for candidate in alone:
-            cell = plan_cell(program, candidate)
-            found = compare_cells(outcomes, cell, cells["looked_up"], metric)
+            found = compare_net(outcomes, program, candidate, metric)
             if found is not None:
                 family["alone", candidate.name] = found
         for (kind, name), comparison in judge_family(family).items():
             (effects if kind == "effect" else single).setdefault(name, {})[metric] = comparison
     return effects, single
+
+
+# Not an effect of its own: the plan, net, against the best malloc.
+AGAINST_MALLOC = "plan against malloc"
 
 
 def split_all(outcomes: Sequence[Outcome], program: Sequence[str], plans: Sequence[Plan]) -> dict[str, Effects]:
@@ -116,26 +156,34 @@ def split_all(outcomes: Sequence[Outcome], program: Sequence[str], plans: Sequen
 
 
 def screen(
-    outcomes: Sequence[Outcome], program: Sequence[str], candidates: Sequence[Plan]
-) -> dict[str, dict[str, Comparison]]:
-    """Each candidate against `looked_up` in the choosing rounds, by plan and metric, judged together."""
-    against = Cell(tuple(program), "looked_up")
-    result: dict[str, dict[str, Comparison]] = {}
+    outcomes: Sequence[Outcome], program: Sequence[str], candidates: Sequence[Plan], mallocs: Sequence[str] = ()
+) -> tuple[dict[str, dict[str, Comparison]], dict[str, dict[str, Comparison]]]:
+    """What each candidate gives net, and each malloc, against the program as it is in the choosing rounds.
+
+    Both by name and metric; judged together.
+    """
+    bare = Cell(tuple(program), "bare")
+    plans: dict[str, dict[str, Comparison]] = {}
+    others: dict[str, dict[str, Comparison]] = {}
     for metric in METRICS_COMPARED:
-        family: dict[str, Comparison] = {}
+        family: dict[tuple[str, str], Comparison] = {}
         for plan in candidates:
-            found = compare_cells(outcomes, plan_cell(program, plan), against, metric)
+            found = compare_net(outcomes, program, plan, metric)
             if found is not None:
-                family[plan.name] = found
-        for name, comparison in judge_family(family).items():
-            result.setdefault(name, {})[metric] = comparison
-    return result
+                family["plan", plan.name] = found
+        for name in mallocs:
+            found = compare_cells(outcomes, malloc_cell(program, name), bare, metric)
+            if found is not None:
+                family["malloc", name] = found
+        for (kind, name), comparison in judge_family(family).items():
+            (plans if kind == "plan" else others).setdefault(name, {})[metric] = comparison
+    return plans, others
 
 
 def helpful(screened: dict[str, dict[str, Comparison]]) -> list[str]:
-    """The plans that looked better while choosing, the most helpful first.
+    """The contenders that looked better while choosing, the most helpful first.
 
-    This promises nothing: it only decides what fresh rounds will judge, so it asks for less than a verdict does. A plan
+    This promises nothing: it only decides what fresh rounds will judge, so it asks for less than a verdict does. One
     that saves memory counts where it does not look slower.
     """
     chosen: list[tuple[float, str]] = []
@@ -148,6 +196,26 @@ def helpful(screened: dict[str, dict[str, Comparison]]) -> list[str]:
         if faster or smaller:
             chosen.append((cpu.ratio.median, name))
     return [name for _, name in sorted(chosen)]
+
+
+def best_mallocs(screened: dict[str, dict[str, Comparison]], count: int = 2) -> list[str]:
+    """The mallocs to judge: those with the least CPU while choosing, helpful or not, the best first.
+
+    The last place goes to the one with the least memory, if none of the others saves any and it does not look slower.
+    """
+    ranked = sorted(
+        (n for n, m in screened.items() if "cpu_seconds" in m), key=lambda n: screened[n]["cpu_seconds"].ratio.median
+    )
+    best = ranked[:count]
+
+    def peak(name: str) -> float:
+        found = screened[name].get("peak_bytes")
+        return found.ratio.median if found else 1.0
+
+    lean = [n for n in ranked if peak(n) <= 0.98 and screened[n]["cpu_seconds"].ratio.median <= 1.01]
+    if lean and not set(lean) & set(best):
+        best[-1] = min(lean, key=peak)
+    return best
 
 
 def substantial(screened: dict[str, dict[str, Comparison]], helpers: Sequence[str]) -> list[str]:

@@ -19,9 +19,10 @@ from pathlib import Path
 from typing import Any
 
 from millpond.cells.cell import Cell, Outcome
-from millpond.cells.plans import REST, REST_STRATEGY, Plan, Route, with_rest
+from millpond.cells.plans import REST, Plan
 from millpond.execution.replaying import (
     ORDERS,
+    RECORDED,
     STAGE,
     STRATEGIES,
     TOUCH,
@@ -151,8 +152,8 @@ def predict(
 
 def _pairs(trace: Path, plans: Sequence[Plan], order: str) -> list[tuple[Plan, Cell, Cell]]:
     """What is predicted: a contender, and what it is compared with."""
-    shared = replay_cell(trace, "plan", shared_plan(plans[0]), order)
-    pairs = [(plan, replay_cell(trace, "plan", with_rest(plan), order), shared) for plan in plans]
+    recorded = replay_cell(trace, RECORDED, order=order)
+    pairs = [(plan, replay_cell(trace, "plan", plan, order), recorded) for plan in plans]
     for plan in [p for p in plans if p.alone][:_STRATEGIES_FOR]:
         alone = replace(plan, routes=tuple(r for r in plan.routes if REST not in r.subsystems))
         base = replay_cell(trace, "plan", replace(alone, name=f"{plan.name} as {_POOL}"), order, _POOL)
@@ -160,11 +161,6 @@ def _pairs(trace: Path, plans: Sequence[Plan], order: str) -> list[tuple[Plan, C
             named = replace(alone, name=f"{plan.name} as {strategy}")
             pairs.append((plan, replay_cell(trace, "plan", named, order, strategy), base))
     return pairs
-
-
-def shared_plan(like: Plan) -> Plan:
-    """Everything in one shared pool: the control `shared`, as a plan for the same build."""
-    return Plan("shared", like.path, like.build_id, (Route((REST,), "rest", REST_STRATEGY),))
 
 
 def _saves(

@@ -4,7 +4,7 @@
     input 1   book: pays             ─▶ its plan ─▶ input 2   bare, looked_up, plan: fresh rounds ─▶ pays there too?
     input 2   book: not tried, or nothing while choosing
 
-A plan pays where it is better than the shared pool beyond the noise, and the program under it is not worse than bare.
+A plan pays where it is better than the program as it is beyond the noise, a trial's look-ups apart.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from millpond.advice.effects import METRICS_COMPARED, compare_cells, plan_cell
+from millpond.advice.effects import METRICS_COMPARED, compare_net, plan_cell
 from millpond.advice.rows import NOTHING, summary_json
 from millpond.cells.cell import Cell
 from millpond.cells.plans import Plan
@@ -36,19 +36,17 @@ _PATIENCE_SECONDS = 60.0
 
 @dataclass(frozen=True)
 class Judged:
-    """A plan on one input: against the shared pool and against the bare program, by metric; the rounds behind it."""
+    """A plan on one input: what it gives net, by metric; the rounds behind it."""
 
-    against_pool: Mapping[str, Comparison]
-    against_bare: Mapping[str, Comparison]
+    net: Mapping[str, Comparison]
     rounds: int
     evidence: Sequence[str]
 
     @property
     def pays(self) -> bool:
-        """As a subsystem's own pool does in `advise`, and the program is not worse than it is today."""
-        cpu, peak = (_verdict(self.against_pool, m) for m in ("cpu_seconds", "peak_bytes"))
-        better = cpu == "better" or (peak == "better" and cpu == "inside noise")
-        return better and _verdict(self.against_bare, "cpu_seconds") != "worse"
+        """As a subsystem's own pool does in `advise`."""
+        cpu, peak = (_verdict(self.net, m) for m in ("cpu_seconds", "peak_bytes"))
+        return cpu == "better" or (peak == "better" and cpu != "worse")
 
 
 def _verdict(comparisons: Mapping[str, Comparison], metric: str) -> str:
@@ -82,31 +80,23 @@ def judge_again(
     journal = Journal("advise", program, seed=seed)
     journal.add_outcomes(outcomes)
     store.write(journal)
-    compared: dict[tuple[str, str, str], Comparison] = {}
+    compared: dict[str, dict[str, Comparison]] = {name: {} for name in plans}
     for metric in METRICS_COMPARED:
-        family: dict[tuple[str, str, str], Comparison] = {}
-        for plan, cell in cells.items():
-            for control in controls:
-                found = compare_cells(outcomes, cell, control, metric)
-                if found is not None:
-                    family[plan, control.variant, metric] = found
-        compared |= judge_family(family)
-
-    def of(plan: str, control: str) -> dict[str, Comparison]:
-        return {m: c for (p, v, m), c in compared.items() if (p, v) == (plan, control)}
-
+        family = {n: c for n, p in plans.items() if (c := compare_net(outcomes, program, p, metric)) is not None}
+        for name, comparison in judge_family(family).items():
+            compared[name][metric] = comparison
     return {
-        plan: Judged(
-            of(plan, "looked_up"), of(plan, "bare"), len({o.round for o in outcomes if o.cell == cell}),
-            journal.evidence(STAGE, [controls[1], cell], ("cpu_seconds", "peak_bytes")),
+        name: Judged(
+            compared[name], len({o.round for o in outcomes if o.cell == cell}),
+            journal.evidence(STAGE, [*controls, cell], ("cpu_seconds", "peak_bytes")),
         )
-        for plan, cell in cells.items()
+        for name, cell in cells.items()
     }  # fmt: skip
 
 
 def settled(row: Mapping[str, Any], judged: Judged, strategy: str, plan: Plan, number: int) -> dict[str, Any]:
     """A subsystem's row of one input, with what fresh rounds say of the plan that paid on input `number`."""
-    cpu = judged.against_pool.get("cpu_seconds")
+    cpu = judged.net.get("cpu_seconds")
     if cpu is None:
         return dict(row)
     change = effect_text(cpu.to_json())
@@ -115,7 +105,7 @@ def settled(row: Mapping[str, Any], judged: Judged, strategy: str, plan: Plan, n
         "best": strategy if judged.pays else NOTHING,
         "plan": plan.to_json() if judged.pays else None,
         "saves_cpu_seconds": summary_json(cpu),
-        "saves_bytes": summary_json(judged.against_pool.get("peak_bytes")),
+        "saves_bytes": summary_json(judged.net.get("peak_bytes")),
         "reason": f"the plan of input {number} on {plural(judged.rounds, 'fresh round')}: {change} CPU",
         "evidence": [*row.get("evidence", []), *judged.evidence],
     }

@@ -9,7 +9,7 @@ from typing import Any
 
 from millpond.cells.plans import Plan
 from millpond.statistics.order_statistics import Comparison
-from millpond.system.wording import count_text, percent_text, seconds_text
+from millpond.system.wording import count_text, percent_text, plural, seconds_text
 
 NOTHING = "nothing"
 _EMPTY_SUMMARY = {"n": 0, "median": None, "low": None, "high": None, "level": None, "method": "none", "verdict": ""}
@@ -21,7 +21,7 @@ _COPIED = (
 
 @dataclass(frozen=True)
 class Tried:
-    """A pool of its own for one subsystem: the plan, and how it compared with the shared pool, by metric.
+    """A pool of its own for one subsystem: the plan, and what it gives net against the program as it is, by metric.
 
     `judged`: on fresh rounds, so that it may be advised; otherwise the comparison only served to choose.
     """
@@ -41,7 +41,7 @@ class Tried:
         if not self.judged:
             return False
         faster = self.verdict("cpu_seconds") == "better"
-        smaller = self.verdict("peak_bytes") == "better" and self.verdict("cpu_seconds") == "inside noise"
+        smaller = self.verdict("peak_bytes") == "better" and self.verdict("cpu_seconds") != "worse"
         return faster or smaller
 
 
@@ -97,23 +97,24 @@ def _reason(tried: Tried | None, why_untried: str, advised: bool, in_plan: bool)
     if tried is None or cpu is None:
         return why_untried or "not tried: no round of it ended as the bare program does"
     change = f"{percent_text(cpu.ratio.median)} CPU ({percent_text(cpu.ratio.low)} to {percent_text(cpu.ratio.high)})"
+    if (peak := tried.comparisons.get("peak_bytes")) is not None:
+        change += f", {percent_text(peak.ratio.median)} peak memory"
     where = "" if tried.judged else " while choosing"
     if tried.pays() and advised:
         saved = cpu.saved
         if cpu.verdict != "better":
             return f"a pool of its own makes the program smaller, and not slower: {change}"
-        return (
-            f"a pool of its own saves {seconds_text(saved.median)} of CPU beyond a shared pool: {change}, "
-            f"{cpu.ratio.n} fresh rounds"
-        )
+        return f"a pool of its own saves {seconds_text(saved.median)} of CPU: {change}, {cpu.ratio.n} fresh rounds"
     if advised and in_plan and not tried.judged:
         return f"part of the plan that fresh rounds have judged; alone it was measured while choosing: {change}"
     if tried.pays():
-        return f"a pool of its own gains over a shared one ({change}), but not over the program as it is"
+        return f"a pool of its own gains ({change}), but no more than what is advised"
     if cpu.verdict == "worse":
         return f"a pool of its own costs time{where}: {change}; objects that are used together are pulled apart"
     if cpu.verdict == "better":
         return f"a pool of its own looked better{where} ({change}), but no fresh round has confirmed it"
+    if not cpu.ratio.low <= 1.0 <= cpu.ratio.high:
+        return f"not settled{where}: a pool of its own gave {change} in {plural(cpu.ratio.n, 'round')}"
     return f"a pool of its own changes nothing beyond the noise{where}: {change}, {cpu.ratio.n} rounds"
 
 

@@ -14,7 +14,9 @@ from typing import Any
 from millpond.cells.plans import Plan
 
 CONTROLS = ("bare", "empty", "shared", "shared_huge", "looked_up")
-VARIANTS = (*CONTROLS, "plan")
+# A malloc of this machine in the place of the program's own; the parameters `malloc` and `set` say which, and how.
+PRELOADED = "malloc"
+VARIANTS = (*CONTROLS, PRELOADED, "plan")
 
 # What a round of a trial measures: metric of the observation → its unit. All of them are better when smaller.
 METRICS = {
@@ -140,7 +142,7 @@ SURROUNDINGS = {TOOLCHAIN: "release", MALLOC: "glibc", KEPT: "0"}
 
 @dataclass(frozen=True)
 class Cell:
-    """One contender. `name` is unique within a run of one experiment: the variant, or `plan:NAME`.
+    """One contender. `name` is unique within a run of one experiment: the variant, `malloc:NAME` or `plan:NAME`.
 
     Variants of a trial are VARIANTS. Of a replay: a strategy, or the path of a malloc library; with a plan, the plan
     decides. Of `mallocs`: the path of the malloc library that is preloaded. Of `bench`: the contender's name. Of a
@@ -165,6 +167,8 @@ class Cell:
     def name(self) -> str:
         if self.experiment in SUITES:
             return "/".join([*self.workload, *(f"{key}={value}" for key, value in self.parameters), self.variant])
+        if self.variant == PRELOADED:
+            return f"{PRELOADED}:{dict(self.parameters)[MALLOC]}"
         return self.variant if self.plan is None else f"plan:{self.plan.name}"
 
     def to_json(self) -> dict[str, Any]:

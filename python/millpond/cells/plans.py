@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +19,8 @@ from millpond.system.errors import Failure, Status, cannot_write
 READER = "millpond-trial"
 SCHEMA = "millpond.plan/1"
 REST = "*"
-# What the control that looks up and ignores gives to everything: locked only once the process has several threads.
-REST_STRATEGY = "synchronized(multipool)"
+# For subsystems that several threads use.
+SYNCHRONIZED = "synchronized(multipool)"
 SUFFIX = ".plan.json"
 
 
@@ -110,16 +110,17 @@ def read_folder(folder: Path) -> list[Plan]:
     return [read(p) for p in sorted(folder.glob(f"*{SUFFIX}")) if p.name != f"all{SUFFIX}"]
 
 
-def with_rest(plan: Plan) -> Plan:
-    """The plan with everything that it does not name in one shared pool, as in the controls that it is compared with.
+def merged(plan: Plan) -> Plan | None:
+    """The plan with one pool for each kind of pool that it has: what differs is where objects lie, and nothing else.
 
-    Left with the program's own malloc, the rest would differ from those controls too, and placement would not be alone.
+    A kind is a strategy, on huge pages or not; so locks and sources stay as they are. None where nothing would merge.
     """
-    if not plan.routes or any(REST in r.subsystems for r in plan.routes):
-        return plan
-    pools = {r.pool for r in plan.routes}
-    name = next(n for n in ("rest", *(f"rest{i}" for i in range(2, 999))) if n not in pools)
-    return Plan(plan.name, plan.path, plan.build_id, (*plan.routes, Route((REST,), name, REST_STRATEGY)))
+    kinds = dict.fromkeys((r.strategy, r.huge_pages) for r in plan.routes)
+    if len({(r.pool, r.strategy, r.huge_pages) for r in plan.routes}) == len(kinds):
+        return None
+    numbers = {kind: f"all {number}" for number, kind in enumerate(kinds, 1)}
+    routes = tuple(replace(r, pool=numbers[r.strategy, r.huge_pages]) for r in plan.routes)
+    return Plan(f"{plan.name} in one pool", plan.path, plan.build_id, routes)
 
 
 def combine(plans: Iterable[Plan], name: str) -> Plan:

@@ -26,12 +26,13 @@ from millpond.system.wording import (
 
 ROWS_AT_MOST = 15
 EFFECT_WORDS = {
-    "faster_malloc": "what any faster malloc gives (one shared pool against the program's malloc)",
-    "huge_pages": "what huge pages give (the shared pool on huge pages against the shared pool)",
-    "placement": "what placement gives (the plan against the shared pool)",
-    "net": "placement and the faster malloc together, without a trial's look-up",
-    "total": "the trial as it ran, against the bare program",
+    "net": "the plan, without a trial's look-ups",
+    "faster_malloc": "the best malloc of this machine",
+    "huge_pages": "the C library's malloc on huge pages",
+    "placement": "placement (the plan against all its objects in one pool)",
+    "total": "the plan as it was tried, look-ups included",
 }
+TRIAL_EFFECTS = (*EFFECT_WORDS, "shared_pool", "shared_pool_huge", "interposer", "look_up")
 
 
 def console(file: IO[str] | None = None) -> Console:
@@ -120,6 +121,8 @@ def print_advice(advice: dict[str, Any], out: Console) -> None:
         return
     if advice["rounds"]:
         out.print(_effects_table(advice))
+    if advice.get("alternatives"):
+        out.print(_alternatives_table(advice["alternatives"]))
     out.print(_advice_table(advice["subsystems"]))
     out.print(subsystems_table(advice["subsystems"]))
 
@@ -136,11 +139,26 @@ def _processes(program: dict[str, Any]) -> Table:
 def _effects_table(advice: dict[str, Any]) -> Table:
     rounds, bare = plural(advice["rounds"], "round"), advice.get("noise", {}).get("cpu_seconds")
     spread = f", half of those of the bare program within {100 * bare['spread']:.1f} %" if bare else ""
-    table = _table(f"Effects on CPU time ({rounds}{spread})", "what", "effect", "saves", left=2)
+    table = _table(f"Effects ({rounds}{spread})", "what", "CPU", "saves", "peak memory", left=2)
     for name, words in EFFECT_WORDS.items():
-        effect = {**advice["effects"], **advice["sums"]}[name]
-        saved = effect.get("saved")
-        table.add_row(words, effect_text(effect), saved_text(saved, "seconds"))
+        effect = {**advice["effects"], **advice["sums"]}.get(name) or {}
+        peak = (effect.get("other_metrics") or {}).get("peak_bytes")
+        table.add_row(words, effect_text(effect), saved_text(effect.get("saved"), "seconds"), effect_text(peak))
+    return table
+
+
+def _alternatives_table(alternatives: list[dict[str, Any]]) -> Table:
+    table = _table("What else there was", "kind", "what", "CPU", "peak memory", "rounds", left=2)
+    table.columns[-1].justify = "left"
+    for a in alternatives:
+        judged = "judged" if a["judged"] else "while choosing"
+        table.add_row(
+            Text(str(a["kind"])),
+            Text(str(a["command"] or a["name"])),
+            effect_text(a["cpu"]) if a["cpu"] else "–",
+            effect_text(a["peak"]) if a["peak"] else "–",
+            Text(str(a["why_null"] or judged)),
+        )
     return table
 
 
@@ -178,7 +196,7 @@ def print_trial(trial: dict[str, Any], out: Console) -> None:
     effects = _table("Effects", "what", "CPU", "peak resident", left=3)
     for plan in trial["plans"]:
         for name, metrics in plan["effects"].items():
-            if name in EFFECT_WORDS or name in ("interposer", "look_up"):
+            if name in TRIAL_EFFECTS:
                 peak = metrics.get("peak_bytes")
                 label = name if len(trial["plans"]) == 1 else f"{plan['name']}: {name}"
                 effects.add_row(

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from millpond.cells.cell import METRICS, Cell, Outcome
+from millpond.cells.cell import MALLOC, METRICS, PRELOADED, Cell, Outcome
 from millpond.cells.plans import Plan
 from millpond.store.observations import utc_now
 from millpond.system import native
@@ -45,6 +45,7 @@ class Laboratory:
         self._routes: dict[str, Path] = {}
         self._modules: Path | None = None
         self._looked_up: Plan | None = None
+        self.settings: dict[str, str] = {}  # malloc → NAME=VALUE of the environment that makes the program run on it
         self.expected = (0, 0)
         self.limit_seconds: float | None = None
 
@@ -103,10 +104,13 @@ class Laboratory:
     def _run(self, cell: Cell, stage: str, number: int, streams: list[str], descriptor: int | None) -> Outcome:
         result = self._folder / "round.json"
         result.unlink(missing_ok=True)
-        plan = cell.plan or (self._looked_up if cell.variant != "bare" else None)
+        preloaded = cell.variant == PRELOADED
+        setting = ["--set", self.settings[dict(cell.parameters)[MALLOC]]] if preloaded else []
+        variant = "bare" if preloaded else cell.variant
+        plan = cell.plan or (self._looked_up if variant != "bare" else None)
         routes = ["--routes", str(self.compile(plan))] if plan else []
         pad = ["--pad", str(self._random.randrange(_PADDING_LIMIT_BYTES))]
-        command = ["--round", cell.variant, *routes, *pad, "--result", str(result), *streams, "--", *cell.workload]
+        command = ["--round", variant, *setting, *routes, *pad, "--result", str(result), *streams, "--", *cell.workload]
         finished = native.run(
             TRIAL,
             command,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Malloc libraries of this machine, and rounds of a program under them: the real thing that replay is held against.
+"""Malloc libraries of this machine, and rounds of a program under them: what advice tries, and replay is held against.
 
 env LD_PRELOAD=libjemalloc.so.2 PROGRAM ARGS      in a fresh process, measured by `millpond-trial --round bare`
 env                             PROGRAM ARGS      the C library's own, started in the same way
@@ -39,12 +39,37 @@ _SIGKILL = 9
 _ASKED = 5
 
 
+# Ours, by the name of its library, which lies where the trial's own does.
+OURS, _OUR_LIBRARY = "millpond", "libmillpond-multipool.so"
+# The C library's own malloc, on transparent huge pages (glibc 2.35 and later).
+HUGE, _HUGE_SETTING = "glibc on huge pages", "GLIBC_TUNABLES=glibc.malloc.hugetlb=1"
+
+
 @dataclass(frozen=True)
 class Malloc:
-    """A malloc that a program can run on. `path` is None for the C library's own, which is not preloaded."""
+    """A malloc that a program can run on. `path` is None for the C library's own, which is not preloaded.
+
+    `tunables`: NAME=VALUE, what else is set in the program's environment; empty for nothing.
+    """
 
     name: str
     path: Path | None
+    tunables: str = ""
+
+    @property
+    def setting(self) -> str:
+        """NAME=VALUE that makes a program run on it, behind what the user preloads already; empty for nothing."""
+        if self.path is None:
+            return self.tunables
+        return f"LD_PRELOAD={':'.join([str(self.path), *_already()])}"
+
+    @property
+    def words(self) -> str:
+        """The setting as a user types it: a library of the system by its name alone."""
+        if self.path is None:
+            return self.tunables
+        name = self.path.name if self.path.parent in library_folders() else str(self.path)
+        return f"LD_PRELOAD={':'.join([name, *_already()])}"
 
     @property
     def variant(self) -> str:
@@ -80,6 +105,26 @@ def find_mallocs(
         else:
             found.append(Malloc(name, path))
     return found, missing
+
+
+def contenders() -> tuple[list[Malloc], dict[str, str]]:
+    """The mallocs that `advise` tries in the place of the C library's, and of those that are absent how to get them."""
+    found, missing = find_mallocs(benchmark=True)
+    tried = [m for m in found if m.path is not None]
+    ours = native.find(TRIAL).parent.parent / "lib" / "millpond" / _OUR_LIBRARY
+    if ours.is_file():
+        tried.append(Malloc(OURS, ours))
+    if _has_huge_pages():
+        tried.append(Malloc(HUGE, None, _HUGE_SETTING))
+    return tried, {name: f"apt install {package}" for name, package in missing.items()}
+
+
+def _has_huge_pages() -> bool:
+    """Whether the kernel gives transparent huge pages to who asks for them."""
+    try:
+        return "[never]" not in Path("/sys/kernel/mm/transparent_hugepage/enabled").read_text(encoding="ascii")
+    except OSError:
+        return False
 
 
 def preloaded(command: Sequence[str], variant: str, environment: Mapping[str, str] | None = None) -> list[str]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from millpond.cells.plans import Plan, read_folder, with_rest
+from millpond.cells.plans import Plan, read_folder
 from millpond.system import native
 from millpond.system.errors import Failure, Status
 from millpond.system.standard_input import StandardInput
@@ -122,7 +122,7 @@ def characterise(process: Process, folder: Path) -> tuple[dict[str, Any], dict[s
     plans.mkdir(exist_ok=True)
     options = ["--json", str(out), "--contexts", str(contexts), "--plan-out", str(plans)]
     native.require(CHARACTERISE, [*options, str(process.trace)])
-    return read_json(out), read_json(contexts), [with_rest(plan) for plan in read_folder(plans)]
+    return read_json(out), read_json(contexts), read_folder(plans)
 
 
 def read_json(path: Path) -> Any:

@@ -27,11 +27,11 @@ from millpond.system.wording import (
 )
 
 _LABELS = {
-    "faster_malloc": "a faster malloc",
-    "huge_pages": "huge pages",
+    "net": "the plan",
+    "faster_malloc": "the best malloc",
+    "huge_pages": "glibc on huge pages",
     "placement": "placement",
-    "net": "both, without look-up",
-    "total": "the trial as it ran",
+    "total": "the plan with look-ups",
 }
 _PINS_AT_MOST = 12
 _PROCESSES_AT_MOST = 30

@@ -17,7 +17,15 @@ from millpond.drawing.terminal import EFFECT_WORDS, trace_warnings
 from millpond.execution.laboratory import describe
 from millpond.execution.schedule import VERDICT_ROUNDS
 from millpond.reporting.cases import Case
-from millpond.system.wording import bytes_text, count_text, list_text, percent_text, plural, seconds_text
+from millpond.system.wording import (
+    bytes_text,
+    count_text,
+    list_text,
+    percent_text,
+    plural,
+    seconds_text,
+    verdict_text,
+)
 
 # How each figure was come by; the words of the observations' `kind`.
 KINDS = {
@@ -48,17 +56,15 @@ def answer(advice: dict[str, Any]) -> tuple[str, str]:
 
     The same rules as the advice's own sentence, which stands below it with the figures.
     """
-    effects, sums = advice["effects"], advice["sums"]
+    chosen = advice.get("choice") or {}
     if advice["plan"]:
         return "pays", f"Yes: local pools pay, for {list_text(_pools(advice))}."
     if not advice["rounds"]:
         return "unknown", "Nothing was tried, so nothing is advised."
-    if effects["faster_malloc"]["verdict"] == "better":
-        return "other", "Not a local allocator: any faster malloc helps."
-    if effects["huge_pages"]["verdict"] == "better" and sums["malloc_and_huge_pages"]["verdict"] == "better":
-        return "other", "Not a local allocator: huge pages help on this machine."
+    if chosen.get("kind") == "malloc":
+        return "other", f"Not a local allocator: another malloc helps, {chosen['command']}."
     if advice["rounds"] < VERDICT_ROUNDS:
-        return "unknown", f"Nothing shown: {plural(advice['rounds'], 'round')} cannot carry a verdict."
+        return "unknown", f"Not enough time: {plural(advice['rounds'], 'round')} cannot carry a verdict."
     return "nothing", "No: nothing beats the program as it is."
 
 
@@ -73,18 +79,15 @@ def _pools(advice: dict[str, Any]) -> list[str]:
 
 
 def effects(advice: dict[str, Any]) -> list[Effect]:
-    """The figures of the first screen: the three effects on CPU time, and peak resident bytes under the plan."""
-    found = [
-        _effect(label, advice["effects"].get(name), EFFECT_WORDS[name])
-        for name, label in (
-            ("placement", "pools by subsystem, CPU"),
-            ("faster_malloc", "a faster malloc, CPU"),
-            ("huge_pages", "huge pages, CPU"),
-        )
-    ]
-    total = advice["sums"].get("total") or {}
-    peak = (total.get("other_metrics") or {}).get("peak_bytes")
-    return [*found, _effect("peak resident bytes, plan", peak, "the trial as it ran, against the bare program")]
+    """The figures of the first screen: CPU and peak resident bytes of the plan and of the best malloc; placement."""
+    found = []
+    every = {**advice["effects"], **advice["sums"]}
+    for name, label in (("net", "the plan"), ("faster_malloc", "the best malloc")):
+        summary = every.get(name)
+        peak = ((summary or {}).get("other_metrics") or {}).get("peak_bytes")
+        found.append(_effect(f"{label}, CPU", summary, EFFECT_WORDS[name]))
+        found.append(_effect(f"{label}, peak memory", peak, EFFECT_WORDS[name]))
+    return [*found, _effect("placement, CPU", every.get("placement"), EFFECT_WORDS["placement"])]
 
 
 def _effect(label: str, summary: dict[str, Any] | None, title: str) -> Effect:
@@ -93,7 +96,7 @@ def _effect(label: str, summary: dict[str, Any] | None, title: str) -> Effect:
     n = plural(int(summary["n"]), "round")
     level = f"{100 * (summary.get('level') or 0):.0f} %"
     return Effect(
-        label, percent_text(summary["median"]), interval_text(summary), summary["verdict"],
+        label, percent_text(summary["median"]), interval_text(summary), verdict_text(summary),
         f"{title}; median of {n}, {level} interval ({summary.get('method')})",
     )  # fmt: skip
 

@@ -42,7 +42,10 @@ class PairedRounds:
             variant, plan = parameters.get("variant"), parameters.get("plan_name")
             if variant is None:
                 continue
-            key = (str(parameters.get("stage") or ""), f"plan:{plan}" if plan else str(variant), str(row["metric"]))
+            name = f"plan:{plan}" if plan else str(variant)
+            if variant == "malloc":  # as cells/cell.py names it
+                name = f"malloc:{parameters.get('malloc')}"
+            key = (str(parameters.get("stage") or ""), name, str(row["metric"]))
             self._values.setdefault(key, {})[int(row["round"])] = float(row["value"])
 
     def __bool__(self) -> bool:
@@ -71,6 +74,6 @@ class PairedRounds:
         if not name.endswith(_WITHOUT_LOOK_UP):
             return self._values.get((stage, name, metric), {})
         plan = self._contender(stage, name.removesuffix(_WITHOUT_LOOK_UP), metric)
-        looked_up, shared = (self._contender(stage, control, metric) for control in ("looked_up", "shared"))
-        rounds = plan.keys() & looked_up.keys() & shared.keys()
-        return {n: plan[n] - looked_up[n] + shared[n] for n in rounds}
+        looked_up, bare = (self._contender(stage, control, metric) for control in ("looked_up", "bare"))
+        rounds = plan.keys() & looked_up.keys() & bare.keys()
+        return {n: plan[n] - looked_up[n] + bare[n] for n in rounds}

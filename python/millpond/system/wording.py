@@ -10,6 +10,9 @@ _COUNTS = ((1e9, "G"), (1e6, "M"), (1e3, "k"))
 _SECONDS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"))
 
 
+_ONE_PER_CENT = 0.01  # order_statistics.MINIMUM_EFFECT
+
+
 def _digits(value: float) -> str:
     size = abs(value)
     return f"{value:.0f}" if size >= 99.95 else f"{value:.1f}" if size >= 9.995 else f"{value:.2f}"
@@ -60,7 +63,15 @@ def effect_text(summary: dict[str, Any] | None) -> str:
     if not summary or not summary.get("n"):
         return "not measured"
     low, high = percent_text(summary["low"]), percent_text(summary["high"])
-    return f"{percent_text(summary['median'])} ({low} to {high}), {summary['verdict']}"
+    return f"{percent_text(summary['median'])} ({low} to {high}), {verdict_text(summary)}"
+
+
+def verdict_text(summary: dict[str, Any]) -> str:
+    """The verdict of a summary of ratios; an interval that excludes no change is never called noise."""
+    verdict = str(summary["verdict"])
+    if verdict != "inside noise" or not summary.get("n") or summary["low"] <= 1.0 <= summary["high"]:
+        return verdict
+    return "below one per cent" if abs(summary["median"] - 1.0) < _ONE_PER_CENT else "not settled"
 
 
 def saved_text(summary: dict[str, Any] | None, unit: str) -> str:
@@ -68,7 +79,7 @@ def saved_text(summary: dict[str, Any] | None, unit: str) -> str:
     if not summary or not summary.get("n"):
         return "–"
     if summary["verdict"] == "inside noise":
-        return "inside noise"
+        return "inside noise" if summary["low"] <= 0.0 <= summary["high"] else "not settled"
     show = seconds_text if unit == "seconds" else bytes_text
     return f"{show(summary['median'])} ({show(summary['low'])} to {show(summary['high'])})"
 

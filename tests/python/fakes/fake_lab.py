@@ -3,11 +3,14 @@
 
 It is installed under their names beside a `fake.json`:
   events, subsystems [{name, bytes, …}]   what the trace holds             processes      how many are recorded
-  cpu {variant: seconds}                  what a round of a control costs  gains {name: factor} what its own pool does
+  cpu {variant: seconds}                  what a round of a control costs  gains {name: factor} what its own pool does,
+                                          if pools are kept apart
   together                                what several pools do beyond their gains
   noise                                   relative, seeded                 run            really run the program
   exit, signal                            how the program ends             fails {step: [status, message]}
   killed                                  variants under which the program dies
+  mallocs {name: [CPU, peak]}             what other mallocs make of the bare program, as factors; all that there are
+  peaks {name: factor}                    what a subsystem's own pool makes of the peak
   no_preload                              libraries are never loaded        costs {name: cost} as the probe has them
   replayed {name or variant: seconds}     what a round of a replay takes: the null loop's 0.1 and these (1 for others)
 """
@@ -144,9 +147,19 @@ def one_round(variant: str, number: int) -> None:
     if variant == "plan":
         routes = json.loads(Path(option("--routes") or "").read_text())["routes"]
         named = [name for route in routes for name in route["subsystems"] if name != "*"]
-        for name in named:
+        # In one pool, objects of several subsystems lie mixed: nothing is gained.
+        apart = named if len({route["pool"] for route in routes}) == len(named) else []
+        for name in apart:
             seconds *= CONFIG.get("gains", {}).get(name, 1.0)
         seconds *= CONFIG.get("together", 1.0) if len(named) > 1 else 1.0
+    peak = 10_000_000 + number % 3
+    if variant == "plan":
+        for name in named:
+            peak *= CONFIG.get("peaks", {}).get(name, 1.0)
+    malloc = re.match(r"LD_PRELOAD=/lib/lib(.*)\.so$", option("--set") or "")
+    if malloc:
+        factors = CONFIG.get("mallocs", {})[malloc[1]]
+        seconds, peak = seconds * factors[0], peak * factors[1]
     seconds *= 1.0 + CONFIG.get("noise", 0.003) * random.Random(number).gauss(0.0, 1.0)
     status = CONFIG.get("exit", 0)
     if CONFIG.get("run"):
@@ -156,7 +169,7 @@ def one_round(variant: str, number: int) -> None:
             status = subprocess.call(program(), **given)
     died = signal.SIGABRT if variant in CONFIG.get("killed", []) else CONFIG.get("signal", 0)
     result = {"schema": "millpond.round/1", "variant": variant, "cpu_seconds": seconds, "user_seconds": seconds,
-              "system_seconds": 0.0, "wall_seconds": seconds, "peak_bytes": 10_000_000 + number % 3, "page_faults": 100,
+              "system_seconds": 0.0, "wall_seconds": seconds, "peak_bytes": peak, "page_faults": 100,
               "major_faults": 0, "exit_status": status, "signal": died,
               "router": {"processes": 0 if CONFIG.get("no_preload") else 1}}  # fmt: skip
     Path(option("--result") or "").write_text(json.dumps(result))
