@@ -1,0 +1,380 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "lab/record/probes/probes.hpp"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <pthread.h>
+#include <string.h>
+
+#include <new>
+
+#include "lab/record/probes/code_patch.hpp"
+#include "lab/record/probes/displaced.hpp"
+#include "lab/record/probes/running_scopes.hpp"
+#include "lab/record/probes/wanted_scopes.hpp"
+#include "lab/record/system.hpp"
+#include "lab/trace/format.h"
+#include "preload/fork_mark.hpp"
+#include "preload/pages.hpp"
+#include "preload/spin_lock.hpp"
+
+namespace millpond::record {
+namespace {
+
+struct probe {
+    std::uintptr_t address;  // 0: free; written last
+    std::uint8_t original;
+    std::uint8_t roles;
+    std::uint16_t number;  // of the scope whose entry this is
+    displaced instruction;
+};
+
+struct scope {
+    std::uintptr_t entry;  // 0: its module is not loaded
+    std::uint64_t entries;
+    std::uint32_t node;
+    std::uint32_t state;
+};
+
+enum roles : std::uint8_t { is_entry = 1, is_return = 2, is_loader = 4 };
+
+constexpr std::size_t probes_max = std::size_t{1} << 14;
+constexpr std::uint8_t breakpoint = 0xcc;
+
+constinit wanted_scopes wanted;
+const recorder_calls* recorder = nullptr;
+bool active = false;
+constinit preload::spin_lock placing;
+probe* table = nullptr;  // by address; probes_max places
+std::size_t probe_count = 0;
+scope* scopes = nullptr;
+const r_debug* loader = nullptr;
+struct sigaction theirs = {};
+pthread_key_t thread_end;
+bool has_thread_end = false;
+
+[[gnu::tls_model("initial-exec")]] thread_local running_scopes running;
+
+bool same_build(const dl_phdr_info& module, const wanted_scope& s) noexcept {
+    static constexpr char hex[] = "0123456789abcdef";
+    for (unsigned i = 0; i < module.dlpi_phnum; ++i) {
+        const ElfW(Phdr)& part = module.dlpi_phdr[i];
+        if (part.p_type != PT_NOTE) continue;
+        const auto* at = reinterpret_cast<const std::uint8_t*>(module.dlpi_addr + part.p_vaddr);
+        const auto* const end = at + part.p_memsz;
+        while (at + sizeof(ElfW(Nhdr)) <= end) {
+            ElfW(Nhdr) note;
+            memcpy(&note, at, sizeof note);
+            const std::uint8_t* const id = at + sizeof note + ((note.n_namesz + 3u) & ~3u);
+            at = id + ((note.n_descsz + 3u) & ~3u);
+            if (at > end || note.n_type != NT_GNU_BUILD_ID || s.module_length != 2 * note.n_descsz) continue;
+            bool same = true;
+            for (unsigned b = 0; b < note.n_descsz; ++b)
+                same = same && hex[id[b] >> 4] == s.module[2 * b] && hex[id[b] & 15] == s.module[2 * b + 1];
+            if (same) return true;
+        }
+    }
+    return false;
+}
+
+bool is_wanted(const dl_phdr_info& module, const wanted_scope& s) noexcept {
+    if (s.module_length > 0 && memchr(s.module, '/', s.module_length) == nullptr) return same_build(module, s);
+    return module.dlpi_name != nullptr && strlen(module.dlpi_name) == s.module_length &&
+           memcmp(module.dlpi_name, s.module, s.module_length) == 0;
+}
+
+bool is_code(const dl_phdr_info& module, std::uintptr_t offset) noexcept {
+    for (unsigned i = 0; i < module.dlpi_phnum; ++i) {
+        const ElfW(Phdr)& part = module.dlpi_phdr[i];
+        if (part.p_type == PT_LOAD && (part.p_flags & PF_X) != 0 && offset >= part.p_vaddr &&
+            offset < part.p_vaddr + part.p_filesz)
+            return true;
+    }
+    return false;
+}
+
+// Whether the code before `address` can be a call that ends there.
+bool follows_call(std::uintptr_t address, std::uintptr_t first) noexcept {
+    const auto* const code = reinterpret_cast<const std::uint8_t*>(address);
+    if (address >= first + 5 && code[-5] == 0xe8) return true;
+    for (int bytes = 2; bytes <= 7 && address >= first + static_cast<unsigned>(bytes); ++bytes)
+        if (code[-bytes] == 0xff && (code[-bytes + 1] >> 3 & 7) == 2) return true;
+    return false;
+}
+
+bool is_in_place(std::uintptr_t address) noexcept {
+    return *reinterpret_cast<const volatile std::uint8_t*>(address) == breakpoint;
+}
+
+bool has_shadow_stack() noexcept {
+    constexpr long shstk_status = 0x5005;
+    std::uint64_t features = 0;
+    return system_call(SYS_arch_prctl, shstk_status, &features) == 0 && (features & 1) != 0;
+}
+
+void unblock_trap() noexcept {
+    const std::uint64_t trap = std::uint64_t{1} << (SIGTRAP - 1);
+    system_call(SYS_rt_sigprocmask, SIG_UNBLOCK, &trap, nullptr, sizeof trap);
+}
+
+// The kernel's own form of an action: the C library's functions are ours.
+struct kernel_action {
+    void (*handler)(int, siginfo_t*, void*);
+    unsigned long flags;
+    void (*restorer)();
+    std::uint64_t mask;
+};
+
+[[gnu::naked]] void end_of_handler() { __asm__("mov $15, %eax\n\tsyscall"); }  // rt_sigreturn
+
+bool set_action(void (*handler)(int, siginfo_t*, void*), kernel_action* before) noexcept {
+    constexpr unsigned long restorer = 0x04000000;
+    const kernel_action fresh{handler, SA_SIGINFO | SA_ONSTACK | SA_RESTART | restorer, &end_of_handler,
+                              ~std::uint64_t{0}};
+    return system_call(SYS_rt_sigaction, SIGTRAP, &fresh, before, sizeof fresh.mask) == 0;
+}
+
+probe* find(std::uintptr_t address) noexcept {
+    if (table == nullptr) return nullptr;
+    for (std::size_t i = address * 0x9E3779B97F4A7C15u >> 50;; ++i) {
+        probe& p = table[i & (probes_max - 1)];
+        const std::uintptr_t seen = __atomic_load_n(&p.address, __ATOMIC_ACQUIRE);
+        if (seen == address) return &p;
+        if (seen == 0) return nullptr;
+    }
+}
+
+}  // namespace
+
+bool probes::is_active() noexcept { return active; }
+
+// Writes a breakpoint, or adds a role to the one that is there.
+bool probes::place(std::uintptr_t address, unsigned role, unsigned number) noexcept {
+    const preload::spin_guard guard(placing);
+    if (probe* const known = find(address)) {
+        if ((role & is_entry) != 0) known->number = static_cast<std::uint16_t>(number);
+        __atomic_or_fetch(&known->roles, static_cast<std::uint8_t>(role), __ATOMIC_RELEASE);
+        return is_in_place(address) || write_code(address, &breakpoint, 1);
+    }
+    dl_find_object found{};
+    if (2 * probe_count >= probes_max || _dl_find_object(reinterpret_cast<void*>(address), &found) != 0) return false;
+    const auto first = reinterpret_cast<std::uintptr_t>(found.dlfo_map_start);
+    const auto last = reinterpret_cast<std::uintptr_t>(found.dlfo_map_end);
+    std::uint8_t code[displaced::code_max] = {};
+    memcpy(code, reinterpret_cast<const void*>(address), last - address < sizeof code ? last - address : sizeof code);
+    if (code[0] == breakpoint) return false;  // a debugger's
+    const std::uintptr_t slot = take_room(address, first, last, displaced::slot_bytes);
+    displaced instruction;
+    if (slot == 0 || !instruction.understand(code, address, slot)) return false;
+    if (instruction.needs_copy() && !write_code(slot, instruction.copy(), displaced::slot_bytes)) return false;
+    std::size_t i = address * 0x9E3779B97F4A7C15u >> 50;
+    while (table[i & (probes_max - 1)].address != 0) ++i;
+    probe& p = table[i & (probes_max - 1)];
+    p.original = code[0];
+    p.roles = static_cast<std::uint8_t>(role);
+    p.number = static_cast<std::uint16_t>(number);
+    p.instruction = instruction;
+    __atomic_store_n(&p.address, address, __ATOMIC_RELEASE);
+    ++probe_count;
+    return write_code(address, &breakpoint, 1);
+}
+
+// 0, or why the return of an activation could not be seen.
+unsigned probes::place_return(std::uintptr_t address) noexcept {
+    const probe* const known = find(address);
+    if (known != nullptr && (__atomic_load_n(&known->roles, __ATOMIC_ACQUIRE) & is_return) != 0)
+        return is_in_place(address) ? mpt_scope_observed : mpt_scope_unloaded;
+    dl_find_object found{};
+    if (_dl_find_object(reinterpret_cast<void*>(address - 1), &found) != 0) return mpt_scope_generated;
+    if (!follows_call(address, reinterpret_cast<std::uintptr_t>(found.dlfo_map_start))) return mpt_scope_no_return;
+    return place(address, is_return, 0) ? mpt_scope_observed : mpt_scope_no_return;
+}
+
+void probes::give_up(unsigned number, unsigned why) noexcept {
+    scope& s = scopes[number];
+    std::uint32_t expected = mpt_scope_observed;
+    if (!__atomic_compare_exchange_n(&s.state, &expected, why, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) return;
+    const preload::spin_guard guard(placing);
+    if (probe* const p = find(s.entry); why != mpt_scope_unloaded && p != nullptr && (p->roles & ~is_entry) == 0)
+        write_code(s.entry, &p->original, 1);
+    recorder->note(mpt_note_scope, std::uint64_t{s.node} << 8 | why, true);
+}
+
+void probes::left(std::uint64_t number) noexcept {
+    const scope& s = scopes[number];
+    if (__atomic_load_n(&s.state, __ATOMIC_RELAXED) != mpt_scope_observed) return;
+    if (!recorder->note(mpt_note_left, s.node, false)) give_up(static_cast<unsigned>(number), mpt_scope_interrupted);
+}
+
+void probes::entered(unsigned number, std::uintptr_t stack) noexcept {
+    scope& s = scopes[number];
+    if (__atomic_load_n(&s.state, __ATOMIC_RELAXED) != mpt_scope_observed) return;
+    if (__atomic_add_fetch(&s.entries, 1, __ATOMIC_RELAXED) > wanted.entries_max())
+        return give_up(number, mpt_scope_too_often);
+    if (!running.begin()) return give_up(number, mpt_scope_too_deep);
+    if (has_thread_end) pthread_setspecific(thread_end, &running);
+    if (!running.on_own_stack(stack)) return give_up(number, mpt_scope_other_stack);
+    const std::uintptr_t return_address = *reinterpret_cast<const std::uintptr_t*>(stack);
+    running.drop_below(stack, left);
+    running.drop_overwritten(stack, return_address, left);
+    if (const unsigned why = place_return(return_address); why != mpt_scope_observed) return give_up(number, why);
+    if (!running.push({stack, return_address, number})) return give_up(number, mpt_scope_too_deep);
+    if (!recorder->note(mpt_note_entered, s.node, false)) give_up(number, mpt_scope_interrupted);
+}
+
+void probes::frame_continues(std::uintptr_t stack) noexcept {
+    if (!active || running.depth() == 0 || !running.on_own_stack(stack)) return;
+    running.drop_below(stack, left);
+}
+
+void probes::on_event(std::uintptr_t return_address, std::uintptr_t stack) noexcept {
+    if (running.depth() == 0 || !preload::fork_mark::is_set() || !running.on_own_stack(stack)) return;
+    running.drop_below(stack - 8, left);
+    running.drop_overwritten(stack - 8, return_address, left);
+}
+
+void probes::on_trap(int signal, siginfo_t* info, void* opaque) noexcept {
+    const int before = errno;
+    auto* const context = static_cast<ucontext_t*>(opaque);
+    gregset_t& r = context->uc_mcontext.gregs;
+    const probe* const p = info->si_code > 0 ? find(static_cast<std::uintptr_t>(r[REG_RIP]) - 1) : nullptr;
+    if (p == nullptr) {
+        errno = before;
+        return on_foreign_trap(signal, info, opaque);
+    }
+    if (!preload::fork_mark::is_set()) {
+        recorder->begin();
+        adopt_process();
+    }
+    const auto stack = static_cast<std::uintptr_t>(r[REG_RSP]);
+    const unsigned roles = __atomic_load_n(&p->roles, __ATOMIC_ACQUIRE);
+    if ((roles & is_return) != 0) frame_continues(stack);
+    if ((roles & is_entry) != 0) entered(p->number, stack);
+    if ((roles & is_loader) != 0 && loader->r_state == r_debug::RT_CONSISTENT) find_scopes();
+    p->instruction.run(context);
+    errno = before;
+}
+
+// The program's own, or what would have ended it.
+void probes::on_foreign_trap(int signal, siginfo_t* info, void* context) noexcept {
+    if (theirs.sa_handler == SIG_IGN && info->si_code <= 0) return;
+    if (theirs.sa_handler != SIG_DFL && theirs.sa_handler != SIG_IGN) {
+        if ((theirs.sa_flags & SA_SIGINFO) != 0)
+            theirs.sa_sigaction(signal, info, context);
+        else
+            theirs.sa_handler(signal);
+        return;
+    }
+    constexpr unsigned long restorer = 0x04000000;
+    const kernel_action usual{nullptr, restorer, &end_of_handler, 0};
+    system_call(SYS_rt_sigaction, SIGTRAP, &usual, nullptr, sizeof usual.mask);
+    system_call(SYS_tgkill, system_call(SYS_getpid), system_call(SYS_gettid), SIGTRAP);
+}
+
+void probes::exchange_action(const struct sigaction* fresh, struct sigaction* before) noexcept {
+    const struct sigaction was = theirs;
+    if (fresh != nullptr) theirs = *fresh;
+    if (before != nullptr) *before = was;
+}
+
+void probes::place_scope(unsigned number, std::uintptr_t entry) noexcept {
+    scope& s = scopes[number];
+    s.entry = entry;
+    s.node = recorder->scope(entry);
+    if (s.node == 0) {
+        s.state = mpt_scope_not_placed;
+        return;
+    }
+    s.state = has_shadow_stack()              ? mpt_scope_shadow_stack
+              : !place(entry, is_entry, number) ? mpt_scope_not_placed
+                                                : mpt_scope_observed;
+    recorder->note(mpt_note_scope, std::uint64_t{s.node} << 8 | s.state, true);
+}
+
+// The functions of modules that have come since. One whose module has gone is given up: it may come back elsewhere.
+void probes::find_scopes() noexcept {
+    for (unsigned i = 0; i < wanted.count(); ++i) {
+        dl_find_object found{};
+        if (scopes[i].entry == 0 || scopes[i].state != mpt_scope_observed) continue;
+        if (_dl_find_object(reinterpret_cast<void*>(scopes[i].entry), &found) != 0 || !is_in_place(scopes[i].entry))
+            give_up(i, mpt_scope_unloaded);
+    }
+    dl_iterate_phdr(
+        [](dl_phdr_info* module, std::size_t, void*) {
+            for (unsigned i = 0; i < wanted.count(); ++i) {
+                const wanted_scope& s = wanted.at(i);
+                if (scopes[i].entry == 0 && is_code(*module, s.offset) && is_wanted(*module, s))
+                    place_scope(i, module->dlpi_addr + s.offset);
+            }
+            return 0;
+        },
+        nullptr);
+}
+
+// In a forked child the breakpoints stand in the copied code. Its trace is its own.
+void probes::register_scopes() noexcept {
+    for (unsigned i = 0; i < wanted.count(); ++i) {
+        if (scopes[i].entry == 0) continue;
+        scopes[i].node = recorder->scope(scopes[i].entry);
+        recorder->note(mpt_note_scope, std::uint64_t{scopes[i].node} << 8 | scopes[i].state, true);
+    }
+}
+
+void probes::adopt_process() noexcept {
+    if (!preload::fork_mark::claim()) return;
+    new (&placing) preload::spin_lock();
+    running.forget_all();
+    preload::fork_mark::set();
+    register_scopes();
+}
+
+// The function that the dynamic linker calls for debuggers when its list of modules has changed.
+void probes::watch_loader() noexcept {
+    dl_iterate_phdr(
+        [](dl_phdr_info* module, std::size_t, void*) {
+            for (unsigned i = 0; i < module->dlpi_phnum; ++i) {
+                if (module->dlpi_phdr[i].p_type != PT_DYNAMIC) continue;
+                const auto* entry = reinterpret_cast<const ElfW(Dyn)*>(module->dlpi_addr + module->dlpi_phdr[i].p_vaddr);
+                for (; entry->d_tag != DT_NULL; ++entry)
+                    if (entry->d_tag == DT_DEBUG) loader = reinterpret_cast<const r_debug*>(entry->d_un.d_ptr);
+            }
+            return 1;  // the executable comes first
+        },
+        nullptr);
+    if (loader != nullptr && loader->r_brk != 0) place(loader->r_brk, is_loader, 0);
+}
+
+event_watcher probes::start(const recorder_calls* calls) noexcept {
+    if (active) {
+        if (!preload::fork_mark::is_set()) adopt_process();
+        return &on_event;
+    }
+    if (!wanted.read()) return nullptr;
+    recorder = calls;
+    table = preload::take_pages<probe>(sizeof(probe) * probes_max);
+    scopes = preload::take_pages<scope>(sizeof(scope) * wanted_scopes::scopes_max);
+    kernel_action before{};
+    if (table == nullptr || scopes == nullptr || !set_action(&on_trap, &before)) return nullptr;
+    theirs.sa_sigaction = before.handler;
+    theirs.sa_flags = static_cast<int>(before.flags);
+    has_thread_end =
+        pthread_key_create(&thread_end, [](void* mine) { static_cast<running_scopes*>(mine)->end(); }) == 0;
+    unblock_trap();
+    (void)preload::fork_mark::claim();
+    preload::fork_mark::set();
+    active = true;
+    find_scopes();
+    watch_loader();
+    return &on_event;
+}
+
+void probes::stop() noexcept {
+    if (!active) return;
+    for (unsigned i = 0; i < wanted.count(); ++i)
+        if (scopes[i].entry != 0) give_up(i, mpt_scope_filtered);
+    const preload::spin_guard guard(placing);
+    for (std::size_t i = 0; i < probes_max; ++i)
+        if (table[i].address != 0) write_code(table[i].address, &table[i].original, 1);
+}
+
+}  // namespace millpond::record
