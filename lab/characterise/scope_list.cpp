@@ -16,11 +16,13 @@ namespace millpond::characterise {
 namespace {
 
 constexpr double share_of_bytes = 0.99;
+constexpr std::size_t subsystems_min = 8;
 
 // Of the largest subsystems, by first need.
 std::vector<std::uint32_t> choose(const characterisation& all) {
     std::vector<std::uint32_t> chosen;
     double bytes = 0;
+    std::size_t subsystems = 0;
     const auto enough = share_of_bytes * static_cast<double>(all.analysis().totals().bytes);
     for (const std::uint32_t s : all.order()) {
         for (const std::uint32_t f : legality_functions(all, s)) {
@@ -28,7 +30,7 @@ std::vector<std::uint32_t> choose(const characterisation& all) {
                 chosen.push_back(f);
         }
         bytes += static_cast<double>(all.analysis().subsystems()[s].bytes);
-        if (bytes >= enough) break;
+        if (++subsystems >= subsystems_min && bytes >= enough) break;
     }
     return chosen;
 }
