@@ -93,15 +93,6 @@ bool is_code(const dl_phdr_info& module, std::uintptr_t offset) noexcept {
     return false;
 }
 
-// Whether the code before `address` can be a call that ends there.
-bool follows_call(std::uintptr_t address, std::uintptr_t first) noexcept {
-    const auto* const code = reinterpret_cast<const std::uint8_t*>(address);
-    if (address >= first + 5 && code[-5] == 0xe8) return true;
-    for (int bytes = 2; bytes <= 7 && address >= first + static_cast<unsigned>(bytes); ++bytes)
-        if (code[-bytes] == 0xff && (code[-bytes + 1] >> 3 & 7) == 2) return true;
-    return false;
-}
-
 bool is_in_place(std::uintptr_t address) noexcept {
     return *reinterpret_cast<const volatile std::uint8_t*>(address) == breakpoint;
 }
@@ -142,6 +133,24 @@ probe* find(std::uintptr_t address) noexcept {
         if (seen == address) return &p;
         if (seen == 0) return nullptr;
     }
+}
+
+// The byte of the program's code, whether or not a breakpoint of ours covers it.
+std::uint8_t code_at(std::uintptr_t address) noexcept {
+    const std::uint8_t now = *reinterpret_cast<const volatile std::uint8_t*>(address);
+    const probe* const covers = now == breakpoint ? find(address) : nullptr;
+    return covers != nullptr ? covers->original : now;
+}
+
+// Whether a function may return to `address`: a call ends there, or it is where a signal handler returns to.
+bool is_return_site(std::uintptr_t address, std::uintptr_t first) noexcept {
+    if (address >= first + 5 && code_at(address - 5) == 0xe8) return true;
+    for (unsigned bytes = 2; bytes <= 7 && address >= first + bytes; ++bytes)
+        if (code_at(address - bytes) == 0xff && (code_at(address - bytes + 1) >> 3 & 7) == 2) return true;
+    static constexpr std::uint8_t restorer[] = {0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05};  // rt_sigreturn
+    for (unsigned i = 0; i < sizeof restorer; ++i)
+        if (code_at(address + i) != restorer[i]) return false;
+    return true;
 }
 
 }  // namespace
@@ -186,7 +195,7 @@ unsigned probes::place_return(std::uintptr_t address) noexcept {
         return is_in_place(address) ? mpt_scope_observed : mpt_scope_unloaded;
     dl_find_object found{};
     if (_dl_find_object(reinterpret_cast<void*>(address - 1), &found) != 0) return mpt_scope_generated;
-    if (!follows_call(address, reinterpret_cast<std::uintptr_t>(found.dlfo_map_start))) return mpt_scope_no_return;
+    if (!is_return_site(address, reinterpret_cast<std::uintptr_t>(found.dlfo_map_start))) return mpt_scope_no_return;
     return place(address, is_return, 0) ? mpt_scope_observed : mpt_scope_no_return;
 }
 
