@@ -146,7 +146,7 @@ bool recorder::start_process() noexcept {
 void recorder::start() noexcept { start_process(); }
 
 void recorder::start_probes() noexcept {
-    static constexpr recorder_calls calls{&start, &note, &scope};
+    static constexpr recorder_calls calls{&start, &note, &scope, &probes_room};
     if (millpond_probes_start != nullptr && is_recording() && !image.filtered) watcher = millpond_probes_start(&calls);
 }
 
@@ -155,6 +155,11 @@ bool recorder::note(unsigned subject, std::uint64_t value, bool anywhere) noexce
     const hold s;
     if (s) s->noted(subject, value, s->stamp());
     return static_cast<bool>(s);
+}
+
+void* recorder::probes_room() noexcept {
+    alignas(8) [[gnu::tls_model("initial-exec")]] static thread_local std::uint8_t room[recorder_calls::room_bytes];
+    return room;
 }
 
 std::uint32_t recorder::scope(std::uintptr_t entry) noexcept {

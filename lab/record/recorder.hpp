@@ -49,6 +49,7 @@ class recorder {
     // For the probes: see lab/record/probes/probe_link.hpp.
     static bool note(unsigned subject, std::uint64_t value, bool anywhere) noexcept;
     static std::uint32_t scope(std::uintptr_t entry) noexcept;
+    static void* probes_room() noexcept;
 
   private:
     enum states : int { not_started, recording_on, off };

@@ -23,8 +23,6 @@ using millpond::record::probes;
 
 namespace {
 
-thread_local bool believes_blocked = false;  // this thread has blocked SIGTRAP, as it thinks
-
 template <class Function>
 Function* next(Function*& known, const char* name) noexcept {
     if (known == nullptr) known = reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name));
@@ -49,6 +47,7 @@ class without_trap {
 
 int change_mask(int (*real)(int, const sigset_t*, sigset_t*), int how, const sigset_t* set, sigset_t* before) noexcept {
     if (!probes::is_active()) return real(how, set, before);
+    bool& believes_blocked = probes::believes_blocked();
     const bool blocked = believes_blocked, named = set != nullptr && sigismember(set, SIGTRAP) == 1;
     const int result = real(how, how == SIG_UNBLOCK ? set : without_trap(set).get(), before);
     if (result != 0) return result;

@@ -14,6 +14,8 @@
 namespace millpond::record {
 
 struct recorder_calls {
+    static constexpr std::size_t room_bytes = 64;
+
     // Begins the recording of this process if it has not begun.
     void (*begin)() noexcept;
     // Writes a note into this thread's stream; false where that stream is busy or has ended. `anywhere`: into any
@@ -21,6 +23,9 @@ struct recorder_calls {
     bool (*note)(unsigned subject, std::uint64_t value, bool anywhere) noexcept;
     // The number of a node of contexts that stands for the function at `entry`; 0: none.
     std::uint32_t (*scope)(std::uintptr_t entry) noexcept;
+    // Zeroed memory of this thread, room_bytes long. The probes have no thread-local variables of their own: those would
+    // change what the C library allocates for a new thread.
+    void* (*room)() noexcept;
 };
 
 // Called before a heap event whose call returns to `return_address` with the stack pointer `stack`.

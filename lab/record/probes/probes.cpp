@@ -53,7 +53,14 @@ struct sigaction theirs = {};
 pthread_key_t thread_end;
 bool has_thread_end = false;
 
-[[gnu::tls_model("initial-exec")]] thread_local running_scopes running;
+// Of one thread; all zero at its start.
+struct thread_state {
+    running_scopes running;
+    bool believes_blocked;
+};
+static_assert(sizeof(thread_state) <= recorder_calls::room_bytes);
+
+thread_state& this_thread() noexcept { return *static_cast<thread_state*>(recorder->room()); }
 
 bool same_build(const dl_phdr_info& module, const wanted_scope& s) noexcept {
     static constexpr char hex[] = "0123456789abcdef";
@@ -156,6 +163,7 @@ bool is_return_site(std::uintptr_t address, std::uintptr_t first) noexcept {
 }  // namespace
 
 bool probes::is_active() noexcept { return active; }
+bool& probes::believes_blocked() noexcept { return this_thread().believes_blocked; }
 
 // Writes a breakpoint, or adds a role to the one that is there.
 bool probes::place(std::uintptr_t address, unsigned role, unsigned number) noexcept {
@@ -220,6 +228,7 @@ void probes::entered(unsigned number, std::uintptr_t stack) noexcept {
     if (__atomic_load_n(&s.state, __ATOMIC_RELAXED) != mpt_scope_observed) return;
     if (__atomic_add_fetch(&s.entries, 1, __ATOMIC_RELAXED) > wanted.entries_max())
         return give_up(number, mpt_scope_too_often);
+    running_scopes& running = this_thread().running;
     if (!running.begin()) return give_up(number, mpt_scope_too_deep);
     if (has_thread_end) pthread_setspecific(thread_end, &running);
     if (!running.on_own_stack(stack)) return give_up(number, mpt_scope_other_stack);
@@ -232,11 +241,14 @@ void probes::entered(unsigned number, std::uintptr_t stack) noexcept {
 }
 
 void probes::frame_continues(std::uintptr_t stack) noexcept {
-    if (!active || running.depth() == 0 || !running.on_own_stack(stack)) return;
+    if (!active) return;
+    running_scopes& running = this_thread().running;
+    if (running.depth() == 0 || !running.on_own_stack(stack)) return;
     running.drop_below(stack, left);
 }
 
 void probes::on_event(std::uintptr_t return_address, std::uintptr_t stack) noexcept {
+    running_scopes& running = this_thread().running;
     if (running.depth() == 0 || !preload::fork_mark::is_set() || !running.on_own_stack(stack)) return;
     running.drop_below(stack - 8, left);
     running.drop_overwritten(stack - 8, return_address, left);
@@ -332,7 +344,7 @@ void probes::register_scopes() noexcept {
 void probes::adopt_process() noexcept {
     if (!preload::fork_mark::claim()) return;
     new (&placing) preload::spin_lock();
-    running.forget_all();
+    this_thread().running.forget_all();
     preload::fork_mark::set();
     register_scopes();
 }

@@ -30,6 +30,8 @@ class probes {
     [[nodiscard]] static bool is_active() noexcept;
     // The frame at `stack` goes on: what lies below it has ended.
     static void frame_continues(std::uintptr_t stack) noexcept;
+    // Whether this thread has blocked SIGTRAP, as it thinks. Only while is_active().
+    [[nodiscard]] static bool& believes_blocked() noexcept;
     // What the program set for SIGTRAP, in place of what is in force.
     static void exchange_action(const struct sigaction* fresh, struct sigaction* before) noexcept;
 
