@@ -19,6 +19,14 @@
 #include "preload/spin_lock.hpp"
 
 namespace millpond::record {
+
+struct probes::scope {
+    std::uintptr_t entry;  // 0: its module is not loaded
+    std::uint64_t entries;
+    std::uint32_t node;
+    std::uint32_t state;
+};
+
 namespace {
 
 struct probe {
@@ -27,13 +35,6 @@ struct probe {
     std::uint8_t roles;
     std::uint16_t number;  // of the scope whose entry this is
     displaced instruction;
-};
-
-struct scope {
-    std::uintptr_t entry;  // 0: its module is not loaded
-    std::uint64_t entries;
-    std::uint32_t node;
-    std::uint32_t state;
 };
 
 enum roles : std::uint8_t { is_entry = 1, is_return = 2, is_loader = 4 };
@@ -47,7 +48,6 @@ bool active = false;
 constinit preload::spin_lock placing;
 probe* table = nullptr;  // by address; probes_max places
 std::size_t probe_count = 0;
-scope* scopes = nullptr;
 const r_debug* loader = nullptr;
 struct sigaction theirs = {};
 pthread_key_t thread_end;
@@ -88,6 +88,18 @@ bool is_wanted(const dl_phdr_info& module, const wanted_scope& s) noexcept {
     if (s.module_length > 0 && memchr(s.module, '/', s.module_length) == nullptr) return same_build(module, s);
     return module.dlpi_name != nullptr && strlen(module.dlpi_name) == s.module_length &&
            memcmp(module.dlpi_name, s.module, s.module_length) == 0;
+}
+
+code_range range_of(const dl_phdr_info& module) noexcept {
+    code_range all{~std::uintptr_t{0}, 0};
+    for (unsigned i = 0; i < module.dlpi_phnum; ++i) {
+        const ElfW(Phdr)& part = module.dlpi_phdr[i];
+        if (part.p_type != PT_LOAD) continue;
+        const std::uintptr_t first = module.dlpi_addr + part.p_vaddr, last = first + part.p_memsz;
+        if (first < all.first) all.first = first;
+        if (last > all.last) all.last = last;
+    }
+    return all;
 }
 
 bool is_code(const dl_phdr_info& module, std::uintptr_t offset) noexcept {
@@ -162,25 +174,25 @@ bool is_return_site(std::uintptr_t address, std::uintptr_t first) noexcept {
 
 }  // namespace
 
+constinit probes::scope* probes::scopes = nullptr;
+
 bool probes::is_active() noexcept { return active; }
 bool& probes::believes_blocked() noexcept { return this_thread().believes_blocked; }
 
 // Writes a breakpoint, or adds a role to the one that is there.
-bool probes::place(std::uintptr_t address, unsigned role, unsigned number) noexcept {
+bool probes::place(std::uintptr_t address, const code_range& module, unsigned role, unsigned number) noexcept {
     const preload::spin_guard guard(placing);
     if (probe* const known = find(address)) {
         if ((role & is_entry) != 0) known->number = static_cast<std::uint16_t>(number);
         __atomic_or_fetch(&known->roles, static_cast<std::uint8_t>(role), __ATOMIC_RELEASE);
         return is_in_place(address) || write_code(address, &breakpoint, 1);
     }
-    dl_find_object found{};
-    if (2 * probe_count >= probes_max || _dl_find_object(reinterpret_cast<void*>(address), &found) != 0) return false;
-    const auto first = reinterpret_cast<std::uintptr_t>(found.dlfo_map_start);
-    const auto last = reinterpret_cast<std::uintptr_t>(found.dlfo_map_end);
+    if (2 * probe_count >= probes_max || address < module.first || address >= module.last) return false;
     std::uint8_t code[displaced::code_max] = {};
-    memcpy(code, reinterpret_cast<const void*>(address), last - address < sizeof code ? last - address : sizeof code);
+    const std::size_t left = module.last - address;
+    memcpy(code, reinterpret_cast<const void*>(address), left < sizeof code ? left : sizeof code);
     if (code[0] == breakpoint) return false;  // a debugger's
-    const std::uintptr_t slot = take_room(address, first, last, displaced::slot_bytes);
+    const std::uintptr_t slot = take_room(address, module.first, module.last, displaced::slot_bytes);
     displaced instruction;
     if (slot == 0 || !instruction.understand(code, address, slot)) return false;
     if (instruction.needs_copy() && !write_code(slot, instruction.copy(), displaced::slot_bytes)) return false;
@@ -203,8 +215,10 @@ unsigned probes::place_return(std::uintptr_t address) noexcept {
         return is_in_place(address) ? mpt_scope_observed : mpt_scope_unloaded;
     dl_find_object found{};
     if (_dl_find_object(reinterpret_cast<void*>(address - 1), &found) != 0) return mpt_scope_generated;
-    if (!is_return_site(address, reinterpret_cast<std::uintptr_t>(found.dlfo_map_start))) return mpt_scope_no_return;
-    return place(address, is_return, 0) ? mpt_scope_observed : mpt_scope_no_return;
+    const code_range module{reinterpret_cast<std::uintptr_t>(found.dlfo_map_start),
+                            reinterpret_cast<std::uintptr_t>(found.dlfo_map_end)};
+    if (!is_return_site(address, module.first)) return mpt_scope_no_return;
+    return place(address, module, is_return, 0) ? mpt_scope_observed : mpt_scope_no_return;
 }
 
 void probes::give_up(unsigned number, unsigned why) noexcept {
@@ -214,7 +228,7 @@ void probes::give_up(unsigned number, unsigned why) noexcept {
     const preload::spin_guard guard(placing);
     if (probe* const p = find(s.entry); why != mpt_scope_unloaded && p != nullptr && (p->roles & ~is_entry) == 0)
         write_code(s.entry, &p->original, 1);
-    recorder->note(mpt_note_scope, std::uint64_t{s.node} << 8 | why, true);
+    if (s.node != 0) recorder->note(mpt_note_scope, std::uint64_t{s.node} << 8 | why, true);
 }
 
 void probes::left(std::uint64_t number) noexcept {
@@ -228,6 +242,7 @@ void probes::entered(unsigned number, std::uintptr_t stack) noexcept {
     if (__atomic_load_n(&s.state, __ATOMIC_RELAXED) != mpt_scope_observed) return;
     if (__atomic_add_fetch(&s.entries, 1, __ATOMIC_RELAXED) > wanted.entries_max())
         return give_up(number, mpt_scope_too_often);
+    if (__atomic_load_n(&s.node, __ATOMIC_ACQUIRE) == 0) register_scope(s);
     running_scopes& running = this_thread().running;
     if (!running.begin()) return give_up(number, mpt_scope_too_deep);
     if (has_thread_end) pthread_setspecific(thread_end, &running);
@@ -298,18 +313,25 @@ void probes::exchange_action(const struct sigaction* fresh, struct sigaction* be
     if (before != nullptr) *before = was;
 }
 
-void probes::place_scope(unsigned number, std::uintptr_t entry) noexcept {
+// Tells the trace of a scope. The dynamic linker does not find a new module by address until it has relocated it, and
+// so the recorder does not: such a scope is told of when it is first entered.
+void probes::register_scope(scope& s) noexcept {
+    dl_find_object found{};
+    if (_dl_find_object(reinterpret_cast<void*>(s.entry), &found) != 0) return;
+    const std::uint32_t node = recorder->scope(s.entry);
+    std::uint32_t expected = 0;
+    if (node == 0 || !__atomic_compare_exchange_n(&s.node, &expected, node, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+        return;
+    recorder->note(mpt_note_scope, std::uint64_t{node} << 8 | s.state, true);
+}
+
+void probes::place_scope(unsigned number, std::uintptr_t entry, const code_range& module) noexcept {
     scope& s = scopes[number];
     s.entry = entry;
-    s.node = recorder->scope(entry);
-    if (s.node == 0) {
-        s.state = mpt_scope_not_placed;
-        return;
-    }
-    s.state = has_shadow_stack()              ? mpt_scope_shadow_stack
-              : !place(entry, is_entry, number) ? mpt_scope_not_placed
-                                                : mpt_scope_observed;
-    recorder->note(mpt_note_scope, std::uint64_t{s.node} << 8 | s.state, true);
+    s.state = has_shadow_stack()                        ? mpt_scope_shadow_stack
+              : !place(entry, module, is_entry, number) ? mpt_scope_not_placed
+                                                        : mpt_scope_observed;
+    register_scope(s);
 }
 
 // The functions of modules that have come since. One whose module has gone is given up: it may come back elsewhere.
@@ -325,7 +347,7 @@ void probes::find_scopes() noexcept {
             for (unsigned i = 0; i < wanted.count(); ++i) {
                 const wanted_scope& s = wanted.at(i);
                 if (scopes[i].entry == 0 && is_code(*module, s.offset) && is_wanted(*module, s))
-                    place_scope(i, module->dlpi_addr + s.offset);
+                    place_scope(i, module->dlpi_addr + s.offset, range_of(*module));
             }
             return 0;
         },
@@ -336,8 +358,8 @@ void probes::find_scopes() noexcept {
 void probes::register_scopes() noexcept {
     for (unsigned i = 0; i < wanted.count(); ++i) {
         if (scopes[i].entry == 0) continue;
-        scopes[i].node = recorder->scope(scopes[i].entry);
-        recorder->note(mpt_note_scope, std::uint64_t{scopes[i].node} << 8 | scopes[i].state, true);
+        scopes[i].node = 0;
+        register_scope(scopes[i]);
     }
 }
 
@@ -362,7 +384,11 @@ void probes::watch_loader() noexcept {
             return 1;  // the executable comes first
         },
         nullptr);
-    if (loader != nullptr && loader->r_brk != 0) place(loader->r_brk, is_loader, 0);
+    dl_find_object found{};
+    if (loader == nullptr || _dl_find_object(reinterpret_cast<void*>(loader->r_brk), &found) != 0) return;
+    place(loader->r_brk,
+          {reinterpret_cast<std::uintptr_t>(found.dlfo_map_start), reinterpret_cast<std::uintptr_t>(found.dlfo_map_end)},
+          is_loader, 0);
 }
 
 event_watcher probes::start(const recorder_calls* calls) noexcept {

@@ -21,6 +21,11 @@
 
 namespace millpond::record {
 
+// Where a module lies.
+struct code_range {
+    std::uintptr_t first, last;
+};
+
 class probes {
   public:
     static event_watcher start(const recorder_calls* calls) noexcept;
@@ -36,6 +41,8 @@ class probes {
     static void exchange_action(const struct sigaction* fresh, struct sigaction* before) noexcept;
 
   private:
+    struct scope;
+
     static void on_trap(int signal, siginfo_t* info, void* context) noexcept;
     static void on_foreign_trap(int signal, siginfo_t* info, void* context) noexcept;
     static void on_event(std::uintptr_t return_address, std::uintptr_t stack) noexcept;
@@ -45,10 +52,13 @@ class probes {
     static void adopt_process() noexcept;
     static void register_scopes() noexcept;
     static void find_scopes() noexcept;
-    static void place_scope(unsigned number, std::uintptr_t entry) noexcept;
+    static void place_scope(unsigned number, std::uintptr_t entry, const code_range& module) noexcept;
+    static void register_scope(scope& s) noexcept;
     static void watch_loader() noexcept;
     static unsigned place_return(std::uintptr_t address) noexcept;
-    static bool place(std::uintptr_t address, unsigned role, unsigned number) noexcept;
+    static bool place(std::uintptr_t address, const code_range& module, unsigned role, unsigned number) noexcept;
+
+    static scope* scopes;  // as many as are wanted
 };
 
 }  // namespace millpond::record
