@@ -40,6 +40,8 @@ std::string observed_scopes::reason(const observed_function* function) {
             return "the process has a shadow stack";
         case mpt_scope_unloaded:
             return "its module, or that of a caller, was unloaded";
+        case mpt_scope_no_walk:
+            return "a stack within it cannot be walked: a function there has no call-frame information";
         case lost_events:
             return "events of the recording were lost";
         default:

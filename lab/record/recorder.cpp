@@ -35,9 +35,9 @@ pthread_key_t thread_end;
 bool has_thread_end = false;
 event_watcher watcher = nullptr;  // where scopes are observed
 
-[[gnu::always_inline]] inline void watch(std::uintptr_t return_address, std::uintptr_t stack) noexcept {
+[[gnu::always_inline]] inline void watch(const preload::call_site& site) noexcept {
     if (watcher != nullptr) [[unlikely]]
-        watcher(return_address, stack);
+        watcher(site);
 }
 
 }  // namespace
@@ -306,7 +306,7 @@ template <class Call>
 [[gnu::always_inline]] inline void* recorder::record_allocation(unsigned flags, std::size_t bytes,
                                                                 std::size_t alignment, const preload::call_site& site,
                                                                 const Call& call) noexcept {
-    watch(site.return_address, site.stack);
+    watch(site);
     const hold s;
     if (!s) [[unlikely]]
         return call();
@@ -346,7 +346,7 @@ void* recorder::allocate_aligned(std::size_t alignment, std::size_t bytes, const
 }
 
 void* recorder::reallocate(void* old, std::size_t bytes, const preload::call_site& site) noexcept {
-    watch(site.return_address, site.stack);
+    watch(site);
     const hold s;
     if (!s) [[unlikely]]
         return preload::real::reallocate(old, bytes);
@@ -367,8 +367,7 @@ void* recorder::reallocate(void* old, std::size_t bytes, const preload::call_sit
 }
 
 void recorder::deallocate(void* p) noexcept {
-    // The hook's own frame: a bound from below of its caller's.
-    watch(0, reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)));
+    watch(preload::call_site::here());
     const hold s;
     if (!s) [[unlikely]]
         return preload::real::deallocate(p);

@@ -49,7 +49,8 @@ enum mpt_scope_state {
     mpt_scope_too_deep = 7,     /* too many activations at a time, or no memory for them */
     mpt_scope_filtered = 8,     /* the program forbids itself system calls */
     mpt_scope_shadow_stack = 9, /* the process has a shadow stack */
-    mpt_scope_unloaded = 10     /* its module, or a caller's, was unloaded */
+    mpt_scope_unloaded = 10,    /* its module, or a caller's, was unloaded */
+    mpt_scope_no_walk = 11      /* a stack within it cannot be walked */
 };
 
 enum mpt_process_key {

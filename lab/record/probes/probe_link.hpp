@@ -11,6 +11,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "preload/call_site.hpp"
+
 namespace millpond::record {
 
 struct recorder_calls {
@@ -28,8 +30,8 @@ struct recorder_calls {
     void* (*room)() noexcept;
 };
 
-// Called before a heap event whose call returns to `return_address` with the stack pointer `stack`.
-using event_watcher = void (*)(std::uintptr_t return_address, std::uintptr_t stack) noexcept;
+// Called before a heap event.
+using event_watcher = void (*)(const preload::call_site& site) noexcept;
 
 }  // namespace millpond::record
 

@@ -15,7 +15,9 @@
 #include "lab/record/system.hpp"
 #include "lab/trace/format.h"
 #include "preload/fork_mark.hpp"
+#include "preload/frame_walk.hpp"
 #include "preload/pages.hpp"
+#include "preload/rule_cache.hpp"
 #include "preload/spin_lock.hpp"
 
 namespace millpond::record {
@@ -41,6 +43,9 @@ enum roles : std::uint8_t { is_entry = 1, is_return = 2, is_loader = 4 };
 
 constexpr std::size_t probes_max = std::size_t{1} << 14;
 constexpr std::uint8_t breakpoint = 0xcc;
+constexpr unsigned walk_max = 256;  // frames
+
+constinit preload::rule_cache rules;
 
 constinit wanted_scopes wanted;
 const recorder_calls* recorder = nullptr;
@@ -262,11 +267,31 @@ void probes::frame_continues(std::uintptr_t stack) noexcept {
     running.drop_below(stack, left);
 }
 
-void probes::on_event(std::uintptr_t return_address, std::uintptr_t stack) noexcept {
+// Whether the innermost activation is on the stack is seen by a walk to it. Where none gets there (no call-frame
+// information), whether it has ended is unknown from then on. So deep that a walk would take longer than all else: other
+// means must do.
+void probes::on_event(const preload::call_site& site) noexcept {
     running_scopes& running = this_thread().running;
-    if (running.depth() == 0 || !preload::fork_mark::is_set() || !running.on_own_stack(stack)) return;
-    running.drop_below(stack - 8, left);
-    running.drop_overwritten(stack - 8, return_address, left);
+    if (running.depth() == 0 || !preload::fork_mark::is_set() || !running.on_own_stack(site.stack)) return;
+    preload::frame_state s{site.return_address, site.stack, site.frame, 0};
+    bool exact = false;
+    for (unsigned steps = 0; running.depth() > 0 && steps < walk_max;) {
+        const running_scope& inner = running.innermost();
+        const std::uintptr_t frame = inner.place + 8;
+        if (s.stack == frame && s.return_address == inner.return_address) return;
+        if (s.stack >= frame) {
+            running.drop(left);
+            continue;
+        }
+        const preload::frame_rule rule =
+            exact ? preload::frame_rule::compute(s.return_address - 1, true) : rules.find(s.return_address);
+        exact = rule.kind == preload::frame_rule::signal;
+        ++steps;
+        if (exact)
+            preload::step_signal(s);
+        else if (!preload::step(s, rule))
+            return give_up(static_cast<unsigned>(inner.scope), mpt_scope_no_walk);
+    }
 }
 
 void probes::on_trap(int signal, siginfo_t* info, void* opaque) noexcept {
@@ -336,6 +361,7 @@ void probes::place_scope(unsigned number, std::uintptr_t entry, const code_range
 
 // The functions of modules that have come since. One whose module has gone is given up: it may come back elsewhere.
 void probes::find_scopes() noexcept {
+    rules.forget(0, ~std::uintptr_t{0});
     for (unsigned i = 0; i < wanted.count(); ++i) {
         dl_find_object found{};
         if (scopes[i].entry == 0 || scopes[i].state != mpt_scope_observed) continue;

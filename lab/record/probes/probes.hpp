@@ -4,7 +4,7 @@
 //   function's entry  ─int3─▶ SIGTRAP handler: a new activation; a breakpoint at the place to which it will return
 //   return site       ─int3─▶ SIGTRAP handler: all activations whose frames lie below the stack pointer have ended
 //   exception, longjmp ─────▶ the same, with the stack pointer of the frame that will go on
-//   heap event        ─watch▶ the same, with the stack pointer of its caller: for what leaves frames by other means
+//   heap event        ─watch▶ a walk to the innermost activation: one that is not on the stack was left by other means
 //   dlopen            ─int3─▶ at the dynamic linker's own call for debuggers: functions of new modules are found
 //
 // Neither stack nor registers of the program are changed. The instruction under a breakpoint runs elsewhere
@@ -45,7 +45,7 @@ class probes {
 
     static void on_trap(int signal, siginfo_t* info, void* context) noexcept;
     static void on_foreign_trap(int signal, siginfo_t* info, void* context) noexcept;
-    static void on_event(std::uintptr_t return_address, std::uintptr_t stack) noexcept;
+    static void on_event(const preload::call_site& site) noexcept;
     static void entered(unsigned number, std::uintptr_t stack) noexcept;
     static void left(std::uint64_t number) noexcept;
     static void give_up(unsigned number, unsigned why) noexcept;

@@ -48,6 +48,13 @@ class running_scopes {
         while (depth_ > 0 && stack_[depth_ - 1].place == place && stack_[depth_ - 1].return_address != return_address)
             gone(stack_[--depth_].scope);
     }
+    // Drops the innermost one.
+    template <class Gone>
+    void drop(const Gone& gone) noexcept {
+        gone(stack_[--depth_].scope);
+    }
+    // Precondition: depth() > 0.
+    [[nodiscard]] const running_scope& innermost() const noexcept { return stack_[depth_ - 1]; }
     void forget_all() noexcept { depth_ = 0; }
 
   private:

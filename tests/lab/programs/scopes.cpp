@@ -123,6 +123,20 @@ KEPT void clean_and_jump() {
     longjmp(back, 1);
 }
 
+// Left by means that no library sees.
+void* builtin_back[5];
+KEPT void fill_and_vanish(keeper& k) {
+    k.held = take(104);
+    __builtin_longjmp(builtin_back, 1);
+}
+// Its frame covers that of the function above, whose return address it leaves where it is.
+KEPT void free_in_large_frame(keeper& k) {
+    char frame[4096];
+    asm volatile("" : : "r"(frame) : "memory");
+    free_deeper(k);
+    asm volatile("" : : "r"(frame) : "memory");
+}
+
 KEPT void work() {
     void* const p = take(120);
     std::free(p);
@@ -195,6 +209,14 @@ const test_case cases[] = {
              if (setjmp(back) == 0) fill_and_jump(k);
              free_deeper(k);
              if (setjmp(back) == 0) clean_and_jump();
+         }
+     }},
+    {"vanish", [] {
+         static keeper k;
+         static int i;
+         for (i = 0; i < 100; ++i) {
+             if (__builtin_setjmp(builtin_back) == 0) fill_and_vanish(k);
+             free_in_large_frame(k);
          }
      }},
     {"threads", [] {

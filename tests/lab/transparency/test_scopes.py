@@ -48,6 +48,7 @@ TRUTHS = [
     Truth("exception", "clean_and_throw", LEGAL, 100, 100, 96),
     Truth("longjmp", "fill_and_jump", ILLEGAL, 100, 100, 72),
     Truth("longjmp", "clean_and_jump", LEGAL, 100, 100, 56),
+    Truth("vanish", "fill_and_vanish", ILLEGAL, 100, 100, 104),
     Truth("threads", "work", LEGAL, 2000, 2000, 120),
     Truth("threads", "produce", ILLEGAL, 1, 1, 32000),
     Truth("cache", "look_up", ILLEGAL, 1000, 1000, 48),
