@@ -134,9 +134,8 @@ verdict judge_function(const characterisation& all, std::uint32_t subsystem, con
     const symbols::context_functions& functions = observed.functions();
     const std::string& name = all.functions().function(scope.record->function).name;
     const auto count = static_cast<std::uint32_t>(functions.size());
-    const std::uint32_t f = find_name(count, name, [&](std::uint32_t i) -> const std::string& {
-        return functions.function(i).name;
-    });
+    const std::uint32_t f =
+        find_name(count, name, [&](std::uint32_t i) -> const std::string& { return functions.function(i).name; });
     const observed_function* const of = f == count ? nullptr : observed.observations().function(f);
     v.why_not = observed_scopes::reason(of);
     if (!v.why_not.empty()) return v;
@@ -196,9 +195,17 @@ json legality_json(const characterisation& all, std::uint32_t subsystem) {
     }
     const std::uint64_t outlived = s.outlived_thread;
     scopes.push_back(scope_json(all, s, "thread", "of the allocation", s.objects,
-                                {outlived == 0 ? legal : illegal, outlived, outlived, s.objects, instances.count(),
-                                 instances.count(), &instances, &all, &all.analysis().legality().thread_witnesses(subsystem),
-                                 "the ends of threads are in the trace", {}}));
+                                {outlived == 0 ? legal : illegal,
+                                 outlived,
+                                 outlived,
+                                 s.objects,
+                                 instances.count(),
+                                 instances.count(),
+                                 &instances,
+                                 &all,
+                                 &all.analysis().legality().thread_witnesses(subsystem),
+                                 "the ends of threads are in the trace",
+                                 {}}));
     return scopes;
 }
 

@@ -112,8 +112,9 @@ int main(int argc, char** argv) {
     app.add_option("--json", chosen.json_to, "where the result goes, \"-\" for standard output")->capture_default_str();
     app.add_option("--contexts", chosen.contexts_to, "also write the tree of contexts with its counts to this file");
     app.add_option("--plan-out", chosen.plan_out, "write candidate plans into this folder");
-    app.add_option("--scopes-out", chosen.scopes_to,
-                   "write the functions whose activations a second recording should observe (millpond-record --scopes)");
+    app.add_option(
+        "--scopes-out", chosen.scopes_to,
+        "write the functions whose activations a second recording should observe (millpond-record --scopes)");
     app.add_option("--observed", chosen.observed,
                    "take the legality of scopes from this trace of the same program, in which they were observed");
     app.add_option("--group", chosen.groups, "NAME=PATTERN: owners that the pattern (*, ?) fits are one subsystem")

@@ -99,8 +99,8 @@ void observed_scopes::note(const trace::event& e) {
 
 void observed_scopes::enter(running& thread, std::uint32_t function) {
     const std::uint32_t outer = thread.empty() ? 0 : thread.back().stack;
-    const auto [known, is_new] = stack_of_.try_emplace(std::uint64_t{outer} << 32 | function,
-                                                       static_cast<std::uint32_t>(stacks_.size()));
+    const auto [known, is_new] =
+        stack_of_.try_emplace(std::uint64_t{outer} << 32 | function, static_cast<std::uint32_t>(stacks_.size()));
     if (is_new) stacks_.push_back({outer, function, stacks_[outer].depth + 1});
     observed_function& of = by_function_[function];
     const auto depth = static_cast<std::uint64_t>(
@@ -164,7 +164,8 @@ void observed_scopes::for_each_function(std::uint32_t stack, Visit&& visit) cons
     std::vector<seen> all;
     for (; stack != 0; stack = stacks_[stack].outer) {
         const stack_node& n = stacks_[stack];
-        const auto known = std::find_if(all.begin(), all.end(), [&](const seen& s) { return s.function == n.function; });
+        const auto known =
+            std::find_if(all.begin(), all.end(), [&](const seen& s) { return s.function == n.function; });
         if (known == all.end())
             all.push_back({n.function, n.depth, n.depth});
         else
@@ -197,9 +198,8 @@ void observed_scopes::finish(std::uint64_t lost) {
     }
     for (const auto& [key, count] : births_) {
         const auto subsystem = static_cast<std::uint32_t>(key);
-        for_each_function(static_cast<std::uint32_t>(key >> 32), [&](std::uint32_t function, auto, auto) {
-            pairs_[{subsystem, function}].enclosed += count;
-        });
+        for_each_function(static_cast<std::uint32_t>(key >> 32),
+                          [&](std::uint32_t function, auto, auto) { pairs_[{subsystem, function}].enclosed += count; });
     }
     for (const auto& [key, count] : outlived_) {
         for_each_function(key.stack, [&](std::uint32_t function, std::uint32_t outermost, std::uint32_t innermost) {

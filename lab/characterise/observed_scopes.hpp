@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: BSL-1.0
-// observed_scopes: legality from activations whose every beginning and end is in the trace (notes entered, left, scope).
+// observed_scopes: legality from activations whose every beginning and end is in the trace (notes entered, left,
+// scope).
 //
-//   thread 1   main │ parse │ parse │         the activations that run now; serial: the moment each began, rising inward
-//   serial       1  │   7   │   9   │
-//   object     born at 8 within main ─ parse; ends while main │ parse(9 has gone, 7 too) run ─▶ has outlived parse
+//   thread 1   main │ parse │ parse │         the activations that run now; serial: the moment each began, rising
+//   inward serial       1  │   7   │   9   │ object     born at 8 within main ─ parse; ends while main │ parse(9 has
+//   gone, 7 too) run ─▶ has outlived parse
 //
 // An object belongs to every activation that runs on its thread when it is allocated. Of a function that calls itself,
-// the *outermost* activation is the scope of an arena that the first call makes, the *innermost* that of one which every
-// call makes for itself: a function is legal where nothing outlives either, and legal for its outermost call where
-// nothing outlives that. Use: consume() every batch, then finish(). O(log depth) an event. Memory grows with live
+// the *outermost* activation is the scope of an arena that the first call makes, the *innermost* that of one which
+// every call makes for itself: a function is legal where nothing outlives either, and legal for its outermost call
+// where nothing outlives that. Use: consume() every batch, then finish(). O(log depth) an event. Memory grows with live
 // objects and with different stacks of observed functions. Not thread-safe.
 #pragma once
 
@@ -30,7 +31,7 @@ namespace millpond::characterise {
 
 // Of a function, over all threads.
 struct observed_function {
-    std::uint32_t state = 0;  // mpt_scope_state
+    std::uint32_t state = 0;                   // mpt_scope_state
     std::uint64_t calls = 0, activations = 0;  // activations: outermost calls
     std::uint64_t depth_max = 0;               // calls of it that ran at a time on one thread
 };

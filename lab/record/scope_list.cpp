@@ -30,8 +30,8 @@ std::optional<measure::start_error> add_named(const std::vector<std::string>& na
                                               std::vector<std::string>& places) {
     if (names.empty()) return std::nullopt;
     const symbols::module_functions functions(executable);
-    const std::string module = functions.build_id().empty() ? std::filesystem::canonical(executable).string()
-                                                            : functions.build_id();
+    const std::string module =
+        functions.build_id().empty() ? std::filesystem::canonical(executable).string() : functions.build_id();
     for (const std::string& name : names) {
         const std::size_t before = places.size();
         for (const symbols::function& f : functions.all())
@@ -53,8 +53,9 @@ bool is_place(std::string_view text) {
 std::optional<measure::start_error> add_listed(const std::string& path, std::vector<std::string>& places) {
     if (path.empty()) return std::nullopt;
     const measure::start_error damaged{measure::start_error::input_missing,
-                                       path + " is no list of scopes; 'millpond-characterise --scopes-out FILE TRACE' "
-                                              "writes one"};
+                                       path +
+                                           " is no list of scopes; 'millpond-characterise --scopes-out FILE TRACE' "
+                                           "writes one"};
     std::string text;
     try {
         text = lab::read_regular(path, list_bytes_max);

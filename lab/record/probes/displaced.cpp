@@ -18,7 +18,8 @@ std::uintptr_t value(const gregset_t& r, unsigned number) noexcept {
 bool holds(unsigned condition, std::uint64_t flags) noexcept {
     const bool carry = (flags & 1) != 0, parity = (flags & 4) != 0, zero = (flags & 64) != 0;
     const bool sign = (flags & 128) != 0, overflow = (flags & 2048) != 0;
-    const bool plain[] = {overflow, carry, zero, carry || zero, sign, parity, sign != overflow, zero || sign != overflow};
+    const bool plain[] = {
+        overflow, carry, zero, carry || zero, sign, parity, sign != overflow, zero || sign != overflow};
     return plain[condition >> 1] != ((condition & 1) != 0);
 }
 

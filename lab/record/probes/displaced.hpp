@@ -4,8 +4,8 @@
 //   trap ─┬▶ a relative branch, a call, a return: carried out on the saved registers
 //         └▶ any other: a copy in a slot near it, its address relative to rip corrected, then a jump to the next
 //
-// Zydis decodes. An instruction that is neither (loop, jrcxz, xbegin, far calls, segment overrides in a call) is refused.
-// run(): no system call, no lock, no allocation; for signal handlers.
+// Zydis decodes. An instruction that is neither (loop, jrcxz, xbegin, far calls, segment overrides in a call) is
+// refused. run(): no system call, no lock, no allocation; for signal handlers.
 #pragma once
 
 #include <ucontext.h>

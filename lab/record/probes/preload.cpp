@@ -18,8 +18,10 @@
 
 #include "lab/record/probes/probe_link.hpp"
 #include "lab/record/probes/probes.hpp"
+#include "lab/record/probes/trap_action.hpp"
 
 using millpond::record::probes;
+using millpond::record::trap_action;
 
 namespace {
 
@@ -96,7 +98,7 @@ int sigaction(int number, const struct sigaction* fresh, struct sigaction* befor
     next(known, "sigaction");
     if (!probes::is_active()) return known(number, fresh, before);
     if (number == SIGTRAP) {
-        probes::exchange_action(fresh, before);
+        trap_action::exchange(fresh, before);
         return 0;
     }
     if (fresh == nullptr) return known(number, fresh, before);
@@ -111,7 +113,7 @@ sighandler_t signal(int number, sighandler_t handler) noexcept {
     struct sigaction fresh{}, before{};
     fresh.sa_handler = handler;
     fresh.sa_flags = SA_RESTART;
-    probes::exchange_action(&fresh, &before);
+    trap_action::exchange(&fresh, &before);
     return before.sa_handler;
 }
 

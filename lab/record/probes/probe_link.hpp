@@ -25,8 +25,8 @@ struct recorder_calls {
     bool (*note)(unsigned subject, std::uint64_t value, bool anywhere) noexcept;
     // The number of a node of contexts that stands for the function at `entry`; 0: none.
     std::uint32_t (*scope)(std::uintptr_t entry) noexcept;
-    // Zeroed memory of this thread, room_bytes long. The probes have no thread-local variables of their own: those would
-    // change what the C library allocates for a new thread.
+    // Zeroed memory of this thread, room_bytes long. The probes have no thread-local variables of their own: those
+    // would change what the C library allocates for a new thread.
     void* (*room)() noexcept;
 };
 

@@ -18,13 +18,9 @@
 #include <cstdint>
 
 #include "lab/record/probes/probe_link.hpp"
+#include "lab/record/probes/wanted_scopes.hpp"
 
 namespace millpond::record {
-
-// Where a module lies.
-struct code_range {
-    std::uintptr_t first, last;
-};
 
 class probes {
   public:
@@ -37,14 +33,11 @@ class probes {
     static void frame_continues(std::uintptr_t stack) noexcept;
     // Whether this thread has blocked SIGTRAP, as it thinks. Only while is_active().
     [[nodiscard]] static bool& believes_blocked() noexcept;
-    // What the program set for SIGTRAP, in place of what is in force.
-    static void exchange_action(const struct sigaction* fresh, struct sigaction* before) noexcept;
 
   private:
     struct scope;
 
     static void on_trap(int signal, siginfo_t* info, void* context) noexcept;
-    static void on_foreign_trap(int signal, siginfo_t* info, void* context) noexcept;
     static void on_event(const preload::call_site& site) noexcept;
     static void entered(unsigned number, std::uintptr_t stack) noexcept;
     static void left(std::uint64_t number) noexcept;
@@ -56,7 +49,6 @@ class probes {
     static void register_scope(scope& s) noexcept;
     static void watch_loader() noexcept;
     static unsigned place_return(std::uintptr_t address) noexcept;
-    static bool place(std::uintptr_t address, const code_range& module, unsigned role, unsigned number) noexcept;
 
     static scope* scopes;  // as many as are wanted
 };

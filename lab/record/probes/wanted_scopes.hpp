@@ -8,6 +8,8 @@
 // No names: the trace finds them again by module and address. Read once for a process image. Allocates nothing.
 #pragma once
 
+#include <link.h>
+
 #include <cstddef>
 #include <cstdint>
 
@@ -19,6 +21,16 @@ struct wanted_scope {
     const char* module;  // build-id in hexadecimal, or a path; not ended by 0
     std::size_t module_length;
     std::uintptr_t offset;
+
+    // Whether this module is meant, and has code at that address.
+    [[nodiscard]] bool is_in(const dl_phdr_info& module) const noexcept;
+};
+
+// Where a module lies.
+struct code_range {
+    std::uintptr_t first, last;
+
+    static code_range of(const dl_phdr_info& module) noexcept;
 };
 
 class wanted_scopes {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// What a program may do that breakpoints in it must not notice: block or own SIGTRAP, run functions on other stacks, fork
-// and vfork, load and unload libraries, start many threads. Each case is one word of the command line; every one prints
-// what it saw.
+// What a program may do that breakpoints in it must not notice: block or own SIGTRAP, run functions on other stacks,
+// fork and vfork, load and unload libraries, start many threads. Each case is one word of the command line; every one
+// prints what it saw.
 #include <dlfcn.h>
 #include <pthread.h>
 #include <signal.h>
@@ -139,8 +139,8 @@ struct test_case {
     std::string_view name;
     void (*run)();
 };
-const test_case cases[] = {{"block", block_everything},   {"own", own_trap},          {"die", die_of_trap},
-                           {"handler", in_handler},       {"stack", on_other_stack},  {"fork", fork_and_serve},
+const test_case cases[] = {{"block", block_everything},    {"own", own_trap},         {"die", die_of_trap},
+                           {"handler", in_handler},        {"stack", on_other_stack}, {"fork", fork_and_serve},
                            {"many_threads", many_threads}, {"exit", exit_threads},    {"exec", run_again}};
 
 }  // namespace

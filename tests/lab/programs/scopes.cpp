@@ -163,32 +163,39 @@ struct test_case {
 };
 
 const test_case cases[] = {
-    {"step", [] {
+    {"step",
+     [] {
          for (int i = 0; i < many; ++i) step();
          std::free(state);
      }},
-    {"constructor", [] {
+    {"constructor",
+     [] {
          for (int i = 0; i < many; ++i) {
              widget a, b;
              asm volatile("" : : "r"(&a), "r"(&b) : "memory");
          }
      }},
     {"builder", [] { tear_down(build(8)); }},
-    {"session", [] {
+    {"session",
+     [] {
          session s;
          for (int i = 0; i < many; ++i) s.add(24);
          s.close();
      }},
-    {"request", [] {
+    {"request",
+     [] {
          for (int i = 0; i < 20 * many; ++i) handle_request(i);
      }},
-    {"parse", [] {
+    {"parse",
+     [] {
          for (int i = 0; i < 10; ++i) parse();
      }},
-    {"solve", [] {
+    {"solve",
+     [] {
          for (int i = 0; i < 10; ++i) solve(5, true);
      }},
-    {"exception", [] {
+    {"exception",
+     [] {
          keeper k;
          for (int i = 0; i < 100; ++i) {
              try {
@@ -202,7 +209,8 @@ const test_case cases[] = {
              }
          }
      }},
-    {"longjmp", [] {
+    {"longjmp",
+     [] {
          static keeper k;
          static int i;
          for (i = 0; i < 100; ++i) {
@@ -211,7 +219,8 @@ const test_case cases[] = {
              if (setjmp(back) == 0) clean_and_jump();
          }
      }},
-    {"vanish", [] {
+    {"vanish",
+     [] {
          static keeper k;
          static int i;
          for (i = 0; i < 100; ++i) {
@@ -219,7 +228,8 @@ const test_case cases[] = {
              free_in_large_frame(k);
          }
      }},
-    {"threads", [] {
+    {"threads",
+     [] {
          std::vector<void*> queue(many);
          std::thread maker([&] {
              for (int i = 0; i < many; ++i) work();
@@ -229,12 +239,14 @@ const test_case cases[] = {
          maker.join();
          for (void* p : queue) std::free(p);
      }},
-    {"cache", [] {
+    {"cache",
+     [] {
          cache.assign(10, nullptr);
          for (std::size_t i = 0; i < many; ++i) look_up(i % 10);
          for (void* p : cache) std::free(p);
      }},
-    {"dispatch", [] {
+    {"dispatch",
+     [] {
          void (*const steps[])() = {open_it, close_it};
          for (int i = 0; i < 2 * many; ++i) {
              asm volatile("" : "+r"(i));
