@@ -20,7 +20,8 @@ characterisation::characterisation(const std::string& path, const std::vector<sy
       subsystems_(*functions_, groups),
       scopes_(*functions_, subsystems_),
       ticks_per_ns_(reader_.ticks_per_ns()),
-      analysis_(subsystems_, scopes_, reader_.contexts(), reader_.event_count(), ticks_per_ns_) {
+      analysis_(subsystems_, scopes_, reader_.contexts(), reader_.event_count(), ticks_per_ns_),
+      observations_(*functions_, subsystems_) {
     run();
 }
 
@@ -33,13 +34,18 @@ characterisation::characterisation(const std::string& path, trace::reader&& read
       subsystems_(*functions_, groups),
       scopes_(*functions_, subsystems_),
       ticks_per_ns_(reader_.ticks_per_ns()),
-      analysis_(subsystems_, scopes_, reader_.contexts(), reader_.event_count(), ticks_per_ns_) {
+      analysis_(subsystems_, scopes_, reader_.contexts(), reader_.event_count(), ticks_per_ns_),
+      observations_(*functions_, subsystems_) {
     run();
 }
 
 void characterisation::run() {
-    reader_.for_each_batch([this](const trace::event* batch, std::size_t count) { analysis_.consume(batch, count); });
+    reader_.for_each_batch([this](const trace::event* batch, std::size_t count) {
+        analysis_.consume(batch, count);
+        observations_.consume(batch, count);
+    });
     analysis_.finish();
+    observations_.finish(std::max(reader_.process().events_lost, analysis_.totals().lost_by_notes));
 
     const std::vector<analysis::thread_facts> threads = analysis_.threads();
     std::vector<thread_clock::stream_facts> facts;
@@ -146,7 +152,8 @@ json characterisation::to_json() const {
                                                     [&](std::uint32_t s) { return position[s]; });
     all["pins"] = pins_json();
     all["notes"] = {
-        "activations are lower bounds: invocations in a row without an event between them cannot be told apart",
+        "a function is legal only where its activations were observed; else it is not disproved at most, for a trace "
+        "of allocations cannot tell two calls in a row apart",
         "an object that is live when the trace ends outlives every scope",
         "pages (diffusion, heat map, pins) are counted; above 262 144 live objects they are estimated from a sample",
         "D and C are estimated from the operations that were timed (1 in 64); L needs references to memory"};

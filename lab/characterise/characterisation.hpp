@@ -17,6 +17,7 @@
 #include "lab/symbols/context_functions.hpp"
 #include "lab/symbols/subsystem_map.hpp"
 #include "lab/trace/reader.hpp"
+#include "observed_scopes.hpp"
 #include "scope_tree.hpp"
 #include "thread_clock.hpp"
 
@@ -32,8 +33,16 @@ class characterisation {
     // Of a reader and functions that are at hand; `functions` must outlive this object.
     characterisation(const std::string& path, trace::reader&& reader, const symbols::context_functions& functions,
                      const std::vector<symbols::owner_group>& groups);
+    characterisation(const characterisation&) = delete;
+    characterisation& operator=(const characterisation&) = delete;
 
     json to_json() const;
+
+    // Takes legality from a recording of the same program in which scopes were observed; `other` outlives this object.
+    // Without it, legality comes from this trace.
+    void take_observations(const characterisation& other) { observed_ = &other; }
+    const characterisation& observed() const { return *observed_; }
+    const observed_scopes& observations() const { return observations_; }
 
     const trace::reader& reader() const { return reader_; }
     const symbols::context_functions& functions() const { return *functions_; }
@@ -70,6 +79,8 @@ class characterisation {
     scope_tree scopes_;
     double ticks_per_ns_;
     class analysis analysis_;
+    observed_scopes observations_;
+    const characterisation* observed_ = this;
     std::unique_ptr<thread_clock> clock_;
     std::vector<std::uint32_t> order_;
     std::vector<std::vector<const thread_share*>> shares_;

@@ -87,22 +87,97 @@ json instances_json(const histogram& bytes) {
     return {{"p50", at(0.5)}, {"p95", at(0.95)}, {"max", at(1)}};
 }
 
+constexpr const char* legal = "legal";
+constexpr const char* legal_outermost = "legal for the outermost call";
+constexpr const char* illegal = "illegal";
+constexpr const char* not_disproved = "not disproved";
+
+// What is known of a scope and one subsystem, however it became known.
+struct verdict {
+    const char* legality;
+    std::uint64_t outliving, outliving_outermost, total;
+    json activations, calls;  // null: not observed
+    const histogram* instances;
+    const characterisation* of;  // whose witnesses these are
+    const std::vector<witness>* witnesses;
+    std::string method, why_not;  // of the observation; one of them is empty
+};
+
+template <class Names>
+std::uint32_t find_name(std::uint32_t count, const std::string& name, const Names& name_of) {
+    std::uint32_t i = 0;
+    while (i < count && name_of(i) != name) ++i;
+    return i;
+}
+
+const observed_pair* find_pair(const characterisation& observed, std::uint32_t function, const std::string& subsystem) {
+    const auto& subsystems = observed.subsystems().subsystems();
+    const auto count = static_cast<std::uint32_t>(subsystems.size());
+    const std::uint32_t s = find_name(count, subsystem, [&](std::uint32_t i) { return subsystems[i].name; });
+    return s == count ? nullptr : observed.observations().pair(s, function);
+}
+
+verdict judge_function(const characterisation& all, std::uint32_t subsystem, const judged_scope& scope) {
+    static const histogram unknown;
+    verdict v{scope.outlived > 0 ? illegal : not_disproved,
+              scope.outlived,
+              scope.outlived,
+              scope.enclosed,
+              nullptr,
+              nullptr,
+              &unknown,
+              &all,
+              &scope.record->witnesses,
+              {},
+              {}};
+    const characterisation& observed = all.observed();
+    const symbols::context_functions& functions = observed.functions();
+    const std::string& name = all.functions().function(scope.record->function).name;
+    const auto count = static_cast<std::uint32_t>(functions.size());
+    const std::uint32_t f =
+        find_name(count, name, [&](std::uint32_t i) -> const std::string& { return functions.function(i).name; });
+    const observed_function* const of = f == count ? nullptr : observed.observations().function(f);
+    v.why_not = observed_scopes::reason(of);
+    if (!v.why_not.empty()) return v;
+    const observed_pair* const pair = find_pair(observed, f, all.subsystems().subsystems()[subsystem].name);
+    if (pair == nullptr || pair->enclosed == 0) {
+        v.why_not = "no observed call of it ran around an allocation of this subsystem";
+        return v;
+    }
+    v.legality = pair->outlived == 0 ? legal : pair->outlived_outermost == 0 ? legal_outermost : illegal;
+    v.outliving = pair->outlived;
+    v.outliving_outermost = pair->outlived_outermost;
+    v.total = pair->enclosed;
+    v.activations = of->activations;
+    v.calls = of->calls;
+    v.instances = &pair->activation_bytes;
+    v.of = &observed;
+    v.witnesses = &pair->witnesses;
+    v.method = "breakpoints at its entry and where it returns";
+    return v;
+}
+
 json scope_json(const characterisation& all, const subsystem_counts& s, const char* scope, const std::string& name,
-                std::uint64_t objects, std::uint64_t enclosed, std::uint64_t outlived, const histogram& instances,
-                const std::vector<witness>& witnesses) {
+                std::uint64_t enclosed, const verdict& v) {
     json one;
     one["scope"] = scope;
     one["name"] = name;
-    one["legal"] = outlived == 0;
-    one["outliving"] = outlived;
-    one["total"] = enclosed;
-    one["share"] = static_cast<double>(enclosed) / static_cast<double>(objects);
-    one["activations"] = instances.count();
-    one["instance_bytes"] = instances_json(instances);
+    one["legality"] = v.legality;
+    one["legal"] = v.legality == legal;
+    one["observed"] = v.why_not.empty();
+    one["method"] = v.why_not.empty() ? json(v.method) : json();
+    one["why_not_observed"] = v.why_not.empty() ? json() : json(v.why_not);
+    one["outliving"] = v.outliving;
+    one["outliving_outermost"] = v.outliving_outermost;
+    one["total"] = v.total;
+    one["share"] = static_cast<double>(enclosed) / static_cast<double>(s.objects);
+    one["activations"] = v.activations;
+    one["calls"] = v.calls;
+    one["instance_bytes"] = instances_json(*v.instances);
     one["first_empty_seconds"] = s.first_empty_tick != 0 ? json(all.seconds(s.first_empty_tick)) : json();
     one["freed_by_other_threads"] = s.freed_by_others;
     one["witnesses"] = json::array();
-    for (const witness& seen : witnesses) one["witnesses"].push_back(witness_json(all, seen));
+    for (const witness& seen : *v.witnesses) one["witnesses"].push_back(witness_json(*v.of, seen));
     return one;
 }
 
@@ -110,20 +185,35 @@ json scope_json(const characterisation& all, const subsystem_counts& s, const ch
 
 json legality_json(const characterisation& all, std::uint32_t subsystem) {
     const subsystem_counts& s = all.analysis().subsystems()[subsystem];
-    const std::uint64_t objects = s.objects;
     json scopes = json::array();
-    for (const judged_scope& scope : select(judge(all, subsystem, objects))) {
-        scopes.push_back(scope_json(all, s, "function", all.functions().function(scope.record->function).name, objects,
-                                    scope.enclosed, scope.outlived, scope.record->instance_bytes,
-                                    scope.record->witnesses));
-    }
+    for (const judged_scope& scope : select(judge(all, subsystem, s.objects)))
+        scopes.push_back(scope_json(all, s, "function", all.functions().function(scope.record->function).name,
+                                    scope.enclosed, judge_function(all, subsystem, scope)));
     histogram instances;
     for (const thread_share* share : all.shares(subsystem)) {
         if (share->objects > 0) instances.add(share->instances.thread_bytes());
     }
-    scopes.push_back(scope_json(all, s, "thread", "of the allocation", objects, objects, s.outlived_thread, instances,
-                                all.analysis().legality().thread_witnesses(subsystem)));
+    const std::uint64_t outlived = s.outlived_thread;
+    scopes.push_back(scope_json(all, s, "thread", "of the allocation", s.objects,
+                                {outlived == 0 ? legal : illegal,
+                                 outlived,
+                                 outlived,
+                                 s.objects,
+                                 instances.count(),
+                                 instances.count(),
+                                 &instances,
+                                 &all,
+                                 &all.analysis().legality().thread_witnesses(subsystem),
+                                 "the ends of threads are in the trace",
+                                 {}}));
     return scopes;
+}
+
+std::vector<std::uint32_t> legality_functions(const characterisation& all, std::uint32_t subsystem) {
+    std::vector<std::uint32_t> functions;
+    for (const judged_scope& scope : select(judge(all, subsystem, all.analysis().subsystems()[subsystem].objects)))
+        functions.push_back(scope.record->function);
+    return functions;
 }
 
 }  // namespace millpond::characterise

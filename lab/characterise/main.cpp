@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // millpond-characterise: what the subsystems of a recorded program do with memory.
 //
-//   millpond-characterise [--json FILE] [--contexts FILE] [--plan-out DIR] [--group NAME=PATTERN …] TRACE
+//   millpond-characterise [--json FILE] [--contexts FILE] [--plan-out DIR] [--group NAME=PATTERN …]
+//                         [--scopes-out FILE] [--observed TRACE] TRACE
 //   millpond-characterise --summary [--json FILE] TRACE…
 //
 // Exit status: 0 ok (a trace without events too) · 2 usage · 3 a trace missing, damaged beyond use or empty · 4 a place
@@ -11,6 +12,7 @@
 #include <cstdio>
 #include <iostream>
 #include <new>
+#include <optional>
 #include <string>
 #include <system_error>
 #include <vector>
@@ -19,6 +21,7 @@
 #include "characterisation.hpp"
 #include "context_json.hpp"
 #include "lab/files/aside_file.hpp"
+#include "scope_list.hpp"
 
 namespace {
 
@@ -27,7 +30,7 @@ using namespace millpond::characterise;
 enum exit_status { ok = 0, usage = 2, bad_input = 3, bad_environment = 4 };
 
 struct options {
-    std::string json_to = "-", plan_out, contexts_to;
+    std::string json_to = "-", plan_out, contexts_to, scopes_to, observed;
     std::vector<std::string> groups, traces;
     bool summary = false;
 };
@@ -71,6 +74,8 @@ int run(const options& chosen) {
         return complain(usage, "--group takes NAME=PATTERN, for example --group 'strings=*string*'");
     if (chosen.summary && !chosen.contexts_to.empty())
         return complain(usage, "--summary looks at no context: drop it, or --contexts");
+    if (chosen.summary && !(chosen.scopes_to.empty() && chosen.observed.empty()))
+        return complain(usage, "--summary looks at no scope: drop it, or --scopes-out and --observed");
     if (!chosen.summary && chosen.traces.size() > 1)
         return complain(usage, "several traces can only be summarised: add --summary, or name one trace");
     if (chosen.summary && !chosen.plan_out.empty())
@@ -81,7 +86,10 @@ int run(const options& chosen) {
             summarise_all(chosen);
             return ok;
         }
-        const characterisation found(chosen.traces.front(), groups);
+        characterisation found(chosen.traces.front(), groups);
+        std::optional<characterisation> observed;
+        if (!chosen.observed.empty()) found.take_observations(observed.emplace(chosen.observed, groups));
+        if (!chosen.scopes_to.empty()) millpond::lab::write_whole(chosen.scopes_to, scope_list(found));
         if (!chosen.plan_out.empty()) write_candidate_plans(candidate_plans(found), chosen.plan_out);
         if (!chosen.contexts_to.empty()) print(chosen.contexts_to, contexts_json(found), -1);
         print(chosen.json_to, found.to_json());
@@ -104,6 +112,11 @@ int main(int argc, char** argv) {
     app.add_option("--json", chosen.json_to, "where the result goes, \"-\" for standard output")->capture_default_str();
     app.add_option("--contexts", chosen.contexts_to, "also write the tree of contexts with its counts to this file");
     app.add_option("--plan-out", chosen.plan_out, "write candidate plans into this folder");
+    app.add_option(
+        "--scopes-out", chosen.scopes_to,
+        "write the functions whose activations a second recording should observe (millpond-record --scopes)");
+    app.add_option("--observed", chosen.observed,
+                   "take the legality of scopes from this trace of the same program, in which they were observed");
     app.add_option("--group", chosen.groups, "NAME=PATTERN: owners that the pattern (*, ?) fits are one subsystem")
         ->expected(1)
         ->take_all();

@@ -17,6 +17,8 @@ json subsystem_json(const characterisation& all, std::uint32_t subsystem);
 // enclosing at least nine tenths of the subsystem's allocations; if there are more, those where illegal turns into
 // legal are kept.
 json legality_json(const characterisation& all, std::uint32_t subsystem);
+// The functions that it judges.
+std::vector<std::uint32_t> legality_functions(const characterisation& all, std::uint32_t subsystem);
 
 // "dvluc", with W and N.
 struct dimensions {

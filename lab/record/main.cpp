@@ -67,6 +67,17 @@ int main(int argc, char** argv) {
             const bool octal = !text.empty() && text.size() <= 4 && text.find_first_not_of("01234567") == text.npos;
             return octal ? std::string() : "permissions in octal, such as 640, and not " + text;
         });
+    app.add_option("--scope", options.scopes, "observe each activation of this function of the executable")
+        ->type_name("FUNCTION")
+        ->expected(1)
+        ->take_all();
+    app.add_option("--scopes", options.scopes_file,
+                   "observe the functions of this list, which 'millpond-characterise --scopes-out' writes")
+        ->type_name("FILE");
+    app.add_option("--scope-entries", options.scope_entries_max,
+                   "observe a function no more after so many entries (1000000, about 6 us each)")
+        ->type_name("N")
+        ->check(CLI::PositiveNumber);
     app.add_option("--finish", unfinished, "complete the recording of FILE whose recorder was interrupted")
         ->type_name("FILE")
         ->excludes(file);

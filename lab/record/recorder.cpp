@@ -8,6 +8,7 @@
 #include <bit>
 #include <new>
 
+#include "lab/record/probes/probe_link.hpp"
 #include "lab/record/system.hpp"
 #include "lab/record/variable.hpp"
 #include "preload/fork_mark.hpp"
@@ -32,6 +33,12 @@ int state = 0;                  // recorder::states
 std::uint64_t clock_ticks = 0;  // what two readings of the clock cost at least
 pthread_key_t thread_end;
 bool has_thread_end = false;
+event_watcher watcher = nullptr;  // where scopes are observed
+
+[[gnu::always_inline]] inline void watch(const preload::call_site& site) noexcept {
+    if (watcher != nullptr) [[unlikely]]
+        watcher(site);
+}
 
 }  // namespace
 
@@ -130,12 +137,34 @@ bool recorder::start_process() noexcept {
         now_->out.settle();
         preload::fork_mark::set();
         thread_.starting = false;
+        start_probes();
     }
     while (!preload::fork_mark::is_set()) __builtin_ia32_pause();
     return is_recording();
 }
 
 void recorder::start() noexcept { start_process(); }
+
+void recorder::start_probes() noexcept {
+    static constexpr recorder_calls calls{&start, &note, &scope, &probes_room};
+    if (millpond_probes_start != nullptr && is_recording() && !image.filtered) watcher = millpond_probes_start(&calls);
+}
+
+bool recorder::note(unsigned subject, std::uint64_t value, bool anywhere) noexcept {
+    if (!anywhere && (thread_.busy != nullptr || (thread_.attached && thread_.own == nullptr))) return false;
+    const hold s;
+    if (s) s->noted(subject, value, s->stamp());
+    return static_cast<bool>(s);
+}
+
+void* recorder::probes_room() noexcept {
+    alignas(8) [[gnu::tls_model("initial-exec")]] static thread_local std::uint8_t room[recorder_calls::room_bytes];
+    return room;
+}
+
+std::uint32_t recorder::scope(std::uintptr_t entry) noexcept {
+    return is_recording() ? now_->space.tree.child(0, entry + 1) : 0;
+}
 
 void recorder::attach() noexcept {
     if (thread_.attached) return;
@@ -247,6 +276,7 @@ void recorder::after_fork_in_child() noexcept {
 }
 
 void recorder::before_filter() noexcept {
+    if (millpond_probes_stop != nullptr) millpond_probes_stop();
     if (is_recording() || start_process()) now_->out.map_ahead(ahead_bytes_usual);
 }
 
@@ -276,6 +306,7 @@ template <class Call>
 [[gnu::always_inline]] inline void* recorder::record_allocation(unsigned flags, std::size_t bytes,
                                                                 std::size_t alignment, const preload::call_site& site,
                                                                 const Call& call) noexcept {
+    watch(site);
     const hold s;
     if (!s) [[unlikely]]
         return call();
@@ -315,6 +346,7 @@ void* recorder::allocate_aligned(std::size_t alignment, std::size_t bytes, const
 }
 
 void* recorder::reallocate(void* old, std::size_t bytes, const preload::call_site& site) noexcept {
+    watch(site);
     const hold s;
     if (!s) [[unlikely]]
         return preload::real::reallocate(old, bytes);
@@ -335,6 +367,7 @@ void* recorder::reallocate(void* old, std::size_t bytes, const preload::call_sit
 }
 
 void recorder::deallocate(void* p) noexcept {
+    watch(preload::call_site::here());
     const hold s;
     if (!s) [[unlikely]]
         return preload::real::deallocate(p);

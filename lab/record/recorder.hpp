@@ -46,6 +46,10 @@ class recorder {
     static void after_unload() noexcept;
     // The program is about to forbid itself system calls.
     static void before_filter() noexcept;
+    // For the probes: see lab/record/probes/probe_link.hpp.
+    static bool note(unsigned subject, std::uint64_t value, bool anywhere) noexcept;
+    static std::uint32_t scope(std::uintptr_t entry) noexcept;
+    static void* probes_room() noexcept;
 
   private:
     enum states : int { not_started, recording_on, off };
@@ -75,6 +79,7 @@ class recorder {
     static void attach() noexcept;
     static void detach(void* round) noexcept;
     static void failed() noexcept;
+    static void start_probes() noexcept;
     static void on_new_context(std::uint32_t id, std::uint32_t parent, std::uintptr_t return_address) noexcept;
     static void after_fork_in_child() noexcept;
 

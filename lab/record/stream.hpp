@@ -64,6 +64,12 @@ class stream {
             flush();
     }
 
+    void noted(unsigned subject, std::uint64_t value, std::uint64_t time) noexcept {
+        mpt_write_note(&writer_, subject, value, time);
+        if (mpt_full(&writer_)) [[unlikely]]
+            flush();
+    }
+
     void lost(std::uint64_t events) noexcept {
         __atomic_add_fetch(&out_.count().events_lost, events, __ATOMIC_RELAXED);
     }

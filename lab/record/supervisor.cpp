@@ -22,6 +22,8 @@
 
 #include "lab/measure/preload_check.hpp"
 #include "lab/measure/start.hpp"
+#include "lab/record/probes/wanted_scopes.hpp"
+#include "lab/record/scope_list.hpp"
 #include "lab/record/variable.hpp"
 #include "lab/trace/slot_reader.hpp"
 #include "lab/trace/trace_set.hpp"
@@ -74,9 +76,8 @@ ending wait_for(pid_t child) {
     return WIFSIGNALED(status) ? ending{0, WTERMSIG(status)} : ending{WEXITSTATUS(status), 0};
 }
 
-std::string own_library() {
-    return (fs::read_symlink("/proc/self/exe").parent_path() / "../lib/millpond/libmillpond-record.so")
-        .lexically_normal();
+std::string own_library(const char* name) {
+    return (fs::read_symlink("/proc/self/exe").parent_path() / "../lib/millpond" / name).lexically_normal();
 }
 
 std::uint64_t random_number() {
@@ -262,12 +263,17 @@ std::string partial_file(const std::string& file) { return fs::absolute(file).st
 
 std::optional<start_error> run(const record_options& options, ending& end) {
     std::string path;
-    if (auto error = measure::check_preloadable(options.command.front(), path)) return error;
+    std::string image, observed;
+    if (auto error = measure::check_preloadable(options.command.front(), path, &image)) return error;
+    if (auto error = find_scopes(options, image, observed)) return error;
     const std::string partial = partial_file(options.file);
     int file = -1;
     if (auto error = prepare(options, partial, file)) return error;
     measure::start_options start_options;
-    start_options.environment = {{"LD_PRELOAD", measure::preload_value(own_library())}, {variable, partial}};
+    std::string libraries = own_library("libmillpond-record.so");
+    if (!observed.empty()) libraries += ":" + own_library("libmillpond-probes.so");
+    start_options.environment = {{"LD_PRELOAD", measure::preload_value(libraries)}, {variable, partial}};
+    if (!observed.empty()) start_options.environment.emplace_back(scopes_variable, observed);
     const keeper kept(partial, file);
     const signal_relay relay;
     pid_t child = 0;

@@ -10,11 +10,11 @@ extern "C" char** environ;
 
 namespace millpond::record {
 
-void find_file(char* to, std::size_t room) noexcept {
-    constexpr std::size_t name_length = sizeof variable - 1;
+void find_variable(const char* name, char* to, std::size_t room) noexcept {
+    const std::size_t name_length = strlen(name);
     to[0] = 0;
     const auto take = [&](const char* line) {
-        if (strncmp(line, variable, name_length) != 0 || line[name_length] != '=') return false;
+        if (strncmp(line, name, name_length) != 0 || line[name_length] != '=') return false;
         const char* const value = line + name_length + 1;
         if (strlen(value) < room) strcpy(to, value);
         return true;

@@ -42,8 +42,10 @@ struct refusal_address {
     }
 };
 
-// For the recorder. The value of the variable, also before the C library has set environ; empty if there is none.
-void find_file(char* to, std::size_t room) noexcept;
+// For the preloaded libraries. The value of a variable, also before the C library has set environ; empty if there is
+// none.
+void find_variable(const char* name, char* to, std::size_t room) noexcept;
+inline void find_file(char* to, std::size_t room) noexcept { find_variable(variable, to, room); }
 // For the recorder. Tells millpond-record that this process image has no trace, and why.
 void say_refused(const char* file, int error) noexcept;
 

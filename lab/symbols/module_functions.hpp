@@ -32,6 +32,7 @@ struct function {
     owner_kind kind;
     bool named, standard;     // standard: passes ownership to its caller …
     bool allocation = false;  // … because its name says that it only allocates
+    bool entry = true;        // calls come to `first`; false for a .cold part, and for what an inner symbol has cut off
 };
 
 class module_functions {

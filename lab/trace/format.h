@@ -29,7 +29,29 @@ enum mpt_tag {
     mpt_zeroed = 64,
     mpt_byte_address = 128
 };
-enum mpt_note_subject { mpt_note_thread_end = 1, mpt_note_lost = 2, mpt_note_returned = 3 };
+enum mpt_note_subject {
+    mpt_note_thread_end = 1,
+    mpt_note_lost = 2,
+    mpt_note_returned = 3,
+    mpt_note_entered = 4, /* an activation of a scope begins; value: the scope's node of contexts */
+    mpt_note_left = 5,    /* and ends */
+    mpt_note_scope = 6    /* value: node * 256 + mpt_scope_state */
+};
+/* Whether the activations of a scope are all in the trace, else why not. */
+enum mpt_scope_state {
+    mpt_scope_observed = 0,
+    mpt_scope_too_often = 1,    /* entered more often than the limit */
+    mpt_scope_not_placed = 2,   /* no breakpoint can be written at its entry */
+    mpt_scope_no_return = 3,    /* entered without a call, or from a place where no breakpoint can be written */
+    mpt_scope_generated = 4,    /* called from code that belongs to no file */
+    mpt_scope_other_stack = 5,  /* ran on another stack than its thread's */
+    mpt_scope_interrupted = 6,  /* ran in a signal handler that interrupted the recorder, or past its thread's end */
+    mpt_scope_too_deep = 7,     /* too many activations at a time, or no memory for them */
+    mpt_scope_filtered = 8,     /* the program forbids itself system calls */
+    mpt_scope_shadow_stack = 9, /* the process has a shadow stack */
+    mpt_scope_unloaded = 10,    /* its module, or a caller's, was unloaded */
+    mpt_scope_no_walk = 11      /* a stack within it cannot be walked */
+};
 
 enum mpt_process_key {
     mpt_key_pid = 1,

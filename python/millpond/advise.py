@@ -37,6 +37,9 @@ from millpond.system.temporary import temporary_folder
 from millpond.system.wording import plural
 from millpond.validation.validation import replay_error
 
+# Of the budget that is left after the recording, for another one that observes scopes.
+OBSERVING_SHARE = 0.2
+
 
 @dataclass(frozen=True)
 class Options:
@@ -102,6 +105,7 @@ def advise(program: tuple[str, ...], options: Options) -> dict[str, Any]:
         stdin = StandardInput(folder)
         say(f"recording {program[0]}")
         found = _record(program, folder, stdin, options)
+        _observe(found, folder, stdin, OBSERVING_SHARE * (deadline - time.monotonic()))
         journal = Journal("advise", program, seed=options.seed)
         _note_counts(found, journal)
         laboratory = Laboratory(folder, program, stdin, options.seed)
@@ -158,6 +162,20 @@ def _record(program: tuple[str, ...], folder: Path, stdin: StandardInput, option
     elif not found.candidates:
         found.notes.append("no subsystem is large enough to be tried alone")
     return found
+
+
+def _observe(found: Findings, folder: Path, stdin: StandardInput, seconds: float) -> None:
+    """A second recording, in which the candidate scopes are observed: without it no function is called legal."""
+    if found.recording.signal or not recording.scopes_file(folder).is_file():
+        return
+    say("observing scopes")
+    observed, why_not = recording.observe(
+        found.program, found.recording, found.process, folder, stdin, seconds
+    )  # fmt: skip
+    if observed is None:
+        found.notes.append(f"no scope was observed, so none is called legal: {why_not}")
+    else:
+        found.characterisation = observed
 
 
 def _note_counts(found: Findings, journal: Journal) -> None:

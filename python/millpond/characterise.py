@@ -23,13 +23,23 @@ def command(
     plan_out: Annotated[
         Path | None, typer.Option("--plan-out", metavar="DIR", help="Write candidate plans into this folder.")
     ] = None,
+    observed: Annotated[
+        Path | None,
+        typer.Option(metavar="TRACE", help="Take legality from this trace, which `record --scopes` has written."),
+    ] = None,
+    scopes_out: Annotated[
+        Path | None,
+        typer.Option("--scopes-out", metavar="FILE", help="Write the functions that `record --scopes` should observe."),
+    ] = None,
 ) -> None:
     """Group a trace's allocations into subsystems; show their DVLUC, lifetimes and legality."""
     output.prove_writable(json)
     with temporary_folder() as folder:
         out = folder / "characterisation.json"
-        plans = [f"--plan-out={plan_out}"] if plan_out else []
-        said = native.require(CHARACTERISE, ["--json", str(out), *plans, "--", str(trace)])
+        words = [f"--plan-out={plan_out}"] if plan_out else []
+        words += [f"--observed={observed}"] if observed else []
+        words += [f"--scopes-out={scopes_out}"] if scopes_out else []
+        said = native.require(CHARACTERISE, ["--json", str(out), *words, "--", str(trace)])
         data = read_json(out)
     if said:
         typer.echo(said, err=True, nl=False)

@@ -15,7 +15,8 @@ from millpond.system.environment import restore_signals, user_environment
 from millpond.system.errors import Failure, Status
 
 USAGE = """\
-usage: millpond record -o FILE [--max-bytes N] [--ahead N] [--mode OCTAL] [--check-contexts] -- PROGRAM ARGS...
+usage: millpond record -o FILE [--max-bytes N] [--ahead N] [--mode OCTAL] [--check-contexts]
+                       [--scopes FILE] [--scope FUNCTION]... [--scope-entries N] -- PROGRAM ARGS...
        millpond record --finish FILE
 
 Records every heap event of PROGRAM and of the processes that it starts: the trace of PROGRAM itself goes to FILE,
@@ -27,6 +28,10 @@ that of the process with pid P to FILE.P. Exits as PROGRAM does.
                     forbid themselves system calls (seccomp) without the C library
   --mode OCTAL      permissions of the traces (600: only their owner may read them, for they hold command lines)
   --check-contexts  also walk the stack at 1 event in 64 and state how many contexts differed
+  --scopes FILE     observe each activation of the functions in this list, which characterise --scopes-out writes: only
+                    then can characterise say of a function that it is legal for an arena
+  --scope FUNCTION  observe this function of the executable (as often as needed)
+  --scope-entries N observe a function no more after N entries (1000000); each takes some 6 us
   --finish FILE     complete a recording whose recorder was killed, or whose program has left processes behind
 """
 

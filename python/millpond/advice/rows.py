@@ -12,6 +12,9 @@ from millpond.statistics.order_statistics import Comparison
 from millpond.system.wording import count_text, percent_text, plural, seconds_text
 
 NOTHING = "nothing"
+# "legality" of a scope, besides "legal" and "illegal" (lab/characterise/legality_json.cpp).
+NOT_DISPROVED = "not disproved"
+OUTERMOST = "legal for the outermost call"
 _EMPTY_SUMMARY = {"n": 0, "median": None, "low": None, "high": None, "level": None, "method": "none", "verdict": ""}
 _COPIED = (
     "name", "kind", "named", "events", "allocations", "frees", "reallocations", "bytes", "end_live_bytes",
@@ -51,12 +54,15 @@ def summary_json(comparison: Comparison | None) -> dict[str, Any]:
 
 
 def legality_text(scopes: list[dict[str, Any]]) -> str:
-    """Where an arena could be owned, in a few words."""
+    """Where an arena could be owned, in a few words. Only what was observed is called legal."""
     if not scopes:
         return "unknown"
-    legal = [s for s in scopes if s.get("legal")]
-    if legal:
+    if legal := [s for s in scopes if s.get("legal")]:
         return "legal: " + ", ".join(f"{s['scope']} {s['name']}" for s in legal[:2]) + (" …" if len(legal) > 2 else "")
+    if outermost := [s for s in scopes if s.get("legality") == OUTERMOST]:
+        return f"{OUTERMOST}: {outermost[0]['scope']} {outermost[0]['name']}"
+    if unknown := [s for s in scopes if s.get("legality") == NOT_DISPROVED]:
+        return f"not disproved, not observed: {unknown[0]['scope']} {unknown[0]['name']}"
     fewest = min(scopes, key=lambda s: s.get("outliving") or 0)
     return f"illegal everywhere: ≥ {count_text(fewest.get('outliving'))} outlive {fewest['scope']} {fewest['name']}"
 
@@ -122,10 +128,11 @@ def _legal_note(scopes: list[dict[str, Any]], pays: bool) -> str:
     """What the source could do beyond a pool that lives as long as the process."""
     if not scopes:
         return ""
-    if not any(s.get("legal") for s in scopes):
-        kept = "; only a pool that lives as long as the process is legal here" if pays else ""
-        return f"; an allocator owned by any scope would be illegal: objects outlive every one of them{kept}"
-    if not pays:
+    first = next((s for s in scopes if s.get("legal")), None)
+    if first is not None:
+        owner = f"{first['scope']} {first['name']}"
+        return f"; an arena owned by {owner} would be legal too (not measured here)" if pays else ""
+    if any(s.get("legality") in (NOT_DISPROVED, OUTERMOST) for s in scopes):
         return ""
-    first = next(s for s in scopes if s.get("legal"))
-    return f"; an arena owned by {first['scope']} {first['name']} would be legal too (not measured here)"
+    kept = "; only a pool that lives as long as the process is legal here" if pays else ""
+    return f"; an allocator owned by any scope would be illegal: objects outlive every one of them{kept}"

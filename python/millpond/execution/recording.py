@@ -20,6 +20,9 @@ from millpond.system.standard_input import StandardInput
 RECORD = "millpond-record"
 CHARACTERISE = "millpond-characterise"
 TRACE = "millpond-trace"
+# A function is observed no more after so many entries: each takes some 6 us, and several functions share the time.
+OBSERVED_ENTRIES_A_SECOND = 40_000
+OBSERVED_ENTRIES_MIN = 50_000
 
 
 @dataclass(frozen=True)
@@ -121,8 +124,42 @@ def characterise(process: Process, folder: Path) -> tuple[dict[str, Any], dict[s
     out, contexts, plans = folder / "characterisation.json", folder / "contexts.json", folder / "plans"
     plans.mkdir(exist_ok=True)
     options = ["--json", str(out), "--contexts", str(contexts), "--plan-out", str(plans)]
-    native.require(CHARACTERISE, [*options, str(process.trace)])
+    native.require(CHARACTERISE, [*options, "--scopes-out", str(scopes_file(folder)), str(process.trace)])
     return read_json(out), read_json(contexts), read_folder(plans)
+
+
+def scopes_file(folder: Path) -> Path:
+    """Where `characterise` leaves the list of functions that a second recording should observe."""
+    return folder / "scopes"
+
+
+def observe(
+    program: tuple[str, ...], recorded: Recording, process: Process, folder: Path, stdin: StandardInput, seconds: float
+) -> tuple[dict[str, Any] | None, str]:
+    """Records the program again with its scopes observed; the characterisation with what that says of legality.
+
+    None and the reason where it cannot be had: the run took more than `seconds`, failed, or was another program's.
+    """
+    if seconds < max(1.0, recorded.seconds):
+        return None, "the budget leaves no time for it"
+    inner = folder / "observed"
+    inner.mkdir(exist_ok=True)
+    file = inner / "program.mpt"
+    limit = max(OBSERVED_ENTRIES_MIN, int(seconds * OBSERVED_ENTRIES_A_SECOND))
+    options = ["--scopes", str(scopes_file(folder)), "--scope-entries", str(limit), "-o", str(file)]
+    with stdin.first() as descriptor:
+        finished = native.run(RECORD, [*options, "--", *program], stdin=descriptor, seconds=seconds)
+    if finished.timed_out:
+        return None, f"the recording that observes them took more than {seconds:.0f} s"
+    traces = trace_set(file)
+    if len(traces) < process.number:
+        return None, "the recording that observes them failed"
+    trace, out = traces[process.number - 1], inner / "characterisation.json"
+    try:
+        native.require(CHARACTERISE, ["--json", str(out), "--observed", str(trace), str(process.trace)])
+    except Failure as failure:
+        return None, str(failure)
+    return read_json(out), ""
 
 
 def read_json(path: Path) -> Any:

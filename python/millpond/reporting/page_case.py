@@ -115,7 +115,7 @@ def _untold(number: int) -> str:
 def _row(s: dict[str, Any], case: Case, anchor: str) -> dict[str, Any]:
     share = report_words.cpu_share(s, case.trace)
     legal, words = report_words.short_legality(s)
-    mark = {"yes": "✓ ", "no": "✗ "}.get(legal, "")
+    mark = {"yes": "✓ ", "perhaps": "? ", "no": "✗ "}.get(legal, "")
     ratio = s.get("cpu_ratio") or {}
     return {
         "anchor": anchor,

@@ -140,12 +140,23 @@ def _scope(scope: dict[str, Any], witnesses: int) -> dict[str, Any]:
     instance = ", ".join(bytes_text(sizes.get(k)) for k in ("p50", "p95", "max")) if sizes else "–"
     return {
         "scope": f"{scope.get('scope')} {scope.get('name')}",
-        "legal": bool(scope.get("legal")),
+        "legality": str(scope.get("legality") or ("legal" if scope.get("legal") else "illegal")),
+        "kind": "better" if scope.get("legal") else "worse" if scope.get("legality") == "illegal" else "",
+        "observed": _observed(scope),
         "outliving": count_text(scope.get("outliving")),
         "total": count_text(scope.get("total")),
         "instance": instance,
         "witnesses": [_witness(w) for w in (scope.get("witnesses") or [])[:witnesses]],
     }
+
+
+def _observed(scope: dict[str, Any]) -> str:
+    """How the activations of a scope are known, or why they are not."""
+    if scope.get("observed"):
+        calls, activations = scope.get("calls") or 0, scope.get("activations") or 0
+        recursive = f", {count_text(calls)} calls" if calls != activations else ""
+        return f"{plural(activations, 'activation')}{recursive}: {scope.get('method')}"
+    return f"not observed: {scope.get('why_not_observed') or 'an older recording'}"
 
 
 def _witness(witness: dict[str, Any]) -> dict[str, str]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from millpond.advice.rows import NOTHING
+from millpond.advice.rows import NOT_DISPROVED, NOTHING, OUTERMOST
 from millpond.cells.plans import REST, SUFFIX
 from millpond.drawing.terminal import EFFECT_WORDS, trace_warnings
 from millpond.execution.laboratory import describe
@@ -135,12 +135,18 @@ def short_advice(row: dict[str, Any]) -> str:
 
 
 def short_legality(row: dict[str, Any]) -> tuple[str, str]:
-    """Whether some scope could own an arena (yes, no, unknown), and which, in a few words."""
+    """Whether some scope could own an arena (yes, perhaps, no, unknown), and which, in a few words.
+
+    "perhaps": no object was seen to outlive the scope, but its activations were not observed.
+    """
     scopes = row.get("legality") or []
-    legal = [s for s in scopes if s.get("legal")]
-    if legal:
-        more = f" +{len(legal) - 1}" if len(legal) > 1 else ""
-        return "yes", f"{_scope(legal[0])}{more}"
+    for mark, found, words in (
+        ("yes", [s for s in scopes if s.get("legal")], ""),
+        ("perhaps", [s for s in scopes if s.get("legality") == OUTERMOST], " (outermost call)"),
+        ("perhaps", [s for s in scopes if s.get("legality") == NOT_DISPROVED], " (not observed)"),
+    ):
+        if found:
+            return mark, f"{_scope(found[0])}{words}" + (f" +{len(found) - 1}" if len(found) > 1 else "")
     return ("no", "only the whole process") if scopes else ("unknown", "unknown")
 
 

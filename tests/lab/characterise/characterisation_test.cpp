@@ -123,7 +123,10 @@ TEST_F(characterised, what_outlives_a_scope_is_shown_with_its_witness) {
     const json book = subsystem(all, "book"), page = subsystem(all, "page");
     EXPECT_EQ(scope(book, "run")["legal"], false);
     EXPECT_EQ(scope(book, "run")["outliving"], 1);
-    EXPECT_EQ(scope(book, "main")["legal"], true);
+    EXPECT_EQ(scope(book, "run")["legality"], "illegal");
+    EXPECT_EQ(scope(book, "main")["legal"], false) << "nothing is legal that was not observed";
+    EXPECT_EQ(scope(book, "main")["legality"], "not disproved");
+    EXPECT_EQ(scope(book, "main")["activations"], nullptr);
     EXPECT_EQ(scope(book, "of the allocation")["legal"], true);
     EXPECT_EQ(book["freed_by_other_threads"], 1);
     const json seen = scope(book, "run")["witnesses"][0];

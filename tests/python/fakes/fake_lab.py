@@ -101,7 +101,9 @@ def subsystem_of(given: dict[str, object]) -> dict[str, object]:
     unknown = {"value": None, "kind": "measured", "why_null": "no references"}
     legal = bool(given.get("legal"))
     scopes = [
-        {"scope": scope, "name": f"{scope}_1", "legal": legal, "outliving": 0 if legal else 12, "total": 20,
+        {"scope": scope, "name": f"{scope}_1", "legal": legal, "legality": "legal" if legal else "illegal",
+         "observed": True, "method": "breakpoints", "activations": 3, "calls": 3,
+         "outliving": 0 if legal else 12, "total": 20,
          "witnesses": [] if legal else [{"stack": ["<f>", "main"], "thread": 1, "bytes": 24}]}
         for scope in ("thread", "function")
     ]  # fmt: skip
@@ -119,7 +121,7 @@ def contexts_of(subsystems: list[str]) -> dict[str, object]:
 
 def characterise() -> None:
     fail_if_told("characterise")
-    taking_value = ("--json", "--plan-out", "--contexts")
+    taking_value = ("--json", "--plan-out", "--contexts", "--scopes-out", "--observed")
     words = sys.argv[1:]
     traces = words[words.index("--") + 1 :] if "--" in words else [
         w for i, w in enumerate(words) if not w.startswith("--") and (i == 0 or words[i - 1] not in taking_value)

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSL-1.0
+// breakpoints: every breakpoint of the process, by its address.
+//
+//   address ──hash──▶ │ address │ original byte │ roles │ how the instruction under it runs │
+//
+// A breakpoint is entered in the table before it is written to the code, and is never taken out: a thread that has met
+// it finds it, even if its byte has been restored meanwhile. find: lock-free, for signal handlers. The others take a
+// lock. At most 8192 of them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "lab/record/probes/displaced.hpp"
+#include "lab/record/probes/wanted_scopes.hpp"
+
+namespace millpond::record {
+
+struct breakpoint {
+    enum roles : std::uint8_t { is_entry = 1, is_return = 2, is_loader = 4 };
+
+    std::uintptr_t address;  // 0: free; written last
+    std::uint8_t original;
+    std::uint8_t roles;
+    std::uint16_t number;  // of the scope whose entry this is
+    displaced instruction;
+
+    [[nodiscard]] unsigned roles_now() const noexcept { return __atomic_load_n(&roles, __ATOMIC_ACQUIRE); }
+};
+
+class breakpoints {
+  public:
+    // Maps the table; false where there is no memory.
+    static bool start() noexcept;
+    // In a forked child: another thread of the parent may have held the lock.
+    static void adopt() noexcept;
+
+    [[nodiscard]] static breakpoint* find(std::uintptr_t address) noexcept;
+    // Writes a breakpoint into the code of a module, or adds a role to the one that is there; false where that cannot
+    // be.
+    static bool place(std::uintptr_t address, const code_range& module, unsigned role, unsigned number) noexcept;
+    // Whether a breakpoint that was placed still stands there: its module may have gone, and another come.
+    [[nodiscard]] static bool is_in_place(std::uintptr_t address) noexcept;
+    // Restores the code there, unless the breakpoint has other roles.
+    static void remove_entry(std::uintptr_t address) noexcept;
+    static void remove_all() noexcept;
+
+    // Whether a function may return to `address`: a call ends there, or it is where a signal handler returns to.
+    [[nodiscard]] static bool is_return_site(std::uintptr_t address, std::uintptr_t module_first) noexcept;
+};
+
+}  // namespace millpond::record

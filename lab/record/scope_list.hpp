@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: BSL-1.0
+// scope_list: the functions to observe, from names and lists to the addresses that a recorded process is told.
+//
+//   --scope parse ──symbols of the executable──┐
+//   --scopes FILE ─────────────────────────────┴▶ 1000000;1c9f04aa…:4a30;…     (probes/wanted_scopes.hpp)
+//
+// A list is text, written by characterise: the line "millpond.scopes/1", then BUILD-ID:ADDRESS, a tab and the name (or
+// a file's path in place of the build-id), one a line. ADDRESS is that of the file, in hexadecimal. Not thread-safe.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "lab/measure/start_error.hpp"
+#include "lab/record/supervisor.hpp"
+
+namespace millpond::record {
+
+// Sets `value` for the environment, or leaves it empty where nothing is to be observed. Status 2: no such function; 3:
+// no such list, or not one.
+std::optional<measure::start_error> find_scopes(const record_options& options, const std::string& executable,
+                                                std::string& value);
+
+}  // namespace millpond::record

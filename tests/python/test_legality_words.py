@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: BSL-1.0
+"""What is said of a scope: nothing is called legal, or ticked, that was not observed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from millpond.advice.rows import NOT_DISPROVED, OUTERMOST, legality_text
+from millpond.reporting.report_words import short_legality
+
+
+def scope(legality: str, name: str = "parse") -> dict[str, Any]:
+    outliving = 7 if legality == "illegal" else 0
+    return {
+        "scope": "function",
+        "name": name,
+        "legality": legality,
+        "legal": legality == "legal",
+        "outliving": outliving,
+    }
+
+
+@pytest.mark.parametrize(
+    ("legality", "mark", "said"),
+    [
+        ("legal", "yes", "legal: function parse"),
+        (OUTERMOST, "perhaps", "legal for the outermost call: function parse"),
+        (NOT_DISPROVED, "perhaps", "not disproved, not observed: function parse"),
+        ("illegal", "no", "illegal everywhere: ≥ 7 outlive function parse"),
+    ],
+)
+def test_each_word_has_its_mark(legality: str, mark: str, said: str) -> None:
+    scopes = [scope("illegal", "inner"), scope(legality)]
+    assert short_legality({"legality": scopes[1:]})[0] == mark
+    assert legality_text(scopes[1:]) == said
+
+
+def test_an_observed_scope_is_named_before_others() -> None:
+    scopes = [scope(NOT_DISPROVED, "inner"), scope("legal", "outer")]
+    assert short_legality({"legality": scopes}) == ("yes", "outer")
+    assert legality_text(scopes) == "legal: function outer"
