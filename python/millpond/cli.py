@@ -14,6 +14,7 @@ import sys
 from typing import TYPE_CHECKING, NoReturn
 
 from millpond.system.errors import Failure, ProgramEnded, Status
+from millpond.system.new_folders import remove_empty_folders
 
 if TYPE_CHECKING:
     import typer
@@ -89,7 +90,10 @@ def main(words: list[str] | None = None) -> int:
         for number in (signal.SIGTERM, signal.SIGHUP):
             if signal.getsignal(number) == signal.SIG_DFL:
                 signal.signal(number, _interrupt)
-        return _run(words)
+        try:
+            return _run(words)
+        finally:
+            remove_empty_folders()
     except Failure as failure:
         if failure.message:
             print(f"millpond: {failure.message}", file=sys.stderr)
