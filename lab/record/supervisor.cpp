@@ -267,6 +267,7 @@ std::optional<start_error> run(const record_options& options, ending& end) {
     int file = -1;
     if (auto error = prepare(options, partial, file)) return error;
     measure::start_options start_options;
+    start_options.dies_with_caller = options.dies_with_recorder;
     start_options.environment = {{"LD_PRELOAD", measure::preload_value(own_library())}, {variable, partial}};
     const keeper kept(partial, file);
     const signal_relay relay;

@@ -19,6 +19,7 @@ struct record_options {
     std::uint64_t ahead_bytes = 0;
     unsigned mode = 0600;  // permissions of the traces
     bool check_contexts = false;
+    bool dies_with_recorder = false;  // the program is killed with us
     std::vector<std::string> command;
 };
 
