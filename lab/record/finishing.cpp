@@ -123,6 +123,7 @@ class finishing {
     std::vector<running_process> running_;
     std::map<std::uint64_t, std::uint64_t> images_;  // so far, by pid
     bool unwritten_ = false;                         // a trace could not be written
+    std::uint64_t limit_lost_ = 0;                   // events behind --max-bytes, of all processes
     finish_outcome out_;
 };
 
@@ -166,6 +167,7 @@ void finishing::report(const trace::slot_process& process, std::uint64_t events)
         out_.notices.push_back(who +
                                ": a malloc is linked into the executable, so its calls cannot be seen; link that "
                                "malloc dynamically, or record a build without it");
+    if (facts.stopped == mpt_stop_limit) limit_lost_ += facts.events_lost;
     if (facts.stopped == 0 || facts.stopped == mpt_stop_limit) return;
     const std::string said = "recording stopped early: " + reason(facts.stopped) + "; the trace holds what was " +
                              "written until then, and " + std::to_string(facts.events_lost) + " events were lost";
@@ -238,6 +240,9 @@ finish_outcome finishing::run() {
         else
             write(p, &p == last_root);
     }
+    if (limit_lost_ > 0)
+        out_.notices.push_back(reason(mpt_stop_limit) + ": the traces hold what was written until then, and " +
+                               std::to_string(limit_lost_) + " later events were lost");
     report_refusals();
     remove_replaced();
     if (!running_.empty()) {

@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <iostream>
 
+#include "lab/measure/conductor.hpp"
 #include "lab/record/finishing.hpp"
 #include "lab/record/supervisor.hpp"
 
@@ -39,10 +40,12 @@ int end_like(const millpond::record::ending& end) {
 }  // namespace
 
 int main(int argc, char** argv) {
+    const bool conducted = millpond::measure::die_with_conductor();
     using namespace millpond::record;
     constexpr int usage_status = 2;
     CLI::App app{"Records every heap event of a program into a trace."};
     record_options options;
+    options.dies_with_recorder = conducted;
     std::string unfinished;
     auto* const file = app.add_option("-o,--output", options.file, "where the trace goes (other processes: FILE.PID)")
                            ->type_name("FILE");

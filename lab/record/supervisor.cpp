@@ -270,6 +270,7 @@ std::optional<start_error> run(const record_options& options, ending& end) {
     int file = -1;
     if (auto error = prepare(options, partial, file)) return error;
     measure::start_options start_options;
+    start_options.dies_with_caller = options.dies_with_recorder;
     std::string libraries = own_library("libmillpond-record.so");
     if (!observed.empty()) libraries += ":" + own_library("libmillpond-probes.so");
     start_options.environment = {{"LD_PRELOAD", measure::preload_value(libraries)}, {variable, partial}};

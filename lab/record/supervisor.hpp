@@ -19,6 +19,7 @@ struct record_options {
     std::uint64_t ahead_bytes = 0;
     unsigned mode = 0600;  // permissions of the traces
     bool check_contexts = false;
+    bool dies_with_recorder = false;              // the program is killed with us
     std::vector<std::string> scopes;              // functions to observe: names in the executable …
     std::string scopes_file;                      // … and a file that characterise has written (scope_list.hpp)
     std::uint64_t scope_entries_max = 1'000'000;  // after so many a function is observed no more

@@ -14,6 +14,7 @@
 #include <fstream>
 #include <string>
 
+#include "lab/measure/conductor.hpp"
 #include "lab/plan/plan_error.hpp"
 #include "lab/replay/play_stage.hpp"
 #include "lab/replay/prepare.hpp"
@@ -105,6 +106,7 @@ int guarded(Action action) {
 }  // namespace
 
 int main(int argc, char** argv) {
+    millpond::measure::die_with_conductor();
     // First, before anything has called malloc; and last, for what the round holds is nobody's to take down.
     if (argc > 1 && std::strcmp(argv[1], stage_word) == 0) ::_exit(guarded([&] { return run(argv + 2); }));
     CLI::App app{"Plays a recorded program's heap events on a real allocator."};

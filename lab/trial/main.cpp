@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "lab/measure/conductor.hpp"
 #include "lab/plan/plan.hpp"
 #include "lab/plan/plan_error.hpp"
 #include "lab/trial/compile_routes.hpp"
@@ -117,6 +118,7 @@ void act(command_line& line) {
 }  // namespace
 
 int main(int argc, char** argv) {
+    millpond::measure::die_with_conductor();
     CLI::App app{"Tries a plan of local allocators on an unmodified program, one round a call."};
     command_line line;
     declare(app, line);

@@ -3,6 +3,7 @@
 
 #include <dlfcn.h>
 #include <string.h>
+#include <sys/auxv.h>
 
 namespace millpond::trial {
 namespace {
@@ -30,6 +31,12 @@ bool build_id_in_notes(const char* at, const char* end, char (&hex)[72]) noexcep
         at = content + ((bytes + 3) & ~std::size_t{3});
     }
     return false;
+}
+
+void identify_executable(std::uintptr_t bias, module_identity& result) noexcept {
+    result.bias = bias;
+    build_id_from_headers(reinterpret_cast<const ElfW(Phdr)*>(getauxval(AT_PHDR)), getauxval(AT_PHNUM), bias,
+                          result.build_id);
 }
 
 std::size_t slot_of(const void* link_map) noexcept {
@@ -82,8 +89,13 @@ module_finder::place module_finder::find(std::uintptr_t address) noexcept {
     if (known.link_map != object.dlfo_link_map || known.first != first) {
         // The link map's first members, l_addr and l_name, are the dynamic linker's public interface.
         const link_map* const map = object.dlfo_link_map;
-        identify_module(first, reinterpret_cast<std::uintptr_t>(object.dlfo_map_end), map->l_addr, last_identity_);
-        last_identity_.path = map->l_name != nullptr && map->l_name[0] != '\0' ? map->l_name : executable_;
+        const bool is_executable = map->l_name == nullptr || map->l_name[0] == '\0';
+        // The range that is found for an executable may begin at its code, behind the ELF header: ask its headers.
+        if (is_executable)
+            identify_executable(map->l_addr, last_identity_);
+        else
+            identify_module(first, reinterpret_cast<std::uintptr_t>(object.dlfo_map_end), map->l_addr, last_identity_);
+        last_identity_.path = is_executable ? executable_ : map->l_name;
         known = {map, first, map->l_addr, match(last_identity_)};
         (known.module != nullptr ? found_ : missed_) += 1;
         result.fresh = true;

@@ -11,24 +11,14 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
 from millpond.system.errors import Failure, ProgramEnded, Status
+from millpond.system.interruption import Interrupted, line_of, watch_signals
+from millpond.system.new_folders import remove_empty_folders
 
 if TYPE_CHECKING:
     import typer
-
-
-class Interrupted(BaseException):
-    """A signal asked us to stop; children are stopped and temporary files removed on its way out."""
-
-    def __init__(self, number: int) -> None:
-        super().__init__(number)
-        self.number = number
-
-
-def _interrupt(number: int, _frame: object) -> NoReturn:
-    raise Interrupted(number)
 
 
 def app() -> typer.Typer:
@@ -86,10 +76,11 @@ def main(words: list[str] | None = None) -> int:
             from millpond.litter import litter
 
             return litter(words[1:])
-        for number in (signal.SIGTERM, signal.SIGHUP):
-            if signal.getsignal(number) == signal.SIG_DFL:
-                signal.signal(number, _interrupt)
-        return _run(words)
+        watch_signals()
+        try:
+            return _run(words)
+        finally:
+            remove_empty_folders()
     except Failure as failure:
         if failure.message:
             print(f"millpond: {failure.message}", file=sys.stderr)
@@ -99,6 +90,8 @@ def main(words: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         return _end_as(0, signal.SIGINT)
     except Interrupted as interrupted:
+        print(f"\r\x1b[Kmillpond: {line_of(interrupted.number)}" if sys.stderr.isatty() else
+              f"millpond: {line_of(interrupted.number)}", file=sys.stderr)  # fmt: skip
         return _end_as(0, interrupted.number)
     except BrokenPipeError:
         # Whoever read our output has stopped; the interpreter must not try to flush the rest of it.

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -131,13 +132,19 @@ def test_an_interruption_ends_all_even_what_would_start_next(
 
 
 KILLED_CONDUCTOR = """
+import sys
 from millpond.cells.cell import Cell
 from millpond.execution.turns import SideBySide
 from millpond.system import native
 class Runner:
     def run(self, *_):
         return native.run("noted", [])
-SideBySide({Cell(("true",), name, None, (), "mallocs"): Runner() for name in "abc"}).run(None, "measured", 1)
+class Told(SideBySide):
+    def _take_turns(self, contenders):
+        open(sys.argv[1], "w").close()
+        super()._take_turns(contenders)
+cells = {Cell(("true",), name, None, (), "mallocs"): Runner() for name in "abc"}
+Told(cells, turn_seconds=1000).run(None, "measured", 1)
 """
 
 
@@ -149,14 +156,23 @@ def state(process: int) -> str:
         return ""
 
 
+def is_stopping(process: int) -> bool:
+    """Whether SIGSTOP was sent and has not stopped it yet: nobody could undo that one later."""
+    pending = re.search(r"ShdPnd:\s*(\w+)", Path(f"/proc/{process}/status").read_text())
+    return bool(pending and int(pending[1], 16) >> (signal.SIGSTOP - 1) & 1)
+
+
 def test_a_conductor_that_is_killed_leaves_nobody_stopped(programs: Path) -> None:
-    (programs / "noted").write_text(f"#!/bin/sh\necho $$ >> {programs}/ids\nexec sleep 1000\n")
+    (programs / "noted").write_text("#!/bin/sh\nexec sleep 1000\n")
     (programs / "noted").chmod(0o755)
-    with subprocess.Popen([sys.executable, "-c", KILLED_CONDUCTOR]) as conductor:
-        ids = programs / "ids"
-        wait_until(lambda: ids.exists() and len(ids.read_text().split()) == 3)
+    turns_begun = programs / "turns"
+    with subprocess.Popen([sys.executable, "-c", KILLED_CONDUCTOR, str(turns_begun)]) as conductor:
+        wait_until(turns_begun.exists)
+        processes = list(native.descendants_of(conductor.pid))
+        assert len(processes) == 3
+        # All were told to stop before the first turn, which one of them now has for good.
+        wait_until(lambda: not any(map(is_stopping, processes)) and [*map(state, processes)].count("T") == 2)
         conductor.kill()
-    processes = [int(p) for p in ids.read_text().split()]
     try:
         # Whoever was at turn goes on to its own end; the kernel hangs up on groups that nobody could continue.
         wait_until(lambda: sum(state(p) in ("", "Z") for p in processes) >= 2)

@@ -8,8 +8,8 @@
 Where a neighbour on the host slows a processor down for seconds, contenders that run one after the other differ by
 the neighbour; side by side all have it alike, and the spread of their paired differences falls tenfold. What it costs:
 caches are filled anew at each turn, and a program's wall time means nothing; CPU time, bytes and faults are its own.
-A program of several threads has one processor. Should this process be killed, the kernel ends those who are stopped
-(it hangs up on a process group that nobody is left to continue), and who is at turn runs to its own end.
+A program of several threads has one processor. Should this process be killed, our native programs die with it; of other
+programs the kernel ends those that are stopped (it hangs up on a process group that nobody is left to continue).
 
 Use it where differences of CPU time are smaller than a machine's noise. Do not use it for wall time.
 """

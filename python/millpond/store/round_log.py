@@ -25,7 +25,9 @@ from millpond.store.observations import Journal, Programs
 from millpond.store.relations import RELATIONS
 from millpond.store.store import Store
 from millpond.store.unfinished import Unfinished, abandoned
+from millpond.system.interruption import note_kept
 from millpond.system.temporary import temporary_folder
+from millpond.system.wording import plural
 
 _SAME = ("experiment", "fingerprint", "version", "seed", "subject")
 _OF_OUTCOMES = ("argv", "variant", "plan_name", "stage", "exit_status", "signal", "program")
@@ -110,6 +112,8 @@ def logged(store: Store, journal: Journal, *, resume: bool = False) -> Iterator[
     except BaseException:
         if log.rounds:
             log.finish()
+            again = "the same command goes on from there" if resume else f"`millpond compare {store.folder}` shows them"
+            note_kept(f"{plural(len(log.rounds), 'round')} in {store.folder} (run {journal.run}); {again}")
         else:
             log.discard()
         raise

@@ -39,6 +39,7 @@ from millpond.store.relations import (
 from millpond.store.store_files import DOCUMENT, PARQUET, Skipped, Unreadable
 from millpond.store.unfinished import salvage
 from millpond.system.errors import Failure, Status, cannot_write
+from millpond.system.new_folders import make_folder
 
 DEFAULT = Path("results/store")
 LATEST = "latest"
@@ -82,7 +83,7 @@ class Store:
     def _folder_for(self, kind: str) -> Path:
         folder = self.folder / kind
         try:
-            folder.mkdir(parents=True, exist_ok=True)
+            make_folder(folder)
             with tempfile.TemporaryFile(dir=folder):
                 pass
         except OSError as error:

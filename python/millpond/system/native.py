@@ -12,7 +12,7 @@ import os
 import signal
 import subprocess
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,7 +22,8 @@ from millpond.system.errors import Failure, Status
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 _BUILDS = _PACKAGE.parents[1] / "build"
-_PATIENCE_SECONDS = 5.0
+_PATIENCE_SECONDS = 2.0
+_PARENT = "MILLPOND_PARENT"  # its value: our process; the native program dies with it (lab/measure/conductor.hpp)
 
 
 def search_path() -> list[Path]:
@@ -103,7 +104,7 @@ def run(
             stdin=stdin,
             stdout=None if passing else subprocess.DEVNULL,
             stderr=None if passing else subprocess.PIPE,
-            env=user_environment(),
+            env={**user_environment(), _PARENT: str(os.getpid())},
             process_group=0 if watch is not None else None,
         )
     except OSError as error:
@@ -155,13 +156,41 @@ def capture(
 
 
 def _stop(child: subprocess.Popen[bytes]) -> int:
+    """Ends it, and all processes that it has started so far, asked first and then by force."""
+    started = descendants_of(child.pid)
     child.terminate()
     try:
         child.communicate(timeout=_PATIENCE_SECONDS)
     except subprocess.TimeoutExpired:
+        started |= descendants_of(child.pid)
         child.kill()
         child.wait()
+    for process, since in started.items():
+        if process_facts(process)[1:] == (since,):
+            with suppress(ProcessLookupError, PermissionError):
+                os.kill(process, signal.SIGKILL)
     return child.returncode
+
+
+def process_facts(process: int) -> tuple[int, ...]:
+    """Its parent and the time of its start; empty where it has ended."""
+    try:
+        fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return ()
+    return () if fields[0] == "Z" else (int(fields[1]), int(fields[19]))
+
+
+def descendants_of(root: int) -> dict[int, int]:
+    """Every living process that this one and its children have started, with the time of its start."""
+    facts = {int(p.name): process_facts(int(p.name)) for p in Path("/proc").iterdir() if p.name.isdecimal()}
+    found: dict[int, int] = {}
+    parents = {root}
+    while parents:
+        children = {p: f[1] for p, f in facts.items() if f and f[0] in parents and p not in found}
+        found |= children
+        parents = set(children)
+    return found
 
 
 def failure_of(name: str, finished: Finished) -> Failure:
