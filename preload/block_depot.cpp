@@ -134,16 +134,19 @@ void block_depot::give_back(slab* emptied, thread_id self) noexcept {
     }
     const std::size_t in_use = slabs_.used_bytes() - empty_bytes_;
     const std::size_t kept = in_use / 4 > kept_bytes_ ? in_use / 4 : kept_bytes_;
-    if (huge_pages_ || empty_bytes_ < kept) {  // huge extents go back whole or not at all
-        emptied->next = empty_;
-        empty_ = emptied;
-        empty_bytes_ += slab_map::slab_bytes;
-    } else {
-        const int before = errno;
-        slabs_.deallocate(memory, slab_map::slab_bytes, slab_map::slab_bytes);
+    emptied->next = empty_;
+    empty_ = emptied;
+    empty_bytes_ += slab_map::slab_bytes;
+    // Some at a time: what may be kept falls with what is in use. Huge extents go back whole or not at all.
+    const int before = errno;
+    for (int i = 0; i < 4 && empty_bytes_ > kept && !huge_pages_; ++i) {
+        slab* const surplus = empty_;
+        empty_ = surplus->next;
+        empty_bytes_ -= slab_map::slab_bytes;
         returned_bytes_ += slab_map::slab_bytes;
-        errno = before;
+        slabs_.deallocate(space_->map.slab_of(surplus), slab_map::slab_bytes, slab_map::slab_bytes);
     }
+    errno = before;
     slabs_lock_.unlock();
 }
 
