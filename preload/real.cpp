@@ -30,10 +30,12 @@ bool real::find_provider() noexcept {
     // While dlsym looks, whatever it allocates itself comes from the C library; a successful look-up allocates nothing.
     provider_functions found{};
     look_up(found.allocate, "malloc");
-    Dl_info of_found{}, of_libc{};
-    const bool same = found.allocate == nullptr || (dladdr(reinterpret_cast<void*>(found.allocate), &of_found) != 0 &&
-                                                    dladdr(reinterpret_cast<void*>(&__libc_malloc), &of_libc) != 0 &&
-                                                    of_found.dli_fbase == of_libc.dli_fbase);
+    // Not by dladdr, which looks at every symbol of a module to name the nearest.
+    dl_find_object of_found{}, of_libc{};
+    const bool same =
+        found.allocate == nullptr || (_dl_find_object(reinterpret_cast<void*>(found.allocate), &of_found) == 0 &&
+                                      _dl_find_object(reinterpret_cast<void*>(&__libc_malloc), &of_libc) == 0 &&
+                                      of_found.dlfo_link_map == of_libc.dlfo_link_map);
     if (!same) {
         look_up(found.allocate_zeroed, "calloc");
         look_up(found.reallocate, "realloc");

@@ -43,7 +43,7 @@ constexpr int order_of(std::uint32_t slabs) noexcept {
 }  // namespace
 
 bool slab_map::place(std::size_t bytes_max, std::size_t bytes_min) noexcept {
-    static_assert(sizeof(link) == sizeof(std::uint64_t));
+    static_assert(sizeof(note) == note_bytes);
     void* const near = mmap(nullptr, table_step_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (near == MAP_FAILED) return false;
     munmap(near, table_step_bytes);
@@ -62,15 +62,16 @@ bool slab_map::place(std::size_t bytes_max, std::size_t bytes_min) noexcept {
 
 // The tables lie below the slabs, each with room for the whole range.
 bool slab_map::place_at(std::uintptr_t start, std::size_t bytes) noexcept {
-    const std::size_t table_bytes = rounded_up(bytes / slab_bytes * sizeof(link), table_step_bytes);
+    const std::size_t owners_bytes = rounded_up(bytes / slab_bytes * sizeof(std::uint64_t), table_step_bytes);
+    const std::size_t notes_bytes = rounded_up(bytes / slab_bytes * sizeof(note), table_step_bytes);
     const std::uintptr_t first = rounded_up(start, extent_bytes_max);
-    const std::uintptr_t base = rounded_up(first + 2 * table_bytes, extent_bytes_max);
+    const std::uintptr_t base = rounded_up(first + owners_bytes + notes_bytes, extent_bytes_max);
     const std::size_t whole = base + bytes - first;
     // Under a limit of addresses the kernel refuses the whole although it is free; then only the places of the first
     // steps are looked at, and later steps may still be refused.
     if (!map_at(first, whole, PROT_NONE)) {
         if (errno != ENOMEM) return false;
-        for (const std::uintptr_t each : {first, first + table_bytes, base}) {
+        for (const std::uintptr_t each : {first, first + owners_bytes, base}) {
             if (!map_at(each, table_step_bytes, PROT_NONE)) return false;
             munmap(reinterpret_cast<void*>(each), table_step_bytes);
         }
@@ -79,7 +80,7 @@ bool slab_map::place_at(std::uintptr_t start, std::size_t bytes) noexcept {
     }
     base_ = base;
     owners_ = reinterpret_cast<std::uint64_t*>(first);
-    links_ = reinterpret_cast<link*>(first + table_bytes);
+    notes_ = reinterpret_cast<note*>(first + owners_bytes);
     range_bytes_ = bytes;
     return true;
 }
@@ -95,29 +96,31 @@ bool slab_map::place_in_any_gap(std::size_t bytes) noexcept {
 
 void slab_map::unmap() noexcept {
     munmap(reinterpret_cast<void*>(base_), accessible_bytes_);
-    munmap(owners_, table_accessible_bytes_);
-    munmap(links_, table_accessible_bytes_);
+    munmap(owners_, owners_accessible_bytes_);
+    munmap(notes_, notes_accessible_bytes_);
     __atomic_store_n(&accessible_bytes_, 0, __ATOMIC_RELAXED);
-    table_accessible_bytes_ = range_bytes_ = 0;
+    owners_accessible_bytes_ = notes_accessible_bytes_ = range_bytes_ = 0;
     for (auto& head : free_) head = none;
     free_huge_ = none;
+}
+
+// What one table has grown by when the other cannot grow stays: the next try finds it.
+bool slab_map::grow_table(void* table, std::size_t& accessible, std::size_t needed) noexcept {
+    needed = rounded_up(needed, table_step_bytes);
+    if (needed <= accessible) return true;
+    if (!map_at(reinterpret_cast<std::uintptr_t>(table) + accessible, needed - accessible, PROT_READ | PROT_WRITE))
+        return false;
+    accessible = needed;
+    return true;
 }
 
 bool slab_map::make_accessible(std::size_t bytes) noexcept {
     const std::size_t begin = accessible_bytes_;
     if (bytes > range_bytes_ - begin) return false;
-    const std::size_t table_bytes = rounded_up((begin + bytes) / slab_bytes * sizeof(link), table_step_bytes);
-    if (table_bytes > table_accessible_bytes_) {
-        const std::size_t more = table_bytes - table_accessible_bytes_;
-        const std::uintptr_t owners = reinterpret_cast<std::uintptr_t>(owners_) + table_accessible_bytes_;
-        const std::uintptr_t links = reinterpret_cast<std::uintptr_t>(links_) + table_accessible_bytes_;
-        if (!map_at(owners, more, PROT_READ | PROT_WRITE)) return false;
-        if (!map_at(links, more, PROT_READ | PROT_WRITE)) {
-            munmap(reinterpret_cast<void*>(owners), more);
-            return false;
-        }
-        table_accessible_bytes_ = table_bytes;
-    }
+    const std::size_t slabs = (begin + bytes) / slab_bytes;
+    if (!grow_table(owners_, owners_accessible_bytes_, slabs * sizeof(std::uint64_t)) ||
+        !grow_table(notes_, notes_accessible_bytes_, slabs * sizeof(note)))
+        return false;
     if (!map_at(base_ + begin, bytes, PROT_READ | PROT_WRITE)) return false;
     __atomic_store_n(&accessible_bytes_, begin + bytes, __ATOMIC_RELAXED);
     return true;
@@ -179,7 +182,8 @@ void* slab_map::take(std::uint32_t slabs, bool huge_pages) noexcept {
 
 void slab_map::assign(void* first, std::uint32_t slabs, slab_owner owner) noexcept {
     const std::uint32_t index = index_of(first);
-    const std::uint64_t entry = owner.block_bytes | std::uint64_t{owner.pool} << 32;
+    const std::uint64_t entry = owner.block_bytes | std::uint64_t{owner.pool} << 32 |
+                                std::uint64_t{owner.size_class} << class_shift;
     for (std::uint32_t i = index; i < index + slabs; ++i) store(i, entry | (owners_[i] & huge_mark));
 }
 
@@ -211,19 +215,19 @@ void slab_map::insert_merged(std::uint32_t index, int order, bool huge) noexcept
 
 void slab_map::push(std::uint32_t index, int order, bool huge) noexcept {
     std::uint32_t& head = huge ? free_huge_ : free_[order];
-    links_[index] = {head, none};
-    if (head != none) links_[head].previous = index;
+    notes_[index].at = {head, none};
+    if (head != none) notes_[head].at.previous = index;
     head = index;
     store(index, free_mark | static_cast<std::uint64_t>(order) << order_shift | (huge ? huge_mark : 0));
 }
 
 void slab_map::unlink(std::uint32_t index, int order, bool huge) noexcept {
-    const link at = links_[index];
+    const link at = notes_[index].at;
     if (at.previous != none)
-        links_[at.previous].next = at.next;
+        notes_[at.previous].at.next = at.next;
     else
         (huge ? free_huge_ : free_[order]) = at.next;
-    if (at.next != none) links_[at.next].previous = at.previous;
+    if (at.next != none) notes_[at.next].at.previous = at.previous;
     store(index, huge ? huge_mark : 0);
 }
 

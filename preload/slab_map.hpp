@@ -2,7 +2,7 @@
 // slab_map: says of any address which pool it belongs to and how big its block is; for malloc-like layers, whose free
 // has no size.
 //
-//   owners, one a slab  │ pool, block │  …  ▸    links ▸    slabs │ slab 64 KiB │ slab │ … frontier ▸     free
+//   owners, one a slab  │ pool, block │  …  ▸    notes ▸    slabs │ slab 64 KiB │ slab │ … frontier ▸     free
 //   addresses extents of 1, 2, … 32 slabs (2 MiB), aligned to their size, split and merged as buddies, lowest part
 //   first; a pool takes extents that double, so that neighbouring slabs mostly belong to one pool
 //
@@ -25,6 +25,7 @@ namespace millpond::preload {
 struct slab_owner {
     std::uint32_t block_bytes = 0;  // 0: the slab has no owner
     std::uint16_t pool = 0;
+    std::uint8_t size_class = 0;  // whatever the owner calls a class
 };
 
 class slab_map {
@@ -67,6 +68,21 @@ class slab_map {
     // used again.
     void give_back(void* first, std::uint32_t slabs) noexcept;
 
+    // The class of the slab in which `address` lies, which must be contained; 0 where the slab has no owner.
+    [[nodiscard, gnu::always_inline]] unsigned class_at(const void* address) const noexcept {
+        const std::size_t offset = reinterpret_cast<std::uintptr_t>(address) - base_;
+        return static_cast<unsigned>(__atomic_load_n(owners_ + offset / slab_bytes, __ATOMIC_RELAXED) >> class_shift);
+    }
+    // Memory for what the owner of a slab keeps about it, apart from the slab: a table's lines do not compete for one
+    // place in the cache, as words at the same place of every slab would. Undefined until it is written after a take.
+    static constexpr std::size_t note_bytes = 32;
+    [[nodiscard]] void* note_of(const void* address) const noexcept { return notes_ + index_of(address); }
+    // The slab of a note.
+    [[nodiscard]] char* slab_of(const void* its_note) const noexcept {
+        return static_cast<char*>(
+            address_of(static_cast<std::uint32_t>(static_cast<const note*>(its_note) - notes_)));
+    }
+
     // How far the frontier may go.
     [[nodiscard]] std::size_t range_bytes() const noexcept { return range_bytes_; }
     [[nodiscard]] std::size_t accessible_bytes() const noexcept {
@@ -77,18 +93,24 @@ class slab_map {
     static constexpr int orders = 6;  // 64 KiB … 2 MiB
     static constexpr std::uint32_t none = ~std::uint32_t{0};
 
-    // An entry of owners_: block bytes in the low half, pool above them, then two marks.
+    // An entry of owners_: block bytes in the low half, pool above them, then two marks; the class at the top.
     static constexpr std::uint64_t huge_mark = std::uint64_t{1} << 48;
     static constexpr std::uint64_t free_mark = std::uint64_t{1}
                                                << 49;  // first slab of a free run; its order in bits 50-53
     static constexpr int order_shift = 50;
+    static constexpr int class_shift = 56;
 
     struct link {
         std::uint32_t next, previous;
     };
+    // Of a free run, by its first slab, the link; of a slab with an owner, what that wants to keep.
+    struct alignas(note_bytes) note {
+        link at;
+    };
 
     static slab_owner unpack(std::uint64_t entry) noexcept {
-        return {static_cast<std::uint32_t>(entry), static_cast<std::uint16_t>(entry >> 32)};
+        return {static_cast<std::uint32_t>(entry), static_cast<std::uint16_t>(entry >> 32),
+                static_cast<std::uint8_t>(entry >> class_shift)};
     }
     [[nodiscard]] std::uint32_t index_of(const void* first) const noexcept {
         return static_cast<std::uint32_t>((reinterpret_cast<std::uintptr_t>(first) - base_) / slab_bytes);
@@ -102,6 +124,7 @@ class slab_map {
 
     bool place_at(std::uintptr_t start, std::size_t bytes) noexcept;
     bool place_in_any_gap(std::size_t bytes) noexcept;
+    static bool grow_table(void* table, std::size_t& accessible, std::size_t needed) noexcept;
     bool make_accessible(std::size_t bytes) noexcept;
     void* take_frontier(std::uint32_t slabs, bool huge_pages) noexcept;
     void free_run(std::uint32_t index, std::uint32_t slabs) noexcept;
@@ -113,9 +136,9 @@ class slab_map {
     std::uintptr_t base_ = 0;
     std::size_t accessible_bytes_ = 0;  // the frontier: below it owners_ can be read
     std::uint64_t* owners_ = nullptr;
-    link* links_ = nullptr;  // of free runs, by their first slab
+    note* notes_ = nullptr;
     std::size_t range_bytes_ = 0;
-    std::size_t table_accessible_bytes_ = 0;  // of each of the two tables
+    std::size_t owners_accessible_bytes_ = 0, notes_accessible_bytes_ = 0;
     std::uint32_t free_[orders] = {none, none, none, none, none, none};
     std::uint32_t free_huge_ = none;  // whole extents
 };

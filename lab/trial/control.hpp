@@ -44,6 +44,21 @@ struct alignas(64) pool_counters {
     std::uint64_t slab_bytes_used;       // of which chunks were made
 };
 
+// What one thread counted of one pool that threads share. The line is that pool's for the rest of the process.
+struct alignas(64) cache_counters {
+    std::uint32_t claimed;  // atomic
+    std::uint32_t pool;     // from 1; 0: none
+    std::uint64_t allocations;
+    std::uint64_t deallocations;
+};
+
+// All that pools count: in the slot, and privately in a child that has none yet.
+struct all_pool_counters {
+    static constexpr std::size_t pools_max = 200, caches_max = 256;
+    pool_counters pools[pools_max];
+    cache_counters caches[caches_max];
+};
+
 struct process_identity {
     char executable[512];
     char build_id[72];
@@ -51,7 +66,6 @@ struct process_identity {
 
 struct alignas(4096) process_slot {
     static constexpr std::size_t thread_lines = 64;
-    static constexpr std::size_t pools_max = 200;
 
     std::int32_t pid;
     std::uint32_t malloc_in_executable;  // 1: the program's own malloc comes before ours, so nothing reaches us
@@ -60,7 +74,7 @@ struct alignas(4096) process_slot {
     char provider[256];  // module whose malloc the program uses, empty for the C library
     process_identity identity;
     thread_counters threads[thread_lines];
-    pool_counters pools[pools_max];
+    all_pool_counters counted;
 };
 
 struct control {

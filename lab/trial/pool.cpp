@@ -4,10 +4,14 @@
 namespace millpond::trial {
 
 void pool::hand_over(void* block) noexcept {
-    auto* const handed = static_cast<handed_block*>(block);
-    handed_block* seen = __atomic_load_n(&handed_over_, __ATOMIC_RELAXED);
-    do handed->next = seen;
-    while (!__atomic_compare_exchange_n(&handed_over_, &seen, handed, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED));
+    if (depot_ != nullptr) {
+        depot_->hand_over(block);
+    } else {
+        auto* const handed = static_cast<handed_block*>(block);
+        handed_block* seen = __atomic_load_n(&handed_over_, __ATOMIC_RELAXED);
+        do handed->next = seen;
+        while (!__atomic_compare_exchange_n(&handed_over_, &seen, handed, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED));
+    }
     __atomic_fetch_add(&counters().remote_deallocations, 1, __ATOMIC_RELAXED);
 }
 
@@ -21,6 +25,12 @@ void pool::drain() noexcept {
     }
 }
 
+void pool::note_bytes(void* counters, std::size_t held, std::size_t used) noexcept {
+    pool_counters& to = counters_of_process(static_cast<pool_counters*>(counters));
+    to.held_bytes = held;
+    to.slab_bytes_used = used;
+}
+
 void pool::report_inherited() noexcept {
     pool_counters& to = counters();
     if (&to == counters_) return;
@@ -30,7 +40,10 @@ void pool::report_inherited() noexcept {
     to.deallocations += before.deallocations;
     __atomic_fetch_add(&to.remote_deallocations, before.remote_deallocations, __ATOMIC_RELAXED);
     __atomic_fetch_add(&to.refused_thread, before.refused_thread, __ATOMIC_RELAXED);
-    blocks_.source().report();
+    if (depot_ != nullptr)
+        depot_->tell_observer();
+    else
+        blocks_.source().tell_observer();
 }
 
 }  // namespace millpond::trial

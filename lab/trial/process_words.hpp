@@ -19,7 +19,7 @@ namespace millpond::trial {
 
 struct alignas(4096) process_words {
     std::size_t small_max;           // 0: nothing is routed, or nothing was adopted yet
-    std::ptrdiff_t counters_offset;  // from the pools' private counters to those in the slot; 0 until there is one
+    std::ptrdiff_t counters_offset;  // from the private all_pool_counters to those in the slot; 0 until there is one
     process_slot* slot;              // null until this process has one
     std::uint32_t generation;        // another one in every process of a line of forks, from 1 on; 0: not adopted
     std::uint32_t adopting;          // atomic: a thread is at it
@@ -37,8 +37,9 @@ inline void adopt_if_child() noexcept {
 }
 
 // The counters of this process for the private ones at `own`. Until a child has adopted its pools, it counts in those.
-inline pool_counters& counters_of_process(pool_counters* own) noexcept {
-    return *reinterpret_cast<pool_counters*>(reinterpret_cast<char*>(own) + own_words.counters_offset);
+template <class Counters>
+Counters& counters_of_process(Counters* own) noexcept {
+    return *reinterpret_cast<Counters*>(reinterpret_cast<char*>(own) + own_words.counters_offset);
 }
 
 }  // namespace millpond::trial

@@ -45,11 +45,16 @@ ordered_json pools_json(const std::vector<const process_slot*>& routed, const st
     for (std::size_t i = 0; i < names.size(); ++i) {
         pool_counters sum{};
         for (const process_slot* slot : routed) {
-            const pool_counters& c = slot->pools[i];
+            const pool_counters& c = slot->counted.pools[i];
             sum.allocations += c.allocations;
             sum.deallocations += c.deallocations;
             sum.remote_deallocations += c.remote_deallocations;
             sum.refused_thread += c.refused_thread;
+            for (const cache_counters& line : slot->counted.caches) {
+                if (line.pool != i + 1) continue;
+                sum.allocations += line.allocations;
+                sum.deallocations += line.deallocations;
+            }
             // A forked child starts with its parent's slabs, so the largest is the honest figure.
             sum.held_bytes = std::max(sum.held_bytes, c.held_bytes);
             sum.slab_bytes_used = std::max(sum.slab_bytes_used, c.slab_bytes_used);

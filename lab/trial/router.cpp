@@ -20,7 +20,7 @@ namespace {
 constexpr std::size_t range_bytes_max = std::size_t{1} << 40;
 
 pthread_key_t thread_end;
-pool_counters private_counters[process_slot::pools_max];
+all_pool_counters private_counters{};
 routes_view routes;
 
 const char* variable(char** environment, const char* name) noexcept {
@@ -31,7 +31,7 @@ const char* variable(char** environment, const char* name) noexcept {
 }
 
 std::ptrdiff_t offset_of_counters(process_slot* slot) noexcept {
-    return reinterpret_cast<char*>(slot->pools) - reinterpret_cast<char*>(private_counters);
+    return reinterpret_cast<char*>(&slot->counted) - reinterpret_cast<char*>(&private_counters);
 }
 
 routes_view map_routes(const char* path) noexcept {
@@ -93,7 +93,7 @@ void router::start_variant(variant mode, const char* routes_path) noexcept {
 bool router::start_pools(variant mode) noexcept {
     const bool planned = mode == variant::plan;
     const std::size_t count = planned ? (routes.empty() ? 0 : routes.header().pool_count) : 1;
-    if (count > process_slot::pools_max) return false;
+    if (count > all_pool_counters::pools_max) return false;
     if (!space_.map.place(range_bytes_max)) return false;
     latest_slot_->range_bytes = space_.map.range_bytes();
     pools_ = preload::take_pages<pool>((count + 1) * sizeof(pool));
@@ -101,8 +101,12 @@ bool router::start_pools(variant mode) noexcept {
     for (std::size_t i = 0; i < count; ++i) {
         const bool synchronized = !planned || routes.pools()[i].synchronized != 0;
         const bool huge_pages = planned ? routes.pools()[i].huge_pages != 0 : mode == variant::shared_huge;
-        new (pools_ + i) pool(space_, static_cast<std::uint16_t>(i), synchronized, huge_pages, private_counters + i);
+        void* const depot = synchronized ? preload::take_pages(sizeof(preload::block_depot)) : nullptr;
+        if (synchronized && depot == nullptr) return false;
+        new (pools_ + i) pool(space_, static_cast<std::uint16_t>(i), huge_pages, private_counters.pools + i, depot);
     }
+    if (!thread_caches::start(count, &private_counters)) return false;
+    preload::holder_lock::before_waiting = &adopt_if_child;
     pool_count_ = count;
     return true;
 }
@@ -188,7 +192,7 @@ void* router::reallocate(void* old, std::size_t bytes, const call_site&) noexcep
     if (fresh == nullptr && bytes <= pooled_bytes_max) fresh = allocate_wherever(bytes, alignment_for(bytes));
     if (fresh == nullptr) return nullptr;
     memcpy(fresh, old, fits ? bytes : held);
-    pools_[owner.pool].deallocate(old, held, thread_.id());
+    pools_[owner.pool].deallocate(old, owner, thread_.id());
     return fresh;
 }
 
@@ -227,8 +231,10 @@ void router::adopt() noexcept {
 void router::adopt_alone() noexcept {
     // The thread that the child was copied with is its first; only if that one is at it are its own calls known.
     const bool is_first = syscall(SYS_gettid) == syscall(SYS_getpid);
-    space_.lock.retire_unless_held_by(is_first ? slab_space::this_thread() : 0);
-    for (std::size_t i = 0; i < pool_count_; ++i) pools_[i].retire_unless_of(is_first ? thread_.id() : 0);
+    const preload::holder_lock::thread_id survivor = is_first ? preload::slab_space::this_thread() : 0;
+    space_.lock.retire_unless_held_by(survivor);
+    thread_caches::retire_unless_held_by(survivor);
+    for (std::size_t i = 0; i < pool_count_; ++i) pools_[i].retire_unless_of(is_first ? thread_.id() : 0, survivor);
     // The tree is whole at every step, and a call of this thread's own that is inside goes on alone; but what the
     // modules remember may be half an answer.
     if (!context_space_.tree.lock().try_lock() && !thread_.finding) modules_.forget();
@@ -237,6 +243,7 @@ void router::adopt_alone() noexcept {
     own_words.slot = latest_slot_;
     own_words.counters_offset = offset_of_counters(latest_slot_);
     for (std::size_t i = 0; i < pool_count_; ++i) pools_[i].report_inherited();
+    thread_caches::report_inherited();
     __atomic_store_n(&own_words.generation, ++latest_generation_, __ATOMIC_RELEASE);
     __atomic_store_n(&own_words.small_max, pooled_bytes_max, __ATOMIC_RELEASE);
 }

@@ -25,10 +25,10 @@
 #include "lab/trial/context_router.hpp"
 #include "lab/trial/control.hpp"
 #include "lab/trial/pool.hpp"
-#include "lab/trial/pool_slabs.hpp"
 #include "lab/trial/process_words.hpp"
 #include "lab/trial/thread_state.hpp"
 #include "preload/call_site.hpp"
+#include "preload/pool_slabs.hpp"
 #include "preload/real.hpp"
 
 namespace millpond::trial {
@@ -112,7 +112,7 @@ class router {
             return real::deallocate(p);  // no block of anybody: what that does is the provider's affair
         if (own_words.small_max == 0) [[unlikely]]
             adopt_if_child();
-        pools_[owner.pool].deallocate(p, owner.block_bytes, thread_.id());
+        pools_[owner.pool].deallocate(p, owner, thread_.id());
     }
 
     // Null if the program's allocator shall serve this.
@@ -183,7 +183,7 @@ class router {
     static inline process_slot* latest_slot_ = nullptr;
     static inline std::uint32_t latest_generation_ = 0;
 
-    static constinit inline slab_space space_;
+    static constinit inline preload::slab_space space_;
     static constinit inline context_router contexts_;
     static constinit inline module_finder modules_;
     static constinit inline preload::context_space context_space_;

@@ -19,13 +19,16 @@
 
 #include <cstdint>
 
-#include "lab/trial/process_words.hpp"
-
-namespace millpond::trial {
+namespace millpond::preload {
 
 class holder_lock {
   public:
     using thread_id = std::uintptr_t;
+
+    // Set once by the library: where this process is a child that was not told so yet, it retires every lock that a
+    // thread which it does not have was holding. Called before each wait.
+    using preparation = void (*)() noexcept;
+    static constinit inline preparation before_waiting = nullptr;
 
     [[nodiscard]] bool lock(thread_id self) noexcept {
         thread_id seen = free;
@@ -52,6 +55,9 @@ class holder_lock {
         __atomic_store_n(&word_, free, __ATOMIC_RELAXED);
     }
 
+    // Whether no thread of this process will ever have it.
+    [[nodiscard]] bool is_retired() const noexcept { return __atomic_load_n(&word_, __ATOMIC_RELAXED) == retired; }
+
     // In a child: what is held by another thread than `survivor`, the one that the child was copied with, stays held.
     void retire_unless_held_by(thread_id survivor) noexcept {
         const thread_id holder = word_ & ~contended;
@@ -65,7 +71,7 @@ class holder_lock {
         const int before = errno;
         bool acquired = false;
         for (unsigned attempt = 0;; ++attempt) {
-            adopt_if_child();  // or a child would wait for a thread that it does not have
+            if (before_waiting != nullptr) before_waiting();  // or a child would wait for a thread that it does not have
             thread_id seen = __atomic_load_n(&word_, __ATOMIC_RELAXED);
             if (seen == retired || (seen & ~contended) == self) break;
             const bool sleeps = attempt >= 100;
@@ -101,4 +107,4 @@ class holder_lock {
     thread_id word_ = free;
 };
 
-}  // namespace millpond::trial
+}  // namespace millpond::preload

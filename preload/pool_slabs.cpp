@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "lab/trial/pool_slabs.hpp"
+#include "preload/pool_slabs.hpp"
 
 #include <errno.h>
 #include <pthread.h>
 
-namespace millpond::trial {
-
-using preload::slab_map;
+namespace millpond::preload {
 
 holder_lock::thread_id slab_space::this_thread() noexcept { return pthread_self(); }
 
@@ -20,14 +18,8 @@ void* pool_slabs::try_allocate_slab(std::size_t bytes, std::size_t alignment, st
     from.next += taken;
     space_->map.assign(chunk, slabs, {static_cast<std::uint32_t>(block_bytes), pool_});
     used_bytes_ += taken;
-    report();
+    tell_observer();
     return chunk;
-}
-
-void pool_slabs::report() noexcept {
-    pool_counters& to = counters_of_process(counters_);
-    to.held_bytes = held_bytes_;
-    to.slab_bytes_used = used_bytes_;
 }
 
 void pool_slabs::deallocate(void* chunk, std::size_t bytes, std::size_t) noexcept {
@@ -42,7 +34,7 @@ void pool_slabs::deallocate(void* chunk, std::size_t bytes, std::size_t) noexcep
             space_->map.give_back(static_cast<char*>(chunk) + i * slab_map::slab_bytes, 1);
         space_->lock.unlock();
     }
-    report();
+    tell_observer();
 }
 
 bool pool_slabs::take_extent(std::uint32_t slabs) noexcept {
@@ -84,4 +76,4 @@ void pool_slabs::put_aside(rest left) noexcept {
     }
 }
 
-}  // namespace millpond::trial
+}  // namespace millpond::preload

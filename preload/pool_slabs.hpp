@@ -13,27 +13,31 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "lab/trial/control.hpp"
-#include "lab/trial/holder_lock.hpp"
-#include "lab/trial/process_words.hpp"
+#include "preload/holder_lock.hpp"
 #include "preload/slab_map.hpp"
 
-namespace millpond::trial {
+namespace millpond::preload {
 
 // The slab map of the process and the lock that serialises changes of it.
 struct slab_space {
-    preload::slab_map map;
+    slab_map map;
     holder_lock lock;
     // Names the calling thread to the lock.
     static holder_lock::thread_id this_thread() noexcept;
 };
 
+// Told how many bytes a pool has from the slab map, and of how many it made chunks, whenever that changes.
+struct slab_observer {
+    void (*changed)(void* context, std::size_t held, std::size_t used) noexcept = nullptr;
+    void* context = nullptr;
+};
+
 class pool_slabs {
   public:
-    pool_slabs(slab_space& space, std::uint16_t pool, bool huge_pages, pool_counters* counters) noexcept
+    constexpr pool_slabs(slab_space& space, std::uint16_t pool, bool huge_pages, slab_observer observer = {}) noexcept
         : space_(&space),
-          counters_(counters),
-          extent_slabs_(huge_pages ? preload::slab_map::extent_slabs_max : 1),
+          observer_(observer),
+          extent_slabs_(huge_pages ? slab_map::extent_slabs_max : 1),
           pool_(pool),
           huge_pages_(huge_pages) {}
 
@@ -46,12 +50,14 @@ class pool_slabs {
     }
     void deallocate(void* chunk, std::size_t bytes, std::size_t alignment) noexcept;
 
-    // Tells the counters of this process what the pool holds.
-    void report() noexcept;
+    [[nodiscard]] std::size_t used_bytes() const noexcept { return used_bytes_; }
+    void tell_observer() const noexcept {
+        if (observer_.changed != nullptr) observer_.changed(observer_.context, held_bytes_, used_bytes_);
+    }
 
     // One slab for one class: a chunk of several would leave more of it unused, and on huge pages unused is resident.
     // Classes of large blocks come to longer ones.
-    static constexpr std::size_t preferred_chunk_bytes = preload::slab_map::slab_bytes;
+    static constexpr std::size_t preferred_chunk_bytes = slab_map::slab_bytes;
     static constexpr bool has_long_slabs = true;
 
   private:
@@ -63,14 +69,14 @@ class pool_slabs {
     };
 
     static std::uint32_t slabs_for(std::size_t bytes) noexcept {
-        return static_cast<std::uint32_t>((bytes + preload::slab_map::slab_bytes - 1) / preload::slab_map::slab_bytes);
+        return static_cast<std::uint32_t>((bytes + slab_map::slab_bytes - 1) / slab_map::slab_bytes);
     }
     bool take_extent(std::uint32_t slabs) noexcept;
     void* take_from_map(std::uint32_t& slabs, std::uint32_t needed) noexcept;
     void put_aside(rest left) noexcept;
 
     slab_space* space_;
-    pool_counters* counters_;  // private ones, for process_words
+    slab_observer observer_;
     std::size_t held_bytes_ = 0, used_bytes_ = 0;
     rest latest_, older_;
     std::uint32_t extent_slabs_;
@@ -78,4 +84,4 @@ class pool_slabs {
     bool huge_pages_;
 };
 
-}  // namespace millpond::trial
+}  // namespace millpond::preload

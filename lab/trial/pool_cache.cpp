@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "lab/trial/pool_cache.hpp"
+
+#include <errno.h>
+#include <pthread.h>
+
+#include "preload/pages.hpp"
+
+namespace millpond::trial {
+namespace {
+
+using preload::holder_lock;
+
+pthread_key_t thread_end;
+std::size_t pool_count = 0;
+all_pool_counters* private_counters = nullptr;
+constinit holder_lock spare_lock;
+constinit thread_caches* spare_caches = nullptr;
+
+cache_counters* claim_line(std::size_t pool) noexcept {
+    // Which are claimed is what a child inherits: those of threads that it does not have stay claimed.
+    for (cache_counters& each : private_counters->caches) {
+        if (__atomic_exchange_n(&each.claimed, 1, __ATOMIC_RELAXED) != 0) continue;
+        each.pool = static_cast<std::uint32_t>(pool + 1);
+        counters_of_process(&each).pool = each.pool;
+        return &each;
+    }
+    return nullptr;
+}
+
+}  // namespace
+
+bool thread_caches::start(std::size_t pools, all_pool_counters* counters) noexcept {
+    pool_count = pools;
+    private_counters = counters;
+    return pthread_key_create(&thread_end, &end_thread) == 0;
+}
+
+thread_caches* thread_caches::take() noexcept {
+    if (life_ != fresh) return nullptr;
+    life_ = starting;  // what pthread_setspecific allocates is the program's allocator's
+    const int before = errno;
+    thread_caches* its = nullptr;
+    if (spare_lock.lock(preload::thread_cache::this_thread())) {
+        its = spare_caches;
+        if (its != nullptr) spare_caches = its->next_spare_;
+        spare_lock.unlock();
+    }
+    if (its == nullptr)
+        its = preload::take_pages<thread_caches>(sizeof(thread_caches) + (pool_count - 1) * sizeof(place));
+    const bool is_told = its != nullptr && pthread_setspecific(thread_end, its) == 0;
+    errno = before;
+    current_ = its;
+    life_ = its == nullptr ? fresh : is_told ? started : ending;
+    return its;
+}
+
+// The destructors of other keys come after ours in the first round and free what they have: the second round is ours.
+void thread_caches::end_thread(void* its) noexcept {
+    if (life_ == started && pthread_setspecific(thread_end, its) == 0) {
+        life_ = ending;
+        return;
+    }
+    life_ = ended;
+    current_ = nullptr;
+    auto* const caches = static_cast<thread_caches*>(its);
+    for (std::size_t i = 0; i < pool_count; ++i) {
+        place& each = caches->places_[i];
+        if (each.state == made) each.cache()->flush();
+    }
+    if (!spare_lock.lock(preload::thread_cache::this_thread())) return;
+    caches->next_spare_ = spare_caches;
+    spare_caches = caches;
+    spare_lock.unlock();
+}
+
+bool thread_caches::make(place& at, std::size_t index, preload::block_depot& depot) noexcept {
+    if (at.state != empty) return false;
+    at.state = in_the_making;
+    new (at.memory) pool_cache(depot, claim_line(index), private_counters->pools + index);
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    at.state = made;
+    return true;
+}
+
+void thread_caches::retire_unless_held_by(holder_lock::thread_id survivor) noexcept {
+    spare_lock.retire_unless_held_by(survivor);
+}
+
+void thread_caches::report_inherited() noexcept {
+    if (private_counters == nullptr) return;
+    for (cache_counters& each : private_counters->caches) {
+        cache_counters& to = counters_of_process(&each);
+        if (each.claimed == 0 || &to == &each) continue;
+        to.pool = each.pool;
+        to.allocations += each.allocations;
+        to.deallocations += each.deallocations;
+        each.allocations = each.deallocations = 0;
+    }
+}
+
+}  // namespace millpond::trial

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: BSL-1.0
+// pool_cache: a thread's cache of one synchronised pool, counted, and safe against the thread's own signal handlers.
+//
+// thread_caches: those of one thread, for all pools. They are taken at the thread's first use of such a pool, handed on
+// when it ends, and used again by another thread, with what they have counted.
+//
+// A signal handler that interrupted a call gets null, and what it frees is handed over to the pool's depot; so is what
+// a thread frees at its very end.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <new>
+
+#include "lab/trial/control.hpp"
+#include "lab/trial/process_words.hpp"
+#include "preload/thread_cache.hpp"
+
+namespace millpond::trial {
+
+class pool_cache {
+  public:
+    using classes = preload::cached_classes;
+
+    // `line` may be null: then `pool`, which other threads count in too, is counted in.
+    pool_cache(preload::block_depot& depot, cache_counters* line, pool_counters* pool) noexcept
+        : blocks_(depot), line_(line), pool_(pool) {}
+
+    // Null inside of another call, or without memory. `alignment` at most 64, `bytes` at most classes::largest.
+    void* allocate(std::size_t bytes, std::size_t alignment) noexcept {
+        if (is_busy_) [[unlikely]]
+            return nullptr;
+        enter();
+        void* const p = blocks_.take(alignment <= 16 ? classes::class_of(bytes) : classes::class_of(bytes, alignment));
+        if (p != nullptr) count(&cache_counters::allocations, &pool_counters::allocations);
+        leave();
+        return p;
+    }
+    // False inside of another call.
+    bool deallocate(void* block, unsigned size_class) noexcept {
+        if (is_busy_) [[unlikely]]
+            return false;
+        enter();
+        blocks_.put(size_class, block);
+        count(&cache_counters::deallocations, &pool_counters::deallocations);
+        leave();
+        return true;
+    }
+    void flush() noexcept {
+        enter();
+        blocks_.flush();
+        leave();
+    }
+
+  private:
+    void enter() noexcept {
+        is_busy_ = true;
+        __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    }
+    void leave() noexcept {
+        __atomic_signal_fence(__ATOMIC_SEQ_CST);
+        is_busy_ = false;
+    }
+    void count(std::uint64_t cache_counters::* own, std::uint64_t pool_counters::* common) noexcept {
+        if (line_ != nullptr) [[likely]]
+            ++(counters_of_process(line_).*own);
+        else
+            __atomic_fetch_add(&(counters_of_process(pool_).*common), 1, __ATOMIC_RELAXED);
+    }
+
+    preload::thread_cache blocks_;
+    cache_counters* line_;
+    pool_counters* pool_;
+    volatile bool is_busy_ = false;
+};
+
+class thread_caches {
+  public:
+    // Once: how many pools there are, and where they count.
+    static bool start(std::size_t pools, all_pool_counters* counters) noexcept;
+    // Those of the calling thread; null inside of another call of this, without memory, and when the thread has ended.
+    static thread_caches* of_this_thread() noexcept {
+        thread_caches* const its = current_;
+        return its != nullptr ? its : take();
+    }
+    // In a child of which only the thread `survivor` is known (0: none).
+    static void retire_unless_held_by(preload::holder_lock::thread_id survivor) noexcept;
+    // Once a child has its slot: which line is whose, and what was counted before.
+    static void report_inherited() noexcept;
+
+    // Null where a signal handler comes while it is made.
+    pool_cache* of_pool(std::size_t index, preload::block_depot& depot) noexcept {
+        place& its = places_[index];
+        if (its.state != made && !make(its, index, depot)) [[unlikely]]
+            return nullptr;
+        return its.cache();
+    }
+
+  private:
+    enum : std::uint8_t { empty, in_the_making, made };
+    struct place {
+        volatile std::uint8_t state;
+        alignas(pool_cache) std::byte memory[sizeof(pool_cache)];
+        pool_cache* cache() noexcept { return std::launder(reinterpret_cast<pool_cache*>(memory)); }
+    };
+
+    static thread_caches* take() noexcept;
+    static void end_thread(void* its) noexcept;
+    static bool make(place& at, std::size_t index, preload::block_depot& depot) noexcept;
+
+    enum : std::uint8_t { fresh, starting, started, ending, ended };
+    static constinit inline thread_local thread_caches* current_ = nullptr;
+    static constinit inline thread_local std::uint8_t life_ = fresh;
+
+    thread_caches* next_spare_;
+    place places_[1];  // as many as there are pools; pages of zeros
+};
+
+}  // namespace millpond::trial

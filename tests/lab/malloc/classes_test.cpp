@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSL-1.0
+// cached_classes: every size has the smallest class that fits, and an alignment the first class that is a multiple.
+#include "preload/cached_classes.hpp"
+
+#include <gtest/gtest.h>
+
+namespace {
+
+using classes = millpond::preload::cached_classes;
+
+TEST(cached_classes, ascend_in_multiples_of_16_up_to_the_largest) {
+    for (unsigned i = 1; i < classes::count; ++i) {
+        EXPECT_EQ(classes::bytes_of(i) % 16, 0u) << i;
+        EXPECT_LE(classes::bytes_of(i), std::size_t{65536}) << i;
+        if (i > 1) {
+            EXPECT_GT(classes::bytes_of(i), classes::bytes_of(i - 1)) << i;
+        }
+    }
+    EXPECT_EQ(classes::bytes_of(classes::count - 1), classes::largest);
+}
+
+TEST(cached_classes, find_the_smallest_class_that_fits) {
+    for (std::size_t bytes = 1; bytes <= classes::largest; ++bytes) {
+        const unsigned found = classes::class_of(bytes);
+        ASSERT_GE(classes::bytes_of(found), bytes);
+        if (found > 1) {
+            ASSERT_LT(classes::bytes_of(found - 1), bytes);
+        }
+    }
+    EXPECT_EQ(classes::class_of(0), 1u);
+}
+
+TEST(cached_classes, lose_at_most_an_eighth_above_128_bytes) {
+    for (std::size_t bytes = 128; bytes <= classes::largest; ++bytes)
+        ASSERT_LT(classes::bytes_of(classes::class_of(bytes)) * 8, bytes * 9 + 128) << bytes;
+}
+
+TEST(cached_classes, serve_every_alignment_up_to_64) {
+    for (std::size_t alignment = 1; alignment <= classes::alignment_max; alignment *= 2) {
+        for (std::size_t bytes = 1; bytes <= classes::largest; ++bytes) {
+            const unsigned found = classes::class_of(bytes, alignment);
+            ASSERT_NE(found, 0u);
+            ASSERT_EQ(classes::bytes_of(found) % alignment, 0u);
+            ASSERT_GE(classes::bytes_of(found), bytes);
+        }
+    }
+}
+
+}  // namespace
