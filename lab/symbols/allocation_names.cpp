@@ -28,6 +28,86 @@ constexpr std::array function_patterns{
     std::string_view{"*mallocraw*"},
     std::string_view{"*reallocorfree"},
     std::string_view{"*reallocfinish"},
+    // the same with a word behind that says how: zmalloc_usable, xmallocz_gently, palloc_extended, av_mallocz_array
+    std::string_view{"*alloc_usable"},
+    std::string_view{"*alloc_usable_internal"},
+    std::string_view{"*alloc_with_flags"},
+    std::string_view{"*alloc_num"},
+    std::string_view{"*alloc_no_tcache"},
+    std::string_view{"*allocz"},
+    std::string_view{"*allocz_gently"},
+    std::string_view{"*allocz_array"},
+    std::string_view{"*alloc_zero_array"},
+    std::string_view{"*alloc_array_zero"},
+    std::string_view{"*alloc_no_dtor"},
+    std::string_view{"*alloc_clear"},
+    std::string_view{"*alloc_id"},
+    std::string_view{"*alloc_clear_id"},
+    std::string_view{"*alloc_body"},
+    std::string_view{"*alloc_mul_add"},
+    std::string_view{"*alloc_mul_add_mul"},
+    std::string_view{"*alloc_extended"},
+    std::string_view{"*alloc_aligned"},
+    std::string_view{"*alloc_huge"},
+    std::string_view{"*alloc_large"},
+    std::string_view{"*alloc_large_ex"},
+    std::string_view{"*alloc_small"},
+    std::string_view{"*alloc_small_slow"},
+    std::string_view{"*alloc_heap"},
+    std::string_view{"*alloc_int"},
+    std::string_view{"*alloc_pages"},
+    std::string_view{"*alloc_block"},
+    std::string_view{"*alloc_locked"},
+    std::string_view{"*alloc_debug"},
+    std::string_view{"*alloc_multiply"},
+    std::string_view{"*alloc_unguarded"},
+    std::string_view{"*alloc_root"},
+    std::string_view{"*reallocf"},
+    std::string_view{"*realloc_f"},
+    std::string_view{"*reallocp"},
+    std::string_view{"*reallocp_array"},
+    std::string_view{"*alloczeroaligned"},
+    std::string_view{"*allocaligned"},
+    std::string_view{"*allocextended"},
+    std::string_view{"*allochuge"},
+    std::string_view{"*alloclarge"},
+    std::string_view{"*allocfromnewblock"},
+    std::string_view{"*allocchunkfromblock"},
+    std::string_view{"*allocloc"},
+    std::string_view{"*mallocatomic"},
+    std::string_view{"*mallocatomicloc"},
+    std::string_view{"*mallocwithalarm"},
+    std::string_view{"*allocwithretry"},
+    // allocators inside of programs, by their full names
+    std::string_view{"luam_growaux"},
+    std::string_view{"luam_shrinkvector"},
+    std::string_view{"lj_mem_grow"},
+    std::string_view{"lj_alloc_f"},
+    std::string_view{"mem_heap_add_block"},
+    std::string_view{"mem_heap_create_block*"},
+    std::string_view{"perl_get_arena"},
+    std::string_view{"perl_more_bodies"},
+    std::string_view{"s_more_sv"},
+    std::string_view{"allocate_from_new_pool"},
+    std::string_view{"allocate_vectorlike"},
+    std::string_view{"allocate_vector_from_block"},
+    std::string_view{"allocate_vector_block"},
+    std::string_view{"allocate_string_data"},
+    std::string_view{"slab_allocator_alloc_chunk"},
+    std::string_view{"g_slice_copy"},
+    std::string_view{"gs_*alloc_*"},
+    std::string_view{"i_alloc_*"},
+    std::string_view{"alloc_acquire_clump"},
+    std::string_view{"talloc_array"},
+    std::string_view{"talloc_zero"},
+    std::string_view{"talloc_zero_array"},
+    std::string_view{"talloc_named*"},
+    std::string_view{"talloc_with_prefix"},
+    std::string_view{"acquiremagickmemory"},
+    std::string_view{"acquirequantummemory"},
+    std::string_view{"acquirealignedmemory"},
+    std::string_view{"resizemagickmemory"},
+    std::string_view{"resizequantummemory"},
     // copies of bytes and strings: xstrdup, g_memdup2, xmlStrndup, xasprintf, Perl_savepvn
     std::string_view{"*strdup"},
     std::string_view{"*strndup"},
@@ -35,7 +115,32 @@ constexpr std::array function_patterns{
     std::string_view{"*asprintf"},
     std::string_view{"*strdup_printf"},
     std::string_view{"*strdup_vprintf"},
+    std::string_view{"*strdupv"},
+    std::string_view{"*strduploc"},
+    std::string_view{"*strdup_root"},
+    std::string_view{"*strmake_root"},
+    std::string_view{"*memdup_root"},
+    std::string_view{"*wcsdup"},
+    std::string_view{"*memdupz"},
+    std::string_view{"*strmemdup"},
+    std::string_view{"*strsave"},
+    std::string_view{"*strnsave"},
+    std::string_view{"*maprintf"},
+    std::string_view{"*mvaprintf"},
+    std::string_view{"sqlite3*mprintf"},
+    std::string_view{"psprintf"},
+    std::string_view{"apr_psprintf"},
+    std::string_view{"apr_pvsprintf"},
+    std::string_view{"apr_pstrcat"},
+    std::string_view{"g_strconcat"},
+    std::string_view{"xstrfmt"},
+    std::string_view{"xstrvfmt"},
+    std::string_view{"ztrdup"},
+    std::string_view{"ztrduppfx"},
+    std::string_view{"dupstring"},
+    std::string_view{"dupstring_wlen"},
     std::string_view{"savestring"},
+    std::string_view{"*savesvpv"},
     std::string_view{"*savepv"},
     std::string_view{"*savepvn"},
     std::string_view{"*savesharedpv*"},
@@ -51,19 +156,32 @@ constexpr std::array function_patterns{
     std::string_view{"pyobject_gc_resize"},
 };
 
+// Names that end as those above and do something else.
+constexpr std::array other_patterns{
+    std::string_view{"*dealloc"},         std::string_view{"*dealloc_int*"},   std::string_view{"*unalloc"},
+    std::string_view{"*test_*alloc*"},    std::string_view{"*bench_*alloc*"},  std::string_view{"*benchmark_*alloc*"},
+    std::string_view{"*init_*alloc*"},    std::string_view{"*need_*alloc"},    std::string_view{"*needs_*alloc"},
+    std::string_view{"*should_*alloc"},   std::string_view{"*can_*alloc"},     std::string_view{"*before_*alloc"},
+    std::string_view{"*after_*alloc"},    std::string_view{"*print_*alloc*"},  std::string_view{"*report_*alloc*"},
+    std::string_view{"*dump_*alloc*"},    std::string_view{"*_stats_*alloc*"}, std::string_view{"*free_*alloc*"},
+    std::string_view{"gs_*alloc_fill"},   std::string_view{"gs_*alloc_init"},  std::string_view{"gs_*alloc_limit*"},
+    std::string_view{"gs_*alloc_status*"}};
+
 // Members that allocate, where their class says that it is an allocator …
 constexpr std::array member_names{
     std::string_view{"allocate"},        std::string_view{"try_allocate"},      std::string_view{"do_allocate"},
     std::string_view{"reallocate"},      std::string_view{"allocate_at_least"}, std::string_view{"allocate_bytes"},
-    std::string_view{"allocate_object"}, std::string_view{"new_object"},        std::string_view{"alloc"}};
-constexpr std::array allocator_types{std::string_view{"*alloc"}, std::string_view{"*allocator*"},
-                                     std::string_view{"*resource"}};
+    std::string_view{"allocate_object"}, std::string_view{"new_object"},        std::string_view{"alloc"},
+    std::string_view{"allocslow"},       std::string_view{"allocblock"},        std::string_view{"arrayalloc"}};
+constexpr std::array allocator_types{std::string_view{"*alloc"},    std::string_view{"*allocator*"},
+                                     std::string_view{"*resource"}, std::string_view{"mem_root"},
+                                     std::string_view{"*arena"},    std::string_view{"zone"}};
 // … and members and functions of namespaces that wrap malloc, whatever they belong to.
 constexpr std::array member_patterns{std::string_view{"*malloc"}, std::string_view{"*calloc"},
                                      std::string_view{"*realloc"}, std::string_view{"*memalign"},
                                      std::string_view{"*strdup"}};
 
-// `*` matches any run of characters; the patterns are short and hold two stars at most.
+// `*` matches any run of characters; the patterns are short and hold three stars at most.
 bool matches(std::string_view pattern, std::string_view text) noexcept {
     if (pattern.empty()) return text.empty();
     if (pattern.front() != '*') {
@@ -97,13 +215,15 @@ std::string normal_form(std::string_view name) {
 }  // namespace
 
 bool is_allocation_function(std::string_view name) noexcept {
-    return matches_any(function_patterns, normal_form(name));
+    const std::string normal = normal_form(name);
+    return matches_any(function_patterns, normal) && !matches_any(other_patterns, normal);
 }
 
 bool is_allocation_member(std::string_view name, std::string_view type) noexcept {
-    if (matches_any(member_patterns, normal_form(name))) return true;
+    const std::string normal = normal_form(name);
+    if (matches_any(member_patterns, normal)) return !matches_any(other_patterns, normal);
     for (const std::string_view member : member_names) {
-        if (name == member) return matches_any(allocator_types, normal_form(type.substr(0, type.find('<'))));
+        if (normal == member) return matches_any(allocator_types, normal_form(type.substr(0, type.find('<'))));
     }
     return false;
 }
