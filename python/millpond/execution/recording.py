@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from millpond.cells.plans import Plan, read_folder, with_rest
+from millpond.execution.preparation import NO_PREPARATION, Preparation
 from millpond.system import native
 from millpond.system.errors import Failure, Status
 from millpond.system.standard_input import StandardInput
@@ -73,16 +74,19 @@ def trace_set(file: Path) -> list[Path]:
         return []
 
 
-def record(program: tuple[str, ...], folder: Path, stdin: StandardInput) -> Recording:
+def record(
+    program: tuple[str, ...], folder: Path, stdin: StandardInput, preparation: Preparation = NO_PREPARATION
+) -> Recording:
     """Runs the program once under the recorder, its output dropped. Failure (the recorder's status) where it fails.
 
     The recorder's status is the program's, so a failure of its own is told by the trace that is missing.
     """
-    file = folder / "program.mpt"
-    started = time.monotonic()
-    with stdin.first() as descriptor:
-        finished = native.run(RECORD, ["-o", str(file), "--", *program], stdin=descriptor)
-    seconds = time.monotonic() - started
+    file = folder.absolute() / "program.mpt"
+    argv = preparation.program(program)
+    with preparation.ready(folder) as cwd, stdin.first() as descriptor:
+        started = time.monotonic()
+        finished = native.run(RECORD, ["-o", str(file), "--", *argv], stdin=descriptor, folder=cwd)
+        seconds = time.monotonic() - started
     traces = trace_set(file)
     if not traces:
         raise native.failure_of(RECORD, finished)
