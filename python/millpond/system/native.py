@@ -23,7 +23,8 @@ from millpond.system.errors import Failure, Status
 _PACKAGE = Path(__file__).resolve().parents[1]
 _BUILDS = _PACKAGE.parents[1] / "build"
 _PATIENCE_SECONDS = 2.0
-_PARENT = "MILLPOND_PARENT"  # its value: our process; the native program dies with it (lab/measure/conductor.hpp)
+# Names our process to a native program, which dies with it (lab/measure/conductor.hpp).
+_PARENT = "MILLPOND_PARENT"
 
 
 def search_path() -> list[Path]:
@@ -95,8 +96,9 @@ def run(
     """Runs a native program to its end.
 
     Quiet by default: standard output is dropped, standard error kept. `passing` lets both through to the user.
-    `seconds` limits its time; `folder` is its working folder. Whatever interrupts us ends it too: it is asked to stop, which it passes on to the
-    program that it measures, before it is killed. Inside `watched_by` it is a process group of its own.
+    `seconds` limits its time; `folder` is its working folder. Whatever interrupts us ends it too: it is asked to stop,
+    which it passes on to the program that it measures, before it is killed. Inside `watched_by` it is a process group
+    of its own.
     """
     watch = _watch.get()
     try:
