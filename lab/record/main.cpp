@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // millpond-record: records the heap events of an unmodified program and ends as that program does.
 #include <signal.h>
+#include <string.h>
 #include <sys/resource.h>
 
 #include <CLI/CLI.hpp>
@@ -63,6 +64,10 @@ int main(int argc, char** argv) {
     size(app.add_option("--ahead", options.ahead_bytes,
                         "map this much of the trace at the start and make no system call for it later, for programs "
                         "that forbid themselves system calls"));
+    app.add_option("--for", options.seconds_max,
+                   "stop the program after so many seconds: SIGINT, 5 s later SIGTERM, 5 s later SIGKILL")
+        ->type_name("SECONDS")
+        ->check(CLI::PositiveNumber);
     std::string mode = "600";
     app.add_option("--mode", mode, "permissions of the traces, in octal (600: only their owner may read them)")
         ->type_name("OCTAL")
@@ -100,6 +105,12 @@ int main(int argc, char** argv) {
         if (!unfinished.empty()) return report(finish(unfinished, std::nullopt));
         ending end;
         if (const auto error = run(options, end)) return report(*error);
+        if (end.stopped_by != 0)
+            std::cerr << "millpond: stopped by " << "SIG" << sigabbrev_np(end.stopped_by) << " after "
+                      << options.seconds_max << " s (--for); the program "
+                      << (end.signal != 0 ? "died of signal " + std::to_string(end.signal)
+                                          : "exited with " + std::to_string(end.exit_status))
+                      << '\n';
         if (const int status = report(finish(options.file, end)); status != 0) return status;
         return end_like(end);
     } catch (const std::exception& error) {

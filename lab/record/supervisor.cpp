@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <filesystem>
@@ -74,6 +75,39 @@ ending wait_for(pid_t child) {
     while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
     }
     return WIFSIGNALED(status) ? ending{0, WTERMSIG(status)} : ending{WEXITSTATUS(status), 0};
+}
+
+// The same, but asks the child to stop after `seconds`, as a user would: SIGINT, 5 s later SIGTERM, 5 s later SIGKILL.
+ending wait_for(pid_t child, double seconds) {
+    if (seconds <= 0) return wait_for(child);
+    std::atomic<int> sent = 0;
+    ending end;
+    {
+        const auto stop = [&](const std::stop_token& ended) {
+            std::mutex mutex;
+            std::condition_variable_any changed;
+            std::unique_lock lock(mutex);
+            constexpr double patience = 5;
+            for (const int number : {SIGINT, SIGTERM, SIGKILL}) {
+                const auto span = std::chrono::duration<double>(number == SIGINT ? seconds : patience);
+                if (changed.wait_for(lock, ended, span, [&] { return ended.stop_requested(); })) return;
+                sent = number;
+                kill(child, number);
+            }
+        };
+        sigset_t all, before;
+        sigfillset(&all);
+        pthread_sigmask(SIG_SETMASK, &all, &before);
+        const std::jthread stopper(stop);
+        pthread_sigmask(SIG_SETMASK, &before, nullptr);
+        // Ended, but not yet reaped: its number is still its own while the thread may signal it.
+        siginfo_t info;
+        while (waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOWAIT) < 0 && errno == EINTR) {
+        }
+    }
+    end = wait_for(child);
+    end.stopped_by = sent;
+    return end;
 }
 
 std::string own_library(const char* name) {
@@ -284,7 +318,7 @@ std::optional<start_error> run(const record_options& options, ending& end) {
     }
     kept.note_root(child);
     signal_relay::started(child);
-    end = wait_for(child);
+    end = wait_for(child, options.seconds_max);
     return std::nullopt;
 }
 

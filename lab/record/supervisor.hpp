@@ -19,6 +19,7 @@ struct record_options {
     std::uint64_t ahead_bytes = 0;
     unsigned mode = 0600;  // permissions of the traces
     bool check_contexts = false;
+    double seconds_max = 0;                       // after which the program is asked to stop; 0: never
     bool dies_with_recorder = false;              // the program is killed with us
     std::vector<std::string> scopes;              // functions to observe: names in the executable …
     std::string scopes_file;                      // … and a file that characterise has written (scope_list.hpp)
@@ -30,6 +31,7 @@ struct record_options {
 struct ending {
     int exit_status = 0;
     int signal = 0;
+    int stopped_by = 0;  // the last signal that we sent because its time was up
 };
 
 // The file into which the processes of a recording write while they run.

@@ -26,6 +26,7 @@ from millpond.cells.plans import Plan
 from millpond.characterise import Json
 from millpond.execution import recording
 from millpond.execution.laboratory import Laboratory, describe
+from millpond.execution.preparation import NO_PREPARATION, CopyOption, Preparation, PrepareOption
 from millpond.store.observations import Journal
 from millpond.store.round_log import RoundLog, logged
 from millpond.store.store import DEFAULT, Store
@@ -49,6 +50,7 @@ class Options:
     process: int | None = None
     store: Path = DEFAULT
     seed: int = 1
+    preparation: Preparation = NO_PREPARATION
 
 
 def command(
@@ -66,6 +68,8 @@ def command(
         typer.Option(metavar="FILE", help="Advise on several inputs: a line of arguments each, in the place of {}."),
     ] = None,
     seed: Annotated[int, typer.Option(metavar="N", help="Decides the order of the rounds.")] = 1,
+    prepare: PrepareOption = None,
+    cwd_copy: CopyOption = False,
 ) -> None:
     """Say where a local allocator would pay in a program, and how much, or that none does."""
     line: CommandLine = context.obj
@@ -73,11 +77,13 @@ def command(
     output.prove_writable(json)
     output.prove_writable(str(html) if html else None)
 
+    preparation = Preparation(prepare, cwd_copy)
+
     def within(words: tuple[str, ...], seconds: float) -> dict[str, Any]:
-        return advise(words, Options(seconds, process, store, seed))
+        return advise(words, Options(seconds, process, store, seed, preparation))
 
     def again(words: tuple[str, ...], plans: Mapping[str, Plan], seconds: float) -> Mapping[str, Judged]:
-        return judge_again(words, plans, seconds, Store(store), seed)
+        return judge_again(words, plans, seconds, Store(store), seed, preparation)
 
     advice = within(argv, budget) if inputs is None else advise_on_inputs(argv, inputs, budget, within, again)
     if inputs is not None:  # beside the last input's run, which is the one that made it whole
@@ -105,10 +111,10 @@ def advise(program: tuple[str, ...], options: Options) -> dict[str, Any]:
         stdin = StandardInput(folder)
         say(f"recording {program[0]}")
         found = _record(program, folder, stdin, options)
-        _observe(found, folder, stdin, OBSERVING_SHARE * (deadline - time.monotonic()))
+        _observe(found, folder, stdin, OBSERVING_SHARE * (deadline - time.monotonic()), options.preparation)
         journal = Journal("advise", program, seed=options.seed)
         _note_counts(found, journal)
-        laboratory = Laboratory(folder, program, stdin, options.seed)
+        laboratory = Laboratory(folder, program, stdin, options.seed, options.preparation)
         with logged(store, journal) as log:
             if not found.why_no_trial:
                 reserved = _replay_seconds(found, deadline - time.monotonic())
@@ -149,7 +155,7 @@ def _keep(store: Store, journal: Journal, found: Findings, advice: dict[str, Any
 
 
 def _record(program: tuple[str, ...], folder: Path, stdin: StandardInput, options: Options) -> Findings:
-    recorded = recording.record(program, folder, stdin)
+    recorded = recording.record(program, folder, stdin, options.preparation)
     chosen = recording.choose(recorded.processes, options.process)
     found = Findings(program, recorded, chosen)
     if not chosen.summary.get("trace", {}).get("events"):
@@ -164,13 +170,15 @@ def _record(program: tuple[str, ...], folder: Path, stdin: StandardInput, option
     return found
 
 
-def _observe(found: Findings, folder: Path, stdin: StandardInput, seconds: float) -> None:
+def _observe(
+    found: Findings, folder: Path, stdin: StandardInput, seconds: float, preparation: Preparation
+) -> None:
     """A second recording, in which the candidate scopes are observed: without it no function is called legal."""
     if found.recording.signal or not recording.scopes_file(folder).is_file():
         return
     say("observing scopes")
     observed, why_not = recording.observe(
-        found.program, found.recording, found.process, folder, stdin, seconds
+        found.program, found.recording, found.process, folder, stdin, seconds, preparation
     )  # fmt: skip
     if observed is None:
         found.notes.append(f"no scope was observed, so none is called legal: {why_not}")

@@ -15,7 +15,7 @@ from millpond.system.environment import restore_signals, user_environment
 from millpond.system.errors import Failure, Status
 
 USAGE = """\
-usage: millpond record -o FILE [--max-bytes N] [--ahead N] [--mode OCTAL] [--check-contexts]
+usage: millpond record -o FILE [--max-bytes N] [--for SECONDS] [--ahead N] [--mode OCTAL] [--check-contexts]
                        [--scopes FILE] [--scope FUNCTION]... [--scope-entries N] -- PROGRAM ARGS...
        millpond record --finish FILE
 
@@ -24,6 +24,7 @@ that of the process with pid P to FILE.P. Exits as PROGRAM does.
 
   -o FILE           the trace to write
   --max-bytes N     stop recording (not the program) when the trace has N bytes
+  --for SECONDS     stop the program after so long: SIGINT, 5 s later SIGTERM, 5 s later SIGKILL
   --ahead N         map N bytes of the trace at the start, and make no system call for it later: for programs that
                     forbid themselves system calls (seccomp) without the C library
   --mode OCTAL      permissions of the traces (600: only their owner may read them, for they hold command lines)

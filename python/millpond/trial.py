@@ -38,6 +38,7 @@ from millpond.execution.grids import (
     stored_seconds,
 )
 from millpond.execution.laboratory import TRIAL, Laboratory, describe, time_limit
+from millpond.execution.preparation import CopyOption, Preparation, PrepareOption
 from millpond.execution.rounds import Shard, Work, by_round, measured_rounds, run_rounds
 from millpond.execution.schedule import VERDICT_ROUNDS
 from millpond.statistics.order_statistics import summarise
@@ -69,6 +70,8 @@ def command(
     dry_run: DryRunOption = False,
     cells: CellsOption = None,
     shard: ShardOption = None,
+    prepare: PrepareOption = None,
+    cwd_copy: CopyOption = False,
 ) -> None:
     """Run a program under a plan and under the controls, interleaved; exit as the program does."""
     line: CommandLine = context.obj
@@ -85,7 +88,9 @@ def command(
     output.prove_writable(json)
     deadline = time.monotonic() + budget if budget is not None else float("inf")
     with temporary_folder() as folder:
-        trial = Trial(argv, plans, contenders, folder, rounds, deadline, seed, Store(store) if store else None)
+        preparation = Preparation(prepare, cwd_copy)
+        kept = Store(store) if store else None
+        trial = Trial(argv, plans, contenders, folder, rounds, deadline, seed, kept, preparation)
         if grid.list_only or grid.dry_run:
             show(listing("trial", contenders) if grid.list_only else trial.forecast(grid.shard), json)
             return
@@ -104,7 +109,7 @@ class Trial:
 
     def __init__(
         self, argv: tuple[str, ...], plans: list[Plan], cells: list[Cell], folder: Path, rounds: int, deadline: float,
-        seed: int, store: Store | None,
+        seed: int, store: Store | None, preparation: Preparation,
     ) -> None:  # fmt: skip
         self._argv = argv
         self._plans = plans
@@ -114,12 +119,13 @@ class Trial:
         self._seed = seed
         self._store = store
         self._stdin = StandardInput(folder)
-        self._laboratory = Laboratory(folder, argv, self._stdin, seed)
+        self._preparation = preparation
+        self._laboratory = Laboratory(folder, argv, self._stdin, seed, preparation)
 
     def _journal(self) -> Journal:
         """Of a run that may go on from an earlier one of the same. The input must have been read."""
         tools = [native.find(TRIAL), native.find(TRIAL).parent.parent / "lib" / "millpond" / "libmillpond-trial.so"]
-        subject = subject_of(self._argv, tools, self._stdin.path)
+        subject = subject_of((*self._argv, *self._preparation.words()), tools, self._stdin.path)
         return Journal("trial", self._argv, seed=self._seed, subject=subject)
 
     def forecast(self, shard: Shard) -> dict[str, Any]:

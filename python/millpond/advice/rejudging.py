@@ -19,6 +19,7 @@ from millpond.advice.rows import NOTHING, summary_json
 from millpond.cells.cell import Cell
 from millpond.cells.plans import Plan
 from millpond.execution.laboratory import Laboratory
+from millpond.execution.preparation import NO_PREPARATION, Preparation
 from millpond.execution.rounds import run_rounds
 from millpond.execution.schedule import VERDICT_ROUNDS
 from millpond.statistics.order_statistics import Comparison, judge_family
@@ -55,15 +56,16 @@ def _verdict(comparisons: Mapping[str, Comparison], metric: str) -> str:
 
 
 def judge_again(
-    program: tuple[str, ...], plans: Mapping[str, Plan], seconds: float, store: Store, seed: int
-) -> dict[str, Judged]:
+    program: tuple[str, ...], plans: Mapping[str, Plan], seconds: float, store: Store, seed: int,
+    preparation: Preparation = NO_PREPARATION,
+) -> dict[str, Judged]:  # fmt: skip
     """Each plan on this input, by the name that it is given under; none where not even one round fits.
 
     The rounds are kept as a run of their own. Failure where the program cannot be run, or lacks a plan's subsystem.
     """
     deadline = time.monotonic() + seconds
     with temporary_folder() as folder:
-        laboratory = Laboratory(folder, program, StandardInput(folder), seed)
+        laboratory = Laboratory(folder, program, StandardInput(folder), seed, preparation)
         started = time.monotonic()
         bare = laboratory.run_bare(Cell(program, "bare"))
         laboratory.expected = (bare.exit_status, bare.signal)

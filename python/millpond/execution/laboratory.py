@@ -16,6 +16,7 @@ from typing import Any
 
 from millpond.cells.cell import MALLOC, METRICS, PRELOADED, Cell, Outcome
 from millpond.cells.plans import Plan
+from millpond.execution.preparation import NO_PREPARATION, Preparation
 from millpond.store.observations import utc_now
 from millpond.system import native
 from millpond.system.errors import Failure
@@ -37,8 +38,16 @@ class Laboratory:
     compared.
     """
 
-    def __init__(self, folder: Path, program: Sequence[str], stdin: StandardInput, seed: int) -> None:
-        self._folder = folder
+    def __init__(
+        self,
+        folder: Path,
+        program: Sequence[str],
+        stdin: StandardInput,
+        seed: int,
+        preparation: Preparation = NO_PREPARATION,
+    ) -> None:
+        self._folder = folder.absolute()
+        self._preparation = preparation
         self._program = tuple(program)
         self._stdin = stdin
         self._random = random.Random(f"padding {seed}")
@@ -69,8 +78,9 @@ class Laboratory:
 
     def _survey(self) -> Path:
         modules = self._folder / "modules"
-        with self._stdin.first() as descriptor:
-            native.require(TRIAL, ["--survey", str(modules), "--", *self._program], stdin=descriptor)
+        argv = self._preparation.program(self._program)
+        with self._preparation.ready(self._folder) as cwd, self._stdin.first() as descriptor:
+            native.require(TRIAL, ["--survey", str(modules), "--", *argv], stdin=descriptor, folder=cwd)
         return modules
 
     def look_up(self, plans: Sequence[Plan]) -> None:
@@ -95,7 +105,7 @@ class Laboratory:
             return self._run(cell, THROUGH, 0, silent, descriptor)
 
     def _quiet(self) -> list[str]:
-        return ["--stdin", str(self._stdin.path), "--stdout", os.devnull, "--stderr", os.devnull]
+        return ["--stdin", str(self._stdin.path.absolute()), "--stdout", os.devnull, "--stderr", os.devnull]
 
     def run(self, cell: Cell, stage: str, number: int) -> Outcome:
         """One round. Failure where the laboratory itself cannot run it."""
@@ -110,14 +120,17 @@ class Laboratory:
         plan = cell.plan or (self._looked_up if variant != "bare" else None)
         routes = ["--routes", str(self.compile(plan))] if plan else []
         pad = ["--pad", str(self._random.randrange(_PADDING_LIMIT_BYTES))]
-        command = ["--round", variant, *setting, *routes, *pad, "--result", str(result), *streams, "--", *cell.workload]
-        finished = native.run(
-            TRIAL,
-            command,
-            passing=descriptor is not None,
-            seconds=self.limit_seconds,
-            **({} if descriptor is None else {"stdin": descriptor}),
-        )
+        argv = self._preparation.program(cell.workload)
+        command = ["--round", variant, *setting, *routes, *pad, "--result", str(result), *streams, "--", *argv]
+        with self._preparation.ready(self._folder) as cwd:
+            finished = native.run(
+                TRIAL,
+                command,
+                passing=descriptor is not None,
+                seconds=self.limit_seconds,
+                folder=cwd,
+                **({} if descriptor is None else {"stdin": descriptor}),
+            )
         if finished.timed_out:
             why = f"took longer than {self.limit_seconds:.0f} s"
             return Outcome(cell, stage, number, {}, 0, _SIGKILL, "killed", utc_now(), why)

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from millpond.cells.plans import Plan, read_folder
+from millpond.execution.preparation import NO_PREPARATION, Preparation
 from millpond.system import native
 from millpond.system.errors import Failure, Status
 from millpond.system.standard_input import StandardInput
@@ -76,16 +77,19 @@ def trace_set(file: Path) -> list[Path]:
         return []
 
 
-def record(program: tuple[str, ...], folder: Path, stdin: StandardInput) -> Recording:
+def record(
+    program: tuple[str, ...], folder: Path, stdin: StandardInput, preparation: Preparation = NO_PREPARATION
+) -> Recording:
     """Runs the program once under the recorder, its output dropped. Failure (the recorder's status) where it fails.
 
     The recorder's status is the program's, so a failure of its own is told by the trace that is missing.
     """
-    file = folder / "program.mpt"
-    started = time.monotonic()
-    with stdin.first() as descriptor:
-        finished = native.run(RECORD, ["-o", str(file), "--", *program], stdin=descriptor)
-    seconds = time.monotonic() - started
+    file = folder.absolute() / "program.mpt"
+    argv = preparation.program(program)
+    with preparation.ready(folder) as cwd, stdin.first() as descriptor:
+        started = time.monotonic()
+        finished = native.run(RECORD, ["-o", str(file), "--", *argv], stdin=descriptor, folder=cwd)
+        seconds = time.monotonic() - started
     traces = trace_set(file)
     if not traces:
         raise native.failure_of(RECORD, finished)
@@ -134,7 +138,13 @@ def scopes_file(folder: Path) -> Path:
 
 
 def observe(
-    program: tuple[str, ...], recorded: Recording, process: Process, folder: Path, stdin: StandardInput, seconds: float
+    program: tuple[str, ...],
+    recorded: Recording,
+    process: Process,
+    folder: Path,
+    stdin: StandardInput,
+    seconds: float,
+    preparation: Preparation = NO_PREPARATION,
 ) -> tuple[dict[str, Any] | None, str]:
     """Records the program again with its scopes observed; the characterisation with what that says of legality.
 
@@ -142,13 +152,15 @@ def observe(
     """
     if seconds < max(1.0, recorded.seconds):
         return None, "the budget leaves no time for it"
-    inner = folder / "observed"
+    inner = folder.absolute() / "observed"
     inner.mkdir(exist_ok=True)
     file = inner / "program.mpt"
     limit = max(OBSERVED_ENTRIES_MIN, int(seconds * OBSERVED_ENTRIES_A_SECOND))
-    options = ["--scopes", str(scopes_file(folder)), "--scope-entries", str(limit), "-o", str(file)]
-    with stdin.first() as descriptor:
-        finished = native.run(RECORD, [*options, "--", *program], stdin=descriptor, seconds=seconds)
+    wanted = scopes_file(folder.absolute())
+    options = ["--scopes", str(wanted), "--scope-entries", str(limit), "-o", str(file)]
+    argv = preparation.program(program)
+    with preparation.ready(folder) as cwd, stdin.first() as descriptor:
+        finished = native.run(RECORD, [*options, "--", *argv], stdin=descriptor, seconds=seconds, folder=cwd)
     if finished.timed_out:
         return None, f"the recording that observes them took more than {seconds:.0f} s"
     traces = trace_set(file)

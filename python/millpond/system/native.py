@@ -23,7 +23,8 @@ from millpond.system.errors import Failure, Status
 _PACKAGE = Path(__file__).resolve().parents[1]
 _BUILDS = _PACKAGE.parents[1] / "build"
 _PATIENCE_SECONDS = 2.0
-_PARENT = "MILLPOND_PARENT"  # its value: our process; the native program dies with it (lab/measure/conductor.hpp)
+# Names our process to a native program, which dies with it (lab/measure/conductor.hpp).
+_PARENT = "MILLPOND_PARENT"
 
 
 def search_path() -> list[Path]:
@@ -90,12 +91,14 @@ def run(
     stdin: int = subprocess.DEVNULL,
     passing: bool = False,
     seconds: float | None = None,
+    folder: Path | None = None,
 ) -> Finished:
     """Runs a native program to its end.
 
     Quiet by default: standard output is dropped, standard error kept. `passing` lets both through to the user.
-    `seconds` limits its time. Whatever interrupts us ends it too: it is asked to stop, which it passes on to the
-    program that it measures, before it is killed. Inside `watched_by` it is a process group of its own.
+    `seconds` limits its time; `folder` is its working folder. Whatever interrupts us ends it too: it is asked to stop,
+    which it passes on to the program that it measures, before it is killed. Inside `watched_by` it is a process group
+    of its own.
     """
     watch = _watch.get()
     try:
@@ -106,6 +109,7 @@ def run(
             stderr=None if passing else subprocess.PIPE,
             env={**user_environment(), _PARENT: str(os.getpid())},
             process_group=0 if watch is not None else None,
+            cwd=folder,
         )
     except OSError as error:
         raise Failure(Status.ENVIRONMENT, f"cannot start {name}: {error.strerror or error}") from error
@@ -114,9 +118,9 @@ def run(
             watch(child.pid)
         said = child.communicate(timeout=seconds)[1]
     except subprocess.TimeoutExpired:
-        return Finished(_stop(child), f"millpond: ended after {seconds:.0f} s without a result", timed_out=True)
+        return Finished(stop(child), f"millpond: ended after {seconds:.0f} s without a result", timed_out=True)
     except BaseException:
-        _stop(child)
+        stop(child)
         raise
     return Finished(child.returncode, (said or b"").decode(errors="replace"))
 
@@ -155,7 +159,7 @@ def capture(
     return Captured(done.returncode, done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace"))
 
 
-def _stop(child: subprocess.Popen[bytes]) -> int:
+def stop(child: subprocess.Popen[bytes]) -> int:
     """Ends it, and all processes that it has started so far, asked first and then by force."""
     started = descendants_of(child.pid)
     child.terminate()
@@ -207,9 +211,9 @@ def failure_of(name: str, finished: Finished) -> Failure:
     return Failure(status, message or f"{name} gave up with status {finished.status} and no reason")
 
 
-def require(name: str, arguments: Sequence[str], *, stdin: int = subprocess.DEVNULL) -> str:
+def require(name: str, arguments: Sequence[str], *, stdin: int = subprocess.DEVNULL, folder: Path | None = None) -> str:
     """Runs a native program; returns what it said on standard error, or raises what it reported."""
-    finished = run(name, arguments, stdin=stdin)
+    finished = run(name, arguments, stdin=stdin, folder=folder)
     if finished.status != 0:
         raise failure_of(name, finished)
     return finished.said
