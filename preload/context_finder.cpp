@@ -9,19 +9,69 @@ namespace {
 constexpr std::size_t first_places = 1024;
 constexpr std::size_t first_chunk_bytes = std::size_t{64} << 10;
 constexpr std::size_t chunk_bytes_max = std::size_t{8} << 20;
-constexpr std::size_t held_bytes_max = std::size_t{128} << 20;
+constexpr std::size_t held_bytes_max = std::size_t{12} << 20;
 constexpr unsigned last_max = 1024;
+constexpr unsigned checks_each = 3;  // words that lead from one frame to the next, at most
+// Entries are given up if they agree fewer than `worth` times as often as not, for so many walks.
+constexpr std::uint32_t misses_judged = 1024, worth = 2, walks_without_entries = 64 * misses_judged;
+
+// All frames of a stack, innermost first, with `rule_of` for those that no signal interrupted.
+template <class RuleOf>
+unsigned walk(const call_site& site, std::uintptr_t* return_addresses, unsigned max, const RuleOf& rule_of) noexcept {
+    frame_state s{site.return_address, site.stack, site.frame, 0};
+    bool exact = false;
+    unsigned depth = 0;
+    while (depth < max && s.return_address >= 4096) {
+        const frame_rule rule =
+            exact ? frame_rule::compute(s.return_address - 1, true) : rule_of(s.return_address);
+        return_addresses[depth++] = rule.kind == frame_rule::no_module ? context_tree::generated : s.return_address;
+        exact = rule.kind == frame_rule::signal;
+        if (exact)
+            step_signal(s);
+        else if (!step(s, rule)) {
+            if ((rule.kind == frame_rule::unknown || rule.steps()) && depth < max)
+                return_addresses[depth++] = context_tree::cut;
+            break;
+        }
+    }
+    return depth;
+}
 
 }  // namespace
 
 bool context_finder::start() noexcept {
-    if (index_ != nullptr) return true;
-    if (last_ == nullptr) last_ = take_pages<walked>(sizeof(walked) * (last_max + depth_max));
-    if (last_ == nullptr) return false;
+    if (last_ != nullptr) return true;
+    constexpr std::size_t frames_bytes = sizeof(walked) * (last_max + depth_max);
+    auto* const memory = take_pages<std::byte>(frames_bytes + sizeof(check) * checks_each * last_max);
+    if (memory == nullptr) return false;
+    last_ = reinterpret_cast<walked*>(memory);
     fresh_ = last_ + last_max;
-    index_ = take_pages<place>(first_places * sizeof(place));
-    index_mask_ = first_places - 1;
-    return index_ != nullptr;
+    checks_ = reinterpret_cast<check*>(memory + frames_bytes);
+    return true;
+}
+
+// Whether the stack that was just walked shall have an entry; counts it as missed.
+bool context_finder::may_remember() noexcept {
+    if (walks_left_ > 0) {
+        --walks_left_;
+        return false;
+    }
+    if (++misses_ >= misses_judged) {
+        const bool pays = hits_ / worth >= misses_;
+        hits_ = misses_ = 0;
+        if (!pays) {
+            walks_left_ = walks_without_entries;
+            drop_entries();
+            return false;
+        }
+    }
+    if (held_bytes_ > held_bytes_max) drop_entries();
+    if (index_ == nullptr) {
+        index_ = take_pages<place>(first_places * sizeof(place));
+        index_mask_ = first_places - 1;
+        return false;  // the place that find() left belongs to the former index, or to none
+    }
+    return true;
 }
 
 void context_finder::drop_entries() noexcept {
@@ -30,19 +80,19 @@ void context_finder::drop_entries() noexcept {
         give_pages(c, c->bytes);
         c = next;
     }
-    give_pages(index_, (index_mask_ + 1) * sizeof(place));
+    if (index_ != nullptr) give_pages(index_, (index_mask_ + 1) * sizeof(place));
     index_ = nullptr;
     chunks_ = nullptr;
     free_first_ = free_last_ = nullptr;
     held_bytes_ = 0;
     entries_ = 0;
-    last_count_ = 0;
 }
 
 void context_finder::drop_everything() noexcept {
     drop_entries();
-    if (last_ != nullptr) give_pages(last_, sizeof(walked) * (last_max + depth_max));
+    if (last_ != nullptr) give_pages(last_, sizeof(walked) * (last_max + depth_max) + sizeof(check) * checks_each * last_max);
     last_ = fresh_ = nullptr;
+    last_count_ = 0;
 }
 
 void* context_finder::take(std::size_t bytes) noexcept {
@@ -90,19 +140,46 @@ unsigned context_finder::join(const frame_state& s, unsigned& candidate, unsigne
     const walked& met = last_[candidate - 1];
     if (met.state.stack != s.stack || met.state.return_address != s.return_address) return 0;
     if (met.needs_bp && met.state.frame != s.frame) return 0;
-    for (unsigned i = candidate - 1; i-- > 0;) {
-        if (!last_[i + 1].still_leads_to(last_[i])) {
-            barrier = i;
-            return 0;
-        }
+    const std::uint32_t past = first_difference(met.checks);
+    if (past != 0) {
+        barrier = candidate - 1;
+        while (barrier > 0 && last_[barrier - 1].checks >= past) --barrier;
+        return 0;
     }
     return candidate;
+}
+
+// The innermost of the first `checks` checks whose word has changed: its position + 1, or 0.
+std::uint32_t context_finder::first_difference(std::uint32_t checks) const noexcept {
+    while (checks >= 4) {
+        const check* const four = checks_ + checks - 4;
+        if ((four[0].difference() | four[1].difference() | four[2].difference() | four[3].difference()) != 0) break;
+        checks -= 4;
+    }
+    while (checks > 0 && checks_[checks - 1].difference() == 0) --checks;
+    return checks;
+}
+
+// Notes the words that lead from last_[frame] to the frame outside of it.
+void context_finder::note_checks(unsigned frame) noexcept {
+    walked& inner = last_[frame];
+    if (frame == 0) {
+        inner.checks = 0;
+        return;
+    }
+    const walked& outer = last_[frame - 1];
+    std::uint32_t count = outer.checks;
+    checks_[count++] = {outer.state.stack - 8, outer.state.return_address};
+    if (const std::uintptr_t slot = inner.cfa_slot(); slot != 0) checks_[count++] = {slot, outer.state.stack};
+    if (outer.needs_bp && outer.state.bp_slot != 0) checks_[count++] = {outer.state.bp_slot, outer.state.frame};
+    inner.checks = count;
 }
 
 std::uint32_t context_finder::find_by_walk(const call_site& site) noexcept {
     const std::uint32_t now = __atomic_load_n(&space_.generation, __ATOMIC_ACQUIRE);
     if (now != generation_) {
         drop_entries();
+        last_count_ = 0;
         generation_ = now;
     }
     if (!start()) return 0;
@@ -118,7 +195,7 @@ std::uint32_t context_finder::find_by_walk(const call_site& site) noexcept {
             break;
         }
         const frame_rule rule = space_.rules.find(s.return_address);
-        fresh_[depth] = {s, 0, false, rule};
+        fresh_[depth] = {s, 0, false, rule, 0};
         if (rule.kind == frame_rule::signal) return find_across_signal(site);
         if (!step(s, rule)) {
             if (rule.kind == frame_rule::unknown || rule.steps()) node = space_.tree.child(0, context_tree::cut);
@@ -151,10 +228,12 @@ std::uint32_t context_finder::find_by_walk(const call_site& site) noexcept {
             f.rule.kind == frame_rule::no_module ? context_tree::generated : f.state.return_address;
         node = space_.tree.child(node, address);
         f.node = node;
-        last_[joined + (depth - 1 - i)] = f;
+        const unsigned at = joined + (depth - 1 - i);
+        last_[at] = f;
+        note_checks(at);
     }
     last_count_ = joined + depth;
-    if (node != 0) remember(site, node);
+    if (node != 0 && may_remember()) remember(site, node);
     return node;
 }
 
@@ -162,7 +241,8 @@ std::uint32_t context_finder::find_by_walk(const call_site& site) noexcept {
 std::uint32_t context_finder::find_across_signal(const call_site& site) noexcept {
     // Not on the stack: a signal handler's may have two kilobytes in all.
     auto* const addresses = reinterpret_cast<std::uintptr_t*>(fresh_);
-    const unsigned depth = walk_uncached(site, addresses, depth_max);
+    const unsigned depth = walk(site, addresses, depth_max,
+                                [this](std::uintptr_t return_address) { return space_.rules.find(return_address); });
     std::uint32_t node = depth == depth_max ? space_.tree.child(0, context_tree::cut) : 0;
     for (unsigned i = depth; i-- > 0;) node = space_.tree.child(node, addresses[i]);
     last_count_ = 0;
@@ -170,13 +250,6 @@ std::uint32_t context_finder::find_across_signal(const call_site& site) noexcept
 }
 
 void context_finder::remember(const call_site& site, std::uint32_t node) noexcept {
-    if (held_bytes_ > held_bytes_max) {
-        const unsigned walked_frames = last_count_;
-        drop_entries();
-        last_count_ = walked_frames;
-        next_key_ = first_key(site);
-        if (!start()) return;
-    }
     if (2 * entries_ > index_mask_ && !grow_index()) return;
     auto* const e = static_cast<entry*>(take(entry::bytes(words_max)));
     if (e == nullptr) return;
@@ -208,22 +281,8 @@ void context_finder::remember(const call_site& site, std::uint32_t node) noexcep
 }
 
 unsigned context_finder::walk_uncached(const call_site& site, std::uintptr_t* return_addresses, unsigned max) noexcept {
-    frame_state s{site.return_address, site.stack, site.frame, 0};
-    bool exact = false;
-    unsigned depth = 0;
-    while (depth < max && s.return_address >= 4096) {
-        const frame_rule rule = frame_rule::compute(s.return_address - (exact ? 1 : 0), exact);
-        return_addresses[depth++] = rule.kind == frame_rule::no_module ? context_tree::generated : s.return_address;
-        exact = rule.kind == frame_rule::signal;
-        if (exact)
-            step_signal(s);
-        else if (!step(s, rule)) {
-            if ((rule.kind == frame_rule::unknown || rule.steps()) && depth < max)
-                return_addresses[depth++] = context_tree::cut;
-            break;
-        }
-    }
-    return depth;
+    return walk(site, return_addresses, max,
+                [](std::uintptr_t return_address) { return frame_rule::compute(return_address); });
 }
 
 }  // namespace millpond::preload

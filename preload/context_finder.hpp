@@ -13,9 +13,11 @@
 // that its walk depended on (return addresses, saved rbp that led to a frame) still holds, for up to 40 words; a stack
 // that agrees in those has the same frames. Where a word differs, the word seen there leads on, so a key with thousands
 // of stacks costs no more than its depth. A miss walks only the frames that changed. Stacks crossed by a signal frame
-// are walked each time and never remembered. find: 10-30 ns on a hit. Not thread-safe, not reentrant (the caller guards
-// against signal handlers). Memory: at most 128 MB a thread (programs with 10⁵ contexts), usually some KB. Never
-// allocates from malloc.
+// are walked each time and never remembered. Where entries seldom agree (recursion: nearly every stack is new) they are
+// given up for a while: then each event walks the frames that changed and compares the words behind all others.
+// find: 10-30 ns on a hit, else some 10 ns for each new frame and 1 ns for each old one. Not thread-safe, not reentrant
+// (the caller guards against signal handlers). Memory: at most 16 MB a thread, usually some KB. Never allocates from
+// malloc.
 #pragma once
 
 #include <cstddef>
@@ -57,8 +59,10 @@ class context_finder {
         if (__atomic_load_n(&space_.generation, __ATOMIC_RELAXED) == generation_ && index_ != nullptr) [[likely]] {
             unsigned agreed = 0;
             while (entry* const e = look_up(next_key_)) {
-                if (e->agrees(site, agreed)) [[likely]]
+                if (e->agrees(site, agreed)) [[likely]] {
+                    ++hits_;
                     return e->node;
+                }
                 next_key_ = e->key_of_other(site, agreed);
             }
         }
@@ -129,19 +133,22 @@ class context_finder {
         bool needs_bp;  // whether this frame's rbp leads to its caller, or to a frame further out
         frame_rule rule;
 
+        std::uint32_t checks;  // how many of checks_ this frame and those further out rest on
+
         // Where a function that realigned its stack keeps the address of its caller's frame; 0 for all others.
         [[nodiscard]] std::uintptr_t cfa_slot() const noexcept {
             const auto offset = static_cast<std::uintptr_t>(static_cast<std::intptr_t>(rule.cfa_offset));
             if (rule.kind == frame_rule::through_bp) return state.frame + offset;
             return rule.kind == frame_rule::through_sp ? state.stack + offset : 0;
         }
-        // Whether the words that led from this frame to `outer` still say so.
-        [[nodiscard]] bool still_leads_to(const walked& outer) const noexcept {
-            const std::uintptr_t slot = cfa_slot();
-            if (slot != 0 && word_at(slot) != outer.state.stack) return false;
-            if (word_at(outer.state.stack - 8) != outer.state.return_address) return false;
-            return !outer.needs_bp || outer.state.bp_slot == 0 || word_at(outer.state.bp_slot) == outer.state.frame;
-        }
+    };
+
+    // A word of the stack that led the last walk from one frame to the next. They lie apart from the frames, because
+    // every walk that joins compares all of them.
+    struct check {
+        std::uintptr_t address, word;
+
+        [[nodiscard]] std::uintptr_t difference() const noexcept { return word_at(address) ^ word; }
     };
 
     static std::uint64_t mix(std::uint64_t a, std::uint64_t b) noexcept {
@@ -160,6 +167,9 @@ class context_finder {
 
     [[gnu::noinline]] std::uint32_t find_by_walk(const call_site& site) noexcept;
     unsigned join(const frame_state& s, unsigned& candidate, unsigned& barrier) const noexcept;
+    [[nodiscard]] std::uint32_t first_difference(std::uint32_t checks) const noexcept;
+    void note_checks(unsigned frame) noexcept;
+    bool may_remember() noexcept;
     [[gnu::noinline, gnu::cold]] std::uint32_t find_across_signal(const call_site& site) noexcept;
     void remember(const call_site& site, std::uint32_t node) noexcept;
     bool start() noexcept;
@@ -185,7 +195,11 @@ class context_finder {
     std::byte* free_last_ = nullptr;
     std::size_t held_bytes_ = 0;
 
+    std::uint32_t hits_ = 0, misses_ = 0;  // of the entries, lately
+    std::uint32_t walks_left_ = 0;         // until entries are tried again
+
     walked* last_ = nullptr;   // the last walk, outermost first
+    check* checks_ = nullptr;  // … and the words that it rests on
     walked* fresh_ = nullptr;  // frames of the current walk, innermost first
     unsigned last_count_ = 0;
 };

@@ -23,9 +23,9 @@ bool context_router::start(const routes_view& routes, module_finder& modules) no
 
 // Without memory, contexts beyond the table are unrouted.
 bool context_router::make_room(std::size_t nodes) noexcept {
-    auto* const fresh = preload::take_pages<answer>(nodes * sizeof(answer));
+    auto* const fresh = preload::take_pages<frame_answer>(nodes * sizeof(frame_answer));
     if (fresh == nullptr) return false;
-    if (node_count_ > 0) memcpy(fresh, answers_, node_count_ * sizeof(answer));
+    if (node_count_ > 0) memcpy(fresh, answers_, node_count_ * sizeof(frame_answer));
     __atomic_store_n(&answers_, fresh, __ATOMIC_RELEASE);
     __atomic_store_n(&node_count_, nodes, __ATOMIC_RELEASE);
     return true;
@@ -35,17 +35,17 @@ void context_router::on_node(std::uint32_t id, std::uint32_t parent, std::uintpt
     std::size_t nodes = node_count_;
     while (nodes <= id) nodes *= 2;
     if (nodes > node_count_ && !make_room(nodes)) return;
-    answers_[id] = decide(parent < node_count_ ? answers_[parent] : answer{}, return_address);
+    answers_[id] = own_answer(return_address).after(answer_of(parent));
 }
 
-context_router::answer context_router::decide(answer caller, std::uintptr_t return_address) noexcept {
-    if (return_address == preload::context_tree::cut) return caller;
-    if (return_address == preload::context_tree::generated) return generated(caller);
+frame_answer context_router::own_answer(std::uintptr_t return_address) noexcept {
+    if (return_address == preload::context_tree::cut) return {};
+    if (return_address == preload::context_tree::generated) return generated();
     // The call lies before the return address, which may be another function's first byte.
     const module_finder::place place = modules_->find(return_address - 1);
     if (place.fresh && observer_ != nullptr) observer_(*place.identity);
-    if (routes_.empty()) return caller;
-    if (!place.in_module) return generated(caller);
+    if (routes_.empty()) return {};
+    if (!place.in_module) return generated();
     if (place.module == nullptr) {
         // A module that the survey did not meet: all its functions are of subsystems that no route names.
         return {static_cast<std::uint8_t>(routes_.header().other_modules_pool), footing::owner};
@@ -55,14 +55,13 @@ context_router::answer context_router::decide(answer caller, std::uintptr_t retu
     if (role == frame_role::owner) return {static_cast<std::uint8_t>(range->pool), footing::owner};
     if (role == frame_role::outside && place.module->standard == 0)
         return {static_cast<std::uint8_t>(place.module->pool), footing::owner};
-    if (caller.rests_on >= footing::allocation) return caller;
     if (role == frame_role::allocation) return {static_cast<std::uint8_t>(range->pool), footing::allocation};
     return {static_cast<std::uint8_t>(place.module->pool), footing::module};
 }
 
 // Code that a program makes as it runs is one subsystem.
-context_router::answer context_router::generated(answer caller) const noexcept {
-    if (routes_.empty()) return caller;
+frame_answer context_router::generated() const noexcept {
+    if (routes_.empty()) return {};
     return {static_cast<std::uint8_t>(routes_.header().generated_pool), footing::owner};
 }
 

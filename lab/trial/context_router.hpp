@@ -9,13 +9,15 @@
 // Where there is none, it is the outermost function that only allocates; where there is none of those either, the
 // innermost frame's module. Code of a module without a known function is owned by the module, code without a file by
 // "[generated code]". All of this can be carried from caller to callee, so a node needs nothing but its parent's
-// answer. on_node runs under the context tree's lock; pool_of is one load, without a lock, for ids that the finder
+// answer; frame_answer.hpp has the rule. Nodes may also stand for single frames (all of them children of node 0), whose
+// own answers walk_to_owner puts together. on_node runs under the context tree's lock; pool_of is one load, without a lock, for ids that the finder
 // returned. Answers lie in a table that doubles; what it outgrew stays, for readers may be in it.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
+#include "lab/trial/frame_answer.hpp"
 #include "lab/trial/module_finder.hpp"
 #include "lab/trial/routes.hpp"
 
@@ -29,10 +31,11 @@ class context_router {
     bool start(const routes_view& routes, module_finder& modules) noexcept;
     void on_node(std::uint32_t id, std::uint32_t parent, std::uintptr_t return_address) noexcept;
 
-    [[nodiscard]] std::uint32_t pool_of(std::uint32_t id) const noexcept {
+    [[nodiscard]] std::uint32_t pool_of(std::uint32_t id) const noexcept { return answer_of(id).pool; }
+    [[nodiscard]] frame_answer answer_of(std::uint32_t id) const noexcept {
         // The count first: the table is at least as long.
         const std::size_t count = __atomic_load_n(&node_count_, __ATOMIC_ACQUIRE);
-        return id < count ? __atomic_load_n(&answers_, __ATOMIC_RELAXED)[id].pool : 0;
+        return id < count ? __atomic_load_n(&answers_, __ATOMIC_RELAXED)[id] : frame_answer{};
     }
 
     // Called with every module that a context shows for the first time.
@@ -40,18 +43,13 @@ class context_router {
     void set_module_observer(module_observer observer) noexcept { observer_ = observer; }
 
   private:
-    // What the pool of a node rests on, from weak to strong.
-    enum class footing : std::uint8_t { nothing, module, allocation, owner };
-    struct answer {
-        std::uint8_t pool;
-        footing rests_on;
-    };
+    using footing = frame_answer::footing;
 
-    answer decide(answer caller, std::uintptr_t return_address) noexcept;
-    answer generated(answer caller) const noexcept;
+    frame_answer own_answer(std::uintptr_t return_address) noexcept;
+    frame_answer generated() const noexcept;
     bool make_room(std::size_t nodes) noexcept;
 
-    answer* answers_ = nullptr;
+    frame_answer* answers_ = nullptr;
     std::size_t node_count_ = 0;
     routes_view routes_;
     module_finder* modules_ = nullptr;

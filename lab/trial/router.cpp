@@ -77,6 +77,7 @@ void router::start_variant(variant mode, const char* routes_path) noexcept {
         context_space_.tree.set_observer(&on_node);
     }
     if (mode != variant::survey && !start_pools(mode)) return;
+    stops_at_owner_ = looks_up && !routes.empty();
     looks_up_ = looks_up;
     ignores_answer_ = mode == variant::looked_up;
     tells_children_ = madvise(&own_words, sizeof own_words, MADV_WIPEONFORK) == 0;
@@ -114,11 +115,21 @@ void router::on_node(std::uint32_t id, std::uint32_t parent, std::uintptr_t retu
     slot->module_misses = modules_.missed();
 }
 
+// Every frame is a child of node 0: the tree is then a table of addresses, as small as the program's code.
+std::uint32_t router::pool_of_owner(const call_site& site) noexcept {
+    const auto answer_of = [](std::uintptr_t address) {
+        return contexts_.answer_of(context_space_.tree.child(0, address));
+    };
+    return walk_to_owner(site, context_space_.rules, contexts_.answer_of(0), preload::context_tree::generated,
+                         answer_of)
+        .pool;
+}
+
 void router::start_thread() noexcept {
     adopt_if_child();
     thread_.counters = process_record::claim_line(*own_words.slot);
     thread_.generation = own_words.generation;
-    if (looks_up_ && !thread_.has_finder) {
+    if (looks_up_ && !stops_at_owner_ && !thread_.has_finder) {
         new (thread_.finder_storage) preload::context_finder(context_space_);
         thread_.has_finder = true;
     }

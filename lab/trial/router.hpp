@@ -140,19 +140,21 @@ class router {
     static std::uint32_t pool_of(const call_site& site) noexcept {
         thread_state& self = thread();
         ++self.counters->look_ups;
-        if (self.finding || !self.has_finder) [[unlikely]] {
+        if (self.finding || !(stops_at_owner_ || self.has_finder)) [[unlikely]] {
             ++self.counters->misses;
             return 0;
         }
         self.finding = true;
         __atomic_signal_fence(__ATOMIC_SEQ_CST);
-        const std::uint32_t node = self.finder().find(site);
+        const std::uint32_t node = stops_at_owner_ ? 0 : self.finder().find(site);
+        const std::uint32_t pool = stops_at_owner_ ? pool_of_owner(site) : contexts_.pool_of(node);
         __atomic_signal_fence(__ATOMIC_SEQ_CST);
         self.finding = false;
-        if (node == 0) [[unlikely]]
+        if (node == 0 && !stops_at_owner_) [[unlikely]]
             ++thread().counters->misses;
-        return contexts_.pool_of(node);
+        return pool;
     }
+    [[gnu::noinline]] static std::uint32_t pool_of_owner(const call_site& site) noexcept;
 
     static thread_state& thread() noexcept {
         if (thread_.generation != own_words.generation) [[unlikely]]
@@ -174,6 +176,7 @@ class router {
     static inline bool passes_to_libc_ = false;             // until it is known, and for a program with its own malloc
     static inline bool passes_everything_to_libc_ = false;  // … and while nothing is tried here
     static inline bool looks_up_ = false;
+    static inline bool stops_at_owner_ = false;  // there are routes: no frame beyond the owner is looked at
     static inline bool ignores_answer_ = false;
     static inline bool tells_children_ = false;  // the kernel empties own_words in a child
     static inline pool* pools_ = nullptr;

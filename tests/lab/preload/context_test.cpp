@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "lab/trial/frame_answer.hpp"
 #include "preload/context_finder.hpp"
 #include "stacks.hpp"
 #include "tests/unit/support/seed.hpp"
@@ -77,6 +78,53 @@ TEST(context_finder, every_context_is_the_walk_of_its_stack) {
             const std::uint32_t id = finder.find(site);
             ASSERT_EQ(in_tree(space->tree, id), walked(site)) << "round " << round;
             ASSERT_EQ(finder.find(site), id);
+        });
+    }
+}
+
+// Nearly every stack is new, as in a recursive program: entries are given up, and stacks are walked from where they part.
+TEST(context_finder, stacks_that_never_recur_are_their_walks) {
+    auto numbers = random_numbers(8);
+    const auto space = std::make_unique<context_space>();
+    context_finder finder(*space);
+    for (int round = 0; round < 4000; ++round) {
+        std::mt19937_64 trunk(numbers() % 3), noise(numbers());
+        descend(static_cast<unsigned>(numbers() % 20), trunk, [&](const call_site&) {
+            for (int twig = 0; twig < 3; ++twig)
+                descend(static_cast<unsigned>(noise() % 25), noise, [&](const call_site& site) {
+                    const std::uint32_t id = finder.find(site);
+                    ASSERT_EQ(in_tree(space->tree, id), walked(site)) << "round " << round;
+                });
+        });
+    }
+}
+
+// The answer of a whole context, put together from the outside, is that of the frames up to the owner.
+TEST(walk_to_owner, finds_the_answer_of_the_whole_stack) {
+    using trial::frame_answer;
+    auto numbers = random_numbers(9);
+    const auto rules = std::make_unique<preload::rule_cache>();
+    const frame_answer outside{99, frame_answer::footing::nothing};
+    for (int round = 0; round < 5000; ++round) {
+        // Owners are rare in some rounds, so that the other rules decide, too.
+        const std::uint64_t salt = numbers(), owners = numbers() % 4;
+        const auto answer_of = [&](std::uintptr_t address) {
+            const std::uint64_t drawn = ((address ^ salt) * 0x9E3779B97F4A7C15u) >> 32;
+            const std::uint64_t kind = drawn % 8;
+            const auto pool = static_cast<std::uint8_t>(drawn >> 8);
+            if (kind < owners) return frame_answer{pool, frame_answer::footing::owner};
+            if (kind == 5) return frame_answer{pool, frame_answer::footing::allocation};
+            return kind == 6 ? frame_answer{} : frame_answer{pool, frame_answer::footing::module};
+        };
+        std::mt19937_64 journey(numbers());
+        descend(static_cast<unsigned>(journey() % 40), journey, [&](const call_site& site) {
+            frame_answer whole = outside;
+            const auto addresses = walked(site);
+            for (auto at = addresses.rbegin(); at != addresses.rend(); ++at)
+                if (*at != context_tree::cut) whole = answer_of(*at).after(whole);
+            const frame_answer found = trial::walk_to_owner(site, *rules, outside, context_tree::generated, answer_of);
+            ASSERT_EQ(found.pool, whole.pool) << "round " << round;
+            ASSERT_EQ(found.rests_on, whole.rests_on);
         });
     }
 }
