@@ -22,8 +22,7 @@ unsigned walk(const call_site& site, std::uintptr_t* return_addresses, unsigned 
     bool exact = false;
     unsigned depth = 0;
     while (depth < max && s.return_address >= 4096) {
-        const frame_rule rule =
-            exact ? frame_rule::compute(s.return_address - 1, true) : rule_of(s.return_address);
+        const frame_rule rule = exact ? frame_rule::compute(s.return_address - 1, true) : rule_of(s.return_address);
         return_addresses[depth++] = rule.kind == frame_rule::no_module ? context_tree::generated : s.return_address;
         exact = rule.kind == frame_rule::signal;
         if (exact)
@@ -90,7 +89,8 @@ void context_finder::drop_entries() noexcept {
 
 void context_finder::drop_everything() noexcept {
     drop_entries();
-    if (last_ != nullptr) give_pages(last_, sizeof(walked) * (last_max + depth_max) + sizeof(check) * checks_each * last_max);
+    if (last_ != nullptr)
+        give_pages(last_, sizeof(walked) * (last_max + depth_max) + sizeof(check) * checks_each * last_max);
     last_ = fresh_ = nullptr;
     last_count_ = 0;
 }

@@ -10,8 +10,9 @@
 // innermost frame's module. Code of a module without a known function is owned by the module, code without a file by
 // "[generated code]". All of this can be carried from caller to callee, so a node needs nothing but its parent's
 // answer; frame_answer.hpp has the rule. Nodes may also stand for single frames (all of them children of node 0), whose
-// own answers walk_to_owner puts together. on_node runs under the context tree's lock; pool_of is one load, without a lock, for ids that the finder
-// returned. Answers lie in a table that doubles; what it outgrew stays, for readers may be in it.
+// own answers walk_to_owner puts together. on_node runs under the context tree's lock; pool_of is one load, without a
+// lock, for ids that the finder returned. Answers lie in a table that doubles; what it outgrew stays, for readers may
+// be in it.
 #pragma once
 
 #include <cstddef>

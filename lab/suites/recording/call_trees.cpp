@@ -289,8 +289,10 @@ int main(int argc, char** argv) {
     state = seed * 0x9E3779B97F4A7C15u | 1;
     uint64_t sum = 0;
     for (uint64_t round = 0; round < rounds; ++round)
-        sum = sum * 31 +
-              (shape == 1 ? descend() : shape == 2 ? build_and_destroy() : shape == 3 ? divide() : visit_densely());
+        sum = sum * 31 + (shape == 1   ? descend()
+                          : shape == 2 ? build_and_destroy()
+                          : shape == 3 ? divide()
+                                       : visit_densely());
 
     timespec spent{};
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &spent);

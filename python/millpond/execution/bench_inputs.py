@@ -171,6 +171,13 @@ def hot_loop(events: int) -> Workload:
     return Workload("hot_loop", (str(native.find("hot_loop")), "--events", str(events)))
 
 
+def call_trees(shape: int, rounds: int) -> Workload:
+    """Programs whose stacks seldom recur; the shapes are in its source."""
+    return Workload(
+        f"call_trees shape {shape}", (str(native.find("call_trees")), "--shape", str(shape), "--rounds", str(rounds))
+    )
+
+
 def gawk(folder: Path) -> Workload:
     words = _write_once(folder / "words.txt", _words)
     return Workload("gawk", (_require("gawk"), _AWK), words, {"LC_ALL": "C"})

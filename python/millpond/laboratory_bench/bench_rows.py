@@ -219,6 +219,10 @@ def _churn(threads: int, events: int, live: int = 200_000) -> Callable[[Bench], 
     return lambda bench: bench_inputs.heap_churn(threads, _scaled(bench, events), live)
 
 
+def _trees(shape: int) -> Callable[[Bench], Workload]:
+    return lambda bench: bench_inputs.call_trees(shape, _scaled(bench, 20))
+
+
 def _real(make: Callable[[Path], Workload]) -> Callable[[Bench], Workload]:
     return lambda bench: make(bench.inputs)
 
@@ -231,6 +235,10 @@ def steps(*, fresh_clone: bool) -> list[tuple[str, Callable[[Bench], list[Row]]]
         ("recording heap_churn, 1 thread", recording(_churn(1, 8_000_000), 1.6, None)),
         ("recording heap_churn, 2 threads", recording(_churn(2, 12_000_000), 1.6, None)),
         ("recording heap_churn, small heap", recording(_churn(1, 16_000_000, 2000), None, None)),
+        *(
+            (f"recording call_trees, shape {s}", recording(_trees(s), 1.6 if s > 2 else None, None))
+            for s in range(1, 5)
+        ),
         ("recording gawk", recording(gawk, 1.6, 4.0)),
         ("recording perl", recording(perl, 1.6, 4.0)),
         ("recording sqlite3", recording(sqlite3, 1.6, 4.0)),

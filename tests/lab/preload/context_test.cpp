@@ -82,7 +82,8 @@ TEST(context_finder, every_context_is_the_walk_of_its_stack) {
     }
 }
 
-// Nearly every stack is new, as in a recursive program: entries are given up, and stacks are walked from where they part.
+// Nearly every stack is new, as in a recursive program: entries are given up, and stacks are walked from where they
+// part.
 TEST(context_finder, stacks_that_never_recur_are_their_walks) {
     auto numbers = random_numbers(8);
     const auto space = std::make_unique<context_space>();
