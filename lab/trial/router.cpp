@@ -122,8 +122,12 @@ void router::on_node(std::uint32_t id, std::uint32_t parent, std::uintptr_t retu
 
 // Every frame is a child of node 0: the tree is then a table of addresses, as small as the program's code.
 std::uint32_t router::pool_of_owner(const call_site& site) noexcept {
-    const auto answer_of = [](std::uintptr_t address) {
-        return contexts_.answer_of(context_space_.tree.child(0, address));
+    // Code without a file comes as `generated`, so its address is never kept.
+    const auto answer_of = [&site](std::uintptr_t address) {
+        const frame_answer answer = contexts_.answer_of(context_space_.tree.child(0, address));
+        if (address == site.return_address && answer.rests_on == frame_answer::footing::owner)
+            owners_.keep(address, answer.pool);
+        return answer;
     };
     return walk_to_owner(site, context_space_.rules, contexts_.answer_of(0), preload::context_tree::generated,
                          answer_of)
@@ -205,6 +209,7 @@ void router::after_unload() noexcept {
     }
     constexpr std::uintptr_t pseudo_addresses_last = 3;
     context_space_.forget(pseudo_addresses_last, UINTPTR_MAX);
+    owners_.clear();  // last, so that no look-up fills it from what was just forgotten
 }
 
 void router::after_fork_in_child() noexcept {

@@ -24,6 +24,7 @@
 
 #include "lab/trial/context_router.hpp"
 #include "lab/trial/control.hpp"
+#include "lab/trial/owner_cache.hpp"
 #include "lab/trial/pool.hpp"
 #include "lab/trial/process_words.hpp"
 #include "lab/trial/thread_state.hpp"
@@ -138,6 +139,9 @@ class router {
     static std::uint32_t pool_of(const call_site& site) noexcept {
         thread_state& self = thread();
         ++self.counters->look_ups;
+        const std::uint32_t known = owners_.find(site.return_address);
+        if (known != owner_cache::unknown) [[likely]]
+            return known;
         if (self.finding || !(stops_at_owner_ || self.has_finder)) [[unlikely]] {
             ++self.counters->misses;
             return 0;
@@ -185,6 +189,7 @@ class router {
 
     static constinit inline preload::slab_space space_;
     static constinit inline context_router contexts_;
+    static constinit inline owner_cache owners_;  // empty where whole contexts are found
     static constinit inline module_finder modules_;
     static constinit inline preload::context_space context_space_;
     static constinit inline thread_local thread_state thread_;
