@@ -6,11 +6,12 @@
 //                                              │  …              ▲ a slab of any class        │ the last block is back
 //                                              └─ empty slabs ───┘ ◀──────────────────────────┘──▶ the system
 //
-// A slab is 64 KiB of blocks of one class and counts those that are out, so it is known when it is empty: then it serves
-// any class. Of the empty ones as many are kept as a quarter of those in use, 1 MiB at least, and what was taken again
-// soon after it had been given back, so that work in rounds does not fault its memory in each time; the rest go back to
-// the system. What lies unused for 256 slabs that were emptied is kept no longer. A slab that was full and gets a block back is the next to be used, so the emptier ones may empty. What a slab
-// counts lies in the map's table and not in the slab.
+// A slab is 64 KiB of blocks of one class and counts those that are out, so it is known when it is empty: then it
+// serves any class. Of the empty ones as many are kept as a quarter of those in use, 1 MiB at least, and what was taken
+// again soon after it had been given back, so that work in rounds does not fault its memory in each time; the rest go
+// back to the system. What lies unused for 256 slabs that were emptied is kept no longer. A slab that was full and gets
+// a block back is the next to be used, so the emptier ones may empty. What a slab counts lies in the map's table and
+// not in the slab.
 //
 // Thread-safe: a lock for each class, held for one chain. `self` names the calling thread (holder_lock). A lock that
 // cannot be had (a fork copied it while another thread held it) makes its class give nothing more in that child; blocks
@@ -79,9 +80,7 @@ class block_depot {
         slab* first = nullptr;
     };
 
-    [[nodiscard]] slab* slab_at(const void* p) const noexcept {
-        return static_cast<slab*>(space_->map.note_of(p));
-    }
+    [[nodiscard]] slab* slab_at(const void* p) const noexcept { return static_cast<slab*>(space_->map.note_of(p)); }
     static void link(stock& to, slab* one) noexcept;
     static void unlink(stock& from, slab* one) noexcept;
     chain take_locked(stock& from, unsigned size_class, unsigned wanted, thread_id self) noexcept;

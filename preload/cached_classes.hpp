@@ -43,8 +43,8 @@ struct cached_classes {
     // With class 0.
     static constexpr unsigned count =
         1 + arithmetic::exact +
-        arithmetic::steps * static_cast<unsigned>(std::bit_width(largest / arithmetic::granule) -
-                                                  std::bit_width(arithmetic::exact));
+        arithmetic::steps *
+            static_cast<unsigned>(std::bit_width(largest / arithmetic::granule) - std::bit_width(arithmetic::exact));
 
     // Returns: the bytes of a class's blocks.
     [[nodiscard]] static constexpr std::size_t bytes_of(unsigned size_class) noexcept {

@@ -71,7 +71,8 @@ class holder_lock {
         const int before = errno;
         bool acquired = false;
         for (unsigned attempt = 0;; ++attempt) {
-            if (before_waiting != nullptr) before_waiting();  // or a child would wait for a thread that it does not have
+            if (before_waiting != nullptr)
+                before_waiting();  // or a child would wait for a thread that it does not have
             thread_id seen = __atomic_load_n(&word_, __ATOMIC_RELAXED);
             if (seen == retired || (seen & ~contended) == self) break;
             const bool sleeps = attempt >= 100;

@@ -79,8 +79,7 @@ class slab_map {
     [[nodiscard]] void* note_of(const void* address) const noexcept { return notes_ + index_of(address); }
     // The slab of a note.
     [[nodiscard]] char* slab_of(const void* its_note) const noexcept {
-        return static_cast<char*>(
-            address_of(static_cast<std::uint32_t>(static_cast<const note*>(its_note) - notes_)));
+        return static_cast<char*>(address_of(static_cast<std::uint32_t>(static_cast<const note*>(its_note) - notes_)));
     }
 
     // How far the frontier may go.

@@ -14,8 +14,8 @@
 //
 // Threads: any. A thread's cache is made at its first allocation and handed on when it ends. A signal handler that
 // interrupted this thread's cache allocates from the C library and hands its frees over. Forks: no lock is held over a
-// fork, and the child's one thread goes on with its own cache; a lock that another thread held at that moment is retired
-// at the child's first wait for it, and what it guards gives nothing more there.
+// fork, and the child's one thread goes on with its own cache; a lock that another thread held at that moment is
+// retired at the child's first wait for it, and what it guards gives nothing more there.
 //
 // All members are static: this is the backend of preload/interpose_exports.hpp.
 #pragma once

@@ -36,11 +36,10 @@ class alignas(64) pool {
     using thread_id = preload::holder_lock::thread_id;
 
     // `counters`: private ones, for process_words. `depot`: memory for the depot of a synchronised pool, else null.
-    pool(preload::slab_space& space, std::uint16_t id, bool huge_pages, pool_counters* counters,
-         void* depot) noexcept
+    pool(preload::slab_space& space, std::uint16_t id, bool huge_pages, pool_counters* counters, void* depot) noexcept
         : space_(space),
           counters_(counters),
-          depot_(depot != nullptr ? new (depot) preload::block_depot(space, id, huge_pages, {&note_bytes, counters})
+          depot_(depot != nullptr ? new(depot) preload::block_depot(space, id, huge_pages, {&note_bytes, counters})
                                   : nullptr),
           id_(id),
           blocks_(preload::pool_slabs(space, id, huge_pages, {&note_bytes, counters})) {}

@@ -31,6 +31,7 @@ ORDER = [
     [
         "lab/record",
         "lab/litter",
+        "lab/malloc",
         "lab/characterise",
         "lab/trial",
         "lab/replay",

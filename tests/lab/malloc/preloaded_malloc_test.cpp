@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// libmillpond-multipool.so under unmodified programs: whatever they do, they end as they end with the C library's malloc.
+// libmillpond-multipool.so under unmodified programs: whatever they do, they end as they end with the C library's
+// malloc.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -97,8 +98,7 @@ TEST_P(preloaded_sharing, stays_within_its_bound) {
     const outcome tried = run({SHARING, GetParam()}, true);
     EXPECT_EQ(tried.status, 0) << tried.error;
 }
-INSTANTIATE_TEST_SUITE_P(each, preloaded_sharing,
-                         testing::Values("handover", "threads", "sizes", "returned", "ends"),
+INSTANTIATE_TEST_SUITE_P(each, preloaded_sharing, testing::Values("handover", "threads", "sizes", "returned", "ends"),
                          [](const auto& each) { return std::string(each.param); });
 
 TEST_F(preloaded, leaves_as_much_under_a_limit_as_bare) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSL-1.0
- * Threads share memory in ways that a malloc with caches for each thread may lose it by. Ends with 0 if what the process
- * holds stays within a bound, else says how much it held.
+ * Threads share memory in ways that a malloc with caches for each thread may lose it by. Ends with 0 if what the
+ * process holds stays within a bound, else says how much it held.
  *
  *   sharing handover    one thread allocates, another frees; 200 MiB go through, at most 1 MiB is on the way
  *   sharing threads     2000 threads, one after the other, each with blocks of many sizes, half of them freed by main
