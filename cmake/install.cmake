@@ -11,11 +11,12 @@ install(EXPORT millpond_targets NAMESPACE millpond:: DESTINATION "${millpond_pac
   FILE millpond-targets.cmake COMPONENT library)
 configure_package_config_file("${CMAKE_CURRENT_LIST_DIR}/millpond-config.cmake.in"
   "${PROJECT_BINARY_DIR}/millpond-config.cmake" INSTALL_DESTINATION "${millpond_package_dir}"
+  PATH_VARS CMAKE_INSTALL_INCLUDEDIR
   NO_CHECK_REQUIRED_COMPONENTS_MACRO)
 write_basic_package_version_file("${PROJECT_BINARY_DIR}/millpond-config-version.cmake"
   COMPATIBILITY SameMinorVersion)
 install(FILES "${PROJECT_BINARY_DIR}/millpond-config.cmake" "${PROJECT_BINARY_DIR}/millpond-config-version.cmake"
-  DESTINATION "${millpond_package_dir}" COMPONENT library)
+  "${CMAKE_CURRENT_LIST_DIR}/mode.cmake" DESTINATION "${millpond_package_dir}" COMPONENT library)
 
 # Installs the programs of a folder of the project whose names begin with `millpond-`; others are subjects of study. What
 # is built on demand only, for benchmarks, stays here.

@@ -119,7 +119,7 @@ TEST_F(dyn_array_memory, no_addresses_at_all_are_an_error) {
 }
 
 TEST_F(dyn_array_memory, an_array_for_nothing_can_be_used_as_one) {
-    for (array<int> nothing : {array<int>(), array<int>(0)}) {
+    for (array<int> nothing : {array<int>(0), array<int>(std::nothrow, 0)}) {
         EXPECT_TRUE(nothing.empty());
         EXPECT_EQ(nothing.capacity() + nothing.max_size(), 0U);
         EXPECT_EQ(nothing.begin(), nothing.end());
@@ -134,6 +134,46 @@ TEST_F(dyn_array_memory, an_array_for_nothing_can_be_used_as_one) {
         nothing.push_back(1);
         EXPECT_EQ(nothing.size(), 1U);
     }
+}
+
+TEST_F(dyn_array_memory, without_a_size_the_first_element_reserves) {
+    array<int> numbers;
+    EXPECT_GT(numbers.max_size(), std::size_t{1} << 25);
+    EXPECT_EQ(numbers.capacity(), 0U);
+    EXPECT_EQ(numbers, array<int>(numbers));
+    numbers.clear();
+    numbers.shrink_to_fit();
+    numbers.reserve(0);
+    EXPECT_EQ(fake_pages::count(page_call::reserve), 0U);
+    numbers.push_back(7);
+    const int* const first = numbers.data();
+    fill_up(numbers, 100'000);
+    EXPECT_EQ(numbers.data(), first);
+    EXPECT_EQ(numbers.front(), 7);
+    EXPECT_EQ(fake_pages::count(page_call::reserve), 1U);
+    array<int> copy;
+    copy = numbers;
+    EXPECT_EQ(copy, numbers);
+    array<int> sized;
+    sized.resize(10);
+    EXPECT_EQ(sized.size(), 10U);
+    array<int> inserted;
+    inserted.insert(inserted.begin(), {1, 2, 3});
+    EXPECT_EQ(inserted.back(), 3);
+}
+
+TEST_F(dyn_array_memory, without_a_size_refusals_change_nothing) {
+    array<int> numbers;
+    EXPECT_THROW(numbers.reserve(numbers.max_size() + 1), std::length_error);
+    fake_pages::set.address_limit = 0;
+    EXPECT_THROW(numbers.push_back(1), std::bad_alloc);
+    EXPECT_EQ(numbers.try_push_back(1), nullptr);
+    EXPECT_FALSE(numbers.try_reserve(1));
+    EXPECT_TRUE(numbers.empty());
+    fake_pages::set.address_limit = 3 * mib;
+    numbers.push_back(1);
+    EXPECT_EQ(numbers.back(), 1);
+    EXPECT_LE(numbers.max_size(), 3 * mib / sizeof(int));
 }
 
 template <std::size_t Alignment>
@@ -225,9 +265,10 @@ TEST_F(dyn_array_memory, what_is_moved_or_swapped_stays_where_it_is) {
     array<int> taken = std::move(numbers);
     EXPECT_EQ(taken.data(), first);
     EXPECT_EQ(taken.size(), 100U);
-    EXPECT_EQ(numbers.max_size(), 0U);  // NOLINT(bugprone-use-after-move): it is specified
-    EXPECT_TRUE(numbers.empty());
-    EXPECT_THROW(numbers.push_back(1), std::length_error);
+    EXPECT_TRUE(numbers.empty());  // NOLINT(bugprone-use-after-move): it is specified
+    numbers.push_back(1);
+    EXPECT_NE(numbers.data(), first);
+    EXPECT_EQ(numbers.size(), 1U);
     numbers = std::move(taken);
     EXPECT_EQ(numbers.data(), first);
     array<int>& same = numbers;

@@ -15,11 +15,12 @@
 // std::vector, with its guarantees: strong for push_back, emplace_back, append_range, insert at the end, resize,
 // reserve, copying; basic for insert and assign elsewhere. An array that is copied reserves as much as the other has.
 // Errors: std::length_error above max_size(), std::bad_alloc where memory is refused; nothing has changed. try_
-// functions return null or false instead. In checked mode elements that are not there, writes behind the last one, and
-// changes by two threads at once end the program. Not thread-safe. Ownership: elements and addresses are the array's.
+// functions return null or false instead. An array that is made without a size reserves addresses with its first
+// element. In checked mode elements that are not there, writes behind the last one, and changes by two threads at once
+// end the program. Not thread-safe. Ownership: elements and addresses are the array's.
 //
 // Example:
-//     millpond::dyn_array<int> squares(std::size_t{1} << 30);  // at most 2^30 elements, or as many as addresses allow
+//     millpond::dyn_array<int> squares;  // or (std::size_t{1} << 30): at most so many, or as many as addresses allow
 //     squares.push_back(0);
 //     const int* first = &squares[0];
 //     for (int i = 1; i < 1000; ++i) squares.push_back(i * i);
@@ -71,7 +72,8 @@ class dyn_array {
     using reverse_iterator = std::reverse_iterator<iterator>;
     using const_reverse_iterator = std::reverse_iterator<const_iterator>;
 
-    // Effects: an array that can hold nothing until another one is assigned or swapped to it.
+    // Effects: none; the first element reserves 64 GiB of addresses (256 MiB where pointers have 32 bits), or half as
+    // many and so on.
     dyn_array() noexcept = default;
 
     // Effects: reserves addresses for `most` elements, or half as many and so on: max_size() says what it got.
@@ -92,14 +94,17 @@ class dyn_array {
     }
 
     // Effects: reserves what `other` may hold, and copies its elements.
-    dyn_array(const dyn_array& other) : dyn_array(other.most_, other.memory_.steps()) { append_range(other); }
+    dyn_array(const dyn_array& other)
+        : dyn_array(other.is_unreserved() ? dyn_array() : dyn_array(other.most_, other.memory_.steps())) {
+        append_range(other);
+    }
 
-    // Effects: takes over the elements where they are; `other` can hold nothing any more.
+    // Effects: takes over the elements where they are; `other` is as one that was made without a size.
     dyn_array(dyn_array&& other) noexcept
         : begin_(std::exchange(other.begin_, nullptr)),
           end_(std::exchange(other.end_, nullptr)),
           limit_(std::exchange(other.limit_, nullptr)),
-          most_(std::exchange(other.most_, 0)),
+          most_(std::exchange(other.most_, usual_most)),
           memory_(std::move(other.memory_)),
           tail_(std::move(other.tail_)) {}  // NOLINT(performance-move-const-arg): not trivial in checked mode
 
@@ -154,7 +159,7 @@ class dyn_array {
 
     [[nodiscard]] bool empty() const noexcept { return begin_ == end_; }
     [[nodiscard]] size_type size() const noexcept { return static_cast<size_type>(end_ - begin_); }
-    // Returns: the elements that there are addresses for: it never holds more.
+    // Returns: the elements that there are addresses for, or will be asked for: it never holds more.
     [[nodiscard]] size_type max_size() const noexcept { return most_; }
     // Returns: the elements that there is memory for: up to there nothing is refused.
     [[nodiscard]] size_type capacity() const noexcept { return std::min(memory_.committed() / sizeof(T), most_); }
@@ -211,7 +216,9 @@ class dyn_array {
     }
     // Returns: false, and nothing has changed.
     [[nodiscard]] bool try_reserve(size_type elements) noexcept {
-        return elements <= most_ && memory_.commit(elements * sizeof(T));
+        if (elements == 0) return true;
+        return elements <= most_ && try_reserve_addresses() && elements <= most_ &&
+               memory_.commit(elements * sizeof(T));
     }
 
     // Effects: the memory behind the last element, by pages, goes back to the system.
@@ -301,7 +308,7 @@ class dyn_array {
 
     // Effects: asks for huge pages from now on, or for none; memory then comes 2 MiB at a time.
     // commit_steps::huge_pages asks before the first element. Returns: false where the system knows no such advice.
-    bool advise_huge(bool wanted) noexcept { return memory_.advise_huge(wanted); }
+    bool advise_huge(bool wanted) noexcept { return try_reserve_addresses() && memory_.advise_huge(wanted); }
 
     [[nodiscard]] friend bool operator==(const dyn_array& a, const dyn_array& b)
         requires std::equality_comparable<T>
@@ -325,6 +332,9 @@ class dyn_array {
 
   private:
     static constexpr size_type most_elements = max_bytes / sizeof(T);
+    // What an array that was made without a size may hold.
+    static constexpr size_type usual_bytes = size_type{1} << (sizeof(void*) >= 8 ? 36 : 28);
+    static constexpr size_type usual_most = std::max<size_type>(1, usual_bytes / sizeof(T));
 
     // Elements that may be written from end_ on; what was not needed is poisoned again, however the scope is left.
     class opened {
@@ -447,10 +457,21 @@ class dyn_array {
         if (!try_make_room()) refuse(size() + 1);
     }
     [[gnu::noinline, gnu::cold]] bool try_make_room() noexcept {
+        if (!try_reserve_addresses()) return false;
         char* const ready_before = ready_end();
         if (size() == most_ || !memory_.advance((size() + 1) * sizeof(T))) return false;
         note_ready();
         tail_.close(ready_before, ready_end());
+        return true;
+    }
+    [[nodiscard]] bool is_unreserved() const noexcept { return begin_ == nullptr && most_ != 0; }
+    // Effects: addresses, if there are none yet. Returns: false, and nothing has changed.
+    [[nodiscard]] bool try_reserve_addresses() noexcept {
+        if (!is_unreserved()) [[likely]]
+            return most_ != 0;
+        dyn_array made(std::nothrow, most_, memory_.steps());
+        if (made.most_ == 0) return false;
+        swap(made);
         return true;
     }
     [[nodiscard]] char* ready_end() const noexcept {
@@ -483,7 +504,7 @@ class dyn_array {
     T* begin_ = nullptr;
     T* end_ = nullptr;
     T* limit_ = nullptr;  // behind the last element that is ready
-    size_type most_ = 0;
+    size_type most_ = usual_most;
     stepped_reservation<Pages> memory_;
     [[no_unique_address]] watched_tail tail_;
     [[no_unique_address]] one_at_a_time busy_;

@@ -1,12 +1,27 @@
 // SPDX-License-Identifier: BSL-1.0
-// consumer: what a user of the installed package writes: both bindings over one allocator, nothing left behind.
+// consumer: what a user of the installed package writes: both bindings over one allocator, nothing left behind. It is
+// told the mode in which it should have been built.
 #include <cstdlib>
 #include <memory_resource>
 #include <millpond/millpond.hpp>
 #include <string>
+#include <string_view>
 #include <vector>
 
-int main() {
+namespace {
+
+#if defined(MILLPOND_CHECKED)
+constexpr std::string_view mode = "checked";
+#elif defined(MILLPOND_HARDENED)
+constexpr std::string_view mode = "hardened";
+#else
+constexpr std::string_view mode = "release";
+#endif
+
+}  // namespace
+
+int main(int count, char** arguments) {
+    if (count == 2 && mode != arguments[1]) return EXIT_FAILURE;
     millpond::multipool<> pool;
     std::vector<int, millpond::allocator<int, millpond::multipool<>>> by_type(&pool);
     millpond::resource<millpond::multipool<>&> base(pool);
@@ -15,5 +30,7 @@ int main() {
         by_type.push_back(i);
         by_base.emplace_back(100, 'x');
     }
-    return by_type.back() == 999 && by_base.back().size() == 100 ? EXIT_SUCCESS : EXIT_FAILURE;
+    millpond::dyn_array<int> array;
+    array.push_back(7);
+    return array.back() == 7 && by_type.back() == 999 && by_base.back().size() == 100 ? EXIT_SUCCESS : EXIT_FAILURE;
 }
