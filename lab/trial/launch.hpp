@@ -12,7 +12,7 @@ namespace millpond::trial {
 struct launch {
     std::vector<std::string> arguments;  // argv[0] is the program as the user names it
     std::string stdin_path, stdout_path, stderr_path;
-    std::size_t padding_bytes = 0;  // of the environment; see measurement.hpp
+    std::size_t padding_bytes = 0;       // of the environment; see measurement.hpp
     std::vector<std::string> variables;  // NAME=VALUE, set for the program; another malloc is tried by LD_PRELOAD
 };
 

@@ -170,9 +170,7 @@ def _record(program: tuple[str, ...], folder: Path, stdin: StandardInput, option
     return found
 
 
-def _observe(
-    found: Findings, folder: Path, stdin: StandardInput, seconds: float, preparation: Preparation
-) -> None:
+def _observe(found: Findings, folder: Path, stdin: StandardInput, seconds: float, preparation: Preparation) -> None:
     """A second recording, in which the candidate scopes are observed: without it no function is called legal."""
     if found.recording.signal or not recording.scopes_file(folder).is_file():
         return
