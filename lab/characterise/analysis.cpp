@@ -111,18 +111,23 @@ inline thread_share& analysis::share(thread_state& t, std::uint32_t number, std:
 }
 
 thread_share& analysis::add_share(thread_state& t, std::uint32_t number, std::uint32_t subsystem) {
-    shares_.push_back({std::min(number, packed_object::thread_max), subsystem, 0, 0, 0, 0, {}});
+    shares_.push_back({std::min(number, packed_object::thread_max), subsystem, {}, 0, {}});
     if (subsystem >= t.share_of.size()) t.share_of.resize(subsystem + 1, nullptr);
     return *(t.share_of[subsystem] = &shares_.back());
 }
 
-inline void analysis::add_operation(thread_share& s, const trace::event& e) {
+inline void analysis::add_operation(thread_share& s, const trace::event& e, std::uint64_t bytes) {
     // A realloc is one operation in two events; either may carry its duration.
-    s.operations += e.op != trace::operation::realloc_free;
-    if (e.duration_ticks == 0) [[likely]]
-        return;
-    ++s.sampled;
-    s.sampled_ticks += e.duration_ticks;
+    operation_kind kind = operation_kind::reallocation;
+    if (bytes >= operation_times::large_bytes)
+        kind = operation_kind::large;
+    else if (e.op == trace::operation::allocate)
+        kind = operation_kind::allocation;
+    else if (e.op == trace::operation::free)
+        kind = operation_kind::deallocation;
+    s.operations[static_cast<std::size_t>(kind)] += e.op != trace::operation::realloc_free;
+    if (e.duration_ticks != 0) [[unlikely]]
+        counts_[s.subsystem].times.add(kind, e.duration_ticks);
 }
 
 void analysis::allocate(const trace::event& e) {
@@ -132,7 +137,7 @@ void analysis::allocate(const trace::event& e) {
     thread_state& t = thread(e.thread);
     t.active.enter(context.scope, scopes_, clock_);
     t.last_context = e.context;
-    t.facts.last_tick = e.time_ticks;
+    t.facts.add(e);
 
     if (s.peak_objects == 0) s.first_tick = e.time_ticks;
     s.last_tick = e.time_ticks;
@@ -148,7 +153,7 @@ void analysis::allocate(const trace::event& e) {
     totals_.peak_objects = std::max(totals_.peak_objects, ++totals_.live_objects);
 
     thread_share& mine = share(t, e.thread, context.subsystem);
-    add_operation(mine, e);
+    add_operation(mine, e, bytes);
     ++mine.objects;
     mine.instances.add(bytes, t.active, scopes_, [&](std::uint32_t function, std::uint64_t of_instance) {
         legality_.instance(context.subsystem, function, of_instance);
@@ -162,7 +167,7 @@ void analysis::allocate(const trace::event& e) {
 }
 
 inline void analysis::end(const trace::event& e, std::size_t position) {
-    thread(e.thread).facts.last_tick = e.time_ticks;
+    thread(e.thread).facts.add(e);
     totals_.frees += e.op == trace::operation::free;
     live_.end(
         e.address, {e.time_ticks, e.thread},
@@ -197,9 +202,9 @@ void analysis::object_ended(const packed_object& o, trace::moment at, trace::end
         // The operation counts where the object belongs, for the thread that performs it.
         thread_share& whose = share(thread(at.thread), at.thread, context.subsystem);
         if (event != nullptr)
-            add_operation(whose, *event);
+            add_operation(whose, *event, o.bytes());
         else
-            ++whose.operations;
+            ++whose.operations[static_cast<std::size_t>(operation_kind::deallocation)];
     }
 
     const thread_state& born_on = thread(o.thread());
@@ -288,12 +293,7 @@ void analysis::finish() {
             legality_.instance(s.subsystem, function, bytes);
         });
     }
-    for (const thread_share& s : shares_) {
-        threads_[s.thread].facts.operations += s.operations;
-        threads_[s.thread].facts.sampled += s.sampled;
-        totals_.sampled += s.sampled;
-        totals_.sampled_ticks += s.sampled_ticks;
-    }
+    for (const subsystem_counts& s : counts_) totals_.times.add(s.times);
 }
 
 std::vector<analysis::thread_facts> analysis::threads() const {

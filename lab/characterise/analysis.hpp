@@ -12,6 +12,7 @@
 #include <array>
 #include <cstdint>
 #include <deque>
+#include <numeric>
 #include <span>
 #include <vector>
 
@@ -24,6 +25,7 @@
 #include "lab/trace/live_objects.hpp"
 #include "lab/trace/reader.hpp"
 #include "legality.hpp"
+#include "operation_times.hpp"
 #include "packed_object.hpp"
 #include "page_survey.hpp"
 #include "pinning.hpp"
@@ -49,6 +51,7 @@ struct alignas(64) subsystem_counts {
     std::uint64_t outlived_thread = 0;                        // still live when its thread ended, or the trace
     std::uint64_t first_empty_tick = 0, last_empty_tick = 0;  // moments at which nothing of it was alive; 0: never
     std::vector<diffusion_point> diffusion;
+    operation_times times;
     // Summed up over the contexts at the end.
     std::uint64_t objects = 0, bytes = 0;
 
@@ -59,8 +62,13 @@ struct alignas(64) subsystem_counts {
 // What one thread did in one subsystem.
 struct thread_share {
     std::uint32_t thread, subsystem;
-    std::uint64_t operations = 0, objects = 0, sampled = 0, sampled_ticks = 0;
+    operation_counts operations{};
+    std::uint64_t objects = 0;
     instance_meter instances;
+
+    std::uint64_t operations_in_all() const {
+        return std::accumulate(operations.begin(), operations.end(), std::uint64_t{0});
+    }
 };
 
 struct trace_totals {
@@ -68,7 +76,7 @@ struct trace_totals {
     std::uint64_t live_bytes = 0, peak_bytes = 0, live_objects = 0, peak_objects = 0;
     std::uint64_t lost_by_notes = 0, unmatched_frees = 0, lost_frees = 0, mended = 0;
     std::uint64_t first_tick = 0, last_tick = 0;
-    std::uint64_t sampled = 0, sampled_ticks = 0;  // operations with a duration
+    operation_times times;
 };
 
 class analysis {
@@ -94,6 +102,13 @@ class analysis {
 
     struct thread_facts {
         std::uint64_t last_tick = 0, operations = 0, sampled = 0;
+
+        // A realloc is one operation in two events; either may carry its duration.
+        void add(const trace::event& e) {
+            last_tick = e.time_ticks;
+            operations += e.op != trace::operation::realloc_free;
+            sampled += e.duration_ticks != 0;
+        }
     };
     // By number of the stream.
     std::vector<thread_facts> threads() const;
@@ -127,7 +142,7 @@ class analysis {
     // `event`: the one that ends the object, or null where an end that came too early has met it now.
     void object_ended(const packed_object& o, trace::moment at, trace::ending how, const trace::event* event);
     void object_left(const packed_object& o);
-    void add_operation(thread_share& s, const trace::event& e);
+    void add_operation(thread_share& s, const trace::event& e, std::uint64_t bytes);
     thread_share& share(thread_state& t, std::uint32_t number, std::uint32_t subsystem);
     thread_share& add_share(thread_state& t, std::uint32_t number, std::uint32_t subsystem);
     thread_state& thread(std::uint32_t number);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #include <algorithm>
 #include <cmath>
+#include <optional>
+#include <vector>
 
 #include "dvluc.hpp"
 #include "subsystem_json.hpp"
@@ -8,29 +10,60 @@
 namespace millpond::characterise {
 namespace {
 
-// So few timed operations say less about a thread than the mean of the whole subsystem does.
-constexpr std::uint64_t samples_min = 16;
-
-struct sampled_time {
-    std::uint64_t sampled = 0, ticks = 0;
-    void add(std::uint64_t samples, std::uint64_t more) {
-        sampled += samples;
-        ticks += more;
-    }
-    double mean() const {
-        return static_cast<double>(ticks) / static_cast<double>(std::max<std::uint64_t>(1, sampled));
-    }
-};
-
-// Mean ticks of an operation: of this thread here, else of everybody here, else of the whole trace.
-double mean_ticks(const thread_share& share, const sampled_time& here, const trace_totals& whole) {
-    if (share.sampled >= samples_min) return sampled_time{share.sampled, share.sampled_ticks}.mean();
-    if (here.sampled >= samples_min || whole.sampled == 0) return here.mean();
-    return sampled_time{whole.sampled, whole.sampled_ticks}.mean();
-}
+// A thread counts among those that use a subsystem (W) if it performs so much of the busiest one's operations.
+constexpr double working_share = 0.01;
 
 json dimension(json value, const char* kind, json absolute) {
     return {{"value", std::move(value)}, {"kind", kind}, {"absolute", std::move(absolute)}};
+}
+
+// What one thread did in a subsystem, between the subsystem's first event and its last.
+struct thread_time {
+    double operations_ns = 0, cpu_ns = 0, recorder_ns = 0;
+    std::uint64_t operations = 0;
+};
+
+thread_time time_of(const characterisation& all, const thread_share& share, const subsystem_counts& s) {
+    const thread_clock& clock = all.clock();
+    const auto within = [&](double (thread_clock::*at)(std::uint32_t, std::uint64_t) const) {
+        return (clock.*at)(share.thread, s.last_tick) - (clock.*at)(share.thread, s.first_tick);
+    };
+    const double ticks = s.times.ticks_of(share.operations, all.analysis().totals().times);
+    return {ticks / all.ticks_per_ns(), within(&thread_clock::at), within(&thread_clock::recorder_at),
+            share.operations_in_all()};
+}
+
+// Each thread's share of the time inside, in a run without the recorder: its duration is shorter by the time that the
+// recorder took on the thread on which it took most. None where a share is impossible.
+std::optional<std::vector<double>> shares_inside(const std::vector<thread_time>& working, double duration_ns) {
+    std::vector<double> inside;
+    for (const thread_time& t : working) {
+        const std::optional<double> share = estimated_share(t.operations_ns, duration_ns);
+        if (!share) return std::nullopt;
+        inside.push_back(*share);
+    }
+    return inside;
+}
+
+json contention_json(const std::vector<thread_time>& working, double duration_ns, double recorded_ns, bool timed) {
+    json absolute = {{"threads_inside", nullptr},
+                     {"threads", working.size()},
+                     {"duration_seconds", duration_ns > 0 ? json(duration_ns * 1e-9) : json()},
+                     {"recorded_seconds", recorded_ns * 1e-9}};
+    if (working.size() < 2) {  // nothing needs to be timed to know that one thread meets no other
+        absolute["threads_inside"] = 0.0;
+        return dimension(0.0, "estimated", std::move(absolute));
+    }
+    const std::optional<std::vector<double>> inside = timed ? shares_inside(working, duration_ns) : std::nullopt;
+    if (inside) {
+        absolute["threads_inside"] = threads_inside_at_once(*inside);
+        return dimension(contention(*inside), "estimated", std::move(absolute));
+    }
+    json unknown = dimension(nullptr, "estimated", std::move(absolute));
+    unknown["why_null"] =
+        timed ? "the estimated time of a thread in its operations exceeds its duration without the recorder"
+              : "no operation was timed";
+    return unknown;
 }
 
 }  // namespace
@@ -38,38 +71,44 @@ json dimension(json value, const char* kind, json absolute) {
 dimensions measure_dimensions(const characterisation& all, std::uint32_t subsystem) {
     const subsystem_counts& s = all.analysis().subsystems()[subsystem];
     const trace_totals& totals = all.analysis().totals();
-    const double ns_per_tick = 1 / all.ticks_per_ns();
-    sampled_time here;
-    for (const thread_share* share : all.shares(subsystem)) here.add(share->sampled, share->sampled_ticks);
-
-    const double duration_ns = static_cast<double>(s.last_tick - s.first_tick) * ns_per_tick;
-    double operations_ns = 0, cpu_ns = 0;
-    std::uint64_t operations = 0;
-    std::vector<double> inside;
-    for (const thread_share* share : all.shares(subsystem)) {
-        const double ns = static_cast<double>(share->operations) * mean_ticks(*share, here, totals) * ns_per_tick;
-        operations += share->operations;
-        operations_ns += ns;
-        cpu_ns += all.clock().at(share->thread, s.last_tick) - all.clock().at(share->thread, s.first_tick);
-        inside.push_back(share_of(ns, duration_ns));
+    std::vector<thread_time> threads;
+    for (const thread_share* share : all.shares(subsystem)) threads.push_back(time_of(all, *share, s));
+    thread_time sum;
+    std::uint64_t busiest = 0;
+    for (const thread_time& t : threads) {
+        sum.operations_ns += t.operations_ns;
+        sum.cpu_ns += t.cpu_ns;
+        sum.operations += t.operations;
+        sum.recorder_ns = std::max(sum.recorder_ns, t.recorder_ns);
+        busiest = std::max(busiest, t.operations);
     }
-    const bool timed = totals.sampled > 0;
-    const bool has_cpu = cpu_ns > 0;
+    std::vector<thread_time> working;
+    for (const thread_time& t : threads) {
+        if (static_cast<double>(t.operations) >= working_share * static_cast<double>(busiest)) working.push_back(t);
+    }
+    const double recorded_ns = static_cast<double>(s.last_tick - s.first_tick) / all.ticks_per_ns();
+    const double duration_ns = recorded_ns - sum.recorder_ns;
+    const bool timed = totals.times.count() > 0;
+    const bool has_cpu = sum.cpu_ns > 0;
 
     dimensions result;
-    result.threads = inside.size();
-    result.cpu_seconds = has_cpu ? json(cpu_ns * 1e-9) : json();
-    result.operation_seconds = timed ? json(operations_ns * 1e-9) : json();
+    result.working_threads = working.size();
+    result.threads = threads.size();
+    result.cpu_seconds = has_cpu ? json(sum.cpu_ns * 1e-9) : json();
+    result.operation_seconds = timed ? json(sum.operations_ns * 1e-9) : json();
 
-    json density = dimension(timed && has_cpu ? json(share_of(operations_ns, cpu_ns)) : json(), "estimated",
+    const std::optional<double> dense = timed ? estimated_share(sum.operations_ns, sum.cpu_ns) : std::nullopt;
+    json density = dimension(dense ? json(*dense) : json(), "estimated",
                              {{"operation_seconds", result.operation_seconds},
                               {"cpu_seconds", result.cpu_seconds},
-                              {"operations", operations},
-                              {"timed", here.sampled}});
+                              {"operations", sum.operations},
+                              {"timed", s.times.count()}});
     if (!timed)
         density["why_null"] = "no operation was timed";
     else if (!has_cpu)
         density["why_null"] = "no CPU time is known for its duration";
+    else if (!dense)
+        density["why_null"] = "the estimated time in its operations exceeds the CPU time of its threads";
 
     const double nats = entropy(s.sizes);
     json locality = dimension(nullptr, "counted", json::object());
@@ -78,19 +117,12 @@ dimensions measure_dimensions(const characterisation& all, std::uint32_t subsyst
         s.bytes > 0 ? json(share_of(static_cast<double>(s.peak_bytes), static_cast<double>(s.bytes))) : json(),
         "counted", {{"peak_live_bytes", s.peak_bytes}, {"bytes", s.bytes}});
     if (s.bytes == 0) utilization["why_null"] = "no bytes were asked for";
-    const bool certain = inside.size() < 2;  // nothing needs to be timed to know that one thread meets nobody
-    json contended = dimension(timed || certain ? json(contention(inside)) : json(), "estimated",
-                               {{"threads_inside", timed || certain ? json(threads_inside_at_once(inside)) : json()},
-                                {"threads", inside.size()},
-                                {"duration_seconds", duration_ns * 1e-9}});
-    if (!timed && !certain) contended["why_null"] = "no operation was timed";
-
+    result.dvluc["C"] = contention_json(working, duration_ns, recorded_ns, timed);
     result.dvluc["D"] = std::move(density);
     result.dvluc["V"] =
         dimension(variation(nats), "counted", {{"entropy_nats", nats}, {"effective_sizes", std::exp(nats)}});
     result.dvluc["L"] = std::move(locality);
     result.dvluc["U"] = std::move(utilization);
-    result.dvluc["C"] = std::move(contended);
     return result;
 }
 

@@ -6,7 +6,12 @@
 
 namespace millpond::characterise {
 
-double share_of(double part, double whole) { return whole > 0 ? std::clamp(part / whole, 0.0, 1.0) : 0.0; }
+double share_of(double part, double whole) { return whole > 0 ? part / whole : 0.0; }
+
+std::optional<double> estimated_share(double part, double whole) {
+    if (!(whole > 0) || !(part >= 0) || part > whole) return std::nullopt;
+    return part / whole;
+}
 
 double entropy(std::span<const std::uint64_t> counts) {
     double total = 0;

@@ -1,23 +1,28 @@
 // SPDX-License-Identifier: BSL-1.0
 // dvluc: the five dimensions of a subsystem's use of an allocator, from counts. Pure functions.
 //
-//   D density      time in its operations / CPU time of its threads over its duration        (estimated)
-//   V variation    1 − exp(−H), H the entropy in nats over size classes; exp(H) is the effective number of sizes
-//   L locality     needs references to memory, which a recording does not have: null
-//   U utilization  peak live bytes / bytes allocated in total
-//   C contention   expected number of threads inside operations at once, counting moments with two or more, / threads
+//   D density      time in its operations / CPU time of its threads over its duration, both without the recorder
+//   (estimated) V variation    1 − exp(−H), H the entropy in nats over size classes; exp(H) is the effective number of
+//   sizes L locality     needs references to memory, which a recording does not have: null U utilization  peak live
+//   bytes / bytes allocated in total C contention   expected number of threads inside operations at once, counting
+//   moments with two or more, / threads
 //                  (estimated: each thread inside for its share of the time, independently of the others)
 //
-// Every value lies in [0, 1]. Use `share_of` where a denominator may be zero.
+// Every value lies in [0, 1]. An estimate beyond is no value: `estimated_share` has none then, and nothing is cut.
+// Use `share_of` for parts that are counted.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 
 namespace millpond::characterise {
 
-// part / whole, cut to [0, 1]; 0 where there is no whole.
+// part / whole of what was counted; 0 where there is no whole.
 double share_of(double part, double whole);
+
+// part / whole of two estimates; none where there is no whole, or where the quotient lies outside of [0, 1].
+std::optional<double> estimated_share(double part, double whole);
 
 // In nats, over classes with these counts. 0 for nothing and for one class.
 double entropy(std::span<const std::uint64_t> counts);

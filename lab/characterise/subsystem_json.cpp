@@ -85,7 +85,7 @@ json subsystem_json(const characterisation& all, std::uint32_t subsystem) {
     one["effective_sizes"] = std::exp(entropy(s.sizes));
     one["contexts"] = all.contexts(subsystem).size();
     one["N"] = {{"cpu_seconds", measured.cpu_seconds}};
-    one["W"] = measured.threads;
+    one["W"] = measured.working_threads;
     one["threads"] = measured.threads;
     one["operation_seconds"] = measured.operation_seconds;
     one["freed_by_other_threads"] = s.freed_by_others;

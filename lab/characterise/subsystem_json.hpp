@@ -23,8 +23,9 @@ std::vector<std::uint32_t> legality_functions(const characterisation& all, std::
 // "dvluc", with W and N.
 struct dimensions {
     json dvluc;
-    std::size_t threads;  // W
-    json cpu_seconds;     // N, null where unknown
+    std::size_t working_threads;  // W: with at least a hundredth of the operations of the busiest
+    std::size_t threads;          // all that have operations in it
+    json cpu_seconds;             // N, null where unknown
     json operation_seconds;
 };
 dimensions measure_dimensions(const characterisation& all, std::uint32_t subsystem);

@@ -4,6 +4,23 @@
 #include <algorithm>
 
 namespace millpond::characterise {
+namespace {
+
+// The middle one among the blocks of a thread: the recorder's measured ticks for each event.
+double usual_overhead(const std::vector<mpt_block_header>& headers) {
+    std::vector<double> each;
+    for (const mpt_block_header& h : headers) {
+        if (h.count > 0) each.push_back(static_cast<double>(h.overhead_ticks) / h.count);
+    }
+    if (each.empty()) return 0;
+    const auto middle = each.begin() + static_cast<std::ptrdiff_t>(each.size() / 2);
+    std::nth_element(each.begin(), middle, each.end());
+    return *middle;
+}
+
+constexpr double unusual = 2;  // times the usual overhead: then the thread was descheduled while it was measured
+
+}  // namespace
 
 thread_clock::thread_clock(const std::vector<trace::block_record>& blocks, const std::vector<stream_facts>& streams,
                            std::uint64_t process_first_tick, double ticks_per_ns) {
@@ -20,36 +37,38 @@ thread_clock::thread_clock(const std::vector<trace::block_record>& blocks, const
         const bool is_first = stream.thread == 1 && process_first_tick != 0;
         const std::uint64_t start =
             is_first ? std::min(process_first_tick, headers.front().first) : headers.front().first;
+        std::vector<point>& points = points_[stream.thread];
+        points.push_back({start, 0.0, 0.0});
         const double scale = stream.sampled == 0 ? 0.0
                                                  : static_cast<double>(stream.operations) /
                                                        static_cast<double>(stream.sampled) / ticks_per_ns;
-        std::vector<point>& points = points_[stream.thread];
-        points.push_back({start, 0.0});
-        double recorder = 0;
+        const double most = unusual * usual_overhead(headers);
+        double recorder_ns = 0;
         for (std::size_t i = 0; i < headers.size(); ++i) {
             const std::uint64_t end = i + 1 < headers.size() ? headers[i + 1].first : stream.last_tick;
-            recorder += scale * headers[i].overhead_ticks;
+            const double measured = headers[i].overhead_ticks;
+            recorder_ns += scale * (most > 0 ? std::min(measured, most * headers[i].count) : measured);
             if (headers[i].cpu_ns == 0) continue;  // salvaged from an open block: nobody had closed it
-            const double net = static_cast<double>(headers[i].cpu_ns) - recorder;
-            points.push_back({std::max(end, points.back().tick), std::max(net, points.back().ns)});
+            const double net = static_cast<double>(headers[i].cpu_ns) - recorder_ns;
+            points.push_back({std::max(end, points.back().tick), std::max(net, points.back().ns), recorder_ns});
         }
         cpu_ns_ += points.back().ns;
-        recorder_ns_ += recorder;
+        recorder_ns_ += recorder_ns;
     }
 }
 
-double thread_clock::at(std::uint32_t thread, std::uint64_t tick) const {
+double thread_clock::between(std::uint32_t thread, std::uint64_t tick, double point::* value) const {
     const auto found = points_.find(thread);
     if (found == points_.end()) return 0;
     const std::vector<point>& points = found->second;
     const auto after = std::upper_bound(points.begin(), points.end(), tick,
                                         [](std::uint64_t at, const point& p) { return at < p.tick; });
     if (after == points.begin()) return 0;
-    if (after == points.end()) return points.back().ns;
+    if (after == points.end()) return points.back().*value;
     const point& before = *(after - 1);
     const double share = static_cast<double>(tick - before.tick) /
                          static_cast<double>(std::max<std::uint64_t>(1, after->tick - before.tick));
-    return before.ns + share * (after->ns - before.ns);
+    return before.*value + share * ((*after).*value - before.*value);
 }
 
 }  // namespace millpond::characterise

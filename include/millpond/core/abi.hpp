@@ -20,7 +20,7 @@
 #if __cplusplus <= 201703L && (!defined(_MSVC_LANG) || _MSVC_LANG <= 201703L)
 #error \
     "Millpond needs C++20: compile with -std=c++20 (MSVC: /std:c++20), in CMake target_compile_features(... cxx_std_20)"
-#include "Millpond needs C++20"  // no such file: ends the compilation, where what follows would be a page of errors
+#include <Millpond needs C++20>  // no such file: ends the compilation, where what follows would be a page of errors
 #endif
 
 #if defined(__SANITIZE_ADDRESS__)

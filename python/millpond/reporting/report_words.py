@@ -112,11 +112,12 @@ def interval_text(summary: dict[str, Any]) -> str:
 
 
 def cpu_share(subsystem: dict[str, Any], trace: dict[str, Any]) -> float | None:
-    """The estimated share of the process' CPU time inside the subsystem's allocation operations; None if unknown."""
+    """The estimated share of the CPU time in the subsystem's operations; None if unknown or impossible."""
     density = (subsystem.get("dvluc") or {}).get("D") or {}
     seconds = (density.get("absolute") or {}).get("operation_seconds")
     whole = trace.get("cpu_seconds")
-    return seconds / whole if isinstance(seconds, (int, float)) and whole else None
+    share = seconds / whole if isinstance(seconds, (int, float)) and whole else None
+    return share if share is not None and share <= 1 else None  # an estimate beyond all CPU time is none
 
 
 def short_advice(row: dict[str, Any]) -> str:

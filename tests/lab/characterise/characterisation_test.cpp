@@ -185,6 +185,17 @@ TEST_F(characterised, diffusion_has_at_most_64_points_and_follows_the_pages) {
     for (const json& point : book["diffusion"]) EXPECT_DOUBLE_EQ(point["ratio"].get<double>(), 64);
 }
 
+TEST_F(characterised, a_thread_that_hardly_allocates_is_not_counted_in_w) {
+    const std::uint32_t add = program.frame(program.frame(0, "main"), "book::add");
+    std::vector<event> events{allocation(500, 2, 0x900000, 64, add)};
+    for (std::uint64_t i = 0; i < 1000; ++i)
+        events.push_back(allocation(1000 * (i + 1), 1, 0x100000 + 4096 * i, 64, add));
+    const json book = subsystem(of(events), "book");
+    EXPECT_EQ(book["W"], 1);
+    EXPECT_EQ(book["threads"], 2);
+    EXPECT_EQ(book["dvluc"]["C"]["value"], 0);
+}
+
 // Equal but for the last digits of numbers that come from a library of mathematics.
 void expect_close(const json& found, const json& expected, const std::string& where) {
     if (found.is_number() && expected.is_number()) {

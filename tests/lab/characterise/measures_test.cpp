@@ -9,6 +9,7 @@
 
 #include "lab/characterise/dvluc.hpp"
 #include "lab/characterise/histogram.hpp"
+#include "lab/characterise/operation_times.hpp"
 #include "lab/characterise/packed_object.hpp"
 #include "lab/characterise/page_survey.hpp"
 #include "lab/characterise/size_class.hpp"
@@ -102,6 +103,38 @@ TEST(histogram, of_nothing_says_nothing) {
     EXPECT_TRUE(histogram().octaves().empty());
 }
 
+TEST(histogram, winsorised_mean_is_not_spoilt_by_one_value) {
+    histogram h;
+    for (int i = 0; i < 100; ++i) h.add(20 + i % 2);
+    EXPECT_NEAR(h.winsorised_mean(), 20.5, 0.01);
+    h.add(10'000'000);
+    EXPECT_NEAR(h.winsorised_mean(), 20.5, 0.01);
+    histogram tail;  // what happens once in a hundred times is no accident
+    for (int i = 0; i < 10'000; ++i) tail.add(i % 100 == 0 ? 1000 : 20);
+    EXPECT_NEAR(tail.winsorised_mean(), 29.8, 1);
+    EXPECT_EQ(histogram().winsorised_mean(), 0);
+}
+
+TEST(estimated_share, beyond_the_whole_is_no_value) {
+    EXPECT_EQ(estimated_share(1, 4), 0.25);
+    EXPECT_EQ(estimated_share(4, 4), 1);
+    EXPECT_EQ(estimated_share(4.1, 4), std::nullopt);
+    EXPECT_EQ(estimated_share(1, 0), std::nullopt);
+    EXPECT_EQ(estimated_share(1, -1), std::nullopt);
+}
+
+TEST(operation_times, kinds_are_kept_apart_and_few_samples_borrow) {
+    operation_times whole, few;
+    for (int i = 0; i < 100; ++i) {
+        whole.add(operation_kind::allocation, 30);
+        whole.add(operation_kind::deallocation, 10);
+    }
+    few.add(operation_kind::allocation, 1'000'000);  // descheduled
+    EXPECT_NEAR(few.ticks_of({10, 10, 0, 0}, whole), 400, 1);
+    for (int i = 0; i < 20; ++i) few.add(operation_kind::large, 4000);
+    EXPECT_NEAR(few.ticks_of({0, 0, 0, 3}, whole), 12'000, 400);
+}
+
 TEST(size_classes, are_four_an_octave_and_hold_their_sizes) {
     for (std::uint64_t bytes = 0; bytes < 100'000; ++bytes) {
         const std::size_t index = size_class_of(bytes);
@@ -187,6 +220,18 @@ TEST(thread_clock, takes_the_recorders_time_off) {
     EXPECT_DOUBLE_EQ(clock.recorder_ns(), 150);
     EXPECT_DOUBLE_EQ(clock.at(1, 2000), 250);
     EXPECT_DOUBLE_EQ(clock.at(1, 1500), 125);
+}
+
+TEST(thread_clock, one_preempted_sample_does_not_count_64_times) {
+    std::vector<trace::block_record> blocks;
+    for (std::uint32_t i = 0; i < 5; ++i) {
+        mpt_block_header header = block(1, i, 1000 * (i + 1), 400 * (i + 1), i == 2 ? 100'000 : 10);
+        header.count = 100;
+        blocks.push_back({0, header});
+    }
+    const thread_clock clock(blocks, {{1, 6000, 100, 10}}, 0, 1.0);
+    EXPECT_DOUBLE_EQ(clock.recorder_ns(), 10.0 * (4 * 10 + 20));
+    EXPECT_DOUBLE_EQ(clock.recorder_at(1, 2000), 100);
 }
 
 TEST(thread_clock, never_runs_backward) {
