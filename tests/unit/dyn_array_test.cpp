@@ -266,6 +266,7 @@ TEST_F(dyn_array_memory, what_is_moved_or_swapped_stays_where_it_is) {
     EXPECT_EQ(taken.data(), first);
     EXPECT_EQ(taken.size(), 100U);
     EXPECT_TRUE(numbers.empty());  // NOLINT(bugprone-use-after-move): it is specified
+    EXPECT_EQ(numbers.max_size(), array<int>().max_size());
     numbers.push_back(1);
     EXPECT_NE(numbers.data(), first);
     EXPECT_EQ(numbers.size(), 1U);
