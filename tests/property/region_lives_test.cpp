@@ -112,8 +112,10 @@ class life_of_a_region {
             EXPECT_TRUE(may_refuse || bytes + alignment > room) << bytes << " bytes did not fit in " << room;
         } else {
             EXPECT_GE(given.bytes, bytes);
-            end_of_range_ = static_cast<char*>(given.start) + given.bytes + (given.bytes == 0) + source_.limit_bytes() -
-                            source_.used_bytes();
+            // Only the first block of all is certain to lie at the frontier: a later one may fill a hole.
+            if (end_of_range_ == nullptr)
+                end_of_range_ = static_cast<char*>(given.start) + given.bytes + (given.bytes == 0) +
+                                source_.limit_bytes() - source_.used_bytes();
             model_.add(given.start, given.bytes, alignment);
         }
     }
