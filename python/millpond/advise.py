@@ -16,8 +16,9 @@ from typing import Annotated, Any
 
 import typer
 
-from millpond.advice.advice import Findings, document
+from millpond.advice.advice import document
 from millpond.advice.advising import Advising
+from millpond.advice.findings import Findings
 from millpond.advice.inputs import advise_on_inputs
 from millpond.advice.inputs_table import print_inputs
 from millpond.advice.prediction import BUDGET_SHARE, agreement_note, expected_seconds, predict

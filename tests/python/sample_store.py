@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from millpond.advice import effects
-from millpond.advice.advice import Findings, document
+from millpond.advice.advice import document
+from millpond.advice.findings import Findings
 from millpond.advice.rows import Tried
 from millpond.cells.cell import Cell, Outcome
 from millpond.cells.plans import Plan, Route, combine, merged

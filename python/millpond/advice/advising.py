@@ -11,7 +11,6 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from millpond.advice.advice import Findings, quick_estimate
 from millpond.advice.effects import (
     AGAINST_MALLOC,
     BEHIND_NET,
@@ -29,7 +28,9 @@ from millpond.advice.effects import (
     split,
     substantial,
 )
+from millpond.advice.findings import Findings
 from millpond.advice.rows import Tried
+from millpond.advice.verdict import quick_estimate
 from millpond.cells.cell import PRELOADED, Cell
 from millpond.cells.plans import Plan, combine
 from millpond.execution import mallocs, schedule
@@ -169,9 +170,8 @@ class Advising:
         chosen = plans[0] if plans else None
         singles = [p for p in plans if p.alone]
         by_role = roles(self._program, chosen)
-        cells = [by_role[role] for role in ("bare", "looked_up", "plan", "merged") if role in by_role]
-        if chosen is None:
-            cells = [by_role["bare"]]
+        wanted = ("bare", "looked_up", "plan", "merged") if chosen else ("bare",)
+        cells = [by_role[role] for role in wanted if role in by_role]
         cells += [plan_cell(self._program, p) for p in plans if p is not chosen]
         cells += [malloc_cell(self._program, name) for name in best]
         if len(cells) < 2:

@@ -40,6 +40,22 @@ METRICS_COMPARED = ("cpu_seconds", "wall_seconds", "peak_bytes", "page_faults")
 Effects = dict[str, dict[str, Comparison]]
 
 
+def verdict_of(comparisons: Mapping[str, Comparison], metric: str) -> str:
+    """The verdict in one metric; empty where it was not measured."""
+    found = comparisons.get(metric)
+    return found.verdict if found else ""
+
+
+def saves_time(comparisons: Mapping[str, Comparison]) -> bool:
+    """Faster beyond the noise."""
+    return verdict_of(comparisons, "cpu_seconds") == "better"
+
+
+def saves_memory(comparisons: Mapping[str, Comparison]) -> bool:
+    """Smaller beyond the noise, and not slower."""
+    return verdict_of(comparisons, "peak_bytes") == "better" and verdict_of(comparisons, "cpu_seconds") != "worse"
+
+
 def control_cells(program: Sequence[str]) -> list[Cell]:
     """The five controls of a program."""
     return [Cell(tuple(program), variant) for variant in CONTROLS]

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from millpond.advice.effects import METRICS_COMPARED, compare_net, plan_cell
+from millpond.advice.effects import METRICS_COMPARED, compare_net, plan_cell, saves_memory, saves_time
 from millpond.advice.rows import NOTHING, summary_json
 from millpond.cells.cell import Cell
 from millpond.cells.plans import Plan
@@ -46,13 +46,7 @@ class Judged:
     @property
     def pays(self) -> bool:
         """As a subsystem's own pool does in `advise`."""
-        cpu, peak = (_verdict(self.net, m) for m in ("cpu_seconds", "peak_bytes"))
-        return cpu == "better" or (peak == "better" and cpu != "worse")
-
-
-def _verdict(comparisons: Mapping[str, Comparison], metric: str) -> str:
-    found = comparisons.get(metric)
-    return found.verdict if found else ""
+        return saves_time(self.net) or saves_memory(self.net)
 
 
 def judge_again(

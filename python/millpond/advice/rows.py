@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from millpond.advice.effects import saves_memory, saves_time
 from millpond.cells.plans import Plan
 from millpond.statistics.order_statistics import Comparison
 from millpond.system.wording import count_text, percent_text, plural, seconds_text
@@ -34,18 +35,9 @@ class Tried:
     evidence: list[str]
     judged: bool
 
-    def verdict(self, metric: str) -> str:
-        """The verdict in one metric; empty where it was not measured."""
-        found = self.comparisons.get(metric)
-        return found.verdict if found else ""
-
     def pays(self) -> bool:
         """Advised: faster beyond the noise on fresh rounds, or smaller beyond the noise and not slower."""
-        if not self.judged:
-            return False
-        faster = self.verdict("cpu_seconds") == "better"
-        smaller = self.verdict("peak_bytes") == "better" and self.verdict("cpu_seconds") != "worse"
-        return faster or smaller
+        return self.judged and (saves_time(self.comparisons) or saves_memory(self.comparisons))
 
 
 def summary_json(comparison: Comparison | None) -> dict[str, Any]:

@@ -32,7 +32,7 @@ _KNOWN = {
     "mimalloc": (("libmimalloc.so.3", "libmimalloc.so.2", "libmimalloc.so.2.0"), "libmimalloc2.0"),
     "tcmalloc": (("libtcmalloc_minimal.so.4", "libtcmalloc.so.4"), "libtcmalloc-minimal4"),
 }
-# Slower in most programs, so replay is not held against it; benchmarks leave no peer out.
+# Slower in most programs, so replay is not held against it; benchmarks and `advise` leave no peer out.
 _ONLY_IN_BENCHMARKS = {"tbb": (("libtbbmalloc_proxy.so.2",), "libtbbmalloc2")}
 _PADDING_LIMIT_BYTES = 4096
 _SIGKILL = 9
@@ -61,7 +61,7 @@ class Malloc:
         """NAME=VALUE that makes a program run on it, behind what the user preloads already; empty for nothing."""
         if self.path is None:
             return self.tunables
-        return f"LD_PRELOAD={':'.join([str(self.path), *_already()])}"
+        return _preload(str(self.path))
 
     @property
     def words(self) -> str:
@@ -69,7 +69,7 @@ class Malloc:
         if self.path is None:
             return self.tunables
         name = self.path.name if self.path.parent in library_folders() else str(self.path)
-        return f"LD_PRELOAD={':'.join([name, *_already()])}"
+        return _preload(name)
 
     @property
     def variant(self) -> str:
@@ -94,7 +94,7 @@ def find_mallocs(
 ) -> tuple[list[Malloc], dict[str, str]]:
     """The mallocs that are here, the C library's first, and of those that are not the package that has them.
 
-    `benchmark`: all peers of a benchmark, not only those on which replay is validated.
+    `benchmark`: all peers of a benchmark, which `advise` tries too, not only those on which replay is validated.
     """
     found, missing = [Malloc(GLIBC, None)], {}
     places = library_folders() if folders is None else folders
@@ -132,7 +132,7 @@ def preloaded(command: Sequence[str], variant: str, environment: Mapping[str, st
     env = shutil.which("env")
     if env is None:
         raise Failure(Status.ENVIRONMENT, "the program env is missing, by which a malloc library is preloaded")
-    preload = [] if variant == GLIBC else [f"LD_PRELOAD={':'.join([variant, *_already()])}"]
+    preload = [] if variant == GLIBC else [_preload(variant)]
     return [env, *(f"{k}={v}" for k, v in (environment or {}).items()), *preload, *command]
 
 
@@ -159,9 +159,10 @@ def _kibibytes(text: str | None) -> int:
     return int(text.split()[0]) if text else 0
 
 
-def _already() -> list[str]:
+def _preload(library: str) -> str:
+    """The setting that loads it before a program, in front of what the user preloads already."""
     given = os.environ.get("LD_PRELOAD", "")
-    return [given] if given else []
+    return f"LD_PRELOAD={library}:{given}" if given else f"LD_PRELOAD={library}"
 
 
 @dataclass

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: BSL-1.0
+"""The decision: which of the judged contenders is advised, and for which purpose.
+
+*Do nothing* wins whenever nothing beats it beyond the noise. Every figure is against the program as it is. A plan,
+which needs a change of the source, is advised only where it beats the best malloc of this machine, which needs none.
+Too few rounds give no verdict.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from millpond.advice.effects import NET, saves_memory, saves_time
+from millpond.advice.findings import Findings
+from millpond.execution.schedule import VERDICT_ROUNDS
+from millpond.statistics.order_statistics import Comparison
+
+PLAN, MALLOC, NONE, UNDECIDED = "plan", "malloc", "nothing", "undecided"
+# Where two were not compared in one family: by so much one has to be below the other.
+_CLEARLY = 0.02
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What is advised, or could have been: a plan, another malloc, or to leave the program as it is.
+
+    `comparisons`: against the program as it is, by metric. `purpose`: what it is chosen for, CPU or memory.
+    """
+
+    kind: str
+    name: str
+    comparisons: Mapping[str, Comparison]
+    command: str = ""
+    purpose: str = ""
+
+    def gain(self, metric: str) -> float:
+        """The median ratio in one metric; 1 where it was not measured."""
+        found = self.comparisons.get(metric)
+        return found.ratio.median if found else 1.0
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain data: both metrics as summaries of ratios."""
+        found = {m: c.to_json() for m, c in self.comparisons.items() if m in ("cpu_seconds", "peak_bytes")}
+        return {"kind": self.kind, "name": self.name, "command": self.command or None, "for": self.purpose or None,
+                "cpu": found.get("cpu_seconds"), "peak": found.get("peak_bytes")}  # fmt: skip
+
+
+def judged_choices(found: Findings) -> list[Choice]:
+    """What fresh rounds have judged: the plan and the mallocs, the one with the least CPU first."""
+    result = [
+        Choice(MALLOC, name, comparisons, found.mallocs[name].words)
+        for name, comparisons in found.judged_mallocs.items()
+    ]
+    if found.chosen is not None and NET in found.effects:
+        result.append(Choice(PLAN, found.chosen.name, found.effects[NET]))
+    return sorted(result, key=lambda c: c.gain("cpu_seconds"))
+
+
+def choice(found: Findings) -> Choice:
+    """The best of what was judged. Time comes before memory; a plan has to beat the best malloc beyond the noise.
+
+    A malloc needs no change of the source, so a plan that only equals it is not worth the work.
+    """
+    if found.why_no_trial or found.rounds < VERDICT_ROUNDS:
+        return Choice(UNDECIDED, "", {})
+    judged = judged_choices(found)
+    for purpose, metric, saves in (("CPU", "cpu_seconds", saves_time), ("memory", "peak_bytes", saves_memory)):
+        helping = sorted((c for c in judged if saves(c.comparisons)), key=lambda c: c.gain(metric))
+        plan = next((c for c in helping if c.kind == PLAN), None)
+        malloc = next((c for c in helping if c.kind == MALLOC), None)
+        if plan and malloc:
+            beyond = found.plan_against_malloc.get(metric) if malloc.name == found.best_malloc else None
+            better = beyond.verdict == "better" if beyond else plan.gain(metric) < malloc.gain(metric) - _CLEARLY
+            return replace(plan if better else malloc, purpose=purpose)
+        if helping:
+            return replace(helping[0], purpose=purpose)
+    return Choice(NONE, "", {})

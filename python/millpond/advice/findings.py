@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: BSL-1.0
+"""What a run of `advise` found out, step by step: the rounds fill it in, and decision, words and document read it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from millpond.advice.effects import Effects
+from millpond.advice.prediction import Predictions
+from millpond.advice.rows import Tried
+from millpond.cells.plans import Plan
+from millpond.execution.mallocs import Malloc
+from millpond.execution.recording import Process, Recording
+from millpond.statistics.order_statistics import Comparison
+
+
+@dataclass
+class Findings:
+    """What a run of `advise` found out, step by step; a step that was not reached leaves its default."""
+
+    program: tuple[str, ...]
+    recording: Recording
+    process: Process
+    characterisation: dict[str, Any] = field(default_factory=dict)
+    contexts: dict[str, Any] = field(default_factory=dict)
+    candidates: list[Plan] = field(default_factory=list)
+    tried: dict[str, Tried] = field(default_factory=dict)
+    chosen: Plan | None = None
+    effects: Effects = field(default_factory=dict)
+    evidence: dict[str, list[str]] = field(default_factory=dict)
+    counted: dict[str, list[str]] = field(default_factory=dict)
+    rounds: int = 0
+    bare: dict[str, dict[str, float]] = field(default_factory=dict)  # metric → what the bare judging rounds are like
+    whole: dict[str, float] = field(default_factory=dict)  # metric → what a bare judging round takes
+    mallocs: dict[str, Malloc] = field(default_factory=dict)  # those of this machine, by name
+    absent_mallocs: dict[str, str] = field(default_factory=dict)  # name → how to get it
+    screened_mallocs: dict[str, dict[str, Comparison]] = field(default_factory=dict)  # in the choosing rounds
+    judged_mallocs: dict[str, dict[str, Comparison]] = field(default_factory=dict)
+    best_malloc: str = ""
+    plan_against_malloc: dict[str, Comparison] = field(default_factory=dict)  # net, against the best malloc
+    verdict_seconds: float = 0.0  # what VERDICT_ROUNDS rounds of the judged contenders take
+    predictions: Predictions = field(default_factory=lambda: Predictions(why="nothing was tried"))
+    why_no_trial: str = ""
+    notes: list[str] = field(default_factory=list)
+
+    def verdict(self, effect: str, metric: str = "cpu_seconds") -> str:
+        """The verdict of one effect; empty where it was not measured."""
+        found = self.effects.get(effect, {}).get(metric)
+        return found.verdict if found else ""

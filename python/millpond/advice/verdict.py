@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: BSL-1.0
+"""The verdict in words: the sentence on top of an advice, and the estimate that is said before there is one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from millpond.advice.choice import MALLOC, NONE, Choice, choice, judged_choices
+from millpond.advice.effects import NET
+from millpond.advice.findings import Findings
+from millpond.advice.rows import NOTHING
+from millpond.cells.plans import REST, Plan
+from millpond.execution.laboratory import describe
+from millpond.execution.schedule import VERDICT_ROUNDS
+from millpond.statistics.order_statistics import Comparison
+from millpond.system.wording import list_text, percent_text, plural, seconds_text
+
+# Above so many times the bare program's CPU or memory, a trial's look-ups distort what they measure.
+DISTORTED = 1.3
+
+
+def sentence(found: Findings, rows: list[dict[str, Any]]) -> str:
+    """The verdict in words."""
+    crash = ""
+    if found.recording.signal:
+        crash = f"The program {describe(found.recording.exit_status, found.recording.signal)}. "
+    if not found.process.summary.get("trace", {}).get("events"):
+        return f"{crash}Nothing to advise: the program has no heap events."
+    if found.why_no_trial:
+        return f"No verdict: {found.why_no_trial.removeprefix('not tried: ')}."
+    if found.rounds < VERDICT_ROUNDS:
+        return _not_enough(found)
+    chosen = choice(found)
+    measured = f"{plural(found.rounds, 'round')} against the program as it is"
+    if chosen.kind == NONE:
+        return f"Do nothing: {_nothing_helps(found)} ({measured}).{_distortion(found)}"
+    text = _advised(found, chosen, rows)
+    others = [c for c in judged_choices(found) if c.name != chosen.name or c.kind != chosen.kind]
+    if others:
+        text += "; of the others, " + "; ".join(f"{_described(found, c)}: {_both(c)}" for c in others)
+    return f"{text} ({measured}).{_distortion(found)}"
+
+
+def _advised(found: Findings, chosen: Choice, rows: list[dict[str, Any]]) -> str:
+    why = "" if chosen.purpose == "CPU" else "To save memory: "
+    if chosen.kind == MALLOC:
+        return f"{why}{chosen.command}: {_both(chosen)}, without a change of the source"
+    pools = pooled(found.chosen)
+    each = "a pool of its own" if len(pools) == 1 else "a pool each"
+    confirmed = {r["name"] for r in rows if r["best"] != NOTHING}
+    silent = [name for name in pools if confirmed and name not in confirmed]
+    overlap = _overlap(found)
+    return f"{why}Give {list_text(pools)} {each}: {_both(chosen)}{_with_silent(silent)}{overlap}"
+
+
+def _described(found: Findings, other: Choice) -> str:
+    if other.kind == MALLOC:
+        return other.command
+    pools = pooled(found.chosen)
+    return f"{'pools' if len(pools) > 1 else 'a pool'} for {list_text(pools)}"
+
+
+def _both(one: Choice) -> str:
+    """`CPU -32.0 % (-34.0 % to -30.0 %), peak memory +3.0 %`."""
+    cpu, peak = one.comparisons.get("cpu_seconds"), one.comparisons.get("peak_bytes")
+    parts = []
+    if cpu is not None:
+        low, high = percent_text(cpu.ratio.low), percent_text(cpu.ratio.high)
+        parts.append(f"CPU {percent_text(cpu.ratio.median)} ({low} to {high})")
+    if peak is not None:
+        parts.append(f"peak memory {percent_text(peak.ratio.median)}")
+    return ", ".join(parts) or "not measured"
+
+
+def _nothing_helps(found: Findings) -> str:
+    judged = judged_choices(found)
+    figures = "; ".join(f"{_described(found, c)}: {_both(c)}" for c in judged)
+    tried = plural(len(found.mallocs), "malloc")
+    return f"no pool and none of {tried} of this machine beats the program as it is beyond the noise; {figures}"
+
+
+def _not_enough(found: Findings) -> str:
+    need = seconds_text(found.verdict_seconds)
+    so_far = "; ".join(f"{_described(found, c)}: {_both(c)}" for c in judged_choices(found)) or "nothing was measured"
+    return (
+        f"Not enough time for a verdict: {VERDICT_ROUNDS} rounds would take {need}, and {found.rounds} "
+        f"{'was' if found.rounds == 1 else 'were'} possible; so far {so_far}."
+    )
+
+
+def _distortion(found: Findings) -> str:
+    """What is said where look-ups change the program so much that a trial's figures are doubtful."""
+    cpu = found.effects.get("look_up", {}).get("cpu_seconds")
+    peak = found.effects.get("look_up", {}).get("peak_bytes")
+    parts = []
+    if cpu is not None and cpu.ratio.median > DISTORTED:
+        parts.append(f"takes {cpu.ratio.median:.1f} times the CPU")
+    if peak is not None and peak.ratio.median > DISTORTED:
+        parts.append(f"takes {peak.ratio.median:.1f} times the memory")
+    if not parts:
+        return ""
+    return f" Pools were judged in a distorted program: with every call stack looked up it {' and '.join(parts)}."
+
+
+def _overlap(found: Findings) -> str:
+    """Said where what single pools save adds up to more than the plan saves."""
+    total = found.effects.get(NET, {}).get("cpu_seconds")
+    pools = set(pooled(found.chosen))
+    singles = [t.comparisons["cpu_seconds"] for t in found.tried.values()
+               if t.plan.alone in pools and "cpu_seconds" in t.comparisons]  # fmt: skip
+    if total is None or len(singles) < 2 or any(c.verdict != "better" for c in singles):
+        return ""
+    alone = sum(c.saved.median for c in singles)
+    if alone <= 1.1 * total.saved.median:
+        return ""
+    sums = f"alone they save {seconds_text(alone)} in sum, together {seconds_text(total.saved.median)}"
+    return f" ({sums}: these overlap)"
+
+
+def _with_silent(silent: list[str]) -> str:
+    """Pools that the judged plan had and that alone showed nothing: the figures are of a plan that has them too."""
+    if not silent:
+        return ""
+    show = "shows" if len(silent) == 1 else "show"
+    return f" (measured with {list_text(silent)} in a pool too, which alone {show} nothing)"
+
+
+def pooled(plan: Plan | None) -> list[str]:
+    """The subsystems that a plan gives pools of their own."""
+    return [name for r in plan.routes for name in r.subsystems if name != REST] if plan else []
+
+
+def quick_estimate(
+    plans: Mapping[str, Mapping[str, Comparison]], others: Mapping[str, Mapping[str, Comparison]]
+) -> str:
+    """What the choosing rounds make probable, in one line; empty where they measured nothing."""
+    best = []
+    for kind, screened in (("malloc", others), ("pool", plans)):
+        cpu = {name: m["cpu_seconds"].ratio for name, m in screened.items() if "cpu_seconds" in m}
+        if cpu:
+            name = min(cpu, key=lambda n: cpu[n].median)
+            low, high = percent_text(cpu[name].low), percent_text(cpu[name].high)
+            best.append(f"best {kind} {name} {percent_text(cpu[name].median)} CPU ({low} to {high})")
+    return "; ".join(best)
