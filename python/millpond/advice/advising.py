@@ -18,6 +18,7 @@ from millpond.advice.effects import (
     NET,
     PAIRS,
     best_mallocs,
+    compare_cells,
     compare_net,
     helpful,
     malloc_cell,
@@ -204,16 +205,17 @@ class Advising:
     def _roles_of_mallocs(self, outcomes: list[Any], best: list[str]) -> dict[str, str]:
         """Role → malloc: the one with the least CPU in the judged rounds is the best; huge pages have a role too."""
 
-        def cpu(name: str) -> float:
-            values = sorted(by_round(outcomes, malloc_cell(self._program, name), "cpu_seconds").values())
-            return values[len(values) // 2] if values else float("inf")
-
-        ranked = sorted((name for name in best if cpu(name) < float("inf")), key=cpu)
-        found = {"malloc": ranked[0]} if ranked else {}
-        found |= {f"malloc {n}": name for n, name in enumerate(ranked[1:], 2)}
+        ratios = {
+            name: found.ratio.median
+            for name in best
+            if (found := compare_cells(outcomes, malloc_cell(self._program, name), self._bare(), "cpu_seconds"))
+        }
+        ranked = sorted(ratios, key=lambda name: ratios[name])
+        by_role = {"malloc": ranked[0]} if ranked else {}
+        by_role |= {f"malloc {n}": name for n, name in enumerate(ranked[1:], 2)}
         if mallocs.HUGE in ranked:
-            found["huge"] = mallocs.HUGE
-        return found
+            by_role["huge"] = mallocs.HUGE
+        return by_role
 
     def _note_need(self, contenders: int) -> None:
         self._found.verdict_seconds = schedule.VERDICT_ROUNDS * contenders * self._run_seconds
