@@ -16,6 +16,14 @@ constexpr std::size_t rounded_up(std::size_t value, std::size_t unit) noexcept {
 
 constexpr std::uintptr_t tebibyte = std::uintptr_t{1} << 40;
 
+// Whether addresses far below the last mapping are the program's. ThreadSanitizer keeps them for itself: it drops the
+// wanted address, whereupon the kernel maps address 0 if the user may do that.
+#ifdef __SANITIZE_THREAD__
+constexpr bool far_addresses_are_free = false;
+#else
+constexpr bool far_addresses_are_free = true;
+#endif
+
 // The tables grow in steps of this size: a multiple of every page size in use, and smaller than the slabs that it
 // describes.
 constexpr std::size_t table_step_bytes = slab_map::slab_bytes;
@@ -51,7 +59,7 @@ bool slab_map::place(std::size_t bytes_max, std::size_t bytes_min) noexcept {
          bytes = bytes / 2 / extent_bytes_max * extent_bytes_max) {
         // The kernel fills the addresses below the last mapping from above, or, by the older order, those behind it
         // from below. Some TiB below the place of the next mapping nothing comes for long in either case.
-        for (std::uintptr_t distance = 8 * tebibyte; distance >= 2 * tebibyte; distance /= 2)
+        for (std::uintptr_t distance = 8 * tebibyte; far_addresses_are_free && distance >= 2 * tebibyte; distance /= 2)
             if (reinterpret_cast<std::uintptr_t>(near) > distance + tebibyte &&
                 place_at(reinterpret_cast<std::uintptr_t>(near) - distance, bytes))
                 return true;

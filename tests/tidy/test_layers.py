@@ -143,10 +143,8 @@ def imported_modules(path: Path) -> set[str]:
 def package_graph() -> dict[str, set[str]]:
     paths = [path for path in repository.python_files() if path.is_relative_to(PACKAGE) and path.stem != "__init__"]
     modules = {".".join(path.relative_to(PACKAGE).with_suffix("").parts): path for path in paths}
-    return {
-        name: {other for other in modules if f"millpond.{other}" in imported_modules(path)} - {name}
-        for name, path in modules.items()
-    }
+    imports = {name: imported_modules(path) for name, path in modules.items()}
+    return {name: {other for other in modules if f"millpond.{other}" in imports[name]} - {name} for name in modules}
 
 
 def level(module: str) -> int:
