@@ -198,7 +198,8 @@ class monotonic {
                 return;
             }
             // Where there was no room for a gap, what lies behind tells nothing.
-            if (static_cast<const char*>(block) + bytes + gap_bytes <= end) expect_size(block, bytes);
+            if (!by.has_short_gap_ && static_cast<const char*>(block) + bytes + gap_bytes <= end)
+                expect_size(block, bytes);
         }
     }
 
@@ -214,12 +215,18 @@ class monotonic {
     [[nodiscard, gnu::always_inline]] bool take(std::size_t bytes, std::size_t alignment, char*& block) noexcept {
         const std::size_t room = static_cast<std::size_t>(end_ - next_);
         const std::size_t padding = padding_to(next_, alignment);
-        if (padding > room || bytes > room - padding) [[unlikely]]
+        if (padding > room || bytes > room - padding || room - padding - bytes < gap_needed) [[unlikely]]
             return false;
-        block = next_ + padding;
-        next_ = block + bytes + gap_behind(room - padding - bytes);
-        unpoison(block, bytes);
+        block = put(padding, bytes);
         return true;
+    }
+
+    // Returns: the block behind `padding` bytes, for which there is room.
+    [[nodiscard, gnu::always_inline]] char* put(std::size_t padding, std::size_t bytes) noexcept {
+        char* const block = next_ + padding;
+        next_ = block + bytes + gap_behind(static_cast<std::size_t>(end_ - block) - bytes);
+        unpoison(block, bytes);
+        return block;
     }
 
     // Throws: as allocate.
@@ -234,13 +241,22 @@ class monotonic {
         const std::size_t padding_at_most = alignment > alignof(chunk_header) ? alignment - alignof(chunk_header) : 0;
         if (bytes > max_bytes || padding_at_most > max_bytes - bytes) return nullptr;
         if constexpr (resizing_source<Source>) {
-            if (stock_.newest() != nullptr && grow_by(padding_to(next_, alignment) + bytes))
-                return try_allocate(bytes, alignment);
+            if (stock_.newest() != nullptr) {
+                const std::size_t padding = padding_to(next_, alignment);
+                if (grow_by(padding + bytes + gap_needed)) return try_allocate(bytes, alignment);
+                if (gap_needed != 0 && grow_by(padding + bytes)) {  // the limit is not the gap's
+                    has_short_gap_ = true;
+                    return put(padding, bytes);
+                }
+            }
         }
         chunk_header* chunk = nullptr;
         if constexpr (address_sanitizer) chunk = stock_.acquire(bytes + padding_at_most + gap_bytes);
-        if (chunk == nullptr) chunk = stock_.acquire(bytes + padding_at_most);  // the limit is not the gap's
-        if (chunk == nullptr) return nullptr;
+        if (chunk == nullptr) {
+            chunk = stock_.acquire(bytes + padding_at_most);  // the limit is not the gap's
+            if (chunk == nullptr) return nullptr;
+            has_short_gap_ = gap_needed != 0;
+        }
         char* const block = chunk->begin() + padding_to(chunk->begin(), alignment);
         unpoison(block, bytes);
         // A large block fills its own chunk; then the room of the old one is worth more than the rest of the new one,
@@ -272,14 +288,19 @@ class monotonic {
     }
 
     void start_in_buffer() noexcept {
+        has_short_gap_ = false;
         next_ = static_cast<char*>(buffer_.memory);
         end_ = next_ + buffer_.bytes;
         poison(next_, buffer_.bytes);
     }
 
     static constexpr std::size_t gap_bytes = 8;
+    // What must be free behind a block: a chunk that grows later would put the next block where the gap was short.
+    static constexpr std::size_t gap_needed = address_sanitizer && resizing_source<Source> ? gap_bytes : 0;
+    template <int Which>
     struct nothing {
         constexpr nothing(bool) noexcept {}
+        constexpr operator bool() const noexcept { return false; }
     };
 
     char* next_ = nullptr;
@@ -288,7 +309,9 @@ class monotonic {
     initial_buffer buffer_{nullptr, 0};
     monotonic* forward_ = nullptr;
     // Under an address sanitizer: no block lies in the initial buffer of an allocator that was absorbed.
-    [[no_unique_address]] std::conditional_t<address_sanitizer, bool, nothing> is_all_known_ = true;
+    [[no_unique_address]] std::conditional_t<address_sanitizer, bool, nothing<0>> is_all_known_ = true;
+    // Under an address sanitizer: some block of a chunk that may grow has less than a whole gap behind it.
+    [[no_unique_address]] std::conditional_t<gap_needed != 0, bool, nothing<1>> has_short_gap_ = false;
 };
 
 }  // namespace millpond::inline MILLPOND_ABI

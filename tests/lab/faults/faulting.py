@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parents[3]
-BIN = Path(os.environ.get("MILLPOND_BIN") or REPOSITORY / "build" / "release" / "bin")
+BIN = Path(os.environ.get("MILLPOND_BIN") or REPOSITORY / "build" / "release" / "bin").absolute()
 RECORD, TRACE = BIN / "millpond-record", BIN / "millpond-trace"
 PROGRAM = BIN.parent / "test_programs" / "counted"
 LIBRARY = BIN.parent / "test_programs" / "libfail_nth.so"

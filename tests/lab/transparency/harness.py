@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parents[3]
-BIN = Path(os.environ.get("MILLPOND_BIN") or REPOSITORY / "build" / "release" / "bin")
+BIN = Path(os.environ.get("MILLPOND_BIN") or REPOSITORY / "build" / "release" / "bin").absolute()
 PROGRAMS = BIN.parent / "test_programs"
 RECORD = BIN / "millpond-record"
 TRIAL = BIN / "millpond-trial"
