@@ -32,26 +32,33 @@ from millpond.store.observations import Journal
 from millpond.store.round_log import RoundLog, logged
 from millpond.store.store import DEFAULT, Store
 from millpond.system import machine, output
-from millpond.system.arguments import CommandLine, program_of
+from millpond.system.arguments import CommandLine, bytes_of, program_of
 from millpond.system.progress import ProgressReport, say
 from millpond.system.standard_input import StandardInput
 from millpond.system.temporary import temporary_folder
-from millpond.system.wording import plural
+from millpond.system.wording import bytes_text, plural, seconds_text
 from millpond.validation.validation import replay_error
 
 # Of the budget that is left after the recording, for another one that observes scopes.
 OBSERVING_SHARE = 0.2
+# Of the whole budget, for the recording, which takes as long again to be finished: a program that takes longer could
+# not be judged in what is left.
+RECORDING_SHARE = 0.4
 
 
 @dataclass(frozen=True)
 class Options:
-    """What the user decides. `budget_seconds` is for everything, recording included; `process` is a number from 1."""
+    """What the user decides. `budget_seconds` is for everything, recording included; `process` is a number from 1.
+
+    `trace_bytes`: what the recording may write; None: a share of the disk's free bytes.
+    """
 
     budget_seconds: float = 120.0
     process: int | None = None
     store: Path = DEFAULT
     seed: int = 1
     preparation: Preparation = NO_PREPARATION
+    trace_bytes: int | None = None
 
 
 def command(
@@ -71,6 +78,12 @@ def command(
     seed: Annotated[int, typer.Option(metavar="N", help="Decides the order of the rounds.")] = 1,
     prepare: PrepareOption = None,
     cwd_copy: CopyOption = False,
+    max_trace: Annotated[
+        int | None,
+        typer.Option(
+            metavar="SIZE", parser=bytes_of, help="Record no more than this. Default: a quarter of the free disk."
+        ),
+    ] = None,
 ) -> None:
     """Say where a local allocator would pay in a program, and how much, or that none does."""
     line: CommandLine = context.obj
@@ -81,7 +94,7 @@ def command(
     preparation = Preparation(prepare, cwd_copy)
 
     def within(words: tuple[str, ...], seconds: float) -> dict[str, Any]:
-        return advise(words, Options(seconds, process, store, seed, preparation))
+        return advise(words, Options(seconds, process, store, seed, preparation, max_trace))
 
     def again(words: tuple[str, ...], plans: Mapping[str, Plan], seconds: float) -> Mapping[str, Judged]:
         return judge_again(words, plans, seconds, Store(store), seed, preparation)
@@ -156,14 +169,28 @@ def _keep(store: Store, journal: Journal, found: Findings, advice: dict[str, Any
 
 
 def _record(program: tuple[str, ...], folder: Path, stdin: StandardInput, options: Options) -> Findings:
-    recorded = recording.record(program, folder, stdin, options.preparation)
+    bounds = recording.Bounds(
+        max(RECORDING_SHARE * options.budget_seconds, 0.001), options.trace_bytes or recording.trace_bytes_in(folder)
+    )
+    recorded = recording.record(program, folder, stdin, options.preparation, bounds)
     chosen = recording.choose(recorded.processes, options.process)
     found = Findings(program, recorded, chosen)
     if not chosen.summary.get("trace", {}).get("events"):
         found.why_no_trial = "not tried: the program has no heap events"
         return found
     found.characterisation, found.contexts, found.candidates = recording.characterise(chosen, folder)
-    if recorded.signal:
+    if chosen.summary["trace"].get("stopped_early"):
+        found.notes.append(
+            f"the recording reached {bytes_text(bounds.trace_bytes)} (--max-trace) and stopped there; what is said of "
+            "the trace covers the time before"
+        )
+    if recorded.was_stopped:
+        found.why_no_trial = (
+            f"not tried: the program had not ended after {seconds_text(bounds.seconds)} of recording, its share of the "
+            "budget, and was stopped; runs that do not end cannot be compared: give it an input with which it ends, or "
+            "more --budget"
+        )
+    elif recorded.signal:
         how = describe(recorded.exit_status, recorded.signal)
         found.why_no_trial = f"not tried: the program {how}, so that its runs cannot be compared"
     elif not found.candidates:

@@ -47,3 +47,16 @@ def test_a_program_that_is_not_given_right_is_a_usage_failure(
 def test_the_programs_words_are_passed_on_unchanged() -> None:
     line = CommandLine((), ("prog", "--json", "--", "-x"))
     assert arguments.program_of("trial", line, ["prog", "--json", "--", "-x"]) == ("prog", "--json", "--", "-x")
+
+
+@pytest.mark.parametrize(
+    ("text", "size"), [("4096", 4096), ("64MB", 64_000_000), ("1.5 GB", 1_500_000_000), ("2k", 2000), ("1t", 10**12)]
+)
+def test_a_size_has_decimal_units(text: str, size: int) -> None:
+    assert arguments.bytes_of(text) == size
+
+
+@pytest.mark.parametrize("text", ["", "0", "0.1", "-3", "MB", "3MiB", "3 4", "1e3", "nan"])
+def test_what_is_no_size_is_refused_in_words(text: str) -> None:
+    with pytest.raises(ValueError, match="is no size; give bytes"):
+        arguments.bytes_of(text)

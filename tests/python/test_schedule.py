@@ -17,8 +17,8 @@ def test_choosing_leaves_room_for_a_judgement(budget: float, run: float, candida
     found = schedule.choosing(budget, run, candidates, others)
     assert 0 <= found.candidates <= candidates
     if found.choosing_rounds:
-        chosen = (found.candidates + others) * (found.choosing_rounds + 1) * run
-        assert chosen + schedule.seconds_of_judgement(run) <= budget * 1.000001
+        chosen = (found.candidates + others) * found.choosing_rounds * run
+        assert chosen + schedule.seconds_of_judgement(run, found.judged) <= budget * 1.000001
 
 
 @given(seconds, run_seconds, st.integers(1, 12))
@@ -37,12 +37,22 @@ def test_helpers_alone_never_cost_the_verdict_its_rounds(left: float, run: float
         assert schedule.judging(left, run, contenders) >= schedule.VERDICT_ROUNDS
 
 
+@given(seconds, run_seconds, st.integers(0, 12))
+def test_fewer_contenders_rather_than_fewer_rounds_than_a_verdict_needs(left: float, run: float, wanted: int) -> None:
+    kept = schedule.judged(left, run, wanted)
+    assert min(wanted, schedule.JUDGED_AT_LEAST) <= kept <= wanted
+    if kept > schedule.JUDGED_AT_LEAST:
+        assert schedule.judging(left, run, kept) >= schedule.VERDICT_ROUNDS
+
+
 def test_a_small_budget_takes_the_largest_candidate_unchosen() -> None:
-    assert schedule.choosing(10.0, 5.0, 8, 5) == schedule.Schedule(1, 0)
+    assert schedule.choosing(10.0, 5.0, 8, 5) == schedule.Schedule(1, 0, 4)
 
 
-def test_fewer_rounds_come_before_fewer_candidates() -> None:
-    judgement = schedule.seconds_of_judgement(1.0)
-    assert schedule.choosing(judgement + 8 * 10, 1.0, 6, 4) == schedule.Schedule(6, 7)
-    assert schedule.choosing(judgement + 4 * 10, 1.0, 6, 4) == schedule.Schedule(6, 3)
-    assert schedule.choosing(judgement + 4 * 7, 1.0, 6, 4) == schedule.Schedule(3, 3)
+def test_fewer_rounds_come_before_a_smaller_judgement_and_that_before_fewer_candidates() -> None:
+    whole, least = (schedule.seconds_of_judgement(1.0, judged) for judged in (6, 4))
+    assert schedule.choosing(whole + 7 * 10, 1.0, 6, 4) == schedule.Schedule(6, 7, 6)
+    assert schedule.choosing(whole + 3 * 10, 1.0, 6, 4) == schedule.Schedule(6, 3, 6)
+    assert schedule.choosing(least + 4 * 10, 1.0, 6, 4) == schedule.Schedule(6, 4, 4)
+    assert schedule.choosing(least + 10, 1.0, 6, 4) == schedule.Schedule(6, 1, 4)
+    assert schedule.choosing(least + 7, 1.0, 6, 4) == schedule.Schedule(3, 1, 4)

@@ -58,7 +58,7 @@ class Advising:
         self._seed = seed
         self._program = found.program
         self._run_seconds = 0.0
-        self._listener: Listener = ProgressReport()
+        self._listener: Listener = ProgressReport(deadline)
         tried, found.absent_mallocs = mallocs.contenders()
         found.mallocs = {m.name: m for m in tried}
         laboratory.settings = {m.name: m.setting for m in tried}
@@ -121,8 +121,8 @@ class Advising:
         started = time.monotonic()
         outcomes = run_rounds(
             cells, self._laboratory, self._listener, stage="choosing", rounds=schedule.CHOOSING_ROUNDS,
-            deadline=self._deadline - schedule.seconds_of_judgement(self._run_seconds),
-            at_least=spending.choosing_rounds, seed=self._seed, memory=self._log,
+            deadline=self._deadline - schedule.seconds_of_judgement(self._run_seconds, spending.judged),
+            at_least=spending.choosing_rounds, seed=self._seed, warm_up=False, memory=self._log,
         )  # fmt: skip
         self._run_seconds = (time.monotonic() - started) / max(1, len(outcomes))
         self._note_failures(outcomes)
@@ -169,26 +169,28 @@ class Advising:
         """Fresh rounds of the chosen contenders: nothing that chose one is used to judge it."""
         found = self._found
         chosen = plans[0] if plans else None
-        singles = [p for p in plans if p.alone]
         by_role = roles(self._program, chosen)
-        wanted = ("bare", "looked_up", "plan", "merged") if chosen else ("bare",)
-        cells = [by_role[role] for role in wanted if role in by_role]
-        cells += [plan_cell(self._program, p) for p in plans if p is not chosen]
-        cells += [malloc_cell(self._program, name) for name in best]
+        cells = self._most_important_first(by_role, plans, best)
         if len(cells) < 2:
             found.why_no_trial = "not tried: no subsystem is large enough, and this machine has no other malloc"
             return
+        cells = cells[: schedule.judged(self._left(), self._run_seconds, len(cells))]
+        singles = [p for p in plans if p.alone and plan_cell(self._program, p) in cells]
+        best = [name for name in best if malloc_cell(self._program, name) in cells]
         rounds = schedule.judging(self._left(), self._run_seconds, len(cells))
-        self._note_need(len(cells))
         if rounds == 0:
             need = seconds_text(len(cells) * self._run_seconds)
             found.why_no_trial = f"not tried: one round takes about {need}, more than is left of the budget"
             return
-        say(f"judging {plural(len(cells), 'contender')}, {plural(rounds, 'round')}")
+        # Runs are often quicker than expected: as many rounds as the time has room for.
+        say(f"judging {plural(len(cells), 'contender')}, up to {plural(schedule.MOST_ROUNDS, 'round')}")
+        started = time.monotonic()
         outcomes = run_rounds(
-            cells, self._laboratory, self._listener, stage="judging", rounds=rounds, deadline=self._deadline,
-            seed=self._seed + 1, warm_up=False, memory=self._log,
+            cells, self._laboratory, self._listener, stage="judging", rounds=schedule.MOST_ROUNDS,
+            deadline=self._deadline, seed=self._seed + 1, warm_up=False, memory=self._log,
         )  # fmt: skip
+        each_seconds = (time.monotonic() - started) / max(1, len(outcomes))
+        found.verdict_seconds = schedule.VERDICT_ROUNDS * len(cells) * each_seconds
         self._note_failures(outcomes)
         found.chosen = chosen
         found.rounds = measured_rounds(outcomes)
@@ -217,8 +219,13 @@ class Advising:
             by_role["huge"] = mallocs.HUGE
         return by_role
 
-    def _note_need(self, contenders: int) -> None:
-        self._found.verdict_seconds = schedule.VERDICT_ROUNDS * contenders * self._run_seconds
+    def _most_important_first(self, by_role: dict[str, Cell], plans: list[Plan], best: list[str]) -> list[Cell]:
+        """The contenders of a judgement. Those at the end are left out where time is short."""
+        mallocs_cells = [malloc_cell(self._program, name) for name in best]
+        under_plan = [by_role[role] for role in ("looked_up", "plan") if "plan" in by_role]
+        cells = [by_role["bare"], *mallocs_cells[:1], *under_plan, *mallocs_cells[1:]]
+        cells += [by_role["merged"]] if "merged" in by_role else []
+        return cells + [plan_cell(self._program, p) for p in plans[1:]]
 
     def _point_at_evidence(
         self, by_role: dict[str, Cell], chosen: Plan | None, singles: list[Plan], alone: dict[str, Any],

@@ -8,7 +8,7 @@ Too few rounds give no verdict.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -20,6 +20,8 @@ from millpond.statistics.order_statistics import Comparison
 PLAN, MALLOC, NONE, UNDECIDED = "plan", "malloc", "nothing", "undecided"
 # Where two were not compared in one family: by so much one has to be below the other.
 _CLEARLY = 0.02
+# Mallocs whose CPU is this close to the best are told apart by their memory.
+_AS_FAST = 0.03
 
 
 @dataclass(frozen=True)
@@ -69,11 +71,19 @@ def choice(found: Findings) -> Choice:
     for purpose, metric, saves in (("CPU", "cpu_seconds", saves_time), ("memory", "peak_bytes", saves_memory)):
         helping = sorted((c for c in judged if saves(c.comparisons)), key=lambda c: c.gain(metric))
         plan = next((c for c in helping if c.kind == PLAN), None)
-        malloc = next((c for c in helping if c.kind == MALLOC), None)
+        malloc = _leanest([c for c in helping if c.kind == MALLOC], metric)
         if plan and malloc:
             beyond = found.plan_against_malloc.get(metric) if malloc.name == found.best_malloc else None
             better = beyond.verdict == "better" if beyond else plan.gain(metric) < malloc.gain(metric) - _CLEARLY
             return replace(plan if better else malloc, purpose=purpose)
-        if helping:
-            return replace(helping[0], purpose=purpose)
+        if only := plan or malloc:
+            return replace(only, purpose=purpose)
     return Choice(NONE, "", {})
+
+
+def _leanest(helping: Sequence[Choice], metric: str) -> Choice | None:
+    """Of those that are as good as the best in `metric`, the one with the least memory."""
+    if not helping:
+        return None
+    best = helping[0].gain(metric)
+    return min((c for c in helping if c.gain(metric) <= best + _AS_FAST), key=lambda c: c.gain("peak_bytes"))

@@ -34,12 +34,12 @@ def sentence(found: Findings, rows: list[dict[str, Any]]) -> str:
     chosen = choice(found)
     measured = f"{plural(found.rounds, 'round')} against the program as it is"
     if chosen.kind == NONE:
-        return f"Do nothing: {_nothing_helps(found)} ({measured}).{_distortion(found)}"
+        return f"Do nothing: {_nothing_helps(found)} ({measured}).{_distortion(found)}{_untried(found)}"
     text = _advised(found, chosen, rows)
     others = [c for c in judged_choices(found) if c.name != chosen.name or c.kind != chosen.kind]
     if others:
         text += "; of the others, " + "; ".join(f"{_described(found, c)}: {_both(c)}" for c in others)
-    return f"{text} ({measured}).{_distortion(found)}"
+    return f"{text} ({measured}).{_distortion(found)}{_untried(found)}"
 
 
 def _advised(found: Findings, chosen: Choice, rows: list[dict[str, Any]]) -> str:
@@ -101,6 +101,22 @@ def _distortion(found: Findings) -> str:
     if not parts:
         return ""
     return f" Pools were judged in a distorted program: with every call stack looked up it {' and '.join(parts)}."
+
+
+def _untried(found: Findings) -> str:
+    """What no trial can show yet, though it may be better: said with every verdict about a program with subsystems."""
+    if not found.candidates:
+        return ""
+    large = {plan.alone for plan in found.candidates}
+    scopes = [
+        str(scope["name"])
+        for subsystem in found.characterisation.get("subsystems", [])
+        if subsystem["name"] in large
+        for scope in subsystem.get("legality") or []
+        if scope.get("legal") and scope.get("scope") == "function"
+    ]
+    where = f" (legal for {scopes[0]})" if scopes else ""
+    return f" Not tried, because no trial can yet: an arena for a scope{where}; a pool for each instance of a type."
 
 
 def _overlap(found: Findings) -> str:

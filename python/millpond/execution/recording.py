@@ -7,6 +7,7 @@ program ──millpond-record──▶ FILE, FILE.PID, FILE.PID.IMAGE ──summ
 from __future__ import annotations
 
 import json
+import shutil
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +18,7 @@ from millpond.execution.preparation import NO_PREPARATION, Preparation
 from millpond.system import native
 from millpond.system.errors import Failure, Status
 from millpond.system.standard_input import StandardInput
+from millpond.system.wording import bytes_text
 
 RECORD = "millpond-record"
 CHARACTERISE = "millpond-characterise"
@@ -57,12 +59,16 @@ class Process:
 
 @dataclass(frozen=True)
 class Recording:
-    """How the recorded program ended, how long it took under the recorder, and its processes, the first first."""
+    """How the recorded program ended, how long it took under the recorder, and its processes, the first first.
+
+    `was_stopped`: it had not ended in the time that it was given.
+    """
 
     exit_status: int
     signal: int
     seconds: float
     processes: tuple[Process, ...]
+    was_stopped: bool = False
 
 
 def trace_set(file: Path) -> list[Path]:
@@ -77,8 +83,43 @@ def trace_set(file: Path) -> list[Path]:
         return []
 
 
+@dataclass(frozen=True)
+class Bounds:
+    """What a recording may take. A program that has not ended after `seconds` is stopped as its user would: SIGINT,
+    then SIGTERM. After `trace_bytes` nothing more is recorded, and the program goes on."""
+
+    seconds: float
+    trace_bytes: int
+
+    def options(self) -> list[str]:
+        """As the recorder has them."""
+        return ["--for", f"{self.seconds:.3f}", "--max-bytes", str(self.trace_bytes)]
+
+
+# Of the disk's free bytes a trace takes so much, and never the last of them.
+_SHARE_OF_DISK = 0.25
+_LEFT_ON_DISK_BYTES = 1 << 30
+
+
+def trace_bytes_in(folder: Path) -> int:
+    """What a trace may take where it is written. Failure (status 4) where that is too little for any."""
+    free = shutil.disk_usage(folder).free
+    bytes_max = int(min(_SHARE_OF_DISK * free, free - _LEFT_ON_DISK_BYTES))
+    if bytes_max < 1 << 20:
+        raise Failure(
+            Status.ENVIRONMENT,
+            f"{folder} has {bytes_text(free)} free, and recordings leave {bytes_text(_LEFT_ON_DISK_BYTES)} on a disk: "
+            "make room, set TMPDIR to another disk, or allow a size with --max-trace",
+        )
+    return bytes_max
+
+
 def record(
-    program: tuple[str, ...], folder: Path, stdin: StandardInput, preparation: Preparation = NO_PREPARATION
+    program: tuple[str, ...],
+    folder: Path,
+    stdin: StandardInput,
+    preparation: Preparation = NO_PREPARATION,
+    bounds: Bounds | None = None,
 ) -> Recording:
     """Runs the program once under the recorder, its output dropped. Failure (the recorder's status) where it fails.
 
@@ -86,15 +127,17 @@ def record(
     """
     file = folder.absolute() / "program.mpt"
     argv = preparation.program(program)
+    options = bounds.options() if bounds else []
     with preparation.ready(folder) as cwd, stdin.first() as descriptor:
         started = time.monotonic()
-        finished = native.run(RECORD, ["-o", str(file), "--", *argv], stdin=descriptor, folder=cwd)
+        finished = native.run(RECORD, [*options, "-o", str(file), "--", *argv], stdin=descriptor, folder=cwd)
         seconds = time.monotonic() - started
     traces = trace_set(file)
     if not traces:
         raise native.failure_of(RECORD, finished)
     exit_status, signal = (0, -finished.status) if finished.status < 0 else (finished.status, 0)
-    return Recording(exit_status, signal, seconds, tuple(_summaries(traces, folder)))
+    processes = tuple(_summaries(traces, folder))
+    return Recording(exit_status, signal, seconds, processes, was_stopped="(--for)" in finished.said)
 
 
 def _summaries(traces: list[Path], folder: Path) -> list[Process]:

@@ -2,10 +2,12 @@
 """How `advise` spends its seconds: first it chooses among the contenders, then it judges the choice on fresh rounds.
 
     budget  ├─ record, characterise ─┤├────── choosing ──────┤├─ combining ─┤├─────────── judging ───────────┤
-                                       bare, looked_up,        helpers:       bare, looked_up, the plan, the plan
-                                       mallocs, candidates     all or one     in one pool, two mallocs, helpers
+                                       bare, looked_up,        helpers:       bare, a malloc, looked_up, the plan;
+                                       mallocs, candidates     all or one     then another malloc, the plan in one
+                                                                              pool, helpers, as far as time goes
 
-Rounds that chose a contender never judge it: the best of several noisy figures looks better than it is.
+Rounds that chose a contender never judge it: the best of several noisy figures looks better than it is. Where time is
+short, a choice on one round of everything is worth more than a judgement of what nobody chose.
 """
 
 from __future__ import annotations
@@ -15,10 +17,12 @@ from dataclasses import dataclass
 VERDICT_ROUNDS = 11
 MOST_ROUNDS = 31
 CHOOSING_ROUNDS = 7
-FEWEST_CHOOSING_ROUNDS = 3
+FEWEST_CHOOSING_ROUNDS = 3  # with a whole judgement behind them
 HELPERS_AT_MOST = 4
-# bare, looked_up, the plan, the plan in one pool, two mallocs
+# bare, a malloc, looked_up, the plan, another malloc, the plan in one pool
 JUDGED = 6
+# The first four of them: no verdict without these.
+JUDGED_AT_LEAST = 4
 
 # A run under a plan takes longer than a bare one: contexts are looked up, and the process is started by another.
 _SLOWER = 1.35
@@ -27,10 +31,14 @@ _START_SECONDS = 0.01
 
 @dataclass(frozen=True)
 class Schedule:
-    """`candidates` are tried in `choosing_rounds` rounds each (0: there is no time to choose, the first is taken)."""
+    """`candidates` are tried in `choosing_rounds` rounds each (0: there is no time to choose, the first is taken).
+
+    `judged`: for how many contenders a judgement is left time.
+    """
 
     candidates: int
     choosing_rounds: int
+    judged: int
 
 
 def seconds_of_run(bare_seconds: float) -> float:
@@ -41,21 +49,28 @@ def seconds_of_run(bare_seconds: float) -> float:
 def choosing(budget_seconds: float, run_seconds: float, candidates: int, others: int) -> Schedule:
     """How many candidates can be tried besides `others`, and in how many rounds, with a judgement behind them.
 
-    The warm-up round counts too. Fewer rounds rather than fewer candidates, down to FEWEST_CHOOSING_ROUNDS.
+    Fewer rounds rather than a smaller judgement, that rather than fewer candidates.
     """
-    room = int(budget_seconds / run_seconds) - VERDICT_ROUNDS * JUDGED
-    for rounds in range(CHOOSING_ROUNDS, FEWEST_CHOOSING_ROUNDS - 1, -1):
-        if room // (rounds + 1) - others >= candidates:
-            return Schedule(candidates, rounds)
-    tried = room // (FEWEST_CHOOSING_ROUNDS + 1) - others
+    runs = int(budget_seconds / run_seconds)
+    for judged, fewest in ((JUDGED, FEWEST_CHOOSING_ROUNDS), (JUDGED_AT_LEAST, 1)):
+        room = runs - VERDICT_ROUNDS * judged
+        for rounds in range(CHOOSING_ROUNDS, fewest - 1, -1):
+            if room // rounds - others >= candidates:
+                return Schedule(candidates, rounds, judged)
+    tried = runs - VERDICT_ROUNDS * JUDGED_AT_LEAST - others
     if tried > 0:
-        return Schedule(tried, FEWEST_CHOOSING_ROUNDS)
-    return Schedule(min(candidates, 1), 0)
+        return Schedule(tried, 1, JUDGED_AT_LEAST)
+    return Schedule(min(candidates, 1), 0, JUDGED_AT_LEAST)
 
 
-def seconds_of_judgement(run_seconds: float) -> float:
-    """What choosing must leave: a whole judgement."""
-    return VERDICT_ROUNDS * JUDGED * run_seconds
+def seconds_of_judgement(run_seconds: float, judged: int = JUDGED) -> float:
+    """What choosing must leave: a judgement of so many contenders."""
+    return VERDICT_ROUNDS * judged * run_seconds
+
+
+def judged(left_seconds: float, run_seconds: float, wanted: int) -> int:
+    """How many contenders of `wanted`, the most important first, get VERDICT_ROUNDS; no fewer than a verdict needs."""
+    return min(wanted, max(JUDGED_AT_LEAST, int(left_seconds / (VERDICT_ROUNDS * run_seconds))))
 
 
 def combining(left_seconds: float, run_seconds: float, helpful: int) -> int:

@@ -10,6 +10,7 @@ Two rules: everything behind the first `--` is the program's, and `--json` takes
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from millpond.system.errors import Failure, Status
@@ -48,3 +49,15 @@ def program_of(verb: str, line: CommandLine, positional: list[str] | None) -> tu
     if stray:
         raise Failure(Status.USAGE, f"{stray[0]!r} before `--` belongs to no option: {usage}")
     return line.program
+
+
+_UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
+
+
+def bytes_of(text: str) -> int:
+    """`4096`, `64MB`, `1.5 GB`: decimal units, at least one byte. ValueError, in words for the user, for others."""
+    found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)\s*([kmgt]?)b?", text.strip().lower())
+    size = int(float(found[1]) * _UNITS[found[2]]) if found else 0
+    if size < 1:
+        raise ValueError(f"{text!r} is no size; give bytes, or say 64MB or 2GB")
+    return size

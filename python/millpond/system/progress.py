@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import time
 from typing import TYPE_CHECKING
@@ -22,9 +23,13 @@ def say(message: str) -> None:
 
 
 class ProgressReport:
-    """A listener for `execution.rounds.run_rounds`. `say` announces a step that has no count of its own."""
+    """A listener for `execution.rounds.run_rounds`. `say` announces a step that has no count of its own.
 
-    def __init__(self) -> None:
+    `deadline`, of the monotonic clock: no later than then it ends, whatever is left to be run.
+    """
+
+    def __init__(self, deadline: float = math.inf) -> None:
+        self._deadline = deadline
         self._bar: Progress | None = None
         self._task: TaskID | None = None
         self._what = ""
@@ -45,7 +50,8 @@ class ProgressReport:
             self._show_bar()
         elif now - self._last_line >= _LINE_EVERY_SECONDS:
             self._last_line = now
-            left = (now - self._started) / self._done * (self._total - self._done)
+            runs_left = (now - self._started) / self._done * (self._total - self._done)
+            left = min(runs_left, max(self._deadline - now, 0.0))
             say(f"{self._what}: {self._done} of {self._total} runs, at most {seconds_text(left)} left")
 
     def end(self) -> None:

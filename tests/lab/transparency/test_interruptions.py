@@ -94,3 +94,16 @@ def test_an_interrupted_trial_says_what_it_keeps(verb: Callable[..., subprocess.
     last = said.splitlines()[-1]
     assert last.startswith("millpond: stopped by SIGTERM; ") and "goes on from there" in last, said
     assert list((tmp_path / "tmp").iterdir()) == []
+
+
+def test_a_program_that_does_not_end_is_stopped_and_gets_no_verdict(
+    verb: Callable[..., subprocess.Popen[bytes]], tmp_path: Path
+) -> None:
+    endless = "trap 'echo asked > asked; exit 0' INT; while :; do :; done"
+    child = verb("advise", "--budget=5", "--json=advice.json", "--store=store", "--", "sh", "-c", endless)
+    said = child.communicate(timeout=120)[1].decode()
+    assert child.returncode == 0, said
+    advice = json.loads((tmp_path / "advice.json").read_text())
+    assert advice["verdict"].startswith("No verdict: the program had not ended after 2.00 s of recording")
+    assert (tmp_path / "asked").exists(), "it was stopped as its user would stop it"
+    assert advice["rounds"] == 0 and advice["choice"]["kind"] == "undecided"
