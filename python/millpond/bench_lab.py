@@ -2,6 +2,7 @@
 """`make bench-lab`: the laboratory's own costs against their bars, as a table and as results/bench/lab.json.
 
     python -m millpond.bench_lab [--json FILE] [--quick] [--only WORDS] [--demo]
+    python -m millpond.bench_lab --truth [--quick] [--only NAME]
 
 What each row means, and what it leaves out, is in docs/benchmarks.md. Ratios are paired within a round; the figure of a
 row is their median, with its interval, and a bar holds if the median does. A row that could not be measured says why
@@ -21,7 +22,7 @@ from typing import Any
 
 from millpond import __version__
 from millpond.execution.results import PLACE, SCHEMA, Row, print_table
-from millpond.laboratory_bench import bench_advice, bench_rows
+from millpond.laboratory_bench import bench_advice, bench_rows, bench_truth
 from millpond.laboratory_bench.bench_rows import Bench
 from millpond.store.observations import FIELDS, utc_now
 from millpond.store.observations import SCHEMA as OBSERVATION_SCHEMA
@@ -86,10 +87,19 @@ def measure(steps: list[tuple[str, Callable[[Bench], list[Row]]]], bench: Bench)
 
 def _options(words: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m millpond.bench_lab", description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--json", type=Path, default=PLACE / "lab.json", metavar="FILE", help="where the JSON goes")
+    parser.add_argument(
+        "--json",
+        type=Path,
+        default=None,
+        metavar="FILE",
+        help="where the JSON goes (results/bench/lab.json; truth.json with --truth)",
+    )
     parser.add_argument("--quick", action="store_true", help=f"{QUICK_ROUNDS} rounds, and a tenth of the large trace")
     parser.add_argument("--only", default="", metavar="WORDS", help="only steps whose name contains this")
     parser.add_argument("--demo", action="store_true", help="also time `make demo` from a fresh clone")
+    parser.add_argument(
+        "--truth", action="store_true", help="instead: advice on programs for which the right change is known"
+    )
     parser.add_argument("--seed", type=int, default=1)
     return parser.parse_args(words)
 
@@ -97,11 +107,13 @@ def _options(words: list[str] | None) -> argparse.Namespace:
 def main(words: list[str] | None = None) -> int:
     """Measures, prints, writes. The status says whether every bar holds."""
     chosen = _options(words)
-    known = [*bench_rows.steps(fresh_clone=chosen.demo), *bench_advice.steps()]
-    steps = [(n, s) for n, s in known if chosen.only in n]
     try:
+        costs = [*bench_rows.steps(fresh_clone=chosen.demo), *bench_advice.steps()]
+        known = bench_truth.steps() if chosen.truth else costs
+        steps = [(n, s) for n, s in known if chosen.only in n]
         if not steps:
             raise Failure(Status.USAGE, f"no step is named like {chosen.only!r}; without --only, all of them run")
+        chosen.json = chosen.json or PLACE / ("truth.json" if chosen.truth else "lab.json")
         chosen.json.parent.mkdir(parents=True, exist_ok=True)
         output.prove_writable(str(chosen.json))
         with temporary_folder(chosen.json.parent) as folder:
