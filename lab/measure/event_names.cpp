@@ -78,6 +78,17 @@ encoding encode(const std::string& name) {
     return result.as.type == PERF_TYPE_SOFTWARE ? result : encode(name, PFM_PLM3);
 }
 
+// The kernel's own events are on every machine. Where libpfm was told what the processor is, it looks for bare names in
+// that one's tables alone.
+constexpr const char* kernel_prefix = "perf::";
+
+encoding encode_anywhere(const std::string& name) {
+    encoding found = encode(name);
+    if (found.status != PFM_ERR_NOTFOUND || name.find("::") != name.npos) return found;
+    encoding kernels = encode(kernel_prefix + name);
+    return kernels.status == PFM_SUCCESS ? kernels : found;
+}
+
 known_event known_of(const encoding& found) {
     // libpfm sets the bit of the hypervisor only on processors for which it knows that modifier.
     const bool counts_hypervisor = found.full_name.find(":h=1") != found.full_name.npos;
@@ -155,8 +166,9 @@ event_names::event_names() {
 event_names::~event_names() { pfm_terminate(); }
 
 event_names::meaning event_names::find(const std::string& name) const {
-    const encoding found = encode(name);
+    const encoding found = encode_anywhere(name);
     if (found.status == PFM_SUCCESS) {
+        if (found.full_name.starts_with(kernel_prefix)) return known_of(found);
         auto of = sized<pfm_event_info_t>();
         auto unit = sized<pfm_pmu_info_t>();
         if (pfm_get_event_info(found.index, PFM_OS_PERF_EVENT, &of) == PFM_SUCCESS &&

@@ -4,8 +4,8 @@
 //   millpond-known_truth two_lists                 the program that `millpond advise` looks at
 //   millpond-known_truth two_lists --by-hand       the same work after the change that is right for it
 //
-// Both print the same checksum. The difference between their CPU seconds and peak bytes is the truth that advice is to
-// be compared with.
+// Both print the same checksum. The difference between their CPU seconds and peak bytes is the truth that advice is
+// compared with (`python -m millpond.bench_lab --truth`).
 #pragma once
 
 #include <cstdint>

@@ -124,7 +124,7 @@ class Advising:
             deadline=self._deadline - schedule.seconds_of_judgement(self._run_seconds, spending.judged),
             at_least=spending.choosing_rounds, seed=self._seed, warm_up=False, memory=self._log,
         )  # fmt: skip
-        self._run_seconds = (time.monotonic() - started) / max(1, len(outcomes))
+        self._run_seconds = max((time.monotonic() - started) / max(1, len(outcomes)), self._slow_seconds(outcomes))
         self._note_failures(outcomes)
         screened, found.screened_mallocs = screen(outcomes, self._program, candidates, names)
         if estimate := quick_estimate(screened, found.screened_mallocs):
@@ -144,6 +144,11 @@ class Advising:
         chosen = self._best_of(joined) if len(joined) > 1 else joined[0]
         rest = [h for h in helpers if h is not chosen]
         return [chosen, *rest[: schedule.helpers(self._left(), self._run_seconds, len(rest))]], best
+
+    def _slow_seconds(self, outcomes: list[Any]) -> float:
+        """What a round of those takes that every judgement has: many a malloc is faster, and is not judged."""
+        slow = [v for cell in self._behind_net() for v in by_round(outcomes, cell, "wall_seconds").values()]
+        return sum(slow) / len(slow) if slow else 0.0
 
     def _behind_net(self) -> list[Cell]:
         return [self._bare(), Cell(self._program, "looked_up")]

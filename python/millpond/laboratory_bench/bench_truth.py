@@ -31,7 +31,7 @@ from millpond.system.errors import Failure, Status
 
 _PROGRAM = "millpond-known_truth"
 _TRIAL = "millpond-trial"
-_BUDGET_SECONDS = 90
+_BUDGET_SECONDS = 120  # the default of `advise`
 # Changes that need more than a pool for a subsystem.
 NO_TRIAL_CAN = {
     "tree_for_each_request": "an arena for a scope",

@@ -39,7 +39,13 @@ NATIVE: dict[str, str | None] = {
     "millpond-replay": "`millpond replay` and `millpond doctor --validate`",
     PROBE: "the costs and counters in this report",
 }
-LIBRARIES = ("libmillpond-record.so", "libmillpond-trial.so")
+LIBRARIES: dict[str, str | None] = {
+    "libmillpond-record.so": None,
+    "libmillpond-trial.so": None,
+    "libmillpond-probes.so": "observation of scopes, so that no function is called legal for an arena",
+    "libmillpond-multipool.so": "malloc of ours among those that `millpond advise` tries",
+    "libmillpond-litter.so": "`millpond litter`",
+}
 SPIN_STEPS = 3_000_000
 NOISE_ROUNDS = 11
 _PATIENCE_SECONDS = 60.0
@@ -103,10 +109,12 @@ def native_programs() -> list[dict[str, Any]]:
 def preloaded_libraries() -> list[dict[str, Any]]:
     """The libraries that programs are recorded and tried with, at ../lib/millpond as the programs look for them."""
     result = []
-    for name in LIBRARIES:
+    for name, without in LIBRARIES.items():
         places = [folder.parent / "lib" / "millpond" / name for folder in _real_folders()]
         found = next((p for p in places if p.is_file()), None)
-        result.append({"name": name, "path": str(found) if found else None, "needed": True, "without": None})
+        result.append(
+            {"name": name, "path": str(found) if found else None, "needed": without is None, "without": without}
+        )
     return result
 
 

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: BSL-1.0
+"""What following an advice gives is told from the figures by hand; a change that no trial can do yet is no option."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from millpond.laboratory_bench import bench_truth
+
+CPU = {"as it is": 1.0, "by hand": 0.4, "lean": 0.7, "large": 0.65}
+PEAK = {"as it is": 1.0, "by hand": 0.9, "lean": 1.0, "large": 1.8}
+
+
+def advice(kind: str, name: str = "") -> dict[str, Any]:
+    return {
+        "choice": {"kind": kind, "name": name},
+        "alternatives": [{"kind": "malloc", "name": "lean", "judged": True, "cpu": {"median": 0.71}}],
+        "sums": {"net": {"n": 11, "median": 0.45, "other_metrics": {"peak_bytes": {"median": 0.95}}}},
+        "plan_tried": {"routes": [{"pool": "book"}]},
+    }
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "points"),
+    [("plan", "together", 0.0), ("malloc", "lean", 30.0), ("nothing", "", 60.0), ("undecided", "", 60.0)],
+)
+def test_what_is_advised_is_held_against_the_best_that_can_be_tried(kind: str, name: str, points: float) -> None:
+    row = bench_truth._following("two_lists", advice(kind, name), CPU, PEAK, ())
+    assert row.figure is not None and row.figure.median == pytest.approx(points)
+    assert row.holds is (points <= 3)
+
+
+def test_what_no_trial_can_do_is_named_and_no_option() -> None:
+    row = bench_truth._following("many_instances", advice("malloc", "large"), CPU, PEAK, ())
+    assert row.figure is not None and row.figure.median == 0.0
+    assert "which no trial can do yet (a pool for each instance)" in row.note and "-60.0 % CPU" in row.note
+
+
+def test_predictions_are_held_against_the_change_by_hand() -> None:
+    cpu, peak = bench_truth._pools("two_lists", advice("plan"), CPU, PEAK)
+    assert cpu.figure is not None and cpu.figure.median == pytest.approx(0.05 / 0.12)
+    assert peak.figure is not None and peak.figure.median == pytest.approx(100 * (0.95 / 0.9 - 1))
+    malloc = bench_truth._malloc("two_lists", advice("plan"), CPU, "lean")
+    assert malloc.figure is not None and malloc.figure.median == pytest.approx(1.0)
