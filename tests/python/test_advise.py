@@ -5,12 +5,19 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from conftest import FakeLab
 
+from millpond.advice.choice import choice
+from millpond.advice.findings import Findings
+from millpond.advice.verdict import sentence
+from millpond.execution.mallocs import Malloc
+from millpond.execution.recording import Process, Recording
+from millpond.statistics.order_statistics import Comparison, Summary
 from millpond.store.observations import FIELDS
 from millpond.store.store import Store
 
@@ -103,6 +110,24 @@ def test_of_two_mallocs_that_are_as_fast_the_leaner_is_advised(lab: FakeLab) -> 
 def test_a_plan_that_only_equals_a_malloc_is_not_worth_it(lab: FakeLab) -> None:
     lab.configure(events=1000, subsystems=SUBSYSTEMS[:1], cpu=CPU, gains={"book": 0.8}, mallocs={"best": [0.794, 1.0]})
     assert advise(lab)["choice"]["kind"] == "malloc"
+
+
+def test_what_looks_faster_without_being_certain_is_neither_advised_nor_denied() -> None:
+    """An interval without *no change* that many others were judged beside: no "do nothing", and nothing advised."""
+    ratio = Summary(11, 0.913, 0.883, 0.983, 0.98, "order statistics", "inside noise")
+    unsettled = Comparison("cpu_seconds", "malloc:quick", "bare", ratio, ratio, 0.03, 0.2)
+    inside = replace(unsettled, ratio=replace(ratio, median=0.98, high=1.1))
+    found = Findings(
+        ("true",), Recording(0, 0, 1.0, ()), Process(1, Path("t"), {"trace": {"events": 1}}), rounds=31,
+        mallocs={n: Malloc(n, Path(f"/lib/lib{n}.so")) for n in ("quick", "usual")},
+        judged_mallocs={"quick": {"cpu_seconds": unsettled}, "usual": {"cpu_seconds": inside}},
+    )  # fmt: skip
+    assert choice(found).kind == "undecided"
+    said = sentence(found, [])
+    assert said.startswith("Not settled, more --budget may settle it: LD_PRELOAD=/lib/libquick.so: CPU -8.7 %")
+    assert "libusual.so: CPU -2.0 %" in said and "Do nothing" not in said
+    del found.judged_mallocs["quick"]
+    assert choice(found).kind == "nothing"
 
 
 def test_memory_alone_is_worth_a_pool(lab: FakeLab) -> None:

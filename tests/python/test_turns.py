@@ -132,7 +132,7 @@ def test_an_interruption_ends_all_even_what_would_start_next(
 
 
 KILLED_CONDUCTOR = """
-import sys
+import signal, sys
 from millpond.cells.cell import Cell
 from millpond.execution.turns import SideBySide
 from millpond.system import native
@@ -143,6 +143,7 @@ class Told(SideBySide):
     def _take_turns(self, contenders):
         open(sys.argv[1], "w").close()
         super()._take_turns(contenders)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)  # tests that run under nohup ignore it, and would hand that on
 cells = {Cell(("true",), name, None, (), "mallocs"): Runner() for name in "abc"}
 Told(cells, turn_seconds=1000).run(None, "measured", 1)
 """

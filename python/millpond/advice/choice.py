@@ -16,6 +16,7 @@ from millpond.advice.effects import NET, saves_memory, saves_time
 from millpond.advice.findings import Findings
 from millpond.execution.schedule import VERDICT_ROUNDS
 from millpond.statistics.order_statistics import Comparison
+from millpond.system.wording import verdict_text
 
 PLAN, MALLOC, NONE, UNDECIDED = "plan", "malloc", "nothing", "undecided"
 # Where two were not compared in one family: by so much one has to be below the other.
@@ -78,7 +79,17 @@ def choice(found: Findings) -> Choice:
             return replace(plan if better else malloc, purpose=purpose)
         if only := plan or malloc:
             return replace(only, purpose=purpose)
-    return Choice(NONE, "", {})
+    return Choice(UNDECIDED if unsettled(found) else NONE, "", {})
+
+
+def unsettled(found: Findings) -> list[Choice]:
+    """What looks faster, its interval without *no change*, though too many were judged for that to be certain."""
+    result = []
+    for judged in judged_choices(found):
+        cpu = judged.comparisons.get("cpu_seconds")
+        if cpu and cpu.ratio.high < 1.0 and verdict_text(cpu.to_json()) == "not settled":
+            result.append(judged)
+    return result
 
 
 def _leanest(helping: Sequence[Choice], metric: str) -> Choice | None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from millpond.advice.choice import MALLOC, NONE, Choice, choice, judged_choices
+from millpond.advice.choice import MALLOC, NONE, UNDECIDED, Choice, choice, judged_choices, unsettled
 from millpond.advice.effects import NET
 from millpond.advice.findings import Findings
 from millpond.advice.rows import NOTHING
@@ -33,6 +33,8 @@ def sentence(found: Findings, rows: list[dict[str, Any]]) -> str:
         return _not_enough(found)
     chosen = choice(found)
     measured = f"{plural(found.rounds, 'round')} against the program as it is"
+    if chosen.kind == UNDECIDED:
+        return f"{_not_settled(found)} ({measured}).{_distortion(found)}{_untried(found)}"
     if chosen.kind == NONE:
         return f"Do nothing: {_nothing_helps(found)} ({measured}).{_distortion(found)}{_untried(found)}"
     text = _advised(found, chosen, rows)
@@ -78,6 +80,15 @@ def _nothing_helps(found: Findings) -> str:
     figures = "; ".join(f"{_described(found, c)}: {_both(c)}" for c in judged)
     tried = plural(len(found.mallocs), "malloc")
     return f"no pool and none of {tried} of this machine beats the program as it is beyond the noise; {figures}"
+
+
+def _not_settled(found: Findings) -> str:
+    """What looks better in as many rounds as there were, and would have to be seen in more."""
+    looks_better = unsettled(found)
+    rest = [c for c in judged_choices(found) if c not in looks_better]
+    named = "; ".join(f"{_described(found, c)}: {_both(c)}" for c in looks_better)
+    others = "".join(f"; {_described(found, c)}: {_both(c)}" for c in rest)
+    return f"Not settled, more --budget may settle it: {named}{others}"
 
 
 def _not_enough(found: Findings) -> str:
