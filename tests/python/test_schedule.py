@@ -18,7 +18,10 @@ def test_choosing_leaves_room_for_a_judgement(budget: float, run: float, candida
     assert 0 <= found.candidates <= candidates
     if found.choosing_rounds:
         chosen = (found.candidates + others) * found.choosing_rounds * run
-        assert chosen + schedule.seconds_of_judgement(run, found.judged) <= budget * 1.000001
+        least = schedule.FEWEST_JUDGING_ROUNDS * schedule.JUDGED_AT_LEAST * run
+        assert chosen + least <= budget * 1.000001
+        if (others + 1) * run + schedule.seconds_of_judgement(run, schedule.JUDGED_AT_LEAST) <= budget:
+            assert chosen + schedule.seconds_of_judgement(run, found.judged) <= budget * 1.000001
 
 
 @given(seconds, run_seconds, st.integers(1, 12))
@@ -56,3 +59,8 @@ def test_fewer_rounds_come_before_a_smaller_judgement_and_that_before_fewer_cand
     assert schedule.choosing(least + 4 * 10, 1.0, 6, 4) == schedule.Schedule(6, 4, 4)
     assert schedule.choosing(least + 10, 1.0, 6, 4) == schedule.Schedule(6, 1, 4)
     assert schedule.choosing(least + 7, 1.0, 6, 4) == schedule.Schedule(3, 1, 4)
+
+
+def test_without_time_for_a_verdict_what_is_shown_is_chosen_all_the_same() -> None:
+    assert schedule.choosing(10 + 3 * 4, 1.0, 6, 4) == schedule.Schedule(6, 1, 4)
+    assert schedule.choosing(10 + 3 * 4 - 1, 1.0, 6, 4) == schedule.Schedule(1, 0, 4)

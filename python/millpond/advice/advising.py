@@ -49,7 +49,11 @@ _CURE = "--prepare COMMAND before each run, or --cwd-copy, gives every run what 
 class Advising:
     """The rounds of one `advise`: fills in the findings; every outcome is kept in the log as it comes."""
 
-    def __init__(self, found: Findings, log: RoundLog, laboratory: Laboratory, deadline: float, seed: int) -> None:
+    def __init__(
+        self, found: Findings, log: RoundLog, laboratory: Laboratory, deadline: float, seed: int, end: float = 0.0
+    ) -> None:
+        """`deadline`: when the rounds are to end. `end`: until when they may go on where a verdict lacks rounds."""
+        self._end = max(end, deadline)
         self._found = found
         self._log = log
         self._journal = log.journal
@@ -187,12 +191,15 @@ class Advising:
             need = seconds_text(len(cells) * self._run_seconds)
             found.why_no_trial = f"not tried: one round takes about {need}, more than is left of the budget"
             return
-        # Runs are often quicker than expected: as many rounds as the time has room for.
+        # Runs are often quicker than expected: as many rounds as the time has room for. A verdict comes before replays.
+        left = self._end - time.monotonic()
+        whole = schedule.judging(left, self._run_seconds, len(cells)) >= schedule.VERDICT_ROUNDS
         say(f"judging {plural(len(cells), 'contender')}, up to {plural(schedule.MOST_ROUNDS, 'round')}")
         started = time.monotonic()
         outcomes = run_rounds(
             cells, self._laboratory, self._listener, stage="judging", rounds=schedule.MOST_ROUNDS,
-            deadline=self._deadline, seed=self._seed + 1, warm_up=False, memory=self._log,
+            deadline=self._deadline, at_least=schedule.VERDICT_ROUNDS if whole else 1, seed=self._seed + 1,
+            warm_up=False, memory=self._log,
         )  # fmt: skip
         each_seconds = (time.monotonic() - started) / max(1, len(outcomes))
         found.verdict_seconds = schedule.VERDICT_ROUNDS * len(cells) * each_seconds

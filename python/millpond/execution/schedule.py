@@ -21,6 +21,7 @@ FEWEST_CHOOSING_ROUNDS = 3  # with a whole judgement behind them
 HELPERS_AT_MOST = 4
 # bare, a malloc, looked_up, the plan, another malloc, the plan in one pool
 JUDGED = 6
+FEWEST_JUDGING_ROUNDS = 3  # below that, nothing is chosen
 # The first four of them: no verdict without these.
 JUDGED_AT_LEAST = 4
 
@@ -60,6 +61,9 @@ def choosing(budget_seconds: float, run_seconds: float, candidates: int, others:
     tried = runs - VERDICT_ROUNDS * JUDGED_AT_LEAST - others
     if tried > 0:
         return Schedule(tried, 1, JUDGED_AT_LEAST)
+    # Too little for a verdict: what can be said so far had better be of the best than of whatever comes first.
+    if runs >= others + candidates + FEWEST_JUDGING_ROUNDS * JUDGED_AT_LEAST:
+        return Schedule(candidates, 1, JUDGED_AT_LEAST)
     return Schedule(min(candidates, 1), 0, JUDGED_AT_LEAST)
 
 
