@@ -132,7 +132,7 @@ def advise(program: tuple[str, ...], options: Options) -> dict[str, Any]:
         with logged(store, journal) as log:
             if not found.why_no_trial:
                 reserved = _replay_seconds(found, deadline - time.monotonic())
-                Advising(found, log, laboratory, deadline - reserved, options.seed, end=deadline).run()
+                Advising(found, log, laboratory, deadline - reserved, deadline, options.seed).run()
                 _predict(found, log, folder, store, deadline, options.seed)
         about = {"machine": str(machine.this_machine()), "run": journal.run, "seed": options.seed}
         advice = {**document(found), **about}

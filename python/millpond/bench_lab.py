@@ -108,8 +108,10 @@ def main(words: list[str] | None = None) -> int:
     """Measures, prints, writes. The status says whether every bar holds."""
     chosen = _options(words)
     try:
-        costs = [*bench_rows.steps(fresh_clone=chosen.demo), *bench_advice.steps()]
-        known = bench_truth.steps() if chosen.truth else costs
+        if chosen.truth:
+            known = bench_truth.steps()
+        else:
+            known = [*bench_rows.steps(fresh_clone=chosen.demo), *bench_advice.steps()]
         steps = [(n, s) for n, s in known if chosen.only in n]
         if not steps:
             raise Failure(Status.USAGE, f"no step is named like {chosen.only!r}; without --only, all of them run")

@@ -50,10 +50,10 @@ class Advising:
     """The rounds of one `advise`: fills in the findings; every outcome is kept in the log as it comes."""
 
     def __init__(
-        self, found: Findings, log: RoundLog, laboratory: Laboratory, deadline: float, seed: int, end: float = 0.0
+        self, found: Findings, log: RoundLog, laboratory: Laboratory, deadline: float, end: float, seed: int
     ) -> None:
         """`deadline`: when the rounds are to end. `end`: until when they may go on where a verdict lacks rounds."""
-        self._end = max(end, deadline)
+        self._end = end
         self._found = found
         self._log = log
         self._journal = log.journal
@@ -186,8 +186,7 @@ class Advising:
         cells = cells[: schedule.judged(self._left(), self._run_seconds, len(cells))]
         singles = [p for p in plans if p.alone and plan_cell(self._program, p) in cells]
         best = [name for name in best if malloc_cell(self._program, name) in cells]
-        rounds = schedule.judging(self._left(), self._run_seconds, len(cells))
-        if rounds == 0:
+        if schedule.judging(self._left(), self._run_seconds, len(cells)) == 0:
             need = seconds_text(len(cells) * self._run_seconds)
             found.why_no_trial = f"not tried: one round takes about {need}, more than is left of the budget"
             return

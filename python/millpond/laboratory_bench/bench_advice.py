@@ -36,7 +36,8 @@ SUBSYSTEMS = 5000
 _ADVICE_BUDGET_SECONDS = 54.0
 
 
-def _millpond(arguments: Sequence[str], *accepted: int) -> None:
+def run_verb(arguments: Sequence[str], *accepted: int) -> None:
+    """`millpond ARGUMENTS` in a process of its own. Failure (4) where its status is neither 0 nor accepted."""
     done = subprocess.run(
         [sys.executable, "-m", "millpond", *arguments], capture_output=True, check=False, stdin=subprocess.DEVNULL
     )
@@ -96,7 +97,7 @@ def validation(bench: Bench) -> list[Row]:
     """Replay's error by `millpond doctor --validate`: the median over programs, as a multiple of what is allowed."""
     out = bench.folder / "validation.json"
     rounds = ["--rounds", str(min(bench.rounds, 11)), "--budget", "900"]
-    _millpond(["doctor", "--validate", *rounds, "--store", str(bench.folder / "validated"), f"--json={out}"])
+    run_verb(["doctor", "--validate", *rounds, "--store", str(bench.folder / "validated"), f"--json={out}"])
     found = _json(out)
     rows = []
     for metric, words in (("cpu_seconds", "CPU"), ("peak_bytes", "peak resident bytes")):
@@ -121,7 +122,7 @@ def report(bench: Bench) -> list[Row]:
     run = _large_run(bench, store)
     page = bench.folder / "report.html"
     started = time.monotonic()
-    _millpond(["report", str(bench.folder / "report-store"), "--run", run, "-o", str(page)])
+    run_verb(["report", str(bench.folder / "report-store"), "--run", run, "-o", str(page)])
     seconds = time.monotonic() - started
     workload = f"{SUBSYSTEMS} subsystems"
     return [
@@ -190,7 +191,7 @@ def twice(bench: Bench) -> list[Row]:
         out = bench.folder / f"advice-{number}.json"
         store = str(bench.folder / "advised")
         budget = ["--budget", str(_ADVICE_BUDGET_SECONDS), "--seed", str(number)]
-        _millpond(["advise", *budget, "--store", store, f"--json={out}", "--", *program])
+        run_verb(["advise", *budget, "--store", store, f"--json={out}", "--", *program])
         documents.append(_json(out))
     first, second = (dict(_values(d)) for d in documents)
     both = sorted(first.keys() & second.keys())

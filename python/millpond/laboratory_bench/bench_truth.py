@@ -14,20 +14,18 @@ A change that no trial can make yet has no predicted figures; its row says what 
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from millpond.execution import mallocs
+from millpond.execution.recording import read_json
 from millpond.execution.results import Row, Value
+from millpond.laboratory_bench.bench_advice import run_verb
 from millpond.laboratory_bench.bench_rounds import Contender, Round, interleave
 from millpond.laboratory_bench.bench_rows import Bench
 from millpond.statistics.order_statistics import summarise
 from millpond.store.observations import utc_now
 from millpond.system import native
-from millpond.system.errors import Failure, Status
 
 _PROGRAM = "millpond-known_truth"
 _TRIAL = "millpond-trial"
@@ -69,13 +67,8 @@ def truth(name: str) -> Callable[[Bench], list[Row]]:
 def _advise(bench: Bench, argv: Sequence[str]) -> dict[str, Any]:
     out = bench.folder / "advice.json"
     options = ["--budget", str(_BUDGET_SECONDS), "--store", str(bench.folder / "advised"), f"--json={out}"]
-    done = subprocess.run(
-        [sys.executable, "-m", "millpond", "advise", *options, "--", *argv],
-        capture_output=True, check=False, stdin=subprocess.DEVNULL,
-    )  # fmt: skip
-    if done.returncode != 0:
-        raise Failure(Status.ENVIRONMENT, f"advise failed: {done.stderr.decode(errors='replace').strip()[-300:]}")
-    advice = json.loads(out.read_text(encoding="utf-8"))
+    run_verb(["advise", *options, "--", *argv])
+    advice = read_json(out)
     assert isinstance(advice, dict)
     return advice
 
@@ -95,7 +88,7 @@ def _contender(bench: Bench, name: str, argv: Sequence[str], setting: str = "") 
 
     def run() -> Round:
         native.require(_TRIAL, [*options, "--", *argv])
-        found = json.loads(result.read_text(encoding="utf-8"))
+        found = read_json(result)
         return Round(found["cpu_seconds"], 0.0, found["wall_seconds"], found["peak_bytes"], utc_now())
 
     return Contender(name, run)
