@@ -44,6 +44,8 @@ OBSERVING_SHARE = 0.2
 # Of the whole budget, for the recording, which takes as long again to be finished: a program that takes longer could
 # not be judged in what is left.
 RECORDING_SHARE = 0.4
+# Even where the budget is less, so that `--budget 0` shows what a short program allocates.
+RECORDING_SECONDS_MIN = 2.0
 
 
 @dataclass(frozen=True)
@@ -170,7 +172,8 @@ def _keep(store: Store, journal: Journal, found: Findings, advice: dict[str, Any
 
 def _record(program: tuple[str, ...], folder: Path, stdin: StandardInput, options: Options) -> Findings:
     bounds = recording.Bounds(
-        max(RECORDING_SHARE * options.budget_seconds, 0.001), options.trace_bytes or recording.trace_bytes_in(folder)
+        max(RECORDING_SHARE * options.budget_seconds, RECORDING_SECONDS_MIN),
+        options.trace_bytes or recording.trace_bytes_in(folder),
     )
     recorded = recording.record(program, folder, stdin, options.preparation, bounds)
     chosen = recording.choose(recorded.processes, options.process)
