@@ -3,6 +3,7 @@
 
     python -m millpond.bench_lab [--json FILE] [--quick] [--only WORDS] [--demo]
     python -m millpond.bench_lab --truth [--quick] [--only NAME]
+    python -m millpond.bench_lab --real [--quick] [--only NAME]
 
 What each row means, and what it leaves out, is in docs/benchmarks.md. Ratios are paired within a round; the figure of a
 row is their median, with its interval, and a bar holds if the median does. A row that could not be measured says why
@@ -22,7 +23,7 @@ from typing import Any
 
 from millpond import __version__
 from millpond.execution.results import PLACE, SCHEMA, Row, print_table
-from millpond.laboratory_bench import bench_advice, bench_rows, bench_truth
+from millpond.laboratory_bench import bench_advice, bench_real, bench_rows, bench_truth
 from millpond.laboratory_bench.bench_rows import Bench
 from millpond.store.observations import FIELDS, utc_now
 from millpond.store.observations import SCHEMA as OBSERVATION_SCHEMA
@@ -92,14 +93,16 @@ def _options(words: list[str] | None) -> argparse.Namespace:
         type=Path,
         default=None,
         metavar="FILE",
-        help="where the JSON goes (results/bench/lab.json; truth.json with --truth)",
+        help="where the JSON goes (results/bench/lab.json; truth.json, real.json)",
     )
     parser.add_argument("--quick", action="store_true", help=f"{QUICK_ROUNDS} rounds, and a tenth of the large trace")
     parser.add_argument("--only", default="", metavar="WORDS", help="only steps whose name contains this")
     parser.add_argument("--demo", action="store_true", help="also time `make demo` from a fresh clone")
-    parser.add_argument(
+    instead = parser.add_mutually_exclusive_group()
+    instead.add_argument(
         "--truth", action="store_true", help="instead: advice on programs for which the right change is known"
     )
+    instead.add_argument("--real", action="store_true", help="instead: advice on real programs, followed by hand")
     parser.add_argument("--seed", type=int, default=1)
     return parser.parse_args(words)
 
@@ -108,14 +111,17 @@ def main(words: list[str] | None = None) -> int:
     """Measures, prints, writes. The status says whether every bar holds."""
     chosen = _options(words)
     try:
+        name = "truth" if chosen.truth else "real" if chosen.real else "lab"
         if chosen.truth:
             known = bench_truth.steps()
+        elif chosen.real:
+            known = bench_real.steps()
         else:
             known = [*bench_rows.steps(fresh_clone=chosen.demo), *bench_advice.steps()]
         steps = [(n, s) for n, s in known if chosen.only in n]
         if not steps:
             raise Failure(Status.USAGE, f"no step is named like {chosen.only!r}; without --only, all of them run")
-        chosen.json = chosen.json or PLACE / ("truth.json" if chosen.truth else "lab.json")
+        chosen.json = chosen.json or PLACE / f"{name}.json"
         chosen.json.parent.mkdir(parents=True, exist_ok=True)
         output.prove_writable(str(chosen.json))
         with temporary_folder(chosen.json.parent) as folder:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from millpond.laboratory_bench import bench_truth
+from millpond.laboratory_bench import bench_followed, bench_truth
 
 CPU = {"as it is": 1.0, "by hand": 0.4, "lean": 0.7, "large": 0.65}
 PEAK = {"as it is": 1.0, "by hand": 0.9, "lean": 1.0, "large": 1.8}
@@ -42,5 +42,5 @@ def test_predictions_are_held_against_the_change_by_hand() -> None:
     cpu, peak = bench_truth._pools("two_lists", advice("plan"), CPU, PEAK)
     assert cpu.figure is not None and cpu.figure.median == pytest.approx(0.05 / 0.12)
     assert peak.figure is not None and peak.figure.median == pytest.approx(100 * (0.95 / 0.9 - 1))
-    malloc = bench_truth._malloc("two_lists", advice("plan"), CPU, "lean")
+    malloc = bench_followed.malloc_row("two_lists", advice("plan"), CPU["lean"], "lean")
     assert malloc.figure is not None and malloc.figure.median == pytest.approx(1.0)

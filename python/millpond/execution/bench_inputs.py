@@ -143,7 +143,8 @@ def _preprocessed(source: Path) -> str:
     return made.stdout
 
 
-def _write_once(path: Path, make: Callable[[], str]) -> Path:
+def write_once(path: Path, make: Callable[[], str]) -> Path:
+    """The input at `path`, made where it does not exist yet. Failure (4) where it cannot be written."""
     if not path.exists():
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -153,10 +154,11 @@ def _write_once(path: Path, make: Callable[[], str]) -> Path:
     return path
 
 
-def _require(name: str) -> str:
-    found = shutil.which(name)
+def require_program(name: str, purpose: str = "bench", search: str | None = None) -> str:
+    """The path of a program; `search` replaces the user's PATH. Failure (4) where it is missing."""
+    found = shutil.which(name, path=search)
     if found is None:
-        raise Failure(Status.ENVIRONMENT, f"{name} is missing; `scripts/setup bench` installs what bench-lab needs")
+        raise Failure(Status.ENVIRONMENT, f"{name} is missing; `scripts/setup {purpose}` installs what bench-lab needs")
     return found
 
 
@@ -179,20 +181,20 @@ def call_trees(shape: int, rounds: int) -> Workload:
 
 
 def gawk(folder: Path) -> Workload:
-    words = _write_once(folder / "words.txt", _words)
-    return Workload("gawk", (_require("gawk"), _AWK), words, {"LC_ALL": "C"})
+    words = write_once(folder / "words.txt", _words)
+    return Workload("gawk", (require_program("gawk"), _AWK), words, {"LC_ALL": "C"})
 
 
 def perl(folder: Path) -> Workload:
-    words = _write_once(folder / "words.txt", _words)
-    return Workload("perl", (_require("perl"), "-e", _PERL), words, {"LC_ALL": "C", "PERL_HASH_SEED": "0"})
+    words = write_once(folder / "words.txt", _words)
+    return Workload("perl", (require_program("perl"), "-e", _PERL), words, {"LC_ALL": "C", "PERL_HASH_SEED": "0"})
 
 
-def python3(folder: Path) -> Workload:
-    """The interpreter itself (`python3` may be a script), on the C library's malloc."""
-    words = _write_once(folder / "words.txt", _words)
+def python3(folder: Path, search: str | None = None) -> Workload:
+    """The interpreter itself (`python3` may be a script), on the C library's malloc; `search` replaces PATH."""
+    words = write_once(folder / "words.txt", _words)
     asked = subprocess.run(
-        [_require("python3"), "-c", "import os, sys; print(os.path.realpath(sys.executable))"],
+        [require_program("python3", search=search), "-c", "import os, sys; print(os.path.realpath(sys.executable))"],
         capture_output=True, text=True, check=True,
     )  # fmt: skip
     environment = {"PYTHONMALLOC": "malloc", "PYTHONHASHSEED": "0"}
@@ -200,19 +202,20 @@ def python3(folder: Path) -> Workload:
 
 
 def sqlite3(folder: Path) -> Workload:
-    return Workload("sqlite3", (_require("sqlite3"), ":memory:"), _write_once(folder / "load.sql", lambda: _SQL))
+    return Workload("sqlite3", (require_program("sqlite3"), ":memory:"), write_once(folder / "load.sql", lambda: _SQL))
 
 
 def ghostscript(folder: Path) -> Workload:
-    page = _write_once(folder / "page.ps", lambda: _POSTSCRIPT)
+    page = write_once(folder / "page.ps", lambda: _POSTSCRIPT)
     options = ("-q", "-dSAFER", "-dBATCH", "-dNOPAUSE", "-sDEVICE=txtwrite", "-sOutputFile=/dev/null")
-    return Workload("ghostscript", (_require("gs"), *options, str(page)))
+    return Workload("ghostscript", (require_program("gs"), *options, str(page)))
 
 
-def cc1plus(folder: Path) -> Workload:
-    """The compiler proper: g++ itself only starts it."""
-    asked = subprocess.run([_require("g++"), "-print-prog-name=cc1plus"], capture_output=True, text=True, check=True)
-    source = _write_once(folder / "big.cpp", _cpp)
-    big = _write_once(folder / "big.ii", lambda: _preprocessed(source))
-    options = ("-quiet", "-fpreprocessed", "-std=c++20", str(big), "-o", "/dev/null")
-    return Workload("cc1plus", (_require(asked.stdout.strip()), *options))
+def cc1plus(folder: Path, name: str = "big", make: Callable[[], str] = _cpp) -> Workload:
+    """The compiler proper: g++ itself only starts it. `name` is that of the source that `make` writes."""
+    gpp = require_program("g++")
+    asked = subprocess.run([gpp, "-print-prog-name=cc1plus"], capture_output=True, text=True, check=True)
+    source = write_once(folder / f"{name}.cpp", make)
+    whole = write_once(folder / f"{name}.ii", lambda: _preprocessed(source))
+    options = ("-quiet", "-fpreprocessed", "-std=c++20", str(whole), "-o", "/dev/null")
+    return Workload("cc1plus", (require_program(asked.stdout.strip()), *options))

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import subprocess
 import sys
 import time
@@ -30,17 +31,24 @@ from millpond.statistics.order_statistics import summarise
 from millpond.store.observations import Journal, utc_now
 from millpond.store.store import Store
 from millpond.system import native
+from millpond.system.environment import user_environment
 from millpond.system.errors import Failure, Status
 
 SUBSYSTEMS = 5000
 _ADVICE_BUDGET_SECONDS = 54.0
+_NO_INPUT = Workload("", ())
 
 
-def run_verb(arguments: Sequence[str], *accepted: int) -> None:
-    """`millpond ARGUMENTS` in a process of its own. Failure (4) where its status is neither 0 nor accepted."""
-    done = subprocess.run(
-        [sys.executable, "-m", "millpond", *arguments], capture_output=True, check=False, stdin=subprocess.DEVNULL
-    )
+def run_verb(arguments: Sequence[str], *accepted: int, workload: Workload = _NO_INPUT) -> None:
+    """`millpond ARGUMENTS` in a process of its own, with the input and the environment of a workload.
+
+    Failure (4) where its status is neither 0 nor accepted.
+    """
+    with (workload.stdin or Path(os.devnull)).open("rb") as stdin:
+        done = subprocess.run(
+            [sys.executable, "-m", "millpond", *arguments], capture_output=True, check=False, stdin=stdin,
+            env={**user_environment(), **workload.environment},
+        )  # fmt: skip
     if done.returncode not in (0, *accepted):
         said = done.stderr.decode(errors="replace").strip()[-300:]
         raise Failure(Status.ENVIRONMENT, f"millpond {arguments[0]} failed: {said}")

@@ -24,7 +24,7 @@ from millpond.system.environment import user_environment
 from millpond.system.errors import Failure, Status
 from millpond.system.native import signal_name
 
-_PADDING_LIMIT_BYTES = 4096
+PADDING_LIMIT_BYTES = 4096
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ def run_once(argv: Sequence[str], workload: Workload, rng: random.Random, log: P
 
     The environment has a new size each time: the stack's position alone moves small caches. Failure (4) where it fails.
     """
-    padding = {"MILLPOND_PAD": "x" * rng.randrange(_PADDING_LIMIT_BYTES)}
+    padding = {"MILLPOND_PAD": "x" * rng.randrange(PADDING_LIMIT_BYTES)}
     with (workload.stdin or Path(os.devnull)).open("rb") as stdin, log.open("wb") as stderr:
         started = time.monotonic()
         child = subprocess.Popen(

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: BSL-1.0
+"""The table of real programs: a row tells what following an advice gives, and a missing program is named."""
+
+from __future__ import annotations
+
+import json
+import random
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from millpond import bench_lab
+from millpond.execution import real_inputs
+from millpond.laboratory_bench import bench_followed, bench_real
+from millpond.laboratory_bench.bench_rounds import Round
+from millpond.laboratory_bench.bench_rows import Bench
+from millpond.statistics.order_statistics import summarise
+
+
+def advice(kind: str, name: str = "", purpose: str | None = None) -> dict[str, Any]:
+    judged = {"cpu": {"median": 0.71}, "peak": {"median": 1.0}}
+    return {
+        "verdict": "No verdict: the program exited with 3.",
+        "choice": {"kind": kind, "name": name, "for": purpose, "cpu": None, "peak": None},
+        "plan": {"routes": [{"pool": "book"}, {"pool": "index"}]},
+        "alternatives": [
+            {"kind": "malloc", "name": "lean", "judged": True, **judged},
+            {"kind": "plan", "name": "together", "judged": True, **judged},
+            {"kind": "malloc", "name": "large", "judged": True, **judged},
+            {"kind": "malloc", "name": "slow", "judged": False, **judged},
+        ],
+    }
+
+
+def followed(cpu: tuple[float, ...], peak: tuple[float, ...] = (1.0,)) -> bench_real.Followed:
+    return {"cpu_seconds": summarise(cpu), "peak_bytes": summarise(peak)}
+
+
+@pytest.mark.parametrize(
+    ("ratios", "holds"),
+    [((0.8, 0.9, 1.0), True), ((1.005, 1.2, 1.3), True), ((1.02, 1.03, 1.04), False)],
+)
+def test_only_harm_beyond_the_noise_fails(ratios: tuple[float, ...], holds: bool) -> None:
+    cpu, peak = bench_real.following("gawk", advice("malloc", "lean", "CPU"), followed(ratios))
+    assert (cpu.holds, peak.holds) == (holds, True)
+    assert cpu.note.startswith("advised: lean to save CPU, preloaded by hand")
+
+
+@pytest.mark.parametrize(
+    ("kind", "words"),
+    [("nothing", "do nothing"), ("undecided", "no advice: No verdict: the program exited with 3.")],
+)
+def test_without_a_change_nothing_is_followed(kind: str, words: str) -> None:
+    for row in bench_real.following("gawk", advice(kind), None):
+        assert row.holds and row.figure is not None and row.figure.median == 1.0
+        assert words in row.note and "nothing to follow" in row.note
+
+
+def test_a_plan_is_followed_by_its_trial() -> None:
+    net = {m: {**summarise([0.8, 0.9, 1.1]).to_json(), "unit": "ratio"} for m in bench_followed.METRICS}
+    found = bench_real.net_of({"plans": [{"name": "advised", "effects": {"net": net, "total": {}}}]})
+    cpu, _ = bench_real.following("gawk", advice("plan", "together", "CPU"), found)
+    assert cpu.figure is not None and (cpu.figure.low, cpu.figure.median, cpu.figure.high) == (0.8, 0.9, 1.1)
+    assert "pools for book, index" in cpu.note and "`millpond trial`" in cpu.note
+
+
+def test_judged_mallocs_keep_their_order() -> None:
+    assert bench_followed.judged_mallocs(advice("nothing")) == ["lean", "large"]
+
+
+def test_ratios_are_paired_within_a_round() -> None:
+    rounds = [Round(cpu, 0.0, cpu, 100, "now") for cpu in (1.0, 2.0, 4.0)]
+    half = [Round(r.cpu_seconds / 2, 0.0, 1.0, 150, "now") for r in rounds]
+    found = bench_followed.ratio(half, rounds, "cpu_seconds")
+    assert (found.low, found.median, found.high) == (0.5, 0.5, 0.5)
+    assert len(bench_followed.values_of({"as it is": rounds, "lean": half})) == 12
+
+
+def test_a_budget_may_be_exceeded_by_a_twentieth() -> None:
+    assert bench_real.budget_row("gawk", 125.9).holds is True
+    assert bench_real.budget_row("gawk", 126.1).holds is False
+
+
+def test_a_missing_program_is_a_row_that_names_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    bench = Bench(tmp_path, tmp_path / "inputs", 1, True, random.Random(1))
+    steps = [(n, s) for n, s in bench_real.steps() if n in ("xmllint", "redis")]
+    missing, server = bench_lab.measure(steps, bench)
+    assert missing.name == "xmllint" and missing.figure is None and missing.holds is False
+    assert "xmllint is missing; `scripts/setup bench-real`" in missing.note
+    assert "redis-server is missing" in server.note
+
+
+def test_only_one_table_at_a_time() -> None:
+    with pytest.raises(SystemExit):
+        bench_lab.main(["--real", "--truth"])
+
+
+def test_inputs_are_whole_and_the_same_each_time() -> None:
+    text = real_inputs._xml(50)
+    assert text == real_inputs._xml(50)
+    assert len(ElementTree.fromstring(text)) == 50
+    assert len(json.loads(real_inputs._sales())) == 60_000
+    history = "".join(real_inputs._history())
+    assert history.count("commit refs/heads/main\n") == 1200
+    manifest = real_inputs._ninja()
+    assert manifest.count(": compile ") == 30_000 and manifest.count(": write\n") == 300
