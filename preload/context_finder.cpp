@@ -219,17 +219,17 @@ std::uint32_t context_finder::find_by_walk(const call_site& site) noexcept {
         last_[joined - 1].state = s;
     }
     for (unsigned i = depth; i-- > 0;) {
-        walked& f = fresh_[i];
+        const walked& f = fresh_[i];
         const bool uses = f.rule.kind == frame_rule::from_bp || f.rule.kind == frame_rule::through_bp ||
                           f.rule.bp_rule == frame_rule::at_bp;
         needs_bp = uses || (f.rule.bp_rule == frame_rule::kept && needs_bp);
-        f.needs_bp = needs_bp;
         const std::uintptr_t address =
             f.rule.kind == frame_rule::no_module ? context_tree::generated : f.state.return_address;
         node = space_.tree.child(node, address);
-        f.node = node;
         const unsigned at = joined + (depth - 1 - i);
         last_[at] = f;
+        last_[at].needs_bp = needs_bp;
+        last_[at].node = node;
         note_checks(at);
     }
     last_count_ = joined + depth;

@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: BSL-1.0
 // context_tree: every call stack that allocated, as a tree of frames. A context is the node of its innermost frame.
 //
-//   0 outside ─┬─ 1 _start ── 2 main ─┬─ 3 fill ── 4 insert     id → {parent, return address}
-//              │                      └─ 5 drain                (parent, return address) → id: a hash table
+//   0 outside ─┬─ 1 _start ── 2 main ─┬─ 3 fill ── 4 insert
+//              │                      └─ 5 drain
 //
-// child() finds or makes a node: lock-free when it exists, a lock of its own when it is new. An observer is told of
-// each new node before any thread can see its id. Ids count from 1 and are never used twice; after forget() the same
-// stack gets a new id. One tree a process; memory: 32 bytes a node, never returned. Out of memory: child() answers 0,
-// the outside.
+//   node │ return address │ parent │ two children: return address and id │       32 bytes, by id
+//   (parent, return address) → id                                                a hash table of all further children
+//
+// child() finds or makes a node: lock-free when it exists, a lock of its own when it is new. Deep in a tree most nodes
+// have one child or two, and nodes that a walk makes lie side by side, so that a stack costs few cache lines; nodes of
+// many children are few, and their entries of the table are in use. An observer is told of each new node before any
+// thread can see its id. Ids count from 1 and are never used twice; after forget() the same stack gets a new id. One
+// tree a process; memory: 32 bytes a node, 16 to 64 more for a third child and each further one, never returned. Out of
+// memory: child() answers 0, the outside.
 #pragma once
 
 #include <cstddef>
@@ -34,15 +39,16 @@ class context_tree {
     void set_observer(observer o) noexcept { observer_ = o; }
 
     [[nodiscard]] std::uint32_t child(std::uint32_t parent, std::uintptr_t return_address) noexcept {
-        if (const table* const t = __atomic_load_n(&table_, __ATOMIC_ACQUIRE)) [[likely]] {
-            if (const std::uint32_t id = t->find(parent, return_address)) [[likely]]
-                return id;
-        }
+        if (const std::uint32_t id = find(parent, return_address)) [[likely]]
+            return id;
         return make(parent, return_address);
     }
 
     // Precondition: id was returned by child().
-    [[nodiscard]] node at(std::uint32_t id) const noexcept { return chunks_[id >> chunk_bits][id & chunk_mask]; }
+    [[nodiscard]] node at(std::uint32_t id) const noexcept {
+        const place& p = chunks_[id >> chunk_bits][id & chunk_mask];
+        return {p.return_address, p.parent};
+    }
     [[nodiscard]] std::uint32_t size() const noexcept { return __atomic_load_n(&last_id_, __ATOMIC_RELAXED); }
 
     // Nodes whose return address lies in (first, last] will not be found again. Finders must drop what they remember.
@@ -66,7 +72,8 @@ class context_tree {
             const std::uint64_t h = (address ^ (std::uint64_t{parent} * 0xC2B2AE3D27D4EB4Fu)) * 0x9E3779B97F4A7C15u;
             return h ^ (h >> 32);
         }
-        [[nodiscard]] std::uint32_t find(std::uint32_t parent, std::uintptr_t address) const noexcept {
+        static bool fits_beside(std::uintptr_t return_address) noexcept { return return_address >> 48 == 0; }
+    [[nodiscard]] std::uint32_t find(std::uint32_t parent, std::uintptr_t address) const noexcept {
             for (std::size_t i = hash(parent, address);; ++i) {
                 const entry& e = entries[i & mask];
                 const std::uint32_t id = __atomic_load_n(&e.id, __ATOMIC_ACQUIRE);
@@ -77,17 +84,46 @@ class context_tree {
         void add(const entry& e) noexcept;
         static std::size_t bytes(std::size_t entries) noexcept { return sizeof(table) + entries * sizeof(entry); }
     };
+    // A node where it is kept.
+    struct place {
+        std::uintptr_t return_address;
+        std::uint32_t parent;
+        std::uint16_t id_high[2];
+        std::uint64_t children[2];  // the return address, 48 bits; the id's low 16. Written last. 0: none
+
+        [[nodiscard]] std::uint32_t child(unsigned i, std::uint64_t seen) const noexcept {
+            return std::uint32_t{__atomic_load_n(&id_high[i], __ATOMIC_RELAXED)} << 16 | (seen & 0xFFFF);
+        }
+    };
+    static_assert(sizeof(place) == 32);
+
     static constexpr std::uintptr_t forgotten = 3;
-    static constexpr unsigned chunk_bits = 14;
+    static constexpr unsigned chunk_bits = 13;
     static constexpr std::uint32_t chunk_mask = (1u << chunk_bits) - 1;
-    static constexpr std::size_t chunk_count = 2048;  // 33 M nodes
+    static constexpr std::size_t chunk_count = 4096;  // 33 M nodes
     static constexpr std::size_t first_entries = 1024;
+
+    static bool fits_beside(std::uintptr_t return_address) noexcept { return return_address >> 48 == 0; }
+    [[nodiscard]] std::uint32_t find(std::uint32_t parent, std::uintptr_t return_address) const noexcept {
+        const place* const chunk = __atomic_load_n(&chunks_[parent >> chunk_bits], __ATOMIC_ACQUIRE);
+        if (chunk == nullptr) [[unlikely]]
+            return 0;
+        const place& from = chunk[parent & chunk_mask];
+        const std::uint64_t first = __atomic_load_n(&from.children[0], __ATOMIC_ACQUIRE);
+        if (first >> 16 == return_address) return from.child(0, first);
+        const std::uint64_t second = __atomic_load_n(&from.children[1], __ATOMIC_ACQUIRE);
+        if (second >> 16 == return_address) return from.child(1, second);
+        if (second == 0 && fits_beside(return_address)) return 0;
+        const table* const t = __atomic_load_n(&table_, __ATOMIC_ACQUIRE);
+        return t == nullptr ? 0 : t->find(parent, return_address);
+    }
 
     [[gnu::noinline, gnu::cold]] std::uint32_t make(std::uint32_t parent, std::uintptr_t return_address) noexcept;
     bool make_room() noexcept;
+    place* room_for(std::uint32_t id) noexcept;
 
     table* table_ = nullptr;
-    node* chunks_[chunk_count] = {};
+    place* chunks_[chunk_count] = {};
     std::uint32_t last_id_ = 0;
     observer observer_ = nullptr;
     spin_lock lock_;

@@ -219,21 +219,32 @@ TEST(context_finder_threads, threads_agree_on_contexts_and_observers_see_each_on
     }
 }
 
-TEST(context_tree, a_child_is_made_once_and_ids_are_dense) {
+TEST(context_tree, a_child_is_made_once_and_ids_are_dense_until_it_is_forgotten) {
+    constexpr std::uintptr_t high = std::uintptr_t{1} << 52;  // some processors have addresses of 57 bits
     auto numbers = random_numbers(6);
     const auto tree = std::make_unique<context_tree>();
     std::map<std::pair<std::uint32_t, std::uintptr_t>, std::uint32_t> model;
+    std::uint32_t made = 0;
     for (int i = 0; i < 200000; ++i) {
-        const auto parent = static_cast<std::uint32_t>(numbers() % (tree->size() + 1));
-        const std::uintptr_t address = 4096 + numbers() % 50;
+        // Many parents with few children, and few with many.
+        const std::uint64_t limit = numbers() % 4 == 0 ? std::min(tree->size(), 7u) : tree->size();
+        const auto parent = static_cast<std::uint32_t>(numbers() % (limit + 1));
+        const std::uintptr_t address = 4096 + numbers() % 50 + (numbers() % 16 == 0 ? high : 0);
         const std::uint32_t id = tree->child(parent, address);
         const auto [known, is_new] = model.try_emplace({parent, address}, id);
         ASSERT_EQ(known->second, id);
         if (is_new) {
-            ASSERT_EQ(id, model.size());
+            ASSERT_EQ(id, ++made);
+            ASSERT_EQ(tree->at(id).parent, parent);
+            ASSERT_EQ(tree->at(id).return_address, address);
+        }
+        if (i % 20000 == 0) {
+            const std::uintptr_t last = 4096 + numbers() % 50 + (i % 40000 == 0 ? high : 0), first = last - 5;
+            tree->forget(first, last);
+            std::erase_if(model, [=](const auto& one) { return one.first.second > first && one.first.second <= last; });
         }
     }
-    EXPECT_EQ(tree->size(), model.size());
+    EXPECT_EQ(tree->size(), made);
 }
 
 TEST(rule_cache, cached_rules_are_those_computed) {
