@@ -191,7 +191,7 @@ def _record(program: tuple[str, ...], folder: Path, stdin: StandardInput, option
         found.why_no_trial = (
             f"not tried: the program had not ended after {seconds_text(bounds.seconds)} of recording, its share of the "
             "budget, and was stopped; runs that do not end cannot be compared: give it an input with which it ends, or "
-            "more --budget"
+            "more --budget (`millpond record --for SECONDS` keeps the trace of a program that never ends)"
         )
     elif recorded.signal:
         how = describe(recorded.exit_status, recorded.signal)
