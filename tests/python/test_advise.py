@@ -112,6 +112,13 @@ def test_a_plan_that_only_equals_a_malloc_is_not_worth_it(lab: FakeLab) -> None:
     assert advise(lab)["choice"]["kind"] == "malloc"
 
 
+def test_a_plan_has_to_beat_the_fastest_malloc_not_the_leaner_one(lab: FakeLab) -> None:
+    mallocs = {"fast": [0.80, 1.05], "lean": [0.825, 0.97]}
+    lab.configure(events=1000, subsystems=SUBSYSTEMS[:1], cpu=CPU, gains={"book": 0.803}, mallocs=mallocs)
+    found = advise(lab)
+    assert (found["choice"]["kind"], found["choice"]["name"]) == ("malloc", "lean")
+
+
 def test_what_looks_faster_without_being_certain_is_neither_advised_nor_denied() -> None:
     """An interval without *no change* that many others were judged beside: no "do nothing", and nothing advised."""
     ratio = Summary(11, 0.913, 0.883, 0.983, 0.98, "order statistics", "inside noise")

@@ -72,14 +72,18 @@ def choice(found: Findings) -> Choice:
     for purpose, metric, saves in (("CPU", "cpu_seconds", saves_time), ("memory", "peak_bytes", saves_memory)):
         helping = sorted((c for c in judged if saves(c.comparisons)), key=lambda c: c.gain(metric))
         plan = next((c for c in helping if c.kind == PLAN), None)
-        malloc = _leanest([c for c in helping if c.kind == MALLOC], metric)
-        if plan and malloc:
-            beyond = found.plan_against_malloc.get(metric) if malloc.name == found.best_malloc else None
-            better = beyond.verdict == "better" if beyond else plan.gain(metric) < malloc.gain(metric) - _CLEARLY
-            return replace(plan if better else malloc, purpose=purpose)
-        if only := plan or malloc:
-            return replace(only, purpose=purpose)
+        best = [c for c in helping if c.kind == MALLOC]
+        if plan and best and not _beats(plan, best[0], metric, found):
+            plan = None
+        if advised := plan or _leanest(best, metric):
+            return replace(advised, purpose=purpose)
     return Choice(UNDECIDED if unsettled(found) else NONE, "", {})
+
+
+def _beats(plan: Choice, malloc: Choice, metric: str, found: Findings) -> bool:
+    """Whether a plan is better than the malloc that is best in `metric`; a leaner one would be too easy to beat."""
+    beyond = found.plan_against_malloc.get(metric) if malloc.name == found.best_malloc else None
+    return beyond.verdict == "better" if beyond else plan.gain(metric) < malloc.gain(metric) - _CLEARLY
 
 
 def unsettled(found: Findings) -> list[Choice]:
