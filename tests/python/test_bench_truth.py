@@ -16,7 +16,9 @@ PEAK = {"as it is": 1.0, "by hand": 0.9, "lean": 1.0, "large": 1.8}
 def advice(kind: str, name: str = "") -> dict[str, Any]:
     return {
         "choice": {"kind": kind, "name": name},
-        "alternatives": [{"kind": "malloc", "name": "lean", "judged": True, "cpu": {"median": 0.71}}],
+        "alternatives": [
+            {"kind": "malloc", "name": "lean", "judged": True, "cpu": {"median": 0.71, "low": 0.7, "high": 0.8}}
+        ],
         "sums": {"net": {"n": 11, "median": 0.45, "other_metrics": {"peak_bytes": {"median": 0.95}}}},
         "plan_tried": {"routes": [{"pool": "book"}]},
     }
@@ -44,3 +46,4 @@ def test_predictions_are_held_against_the_change_by_hand() -> None:
     assert peak.figure is not None and peak.figure.median == pytest.approx(100 * (0.95 / 0.9 - 1))
     malloc = bench_followed.malloc_row("two_lists", advice("plan"), CPU["lean"], "lean")
     assert malloc.figure is not None and malloc.figure.median == pytest.approx(1.0)
+    assert malloc.note == "lean: predicted -29.0 % (-30.0 % to -20.0 %), preloaded by hand -30.0 %"

@@ -25,6 +25,7 @@ from millpond.statistics.order_statistics import Summary, summarise
 from millpond.store.observations import utc_now
 from millpond.system import native
 from millpond.system.errors import Failure, Status
+from millpond.system.wording import percent_text
 
 TRIAL = "millpond-trial"
 BUDGET_SECONDS = 120  # the default of `advise`
@@ -103,9 +104,9 @@ def values_of(measured: Mapping[str, Sequence[Round]]) -> tuple[Value, ...]:
 
 def malloc_row(name: str, advice: Mapping[str, Any], cpu: float, best: str, values: tuple[Value, ...] = ()) -> Row:
     """The advice's figure for its best malloc against `cpu`, the ratio with that malloc preloaded by hand."""
-    found = next(a for a in advice["alternatives"] if a["kind"] == "malloc" and a["name"] == best)
-    predicted = found["cpu"]["median"]
-    points = 100 * abs(predicted - cpu)
-    note = f"{best}: predicted {100 * (predicted - 1):+.1f} %, preloaded by hand {100 * (cpu - 1):+.1f} %"
+    found = next(a["cpu"] for a in advice["alternatives"] if a["kind"] == "malloc" and a["name"] == best)
+    points = 100 * abs(found["median"] - cpu)
+    predicted, low, high, by_hand = (percent_text(r) for r in (found["median"], found["low"], found["high"], cpu))
+    note = f"{best}: predicted {predicted} ({low} to {high}), preloaded by hand {by_hand}"
     return Row(f"{name}: the best malloc, predicted against preloaded", name, "points", summarise([points]), POINTS,
                note=note, values=values)  # fmt: skip

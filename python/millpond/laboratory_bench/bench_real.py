@@ -123,7 +123,9 @@ def _said(advice: Mapping[str, Any]) -> str:
     if advised["kind"] == "plan":
         pools = ", ".join(r["pool"] for r in advice["plan"]["routes"])
         return f"advised: pools for {pools}{purpose}, by `millpond trial`, for no source was changed"
-    return "advised: do nothing" if advised["kind"] == "nothing" else f"no advice: {advice['verdict']}"
+    return (
+        "advised: do nothing" if advised["kind"] == "nothing" else f"no advice: {advice['verdict'].removesuffix('.')}"
+    )
 
 
 def budget_row(name: str, wall_seconds: float) -> Row:
