@@ -74,6 +74,16 @@ def test_no_round_begins_that_would_pass_the_deadline_but_one_always_runs(budget
     assert len(outcomes) % len(CELLS) == 0
 
 
+@pytest.mark.parametrize(("until", "rounds"), [(0.0, 1), (25.0, 5), (40.0, 6), (1000.0, 6)])
+def test_wanted_rounds_run_past_the_deadline_up_to_a_second_one(until: float, rounds: int) -> None:
+    script = Script()
+    outcomes = run_rounds(
+        CELLS, script, Silence(), stage="s", rounds=11, deadline=10.0, at_least=6, at_least_until=until,
+        clock=script.clock, warm_up=False,
+    )  # fmt: skip
+    assert measured_rounds(outcomes) == rounds
+
+
 def test_a_contender_that_was_killed_is_not_run_again_and_not_compared() -> None:
     script = Script(status=lambda cell, n: "killed" if cell.variant == "shared" and n == 2 else "ok")
     outcomes = run_rounds(CELLS, script, Silence(), stage="s", rounds=4, warm_up=False)

@@ -54,6 +54,8 @@ def test_strategies_that_no_trial_takes_are_predicted_against_a_pool_of_the_same
 def test_without_time_or_room_nothing_is_replayed_and_the_reason_is_given(lab: FakeLab) -> None:
     late = predicted(lab, NOT_VALIDATED, deadline=time.monotonic() - 1)
     assert late.rounds == 0 and "budget" in late.why
+    short = predicted(lab, NOT_VALIDATED, deadline=time.monotonic() + 5, events=10**7)
+    assert short.rounds == 0 and "budget" in short.why, "not even one round fits"
     large = predicted(lab, NOT_VALIDATED, events=10**9)
     assert large.rounds == 0 and "too long" in large.why
     assert not lab.calls()

@@ -197,8 +197,8 @@ class Advising:
         started = time.monotonic()
         outcomes = run_rounds(
             cells, self._laboratory, self._listener, stage="judging", rounds=schedule.MOST_ROUNDS,
-            deadline=self._deadline, at_least=schedule.VERDICT_ROUNDS if whole else 1, seed=self._seed + 1,
-            warm_up=False, memory=self._log,
+            deadline=self._deadline, at_least=schedule.VERDICT_ROUNDS, seed=self._seed + 1, warm_up=False,
+            at_least_until=float("inf") if whole else self._end, memory=self._log,
         )  # fmt: skip
         each_seconds = (time.monotonic() - started) / max(1, len(outcomes))
         found.verdict_seconds = schedule.VERDICT_ROUNDS * len(cells) * each_seconds

@@ -95,7 +95,12 @@ class Predictions:
 def expected_seconds(events: int, plans: int) -> float:
     """About what `predict` takes for a trace of so many events."""
     cells = 1 + min(plans, _PLANS_AT_MOST) + min(plans, _STRATEGIES_FOR) * len(STRATEGIES)
-    return (ROUNDS + 2) * cells * (events * _SECONDS_AN_EVENT + _SECONDS_A_ROUND)
+    return (ROUNDS + 2) * cells * _round_seconds(events)
+
+
+def _round_seconds(events: int) -> float:
+    """About what one round of one contender takes."""
+    return events * _SECONDS_AN_EVENT + _SECONDS_A_ROUND
 
 
 def agree(measured: Summary, predicted: Summary) -> bool:
@@ -137,7 +142,8 @@ def predict(
     order = ORDERS[0] if threads <= 1 else ORDERS[1]
     pairs = _pairs(trace, plans, order)
     cells = list(dict.fromkeys(cell for _, of, against in pairs for cell in (of, against)))
-    if time.monotonic() >= deadline:
+    # A warm-up and one round are the least that runs.
+    if time.monotonic() + 2 * len(cells) * _round_seconds(events) > deadline:
         return Predictions(why="the budget had no room for replays; --budget gives more")
     runner = ReplayRunner(folder, seed)
     outcomes = run_rounds(cells, runner, listener, stage=STAGE, rounds=ROUNDS, deadline=deadline, seed=seed)

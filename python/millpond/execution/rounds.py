@@ -193,14 +193,16 @@ def run_rounds(
     seed: int = 0,
     warm_up: bool = True,
     at_least: int = 1,
+    at_least_until: float = float("inf"),
     clock: object = time.monotonic,
     memory: Memory | None = None,
     shard: Shard = WHOLE,
 ) -> list[Outcome]:
     """All outcomes: those recalled from earlier runs, then the new ones in the order in which they ran.
 
-    `deadline` is in seconds of `clock`; the first `at_least` measured rounds run even past it. A cell whose program was
-    killed is left out of the later rounds: there is nothing more to learn from it, and its rounds are not cheap.
+    `deadline` is in seconds of `clock`; the first `at_least` measured rounds run even past it, up to `at_least_until`,
+    and one runs always. A cell whose program was killed is left out of the later rounds: there is nothing more to learn
+    from it, and its rounds are not cheap.
     """
     now = clock if callable(clock) else time.monotonic
     work = Work.of(cells, stage=stage, rounds=rounds, shard=shard, memory=memory)
@@ -214,7 +216,7 @@ def run_rounds(
     try:
         for number in range(0 if warm_up else 1, rounds + 1):
             due = work.due(number, seed)
-            if due and begun >= max(at_least, 1) and now() + longest > deadline:
+            if due and begun and now() + longest > (deadline if begun >= at_least else at_least_until):
                 break
             started = now()
             for group in due:
