@@ -25,7 +25,7 @@ from millpond.advice.prediction import BUDGET_SHARE, agreement_note, expected_se
 from millpond.advice.rejudging import Judged, judge_again
 from millpond.cells.plans import Plan
 from millpond.characterise import Json
-from millpond.execution import recording
+from millpond.execution import recording, schedule
 from millpond.execution.laboratory import Laboratory, describe
 from millpond.execution.preparation import NO_PREPARATION, CopyOption, Preparation, PrepareOption
 from millpond.store.observations import Journal
@@ -39,8 +39,6 @@ from millpond.system.temporary import temporary_folder
 from millpond.system.wording import bytes_text, plural, seconds_text
 from millpond.validation.validation import replay_error
 
-# Of the budget that is left after the recording, for another one that observes scopes.
-OBSERVING_SHARE = 0.2
 # Of the whole budget, for the recording, which takes as long again to be finished: a program that takes longer could
 # not be judged in what is left.
 RECORDING_SHARE = 0.4
@@ -127,7 +125,7 @@ def advise(program: tuple[str, ...], options: Options) -> dict[str, Any]:
         stdin = StandardInput(folder)
         say(f"recording {program[0]}")
         found = _record(program, folder, stdin, options)
-        _observe(found, folder, stdin, OBSERVING_SHARE * (deadline - time.monotonic()), options.preparation)
+        _observe(found, folder, stdin, deadline - time.monotonic(), options.preparation)
         journal = Journal("advise", program, seed=options.seed)
         _note_counts(found, journal)
         laboratory = Laboratory(folder, program, stdin, options.seed, options.preparation)
@@ -177,7 +175,7 @@ def _record(program: tuple[str, ...], folder: Path, stdin: StandardInput, option
     )
     recorded = recording.record(program, folder, stdin, options.preparation, bounds)
     chosen = recording.choose(recorded.processes, options.process)
-    found = Findings(program, recorded, chosen)
+    found = Findings(program, recorded, chosen, budget_seconds=options.budget_seconds)
     if not chosen.summary.get("trace", {}).get("events"):
         found.why_no_trial = "not tried: the program has no heap events"
         return found
@@ -201,14 +199,24 @@ def _record(program: tuple[str, ...], folder: Path, stdin: StandardInput, option
     return found
 
 
-def _observe(found: Findings, folder: Path, stdin: StandardInput, seconds: float, preparation: Preparation) -> None:
-    """A second recording, in which the candidate scopes are observed: without it no function is called legal."""
+def _observe(
+    found: Findings, folder: Path, stdin: StandardInput, left_seconds: float, preparation: Preparation
+) -> None:
+    """A second recording, in which the candidate scopes are observed: without it no function is called legal.
+
+    Not where its share of what is left would cost the verdict: one is asked for always, scopes matter to some.
+    """
     if found.recording.signal or not recording.scopes_file(folder).is_file():
         return
-    say("observing scopes")
-    observed, why_not = recording.observe(
-        found.program, found.recording, found.process, folder, stdin, seconds, preparation
-    )  # fmt: skip
+    seconds = schedule.observing(left_seconds, schedule.seconds_of_run(found.recording.seconds))
+    observed = None
+    if seconds == 0:
+        why_not = "the time goes to the verdict; more --budget observes them"
+    else:
+        say("observing scopes")
+        observed, why_not = recording.observe(
+            found.program, found.recording, found.process, folder, stdin, seconds, preparation
+        )  # fmt: skip
     if observed is None:
         found.notes.append(f"no scope was observed, so none is called legal: {why_not}")
     else:

@@ -64,3 +64,12 @@ def test_fewer_rounds_come_before_a_smaller_judgement_and_that_before_fewer_cand
 def test_without_time_for_a_verdict_what_is_shown_is_chosen_all_the_same() -> None:
     assert schedule.choosing(10 + 3 * 4, 1.0, 6, 4) == schedule.Schedule(6, 1, 4)
     assert schedule.choosing(10 + 3 * 4 - 1, 1.0, 6, 4) == schedule.Schedule(1, 0, 4)
+
+
+@given(seconds, run_seconds)
+def test_observing_scopes_leaves_a_judgement_its_time(left: float, run: float) -> None:
+    needed = schedule.seconds_of_judgement(run, schedule.JUDGED_AT_LEAST)
+    observed = schedule.observing(left, run)
+    assert observed <= schedule.OBSERVING_SHARE * left
+    assert observed == 0 or left - observed >= needed
+    assert observed > 0 or left == 0 or left - schedule.OBSERVING_SHARE * left < needed

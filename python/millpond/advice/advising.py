@@ -143,11 +143,19 @@ class Advising:
         helpers = [by_name[name] for name in helping]
         if not helpers:
             promising = most_promising(screened)
-            return [by_name[promising]] if promising else [], best
+            if promising is None or self._has_time_for_plan():
+                return [by_name[promising]] if promising else [], best
+            # Rounds of a plan that looked no better would cost the mallocs their verdict.
+            found.unjudged = promising
+            return [], best
         joined = [by_name[name] for name in substantial(screened, helping)]
         chosen = self._best_of(joined) if len(joined) > 1 else joined[0]
         rest = [h for h in helpers if h is not chosen]
         return [chosen, *rest[: schedule.helpers(self._left(), self._run_seconds, len(rest))]], best
+
+    def _has_time_for_plan(self) -> bool:
+        left = self._end - time.monotonic()
+        return schedule.judging(left, self._run_seconds, schedule.JUDGED_AT_LEAST) >= schedule.VERDICT_ROUNDS
 
     def _slow_seconds(self, outcomes: list[Any]) -> float:
         """What a round of those takes that every judgement has: many a malloc is faster, and is not judged."""
@@ -183,7 +191,8 @@ class Advising:
         if len(cells) < 2:
             found.why_no_trial = "not tried: no subsystem is large enough, and this machine has no other malloc"
             return
-        cells = cells[: schedule.judged(self._left(), self._run_seconds, len(cells))]
+        least = schedule.JUDGED_AT_LEAST if chosen else schedule.JUDGED_WITHOUT_PLAN
+        cells = cells[: schedule.judged(self._left(), self._run_seconds, len(cells), least)]
         singles = [p for p in plans if p.alone and plan_cell(self._program, p) in cells]
         best = [name for name in best if malloc_cell(self._program, name) in cells]
         if schedule.judging(self._left(), self._run_seconds, len(cells)) == 0:
@@ -202,6 +211,7 @@ class Advising:
         )  # fmt: skip
         each_seconds = (time.monotonic() - started) / max(1, len(outcomes))
         found.verdict_seconds = schedule.VERDICT_ROUNDS * len(cells) * each_seconds
+        found.verdict_lacks_seconds = found.verdict_seconds - left
         self._note_failures(outcomes)
         found.chosen = chosen
         found.rounds = measured_rounds(outcomes)

@@ -40,6 +40,9 @@ class Findings:
     best_malloc: str = ""
     plan_against_malloc: dict[str, Comparison] = field(default_factory=dict)  # net, against the best malloc
     verdict_seconds: float = 0.0  # what VERDICT_ROUNDS rounds of the judged contenders take
+    verdict_lacks_seconds: float = 0.0  # what was left of the budget for them, less than that
+    budget_seconds: float = 0.0
+    unjudged: str = ""  # the most promising plan, where it looked no better and the time was needed for mallocs
     predictions: Predictions = field(default_factory=lambda: Predictions(why="nothing was tried"))
     why_no_trial: str = ""
     notes: list[str] = field(default_factory=list)

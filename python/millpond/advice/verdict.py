@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -34,14 +35,19 @@ def sentence(found: Findings, rows: list[dict[str, Any]]) -> str:
     chosen = choice(found)
     measured = f"{plural(found.rounds, 'round')} against the program as it is"
     if chosen.kind == UNDECIDED:
-        return f"{_not_settled(found)} ({measured}).{_distortion(found)}{_untried(found)}"
+        return f"{_not_settled(found)} ({measured}).{_doubts(found)}"
     if chosen.kind == NONE:
-        return f"Do nothing: {_nothing_helps(found)} ({measured}).{_distortion(found)}{_untried(found)}"
+        return f"Do nothing: {_nothing_helps(found)} ({measured}).{_doubts(found)}"
     text = _advised(found, chosen, rows)
     others = [c for c in judged_choices(found) if c.name != chosen.name or c.kind != chosen.kind]
     if others:
         text += "; of the others, " + "; ".join(f"{_described(found, c)}: {_both(c)}" for c in others)
-    return f"{text} ({measured}).{_distortion(found)}{_untried(found)}"
+    return f"{text} ({measured}).{_doubts(found)}"
+
+
+def _doubts(found: Findings) -> str:
+    """What qualifies a verdict, in sentences behind it."""
+    return f"{_distortion(found)}{_unjudged(found)}{_untried(found)}"
 
 
 def _advised(found: Findings, chosen: Choice, rows: list[dict[str, Any]]) -> str:
@@ -64,8 +70,12 @@ def _described(found: Findings, other: Choice) -> str:
 
 
 def _both(one: Choice) -> str:
+    return _figures(one.comparisons)
+
+
+def _figures(comparisons: Mapping[str, Comparison]) -> str:
     """`CPU -32.0 % (-34.0 % to -30.0 %), peak memory +3.0 %`."""
-    cpu, peak = one.comparisons.get("cpu_seconds"), one.comparisons.get("peak_bytes")
+    cpu, peak = comparisons.get("cpu_seconds"), comparisons.get("peak_bytes")
     parts = []
     if cpu is not None:
         low, high = percent_text(cpu.ratio.low), percent_text(cpu.ratio.high)
@@ -78,8 +88,9 @@ def _both(one: Choice) -> str:
 def _nothing_helps(found: Findings) -> str:
     judged = judged_choices(found)
     figures = "; ".join(f"{_described(found, c)}: {_both(c)}" for c in judged)
-    tried = plural(len(found.mallocs), "malloc")
-    return f"no pool and none of {tried} of this machine beats the program as it is beyond the noise; {figures}"
+    tried = f"none of {plural(len(found.mallocs), 'malloc')} of this machine"
+    tried = tried if found.unjudged else f"no pool and {tried}"
+    return f"{tried} beats the program as it is beyond the noise; {figures}"
 
 
 def _not_settled(found: Findings) -> str:
@@ -96,7 +107,24 @@ def _not_enough(found: Findings) -> str:
     so_far = "; ".join(f"{_described(found, c)}: {_both(c)}" for c in judged_choices(found)) or "nothing was measured"
     return (
         f"Not enough time for a verdict: {VERDICT_ROUNDS} rounds would take {need}, and {found.rounds} "
-        f"{'was' if found.rounds == 1 else 'were'} possible; so far {so_far}."
+        f"{'was' if found.rounds == 1 else 'were'} possible; so far {so_far}.{_enough(found)}{_unjudged(found)}"
+    )
+
+
+def _enough(found: Findings) -> str:
+    """The budget with which there would have been time, a tenth more than it seems: machines are busier at times."""
+    seconds = 1.1 * (found.budget_seconds + max(found.verdict_lacks_seconds, 0.0))
+    return f" --budget {10 * math.ceil(seconds / 10)} should be enough." if found.budget_seconds else ""
+
+
+def _unjudged(found: Findings) -> str:
+    """What was left out so that the mallocs could be judged."""
+    if not found.unjudged:
+        return ""
+    tried = found.tried[found.unjudged]
+    return (
+        f" No pool looked better while choosing (the best, for {list_text(pooled(tried.plan))}: "
+        f"{_figures(tried.comparisons)}), so the time went to the mallocs; with more --budget one is judged too."
     )
 
 

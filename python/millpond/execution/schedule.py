@@ -22,8 +22,12 @@ HELPERS_AT_MOST = 4
 # bare, a malloc, looked_up, the plan, another malloc, the plan in one pool
 JUDGED = 6
 FEWEST_JUDGING_ROUNDS = 3  # below that, nothing is chosen
-# The first four of them: no verdict without these.
+# The first four of them: no verdict on a plan without these. And the first two: none on a malloc.
 JUDGED_AT_LEAST = 4
+JUDGED_WITHOUT_PLAN = 2
+
+# Of what is left after the recording, for another one that observes scopes.
+OBSERVING_SHARE = 0.2
 
 # A run under a plan takes longer than a bare one: contexts are looked up, and the process is started by another.
 _SLOWER = 1.35
@@ -45,6 +49,12 @@ class Schedule:
 def seconds_of_run(bare_seconds: float) -> float:
     """What one round of one contender is expected to take, before any has been seen."""
     return bare_seconds * _SLOWER + _START_SECONDS
+
+
+def observing(left_seconds: float, run_seconds: float) -> float:
+    """How long a recording that observes scopes may take; 0 where that would cost the verdict."""
+    share = OBSERVING_SHARE * left_seconds
+    return share if left_seconds - share >= seconds_of_judgement(run_seconds, JUDGED_AT_LEAST) else 0.0
 
 
 def choosing(budget_seconds: float, run_seconds: float, candidates: int, others: int) -> Schedule:
@@ -72,9 +82,9 @@ def seconds_of_judgement(run_seconds: float, judged: int = JUDGED) -> float:
     return VERDICT_ROUNDS * judged * run_seconds
 
 
-def judged(left_seconds: float, run_seconds: float, wanted: int) -> int:
+def judged(left_seconds: float, run_seconds: float, wanted: int, least: int = JUDGED_AT_LEAST) -> int:
     """How many contenders of `wanted`, the most important first, get VERDICT_ROUNDS; no fewer than a verdict needs."""
-    return min(wanted, max(JUDGED_AT_LEAST, int(left_seconds / (VERDICT_ROUNDS * run_seconds))))
+    return min(wanted, max(least, int(left_seconds / (VERDICT_ROUNDS * run_seconds))))
 
 
 def combining(left_seconds: float, run_seconds: float, helpful: int) -> int:

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: BSL-1.0
+"""What a budget has no room for is said, and what matters least is left out first."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from conftest import FakeLab
+from test_advise import CPU, MALLOCS, SUBSYSTEMS, advise
+
+from millpond.advice.advising import Advising
+
+
+def test_too_few_rounds_give_no_verdict_but_what_they_showed(lab: FakeLab) -> None:
+    lab.configure(
+        events=1000, subsystems=SUBSYSTEMS[:1], cpu=CPU, gains={"book": 0.7}, mallocs=MALLOCS, run=True,
+    )  # fmt: skip
+    found = advise(lab, "--budget=5", program=("sleep", "0.3"))
+    assert 0 < found["rounds"] < 11
+    assert found["choice"]["kind"] == "undecided" and found["plan"] is None
+    assert found["verdict"].startswith("Not enough time for a verdict: 11 rounds would take")
+    assert "so far" in found["verdict"] and "book: CPU -3" in found["verdict"]
+    assert not any("changes nothing" in r["reason"] for r in found["subsystems"] if r["name"] == "book")
+    assert re.search(r" --budget [1-9]\d*0 should be enough\.", found["verdict"])
+
+
+def test_without_time_for_all_a_plan_that_looked_no_better_is_left_out(
+    lab: FakeLab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Advising, "_has_time_for_plan", lambda _: False)
+    lab.configure(events=1000, subsystems=SUBSYSTEMS[:1], cpu=CPU, gains={"book": 1.2}, mallocs=MALLOCS)
+    found = advise(lab)
+    assert (found["choice"]["kind"], found["choice"]["name"]) == ("malloc", "fast")
+    assert not any(a["judged"] for a in found["alternatives"] if a["kind"] == "plan")
+    assert "No pool looked better while choosing (the best, for book: CPU +2" in found["verdict"]
+
+    lab.configure(events=1000, subsystems=SUBSYSTEMS[:1], cpu=CPU, gains={"book": 1.2}, mallocs={"slow": [1.1, 1.0]})
+    verdict = advise(lab)["verdict"]
+    assert verdict.startswith("Do nothing: none of 1 malloc of this machine beats") and "No pool looked" in verdict
+
+    lab.configure(events=1000, subsystems=SUBSYSTEMS[:1], cpu=CPU, gains={"book": 0.7}, mallocs=MALLOCS)
+    assert advise(lab)["choice"]["kind"] == "plan", "one that looked better is judged whatever it takes"
