@@ -73,7 +73,7 @@ class context_tree {
             return h ^ (h >> 32);
         }
         static bool fits_beside(std::uintptr_t return_address) noexcept { return return_address >> 48 == 0; }
-    [[nodiscard]] std::uint32_t find(std::uint32_t parent, std::uintptr_t address) const noexcept {
+        [[nodiscard]] std::uint32_t find(std::uint32_t parent, std::uintptr_t address) const noexcept {
             for (std::size_t i = hash(parent, address);; ++i) {
                 const entry& e = entries[i & mask];
                 const std::uint32_t id = __atomic_load_n(&e.id, __ATOMIC_ACQUIRE);
