@@ -72,7 +72,6 @@ class context_tree {
             const std::uint64_t h = (address ^ (std::uint64_t{parent} * 0xC2B2AE3D27D4EB4Fu)) * 0x9E3779B97F4A7C15u;
             return h ^ (h >> 32);
         }
-        static bool fits_beside(std::uintptr_t return_address) noexcept { return return_address >> 48 == 0; }
         [[nodiscard]] std::uint32_t find(std::uint32_t parent, std::uintptr_t address) const noexcept {
             for (std::size_t i = hash(parent, address);; ++i) {
                 const entry& e = entries[i & mask];
