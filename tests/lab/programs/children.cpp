@@ -196,8 +196,8 @@ int handlers(bool interrupt_fork) {
             }
         }
     }
-    if (is_child) _exit(0);
     signal(SIGUSR1, SIG_IGN);
+    if (is_child) _exit(0);  // looked at last, so that none comes after it
     kill(sender, SIGKILL);
     while (waitpid(sender, nullptr, 0) < 0 && errno == EINTR) {
     }
