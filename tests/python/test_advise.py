@@ -144,6 +144,13 @@ def test_memory_alone_is_worth_a_pool(lab: FakeLab) -> None:
     assert found["verdict"].startswith("To save memory: Give book a pool of its own") and "-40" in found["verdict"]
 
 
+def test_a_hundredth_of_the_memory_is_not_worth_a_pool(lab: FakeLab) -> None:
+    lab.configure(events=1000, subsystems=SUBSYSTEMS[:1], cpu=CPU, peaks={"book": 0.986}, mallocs={"usual": [1.0, 1.0]})
+    found = advise(lab)
+    assert found["choice"]["kind"] == "nothing" and "peak memory -1.4" in found["verdict"]
+    assert "beyond the noise by enough to change a source" in found["verdict"]
+
+
 def test_a_distorted_trial_says_so(lab: FakeLab) -> None:
     lab.configure(
         events=1000, subsystems=SUBSYSTEMS[:1], cpu={"bare": 0.010, "looked_up": 0.06}, gains={"book": 0.95},

@@ -23,6 +23,8 @@ PLAN, MALLOC, NONE, UNDECIDED = "plan", "malloc", "nothing", "undecided"
 _CLEARLY = 0.02
 # Mallocs whose CPU is this close to the best are told apart by their memory.
 _AS_FAST = 0.03
+# Nobody changes a source for less of the peak.
+_WORTH_A_CHANGE = 0.02
 
 
 @dataclass(frozen=True)
@@ -74,6 +76,8 @@ def choice(found: Findings) -> Choice:
         plan = next((c for c in helping if c.kind == PLAN), None)
         best = [c for c in helping if c.kind == MALLOC]
         if plan and best and not _beats(plan, best[0], metric, found):
+            plan = None
+        if plan and metric == "peak_bytes" and plan.gain(metric) > 1 - _WORTH_A_CHANGE:
             plan = None
         if advised := plan or _leanest(best, metric):
             return replace(advised, purpose=purpose)

@@ -7,8 +7,8 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from millpond.advice.choice import MALLOC, NONE, UNDECIDED, Choice, choice, judged_choices, unsettled
-from millpond.advice.effects import NET
+from millpond.advice.choice import MALLOC, NONE, PLAN, UNDECIDED, Choice, choice, judged_choices, unsettled
+from millpond.advice.effects import NET, saves_memory
 from millpond.advice.findings import Findings
 from millpond.advice.rows import NOTHING
 from millpond.cells.plans import REST, Plan
@@ -90,7 +90,9 @@ def _nothing_helps(found: Findings) -> str:
     figures = "; ".join(f"{_described(found, c)}: {_both(c)}" for c in judged)
     tried = f"none of {plural(len(found.mallocs), 'malloc')} of this machine"
     tried = tried if found.unjudged else f"no pool and {tried}"
-    return f"{tried} beats the program as it is beyond the noise; {figures}"
+    little = any(c.kind == PLAN and saves_memory(c.comparisons) for c in judged)
+    enough = " by enough to change a source" if little else ""
+    return f"{tried} beats the program as it is beyond the noise{enough}; {figures}"
 
 
 def _not_settled(found: Findings) -> str:
