@@ -11,8 +11,8 @@
 // have one child or two, and nodes that a walk makes lie side by side, so that a stack costs few cache lines; nodes of
 // many children are few, and their entries of the table are in use. An observer is told of each new node before any
 // thread can see its id. Ids count from 1 and are never used twice; after forget() the same stack gets a new id. One
-// tree a process; memory: 32 bytes a node, 16 to 64 more for a third child and each further one, never returned. Out of
-// memory: child() answers 0, the outside.
+// tree a process; memory: 32 bytes a node, up to 128 more for a third child and each further one, never returned. Out
+// of memory: child() answers 0, the outside.
 #pragma once
 
 #include <cstddef>

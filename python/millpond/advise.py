@@ -204,7 +204,7 @@ def _observe(
 ) -> None:
     """A second recording, in which the candidate scopes are observed: without it no function is called legal.
 
-    Not where its share of what is left would cost the verdict: one is asked for always, scopes matter to some.
+    It is left out where its share of what is left would cost the verdict.
     """
     if found.recording.signal or not recording.scopes_file(folder).is_file():
         return

@@ -41,7 +41,7 @@ def sentence(found: Findings, rows: list[dict[str, Any]]) -> str:
     text = _advised(found, chosen, rows)
     others = [c for c in judged_choices(found) if c.name != chosen.name or c.kind != chosen.kind]
     if others:
-        text += "; of the others, " + "; ".join(f"{_described(found, c)}: {_both(c)}" for c in others)
+        text += "; of the others, " + "; ".join(f"{_described(found, c)}: {_both(c.comparisons)}" for c in others)
     return f"{text} ({measured}).{_doubts(found)}"
 
 
@@ -53,13 +53,13 @@ def _doubts(found: Findings) -> str:
 def _advised(found: Findings, chosen: Choice, rows: list[dict[str, Any]]) -> str:
     why = "" if chosen.purpose == "CPU" else "To save memory: "
     if chosen.kind == MALLOC:
-        return f"{why}{chosen.command}: {_both(chosen)}, without a change of the source"
+        return f"{why}{chosen.command}: {_both(chosen.comparisons)}, without a change of the source"
     pools = pooled(found.chosen)
     each = "a pool of its own" if len(pools) == 1 else "a pool each"
     confirmed = {r["name"] for r in rows if r["best"] != NOTHING}
     silent = [name for name in pools if confirmed and name not in confirmed]
     overlap = _overlap(found)
-    return f"{why}Give {list_text(pools)} {each}: {_both(chosen)}{_with_silent(silent)}{overlap}"
+    return f"{why}Give {list_text(pools)} {each}: {_both(chosen.comparisons)}{_with_silent(silent)}{overlap}"
 
 
 def _described(found: Findings, other: Choice) -> str:
@@ -69,11 +69,7 @@ def _described(found: Findings, other: Choice) -> str:
     return f"{'pools' if len(pools) > 1 else 'a pool'} for {list_text(pools)}"
 
 
-def _both(one: Choice) -> str:
-    return _figures(one.comparisons)
-
-
-def _figures(comparisons: Mapping[str, Comparison]) -> str:
+def _both(comparisons: Mapping[str, Comparison]) -> str:
     """`CPU -32.0 % (-34.0 % to -30.0 %), peak memory +3.0 %`."""
     cpu, peak = comparisons.get("cpu_seconds"), comparisons.get("peak_bytes")
     parts = []
@@ -87,7 +83,7 @@ def _figures(comparisons: Mapping[str, Comparison]) -> str:
 
 def _nothing_helps(found: Findings) -> str:
     judged = judged_choices(found)
-    figures = "; ".join(f"{_described(found, c)}: {_both(c)}" for c in judged)
+    figures = "; ".join(f"{_described(found, c)}: {_both(c.comparisons)}" for c in judged)
     tried = f"none of {plural(len(found.mallocs), 'malloc')} of this machine"
     tried = tried if found.unjudged else f"no pool and {tried}"
     little = any(c.kind == PLAN and saves_memory(c.comparisons) for c in judged)
@@ -99,14 +95,17 @@ def _not_settled(found: Findings) -> str:
     """What looks better in as many rounds as there were, and would have to be seen in more."""
     looks_better = unsettled(found)
     rest = [c for c in judged_choices(found) if c not in looks_better]
-    named = "; ".join(f"{_described(found, c)}: {_both(c)}" for c in looks_better)
-    others = "".join(f"; {_described(found, c)}: {_both(c)}" for c in rest)
+    named = "; ".join(f"{_described(found, c)}: {_both(c.comparisons)}" for c in looks_better)
+    others = "".join(f"; {_described(found, c)}: {_both(c.comparisons)}" for c in rest)
     return f"Not settled, more --budget may settle it: {named}{others}"
 
 
 def _not_enough(found: Findings) -> str:
     need = seconds_text(found.verdict_seconds)
-    so_far = "; ".join(f"{_described(found, c)}: {_both(c)}" for c in judged_choices(found)) or "nothing was measured"
+    so_far = (
+        "; ".join(f"{_described(found, c)}: {_both(c.comparisons)}" for c in judged_choices(found))
+        or "nothing was measured"
+    )
     return (
         f"Not enough time for a verdict: {VERDICT_ROUNDS} rounds would take {need}, and {found.rounds} "
         f"{'was' if found.rounds == 1 else 'were'} possible; so far {so_far}.{_enough(found)}{_unjudged(found)}"
@@ -126,7 +125,7 @@ def _unjudged(found: Findings) -> str:
     tried = found.tried[found.unjudged]
     return (
         f" No pool looked better while choosing (the best, for {list_text(pooled(tried.plan))}: "
-        f"{_figures(tried.comparisons)}), so the time went to the mallocs; with more --budget one is judged too."
+        f"{_both(tried.comparisons)}), so the time went to the mallocs; with more --budget one is judged too."
     )
 
 
