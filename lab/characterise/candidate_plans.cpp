@@ -5,8 +5,11 @@
 #include <cctype>
 #include <cstdio>
 #include <filesystem>
+#include <map>
+#include <optional>
 
 #include "lab/files/aside_file.hpp"
+#include "subsystem_json.hpp"
 
 namespace millpond::characterise {
 namespace {
@@ -67,6 +70,71 @@ std::vector<std::uint32_t> large_subsystems(const characterisation& all) {
     return result;
 }
 
+// A scope in which an arena may live: a function's name, or the scope of the thread.
+struct arena_scope {
+    bool is_thread = false;
+    std::string function;
+    auto operator<=>(const arena_scope&) const = default;
+
+    [[nodiscard]] std::string name() const { return is_thread ? "thread" : function; }
+    [[nodiscard]] json to_json() const { return is_thread ? json{{"thread", true}} : json{{"function", function}}; }
+};
+
+constexpr double objects_an_activation_min = 4;
+
+// Of scopes in which an arena for a subsystem may live, the outermost that begins as often as the innermost, so that
+// subsystems of one request share its arena. That is main only where there is no other. Where a scope was observed, one
+// that was not says nothing.
+std::optional<arena_scope> arena_scope_of(const characterisation& all, std::uint32_t subsystem) {
+    std::optional<arena_scope> legal, unknown;
+    double activations = 0;
+    bool any_observed = false;
+    for (const json& scope : legality_json(all, subsystem)) {
+        const bool is_thread = scope.at("scope") == "thread";
+        // For the one thread of a program that scope is the process, and nothing would ever be reset.
+        if (is_thread && all.shares(subsystem).size() < 2) continue;
+        const arena_scope found{is_thread, is_thread ? "" : scope.at("name").get<std::string>()};
+        const std::string legality = scope.at("legality");
+        const bool is_observed = scope.at("observed");
+        any_observed |= is_observed && !is_thread;
+        if (legality == scope_legality::not_disproved && (!unknown || found.function != "main")) unknown = found;
+        if (legality != scope_legality::legal && legality != scope_legality::legal_outermost) continue;
+        const auto times = scope.at("activations").get<double>();
+        if (times * objects_an_activation_min > scope.at("total").get<double>()) continue;
+        if (!legal) activations = times;
+        const bool as_often = 2 * times >= activations;
+        if (!legal || (as_often && !is_thread && found.function != "main")) legal = found;
+    }
+    // What runs in a thread for long is seldom alive for all of that time.
+    if (legal && legal->is_thread && !any_observed && unknown) return unknown;
+    return legal || any_observed ? legal : unknown;
+}
+
+struct candidate_arena {
+    arena_scope scope;
+    std::uint64_t bytes = 0;
+    std::vector<std::string> owners;
+};
+
+std::vector<candidate_arena> candidate_arenas(const characterisation& all) {
+    std::map<arena_scope, candidate_arena> by_scope;
+    for (const std::uint32_t s : large_subsystems(all)) {
+        const std::optional<arena_scope> scope = arena_scope_of(all, s);
+        if (!scope) continue;
+        candidate_arena& arena = by_scope[*scope];
+        arena.scope = *scope;
+        arena.bytes += all.analysis().subsystems()[s].bytes;
+        const std::vector<std::string>& owners = all.subsystems().subsystems()[s].owners;
+        arena.owners.insert(arena.owners.end(), owners.begin(), owners.end());
+    }
+    std::vector<candidate_arena> found;
+    for (auto& [scope, arena] : by_scope) found.push_back(std::move(arena));
+    std::stable_sort(found.begin(), found.end(),
+                     [](const candidate_arena& a, const candidate_arena& b) { return a.bytes > b.bytes; });
+    if (found.size() > candidate_arenas_max) found.resize(candidate_arenas_max);
+    return found;
+}
+
 }  // namespace
 
 std::vector<candidate_plan> candidate_plans(const characterisation& all) {
@@ -81,6 +149,17 @@ std::vector<candidate_plan> candidate_plans(const characterisation& all) {
             {number + slug(all.subsystems().subsystems()[s].name) + ".plan.json", plan(all, std::move(alone))});
     }
     if (!plans.empty()) plans.push_back({"all.plan.json", plan(all, std::move(every))});
+    std::size_t arenas = 0;
+    for (const candidate_arena& arena : candidate_arenas(all)) {
+        char number[16];
+        std::snprintf(number, sizeof number, "arena-%02zu-", ++arenas);
+        const json route = {{"subsystems", arena.owners},
+                            {"pool", "arena of " + arena.scope.name()},
+                            {"strategy", "monotonic"},
+                            {"huge_pages", false},
+                            {"scope", arena.scope.to_json()}};
+        plans.push_back({number + slug(arena.scope.name()) + ".plan.json", plan(all, json::array({route}))});
+    }
     return plans;
 }
 

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: BSL-1.0
-// candidate_plans: the plans that are worth a trial: each large subsystem alone in a pool of its own, then all of them.
+// candidate_plans: the plans that are worth a trial: each large subsystem alone in a pool of its own, all of them, and
+// arenas for scopes.
 //
-//   01-order_book.plan.json   02-price_history.plan.json   …   all.plan.json
+//   01-order_book.plan.json   02-price_history.plan.json   …   all.plan.json   arena-01-server-handle.plan.json   …
 //
 // Large: at least one event or one byte in a hundred. A subsystem of a module, or of code without a name that a router
-// could find again, gets none. Several threads use it: the pool stands behind a lock. Schema "millpond.plan/1".
+// could find again, gets none. Several threads use it: the pool stands behind a lock. An arena holds the large
+// subsystems of one scope: of those that are legal for a subsystem the outermost that begins as often as the innermost,
+// or, where none was observed, the outermost that is not disproved. Scopes in whose activations fewer than 4 objects
+// are allocated get none. The scope with most bytes comes first. Schema "millpond.plan/1".
 #pragma once
 
 #include <string>
@@ -20,6 +24,7 @@ struct candidate_plan {
 };
 
 constexpr std::size_t candidate_plans_max = 8;  // besides the one for all
+constexpr std::size_t candidate_arenas_max = 3;
 
 std::vector<candidate_plan> candidate_plans(const characterisation& all);
 

@@ -87,10 +87,7 @@ json instances_json(const histogram& bytes) {
     return {{"p50", at(0.5)}, {"p95", at(0.95)}, {"max", at(1)}};
 }
 
-constexpr const char* legal = "legal";
-constexpr const char* legal_outermost = "legal for the outermost call";
-constexpr const char* illegal = "illegal";
-constexpr const char* not_disproved = "not disproved";
+using namespace scope_legality;
 
 // What is known of a scope and one subsystem, however it became known.
 struct verdict {

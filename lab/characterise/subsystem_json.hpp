@@ -11,6 +11,14 @@
 
 namespace millpond::characterise {
 
+// "legality" of a scope and a subsystem. Only what was observed is called legal.
+namespace scope_legality {
+constexpr const char* legal = "legal";
+constexpr const char* legal_outermost = "legal for the outermost call";
+constexpr const char* illegal = "illegal";
+constexpr const char* not_disproved = "not disproved";
+}  // namespace scope_legality
+
 json subsystem_json(const characterisation& all, std::uint32_t subsystem);
 
 // "legality": enclosing functions from the innermost outward, then the thread. At most scopes_max functions, each

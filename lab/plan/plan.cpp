@@ -16,6 +16,7 @@ namespace millpond::lab {
 namespace {
 
 using nlohmann::json;
+using nlohmann::ordered_json;
 
 constexpr std::size_t file_bytes_max = 16u << 20;
 constexpr const char* advice = "; `millpond characterise --plan-out DIR TRACE` writes plans";
@@ -60,17 +61,38 @@ std::vector<std::string> read_subsystems(const fields& at) {
     return result;
 }
 
+route_scope read_scope(const fields& route, const std::string& file, const std::string& prefix) {
+    const json& value = route.member("scope", json::value_t::object, "an object");
+    const fields at(value, file, prefix);
+    if (value.size() != 1) route.fail("scope", "must have one member: function, thread or phase");
+    const std::string& kind = value.begin().key();
+    if (kind == "function") {
+        const std::string function = at.text("function");
+        if (function.empty()) at.fail("function", "must not be empty");
+        return {scope_kind::function, function};
+    }
+    if (kind != "thread" && kind != "phase")
+        route.fail("scope", "has the member " + quoted(kind) + "; there are: function, thread, phase");
+    if (!at.member(kind.c_str(), json::value_t::boolean, "true").get<bool>()) at.fail(kind, "must be true");
+    return {kind == "thread" ? scope_kind::thread : scope_kind::phase, ""};
+}
+
+ordered_json scope_json(const route_scope& scope) {
+    if (scope.kind == scope_kind::function) return {{"function", scope.function}};
+    return {{scope.kind == scope_kind::thread ? "thread" : "phase", true}};
+}
+
 route read_route(const json& value, const std::string& file, std::size_t index) {
     const std::string prefix = "routes[" + std::to_string(index) + "]";
     if (!value.is_object())
         throw plan_error(plan_error::damaged, file + ": " + prefix + " must be an object, not " + value.type_name());
     const fields at(value, file, prefix + ".");
     for (const auto& [name, ignored] : value.items()) {
-        static const std::set<std::string> known = {"subsystems", "pool", "strategy", "huge_pages"};
+        static const std::set<std::string> known = {"subsystems", "pool", "strategy", "huge_pages", "scope"};
         const std::string shown = quoted(name);
         if (!known.contains(name))
             at.fail(shown.substr(1, shown.size() - 2),
-                    "is not a member of a route (subsystems, pool, strategy, huge_pages)");
+                    "is not a member of a route (subsystems, pool, strategy, huge_pages, scope)");
     }
     route result;
     result.subsystems = read_subsystems(at);
@@ -85,6 +107,11 @@ route read_route(const json& value, const std::string& file, std::size_t index) 
     // Left out, it means no, which is what every plan without an opinion wants.
     if (value.contains("huge_pages"))
         result.huge_pages = at.member("huge_pages", json::value_t::boolean, "true or false").get<bool>();
+    if (value.contains("scope")) result.scope = read_scope(at, file, prefix + ".scope.");
+    if (result.allocator == strategy::monotonic && result.scope.kind == scope_kind::none)
+        at.fail("scope", "is missing: a monotonic needs {\"function\": NAME}, {\"thread\": true} or {\"phase\": true}");
+    if (result.allocator != strategy::monotonic && result.scope.kind != scope_kind::none)
+        at.fail("scope", "is for the strategy monotonic only");
     return result;
 }
 
@@ -104,9 +131,9 @@ void check_together(const plan& checked, const std::string& file) {
         }
         const auto [found, fresh] = route_of_pool.emplace(here.pool, i);
         const route& first = checked.routes[found->second];
-        if (first.allocator != here.allocator || first.huge_pages != here.huge_pages)
+        if (first.allocator != here.allocator || first.huge_pages != here.huge_pages || first.scope != here.scope)
             throw plan_error(plan_error::damaged, prefix + "pool " + quoted(here.pool) +
-                                                      " has another strategy or huge_pages than in routes[" +
+                                                      " has another strategy, huge_pages or scope than in routes[" +
                                                       std::to_string(found->second) + "]");
     }
     if (route_of_pool.size() > plan::pools_max)
@@ -168,15 +195,17 @@ plan read_plan(const std::string& path) {
 }
 
 std::string to_text(const plan& printed) {
-    nlohmann::ordered_json root;
+    ordered_json root;
     root["schema"] = plan::schema;
     root["program"] = {{"path", printed.program.path}, {"build_id", printed.program.build_id}};
     root["routes"] = json::array();
-    for (const route& r : printed.routes)
+    for (const route& r : printed.routes) {
         root["routes"].push_back({{"subsystems", r.subsystems},
                                   {"pool", r.pool},
                                   {"strategy", strategy_name(r.allocator)},
                                   {"huge_pages", r.huge_pages}});
+        if (r.scope.kind != scope_kind::none) root["routes"].back()["scope"] = scope_json(r.scope);
+    }
     return root.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
 }
 

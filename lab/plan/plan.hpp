@@ -5,9 +5,11 @@
 //   { "schema": "millpond.plan/1",
 //     "program": { "path": "/usr/bin/gawk", "build_id": "4f1c…" },
 //     "routes": [ { "subsystems": ["node_pool"], "pool": "nodes", "strategy": "multipool", "huge_pages": false },
-//                 { "subsystems": ["*"], "pool": "rest", "strategy": "synchronized(multipool)", "huge_pages": false } ]
-//                 }
+//                 { "subsystems": ["parser"], "pool": "request", "strategy": "monotonic",
+//                   "scope": { "function": "server::handle" } },
+//                 { "subsystems": ["*"], "pool": "rest", "strategy": "synchronized(multipool)" } ] }
 //
+// A monotonic route has a scope, and no other has one: { "function": NAME }, { "thread": true } or { "phase": true }.
 // Routes that name one pool share it. "*" stands for every subsystem that no route names. No routes is the empty plan:
 // the program as it is. A plan belongs to one build of one program. Members that this version does not know are ignored
 // at the top level, where later versions may add some, and refused inside a route, where a misspelt one would silently
@@ -22,11 +24,21 @@
 
 namespace millpond::lab {
 
+enum class scope_kind { none, function, thread, phase };
+
+// What an arena's life is tied to.
+struct route_scope {
+    scope_kind kind = scope_kind::none;
+    std::string function;  // of scope_kind::function
+    bool operator==(const route_scope&) const = default;
+};
+
 struct route {
     std::vector<std::string> subsystems;
     std::string pool;
     strategy allocator = strategy::multipool;
     bool huge_pages = false;
+    route_scope scope = {};
 };
 
 struct program_identity {

@@ -7,7 +7,7 @@
 namespace millpond::lab {
 namespace {
 
-constexpr std::array<std::string_view, 2> names = {"multipool", "synchronized(multipool)"};
+constexpr std::array<std::string_view, 3> names = {"multipool", "synchronized(multipool)", "monotonic"};
 
 }  // namespace
 

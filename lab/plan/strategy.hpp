@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
 // strategy: the allocators that a plan may give to a subsystem of an unmodified program, by the names that plans use.
 //
-// multipool                 for subsystems of one thread: no lock; allocations of other threads stay with the program's
-// allocator synchronized(multipool)   the same behind a lock, for subsystems of several threads
+// multipool                for subsystems of one thread: no lock; other threads stay with the program's allocator
+// synchronized(multipool)  the same for subsystems of several threads
+// monotonic                an arena for a scope: blocks in the order of allocation, a free only counts down
 //
-// Other strategies (monotonic, winking out, one pool for each instance) need a change of the source, so no trial takes
-// them.
+// Winking out, which skips destructors, needs a change of the source, so no trial takes it.
 #pragma once
 
 #include <optional>
@@ -14,12 +14,12 @@
 
 namespace millpond::lab {
 
-enum class strategy { multipool, synchronized_multipool };
+enum class strategy { multipool, synchronized_multipool, monotonic };
 
 std::string_view strategy_name(strategy named) noexcept;
 // Spaces are ignored.
 std::optional<strategy> strategy_of(std::string_view name);
-// For messages: "multipool, synchronized(multipool)".
+// For messages: "multipool, synchronized(multipool), monotonic".
 std::string strategies_accepted();
 
 }  // namespace millpond::lab

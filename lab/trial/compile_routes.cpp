@@ -18,6 +18,18 @@ namespace {
 
 constexpr std::uint64_t padding_bytes_max = 15;  // between functions: no return address lies there
 
+pool_kind kind_of(const lab::route& route) {
+    switch (route.allocator) {
+        case lab::strategy::multipool:
+            return pool_kind::one_thread;
+        case lab::strategy::synchronized_multipool:
+            return pool_kind::shared;
+        case lab::strategy::monotonic:
+            break;
+    }
+    return route.scope.kind == lab::scope_kind::thread ? pool_kind::thread_arenas : pool_kind::arenas;
+}
+
 class compiler {
   public:
     explicit compiler(const lab::plan& compiled) : plan_(compiled) {
@@ -27,8 +39,7 @@ class compiler {
             const auto found = std::find(names.begin(), names.end(), route.pool) - names.begin();
             const auto pool = static_cast<std::uint16_t>(found + 1);
             if (pools_.size() < pool) {
-                const bool synchronized = route.allocator == lab::strategy::synchronized_multipool;
-                pools_.push_back({intern(route.pool), synchronized, route.huge_pages});
+                pools_.push_back({intern(route.pool), kind_of(route), route.huge_pages});
             }
             for (const std::string& subsystem : route.subsystems) {
                 if (subsystem == lab::plan::everything_else)

@@ -42,6 +42,12 @@ struct alignas(64) pool_counters {
     std::uint64_t refused_thread;        // atomic: allocations by threads that do not own the pool
     std::uint64_t held_bytes;            // slabs taken from the slab map
     std::uint64_t slab_bytes_used;       // of which chunks were made
+    // Of a pool of arenas:
+    std::uint64_t arena_bytes;        // slabs taken for chunks of arenas
+    std::uint64_t resets;             // atomic
+    std::uint64_t padding_bytes;      // atomic: the most that rounding up to 16 bytes took between two resets
+    std::uint64_t capped_bytes;       // what an arena held when it had to stop; 0: none had to
+    std::uint64_t capped_live_bytes;  // what of that was alive
 };
 
 // What one thread counted of one pool that threads share. The line is that pool's for the rest of the process.

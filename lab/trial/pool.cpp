@@ -1,38 +1,35 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "lab/trial/pool.hpp"
 
+#include "lab/trial/process_words.hpp"
+#include "preload/pages.hpp"
+
 namespace millpond::trial {
 
-void pool::hand_over(void* block) noexcept {
-    if (depot_ != nullptr) {
-        depot_->hand_over(block);
+pool::pool(preload::slab_space& space, std::uint16_t id, pool_kind kind, bool huge_pages,
+           pool_counters* counters) noexcept
+    : counters_(counters), kind_(kind), shared_(nullptr) {
+    if (kind == pool_kind::one_thread) {
+        new (&own_) thread_pool(space, id, huge_pages, counters);
+    } else if (kind == pool_kind::shared) {
+        auto* const memory = preload::take_pages<shared_pool>(sizeof(shared_pool));
+        if (memory != nullptr) shared_ = new (memory) shared_pool(space, id, huge_pages, counters);
     } else {
-        auto* const handed = static_cast<handed_block*>(block);
-        handed_block* seen = __atomic_load_n(&handed_over_, __ATOMIC_RELAXED);
-        do handed->next = seen;
-        while (!__atomic_compare_exchange_n(&handed_over_, &seen, handed, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED));
-    }
-    __atomic_fetch_add(&counters().remote_deallocations, 1, __ATOMIC_RELAXED);
-}
-
-// Takes the whole list at once, so that no block can leave and come back meanwhile.
-void pool::drain() noexcept {
-    handed_block* each = __atomic_exchange_n(&handed_over_, nullptr, __ATOMIC_ACQUIRE);
-    while (each != nullptr) {
-        handed_block* const next = each->next;
-        blocks_.deallocate_block(each, space_.map.owner_of(each).block_bytes);
-        each = next;
+        new (&arenas_) arena_pool(space, id, huge_pages, kind == pool_kind::arenas, counters);
     }
 }
 
-void pool::note_bytes(void* counters, std::size_t held, std::size_t used) noexcept {
-    pool_counters& to = counters_of_process(static_cast<pool_counters*>(counters));
-    to.held_bytes = held;
-    to.slab_bytes_used = used;
+void pool::retire_unless_of(thread_id survivor, thread_id lock_holder) noexcept {
+    if (kind_ == pool_kind::one_thread)
+        own_.retire_unless_of(survivor);
+    else if (kind_ == pool_kind::shared)
+        shared_->retire_unless_held_by(lock_holder);
+    else
+        arenas_.retire_unless_of(survivor, lock_holder);
 }
 
 void pool::report_inherited() noexcept {
-    pool_counters& to = counters();
+    pool_counters& to = counters_of_process(counters_);
     if (&to == counters_) return;
     const pool_counters before = *counters_;
     *counters_ = {};
@@ -40,10 +37,13 @@ void pool::report_inherited() noexcept {
     to.deallocations += before.deallocations;
     __atomic_fetch_add(&to.remote_deallocations, before.remote_deallocations, __ATOMIC_RELAXED);
     __atomic_fetch_add(&to.refused_thread, before.refused_thread, __ATOMIC_RELAXED);
-    if (depot_ != nullptr)
-        depot_->tell_observer();
+    __atomic_fetch_add(&to.resets, before.resets, __ATOMIC_RELAXED);
+    if (kind_ == pool_kind::one_thread)
+        own_.tell_observer();
+    else if (kind_ == pool_kind::shared)
+        shared_->tell_observer();
     else
-        blocks_.source().tell_observer();
+        arenas_.tell_observer();
 }
 
 }  // namespace millpond::trial

@@ -17,17 +17,6 @@ all_pool_counters* private_counters = nullptr;
 constinit holder_lock spare_lock;
 constinit thread_caches* spare_caches = nullptr;
 
-cache_counters* claim_line(std::size_t pool) noexcept {
-    // Which are claimed is what a child inherits: those of threads that it does not have stay claimed.
-    for (cache_counters& each : private_counters->caches) {
-        if (__atomic_exchange_n(&each.claimed, 1, __ATOMIC_RELAXED) != 0) continue;
-        each.pool = static_cast<std::uint32_t>(pool + 1);
-        counters_of_process(&each).pool = each.pool;
-        return &each;
-    }
-    return nullptr;
-}
-
 }  // namespace
 
 bool thread_caches::start(std::size_t pools, all_pool_counters* counters) noexcept {
@@ -72,6 +61,17 @@ void thread_caches::end_thread(void* its) noexcept {
     caches->next_spare_ = spare_caches;
     spare_caches = caches;
     spare_lock.unlock();
+}
+
+cache_counters* thread_caches::claim_line(std::size_t pool) noexcept {
+    // Which are claimed is what a child inherits: those of threads that it does not have stay claimed.
+    for (cache_counters& each : private_counters->caches) {
+        if (__atomic_exchange_n(&each.claimed, 1, __ATOMIC_RELAXED) != 0) continue;
+        each.pool = static_cast<std::uint32_t>(pool + 1);
+        counters_of_process(&each).pool = each.pool;
+        return &each;
+    }
+    return nullptr;
 }
 
 bool thread_caches::make(place& at, std::size_t index, preload::block_depot& depot) noexcept {

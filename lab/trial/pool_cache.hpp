@@ -13,7 +13,8 @@
 #include <new>
 
 #include "lab/trial/control.hpp"
-#include "lab/trial/process_words.hpp"
+#include "lab/trial/pool_line.hpp"
+#include "preload/holder_lock.hpp"
 #include "preload/thread_cache.hpp"
 
 namespace millpond::trial {
@@ -22,9 +23,9 @@ class pool_cache {
   public:
     using classes = preload::cached_classes;
 
-    // `line` may be null: then `pool`, which other threads count in too, is counted in.
+    // `line` may be null (pool_line).
     pool_cache(preload::block_depot& depot, cache_counters* line, pool_counters* pool) noexcept
-        : blocks_(depot), line_(line), pool_(pool) {}
+        : blocks_(depot), counted_(line, pool) {}
 
     // Null inside of another call, or without memory. `alignment` at most 64, `bytes` at most classes::largest.
     void* allocate(std::size_t bytes, std::size_t alignment) noexcept {
@@ -32,7 +33,7 @@ class pool_cache {
             return nullptr;
         enter();
         void* const p = blocks_.take(alignment <= 16 ? classes::class_of(bytes) : classes::class_of(bytes, alignment));
-        if (p != nullptr) count(&cache_counters::allocations, &pool_counters::allocations);
+        if (p != nullptr) counted_.count_allocation();
         leave();
         return p;
     }
@@ -42,7 +43,7 @@ class pool_cache {
             return false;
         enter();
         blocks_.put(size_class, block);
-        count(&cache_counters::deallocations, &pool_counters::deallocations);
+        counted_.count_deallocation();
         leave();
         return true;
     }
@@ -61,16 +62,9 @@ class pool_cache {
         __atomic_signal_fence(__ATOMIC_SEQ_CST);
         is_busy_ = false;
     }
-    void count(std::uint64_t cache_counters::* own, std::uint64_t pool_counters::* common) noexcept {
-        if (line_ != nullptr) [[likely]]
-            ++(counters_of_process(line_).*own);
-        else
-            __atomic_fetch_add(&(counters_of_process(pool_).*common), 1, __ATOMIC_RELAXED);
-    }
 
     preload::thread_cache blocks_;
-    cache_counters* line_;
-    pool_counters* pool_;
+    pool_line counted_;
     volatile bool is_busy_ = false;
 };
 
@@ -87,6 +81,8 @@ class thread_caches {
     static void retire_unless_held_by(preload::holder_lock::thread_id survivor) noexcept;
     // Once a child has its slot: which line is whose, and what was counted before.
     static void report_inherited() noexcept;
+    // A line for one thread's calls of one pool; null where all are claimed.
+    static cache_counters* claim_line(std::size_t pool) noexcept;
 
     // Null where a signal handler comes while it is made.
     pool_cache* of_pool(std::size_t index, preload::block_depot& depot) noexcept {

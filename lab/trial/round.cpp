@@ -56,8 +56,14 @@ ordered_json pools_json(const std::vector<const process_slot*>& routed, const st
                 sum.deallocations += line.deallocations;
             }
             // A forked child starts with its parent's slabs, so the largest is the honest figure.
-            sum.held_bytes = std::max(sum.held_bytes, c.held_bytes);
-            sum.slab_bytes_used = std::max(sum.slab_bytes_used, c.slab_bytes_used);
+            sum.held_bytes = std::max(sum.held_bytes, c.held_bytes + c.arena_bytes);
+            sum.slab_bytes_used = std::max(sum.slab_bytes_used, c.slab_bytes_used + c.arena_bytes);
+            sum.resets += c.resets;
+            sum.padding_bytes = std::max(sum.padding_bytes, c.padding_bytes);
+            if (c.capped_bytes > sum.capped_bytes) {
+                sum.capped_bytes = c.capped_bytes;
+                sum.capped_live_bytes = c.capped_live_bytes;
+            }
         }
         result.push_back({{"pool", names[i]},
                           {"allocations", sum.allocations},
@@ -65,7 +71,11 @@ ordered_json pools_json(const std::vector<const process_slot*>& routed, const st
                           {"remote_deallocations", sum.remote_deallocations},
                           {"refused_thread", sum.refused_thread},
                           {"held_bytes", sum.held_bytes},
-                          {"slab_bytes", sum.slab_bytes_used}});
+                          {"slab_bytes", sum.slab_bytes_used},
+                          {"resets", sum.resets},
+                          {"padding_bytes", sum.padding_bytes},
+                          {"capped_bytes", sum.capped_bytes},
+                          {"capped_live_bytes", sum.capped_live_bytes}});
     }
     return result;
 }

@@ -99,11 +99,11 @@ bool router::start_pools(variant mode) noexcept {
     pools_ = preload::take_pages<pool>((count + 1) * sizeof(pool));
     if (pools_ == nullptr) return false;
     for (std::size_t i = 0; i < count; ++i) {
-        const bool synchronized = !planned || routes.pools()[i].synchronized != 0;
+        const pool_kind kind = planned ? routes.pools()[i].kind : pool_kind::shared;
         const bool huge_pages = planned ? routes.pools()[i].huge_pages != 0 : mode == variant::shared_huge;
-        void* const depot = synchronized ? preload::take_pages(sizeof(preload::block_depot)) : nullptr;
-        if (synchronized && depot == nullptr) return false;
-        new (pools_ + i) pool(space_, static_cast<std::uint16_t>(i), huge_pages, private_counters.pools + i, depot);
+        const auto id = static_cast<std::uint16_t>(i);
+        if (!(new (pools_ + i) pool(space_, id, kind, huge_pages, private_counters.pools + i))->is_complete())
+            return false;
     }
     if (!thread_caches::start(count, &private_counters)) return false;
     preload::holder_lock::before_waiting = &adopt_if_child;
@@ -152,6 +152,7 @@ void router::end_thread(void*) noexcept {
         thread_.has_finder = false;
         thread_.finder().~context_finder();
     }
+    for (std::size_t i = 0; i < pool_count_; ++i) pools_[i].end_thread(thread_.id());
     if (thread_.generation == own_words.generation) process_record::release_line(*own_words.slot, thread_.counters);
     thread_.generation = thread_state::never;
 }
@@ -185,7 +186,7 @@ void* router::reallocate(void* old, std::size_t bytes, const call_site&) noexcep
     if (owner.block_bytes == 0) return real::reallocate(old, bytes);
     if (own_words.small_max == 0) [[unlikely]]
         adopt_if_child();
-    const std::size_t held = owner.block_bytes;
+    const std::size_t held = pools_[owner.pool].usable_bytes(old, owner);
     // A block that would be mostly empty is worth a move, unless it is small anyway.
     const bool fits = bytes <= held;
     if (fits && (bytes >= held / 4 || held <= 128)) return old;

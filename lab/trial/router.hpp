@@ -70,7 +70,7 @@ class router {
 
     static std::size_t usable_size(void* p) noexcept {
         const preload::slab_owner owner = space_.map.owner_of(p);
-        return owner.block_bytes == 0 ? real::usable_size(p) : owner.block_bytes;
+        return owner.block_bytes == 0 ? real::usable_size(p) : pools_[owner.pool].usable_bytes(p, owner);
     }
 
     // Called once, before any other library's start-up code.

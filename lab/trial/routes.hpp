@@ -39,15 +39,23 @@ struct route_module {
     std::uint32_t standard;  // 1: such code passes ownership to its caller
 };
 
+// Which allocator a pool is (pool.hpp).
+enum class pool_kind : std::uint16_t {
+    one_thread,    // multipool
+    shared,        // synchronized(multipool)
+    arenas,        // monotonic, reset whenever nothing in it is alive
+    thread_arenas  // monotonic, reset when its thread has ended
+};
+
 struct route_pool {
     std::uint32_t name;  // offset into the strings
-    std::uint16_t synchronized;
+    pool_kind kind;
     std::uint16_t huge_pages;
 };
 
 struct routes_header {
     static constexpr std::uint64_t magic_value = 0x3153'4554'554f'524d;  // "MROUTES1"
-    static constexpr std::uint32_t version_value = 1;
+    static constexpr std::uint32_t version_value = 2;
 
     std::uint64_t magic;
     std::uint64_t bytes;  // of the whole file

@@ -166,6 +166,33 @@ TEST_F(characterised, large_subsystems_get_plans_and_small_ones_none) {
     EXPECT_EQ(plans[1].file_name, "all.plan.json");
 }
 
+TEST_F(characterised, subsystems_of_one_scope_share_a_candidate_arena_and_illegal_scopes_get_none) {
+    const std::uint32_t main = program.frame(0, "main"), request = program.frame(main, "server::handle");
+    const std::uint32_t node = program.frame(request, "tree::add"), name = program.frame(request, "names::intern");
+    const std::uint32_t kept = program.frame(main, "cache::add");
+    std::vector<event> events;
+    for (std::uint64_t i = 0; i < 50; ++i) {
+        const std::uint64_t at = 10'000 * (i + 1);
+        events.push_back(allocation(at, 1, 0x1000, 48, node));
+        events.push_back(allocation(at + 1000, 1, 0x2000, 16, name));
+        events.push_back(deallocation(at + 2000, 1, 0x1000));
+        events.push_back(deallocation(at + 3000, 1, 0x2000));
+        events.push_back(allocation(at + 4000, 1, 0x10000 + 64 * i, 64, kept));
+    }
+    of(events);
+    std::vector<json> arenas;
+    for (const auto& one : plans) {
+        if (one.file_name.starts_with("arena-")) arenas.push_back(one.plan["routes"]);
+    }
+    // None was observed: the outermost that no object is known to have left, except main.
+    ASSERT_EQ(arenas.size(), 1u) << "what the cache keeps outlives every scope";
+    EXPECT_EQ(arenas[0], json::array({{{"subsystems", {"tree", "names"}},
+                                       {"pool", "arena of server::handle"},
+                                       {"strategy", "monotonic"},
+                                       {"huge_pages", false},
+                                       {"scope", {{"function", "server::handle"}}}}}));
+}
+
 TEST_F(characterised, a_program_without_heap_events_has_no_subsystems) {
     const json all = of({});
     EXPECT_EQ(all["trace"]["events"], 0);

@@ -101,7 +101,30 @@ TEST(plan, every_member_of_a_wrong_type_is_named) {
 
 TEST(plan, an_unknown_strategy_has_a_status_of_its_own_and_the_known_ones_are_named) {
     expect_refused(with("\"multipool\"", "\"monotonic:type:wink\""), 2, "monotonic:type:wink");
-    expect_refused(with("\"multipool\"", "\"monotonic\""), 2, "multipool, synchronized(multipool)");
+    expect_refused(with("\"multipool\"", "\"arena\""), 2, "multipool, synchronized(multipool), monotonic");
+}
+
+TEST(plan, a_monotonic_has_one_scope_and_no_other_strategy_has_any) {
+    const auto scoped = [](const std::string& scope) {
+        return with("\"multipool\"", "\"monotonic\",\"scope\":" + scope);
+    };
+    for (const char* scope : {R"({"function":"server::handle"})", R"({"thread":true})", R"({"phase":true})"}) {
+        const plan read = parse_plan(scoped(scope), "text");
+        EXPECT_EQ(read.routes[0].allocator, strategy::monotonic);
+        EXPECT_EQ(parse_plan(to_text(read), "text").routes[0].scope, read.routes[0].scope) << scope;
+        EXPECT_NE(to_text(read).find("\"scope\""), std::string::npos);
+    }
+    EXPECT_EQ(parse_plan(scoped(R"({"function":"f"})"), "text").routes[0].scope.function, "f");
+    expect_refused(with("\"multipool\"", "\"monotonic\""), 3, "routes[0].scope is missing");
+    expect_refused(with("\"multipool\"", R"("multipool","scope":{"thread":true})"), 3, "monotonic only");
+    expect_refused(scoped("{}"), 3, "routes[0].scope must have one member");
+    expect_refused(scoped(R"({"thread":true,"phase":true})"), 3, "one member");
+    expect_refused(scoped(R"({"request":true})"), 3, "function, thread, phase");
+    expect_refused(scoped(R"({"thread":false})"), 3, "routes[0].scope.thread must be true");
+    expect_refused(scoped(R"({"thread":1})"), 3, "routes[0].scope.thread");
+    expect_refused(scoped(R"({"function":""})"), 3, "routes[0].scope.function must not be empty");
+    expect_refused(scoped(R"({"function":7})"), 3, "routes[0].scope.function must be a string");
+    expect_refused(scoped("\"thread\""), 3, "routes[0].scope must be an object");
 }
 
 TEST(plan, a_misspelt_member_of_a_route_is_refused_and_an_unknown_one_above_is_not) {
@@ -243,7 +266,7 @@ TEST_F(plan_file, what_could_not_be_read_back_is_not_written) {
 }
 
 TEST(strategy, names_and_values_belong_together) {
-    for (const strategy each : {strategy::multipool, strategy::synchronized_multipool})
+    for (const strategy each : {strategy::multipool, strategy::synchronized_multipool, strategy::monotonic})
         EXPECT_EQ(strategy_of(strategy_name(each)), each);
     EXPECT_EQ(strategy_of("synchronized( multipool )"), strategy::synchronized_multipool);
     EXPECT_FALSE(strategy_of("").has_value());

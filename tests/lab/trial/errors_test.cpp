@@ -56,7 +56,7 @@ TEST_F(errors, an_unknown_subsystem_is_named_with_those_near_it) {
 
 TEST_F(errors, an_unknown_strategy_and_damaged_plans) {
     const json surveyed = survey({STRUCTURES, "10"});
-    EXPECT_EQ(compile(surveyed, json::array({route({"beta"}, "b", "monotonic")})).status, 2);
+    EXPECT_EQ(compile(surveyed, json::array({route({"beta"}, "b", "winking")})).status, 2);
     expect_refused({"--compile", in("missing"), "--modules", in("modules"), "-o", in("routes")}, 3, "missing");
     expect_refused({"--compile", file("half", "{\"schema\":"), "--modules", in("modules"), "-o", in("routes")}, 3,
                    "half");

@@ -84,6 +84,12 @@ class trial_run : public testing::Test {
                       bool huge = false) {
         return {{"subsystems", subsystems}, {"pool", pool}, {"strategy", strategy}, {"huge_pages", huge}};
     }
+    // An arena for what such a scope allocates of these.
+    static json arena(const words& subsystems, const std::string& pool, const json& scope) {
+        json result = route(subsystems, pool, "monotonic");
+        result["scope"] = scope;
+        return result;
+    }
 
     // Compiles a plan of these routes for the program that was surveyed.
     ended compile(const json& surveyed, const json& routes) const {

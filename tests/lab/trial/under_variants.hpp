@@ -9,8 +9,8 @@ namespace millpond::test {
 
 class under_variants : public trial_run {
   protected:
-    static constexpr const char* every[] = {"bare",      "empty",       "shared",    "shared_huge",
-                                            "looked_up", "plan_locked", "plan_owned"};
+    static constexpr const char* every[] = {"bare",        "empty",      "shared",     "shared_huge", "looked_up",
+                                            "plan_locked", "plan_owned", "plan_phase", "plan_thread"};
 
     struct outcome {
         int status;  // negative: the signal
@@ -21,9 +21,11 @@ class under_variants : public trial_run {
     outcome run_under(const std::string& variant, const words& program) const {
         const bool planned = variant.starts_with("plan_");
         if (planned) {
-            const std::string strategy = variant == "plan_locked" ? "synchronized(multipool)" : "multipool";
+            json all = route({"*"}, "all", variant == "plan_locked" ? "synchronized(multipool)" : "multipool");
+            if (variant == "plan_phase") all = arena({"*"}, "all", {{"phase", true}});
+            if (variant == "plan_thread") all = arena({"*"}, "all", {{"thread", true}});
             // No arguments: the modules are what matters, and a program that does nothing has the same.
-            const ended end = compile(survey({program[0]}), json::array({route({"*"}, "all", strategy)}));
+            const ended end = compile(survey({program[0]}), json::array({all}));
             EXPECT_EQ(end.status, 0) << end.message;
         }
         words arguments = {

@@ -54,6 +54,44 @@ TEST_F(plans, malloc_keeps_its_promises_under_every_strategy) {
             EXPECT_GT(pool(result, "all")["allocations"], 10000);
         }
     }
+    for (const char* scope : {"phase", "thread"}) {
+        compiled({SEMANTICS_C}, json::array({arena({"*"}, "all", {{scope, true}})}));
+        const json result = round("plan", {SEMANTICS_C}, in("routes"));
+        EXPECT_EQ(result["exit_status"], 0) << scope << content(in("stderr"));
+        EXPECT_GT(pool(result, "all")["allocations"], 10000);
+    }
+}
+
+TEST_F(plans, an_arena_is_reset_whenever_it_is_empty_and_counts_every_call) {
+    compiled({STRUCTURES, "10"}, json::array({arena({"alpha::table"}, "a", {{"function", "alpha::table::fill"}}),
+                                              arena({"beta"}, "b", {{"phase", true}})}));
+    for (const char* threads : {"1", "4"}) {
+        const json result = round("plan", {STRUCTURES, "1000", threads}, in("routes"));
+        EXPECT_EQ(result["exit_status"], 0);
+        for (const char* name : {"a", "b"}) {
+            const json& of = pool(result, name);
+            EXPECT_EQ(of["allocations"], (name[0] == 'a' ? 1000 : 2000) * std::stoi(threads)) << name;
+            EXPECT_EQ(of["allocations"], of["deallocations"].get<int>() + of["remote_deallocations"].get<int>());
+            EXPECT_GE(of["resets"], 1) << name;
+            EXPECT_EQ(of["capped_bytes"], 0) << name;
+        }
+    }
+}
+
+TEST_F(plans, an_arena_of_a_thread_is_reset_at_its_end_only) {
+    compiled({STRUCTURES, "10"}, json::array({arena({"beta"}, "b", {{"thread", true}})}));
+    EXPECT_EQ(pool(round("plan", {STRUCTURES, "1000", "3"}, in("routes")), "b")["resets"], 3);
+    EXPECT_EQ(pool(round("plan", {STRUCTURES, "1000"}, in("routes")), "b")["resets"], 0) << "exit ends no thread";
+}
+
+TEST_F(plans, an_arena_that_would_hold_too_much_becomes_a_multipool) {
+    compiled({CHURN, "1"}, json::array({arena({"*"}, "all", {{"phase", true}})}));
+    const json result = round("plan", {CHURN, "400000"}, in("routes"));
+    EXPECT_EQ(result["exit_status"], 0) << content(in("stderr"));
+    const json& all = pool(result, "all");
+    EXPECT_GE(all["capped_bytes"], 1 << 20);
+    EXPECT_LT(all["capped_live_bytes"].get<long>() * 4, all["capped_bytes"].get<long>());
+    EXPECT_LT(result["peak_bytes"], 32 << 20) << "what was allocated in all is ten times as much";
 }
 
 TEST_F(plans, each_subsystem_is_routed_to_its_pool_and_nothing_else_is) {

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "lab/trial/arena_pool.hpp"
+
+#include <string.h>
+
+#include <new>
+
+#include "preload/pages.hpp"
+
+namespace millpond::trial {
+
+using preload::slab_map;
+using preload::slab_space;
+
+void* arena_pool::allocate_otherwise(std::size_t bytes, std::size_t alignment, thread_id self) noexcept {
+    if (shared_pool* const instead = __atomic_load_n(&instead_, __ATOMIC_ACQUIRE)) [[unlikely]]
+        return instead->allocate(bytes, alignment);
+    arena* const its = find_or_claim(self);
+    if (its == nullptr || its->busy) return nullptr;
+    latest_[id_ % latest_max] = {this, its};
+    const std::size_t room = rounded(bytes) + (alignment > granule ? alignment : 0);
+    if (static_cast<std::size_t>(its->end - its->next) < room) {
+        enter(*its);
+        const bool found = next_chunk(*its, room);
+        leave(*its);
+        if (instead_ != nullptr) return instead_->allocate(bytes, alignment);
+        if (!found) return nullptr;
+    }
+    return allocate(bytes, alignment, self);
+}
+
+arena_pool::arena* arena_pool::find_or_claim(thread_id self) noexcept {
+    arena* spare = nullptr;
+    for (arena* each = __atomic_load_n(&arenas_, __ATOMIC_ACQUIRE); each != nullptr; each = each->other) {
+        const thread_id owner = __atomic_load_n(&each->owner, __ATOMIC_RELAXED);
+        if (owner == self) return each;
+        if (owner == no_thread) spare = each;
+    }
+    if (!lock_.lock(slab_space::this_thread())) return nullptr;
+    if (spare != nullptr && __atomic_load_n(&spare->owner, __ATOMIC_ACQUIRE) == no_thread) {
+        __atomic_store_n(&spare->owner, self, __ATOMIC_RELAXED);
+    } else {
+        spare = preload::take_pages<arena>(sizeof(arena));
+        if (spare != nullptr) {
+            new (spare) arena{.owner = self, .counted = {thread_caches::claim_line(id_), counters_}, .other = arenas_};
+            __atomic_store_n(&arenas_, spare, __ATOMIC_RELEASE);
+        }
+    }
+    lock_.unlock();
+    if (spare != nullptr && spare->used_bytes != 0 && is_empty(*spare)) reset(*spare);
+    return spare;
+}
+
+// What others have freed meanwhile may have been the last.
+bool arena_pool::next_chunk(arena& its, std::size_t needed) noexcept {
+    if (its.current != nullptr && its.used_bytes != 0 && resets_when_empty_ && is_empty(its)) {
+        reset(its);
+        if (static_cast<std::size_t>(its.end - its.next) >= needed) return true;
+    }
+    note_padding(its);
+    for (chunk* kept = its.current != nullptr ? its.current->next : nullptr; kept != nullptr; kept = kept->next) {
+        begin_chunk(its, kept);
+        if (static_cast<std::size_t>(its.end - its.next) >= needed) return true;
+    }
+    const std::size_t live_bytes =
+        its.used_bytes - its.freed_bytes - __atomic_load_n(&its.freed_by_others_bytes, __ATOMIC_ACQUIRE);
+    if (its.held_bytes >= held_bytes_min && its.held_bytes > held_per_live_max * live_bytes) {
+        if (live_bytes == 0) {
+            reset(its);
+            return static_cast<std::size_t>(its.end - its.next) >= needed;
+        }
+        become_shared(its, live_bytes);
+        return false;
+    }
+    return add_chunk(its, needed);
+}
+
+bool arena_pool::add_chunk(arena& its, std::size_t needed) noexcept {
+    std::size_t bytes = slab_map::slab_bytes;
+    while (bytes < its.held_bytes && bytes < slab_map::extent_bytes_max) bytes *= 2;
+    if (!lock_.lock(slab_space::this_thread())) return false;
+    void* memory = slabs_.try_allocate_slab(bytes, slab_map::slab_bytes, block_bytes_mark);
+    if (memory == nullptr && bytes > slab_map::slab_bytes) {
+        bytes = slab_map::slab_bytes;
+        memory = slabs_.try_allocate_slab(bytes, slab_map::slab_bytes, block_bytes_mark);
+    }
+    lock_.unlock();
+    if (memory == nullptr) return false;
+    auto* const fresh = static_cast<chunk*>(memory);
+    fresh->of = &its;
+    fresh->next = nullptr;
+    fresh->bytes = bytes;
+    memset(fresh->marks, 0, chunk::marks_bytes(bytes));
+    for (std::size_t at = 0; at < bytes; at += slab_map::slab_bytes)
+        *static_cast<chunk**>(space_.map.note_of(static_cast<char*>(memory) + at)) = fresh;
+    (its.current != nullptr ? its.current->next : its.first) = fresh;
+    its.held_bytes += bytes;
+    begin_chunk(its, fresh);
+    return static_cast<std::size_t>(its.end - its.next) >= needed;
+}
+
+void arena_pool::begin_chunk(arena& its, chunk* at) noexcept {
+    its.current = at;
+    its.next = at->begin();
+    its.end = at->end();
+}
+
+// Of an ended thread's arena the last block may be freed here. Owners change under the lock.
+void arena_pool::free_elsewhere(arena& its, std::size_t size) noexcept {
+    __atomic_fetch_add(&counters_of_process(counters_).remote_deallocations, 1, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&its.freed_by_others_bytes, size, __ATOMIC_ACQ_REL);
+    if (__atomic_load_n(&its.owner, __ATOMIC_ACQUIRE) != no_thread || !is_empty(its)) return;
+    if (!lock_.lock(slab_space::this_thread())) return;
+    if (its.owner == no_thread && is_empty(its)) give_back(its);
+    lock_.unlock();
+}
+
+void arena_pool::reset(arena& its) noexcept {
+    note_padding(its);
+    for (chunk* each = its.first; each != nullptr; each = each->next) {
+        const bool is_last = each == its.current;
+        const std::size_t used = is_last ? each->index_of(its.next) / 8 + 8 : chunk::marks_bytes(each->bytes);
+        memset(each->marks, 0, used < chunk::marks_bytes(each->bytes) ? used : chunk::marks_bytes(each->bytes));
+        if (is_last) break;
+    }
+    forget_blocks(its);
+    begin_chunk(its, its.first);
+    if (__atomic_load_n(&instead_, __ATOMIC_RELAXED) == nullptr || !lock_.lock(slab_space::this_thread())) return;
+    give_back(its);
+    lock_.unlock();
+}
+
+void arena_pool::forget_blocks(arena& its) noexcept {
+    __atomic_store_n(&its.freed_by_others_bytes, std::size_t{0}, __ATOMIC_RELAXED);
+    its.used_bytes = its.freed_bytes = its.padding_bytes = 0;
+    __atomic_fetch_add(&counters_of_process(counters_).resets, 1, __ATOMIC_RELAXED);
+}
+
+// Under the lock.
+void arena_pool::give_back(arena& its) noexcept {
+    if (its.used_bytes != 0) forget_blocks(its);
+    for (chunk* each = its.first; each != nullptr;) {
+        chunk* const next = each->next;
+        slabs_.deallocate(each, each->bytes, slab_map::slab_bytes);
+        each = next;
+    }
+    its.first = its.current = nullptr;
+    its.next = its.end = nullptr;
+    its.held_bytes = 0;
+}
+
+void arena_pool::become_shared(const arena& its, std::size_t live_bytes) noexcept {
+    auto* const memory = preload::take_pages<shared_pool>(sizeof(shared_pool));
+    if (memory == nullptr) return;
+    shared_pool* seen = nullptr;
+    shared_pool* const fresh = new (memory) shared_pool(space_, id_, huge_pages_, counters_);
+    if (!__atomic_compare_exchange_n(&instead_, &seen, fresh, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED)) {
+        preload::give_pages(memory, sizeof(shared_pool));
+        return;
+    }
+    pool_counters& to = counters_of_process(counters_);
+    to.capped_bytes = its.held_bytes;
+    to.capped_live_bytes = live_bytes;
+}
+
+void arena_pool::note_padding(const arena& its) noexcept {
+    std::uint64_t& most = counters_of_process(counters_).padding_bytes;
+    std::uint64_t seen = __atomic_load_n(&most, __ATOMIC_RELAXED);
+    while (seen < its.padding_bytes &&
+           !__atomic_compare_exchange_n(&most, &seen, its.padding_bytes, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+    }
+}
+
+void arena_pool::note_bytes(void* counters, std::size_t held, std::size_t) noexcept {
+    counters_of_process(static_cast<pool_counters*>(counters)).arena_bytes = held;
+}
+
+void arena_pool::end_thread(thread_id ended) noexcept {
+    for (arena* each = __atomic_load_n(&arenas_, __ATOMIC_ACQUIRE); each != nullptr; each = each->other) {
+        if (each->owner != ended) continue;
+        note_padding(*each);
+        __atomic_store_n(&each->owner, no_thread, __ATOMIC_RELEASE);
+        if (!is_empty(*each) || !lock_.lock(slab_space::this_thread())) continue;
+        if (each->owner == no_thread && is_empty(*each)) give_back(*each);
+        lock_.unlock();
+    }
+}
+
+void arena_pool::retire_unless_of(thread_id survivor, thread_id lock_holder) noexcept {
+    lock_.retire_unless_held_by(lock_holder);
+    if (instead_ != nullptr) instead_->retire_unless_held_by(lock_holder);
+    for (arena* each = arenas_; each != nullptr; each = each->other)
+        if (each->owner != no_thread && each->owner != survivor) __atomic_store_n(&each->owner, gone, __ATOMIC_RELAXED);
+}
+
+}  // namespace millpond::trial

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: BSL-1.0
+// arena_pool: an arena for each thread below malloc, for the blocks of one route.
+//
+//   chunk   │ arena, next, marks │ block │ block │ block │ … next ▸          │    64 KiB, then twice as long, to 2 MiB
+//   marks     a bit for each 16 bytes: here a block ends; so a free finds the size
+//
+// Blocks of all sizes lie in the order of allocation, 16 bytes apart at least, as a source change would place them but
+// for the rounding (`padding_bytes`). A free only counts down. Where nothing in an arena is alive it is reset: its
+// chunks are used again from the first. `resets_when_empty` false is for the scope of a whole thread: then its end
+// resets the arena, or the bound below.
+//
+// Bounded: where an arena needs another chunk, holds 1 MiB and more than 4 times its live bytes, the whole pool becomes
+// a shared_pool. What lies in arenas then is freed as before.
+//
+// Threads: any thread allocates, from its own arena, and any thread frees. A signal handler that interrupted its
+// thread's arena gets null. What an ended thread's arena holds goes back once nothing in it is alive; until then the
+// next thread may take it over. allocate: about 35 instructions; deallocate: about 40.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "lab/trial/control.hpp"
+#include "lab/trial/pool_line.hpp"
+#include "lab/trial/shared_pool.hpp"
+#include "preload/holder_lock.hpp"
+#include "preload/pool_slabs.hpp"
+
+namespace millpond::trial {
+
+class arena_pool {
+  public:
+    using thread_id = preload::holder_lock::thread_id;
+
+    // How many bytes an arena may hold for each live byte, and what it may hold in any case.
+    static constexpr std::size_t held_per_live_max = 4;
+    static constexpr std::size_t held_bytes_min = std::size_t{1} << 20;
+    // What the slab map says of arenas' chunks: no block of another pool is so small.
+    static constexpr std::uint32_t block_bytes_mark = 1;
+
+    // `counters`: private ones, for process_words.
+    arena_pool(preload::slab_space& space, std::uint16_t id, bool huge_pages, bool resets_when_empty,
+               pool_counters* counters) noexcept
+        : space_(space),
+          counters_(counters),
+          slabs_(space, id, huge_pages, {&note_bytes, counters}),
+          id_(id),
+          huge_pages_(huge_pages),
+          resets_when_empty_(resets_when_empty) {}
+    arena_pool(const arena_pool&) = delete;
+    arena_pool& operator=(const arena_pool&) = delete;
+
+    // Null inside of another call, or without memory. `alignment`: a power of two, at most 64.
+    void* allocate(std::size_t bytes, std::size_t alignment, thread_id self) noexcept {
+        arena* const its = arena_of(self);
+        if (its == nullptr) [[unlikely]]
+            return allocate_otherwise(bytes, alignment, self);
+        if (its->busy) [[unlikely]]
+            return nullptr;
+        enter(*its);
+        char* p = its->next;
+        const std::size_t size = rounded(bytes);
+        if (alignment > granule) p = aligned(p, alignment);
+        if (size > static_cast<std::size_t>(its->end - p)) [[unlikely]] {
+            leave(*its);
+            return allocate_otherwise(bytes, alignment, self);
+        }
+        its->next = p + size;
+        its->current->mark(p + size);
+        its->used_bytes += size;
+        its->padding_bytes += size - bytes;
+        its->counted.count_allocation();
+        leave(*its);
+        return p;
+    }
+    // `owner` is what the slab map says of the block.
+    void deallocate(void* block, preload::slab_owner owner, thread_id self) noexcept {
+        if (owner.block_bytes != block_bytes_mark) [[unlikely]]
+            return instead_->deallocate(block, owner);
+        chunk* const of = chunk_of(block);
+        arena& its = *of->of;
+        const std::size_t size = of->size_of(static_cast<char*>(block));
+        if (__atomic_load_n(&its.owner, __ATOMIC_RELAXED) != self || its.busy) [[unlikely]]
+            return free_elsewhere(its, size);
+        enter(its);
+        its.freed_bytes += size;
+        its.counted.count_deallocation();
+        if (is_empty(its) && resets_when_empty_) reset(its);
+        leave(its);
+    }
+    // The bytes that a block has.
+    [[nodiscard]] std::size_t usable_bytes(void* block, preload::slab_owner owner) const noexcept {
+        return owner.block_bytes != block_bytes_mark ? owner.block_bytes
+                                                     : chunk_of(block)->size_of(static_cast<char*>(block));
+    }
+
+    // The thread has ended.
+    void end_thread(thread_id ended) noexcept;
+    // In a child that has one of its parent's threads, `survivor`, known to locks as `lock_holder`, or none (0).
+    void retire_unless_of(thread_id survivor, thread_id lock_holder) noexcept;
+    void tell_observer() const noexcept { slabs_.tell_observer(); }
+
+  private:
+    static constexpr std::size_t granule = 16;
+    static constexpr thread_id no_thread = 0;
+    static constexpr thread_id gone = 1;
+
+    struct arena;
+
+    // Lies at the begin of its own slabs.
+    struct chunk {
+        arena* of;
+        chunk* next;
+        std::size_t bytes;
+        std::uint64_t marks[1];  // one bit a granule, and one for the end
+
+        static std::size_t marks_bytes(std::size_t bytes) noexcept { return bytes / granule / 8 + 8; }
+        [[nodiscard]] char* begin() noexcept {
+            return aligned(reinterpret_cast<char*>(marks) + marks_bytes(bytes), 64);
+        }
+        [[nodiscard]] char* end() noexcept { return reinterpret_cast<char*>(this) + bytes; }
+        [[nodiscard]] std::size_t index_of(const char* p) const noexcept {
+            return static_cast<std::size_t>(p - reinterpret_cast<const char*>(this)) / granule;
+        }
+        void mark(const char* p) noexcept {
+            const std::size_t i = index_of(p);
+            __atomic_store_n(&marks[i / 64], marks[i / 64] | std::uint64_t{1} << i % 64, __ATOMIC_RELAXED);
+        }
+        // Up to the next mark. Marks behind a block in use do not change.
+        [[nodiscard]] std::size_t size_of(const char* block) const noexcept {
+            const std::size_t first = index_of(block) + 1;
+            std::size_t word = first / 64;
+            std::uint64_t left = __atomic_load_n(&marks[word], __ATOMIC_RELAXED) >> first % 64;
+            if (left != 0) return (1 + static_cast<std::size_t>(__builtin_ctzll(left))) * granule;
+            do left = __atomic_load_n(&marks[++word], __ATOMIC_RELAXED);
+            while (left == 0);
+            return (word * 64 + static_cast<std::size_t>(__builtin_ctzll(left)) + 1 - first) * granule;
+        }
+    };
+
+    struct arena {
+        char *next = nullptr, *end = nullptr;
+        chunk* current = nullptr;
+        thread_id owner = no_thread;
+        volatile bool busy = false;
+        std::size_t used_bytes = 0, freed_bytes = 0, padding_bytes = 0;  // since it was empty
+        pool_line counted;
+        chunk* first = nullptr;
+        std::size_t held_bytes = 0;
+        arena* other = nullptr;                             // the next of the pool
+        alignas(64) std::size_t freed_by_others_bytes = 0;  // atomic
+    };
+
+    // The thread's arena of the pool that it used last; a guess, checked by arena_of.
+    struct latest_arena {
+        const arena_pool* of;
+        arena* its;
+    };
+    static constexpr std::size_t latest_max = 4;
+
+    static std::size_t rounded(std::size_t bytes) noexcept { return (bytes + granule - 1) & ~(granule - 1); }
+    static char* aligned(char* p, std::size_t alignment) noexcept {
+        return p + (-reinterpret_cast<std::uintptr_t>(p) & (alignment - 1));
+    }
+    static void enter(arena& its) noexcept {
+        its.busy = true;
+        __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    }
+    static void leave(arena& its) noexcept {
+        __atomic_signal_fence(__ATOMIC_SEQ_CST);
+        its.busy = false;
+    }
+    static bool is_empty(const arena& its) noexcept {
+        return its.freed_bytes + __atomic_load_n(&its.freed_by_others_bytes, __ATOMIC_ACQUIRE) == its.used_bytes;
+    }
+    [[nodiscard]] chunk* chunk_of(const void* block) const noexcept {
+        return *static_cast<chunk**>(space_.map.note_of(block));
+    }
+    [[nodiscard]] arena* arena_of(thread_id self) const noexcept {
+        const latest_arena& seen = latest_[id_ % latest_max];
+        return seen.of == this && __atomic_load_n(&seen.its->owner, __ATOMIC_RELAXED) == self ? seen.its : nullptr;
+    }
+
+    // The arena has no room, or the thread has none.
+    [[gnu::noinline]] void* allocate_otherwise(std::size_t bytes, std::size_t alignment, thread_id self) noexcept;
+    [[gnu::noinline]] void free_elsewhere(arena& its, std::size_t size) noexcept;
+    [[gnu::noinline]] void reset(arena& its) noexcept;
+    [[nodiscard]] arena* find_or_claim(thread_id self) noexcept;
+    bool next_chunk(arena& its, std::size_t needed) noexcept;
+    bool add_chunk(arena& its, std::size_t needed) noexcept;
+    void become_shared(const arena& its, std::size_t live_bytes) noexcept;
+    void forget_blocks(arena& its) noexcept;
+    void give_back(arena& its) noexcept;
+    static void begin_chunk(arena& its, chunk* at) noexcept;
+    void note_padding(const arena& its) noexcept;
+    static void note_bytes(void* counters, std::size_t held, std::size_t used) noexcept;
+
+    static constinit inline thread_local latest_arena latest_[latest_max] = {};
+
+    preload::slab_space& space_;
+    pool_counters* counters_;
+    shared_pool* instead_ = nullptr;  // once an arena would have held too much
+    arena* arenas_ = nullptr;
+    preload::holder_lock lock_;  // for slabs_ and arenas_
+    preload::pool_slabs slabs_;
+    std::uint16_t id_;
+    bool huge_pages_;
+    bool resets_when_empty_;
+};
+
+}  // namespace millpond::trial

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: BSL-1.0
+// pool_line: counts one thread's calls of one pool, in a line of its own where there is one.
+#pragma once
+
+#include <cstdint>
+
+#include "lab/trial/control.hpp"
+#include "lab/trial/process_words.hpp"
+
+namespace millpond::trial {
+
+class pool_line {
+  public:
+    // `line` may be null: then `pool`, which other threads count in too, is counted in. Both are private ones.
+    pool_line(cache_counters* line, pool_counters* pool) noexcept : line_(line), pool_(pool) {}
+
+    void count_allocation() noexcept { count(&cache_counters::allocations, &pool_counters::allocations); }
+    void count_deallocation() noexcept { count(&cache_counters::deallocations, &pool_counters::deallocations); }
+
+  private:
+    void count(std::uint64_t cache_counters::* own, std::uint64_t pool_counters::* common) noexcept {
+        if (line_ != nullptr) [[likely]]
+            ++(counters_of_process(line_).*own);
+        else
+            __atomic_fetch_add(&(counters_of_process(pool_).*common), 1, __ATOMIC_RELAXED);
+    }
+
+    cache_counters* line_;
+    pool_counters* pool_;
+};
+
+}  // namespace millpond::trial

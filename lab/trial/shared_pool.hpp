@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: BSL-1.0
+// shared_pool: a pool below malloc that all threads share, without a lock or an atomic operation on most calls.
+//
+//   each thread: │ pool_cache │◀─▶ │ block_depot │       what libmillpond-multipool.so gives a whole program, counted
+//
+// A signal handler that interrupted its thread's cache gets null, and its frees are handed over to the depot.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "lab/trial/control.hpp"
+#include "lab/trial/pool_bytes.hpp"
+#include "lab/trial/pool_cache.hpp"
+#include "lab/trial/process_words.hpp"
+#include "preload/block_depot.hpp"
+#include "preload/holder_lock.hpp"
+
+namespace millpond::trial {
+
+class shared_pool {
+  public:
+    using thread_id = preload::holder_lock::thread_id;
+
+    // `counters`: private ones, for process_words.
+    shared_pool(preload::slab_space& space, std::uint16_t id, bool huge_pages, pool_counters* counters) noexcept
+        : counters_(counters), id_(id), depot_(space, id, huge_pages, noted_in(counters)) {}
+    shared_pool(const shared_pool&) = delete;
+    shared_pool& operator=(const shared_pool&) = delete;
+
+    // Null inside of another call, at the thread's end, or without memory. `alignment` at most 64.
+    void* allocate(std::size_t bytes, std::size_t alignment) noexcept {
+        pool_cache* const cache = cache_of_this_thread();
+        return cache != nullptr ? cache->allocate(bytes, alignment) : nullptr;
+    }
+    // `owner` is what the slab map says of the block.
+    void deallocate(void* block, preload::slab_owner owner) noexcept {
+        pool_cache* const cache = cache_of_this_thread();
+        if (cache != nullptr && cache->deallocate(block, owner.size_class)) [[likely]]
+            return;
+        depot_.hand_over(block);
+        __atomic_fetch_add(&counters_of_process(counters_).remote_deallocations, 1, __ATOMIC_RELAXED);
+    }
+
+    // In a child that has one of its parent's threads, which the locks know as `survivor`, or none that is known (0).
+    void retire_unless_held_by(thread_id survivor) noexcept { depot_.retire_unless_held_by(survivor); }
+    void tell_observer() noexcept { depot_.tell_observer(); }
+
+  private:
+    [[nodiscard]] pool_cache* cache_of_this_thread() noexcept {
+        thread_caches* const caches = thread_caches::of_this_thread();
+        return caches != nullptr ? caches->of_pool(id_, depot_) : nullptr;
+    }
+
+    pool_counters* counters_;
+    std::uint16_t id_;
+    preload::block_depot depot_;
+};
+
+}  // namespace millpond::trial
