@@ -9,6 +9,7 @@
 #include "lab/plan/plan.hpp"
 #include "lab/plan/plan_error.hpp"
 #include "lab/trial/compile_routes.hpp"
+#include "lab/trial/pair_costs.hpp"
 #include "lab/trial/round.hpp"
 #include "lab/trial/survey.hpp"
 #include "lab/trial/trial_error.hpp"
@@ -18,6 +19,7 @@ namespace {
 
 struct command_line {
     std::string survey_path, checked_plan_path, plan_path, modules_path, output_path;
+    unsigned pair_cost_rounds = 0;
     millpond::trial::round_request round;
 
     std::vector<std::string>& program() { return round.launched.arguments; }
@@ -51,6 +53,10 @@ void declare(CLI::App& app, command_line& line) {
         ->type_name("PLAN");
     mode->add_option("--round", line.round.variant_name, "run PROGRAM once under this variant and write what it cost")
         ->check(variant);
+    mode->add_option("--pair-costs", line.pair_cost_rounds,
+                     "in so many rounds, measure what a pool costs more in a trial than in the source; print it")
+        ->check(CLI::Range(1, 1000))
+        ->type_name("ROUNDS");
     mode->require_option(1);
     app.add_option("--modules", line.modules_path, "with --compile: the file that --survey wrote")->type_name("FILE");
     app.add_option("-o", line.output_path, "with --compile: where the routes go")->type_name("ROUTES");
@@ -88,8 +94,7 @@ void require(const std::string& value, const char* option, const char* mode) {
         throw millpond::trial::trial_error(usage_status, std::string(mode) + " needs " + option + "; see --help");
 }
 
-void print_plan(const std::string& path) {
-    const std::string text = millpond::lab::to_text(millpond::lab::read_plan(path));
+void print(const std::string& text) {
     if (std::fputs(text.c_str(), stdout) < 0 || std::fflush(stdout) != 0)
         throw millpond::trial::trial_error(millpond::trial::trial_error::environment_lacks,
                                            "cannot write to standard output");
@@ -97,7 +102,8 @@ void print_plan(const std::string& path) {
 
 void act(command_line& line) {
     namespace trial = millpond::trial;
-    if (!line.checked_plan_path.empty()) return print_plan(line.checked_plan_path);
+    if (!line.checked_plan_path.empty()) return print(millpond::lab::to_text(millpond::lab::read_plan(line.checked_plan_path)));
+    if (line.pair_cost_rounds > 0) return print(trial::measure_pair_costs(line.pair_cost_rounds));
     if (!line.plan_path.empty()) {
         require(line.modules_path, "--modules", "--compile");
         require(line.output_path, "-o", "--compile");

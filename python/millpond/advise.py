@@ -220,7 +220,7 @@ def _observe(
     if observed is None:
         found.notes.append(f"no scope was observed, so none is called legal: {why_not}")
     else:
-        found.characterisation = observed
+        found.characterisation, found.candidates = observed
 
 
 def _note_counts(found: Findings, journal: Journal) -> None:

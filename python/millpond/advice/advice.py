@@ -10,31 +10,29 @@ from millpond.advice.findings import Findings
 from millpond.advice.prediction import PREDICTED, Predictions, agree, disagreement
 from millpond.advice.rows import Tried, row
 from millpond.advice.verdict import pooled, sentence
+from millpond.system.wording import bytes_text
 
 SCHEMA = "millpond.advice/1"
 # What no trial can do yet, and why: part of every answer.
-NOT_TRIED = (
-    ("an arena for a scope", "objects are freed one by one in an unmodified program"),
-    ("a pool for each instance of a type", "call stacks do not tell instances apart"),
-)
+NOT_TRIED = (("a pool for each instance of a type", "call stacks do not tell instances apart"),)
 
 
 def document(found: Findings) -> dict[str, Any]:
     """The advice as plain data, by the shared schema."""
     chosen = choice(found)
     advised = chosen.kind == PLAN
-    by_subsystem = {t.plan.alone: t for t in found.tried.values()}
-    candidates = {p.alone for p in found.candidates}
+    candidates = {name for p in found.candidates for name in (p.alone, *p.subsystems)}
     rows = []
     for subsystem in found.characterisation.get("subsystems", []):
         name = subsystem["name"]
         large = name in candidates
         why = found.why_no_trial or _why_untried(large)
         counted = found.counted.get(name, [])
-        tried = by_subsystem.get(name)
+        tried = _tried_alone(found, name)
         rows.append(
             row(subsystem, tried, why, counted, large=large, advised=advised, in_plan=name in pooled(found.chosen))
         )
+        rows[-1]["reason"] += _capped(found, name)
         _add_predictions(rows[-1], tried, found.predictions)
     trace = dict(found.process.summary.get("trace", {})) | dict(found.characterisation.get("trace", {}))
     return {
@@ -61,6 +59,32 @@ def document(found: Findings) -> dict[str, Any]:
         "subsystems": rows,
         "notes": found.notes,
     }
+
+
+def _tried_alone(found: Findings, subsystem: str) -> Tried | None:
+    """What was tried for a subsystem, a pool of its own or an arena: what the judged plan has, else what pays most."""
+    in_plan = {(r.pool, r.strategy) for r in found.chosen.routes} if found.chosen else set()
+    tried = [t for t in found.tried.values() if t.plan.alone and subsystem in (t.plan.alone, *t.plan.subsystems)]
+
+    def rank(one: Tried) -> tuple[bool, bool, float]:
+        judged = any((r.pool, r.strategy) in in_plan for r in one.plan.routes)
+        cpu = one.comparisons.get("cpu_seconds")
+        return judged, one.pays(), -cpu.ratio.median if cpu else -float("inf")
+
+    return max(tried, key=rank, default=None)
+
+
+def _capped(found: Findings, subsystem: str) -> str:
+    """What is said of an arena for the subsystem that had to stop."""
+    for plan in found.candidates:
+        for route in plan.arenas:
+            if subsystem in route.subsystems and route.scope and route.pool in found.capped:
+                held, live = found.capped[route.pool]
+                return (
+                    f"; an arena for {route.scope.words} is not proposed: it would have held {bytes_text(held)} for "
+                    f"{bytes_text(live)} alive in it"
+                )
+    return ""
 
 
 def _add_predictions(row: dict[str, Any], tried: Tried | None, predictions: Predictions) -> None:

@@ -33,7 +33,7 @@ from millpond.advice.findings import Findings
 from millpond.advice.rows import Tried
 from millpond.advice.verdict import quick_estimate
 from millpond.cells.cell import PRELOADED, Cell
-from millpond.cells.plans import Plan, combine
+from millpond.cells.plans import Plan, combine, without_repeats
 from millpond.execution import mallocs, schedule
 from millpond.execution.laboratory import Laboratory, describe, time_limit
 from millpond.execution.noise import rounds_json
@@ -130,6 +130,7 @@ class Advising:
         )  # fmt: skip
         self._run_seconds = max((time.monotonic() - started) / max(1, len(outcomes)), self._slow_seconds(outcomes))
         self._note_failures(outcomes)
+        self._note_capped(outcomes)
         screened, found.screened_mallocs = screen(outcomes, self._program, candidates, names)
         if estimate := quick_estimate(screened, found.screened_mallocs):
             say(f"quick estimate, {plural(measured_rounds(outcomes), 'round')}: {estimate}")
@@ -139,6 +140,8 @@ class Advising:
             evidence = self._journal.evidence("choosing", behind, _JUDGED_METRICS)
             found.tried[name] = Tried(by_name[name], comparisons, evidence, judged=False)
         best = best_mallocs(found.screened_mallocs)
+        arenas = {p.name for p in candidates if any(r.pool in found.capped for r in p.arenas)}
+        screened = {name: comparisons for name, comparisons in screened.items() if name not in arenas}
         helping = helpful(screened)
         helpers = [by_name[name] for name in helping]
         if not helpers:
@@ -148,7 +151,7 @@ class Advising:
             # Rounds of a plan that looked no better would cost the mallocs their verdict.
             found.unjudged = promising
             return [], best
-        joined = [by_name[name] for name in substantial(screened, helping)]
+        joined = without_repeats([by_name[name] for name in substantial(screened, helping)])
         chosen = self._best_of(joined) if len(joined) > 1 else joined[0]
         rest = [h for h in helpers if h is not chosen]
         return [chosen, *rest[: schedule.helpers(self._left(), self._run_seconds, len(rest))]], best
@@ -262,6 +265,12 @@ class Advising:
                 behind = [*self._behind_net(), plan_cell(self._program, plan)]
                 evidence = self._journal.evidence("judging", behind, _JUDGED_METRICS)
                 self._found.tried[plan.name] = Tried(plan, alone[plan.name], evidence, judged=True)
+
+    def _note_capped(self, outcomes: list[Any]) -> None:
+        """Arenas that would have held much more than was alive in them: the trial went on with a multipool."""
+        for pool in (p for o in outcomes for p in o.router.get("pools", [])):
+            if pool.get("capped_bytes"):
+                self._found.capped[str(pool["pool"])] = (int(pool["capped_bytes"]), int(pool["capped_live_bytes"]))
 
     def _note_failures(self, outcomes: list[Any]) -> None:
         failures = sorted({f"{o.cell.name} {o.why}; its rounds are not compared" for o in outcomes if o.status != "ok"})

@@ -43,6 +43,7 @@ class Findings:
     verdict_lacks_seconds: float = 0.0  # what was left of the budget for them, less than that
     budget_seconds: float = 0.0
     unjudged: str = ""  # the most promising plan, where it looked no better and the time was needed for mallocs
+    capped: dict[str, tuple[int, int]] = field(default_factory=dict)  # arena that had to stop → bytes held, and alive
     predictions: Predictions = field(default_factory=lambda: Predictions(why="nothing was tried"))
     why_no_trial: str = ""
     notes: list[str] = field(default_factory=list)

@@ -80,14 +80,25 @@ def row(
     return {
         **{key: subsystem.get(key) for key in _COPIED if key in subsystem},
         "legality": scopes,
-        "best": tried.plan.routes[0].strategy if tried and pays else NOTHING,
+        "best": _strategy(tried.plan, str(subsystem["name"])) if tried and pays else NOTHING,
         "plan": tried.plan.to_json() if tried and pays else None,
         "saves_cpu_seconds": summary_json(comparisons.get("cpu_seconds")),
         "saves_bytes": summary_json(comparisons.get("peak_bytes")),
         "cpu_ratio": comparisons["cpu_seconds"].to_json() if "cpu_seconds" in comparisons else None,
-        "reason": _reason(tried, why_untried, advised, in_plan) + (_legal_note(scopes, pays) if large else ""),
+        "reason": _reason(tried, why_untried, advised, in_plan) + (_legal_note(scopes, pays, tried) if large else ""),
         "evidence": [*(tried.evidence if tried else []), *counted],
     }
+
+
+def _strategy(plan: Plan, subsystem: str) -> str:
+    """By the route that names the subsystem."""
+    return next((r.strategy for r in plan.routes if subsystem in r.subsystems), plan.routes[0].strategy)
+
+
+def own_allocator(plan: Plan) -> str:
+    """What a plan for one pool gives its subsystems, in words."""
+    scopes = [route.scope.words for route in plan.arenas if route.scope]
+    return f"an arena for {scopes[0]}" if scopes else "a pool of its own"
 
 
 def _reason(tried: Tried | None, why_untried: str, advised: bool, in_plan: bool) -> str:
@@ -98,32 +109,34 @@ def _reason(tried: Tried | None, why_untried: str, advised: bool, in_plan: bool)
     if (peak := tried.comparisons.get("peak_bytes")) is not None:
         change += f", {percent_text(peak.ratio.median)} peak memory"
     where = "" if tried.judged else " while choosing"
+    own = own_allocator(tried.plan)
     if tried.pays() and advised:
         saved = cpu.saved
         if cpu.verdict != "better":
-            return f"a pool of its own makes the program smaller, and not slower: {change}"
-        return f"a pool of its own saves {seconds_text(saved.median)} of CPU: {change}, {cpu.ratio.n} fresh rounds"
+            return f"{own} makes the program smaller, and not slower: {change}"
+        return f"{own} saves {seconds_text(saved.median)} of CPU: {change}, {cpu.ratio.n} fresh rounds"
     if advised and in_plan and not tried.judged:
         return f"part of the plan that fresh rounds have judged; alone it was measured while choosing: {change}"
     if tried.pays():
-        return f"a pool of its own gains ({change}), but no more than what is advised"
+        return f"{own} gains ({change}), but no more than what is advised"
     if cpu.verdict == "worse":
-        return f"a pool of its own costs time{where}: {change}; objects that are used together are pulled apart"
+        return f"{own} costs time{where}: {change}; objects that are used together are pulled apart"
     if cpu.verdict == "better":
-        return f"a pool of its own looked better{where} ({change}), but no fresh round has confirmed it"
+        return f"{own} looked better{where} ({change}), but no fresh round has confirmed it"
     if not cpu.ratio.low <= 1.0 <= cpu.ratio.high:
-        return f"not settled{where}: a pool of its own gave {change} in {plural(cpu.ratio.n, 'round')}"
-    return f"a pool of its own changes nothing beyond the noise{where}: {change}, {cpu.ratio.n} rounds"
+        return f"not settled{where}: {own} gave {change} in {plural(cpu.ratio.n, 'round')}"
+    return f"{own} changes nothing beyond the noise{where}: {change}, {cpu.ratio.n} rounds"
 
 
-def _legal_note(scopes: list[dict[str, Any]], pays: bool) -> str:
+def _legal_note(scopes: list[dict[str, Any]], pays: bool, tried: Tried | None) -> str:
     """What the source could do beyond a pool that lives as long as the process."""
+    is_arena = tried is not None and bool(tried.plan.arenas)
     if not scopes:
         return ""
     first = next((s for s in scopes if s.get("legal")), None)
     if first is not None:
         owner = f"{first['scope']} {first['name']}"
-        return f"; an arena owned by {owner} would be legal too (not measured here)" if pays else ""
+        return f"; an arena owned by {owner} would be legal too" if pays and not is_arena else ""
     if any(s.get("legality") in (NOT_DISPROVED, OUTERMOST) for s in scopes):
         return ""
     kept = "; only a pool that lives as long as the process is legal here" if pays else ""

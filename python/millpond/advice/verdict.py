@@ -10,8 +10,8 @@ from typing import Any
 from millpond.advice.choice import MALLOC, NONE, PLAN, UNDECIDED, Choice, choice, judged_choices, unsettled
 from millpond.advice.effects import NET, saves_memory
 from millpond.advice.findings import Findings
-from millpond.advice.rows import NOTHING
-from millpond.cells.plans import REST, Plan
+from millpond.advice.rows import NOT_DISPROVED, NOTHING, OUTERMOST
+from millpond.cells.plans import REST, Plan, Route
 from millpond.execution.laboratory import describe
 from millpond.execution.schedule import VERDICT_ROUNDS
 from millpond.statistics.order_statistics import Comparison
@@ -55,18 +55,50 @@ def _advised(found: Findings, chosen: Choice, rows: list[dict[str, Any]]) -> str
     if chosen.kind == MALLOC:
         return f"{why}{chosen.command}: {_both(chosen.comparisons)}, without a change of the source"
     pools = pooled(found.chosen)
-    each = "a pool of its own" if len(pools) == 1 else "a pool each"
     confirmed = {r["name"] for r in rows if r["best"] != NOTHING}
     silent = [name for name in pools if confirmed and name not in confirmed]
     overlap = _overlap(found)
-    return f"{why}Give {list_text(pools)} {each}: {_both(chosen.comparisons)}{_with_silent(silent)}{overlap}"
+    return f"{why}Give {_given(found)}: {_both(chosen.comparisons)}{_with_silent(silent)}{overlap}"
 
 
 def _described(found: Findings, other: Choice) -> str:
     if other.kind == MALLOC:
         return other.command
-    pools = pooled(found.chosen)
-    return f"{'pools' if len(pools) > 1 else 'a pool'} for {list_text(pools)}"
+    arenas = [f"an arena for {r.scope.words}" for r in found.chosen.arenas if r.scope] if found.chosen else []
+    pools = _in_pools(found.chosen)
+    own = [f"{'pools' if len(pools) > 1 else 'a pool'} for {list_text(pools)}"] if pools else []
+    return list_text([*own, *arenas])
+
+
+def _in_pools(plan: Plan | None) -> list[str]:
+    """The subsystems that a plan gives pools which live as long as the process."""
+    return [name for r in plan.routes if not r.scope for name in r.subsystems if name != REST] if plan else []
+
+
+def _given(found: Findings) -> str:
+    """What the advised plan gives to which subsystems."""
+    pools = _in_pools(found.chosen)
+    parts = [f"{list_text(pools)} {'a pool of its own' if len(pools) == 1 else 'a pool each'}"] if pools else []
+    for route in found.chosen.arenas if found.chosen else ():
+        if route.scope:
+            names = list_text(list(route.subsystems))
+            parts.append(f"{names} an arena for {route.scope.words}{_legality(found, route)}")
+    return list_text(parts)
+
+
+def _legality(found: Findings, route: Route) -> str:
+    """How far it is known that no object outlives an arena's scope."""
+    function = route.scope.function if route.scope else ""
+    known = {
+        str(scope["legality"])
+        for subsystem in found.characterisation.get("subsystems", [])
+        if subsystem["name"] in route.subsystems
+        for scope in subsystem.get("legality") or []
+        if scope["scope"] == "function" and scope["name"] == function
+    }
+    if NOT_DISPROVED in known:
+        return " (that no object outlives it was not observed)"
+    return f" ({OUTERMOST})" if OUTERMOST in known else " (no object outlived it)"
 
 
 def _both(comparisons: Mapping[str, Comparison]) -> str:
@@ -147,16 +179,7 @@ def _untried(found: Findings) -> str:
     """What no trial can show yet, though it may be better: said with every verdict about a program with subsystems."""
     if not found.candidates:
         return ""
-    large = {plan.alone for plan in found.candidates}
-    scopes = [
-        str(scope["name"])
-        for subsystem in found.characterisation.get("subsystems", [])
-        if subsystem["name"] in large
-        for scope in subsystem.get("legality") or []
-        if scope.get("legal") and scope.get("scope") == "function"
-    ]
-    where = f" (legal for {scopes[0]})" if scopes else ""
-    return f" Not tried, because no trial can yet: an arena for a scope{where}; a pool for each instance of a type."
+    return " Not tried, because no trial can yet: a pool for each instance of a type."
 
 
 def _overlap(found: Findings) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from itertools import chain, zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -22,16 +23,41 @@ REST = "*"
 # For subsystems that several threads use.
 SYNCHRONIZED = "synchronized(multipool)"
 SUFFIX = ".plan.json"
+# The files of candidate arenas begin so.
+_ARENA = "arena-"
+
+
+@dataclass(frozen=True)
+class Scope:
+    """What an arena's life is tied to: each call of a function, each thread, or a phase of the program."""
+
+    kind: str
+    function: str = ""
+
+    @property
+    def words(self) -> str:
+        """As in "an arena for …"."""
+        return {"function": f"each call of {self.function}", "thread": "each thread", "phase": "a phase"}[self.kind]
+
+    def to_json(self) -> dict[str, Any]:
+        """As the plan file has it."""
+        return {self.kind: self.function or True}
 
 
 @dataclass(frozen=True)
 class Route:
-    """Subsystems that share one pool of one strategy."""
+    """Subsystems that share one pool of one strategy. `scope`: of a monotonic, which is an arena."""
 
     subsystems: tuple[str, ...]
     pool: str
     strategy: str
     huge_pages: bool = False
+    scope: Scope | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """As the plan file has it."""
+        known = {"subsystems": list(self.subsystems), "pool": self.pool, "strategy": self.strategy}
+        return known | {"huge_pages": self.huge_pages} | ({"scope": self.scope.to_json()} if self.scope else {})
 
 
 @dataclass(frozen=True)
@@ -57,15 +83,17 @@ class Plan:
         pools = {r.pool for r in self.routes if REST not in r.subsystems}
         return pools.pop() if len(pools) == 1 else None
 
+    @property
+    def arenas(self) -> tuple[Route, ...]:
+        """The routes that are arenas for a scope."""
+        return tuple(r for r in self.routes if r.scope)
+
     def to_json(self) -> dict[str, Any]:
         """The plan as the file format has it."""
         return {
             "schema": SCHEMA,
             "program": {"path": self.path, "build_id": self.build_id},
-            "routes": [
-                {"subsystems": list(r.subsystems), "pool": r.pool, "strategy": r.strategy, "huge_pages": r.huge_pages}
-                for r in self.routes
-            ],
+            "routes": [r.to_json() for r in self.routes],
         }
 
     def text(self) -> str:
@@ -91,8 +119,14 @@ def read(path: Path) -> Plan:
 def from_json(data: dict[str, Any], name: str) -> Plan:
     """The plan that `to_json` gave, or that the reader printed. For no other data: files go through `read`."""
     program = data["program"]
-    routes = tuple(Route(tuple(r["subsystems"]), r["pool"], r["strategy"], r["huge_pages"]) for r in data["routes"])
-    return Plan(name, program["path"], program["build_id"], routes)
+    return Plan(name, program["path"], program["build_id"], tuple(_route(r) for r in data["routes"]))
+
+
+def _route(data: dict[str, Any]) -> Route:
+    scope = None
+    for kind, value in (data.get("scope") or {}).items():
+        scope = Scope(kind, value if isinstance(value, str) else "")
+    return Route(tuple(data["subsystems"]), data["pool"], data["strategy"], data["huge_pages"], scope)
 
 
 def read_all(paths: Iterable[Path]) -> list[Plan]:
@@ -106,21 +140,37 @@ def read_all(paths: Iterable[Path]) -> list[Plan]:
 
 
 def read_folder(folder: Path) -> list[Plan]:
-    """The candidate plans of a folder in the order of their numbers, without `all.plan.json`."""
-    return [read(p) for p in sorted(folder.glob(f"*{SUFFIX}")) if p.name != f"all{SUFFIX}"]
+    """The candidate plans of a folder, without `all.plan.json`: pools in the order of their numbers, and between them
+    arenas, so that the first few have the most important of both."""
+    files = sorted(p for p in folder.glob(f"*{SUFFIX}") if p.name != f"all{SUFFIX}")
+    pools = [p for p in files if not p.name.startswith(_ARENA)]
+    arenas = [p for p in files if p.name.startswith(_ARENA)]
+    return [read(p) for p in chain.from_iterable(zip_longest(pools, arenas)) if p]
 
 
 def merged(plan: Plan) -> Plan | None:
     """The plan with one pool for each kind of pool that it has: what differs is where objects lie, and nothing else.
 
-    A kind is a strategy, on huge pages or not; so locks and sources stay as they are. None where nothing would merge.
+    A kind is a strategy with its scope, on huge pages or not; so locks and sources stay as they are. None where nothing
+    would merge.
     """
-    kinds = dict.fromkeys((r.strategy, r.huge_pages) for r in plan.routes)
-    if len({(r.pool, r.strategy, r.huge_pages) for r in plan.routes}) == len(kinds):
+    kinds = dict.fromkeys((r.strategy, r.huge_pages, r.scope) for r in plan.routes)
+    if len({(r.pool, r.strategy, r.huge_pages, r.scope) for r in plan.routes}) == len(kinds):
         return None
     numbers = {kind: f"all {number}" for number, kind in enumerate(kinds, 1)}
-    routes = tuple(replace(r, pool=numbers[r.strategy, r.huge_pages]) for r in plan.routes)
+    routes = tuple(replace(r, pool=numbers[r.strategy, r.huge_pages, r.scope]) for r in plan.routes)
     return Plan(f"{plan.name} in one pool", plan.path, plan.build_id, routes)
+
+
+def without_repeats(plans: Iterable[Plan]) -> list[Plan]:
+    """Those that route a subsystem which none before them does."""
+    seen: set[str] = set()
+    kept = []
+    for plan in plans:
+        if not seen.issuperset(plan.subsystems):
+            kept.append(plan)
+            seen.update(plan.subsystems)
+    return kept
 
 
 def combine(plans: Iterable[Plan], name: str) -> Plan:
@@ -141,5 +191,5 @@ def combine(plans: Iterable[Plan], name: str) -> Plan:
         fresh = tuple(s for s in route.subsystems if s not in seen)
         seen.update(fresh)
         if fresh:
-            routes.append(Route(fresh, route.pool, route.strategy, route.huge_pages))
+            routes.append(replace(route, subsystems=fresh))
     return Plan(name, chosen[0].path, chosen[0].build_id, (*routes, *((rest,) if rest else ())))

@@ -188,8 +188,9 @@ def observe(
     stdin: StandardInput,
     seconds: float,
     preparation: Preparation = NO_PREPARATION,
-) -> tuple[dict[str, Any] | None, str]:
-    """Records the program again with its scopes observed; the characterisation with what that says of legality.
+) -> tuple[tuple[dict[str, Any], list[Plan]] | None, str]:
+    """Records the program again with its scopes observed; the characterisation with what that says of legality, and the
+    candidate plans that follow.
 
     None and the reason where it cannot be had: the run took more than `seconds`, failed, or was another program's.
     """
@@ -209,12 +210,14 @@ def observe(
     traces = trace_set(file)
     if len(traces) < process.number:
         return None, "the recording that observes them failed"
-    trace, out = traces[process.number - 1], inner / "characterisation.json"
+    trace, out, plans = traces[process.number - 1], inner / "characterisation.json", inner / "plans"
+    plans.mkdir(exist_ok=True)
+    options = ["--json", str(out), "--plan-out", str(plans), "--observed", str(trace)]
     try:
-        native.require(CHARACTERISE, ["--json", str(out), "--observed", str(trace), str(process.trace)])
+        native.require(CHARACTERISE, [*options, str(process.trace)])
     except Failure as failure:
         return None, str(failure)
-    return read_json(out), ""
+    return (read_json(out), read_folder(plans)), ""
 
 
 def read_json(path: Path) -> Any:
