@@ -74,7 +74,7 @@ class arena_pool {
         return p;
     }
     // `owner` is what the slab map says of the block.
-    void deallocate(void* block, preload::slab_owner owner, thread_id self) noexcept {
+    [[gnu::noinline]] void deallocate(void* block, preload::slab_owner owner, thread_id self) noexcept {
         if (owner.block_bytes != block_bytes_mark) [[unlikely]]
             return instead_->deallocate(block, owner);
         chunk* const of = chunk_of(block);
@@ -85,7 +85,7 @@ class arena_pool {
         enter(its);
         its.freed_bytes += size;
         its.counted.count_deallocation();
-        if (is_empty(its) && resets_when_empty_) reset(its);
+        if (is_empty(its) && resets_when_empty_) return reset_and_leave(its);
         leave(its);
     }
     // The bytes that a block has.
@@ -184,7 +184,11 @@ class arena_pool {
     // The arena has no room, or the thread has none.
     [[gnu::noinline]] void* allocate_otherwise(std::size_t bytes, std::size_t alignment, thread_id self) noexcept;
     [[gnu::noinline]] void free_elsewhere(arena& its, std::size_t size) noexcept;
-    [[gnu::noinline]] void reset(arena& its) noexcept;
+    [[gnu::noinline]] void reset_and_leave(arena& its) noexcept {
+        reset(its);
+        leave(its);
+    }
+    void reset(arena& its) noexcept;
     [[nodiscard]] arena* find_or_claim(thread_id self) noexcept;
     bool next_chunk(arena& its, std::size_t needed) noexcept;
     bool add_chunk(arena& its, std::size_t needed) noexcept;

@@ -51,7 +51,8 @@ class alignas(64) pool {
     static constexpr std::size_t block_bytes(std::size_t bytes, std::size_t alignment) noexcept {
         return thread_pool::block_bytes(bytes, alignment);
     }
-    // `owner` is what the slab map says of the block, here and below.
+    // `owner` is what the slab map says of the block, here and below. The three end in jumps, not calls: inlined, each
+    // would save the registers that the others need.
     void deallocate(void* block, preload::slab_owner owner, thread_id self) noexcept {
         if (kind_ == pool_kind::one_thread) return own_.deallocate(block, owner, self);
         if (kind_ == pool_kind::shared) return shared_->deallocate(block, owner);

@@ -19,10 +19,12 @@ class pool_line {
 
   private:
     void count(std::uint64_t cache_counters::* own, std::uint64_t pool_counters::* common) noexcept {
-        if (line_ != nullptr) [[likely]]
-            ++(counters_of_process(line_).*own);
-        else
-            __atomic_fetch_add(&(counters_of_process(pool_).*common), 1, __ATOMIC_RELAXED);
+        if (line_ == nullptr) [[unlikely]]
+            return count_together(common);
+        ++(counters_of_process(line_).*own);
+    }
+    [[gnu::noinline, gnu::cold]] void count_together(std::uint64_t pool_counters::* common) noexcept {
+        __atomic_fetch_add(&(counters_of_process(pool_).*common), 1, __ATOMIC_RELAXED);
     }
 
     cache_counters* line_;

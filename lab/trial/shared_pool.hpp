@@ -34,7 +34,7 @@ class shared_pool {
         return cache != nullptr ? cache->allocate(bytes, alignment) : nullptr;
     }
     // `owner` is what the slab map says of the block.
-    void deallocate(void* block, preload::slab_owner owner) noexcept {
+    [[gnu::noinline]] void deallocate(void* block, preload::slab_owner owner) noexcept {
         pool_cache* const cache = cache_of_this_thread();
         if (cache != nullptr && cache->deallocate(block, owner.size_class)) [[likely]]
             return;

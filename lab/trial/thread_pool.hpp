@@ -48,7 +48,7 @@ class thread_pool {
         return p;
     }
     // `owner` is what the slab map says of the block.
-    void deallocate(void* block, preload::slab_owner owner, thread_id self) noexcept {
+    [[gnu::noinline]] void deallocate(void* block, preload::slab_owner owner, thread_id self) noexcept {
         if (!is_usable(self) || !lock_.enter(self)) return hand_over(block);
         blocks_.deallocate_block(block, owner.block_bytes);
         ++counters_of_process(counters_).deallocations;
