@@ -11,18 +11,23 @@
 namespace millpond::suites {
 namespace {
 
+// One function for both forms of the program: compiled twice, it took 3 % longer in one of them.
+[[gnu::noinline]] std::uint64_t stir(std::uint64_t* values, std::size_t count) {
+    std::uint64_t sum = 0;
+    for (int round = 0; round < 200; ++round) {
+        for (std::size_t i = 0; i < count; ++i) {
+            values[i] = (values[i] ^ values[i] >> 29) * 0xbf58476d1ce4e5b9u + sum;
+            sum += values[i];
+        }
+    }
+    return sum;
+}
+
 template <class Memory>
 [[gnu::noinline]] std::uint64_t mix(Memory& memory, random_numbers& draw) {
     std::vector<std::uint64_t, typename Memory::template allocator<std::uint64_t>> values(
         64 + draw.below(64), 1, memory.template of<std::uint64_t>(0));
-    std::uint64_t sum = 0;
-    for (int round = 0; round < 200; ++round) {
-        for (std::uint64_t& value : values) {
-            value = (value ^ value >> 29) * 0xbf58476d1ce4e5b9u + sum;
-            sum += value;
-        }
-    }
-    return sum;
+    return stir(values.data(), values.size());
 }
 
 template <class Memory>

@@ -14,7 +14,10 @@ from millpond.system.wording import bytes_text
 
 SCHEMA = "millpond.advice/1"
 # What no trial can do yet, and why: part of every answer.
-NOT_TRIED = (("a pool for each instance of a type", "call stacks do not tell instances apart"),)
+NOT_TRIED = (
+    ("an arena that is winked out", "an unmodified program destroys its objects one by one"),
+    ("a pool for each instance of a type", "call stacks do not tell instances apart"),
+)
 
 
 def document(found: Findings) -> dict[str, Any]:

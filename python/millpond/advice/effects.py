@@ -8,15 +8,16 @@
                 own cost)    └── merged: the same routes, strategies and look-ups, all in one pool: placement
 
 `net` is what the change in the source would give: the plan against the program as it is, without the look-ups that only
-a trial of an unmodified program pays. In each round it is plan - looked_up + bare, against bare. `total` is the trial
-as it ran.
+a trial of an unmodified program pays, and without what its pools cost beyond the library's, because they stand behind
+malloc (POOL_COST: pairs of calls times what one of them costs more on this machine). In each round it is
+plan - POOL_COST - looked_up + bare, against bare. `total` is the trial as it ran.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from millpond.cells.cell import CONTROLS, MALLOC, PRELOADED, Cell, Outcome
+from millpond.cells.cell import CONTROLS, MALLOC, POOL_COST, PRELOADED, Cell, Outcome
 from millpond.cells.plans import Plan, merged
 from millpond.execution.rounds import by_round
 from millpond.statistics.order_statistics import Comparison, compare, judge_family
@@ -92,12 +93,14 @@ def compare_cells(outcomes: Sequence[Outcome], of: Cell, against: Cell, metric: 
 def compare_net(
     outcomes: Sequence[Outcome], program: Sequence[str], plan: Plan, metric: str, against: Cell | None = None
 ) -> Comparison | None:
-    """The plan without look-ups against `against` (the bare program), in rounds that have all of them."""
+    """The plan, without what only a trial costs, against `against` (the bare program), in rounds that have both."""
     bare, looked_up = Cell(tuple(program), "bare"), Cell(tuple(program), "looked_up")
     other = against or bare
     values = [by_round(outcomes, c, metric) for c in (plan_cell(program, plan), looked_up, bare, other)]
     rounds = sorted(set.intersection(*(set(v) for v in values)))
-    of = [values[0][i] - values[1][i] + values[2][i] for i in rounds]
+    timed = metric in ("cpu_seconds", "wall_seconds")
+    cost = by_round(outcomes, plan_cell(program, plan), POOL_COST) if timed else {}
+    of = [values[0][i] - cost.get(i, 0.0) - values[1][i] + values[2][i] for i in rounds]
     name = f"{plan_cell(program, plan).name} without look-up"
     return compare(metric, name, other.name, of, [values[3][i] for i in rounds])
 

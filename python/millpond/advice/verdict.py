@@ -179,7 +179,10 @@ def _untried(found: Findings) -> str:
     """What no trial can show yet, though it may be better: said with every verdict about a program with subsystems."""
     if not found.candidates:
         return ""
-    return " Not tried, because no trial can yet: a pool for each instance of a type."
+    return (
+        " Not tried, because no trial can yet: an arena that is winked out, without its destructors and frees; a pool "
+        "for each instance of a type."
+    )
 
 
 def _overlap(found: Findings) -> str:

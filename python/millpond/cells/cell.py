@@ -18,6 +18,8 @@ CONTROLS = ("bare", "empty", "shared", "shared_huge", "looked_up")
 PRELOADED = "malloc"
 VARIANTS = (*CONTROLS, PRELOADED, "plan")
 
+# Of a round under a plan: the CPU that its pools took beyond what the library's would have taken, as estimated.
+POOL_COST = "pool_cost_seconds"
 # What a round of a trial measures: metric of the observation → its unit. All of them are better when smaller.
 METRICS = {
     "cpu_seconds": "seconds",
@@ -28,7 +30,7 @@ METRICS = {
 }
 # The same for every experiment that runs cells. A new experiment adds a line here and a runner.
 METRICS_OF = {
-    "trial": METRICS,
+    "trial": {**METRICS, POOL_COST: "seconds"},
     "replay": {
         "cpu_seconds": "seconds",
         "wall_seconds": "seconds",

@@ -14,9 +14,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from millpond.cells.cell import MALLOC, METRICS, PRELOADED, Cell, Outcome
+from millpond.cells.cell import MALLOC, METRICS, POOL_COST, PRELOADED, Cell, Outcome
 from millpond.cells.plans import Plan
 from millpond.execution.preparation import NO_PREPARATION, Preparation
+from millpond.statistics.order_statistics import summarise
 from millpond.store.observations import utc_now
 from millpond.system import native
 from millpond.system.errors import Failure
@@ -28,6 +29,7 @@ _PADDING_LIMIT_BYTES = 4096
 _SIGKILL = 9
 _SLOWEST = 20.0
 _PATIENCE_SECONDS = 60.0
+_PAIR_COST_ROUNDS = 11  # 0.1 s each
 
 
 class Laboratory:
@@ -54,6 +56,7 @@ class Laboratory:
         self._routes: dict[str, Path] = {}
         self._modules: Path | None = None
         self._looked_up: Plan | None = None
+        self._pair_seconds: dict[str, float] = {}  # strategy → what a pair costs more here than in the source
         self.settings: dict[str, str] = {}  # malloc → NAME=VALUE of the environment that makes the program run on it
         self.expected = (0, 0)
         self.limit_seconds: float | None = None
@@ -84,10 +87,14 @@ class Laboratory:
         return modules
 
     def look_up(self, plans: Sequence[Plan]) -> None:
-        """Compiles the plans now, before any round. The controls try the first one's process and look up its owners."""
+        """Compiles the plans now, before any round, and measures what pools cost here beyond what they cost in the
+        source. The controls try the first one's process and look up its owners."""
         for plan in plans:
             self.compile(plan)
         self._looked_up = plans[0] if plans else None
+        if any(plan.routes for plan in plans):
+            found = json.loads(native.answer(TRIAL, [f"--pair-costs={_PAIR_COST_ROUNDS}"]))["seconds"]
+            self._pair_seconds = {strategy: summarise(rounds).median for strategy, rounds in found.items()}
 
     def run_through(self, cell: Cell) -> Outcome:
         """The first run of a program: the user's own input goes in, its output comes out. Not a measured round."""
@@ -150,10 +157,18 @@ class Laboratory:
             if how != self.expected:
                 status, why = "killed", f"{describe(*how)} where the bare program {describe(*self.expected)}"
         router = data.get("router")
+        if cell.plan is not None and isinstance(router, dict):
+            values[POOL_COST] = self._pool_cost(cell.plan, router)
         return Outcome(
             cell, stage, number, values, exit_status, signal, status, utc_now(), why,
             router if isinstance(router, dict) else {},
         )  # fmt: skip
+
+    def _pool_cost(self, plan: Plan, router: dict[str, Any]) -> float:
+        """The CPU that pools behind malloc took, beyond what they would take in the source."""
+        pairs = {str(pool["pool"]): int(pool["allocations"]) for pool in router.get("pools", [])}
+        strategies = {route.pool: route.strategy for route in plan.routes}
+        return sum(n * self._pair_seconds.get(strategies.get(pool, ""), 0.0) for pool, n in pairs.items())
 
 
 def time_limit(bare_seconds: float) -> float:

@@ -36,11 +36,11 @@ from millpond.system import native
 _PROGRAM = "millpond-known_truth"
 # Changes that need more than a pool for a subsystem.
 NO_TRIAL_CAN = {
-    "tree_for_each_request": "an arena for a scope",
+    "tree_for_each_request": "an arena that is winked out",
     "many_instances": "a pool for each instance",
     "size_churn_on_two_threads": "a pool for each thread",
-    "recursive_descent": "an arena for a scope",
-    "phase_after_phase": "an arena for a scope",
+    "recursive_descent": "an arena that is winked out",
+    "phase_after_phase": "an arena that is winked out",
 }
 _BY_HAND = "by hand"
 

@@ -140,19 +140,28 @@ def characterise() -> None:
         route = {"subsystems": [s["name"]], "pool": s["name"], "strategy": "multipool", "huge_pages": False}
         plan = {"schema": "millpond.plan/1", "program": {"path": "/bin/fake", "build_id": "ab12"}, "routes": [route]}
         Path(plans or "", f"{number:02}-{re.sub(r'[^a-z]+', '-', s['name'])}.plan.json").write_text(json.dumps(plan))
+    for number, (function, names) in enumerate(CONFIG.get("arenas", {}).items() if plans else []):
+        route = {"subsystems": names, "pool": f"arena of {function}", "strategy": "monotonic", "huge_pages": False,
+                 "scope": {"function": function}}  # fmt: skip
+        plan = {"schema": "millpond.plan/1", "program": {"path": "/bin/fake", "build_id": "ab12"}, "routes": [route]}
+        Path(plans or "", f"arena-{number:02}-{function}.plan.json").write_text(json.dumps(plan))
 
 
 def one_round(variant: str, number: int) -> None:
     fail_if_told("round")
     cpu = CONFIG.get("cpu", {})
     seconds = cpu.get("looked_up" if variant == "plan" else variant, 1.0)
+    pools: list[dict[str, object]] = []
     if variant == "plan":
         routes = json.loads(Path(option("--routes") or "").read_text())["routes"]
         named = [name for route in routes for name in route["subsystems"] if name != "*"]
         # In one pool, objects of several subsystems lie mixed: nothing is gained.
         apart = named if len({route["pool"] for route in routes}) == len(named) else []
-        for name in apart:
+        for name in [*apart, *(route["pool"] for route in routes if "scope" in route)]:
             seconds *= CONFIG.get("gains", {}).get(name, 1.0)
+        pools = [{"pool": pool, "allocations": CONFIG.get("pairs", 0), "capped_live_bytes": 1000,
+                  "capped_bytes": CONFIG.get("capped", {}).get(pool, 0)}
+                 for pool in dict.fromkeys(route["pool"] for route in routes)]  # fmt: skip
         seconds *= CONFIG.get("together", 1.0) if len(named) > 1 else 1.0
     peak = 10_000_000 + number % 3
     if variant == "plan":
@@ -173,7 +182,7 @@ def one_round(variant: str, number: int) -> None:
     result = {"schema": "millpond.round/1", "variant": variant, "cpu_seconds": seconds, "user_seconds": seconds,
               "system_seconds": 0.0, "wall_seconds": seconds, "peak_bytes": peak, "page_faults": 100,
               "major_faults": 0, "exit_status": status, "signal": died,
-              "router": {"processes": 0 if CONFIG.get("no_preload") else 1}}  # fmt: skip
+              "router": {"processes": 0 if CONFIG.get("no_preload") else 1, "pools": pools}}  # fmt: skip
     Path(option("--result") or "").write_text(json.dumps(result))
 
 
@@ -193,6 +202,10 @@ def trial() -> None:
     plan = option("--check-plan")
     if plan is not None:
         check_plan(plan)
+        return
+    if option("--pair-costs"):
+        strategies = ("multipool", "synchronized(multipool)", "monotonic")
+        print(json.dumps({"seconds": {s: [CONFIG.get("pair_cost", 0.0)] for s in strategies}}))
         return
     number = call_number()
     if "--survey" in sys.argv:

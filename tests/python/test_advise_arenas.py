@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: BSL-1.0
+"""Arenas for a scope are candidates beside pools, except those that would hold too much."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from conftest import FakeLab
+from test_advise import CPU, MALLOCS, SUBSYSTEMS, advise, rows
+
+ARENA = {"serve": ["book", "prices"]}
+GAIN = {"book": 0.95, "arena of serve": 0.7}
+
+
+def scopes(legality: str) -> list[dict[str, Any]]:
+    known = {"scope": "function", "name": "serve", "observed": True, "method": "breakpoints", "activations": 3}
+    counted = {"calls": 3, "outliving": 0, "total": 20, "witnesses": []}
+    return [{**known, **counted, "legality": legality, "legal": legality == "legal"}]
+
+
+@pytest.mark.parametrize(
+    ("legality", "words"),
+    [
+        ("legal", "(no object outlived it)"),
+        ("legal for the outermost call", "(legal for the outermost call)"),
+        ("not disproved", "(that no object outlives it was not observed)"),
+    ],
+)
+def test_an_arena_that_helps_is_advised_with_its_scope_and_legality(lab: FakeLab, legality: str, words: str) -> None:
+    subsystems = [{**s, "legality": scopes(legality)} for s in SUBSYSTEMS]
+    lab.configure(events=1000, subsystems=subsystems, cpu=CPU, gains=GAIN, mallocs=MALLOCS, arenas=ARENA)
+    found = advise(lab)
+    assert found["choice"]["kind"] == "plan"
+    assert found["verdict"].startswith(f"Give book and prices an arena for each call of serve {words}: CPU -3")
+    assert found["plan"]["routes"][0]["scope"] == {"function": "serve"}
+    assert {n: r["best"] for n, r in rows(found).items()} == {
+        "book": "monotonic", "prices": "monotonic", "printer": "nothing",
+    }  # fmt: skip
+    assert rows(found)["book"]["reason"].startswith("an arena for each call of serve saves ")
+
+
+def test_an_arena_that_had_to_stop_is_not_proposed_and_the_row_says_why(lab: FakeLab) -> None:
+    lab.configure(events=1000, subsystems=SUBSYSTEMS, cpu=CPU, gains=GAIN, mallocs=MALLOCS, arenas=ARENA,
+                  capped={"arena of serve": 5_000_000})  # fmt: skip
+    found = advise(lab)
+    assert "arena for each call" not in found["verdict"] and not (found["plan"] or {"routes": []})["routes"][1:]
+    for name in ("book", "prices"):
+        reason = rows(found)[name]["reason"]
+        assert reason.endswith("an arena for each call of serve is not proposed: it would have held 5.00 MB for 1.00 kB "
+                               "alive in it"), reason  # fmt: skip
+    assert "arena" not in rows(found)["printer"]["reason"].split(";")[0]
+
+
+def test_what_a_pool_costs_more_in_a_trial_is_no_cost_of_the_plan(lab: FakeLab) -> None:
+    told = {}
+    for pairs in (0, 1000):
+        lab.configure(events=1000, subsystems=SUBSYSTEMS[:1], cpu=CPU, gains={"book": 0.9}, mallocs=MALLOCS,
+                      pairs=pairs, pair_cost=1e-6)  # fmt: skip
+        told[pairs] = advise(lab, "--seed", str(pairs + 1))["sums"]["net"]["median"]
+    assert told[0] - told[1000] == pytest.approx(0.001 / CPU["bare"], rel=0.15)
