@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
 // millpond-record: records the heap events of an unmodified program and ends as that program does.
-#include <signal.h>
 #include <string.h>
-#include <sys/resource.h>
 
 #include <CLI/CLI.hpp>
 #include <iostream>
 
 #include "lab/measure/conductor.hpp"
+#include "lab/measure/end_as.hpp"
 #include "lab/record/finishing.hpp"
 #include "lab/record/supervisor.hpp"
 
@@ -22,20 +21,6 @@ int report(const millpond::measure::start_error& error) {
 int report(const millpond::record::finish_outcome& outcome) {
     for (const std::string& notice : outcome.notices) std::cerr << "millpond: " << notice << '\n';
     return outcome.problem ? report(*outcome.problem) : 0;
-}
-
-// Ends as the program did, without a second core file.
-int end_like(const millpond::record::ending& end) {
-    if (end.signal == 0) return end.exit_status;
-    const rlimit none{0, 0};
-    setrlimit(RLIMIT_CORE, &none);
-    signal(end.signal, SIG_DFL);
-    sigset_t all;
-    sigemptyset(&all);
-    sigaddset(&all, end.signal);
-    sigprocmask(SIG_UNBLOCK, &all, nullptr);
-    raise(end.signal);
-    return 128 + end.signal;
 }
 
 }  // namespace
@@ -112,7 +97,7 @@ int main(int argc, char** argv) {
                                           : "exited with " + std::to_string(end.exit_status))
                       << '\n';
         if (const int status = report(finish(options.file, end)); status != 0) return status;
-        return end_like(end);
+        return millpond::measure::end_as(end.exit_status, end.signal);
     } catch (const std::exception& error) {
         return report({millpond::measure::start_error::environment_lacks, error.what()});
     }

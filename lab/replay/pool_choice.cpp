@@ -54,6 +54,10 @@ pool_choice::pool_choice(const trace::reader& reader, const lab::plan& chosen) :
     std::map<std::string, std::uint16_t> pool_of_name, pool_of_owner;
     std::uint16_t pool_of_others = malloc_pool;
     for (const lab::route& route : chosen.routes) {
+        if (route.allocator == lab::strategy::monotonic)
+            throw replay_error(replay_error::usage, "the pool \"" + route.pool +
+                                                        "\" is an arena for a scope, which no replay can reset; "
+                                                        "`millpond trial` tries it on the program");
         const auto [found, fresh] = pool_of_name.try_emplace(route.pool, static_cast<std::uint16_t>(pools_.size()));
         const bool one_thread = route.allocator == lab::strategy::multipool;
         if (fresh)

@@ -108,7 +108,7 @@ void arena_pool::begin_chunk(arena& its, chunk* at) noexcept {
 // Of an ended thread's arena the last block may be freed here. Owners change under the lock.
 void arena_pool::free_elsewhere(arena& its, std::size_t size) noexcept {
     __atomic_fetch_add(&counters_of_process(counters_).remote_deallocations, 1, __ATOMIC_RELAXED);
-    __atomic_fetch_add(&its.freed_by_others_bytes, size, __ATOMIC_ACQ_REL);
+    __atomic_fetch_add(&its.freed_by_others_bytes, size, __ATOMIC_SEQ_CST);
     if (__atomic_load_n(&its.owner, __ATOMIC_ACQUIRE) != no_thread || !is_empty(its)) return;
     if (!lock_.lock(slab_space::this_thread())) return;
     if (its.owner == no_thread && is_empty(its)) give_back(its);
@@ -179,7 +179,8 @@ void arena_pool::end_thread(thread_id ended) noexcept {
     for (arena* each = __atomic_load_n(&arenas_, __ATOMIC_ACQUIRE); each != nullptr; each = each->other) {
         if (each->owner != ended) continue;
         note_padding(*each);
-        __atomic_store_n(&each->owner, no_thread, __ATOMIC_RELEASE);
+        // In one order with the last free by another thread: one of the two sees the other.
+        __atomic_store_n(&each->owner, no_thread, __ATOMIC_SEQ_CST);
         if (!is_empty(*each) || !lock_.lock(slab_space::this_thread())) continue;
         if (each->owner == no_thread && is_empty(*each)) give_back(*each);
         lock_.unlock();

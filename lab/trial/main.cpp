@@ -102,7 +102,8 @@ void print(const std::string& text) {
 
 void act(command_line& line) {
     namespace trial = millpond::trial;
-    if (!line.checked_plan_path.empty()) return print(millpond::lab::to_text(millpond::lab::read_plan(line.checked_plan_path)));
+    if (!line.checked_plan_path.empty())
+        return print(millpond::lab::to_text(millpond::lab::read_plan(line.checked_plan_path)));
     if (line.pair_cost_rounds > 0) return print(trial::measure_pair_costs(line.pair_cost_rounds));
     if (!line.plan_path.empty()) {
         require(line.modules_path, "--modules", "--compile");

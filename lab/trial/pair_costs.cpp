@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "lab/trial/pair_costs.hpp"
 
-#include <stdlib.h>
-#include <unistd.h>
-
 #include <array>
 #include <cstdio>
 #include <map>
@@ -14,9 +11,9 @@
 #include "lab/trial/compile_routes.hpp"
 #include "lab/trial/control_file.hpp"
 #include "lab/trial/launch.hpp"
-#include "lab/trial/survey.hpp"
+#include "lab/trial/loaded_modules.hpp"
+#include "lab/trial/scratch_file.hpp"
 #include "lab/trial/trial_error.hpp"
-#include "lab/trial/whole_file.hpp"
 
 namespace millpond::trial {
 namespace {
@@ -25,28 +22,13 @@ constexpr const char* pairs = "600000";
 constexpr std::array strategies = {lab::strategy::multipool, lab::strategy::synchronized_multipool,
                                    lab::strategy::monotonic};
 
-// A file of routes that is gone with this object.
-class routes_of {
-  public:
-    routes_of(const lab::strategy tried, const survey& surveyed) {
-        lab::plan plan;
-        plan.program = {surveyed.processes.at(0).program.path, surveyed.processes.at(0).program.build_id};
-        plan.routes = {{{lab::plan::everything_else}, "pairs", tried, false}};
-        if (tried == lab::strategy::monotonic) plan.routes[0].scope = {lab::scope_kind::phase, ""};
-        const int file = mkstemp(path_.data());
-        if (file < 0) throw trial_error(trial_error::environment_lacks, "cannot write to /tmp");
-        ::close(file);
-        write_whole(path_, compile_routes(plan, surveyed));
-    }
-    routes_of(const routes_of&) = delete;
-    routes_of& operator=(const routes_of&) = delete;
-    ~routes_of() { ::unlink(path_.c_str()); }
-
-    [[nodiscard]] const std::string& path() const { return path_; }
-
-  private:
-    std::string path_ = "/tmp/millpond-pairs-XXXXXX";
-};
+std::string routes_of(const lab::strategy tried, const survey& surveyed) {
+    lab::plan plan;
+    plan.program = {surveyed.processes.at(0).program.path, surveyed.processes.at(0).program.build_id};
+    plan.routes = {{{lab::plan::everything_else}, "pairs", tried, false}};
+    if (tried == lab::strategy::monotonic) plan.routes[0].scope = {lab::scope_kind::phase, ""};
+    return compile_routes(plan, surveyed);
+}
 
 launch of_pairs(const std::string& by_hand) {
     const std::string here = trial_library_path();
@@ -75,9 +57,10 @@ double seconds_of(const launch& started, variant mode, const std::string& routes
 
 std::string measure_pair_costs(unsigned rounds) {
     const launch as_it_is = of_pairs("");
-    const survey surveyed = run_survey(as_it_is);
-    const std::array<routes_of, strategies.size()> routes = {
-        {{strategies[0], surveyed}, {strategies[1], surveyed}, {strategies[2], surveyed}}};
+    const survey surveyed = survey_loader(as_it_is.arguments[0]);
+    const std::array<scratch_file, strategies.size()> routes = {{scratch_file(routes_of(strategies[0], surveyed)),
+                                                                scratch_file(routes_of(strategies[1], surveyed)),
+                                                                scratch_file(routes_of(strategies[2], surveyed))}};
     std::map<std::string, std::vector<double>> excess;
     for (unsigned round = 0; round < rounds; ++round) {
         const double bare = seconds_of(as_it_is, variant::empty, "");

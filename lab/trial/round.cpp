@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "lab/trial/control_file.hpp"
+#include "lab/trial/pool_totals.hpp"
 #include "lab/trial/routes_file.hpp"
 #include "lab/trial/trial_error.hpp"
 #include "lab/trial/whole_file.hpp"
@@ -40,38 +41,17 @@ std::string absolute(const std::string& path) {
     return result;
 }
 
-ordered_json pools_json(const std::vector<const process_slot*>& routed, const std::vector<std::string>& names) {
+ordered_json pools_json(const control& shared, const std::vector<std::string>& names) {
     ordered_json result = ordered_json::array();
     for (std::size_t i = 0; i < names.size(); ++i) {
-        pool_counters sum{};
-        for (const process_slot* slot : routed) {
-            const pool_counters& c = slot->counted.pools[i];
-            sum.allocations += c.allocations;
-            sum.deallocations += c.deallocations;
-            sum.remote_deallocations += c.remote_deallocations;
-            sum.refused_thread += c.refused_thread;
-            for (const cache_counters& line : slot->counted.caches) {
-                if (line.pool != i + 1) continue;
-                sum.allocations += line.allocations;
-                sum.deallocations += line.deallocations;
-            }
-            // A forked child starts with its parent's slabs, so the largest is the honest figure.
-            sum.held_bytes = std::max(sum.held_bytes, c.held_bytes + c.arena_bytes);
-            sum.slab_bytes_used = std::max(sum.slab_bytes_used, c.slab_bytes_used + c.arena_bytes);
-            sum.resets += c.resets;
-            sum.padding_bytes = std::max(sum.padding_bytes, c.padding_bytes);
-            if (c.capped_bytes > sum.capped_bytes) {
-                sum.capped_bytes = c.capped_bytes;
-                sum.capped_live_bytes = c.capped_live_bytes;
-            }
-        }
+        const pool_totals sum = totals_of(shared, i);
         result.push_back({{"pool", names[i]},
                           {"allocations", sum.allocations},
                           {"deallocations", sum.deallocations},
                           {"remote_deallocations", sum.remote_deallocations},
                           {"refused_thread", sum.refused_thread},
                           {"held_bytes", sum.held_bytes},
-                          {"slab_bytes", sum.slab_bytes_used},
+                          {"slab_bytes", sum.slab_bytes},
                           {"resets", sum.resets},
                           {"padding_bytes", sum.padding_bytes},
                           {"capped_bytes", sum.capped_bytes},
@@ -114,7 +94,7 @@ ordered_json router_json(const control& shared, const std::vector<std::string>& 
     result["modules"] = modules;
     result["unlisted_modules"] = unlisted;
     result["range_bytes"] = range;
-    result["pools"] = pools_json(routed, pool_names);
+    result["pools"] = pools_json(shared, pool_names);
     return result;
 }
 

@@ -25,7 +25,7 @@ bool is_whole(const routes_header& h, const char* content, std::size_t bytes) {
         return false;
     const auto* const pools = reinterpret_cast<const route_pool*>(content + h.pools_at);
     for (std::uint32_t i = 0; i < h.pool_count; ++i)
-        if (pools[i].name >= h.string_bytes) return false;
+        if (pools[i].name >= h.string_bytes || pools[i].kind > pool_kind::thread_arenas) return false;
     const auto* const modules = reinterpret_cast<const route_module*>(content + h.modules_at);
     for (std::uint32_t i = 0; i < h.module_count; ++i) {
         const route_module& m = modules[i];

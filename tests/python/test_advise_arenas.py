@@ -47,8 +47,9 @@ def test_an_arena_that_had_to_stop_is_not_proposed_and_the_row_says_why(lab: Fak
     assert "arena for each call" not in found["verdict"] and not (found["plan"] or {"routes": []})["routes"][1:]
     for name in ("book", "prices"):
         reason = rows(found)[name]["reason"]
-        assert reason.endswith("an arena for each call of serve is not proposed: it would have held 5.00 MB for 1.00 kB "
-                               "alive in it"), reason  # fmt: skip
+        assert reason.endswith(
+            "; an arena for each call of serve is not proposed: it would have held 5.00 MB for 1.00 kB alive in it"
+        )
     assert "arena" not in rows(found)["printer"]["reason"].split(";")[0]
 
 

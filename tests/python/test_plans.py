@@ -13,11 +13,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from millpond.cells import plans
-from millpond.cells.plans import Plan, Route
+from millpond.cells.plans import Plan, Route, Scope
 
 names = st.text(min_size=1, max_size=8).filter(lambda t: t != plans.REST)
-routes = st.builds(
-    Route, st.lists(names, min_size=1, max_size=3, unique=True).map(tuple), names, st.just("multipool"), st.booleans()
+some_names = st.lists(names, min_size=1, max_size=3, unique=True).map(tuple)
+scopes = st.builds(Scope, st.just("function"), names) | st.sampled_from([Scope("thread"), Scope("phase")])
+routes = st.builds(Route, some_names, names, st.just("multipool"), st.booleans()) | st.builds(
+    Route, some_names, names, st.just("monotonic"), st.booleans(), scopes
 )
 some_plans = st.builds(Plan, st.just("p"), st.just("/bin/x"), st.just("ab"), st.lists(routes, max_size=4).map(tuple))
 
@@ -40,12 +42,20 @@ def test_a_merged_plan_routes_the_same_to_one_pool(plan: Plan, has_rest: bool, s
     rest = Route((plans.REST,), "the rest", plans.SYNCHRONIZED if several_threads else "multipool")
     whole = Plan("p", plan.path, plan.build_id, (*plan.routes, *([rest] if has_rest else [])))
     one = plans.merged(whole)
-    kinds = {(r.strategy, r.huge_pages) for r in whole.routes}
-    assert (one is None) == (len({(r.pool, r.strategy, r.huge_pages) for r in whole.routes}) == len(kinds))
+    kinds = {(r.strategy, r.huge_pages, r.scope) for r in whole.routes}
+    assert (one is None) == (len({(r.pool, r.strategy, r.huge_pages, r.scope) for r in whole.routes}) == len(kinds))
     if one is not None:
         assert len({r.pool for r in one.routes}) == len(kinds)
-        same = [(r.subsystems, r.strategy, r.huge_pages) for r in whole.routes]
-        assert [(r.subsystems, r.strategy, r.huge_pages) for r in one.routes] == same
+        same = [(r.subsystems, r.strategy, r.huge_pages, r.scope) for r in whole.routes]
+        assert [(r.subsystems, r.strategy, r.huge_pages, r.scope) for r in one.routes] == same
+
+
+@given(st.lists(some_plans, max_size=5))
+def test_a_plan_without_a_subsystem_of_its_own_is_left_out(given_plans: list[Plan]) -> None:
+    kept = plans.without_repeats(given_plans)
+    assert {s for p in kept for s in p.subsystems} == {s for p in given_plans for s in p.subsystems}
+    for i, plan in enumerate(kept):
+        assert set(plan.subsystems) - {s for p in kept[:i] for s in p.subsystems}
 
 
 def test_plans_of_different_builds_do_not_combine() -> None:
@@ -71,3 +81,5 @@ def test_candidates_come_in_the_order_of_their_numbers_without_the_sum(lab: Fake
     for name in ("02-b", "01-a", "all"):
         (tmp_path / f"{name}.plan.json").write_text(empty)
     assert [p.name for p in plans.read_folder(tmp_path)] == ["01-a", "02-b"]
+    (tmp_path / "arena-01-f.plan.json").write_text(empty)
+    assert [p.name for p in plans.read_folder(tmp_path)] == ["01-a", "arena-01-f", "02-b"]

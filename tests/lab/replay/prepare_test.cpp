@@ -43,10 +43,11 @@ struct preparing : ::testing::Test {
         return all;
     }
     std::string write_plan(const std::string& subsystem, const std::string& build_id,
-                           const std::string& strategy = "multipool") const {
-        const json plan{{"schema", "millpond.plan/1"},
-                        {"program", {{"path", random_program::executable}, {"build_id", build_id}}},
-                        {"routes", {{{"subsystems", {subsystem}}, {"pool", "one"}, {"strategy", strategy}}}}};
+                           const std::string& strategy = "multipool", const json& scope = nullptr) const {
+        json plan{{"schema", "millpond.plan/1"},
+                  {"program", {{"path", random_program::executable}, {"build_id", build_id}}},
+                  {"routes", {{{"subsystems", {subsystem}}, {"pool", "one"}, {"strategy", strategy}}}}};
+        if (!scope.is_null()) plan["routes"][0]["scope"] = scope;
         write_file(folder.path("p.plan.json"), plan.dump());
         return folder.path("p.plan.json");
     }
@@ -266,7 +267,14 @@ TEST_F(preparing, an_unknown_subsystem_and_another_build_are_refused_as_in_a_tri
     } catch (const replay::replay_error& error) {
         EXPECT_EQ(error.status, 3);
     }
-    EXPECT_THROW(prepare(false, write_plan("libx.so", random_program::build_id, "monotonic")), lab::plan_error);
+    EXPECT_THROW(prepare(false, write_plan("libx.so", random_program::build_id, "winking")), lab::plan_error);
+    try {
+        prepare(false, write_plan("libx.so", random_program::build_id, "monotonic", {{"phase", true}}));
+        ADD_FAILURE() << "an arena passed";
+    } catch (const replay::replay_error& error) {
+        EXPECT_EQ(error.status, 2);
+        EXPECT_NE(std::string(error.what()).find("\"one\" is an arena"), std::string::npos) << error.what();
+    }
     EXPECT_FALSE(std::filesystem::exists(script));
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Blocks of mixed sizes and alignments that replace one another: a few hundred are alive at any time, and each has its
-// contents checked when it is freed. `churn BLOCKS`
+// contents checked when it is freed. `churn BLOCKS [PHASE]`: all are freed after so many.
 #include <malloc.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -26,6 +26,11 @@ static void end(size_t i) {
     held[i].bytes = 0;
 }
 
+static void end_all(void) {
+    for (size_t i = 0; i < alive; ++i)
+        if (held[i].start != NULL) end(i);
+}
+
 static void begin(size_t i, uint64_t draw) {
     const size_t bytes = 1 + draw % 200;
     const size_t alignment = (size_t)16 << (draw >> 20) % 3;
@@ -41,8 +46,10 @@ static void begin(size_t i, uint64_t draw) {
 
 int main(int argc, char** argv) {
     const long blocks = argc > 1 ? atol(argv[1]) : 1000;
+    const long phase = argc > 2 ? atol(argv[2]) : blocks;
     uint64_t draw = 7;
     for (long n = 0; n < blocks; ++n) {
+        if (n % phase == 0) end_all();
         draw = draw * 6364136223846793005u + 1442695040888963407u;
         const size_t i = (draw >> 33) % alive;
         if (held[i].start != NULL) end(i);
@@ -55,8 +62,7 @@ int main(int argc, char** argv) {
         held[i].start = moved;
         held[i].bytes = longer;
     }
-    for (size_t i = 0; i < alive; ++i)
-        if (held[i].start != NULL) end(i);
+    end_all();
     puts("done");
     return 0;
 }

@@ -78,6 +78,16 @@ TEST_F(plans, an_arena_is_reset_whenever_it_is_empty_and_counts_every_call) {
     }
 }
 
+TEST_F(plans, blocks_keep_their_contents_over_resets_and_several_chunks) {
+    compiled({CHURN, "1"}, json::array({arena({"*"}, "all", {{"phase", true}})}));
+    for (const char* phase : {"1", "77", "5000"}) {
+        const json result = round("plan", {CHURN, "60000", phase}, in("routes"));
+        EXPECT_EQ(result["exit_status"], 0) << phase << content(in("stderr"));
+        EXPECT_EQ(pool(result, "all")["capped_bytes"], 0) << phase;
+        EXPECT_GE(pool(result, "all")["resets"].get<int>(), 60000 / std::stoi(phase) - 1) << phase;
+    }
+}
+
 TEST_F(plans, an_arena_of_a_thread_is_reset_at_its_end_only) {
     compiled({STRUCTURES, "10"}, json::array({arena({"beta"}, "b", {{"thread", true}})}));
     EXPECT_EQ(pool(round("plan", {STRUCTURES, "1000", "3"}, in("routes")), "b")["resets"], 3);
@@ -155,6 +165,17 @@ TEST_F(plans, another_program_is_left_alone_and_counted_as_such) {
         EXPECT_EQ(result["router"]["processes"], 1) << variant << ": the program that the plan is about";
         EXPECT_GE(result["router"]["other_processes"], 1) << variant << ": the shell";
     }
+}
+
+TEST_F(plans, a_pairs_cost_is_measured_for_every_strategy_in_every_round) {
+    const ended end = trial({"--pair-costs", "2"});
+    ASSERT_EQ(end.status, 0) << end.message;
+    const json costs = json::parse(content(in("stdout")));
+    EXPECT_EQ(costs["schema"], "millpond.pair_costs/1");
+    ASSERT_EQ(costs["seconds"].size(), 3u);
+    for (const char* strategy : {"multipool", "synchronized(multipool)", "monotonic"})
+        EXPECT_EQ(costs["seconds"][strategy].size(), 2u) << strategy;
+    EXPECT_EQ(trial({"--pair-costs", "0"}).status, 2);
 }
 
 TEST_F(plans, what_was_counted_survives_a_kill) {

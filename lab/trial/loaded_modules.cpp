@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "lab/trial/loaded_modules.hpp"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <sstream>
+
+#include "lab/measure/measurement.hpp"
+#include "lab/measure/preload_check.hpp"
+#include "lab/symbols/module_functions.hpp"
+#include "lab/trial/trial_error.hpp"
+#include "lab/trial/whole_file.hpp"
+
+namespace millpond::trial {
+namespace {
+
+constexpr std::size_t list_bytes_max = 1u << 20;
+
+surveyed_module module_at(const std::string& path) {
+    try {
+        return {path, symbols::module_functions(path).build_id()};
+    } catch (const std::runtime_error& error) {
+        throw trial_error(trial_error::bad_input, path + ": " + error.what());
+    }
+}
+
+// What the dynamic linker prints instead of running the program: "libc.so.6 => /lib/libc.so.6 (0x7f…)" a line.
+std::string listed_by_loader(const std::string& image) {
+    std::string list = "/tmp/millpond-modules-XXXXXX";
+    const int file = ::mkstemp(list.data());
+    if (file < 0) throw trial_error(trial_error::environment_lacks, "cannot write to /tmp");
+    ::close(file);
+    measure::start_options options;
+    options.stdin_path = options.stderr_path = "/dev/null";
+    options.stdout_path = list;
+    options.environment.emplace_back("LD_TRACE_LOADED_OBJECTS", "1");
+    measure::measurement result;
+    const auto error = measure::measure(image, {image}, options, result);
+    std::string text = error ? "" : read_whole(list, list_bytes_max);
+    ::unlink(list.c_str());
+    if (error) throw trial_error(error->status, error->message);
+    return text;
+}
+
+}  // namespace
+
+survey survey_loader(const std::string& path) {
+    std::string resolved, image;
+    if (const auto error = measure::check_preloadable(path, resolved, &image))
+        throw trial_error(error->status, error->message);
+    char* const real = ::realpath(image.c_str(), nullptr);
+    const std::string program = real != nullptr ? real : image;
+    ::free(real);
+    survey result;
+    surveyed_process& process = result.processes.emplace_back();
+    process.program = module_at(program);
+    process.modules.push_back(process.program);
+    std::istringstream lines(listed_by_loader(program));
+    for (std::string line; std::getline(lines, line);) {
+        const std::size_t first = line.find('/'), last = line.rfind(" (0x");
+        if (first != std::string::npos && last != std::string::npos && first < last)
+            process.modules.push_back(module_at(line.substr(first, last - first)));
+    }
+    return result;
+}
+
+}  // namespace millpond::trial

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: BSL-1.0
+// millpond-run: runs a program under a plan as one would every day: nothing is measured, and it ends as the program.
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "lab/measure/conductor.hpp"
+#include "lab/measure/end_as.hpp"
+#include "lab/plan/plan.hpp"
+#include "lab/plan/plan_error.hpp"
+#include "lab/trial/compile_routes.hpp"
+#include "lab/trial/control_file.hpp"
+#include "lab/trial/launch.hpp"
+#include "lab/trial/loaded_modules.hpp"
+#include "lab/trial/pool_totals.hpp"
+#include "lab/trial/scratch_file.hpp"
+#include "lab/trial/trial_error.hpp"
+
+namespace {
+
+using namespace millpond;
+
+constexpr int usage_status = 2;
+
+int fail(int status, const std::string& message) {
+    std::fprintf(stderr, "millpond: %s\n", message.c_str());
+    return status;
+}
+
+// The plan's own program where it is still there, for that may be a child of the one that is run.
+trial::survey modules_of(const lab::plan& plan, const std::string& started) {
+    const bool is_there = !plan.program.path.empty() && std::filesystem::exists(plan.program.path);
+    return trial::survey_loader(is_there ? plan.program.path : started);
+}
+
+void print_statistics(const trial::control& shared, const std::vector<std::string>& pools) {
+    std::fprintf(stderr, "millpond: %-40s %14s %14s %12s %9s\n", "pool", "allocations", "frees", "held bytes", "resets");
+    for (std::size_t i = 0; i < pools.size(); ++i) {
+        const trial::pool_totals of = trial::totals_of(shared, i);
+        std::fprintf(stderr, "millpond: %-40.40s %14llu %14llu %12llu %9llu\n", pools[i].c_str(),
+                     static_cast<unsigned long long>(of.allocations), static_cast<unsigned long long>(of.frees()),
+                     static_cast<unsigned long long>(of.held_bytes), static_cast<unsigned long long>(of.resets));
+    }
+}
+
+int run(const std::string& plan_path, bool statistics, const std::vector<std::string>& program) {
+    const lab::plan plan = lab::read_plan(plan_path);
+    const trial::scratch_file routes(trial::compile_routes(plan, modules_of(plan, program.front())));
+    const trial::control_file shared(trial::variant::plan);
+    std::snprintf(shared->routes_path, sizeof shared->routes_path, "%s", routes.path().c_str());
+    std::snprintf(shared->image_build_id, sizeof shared->image_build_id, "%s", plan.program.build_id.c_str());
+    trial::launch launched;
+    launched.arguments = program;
+    const measure::measurement ended = trial::run(launched, shared.path());
+    if (shared->slots_claimed == 0)
+        std::fprintf(stderr, "millpond: nothing was pooled: the plan belongs to %s, which did not run\n",
+                     plan.program.described().c_str());
+    else if (statistics)
+        print_statistics(*shared, plan.pools());
+    return measure::end_as(ended.exit_status, ended.signal);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    measure::die_with_conductor();
+    CLI::App app{"Runs a program under a plan: nothing is measured, and it ends as the program does.", "millpond-run"};
+    std::string plan;
+    bool statistics = false;
+    std::vector<std::string> program;
+    app.add_option("--plan", plan, "which subsystems get which pools")->required()->type_name("FILE");
+    app.add_flag("--stats", statistics, "at the end, say on standard error what each pool did");
+    app.add_option("program", program, "the program and its arguments, behind --")->required();
+    try {
+        app.parse(argc, argv);
+    } catch (const CLI::CallForHelp& help) {
+        return app.exit(help);
+    } catch (const CLI::ParseError& error) {
+        return fail(usage_status, error.what());
+    }
+    try {
+        return run(plan, statistics, program);
+    } catch (const trial::trial_error& error) {
+        return fail(error.status, error.what());
+    } catch (const lab::plan_error& error) {
+        return fail(error.status, error.what());
+    } catch (const std::exception& error) {
+        return fail(trial::trial_error::environment_lacks, error.what());
+    }
+}
