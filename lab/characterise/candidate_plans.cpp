@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "lab/files/aside_file.hpp"
+#include "lab/plan/plan.hpp"
 #include "subsystem_json.hpp"
 
 namespace millpond::characterise {
@@ -70,48 +71,64 @@ std::vector<std::uint32_t> large_subsystems(const characterisation& all) {
     return result;
 }
 
-// A scope in which an arena may live: a function's name, or the scope of the thread.
+// What an arena's life may be tied to, and the function that it is named after.
 struct arena_scope {
-    bool is_thread = false;
-    std::string function;
+    lab::scope_kind kind;
+    std::string around;
     auto operator<=>(const arena_scope&) const = default;
 
-    [[nodiscard]] std::string name() const { return is_thread ? "thread" : function; }
-    [[nodiscard]] json to_json() const { return is_thread ? json{{"thread", true}} : json{{"function", function}}; }
+    [[nodiscard]] json to_json() const {
+        if (kind == lab::scope_kind::function) return {{"function", around}};
+        return {{kind == lab::scope_kind::thread ? "thread" : "phase", true}};
+    }
 };
 
 constexpr double objects_an_activation_min = 4;
+// What an arena holds that ends with its scope, for each byte that is alive in it at most; and what it may hold anyway.
+constexpr double held_per_live_max = 4;
+constexpr double held_bytes_min = 1 << 20;
 
-// Of scopes in which an arena for a subsystem may live, the outermost that begins as often as the innermost, so that
-// subsystems of one request share its arena. That is main only where there is no other. Where a scope was observed, one
-// that was not says nothing.
+bool is_legal(const json& scope) {
+    const std::string legality = scope.at("legality");
+    return legality == scope_legality::legal || legality == scope_legality::legal_outermost;
+}
+
+// Whether one activation allocates little more than is alive at a time: else an arena that ends with it holds far more
+// than is needed, and what would pay is one that is reset in between.
+bool is_bounded(const json& scope, std::uint64_t peak_live_bytes) {
+    const json& most = scope.at("instance_bytes").at("max");
+    if (!most.is_number()) return false;
+    return most.get<double>() <= std::max(held_bytes_min, held_per_live_max * static_cast<double>(peak_live_bytes));
+}
+
+// Of the legal functions, the outermost that begins as often as the innermost, so that subsystems of one request share
+// its arena; main only where there is no other. Where a function was not observed, or one activation of it allocates
+// far more than is alive, an arena around it that is reset whenever nothing in it is alive. Without functions, the
+// thread.
 std::optional<arena_scope> arena_scope_of(const characterisation& all, std::uint32_t subsystem) {
-    std::optional<arena_scope> legal, unknown;
+    std::optional<arena_scope> function, phase, thread;
     double activations = 0;
-    bool any_observed = false;
     for (const json& scope : legality_json(all, subsystem)) {
-        const bool is_thread = scope.at("scope") == "thread";
-        // For the one thread of a program that scope is the process, and nothing would ever be reset.
-        if (is_thread && all.shares(subsystem).size() < 2) continue;
-        const arena_scope found{is_thread, is_thread ? "" : scope.at("name").get<std::string>()};
-        const std::string legality = scope.at("legality");
-        const bool is_observed = scope.at("observed");
-        any_observed |= is_observed && !is_thread;
-        if (legality == scope_legality::not_disproved && (!unknown || found.function != "main")) unknown = found;
-        if (legality != scope_legality::legal && legality != scope_legality::legal_outermost) continue;
-        const auto times = scope.at("activations").get<double>();
-        if (times * objects_an_activation_min > scope.at("total").get<double>()) continue;
-        if (!legal) activations = times;
-        const bool as_often = 2 * times >= activations;
-        if (!legal || (as_often && !is_thread && found.function != "main")) legal = found;
+        const std::string name = scope.at("name");
+        const bool is_left = scope.at("legality") == scope_legality::illegal;
+        const auto times = scope.at("activations").is_number() ? scope.at("activations").get<double>() : 0.0;
+        if (is_left || times * objects_an_activation_min > scope.at("total").get<double>()) continue;
+        if (scope.at("scope") == "thread") {
+            // For the one thread of a program that scope is the process, and nothing would ever be reset.
+            if (all.shares(subsystem).size() > 1) thread = {lab::scope_kind::thread, "thread"};
+        } else if (is_legal(scope) && is_bounded(scope, all.analysis().subsystems()[subsystem].peak_bytes)) {
+            if (!function) activations = times;
+            const bool as_often = 2 * times >= activations && name != "main";
+            if (!function || as_often) function = {lab::scope_kind::function, name};
+        } else if (!phase || name != "main") {
+            phase = {lab::scope_kind::phase, name};
+        }
     }
-    // What runs in a thread for long is seldom alive for all of that time.
-    if (legal && legal->is_thread && !any_observed && unknown) return unknown;
-    return legal || any_observed ? legal : unknown;
+    return function ? function : phase ? phase : thread;
 }
 
 struct candidate_arena {
-    arena_scope scope;
+    arena_scope scope = {lab::scope_kind::phase, ""};
     std::uint64_t bytes = 0;
     std::vector<std::string> owners;
 };
@@ -154,11 +171,11 @@ std::vector<candidate_plan> candidate_plans(const characterisation& all) {
         char number[16];
         std::snprintf(number, sizeof number, "arena-%02zu-", ++arenas);
         const json route = {{"subsystems", arena.owners},
-                            {"pool", "arena of " + arena.scope.name()},
+                            {"pool", "arena of " + arena.scope.around},
                             {"strategy", "monotonic"},
                             {"huge_pages", false},
                             {"scope", arena.scope.to_json()}};
-        plans.push_back({number + slug(arena.scope.name()) + ".plan.json", plan(all, json::array({route}))});
+        plans.push_back({number + slug(arena.scope.around) + ".plan.json", plan(all, json::array({route}))});
     }
     return plans;
 }

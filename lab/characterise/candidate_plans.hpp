@@ -6,9 +6,10 @@
 //
 // Large: at least one event or one byte in a hundred. A subsystem of a module, or of code without a name that a router
 // could find again, gets none. Several threads use it: the pool stands behind a lock. An arena holds the large
-// subsystems of one scope: of those that are legal for a subsystem the outermost that begins as often as the innermost,
-// or, where none was observed, the outermost that is not disproved. Scopes in whose activations fewer than 4 objects
-// are allocated get none. The scope with most bytes comes first. Schema "millpond.plan/1".
+// subsystems of one legal scope, of whose activations each allocates at most four times what is alive at a time (or
+// 1 MiB). Where such a function was not observed, or allocates more, the arena is one that is reset whenever nothing in
+// it is alive ("phase"). Scopes in whose activations fewer than 4 objects are allocated get none. The scope with most
+// bytes comes first. Schema "millpond.plan/1".
 #pragma once
 
 #include <string>

@@ -59,8 +59,8 @@ std::string measure_pair_costs(unsigned rounds) {
     const launch as_it_is = of_pairs("");
     const survey surveyed = survey_loader(as_it_is.arguments[0]);
     const std::array<scratch_file, strategies.size()> routes = {{scratch_file(routes_of(strategies[0], surveyed)),
-                                                                scratch_file(routes_of(strategies[1], surveyed)),
-                                                                scratch_file(routes_of(strategies[2], surveyed))}};
+                                                                 scratch_file(routes_of(strategies[1], surveyed)),
+                                                                 scratch_file(routes_of(strategies[2], surveyed))}};
     std::map<std::string, std::vector<double>> excess;
     for (unsigned round = 0; round < rounds; ++round) {
         const double bare = seconds_of(as_it_is, variant::empty, "");

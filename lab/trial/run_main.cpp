@@ -38,7 +38,8 @@ trial::survey modules_of(const lab::plan& plan, const std::string& started) {
 }
 
 void print_statistics(const trial::control& shared, const std::vector<std::string>& pools) {
-    std::fprintf(stderr, "millpond: %-40s %14s %14s %12s %9s\n", "pool", "allocations", "frees", "held bytes", "resets");
+    std::fprintf(stderr, "millpond: %-40s %14s %14s %12s %9s\n", "pool", "allocations", "frees", "held bytes",
+                 "resets");
     for (std::size_t i = 0; i < pools.size(); ++i) {
         const trial::pool_totals of = trial::totals_of(shared, i);
         std::fprintf(stderr, "millpond: %-40.40s %14llu %14llu %12llu %9llu\n", pools[i].c_str(),

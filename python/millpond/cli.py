@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSL-1.0
 """The command line `millpond`: one verb a file, statuses and messages the same for all.
 
-main ──record, litter──▶ become native programs (no option parser is imported: they must start at once)
+main ──record, litter, run──▶ become native programs (no option parser is imported: they must start at once)
   └──others───▶ Typer ──▶ the verb's function ──▶ Failure → `millpond: …` and its status
                                                └▶ ProgramEnded → we end as the program did
 """
@@ -35,6 +35,7 @@ def app() -> typer.Typer:
         pretty_exceptions_enable=False,
     )
     result.command("record", help="Record every heap event of a program: record -o FILE -- PROGRAM ARGS...")(_record)
+    result.command("run", help="Run a program under a plan: run --plan FILE -- PROGRAM ARGS...")(_run_plan)
     result.command("litter", help="Run a program with a littered heap: litter -- PROGRAM ARGS...")(_litter)
     result.command("characterise")(characterise.command)
     result.command("trial")(trial.command)
@@ -64,6 +65,10 @@ def _litter() -> None:
     """Listed for help only, as record."""
 
 
+def _run_plan() -> None:
+    """Listed for help only, as record."""
+
+
 def main(words: list[str] | None = None) -> int:
     """Runs the command line; returns the exit status."""
     words = sys.argv[1:] if words is None else words
@@ -76,6 +81,10 @@ def main(words: list[str] | None = None) -> int:
             from millpond.litter import litter
 
             return litter(words[1:])
+        if words and words[0] == "run":
+            from millpond.run import run
+
+            return run(words[1:])
         watch_signals()
         try:
             return _run(words)

@@ -40,6 +40,12 @@ def test_an_arena_that_helps_is_advised_with_its_scope_and_legality(lab: FakeLab
     assert rows(found)["book"]["reason"].startswith("an arena for each call of serve saves ")
 
 
+def test_an_arena_without_a_scope_is_advised_with_its_resets(lab: FakeLab) -> None:
+    lab.configure(events=1000, subsystems=SUBSYSTEMS, cpu=CPU, gains=GAIN, mallocs=MALLOCS, arenas=ARENA, phase=True)
+    words = "Give book and prices an arena that is reset whenever nothing in it is alive (7 resets in one run): CPU -3"
+    assert advise(lab)["verdict"].startswith(words)
+
+
 def test_an_arena_that_had_to_stop_is_not_proposed_and_the_row_says_why(lab: FakeLab) -> None:
     lab.configure(events=1000, subsystems=SUBSYSTEMS, cpu=CPU, gains=GAIN, mallocs=MALLOCS, arenas=ARENA,
                   capped={"arena of serve": 5_000_000})  # fmt: skip

@@ -13,14 +13,16 @@ CPU = {"as it is": 1.0, "by hand": 0.4, "lean": 0.7, "large": 0.65}
 PEAK = {"as it is": 1.0, "by hand": 0.9, "lean": 1.0, "large": 1.8}
 
 
-def advice(kind: str, name: str = "") -> dict[str, Any]:
+def advice(kind: str, name: str = "", arena: bool = False) -> dict[str, Any]:
+    plan = {"routes": [{"pool": "book"} | ({"scope": {"phase": True}} if arena else {})]}
     return {
         "choice": {"kind": kind, "name": name},
         "alternatives": [
             {"kind": "malloc", "name": "lean", "judged": True, "cpu": {"median": 0.71, "low": 0.7, "high": 0.8}}
         ],
         "sums": {"net": {"n": 11, "median": 0.45, "other_metrics": {"peak_bytes": {"median": 0.95}}}},
-        "plan_tried": {"routes": [{"pool": "book"}]},
+        "plan": plan if kind == "plan" else None,
+        "plan_tried": plan,
     }
 
 
@@ -38,6 +40,13 @@ def test_what_no_trial_can_do_is_named_and_no_option() -> None:
     row = bench_truth._following("many_instances", advice("malloc", "large"), CPU, PEAK, ())
     assert row.figure is not None and row.figure.median == 0.0
     assert "which no trial can do yet (a pool for each instance)" in row.note and "-60.0 % CPU" in row.note
+
+
+def test_an_arena_is_held_against_no_pool_by_hand() -> None:
+    row = bench_truth._following("two_lists", advice("plan", arena=True), CPU, PEAK, ())
+    assert row.figure is not None and row.figure.median == pytest.approx(5.0), "what its trial gave"
+    assert "an arena, in its trial -55.0 % CPU" in row.note
+    assert all(row.figure is None for row in bench_truth._pools("two_lists", advice("plan", arena=True), CPU, PEAK))
 
 
 def test_predictions_are_held_against_the_change_by_hand() -> None:

@@ -84,7 +84,7 @@ def _capped(found: Findings, subsystem: str) -> str:
             if subsystem in route.subsystems and route.scope and route.pool in found.capped:
                 held, live = found.capped[route.pool]
                 return (
-                    f"; an arena for {route.scope.words} is not proposed: it would have held {bytes_text(held)} for "
+                    f"; {route.scope.arena} is not proposed: it would have held {bytes_text(held)} for "
                     f"{bytes_text(live)} alive in it"
                 )
     return ""

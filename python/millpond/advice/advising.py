@@ -130,7 +130,7 @@ class Advising:
         )  # fmt: skip
         self._run_seconds = max((time.monotonic() - started) / max(1, len(outcomes)), self._slow_seconds(outcomes))
         self._note_failures(outcomes)
-        self._note_capped(outcomes)
+        self._note_arenas(outcomes)
         screened, found.screened_mallocs = screen(outcomes, self._program, candidates, names)
         if estimate := quick_estimate(screened, found.screened_mallocs):
             say(f"quick estimate, {plural(measured_rounds(outcomes), 'round')}: {estimate}")
@@ -266,9 +266,10 @@ class Advising:
                 evidence = self._journal.evidence("judging", behind, _JUDGED_METRICS)
                 self._found.tried[plan.name] = Tried(plan, alone[plan.name], evidence, judged=True)
 
-    def _note_capped(self, outcomes: list[Any]) -> None:
-        """Arenas that would have held much more than was alive in them: the trial went on with a multipool."""
+    def _note_arenas(self, outcomes: list[Any]) -> None:
+        """How often arenas were reset, and which would have held much more than was alive in them."""
         for pool in (p for o in outcomes for p in o.router.get("pools", [])):
+            self._found.resets[str(pool["pool"])] = int(pool.get("resets") or 0)
             if pool.get("capped_bytes"):
                 self._found.capped[str(pool["pool"])] = (int(pool["capped_bytes"]), int(pool["capped_live_bytes"]))
 

@@ -44,6 +44,7 @@ class Findings:
     budget_seconds: float = 0.0
     unjudged: str = ""  # the most promising plan, where it looked no better and the time was needed for mallocs
     capped: dict[str, tuple[int, int]] = field(default_factory=dict)  # arena that had to stop → bytes held, and alive
+    resets: dict[str, int] = field(default_factory=dict)  # arena → how often a run reset it
     predictions: Predictions = field(default_factory=lambda: Predictions(why="nothing was tried"))
     why_no_trial: str = ""
     notes: list[str] = field(default_factory=list)

@@ -81,6 +81,7 @@ def row(
         **{key: subsystem.get(key) for key in _COPIED if key in subsystem},
         "legality": scopes,
         "best": _strategy(tried.plan, str(subsystem["name"])) if tried and pays else NOTHING,
+        "tried": own_allocator(tried.plan) if tried else None,
         "plan": tried.plan.to_json() if tried and pays else None,
         "saves_cpu_seconds": summary_json(comparisons.get("cpu_seconds")),
         "saves_bytes": summary_json(comparisons.get("peak_bytes")),
@@ -97,8 +98,8 @@ def _strategy(plan: Plan, subsystem: str) -> str:
 
 def own_allocator(plan: Plan) -> str:
     """What a plan for one pool gives its subsystems, in words."""
-    scopes = [route.scope.words for route in plan.arenas if route.scope]
-    return f"an arena for {scopes[0]}" if scopes else "a pool of its own"
+    arenas = [route.scope.arena for route in plan.arenas if route.scope]
+    return arenas[0] if arenas else "a pool of its own"
 
 
 def _reason(tried: Tried | None, why_untried: str, advised: bool, in_plan: bool) -> str:

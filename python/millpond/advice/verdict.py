@@ -64,7 +64,7 @@ def _advised(found: Findings, chosen: Choice, rows: list[dict[str, Any]]) -> str
 def _described(found: Findings, other: Choice) -> str:
     if other.kind == MALLOC:
         return other.command
-    arenas = [f"an arena for {r.scope.words}" for r in found.chosen.arenas if r.scope] if found.chosen else []
+    arenas = [r.scope.arena for r in found.chosen.arenas if r.scope] if found.chosen else []
     pools = _in_pools(found.chosen)
     own = [f"{'pools' if len(pools) > 1 else 'a pool'} for {list_text(pools)}"] if pools else []
     return list_text([*own, *arenas])
@@ -82,12 +82,15 @@ def _given(found: Findings) -> str:
     for route in found.chosen.arenas if found.chosen else ():
         if route.scope:
             names = list_text(list(route.subsystems))
-            parts.append(f"{names} an arena for {route.scope.words}{_legality(found, route)}")
+            parts.append(f"{names} {route.scope.arena}{_legality(found, route)}")
     return list_text(parts)
 
 
 def _legality(found: Findings, route: Route) -> str:
-    """How far it is known that no object outlives an arena's scope."""
+    """How far it is known that no object outlives an arena's scope; of one without, how often it was reset."""
+    if route.scope and route.scope.kind == "phase":
+        times = found.resets.get(route.pool, 0)
+        return f" ({plural(times, 'reset')} in one run)" if times else ""
     function = route.scope.function if route.scope else ""
     known = {
         str(scope["legality"])

@@ -22,6 +22,8 @@ SCHEMA = "millpond.plan/1"
 REST = "*"
 # For subsystems that several threads use.
 SYNCHRONIZED = "synchronized(multipool)"
+# For a scope.
+ARENA = "monotonic"
 SUFFIX = ".plan.json"
 # The files of candidate arenas begin so.
 _ARENA = "arena-"
@@ -35,9 +37,13 @@ class Scope:
     function: str = ""
 
     @property
-    def words(self) -> str:
-        """As in "an arena for …"."""
-        return {"function": f"each call of {self.function}", "thread": "each thread", "phase": "a phase"}[self.kind]
+    def arena(self) -> str:
+        """An arena for it, in words."""
+        return {
+            "function": f"an arena for each call of {self.function}",
+            "thread": "an arena for each thread",
+            "phase": "an arena that is reset whenever nothing in it is alive",
+        }[self.kind]
 
     def to_json(self) -> dict[str, Any]:
         """As the plan file has it."""

@@ -111,6 +111,7 @@ def _plan_text(plan: str) -> str:
     """The routes alone, in one order: a plan of another build of the program is the same plan."""
     routes = sorted(
         f"{'+'.join(sorted(r['subsystems']))} in {r['strategy']}{' on huge pages' if r.get('huge_pages') else ''}"
+        f"{' for ' + json.dumps(r['scope'], sort_keys=True) if r.get('scope') else ''}"
         for r in json.loads(plan).get("routes", [])
     )
     return "plan " + ("; ".join(routes) or "empty")

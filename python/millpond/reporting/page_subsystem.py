@@ -117,7 +117,7 @@ def _tried(s: dict[str, Any], case: Case) -> dict[str, Any] | None:
     rounds = case.rounds.ratios(str(ratio.get("of")), str(ratio.get("against")))
     axis = figures_rounds.axis_of([ratio], rounds)
     return {
-        "label": "a pool of its own",
+        "label": s.get("tried") or "a pool of its own",
         "what": f"{ratio.get('of')} against {ratio.get('against')}",
         "figure": figures_rounds.strip(axis, ratio, rounds),
         "scale": figures_rounds.scale(axis),

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from millpond.advice.rows import NOT_DISPROVED, NOTHING, OUTERMOST
-from millpond.cells.plans import REST, SUFFIX
+from millpond.cells.plans import ARENA, REST, SUFFIX
 from millpond.drawing.terminal import EFFECT_WORDS, trace_warnings
 from millpond.execution.laboratory import describe
 from millpond.execution.schedule import VERDICT_ROUNDS
@@ -58,7 +58,9 @@ def answer(advice: dict[str, Any]) -> tuple[str, str]:
     """
     chosen = advice.get("choice") or {}
     if advice["plan"]:
-        return "pays", f"Yes: local pools pay, for {list_text(_pools(advice))}."
+        has_arena = any(r.get("scope") for r in advice["plan"]["routes"])
+        what = "an arena for a scope pays" if has_arena else "local pools pay"
+        return "pays", f"Yes: {what}, for {list_text(_pools(advice))}."
     if not advice["rounds"]:
         return "unknown", "Nothing was tried, so nothing is advised."
     if chosen.get("kind") == "malloc":
@@ -70,7 +72,8 @@ def answer(advice: dict[str, Any]) -> tuple[str, str]:
 
 def _pools(advice: dict[str, Any]) -> list[str]:
     """The subsystems that the plan is advised for; those that showed nothing alone only where none did."""
-    pools = [str(r["pool"]) for r in advice["plan"]["routes"] if REST not in r["subsystems"]]
+    routes = [r for r in advice["plan"]["routes"] if REST not in r["subsystems"]]
+    pools = [str(name) for r in routes for name in (r["subsystems"] if r.get("scope") else [r["pool"]])]
     confirmed = {row["name"] for row in advice["subsystems"] if row["best"] != NOTHING}
     chosen = [p for p in pools if p in confirmed] or pools
     names = [p if len(p) <= _NAME_AT_MOST else f"{p[:_NAME_AT_MOST]}…" for p in chosen[:_POOLS_AT_MOST]]
@@ -123,9 +126,10 @@ def cpu_share(subsystem: dict[str, Any], trace: dict[str, Any]) -> float | None:
 def short_advice(row: dict[str, Any]) -> str:
     """The advice on a subsystem in a few words; the row's `reason` has the rest."""
     if row["best"] != NOTHING:
+        own = "arena" if row["best"] == ARENA else "own pool"
         if row.get("warning"):
-            return f"own pool ({row['best']}), in some inputs only"
-        return f"own pool ({row['best']})"
+            return f"{own} ({row['best']}), in some inputs only"
+        return f"{own} ({row['best']})"
     reason = str(row.get("reason") or "")
     if (row.get("cpu_ratio") or {}).get("n"):
         words = {"worse": "nothing: a pool costs time", "better": "nothing: gain not confirmed"}
@@ -198,7 +202,7 @@ def not_measured(case: Case) -> list[str]:
     if all(((s.get("dvluc") or {}).get("L") or {}).get("value") is None for s in case.advice["subsystems"]):
         said.append("locality (L): no data references were captured")
     said.append(
-        "monotonic allocators, winking out and a pool for each instance: an unmodified program cannot show them"
+        "winking out and a pool for each instance: an unmodified program cannot show them"
         + ("; replay predicts some of it" if replayed(case) else "; not replayed")
     )
     return said
@@ -235,10 +239,9 @@ def commands(case: Case) -> list[tuple[str, str]]:
         ("subsystems, legality, candidate plans", f"millpond characterise --plan-out plans {trace}"),
     ]
     if case.advice["plan_tried"]:
-        steps += [
-            ("the plan against every control", f"millpond trial --plan {plan} -- {program}"),
-            ("the same plan on the recorded trace", f"millpond replay --plan {plan} {trace}"),
-        ]
+        steps.append(("the plan against every control", f"millpond trial --plan {plan} -- {program}"))
+        if not any(r.get("scope") for r in case.advice["plan_tried"]["routes"]):  # no replay resets an arena
+            steps.append(("the same plan on the recorded trace", f"millpond replay --plan {plan} {trace}"))
     return steps
 
 

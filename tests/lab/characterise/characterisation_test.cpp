@@ -190,7 +190,7 @@ TEST_F(characterised, subsystems_of_one_scope_share_a_candidate_arena_and_illega
                                        {"pool", "arena of server::handle"},
                                        {"strategy", "monotonic"},
                                        {"huge_pages", false},
-                                       {"scope", {{"function", "server::handle"}}}}}));
+                                       {"scope", {{"phase", true}}}}}));
 }
 
 TEST_F(characterised, a_program_without_heap_events_has_no_subsystems) {

@@ -23,7 +23,8 @@ class run_program : public millpond::test::trial_run {
         return run(arguments);
     }
     json routes() const {
-        return json::array({route({"alpha::table"}, "tables", "multipool"), arena({"beta"}, "trees", {{"phase", true}})});
+        return json::array(
+            {route({"alpha::table"}, "tables", "multipool"), arena({"beta"}, "trees", {{"phase", true}})});
     }
 };
 
@@ -57,8 +58,8 @@ TEST_F(run_program, says_at_the_end_what_each_pool_did) {
 
 TEST_F(run_program, dies_as_the_program_does) {
     const std::string plan = plan_of(routes());
-    const ended end = run({"/bin/sh", "-c", std::string(RUN_PROGRAM) + " --plan " + plan +
-                                                " -- /bin/sh -c 'kill -TERM $$'; echo $?"});
+    const ended end = run(
+        {"/bin/sh", "-c", std::string(RUN_PROGRAM) + " --plan " + plan + " -- /bin/sh -c 'kill -TERM $$'; echo $?"});
     EXPECT_EQ(content(in("stdout")), std::to_string(128 + SIGTERM) + "\n") << end.message;
 }
 

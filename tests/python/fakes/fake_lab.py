@@ -142,7 +142,7 @@ def characterise() -> None:
         Path(plans or "", f"{number:02}-{re.sub(r'[^a-z]+', '-', s['name'])}.plan.json").write_text(json.dumps(plan))
     for number, (function, names) in enumerate(CONFIG.get("arenas", {}).items() if plans else []):
         route = {"subsystems": names, "pool": f"arena of {function}", "strategy": "monotonic", "huge_pages": False,
-                 "scope": {"function": function}}  # fmt: skip
+                 "scope": {"phase": True} if CONFIG.get("phase") else {"function": function}}  # fmt: skip
         plan = {"schema": "millpond.plan/1", "program": {"path": "/bin/fake", "build_id": "ab12"}, "routes": [route]}
         Path(plans or "", f"arena-{number:02}-{function}.plan.json").write_text(json.dumps(plan))
 
@@ -159,7 +159,7 @@ def one_round(variant: str, number: int) -> None:
         apart = named if len({route["pool"] for route in routes}) == len(named) else []
         for name in [*apart, *(route["pool"] for route in routes if "scope" in route)]:
             seconds *= CONFIG.get("gains", {}).get(name, 1.0)
-        pools = [{"pool": pool, "allocations": CONFIG.get("pairs", 0), "capped_live_bytes": 1000,
+        pools = [{"pool": pool, "allocations": CONFIG.get("pairs", 0), "capped_live_bytes": 1000, "resets": 7,
                   "capped_bytes": CONFIG.get("capped", {}).get(pool, 0)}
                  for pool in dict.fromkeys(route["pool"] for route in routes)]  # fmt: skip
         seconds *= CONFIG.get("together", 1.0) if len(named) > 1 else 1.0
