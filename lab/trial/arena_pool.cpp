@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include <algorithm>
 #include <new>
 
 #include "preload/pages.hpp"
@@ -47,7 +48,10 @@ arena_pool::arena* arena_pool::find_or_claim(thread_id self) noexcept {
         }
     }
     lock_.unlock();
-    if (spare != nullptr && spare->used_bytes != 0 && is_empty(*spare)) reset(*spare);
+    if (spare == nullptr || spare->used_bytes == 0) return spare;
+    enter(*spare);  // a signal handler finds it, as this thread's
+    if (is_empty(*spare)) reset(*spare);
+    leave(*spare);
     return spare;
 }
 
@@ -119,8 +123,8 @@ void arena_pool::reset(arena& its) noexcept {
     note_padding(its);
     for (chunk* each = its.first; each != nullptr; each = each->next) {
         const bool is_last = each == its.current;
-        const std::size_t used = is_last ? each->index_of(its.next) / 8 + 8 : chunk::marks_bytes(each->bytes);
-        memset(each->marks, 0, used < chunk::marks_bytes(each->bytes) ? used : chunk::marks_bytes(each->bytes));
+        const std::size_t all = chunk::marks_bytes(each->bytes);
+        memset(each->marks, 0, is_last ? std::min(all, each->index_of(its.next) / 8 + 8) : all);
         if (is_last) break;
     }
     forget_blocks(its);
