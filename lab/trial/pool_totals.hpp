@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// totals_of: what one pool did in all processes of a round.
+// pool_totals: what one pool did, in one process or in all of a round.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,6 @@
 
 namespace millpond::trial {
 
-// Sums over the processes; of bytes the most that one had, because a forked child starts with its parent's.
 struct pool_totals {
     std::uint64_t allocations = 0;
     std::uint64_t deallocations = 0, remote_deallocations = 0;
@@ -21,6 +20,27 @@ struct pool_totals {
     [[nodiscard]] std::uint64_t frees() const noexcept { return deallocations + remote_deallocations; }
 };
 
+inline pool_totals totals_in(const process_slot& process, std::size_t pool) noexcept {
+    const pool_counters& c = process.counted.pools[pool];
+    pool_totals of{c.allocations,
+                   c.deallocations,
+                   c.remote_deallocations,
+                   c.refused_thread,
+                   c.held_bytes + c.arena_bytes,
+                   c.slab_bytes_used + c.arena_bytes,
+                   c.resets,
+                   c.padding_bytes,
+                   c.capped_bytes,
+                   c.capped_live_bytes};
+    for (const cache_counters& line : process.counted.caches) {
+        if (line.pool != pool + 1) continue;
+        of.allocations += line.allocations;
+        of.deallocations += line.deallocations;
+    }
+    return of;
+}
+
+// Sums over the processes of a round; of bytes the most that one had, because a forked child starts with its parent's.
 pool_totals totals_of(const control& shared, std::size_t pool);
 
 }  // namespace millpond::trial

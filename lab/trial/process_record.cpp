@@ -68,6 +68,19 @@ control* process_record::map_control(const char* path) noexcept {
     return shared_ = shared;
 }
 
+// Shared, as a round's is: so slots are mapped and counted in the same way.
+control* process_record::make_control(const char* image_build_id) noexcept {
+    void* const mapped = mmap(nullptr, sizeof(control), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (mapped == MAP_FAILED) return nullptr;
+    munmap(static_cast<char*>(mapped) + head_bytes, sizeof(control) - head_bytes);
+    auto* const shared = static_cast<control*>(mapped);
+    shared->bytes = sizeof(control);
+    shared->mode = variant::plan;
+    shared->magic = control::magic_value;
+    copy_text(shared->image_build_id, image_build_id);
+    return shared_ = shared;
+}
+
 // A shared mapping is mapped once more, longer, and all of it but the slot is let go: from the slot at hand, which lies
 // nearer, or else from the head. The kernel does that when it moves a mapping of 0 bytes.
 process_slot* process_record::map_slot(std::uint32_t index) noexcept {

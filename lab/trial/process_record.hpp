@@ -15,6 +15,8 @@ class process_record {
   public:
     // Maps the file that MILLPOND_TRIAL names; null if it is not there (any more) or not ours.
     static control* map_control(const char* path) noexcept;
+    // Without a round: memory of this process and its children alone, for a plan that the library has with it.
+    static control* make_control(const char* image_build_id) noexcept;
     // Which program this is.
     static void identify(process_identity& identity) noexcept;
     // Whether the round is about this program. If not, it is counted, and the control memory is let go.

@@ -5,12 +5,15 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdio.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <new>
 
+#include "lab/trial/exported_plan.hpp"
+#include "lab/trial/pool_totals.hpp"
 #include "lab/trial/process_record.hpp"
 #include "preload/pages.hpp"
 
@@ -22,6 +25,7 @@ constexpr std::size_t range_bytes_max = std::size_t{1} << 40;
 pthread_key_t thread_end;
 all_pool_counters private_counters{};
 routes_view routes;
+bool says_statistics = false;
 
 const char* variable(char** environment, const char* name) noexcept {
     const std::size_t length = strlen(name);
@@ -50,9 +54,15 @@ void router::start(char** environment) noexcept {
     const int before = errno;
     passes_to_libc_ = real::is_libc();
     const char* const path = variable(environment, control_variable);
-    control* const shared = path != nullptr ? process_record::map_control(path) : nullptr;
     static constinit process_identity identity{};
-    if (shared != nullptr) process_record::identify(identity);
+    control* shared = path != nullptr ? process_record::map_control(path) : nullptr;
+    if (path == nullptr) {
+        routes = exported_plan::of_this_library();
+        if (!routes.empty()) shared = use_exported_plan(identity);
+        says_statistics = shared != nullptr && variable(environment, "MILLPOND_STATS") != nullptr;
+    } else if (shared != nullptr) {
+        process_record::identify(identity);
+    }
     if (shared != nullptr && process_record::concerns(*shared, identity)) {
         latest_slot_ = process_record::claim(identity);
         process_record::describe(*latest_slot_);
@@ -60,6 +70,27 @@ void router::start(char** environment) noexcept {
     }
     passes_everything_to_libc_ = passes_to_libc_ && !is_active_;
     errno = before;
+}
+
+// Another build of the program is told so, for its user thinks that it is pooled; other programs are none of the plan's.
+control* router::use_exported_plan(process_identity& identity) noexcept {
+    process_record::identify(identity);
+    const char* const build = routes.text(routes.header().program_build_id);
+    if (strcmp(build, identity.build_id) == 0) return process_record::make_control(build);
+    if (strcmp(routes.text(routes.header().program_path), identity.executable) == 0)
+        dprintf(STDERR_FILENO, "millpond: %s is not the build that the preloaded plan was made for: nothing is pooled\n",
+                identity.executable);
+    return nullptr;
+}
+
+void router::end() noexcept {
+    if (!says_statistics || own_words.slot == nullptr) return;  // a child that used no pool has nothing to say
+    for (std::size_t i = 0; i < pool_count_; ++i) {
+        const pool_totals of = totals_in(*own_words.slot, i);
+        dprintf(STDERR_FILENO, "millpond: %s: %llu allocations, %llu frees, %llu bytes held\n",
+                routes.text(routes.pools()[i].name), static_cast<unsigned long long>(of.allocations),
+                static_cast<unsigned long long>(of.frees()), static_cast<unsigned long long>(of.held_bytes));
+    }
 }
 
 void router::start_variant(variant mode, const char* routes_path) noexcept {

@@ -75,6 +75,8 @@ class router {
 
     // Called once, before any other library's start-up code.
     static void start(char** environment) noexcept;
+    // Called once, when the process exits: says what pools did, where MILLPOND_STATS asked for it.
+    static void end() noexcept;
     // Code was unloaded, and other code may come to lie there.
     static void after_unload() noexcept;
 
@@ -166,6 +168,7 @@ class router {
 
     [[gnu::noinline, gnu::cold]] static void start_thread() noexcept;
     static void end_thread(void*) noexcept;
+    static control* use_exported_plan(process_identity& identity) noexcept;
     static void start_variant(variant mode, const char* routes_path) noexcept;
     static bool start_pools(variant mode) noexcept;
     static void on_node(std::uint32_t id, std::uint32_t parent, std::uintptr_t return_address) noexcept;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// millpond-run: runs a program under a plan as one would every day: nothing is measured, and it ends as the program.
+// millpond-run: runs a program under a plan as one would every day: nothing is measured, and it ends as the program. Or
+// makes a library with the plan inside, which does the same where it is preloaded.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
@@ -14,11 +15,13 @@
 #include "lab/plan/plan_error.hpp"
 #include "lab/trial/compile_routes.hpp"
 #include "lab/trial/control_file.hpp"
+#include "lab/trial/exported_plan.hpp"
 #include "lab/trial/launch.hpp"
 #include "lab/trial/loaded_modules.hpp"
 #include "lab/trial/pool_totals.hpp"
 #include "lab/trial/scratch_file.hpp"
 #include "lab/trial/trial_error.hpp"
+#include "lab/trial/whole_file.hpp"
 
 namespace {
 
@@ -48,6 +51,24 @@ void print_statistics(const trial::control& shared, const std::vector<std::strin
     }
 }
 
+// A copy of the library with the plan behind it.
+void export_to(const std::string& path, const std::string& plan_path) {
+    constexpr std::size_t library_bytes_max = std::size_t{256} << 20;
+    trial::check_writable(path);
+    const lab::plan plan = lab::read_plan(plan_path);
+    const std::string routes = trial::compile_routes(plan, modules_of(plan, plan.program.path));
+    std::string content = trial::read_whole(trial::trial_library_path(), library_bytes_max);
+    content.resize((content.size() + trial::exported_plan::alignment - 1) / trial::exported_plan::alignment *
+                   trial::exported_plan::alignment);
+    trial::exported_plan trailer{};
+    trailer.routes_at = content.size();
+    trailer.routes_bytes = routes.size();
+    trailer.magic = trial::exported_plan::magic_value;
+    content += routes;
+    content.append(reinterpret_cast<const char*>(&trailer), sizeof trailer);
+    trial::write_whole(path, content);
+}
+
 int run(const std::string& plan_path, bool statistics, const std::vector<std::string>& program) {
     const lab::plan plan = lab::read_plan(plan_path);
     const trial::scratch_file routes(trial::compile_routes(plan, modules_of(plan, program.front())));
@@ -70,12 +91,14 @@ int run(const std::string& plan_path, bool statistics, const std::vector<std::st
 int main(int argc, char** argv) {
     measure::die_with_conductor();
     CLI::App app{"Runs a program under a plan: nothing is measured, and it ends as the program does.", "millpond-run"};
-    std::string plan;
+    std::string plan, library;
     bool statistics = false;
     std::vector<std::string> program;
     app.add_option("--plan", plan, "which subsystems get which pools")->required()->type_name("FILE");
     app.add_flag("--stats", statistics, "at the end, say on standard error what each pool did");
-    app.add_option("program", program, "the program and its arguments, behind --")->required();
+    app.add_option("--export", library, "write one library with the plan inside, to be preloaded; run nothing")
+        ->type_name("FILE");
+    app.add_option("program", program, "the program and its arguments, behind --");
     try {
         app.parse(argc, argv);
     } catch (const CLI::CallForHelp& help) {
@@ -83,7 +106,13 @@ int main(int argc, char** argv) {
     } catch (const CLI::ParseError& error) {
         return fail(usage_status, error.what());
     }
+    if (program.empty() == library.empty())
+        return fail(usage_status, "give either a program, behind --, or --export FILE; see --help");
     try {
+        if (!library.empty()) {
+            export_to(library, plan);
+            return 0;
+        }
         return run(plan, statistics, program);
     } catch (const trial::trial_error& error) {
         return fail(error.status, error.what());

@@ -16,6 +16,8 @@ namespace {
 // missed.
 [[gnu::constructor]] void at_start(int, char**, char** environment) { millpond::trial::router::start(environment); }
 
+[[gnu::destructor]] void at_end() { millpond::trial::router::end(); }
+
 }  // namespace
 
 extern "C" [[gnu::visibility("default")]] int dlclose(void* library) noexcept {

@@ -211,12 +211,13 @@ class Outcome:
 def metrics_of(outcome: Outcome) -> dict[str, str]:
     """The metrics that an outcome has a row for, with their units: all of its experiment, null where one is absent.
 
-    Of a suite those that it has, and the first where it has none. `step_ns:4096` is step 4096 of the metric `step_ns`.
+    POOL_COST only where there were pools. Of a suite those that it has, and the first where it has none.
+    `step_ns:4096` is step 4096 of the metric `step_ns`.
     """
     experiment = outcome.cell.experiment
     units = METRICS_OF[experiment]
     if experiment not in SUITES:
-        return units
+        return {m: unit for m, unit in units.items() if m != POOL_COST or m in outcome.values}
     have = [*outcome.values, *outcome.absent]
     return {metric: unit_of(experiment, metric) for metric in have or list(units)[:1]}
 

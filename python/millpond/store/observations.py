@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from millpond import __version__
-from millpond.cells.cell import COUNTERS, EVENTS, LITTER, SUITES, Cell, Outcome, metrics_of
+from millpond.cells.cell import COUNTERS, EVENTS, LITTER, POOL_COST, SUITES, Cell, Outcome, metrics_of
 from millpond.system.machine import this_machine
 
 SCHEMA = "millpond.observation/1"
@@ -136,7 +136,7 @@ class Journal:
             value=value,
             why_null=None if value is not None else _why_null(outcome, metric),
             status=outcome.status,
-            kind=outcome.kind or ("counted" if metric in _COUNTED or unit == EVENTS else "measured"),
+            kind=outcome.kind or _kind(metric, unit),
             round=outcome.round,
             time_utc=outcome.time_utc,
             **(_of_suite(cell, metric) if cell.experiment in SUITES else {}),
@@ -186,6 +186,12 @@ class Journal:
         """The ids of the measured rounds behind a comparison of these cells in these metrics."""
         wanted = list(metrics)
         return [i for cell in cells for metric in wanted for i in self._ids.get((stage, cell.name, metric), [])]
+
+
+def _kind(metric: str, unit: str) -> str:
+    if metric == POOL_COST:
+        return "estimated"
+    return "counted" if metric in _COUNTED or unit == EVENTS else "measured"
 
 
 def _why_null(outcome: Outcome, metric: str) -> str:

@@ -74,6 +74,41 @@ TEST_F(run_program, refuses_another_build_and_what_is_no_plan) {
     EXPECT_EQ(under(plan_of(routes()), {"/no/such/program"}).status, 5);
 }
 
+TEST_F(run_program, exports_a_library_that_pools_the_plans_program_alone) {
+    const std::string library = in("pools.so");
+    ASSERT_EQ(run({RUN_PROGRAM, "--plan", plan_of(routes()), "--export", library}).status, 0);
+    const words preloaded = {"/usr/bin/env", "LD_PRELOAD=" + library, "MILLPOND_STATS=1", STRUCTURES, "1000"};
+    const ended end = run(preloaded);
+    EXPECT_EQ(end.status, 0);
+    EXPECT_EQ(content(in("stdout")), "done\n");
+    EXPECT_NE(end.message.find("millpond: tables: 1000 allocations, 1000 frees"), std::string::npos) << end.message;
+    EXPECT_NE(end.message.find("millpond: trees: 2000 allocations, 2000 frees"), std::string::npos) << end.message;
+    const ended quiet = run({"/usr/bin/env", "LD_PRELOAD=" + library, STRUCTURES, "1000"});
+    EXPECT_EQ(quiet.message, "");
+    const ended other = run({"/usr/bin/env", "LD_PRELOAD=" + library, "MILLPOND_STATS=1", "/bin/echo", "hello"});
+    EXPECT_EQ(other.message, "") << "another program is none of the plan's";
+    EXPECT_EQ(content(in("stdout")), "hello\n");
+}
+
+TEST_F(run_program, says_to_another_build_that_nothing_is_pooled) {
+    const std::string copy = in("structures"), library = in("pools.so");
+    std::filesystem::copy_file(STRUCTURES, copy);
+    json plan = json::parse(content(plan_of(routes())));
+    plan["program"]["path"] = copy;
+    ASSERT_EQ(run({RUN_PROGRAM, "--plan", file("two.plan.json", plan.dump()), "--export", library}).status, 0);
+    std::filesystem::copy_file("/bin/echo", copy, std::filesystem::copy_options::overwrite_existing);
+    const ended end = run({"/usr/bin/env", "LD_PRELOAD=" + library, copy, "hello"});
+    EXPECT_EQ(end.status, 0);
+    EXPECT_EQ(content(in("stdout")), "hello\n");
+    EXPECT_NE(end.message.find("is not the build that the preloaded plan was made for"), std::string::npos);
+}
+
+TEST_F(run_program, takes_either_a_program_or_an_export) {
+    const std::string plan = plan_of(routes());
+    EXPECT_EQ(run({RUN_PROGRAM, "--plan", plan, "--export", in("x.so"), "--", STRUCTURES}).status, 2);
+    EXPECT_EQ(run({RUN_PROGRAM, "--plan", plan, "--export", in("no/x.so")}).status, 4);
+}
+
 TEST_F(run_program, says_that_the_plans_program_did_not_run) {
     const ended end = under(plan_of(routes()), {"/bin/sh", "-c", "exit 3"});
     EXPECT_EQ(end.status, 3);

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: BSL-1.0
+// exported_plan: a plan inside a copy of libmillpond-trial.so, so that LD_PRELOAD of that one file runs a program under
+// it.
+//
+//   │ libmillpond-trial.so │ … to a page │ routes (routes.hpp) │ trailer: where they are │
+//
+// Written by `millpond-run --export`, read by the library itself at its start, where no round told it what to do.
+#pragma once
+
+#include <cstdint>
+
+#include "lab/trial/routes.hpp"
+
+namespace millpond::trial {
+
+struct exported_plan {
+    static constexpr std::uint64_t magic_value = 0x314e'414c'5045'504d;  // "MPEPLAN1"
+    static constexpr std::uint64_t alignment = 4096;
+
+    std::uint64_t routes_at, routes_bytes;
+    std::uint64_t magic;
+
+    // The routes behind the library that this code was loaded from; empty where there are none. Leaves errno as it was.
+    static routes_view of_this_library() noexcept;
+};
+
+}  // namespace millpond::trial
