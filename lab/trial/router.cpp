@@ -72,13 +72,15 @@ void router::start(char** environment) noexcept {
     errno = before;
 }
 
-// Another build of the program is told so, for its user thinks that it is pooled; other programs are none of the plan's.
+// Another build of the program is told so, for its user thinks that it is pooled; other programs are none of the
+// plan's.
 control* router::use_exported_plan(process_identity& identity) noexcept {
     process_record::identify(identity);
     const char* const build = routes.text(routes.header().program_build_id);
     if (strcmp(build, identity.build_id) == 0) return process_record::make_control(build);
     if (strcmp(routes.text(routes.header().program_path), identity.executable) == 0)
-        dprintf(STDERR_FILENO, "millpond: %s is not the build that the preloaded plan was made for: nothing is pooled\n",
+        dprintf(STDERR_FILENO,
+                "millpond: %s is not the build that the preloaded plan was made for: nothing is pooled\n",
                 identity.executable);
     return nullptr;
 }
