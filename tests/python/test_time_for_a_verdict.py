@@ -25,6 +25,16 @@ def test_too_few_rounds_give_no_verdict_but_what_they_showed(lab: FakeLab) -> No
     assert re.search(r" --budget [1-9]\d*0 should be enough\.", found["verdict"])
 
 
+def test_a_malloc_that_takes_more_memory_than_its_gain_is_worth_is_named_and_not_advised(lab: FakeLab) -> None:
+    lab.configure(events=1000, subsystems=SUBSYSTEMS[:1], cpu=CPU, mallocs={"fast": [0.95, 1.19]})
+    found = advise(lab)
+    assert found["choice"]["kind"] == "nothing"
+    assert found["verdict"].startswith("Do nothing: what is faster takes more memory than that is worth; ")
+    assert "libfast.so: CPU -" in found["verdict"] and "peak memory +19.0 %" in found["verdict"]
+    lab.configure(events=1000, subsystems=SUBSYSTEMS[:1], cpu=CPU, mallocs={"fast": [0.5, 1.1]})
+    assert advise(lab, "--seed=2")["choice"]["name"] == "fast"
+
+
 def test_without_time_for_all_a_plan_that_looked_no_better_is_left_out(
     lab: FakeLab, monkeypatch: pytest.MonkeyPatch
 ) -> None:

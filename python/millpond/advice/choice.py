@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from millpond.advice.effects import NET, saves_memory, saves_time
+from millpond.advice.effects import NET, saves_memory, saves_time, verdict_of
 from millpond.advice.findings import Findings
 from millpond.execution.schedule import VERDICT_ROUNDS
 from millpond.statistics.order_statistics import Comparison
@@ -23,6 +23,8 @@ PLAN, MALLOC, NONE, UNDECIDED = "plan", "malloc", "nothing", "undecided"
 _CLEARLY = 0.02
 # Mallocs whose CPU is this close to the best are told apart by their memory.
 _AS_FAST = 0.03
+# A hundredth less CPU is worth a quarter of a hundredth more of the peak.
+_PEAK_FOR_CPU = 0.25
 # Nobody changes a source for less of the peak.
 _WORTH_A_CHANGE = 0.02
 
@@ -72,7 +74,7 @@ def choice(found: Findings) -> Choice:
         return Choice(UNDECIDED, "", {})
     judged = judged_choices(found)
     for purpose, metric, saves in (("CPU", "cpu_seconds", saves_time), ("memory", "peak_bytes", saves_memory)):
-        helping = sorted((c for c in judged if saves(c.comparisons)), key=lambda c: c.gain(metric))
+        helping = sorted((c for c in judged if saves(c.comparisons) and not too_large(c)), key=lambda c: c.gain(metric))
         plan = next((c for c in helping if c.kind == PLAN), None)
         best = [c for c in helping if c.kind == MALLOC]
         if plan and best and not _beats(plan, best[0], metric, found):
@@ -82,6 +84,12 @@ def choice(found: Findings) -> Choice:
         if advised := plan or _leanest(best, metric):
             return replace(advised, purpose=purpose)
     return Choice(UNDECIDED if unsettled(found) else NONE, "", {})
+
+
+def too_large(choice: Choice) -> bool:
+    """Whether it takes more memory, beyond the noise, than the CPU that it saves is worth."""
+    allowed = 1 + _PEAK_FOR_CPU * max(0.0, 1 - choice.gain("cpu_seconds"))
+    return verdict_of(choice.comparisons, "peak_bytes") == "worse" and choice.gain("peak_bytes") > allowed
 
 
 def _beats(plan: Choice, malloc: Choice, metric: str, found: Findings) -> bool:

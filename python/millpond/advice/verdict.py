@@ -7,8 +7,8 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from millpond.advice.choice import MALLOC, NONE, PLAN, UNDECIDED, Choice, choice, judged_choices, unsettled
-from millpond.advice.effects import NET, saves_memory
+from millpond.advice.choice import MALLOC, NONE, PLAN, UNDECIDED, Choice, choice, judged_choices, too_large, unsettled
+from millpond.advice.effects import NET, saves_memory, saves_time
 from millpond.advice.findings import Findings
 from millpond.advice.rows import NOT_DISPROVED, NOTHING, OUTERMOST
 from millpond.cells.plans import REST, Plan, Route
@@ -119,6 +119,8 @@ def _both(comparisons: Mapping[str, Comparison]) -> str:
 def _nothing_helps(found: Findings) -> str:
     judged = judged_choices(found)
     figures = "; ".join(f"{_described(found, c)}: {_both(c.comparisons)}" for c in judged)
+    if any(saves_time(c.comparisons) and too_large(c) for c in judged):
+        return f"what is faster takes more memory than that is worth; {figures}"
     tried = f"none of {plural(len(found.mallocs), 'malloc')} of this machine"
     tried = tried if found.unjudged else f"no pool and {tried}"
     little = any(c.kind == PLAN and saves_memory(c.comparisons) for c in judged)
