@@ -4,7 +4,7 @@
     input 1   book: pays             ─▶ its plan ─▶ input 2   bare, looked_up, plan: fresh rounds ─▶ pays there too?
     input 2   book: not tried, or nothing while choosing
 
-A plan pays where it is better than the program as it is beyond the noise, a trial's look-ups apart.
+A plan pays where it is better than the program as it is beyond the noise, a trial's own cost apart.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ from millpond.system.wording import (
 
 ROWS_AT_MOST = 15
 EFFECT_WORDS = {
-    "net": "the plan, without a trial's look-ups",
+    "net": "the plan, without a trial's own cost",
     "faster_malloc": "the best malloc of this machine",
     "huge_pages": "the C library's malloc on huge pages",
     "placement": "placement (the plan against all its objects in one pool)",
