@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "lab/files/aside_file.hpp"
+#include "lab/plan/arena_bound.hpp"
 #include "lab/plan/plan.hpp"
 #include "subsystem_json.hpp"
 
@@ -31,20 +32,16 @@ std::string slug(const std::string& name) {
     return result.empty() ? "subsystem" : result;
 }
 
-json route(const characterisation& all, std::uint32_t subsystem) {
+lab::route own_pool(const characterisation& all, std::uint32_t subsystem) {
     const symbols::subsystem_identity& identity = all.subsystems().subsystems()[subsystem];
     const bool several = all.shares(subsystem).size() > 1;
-    return {{"subsystems", identity.owners},
-            {"pool", identity.name},
-            {"strategy", several ? "synchronized(multipool)" : "multipool"},
-            {"huge_pages", false}};
+    return {identity.owners, identity.name, several ? lab::strategy::synchronized_multipool : lab::strategy::multipool,
+            false};
 }
 
-json plan(const characterisation& all, json routes) {
+json plan_of(const characterisation& all, std::vector<lab::route> routes) {
     const trace::process_record& process = all.reader().process();
-    return {{"schema", "millpond.plan/1"},
-            {"program", {{"path", process.executable}, {"build_id", process.build_id}}},
-            {"routes", std::move(routes)}};
+    return json::parse(lab::to_text({{process.executable, process.build_id}, std::move(routes)}));
 }
 
 std::vector<std::uint32_t> large_subsystems(const characterisation& all) {
@@ -76,17 +73,9 @@ struct arena_scope {
     lab::scope_kind kind;
     std::string around;
     auto operator<=>(const arena_scope&) const = default;
-
-    [[nodiscard]] json to_json() const {
-        if (kind == lab::scope_kind::function) return {{"function", around}};
-        return {{kind == lab::scope_kind::thread ? "thread" : "phase", true}};
-    }
 };
 
 constexpr double objects_an_activation_min = 4;
-// What an arena holds that ends with its scope, for each byte that is alive in it at most; and what it may hold anyway.
-constexpr double held_per_live_max = 4;
-constexpr double held_bytes_min = 1 << 20;
 
 bool is_legal(const json& scope) {
     const std::string legality = scope.at("legality");
@@ -98,7 +87,9 @@ bool is_legal(const json& scope) {
 bool is_bounded(const json& scope, std::uint64_t peak_live_bytes) {
     const json& most = scope.at("instance_bytes").at("max");
     if (!most.is_number()) return false;
-    return most.get<double>() <= std::max(held_bytes_min, held_per_live_max * static_cast<double>(peak_live_bytes));
+    using bound = lab::arena_bound;
+    return most.get<double>() <= static_cast<double>(std::max<std::uint64_t>(
+                                     bound::held_bytes_min, bound::held_per_live_max * peak_live_bytes));
 }
 
 // Of the legal functions, the outermost that begins as often as the innermost, so that subsystems of one request share
@@ -156,26 +147,25 @@ std::vector<candidate_arena> candidate_arenas(const characterisation& all) {
 
 std::vector<candidate_plan> candidate_plans(const characterisation& all) {
     std::vector<candidate_plan> plans;
-    json every = json::array();
+    std::vector<lab::route> every;
     for (const std::uint32_t s : large_subsystems(all)) {
         char number[16];
         std::snprintf(number, sizeof number, "%02zu-", plans.size() + 1);
-        json alone = json::array({route(all, s)});
-        every.push_back(alone.front());
-        plans.push_back(
-            {number + slug(all.subsystems().subsystems()[s].name) + ".plan.json", plan(all, std::move(alone))});
+        every.push_back(own_pool(all, s));
+        plans.push_back({number + slug(every.back().pool) + ".plan.json", plan_of(all, {every.back()})});
     }
-    if (!plans.empty()) plans.push_back({"all.plan.json", plan(all, std::move(every))});
+    if (!plans.empty()) plans.push_back({"all.plan.json", plan_of(all, std::move(every))});
     std::size_t arenas = 0;
-    for (const candidate_arena& arena : candidate_arenas(all)) {
+    for (const auto& [scope, bytes, owners] : candidate_arenas(all)) {
         char number[16];
         std::snprintf(number, sizeof number, "arena-%02zu-", ++arenas);
-        const json route = {{"subsystems", arena.owners},
-                            {"pool", "arena of " + arena.scope.around},
-                            {"strategy", "monotonic"},
-                            {"huge_pages", false},
-                            {"scope", arena.scope.to_json()}};
-        plans.push_back({number + slug(arena.scope.around) + ".plan.json", plan(all, json::array({route}))});
+        const bool is_function = scope.kind == lab::scope_kind::function;
+        const lab::route arena{owners,
+                               "arena of " + scope.around,
+                               lab::strategy::monotonic,
+                               false,
+                               {scope.kind, is_function ? scope.around : ""}};
+        plans.push_back({number + slug(scope.around) + ".plan.json", plan_of(all, {arena})});
     }
     return plans;
 }

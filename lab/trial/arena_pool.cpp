@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <new>
 
+#include "lab/plan/arena_bound.hpp"
 #include "preload/pages.hpp"
 
 namespace millpond::trial {
@@ -61,14 +62,14 @@ bool arena_pool::next_chunk(arena& its, std::size_t needed) noexcept {
         reset(its);
         if (static_cast<std::size_t>(its.end - its.next) >= needed) return true;
     }
-    note_padding(its);
     for (chunk* kept = its.current != nullptr ? its.current->next : nullptr; kept != nullptr; kept = kept->next) {
         begin_chunk(its, kept);
         if (static_cast<std::size_t>(its.end - its.next) >= needed) return true;
     }
     const std::size_t live_bytes =
         its.used_bytes - its.freed_bytes - __atomic_load_n(&its.freed_by_others_bytes, __ATOMIC_ACQUIRE);
-    if (its.held_bytes >= held_bytes_min && its.held_bytes > held_per_live_max * live_bytes) {
+    using bound = lab::arena_bound;
+    if (its.held_bytes >= bound::held_bytes_min && its.held_bytes > bound::held_per_live_max * live_bytes) {
         if (live_bytes == 0) {
             reset(its);
             return static_cast<std::size_t>(its.end - its.next) >= needed;
@@ -120,7 +121,6 @@ void arena_pool::free_elsewhere(arena& its, std::size_t size) noexcept {
 }
 
 void arena_pool::reset(arena& its) noexcept {
-    note_padding(its);
     for (chunk* each = its.first; each != nullptr; each = each->next) {
         const bool is_last = each == its.current;
         const std::size_t all = chunk::marks_bytes(each->bytes);
@@ -136,7 +136,7 @@ void arena_pool::reset(arena& its) noexcept {
 
 void arena_pool::forget_blocks(arena& its) noexcept {
     __atomic_store_n(&its.freed_by_others_bytes, std::size_t{0}, __ATOMIC_RELAXED);
-    its.used_bytes = its.freed_bytes = its.padding_bytes = 0;
+    its.used_bytes = its.freed_bytes = 0;
     __atomic_fetch_add(&counters_of_process(counters_).resets, 1, __ATOMIC_RELAXED);
 }
 
@@ -167,14 +167,6 @@ void arena_pool::become_shared(const arena& its, std::size_t live_bytes) noexcep
     to.capped_live_bytes = live_bytes;
 }
 
-void arena_pool::note_padding(const arena& its) noexcept {
-    std::uint64_t& most = counters_of_process(counters_).padding_bytes;
-    std::uint64_t seen = __atomic_load_n(&most, __ATOMIC_RELAXED);
-    while (seen < its.padding_bytes &&
-           !__atomic_compare_exchange_n(&most, &seen, its.padding_bytes, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
-    }
-}
-
 void arena_pool::note_bytes(void* counters, std::size_t held, std::size_t) noexcept {
     counters_of_process(static_cast<pool_counters*>(counters)).arena_bytes = held;
 }
@@ -182,7 +174,6 @@ void arena_pool::note_bytes(void* counters, std::size_t held, std::size_t) noexc
 void arena_pool::end_thread(thread_id ended) noexcept {
     for (arena* each = __atomic_load_n(&arenas_, __ATOMIC_ACQUIRE); each != nullptr; each = each->other) {
         if (each->owner != ended) continue;
-        note_padding(*each);
         // In one order with the last free by another thread: one of the two sees the other.
         __atomic_store_n(&each->owner, no_thread, __ATOMIC_SEQ_CST);
         if (!is_empty(*each) || !lock_.lock(slab_space::this_thread())) continue;

@@ -5,12 +5,12 @@
 //   marks     a bit for each 16 bytes: here a block ends; so a free finds the size
 //
 // Blocks of all sizes lie in the order of allocation, 16 bytes apart at least, as a source change would place them but
-// for the rounding (`padding_bytes`). A free only counts down. Where nothing in an arena is alive it is reset: its
+// for the rounding. A free only counts down. Where nothing in an arena is alive it is reset: its
 // chunks are used again from the first. `resets_when_empty` false is for the scope of a whole thread: then its end
 // resets the arena, or the bound below.
 //
-// Bounded: where an arena needs another chunk, holds 1 MiB and more than 4 times its live bytes, the whole pool becomes
-// a shared_pool. What lies in arenas then is freed as before.
+// Bounded (lab/plan/arena_bound.hpp): where an arena needs another chunk, holds 1 MiB and more than 4 times its live
+// bytes, the whole pool becomes a shared_pool. What lies in arenas then is freed as before.
 //
 // Threads: any thread allocates, from its own arena, and any thread frees. A signal handler that interrupted its
 // thread's arena gets null. What an ended thread's arena holds goes back once nothing in it is alive; until then the
@@ -32,9 +32,6 @@ class arena_pool {
   public:
     using thread_id = preload::holder_lock::thread_id;
 
-    // How many bytes an arena may hold for each live byte, and what it may hold in any case.
-    static constexpr std::size_t held_per_live_max = 4;
-    static constexpr std::size_t held_bytes_min = std::size_t{1} << 20;
     // What the slab map says of arenas' chunks: no block of another pool is so small.
     static constexpr std::uint32_t block_bytes_mark = 1;
 
@@ -68,7 +65,6 @@ class arena_pool {
         its->next = p + size;
         its->current->mark(p + size);
         its->used_bytes += size;
-        its->padding_bytes += size - bytes;
         its->counted.count_allocation();
         leave(*its);
         return p;
@@ -143,7 +139,7 @@ class arena_pool {
         chunk* current = nullptr;
         thread_id owner = no_thread;
         volatile bool busy = false;
-        std::size_t used_bytes = 0, freed_bytes = 0, padding_bytes = 0;  // since it was empty
+        std::size_t used_bytes = 0, freed_bytes = 0;  // since it was empty
         pool_line counted;
         chunk* first = nullptr;
         std::size_t held_bytes = 0;
@@ -196,7 +192,6 @@ class arena_pool {
     void forget_blocks(arena& its) noexcept;
     void give_back(arena& its) noexcept;
     static void begin_chunk(arena& its, chunk* at) noexcept;
-    void note_padding(const arena& its) noexcept;
     static void note_bytes(void* counters, std::size_t held, std::size_t used) noexcept;
 
     static constinit inline thread_local latest_arena latest_[latest_max] = {};

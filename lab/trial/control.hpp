@@ -45,7 +45,6 @@ struct alignas(64) pool_counters {
     // Of a pool of arenas:
     std::uint64_t arena_bytes;        // slabs taken for chunks of arenas
     std::uint64_t resets;             // atomic
-    std::uint64_t padding_bytes;      // atomic: the most that rounding up to 16 bytes took between two resets
     std::uint64_t capped_bytes;       // what an arena held when it had to stop; 0: none had to
     std::uint64_t capped_live_bytes;  // what of that was alive
 };

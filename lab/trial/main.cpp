@@ -7,8 +7,8 @@
 
 #include "lab/measure/conductor.hpp"
 #include "lab/plan/plan.hpp"
-#include "lab/plan/plan_error.hpp"
 #include "lab/trial/compile_routes.hpp"
+#include "lab/trial/guarded_main.hpp"
 #include "lab/trial/pair_costs.hpp"
 #include "lab/trial/round.hpp"
 #include "lab/trial/survey.hpp"
@@ -26,11 +26,6 @@ struct command_line {
 };
 
 constexpr int usage_status = 2;
-
-int fail(int status, const std::string& message) {
-    std::fprintf(stderr, "millpond: %s\n", message.c_str());
-    return status;
-}
 
 void declare(CLI::App& app, command_line& line) {
     using millpond::trial::is_variant;
@@ -134,18 +129,10 @@ int main(int argc, char** argv) {
     } catch (const CLI::CallForHelp& help) {
         return app.exit(help);
     } catch (const CLI::ParseError& error) {
-        return fail(usage_status, error.what());
+        return millpond::trial::fail(usage_status, error.what());
     }
-    try {
+    return millpond::trial::guarded_main([&] {
         act(line);
         return 0;
-    } catch (const millpond::trial::trial_error& error) {
-        return fail(error.status, error.what());
-    } catch (const millpond::lab::plan_error& error) {
-        return fail(error.status, error.what());
-    } catch (const std::bad_alloc&) {
-        return fail(millpond::trial::trial_error::environment_lacks, "out of memory");
-    } catch (const std::exception& error) {
-        return fail(millpond::trial::trial_error::environment_lacks, error.what());
-    }
+    });
 }

@@ -11,8 +11,8 @@
 #include "lab/trial/compile_routes.hpp"
 #include "lab/trial/control_file.hpp"
 #include "lab/trial/launch.hpp"
-#include "lab/trial/loaded_modules.hpp"
 #include "lab/trial/scratch_file.hpp"
+#include "lab/trial/survey_loader.hpp"
 #include "lab/trial/trial_error.hpp"
 
 namespace millpond::trial {

@@ -17,7 +17,6 @@ pool_totals totals_of(const control& shared, std::size_t pool) {
         sum.resets += one.resets;
         sum.held_bytes = std::max(sum.held_bytes, one.held_bytes);
         sum.slab_bytes = std::max(sum.slab_bytes, one.slab_bytes);
-        sum.padding_bytes = std::max(sum.padding_bytes, one.padding_bytes);
         if (one.capped_bytes > sum.capped_bytes) {
             sum.capped_bytes = one.capped_bytes;
             sum.capped_live_bytes = one.capped_live_bytes;

@@ -14,7 +14,7 @@ struct pool_totals {
     std::uint64_t deallocations = 0, remote_deallocations = 0;
     std::uint64_t refused_thread = 0;
     std::uint64_t held_bytes = 0, slab_bytes = 0;
-    std::uint64_t resets = 0, padding_bytes = 0;            // of arenas
+    std::uint64_t resets = 0;                               // of arenas
     std::uint64_t capped_bytes = 0, capped_live_bytes = 0;  // of an arena that had to stop
 
     [[nodiscard]] std::uint64_t frees() const noexcept { return deallocations + remote_deallocations; }
@@ -29,7 +29,6 @@ inline pool_totals totals_in(const process_slot& process, std::size_t pool) noex
                    c.held_bytes + c.arena_bytes,
                    c.slab_bytes_used + c.arena_bytes,
                    c.resets,
-                   c.padding_bytes,
                    c.capped_bytes,
                    c.capped_live_bytes};
     for (const cache_counters& line : process.counted.caches) {

@@ -53,7 +53,6 @@ ordered_json pools_json(const control& shared, const std::vector<std::string>& n
                           {"held_bytes", sum.held_bytes},
                           {"slab_bytes", sum.slab_bytes},
                           {"resets", sum.resets},
-                          {"padding_bytes", sum.padding_bytes},
                           {"capped_bytes", sum.capped_bytes},
                           {"capped_live_bytes", sum.capped_live_bytes}});
     }

@@ -2,9 +2,7 @@
 // millpond-run: runs a program under a plan as one would every day: nothing is measured, and it ends as the program. Or
 // makes a library with the plan inside, which does the same where it is preloaded.
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <cstdio>
-#include <cstring>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -12,15 +10,14 @@
 #include "lab/measure/conductor.hpp"
 #include "lab/measure/end_as.hpp"
 #include "lab/plan/plan.hpp"
-#include "lab/plan/plan_error.hpp"
 #include "lab/trial/compile_routes.hpp"
 #include "lab/trial/control_file.hpp"
 #include "lab/trial/exported_plan.hpp"
+#include "lab/trial/guarded_main.hpp"
 #include "lab/trial/launch.hpp"
-#include "lab/trial/loaded_modules.hpp"
 #include "lab/trial/pool_totals.hpp"
 #include "lab/trial/scratch_file.hpp"
-#include "lab/trial/trial_error.hpp"
+#include "lab/trial/survey_loader.hpp"
 #include "lab/trial/whole_file.hpp"
 
 namespace {
@@ -28,11 +25,6 @@ namespace {
 using namespace millpond;
 
 constexpr int usage_status = 2;
-
-int fail(int status, const std::string& message) {
-    std::fprintf(stderr, "millpond: %s\n", message.c_str());
-    return status;
-}
 
 // The plan's own program where it is still there, for that may be a child of the one that is run.
 trial::survey modules_of(const lab::plan& plan, const std::string& started) {
@@ -104,21 +96,13 @@ int main(int argc, char** argv) {
     } catch (const CLI::CallForHelp& help) {
         return app.exit(help);
     } catch (const CLI::ParseError& error) {
-        return fail(usage_status, error.what());
+        return trial::fail(usage_status, error.what());
     }
     if (program.empty() == library.empty())
-        return fail(usage_status, "give either a program, behind --, or --export FILE; see --help");
-    try {
-        if (!library.empty()) {
-            export_to(library, plan);
-            return 0;
-        }
-        return run(plan, statistics, program);
-    } catch (const trial::trial_error& error) {
-        return fail(error.status, error.what());
-    } catch (const lab::plan_error& error) {
-        return fail(error.status, error.what());
-    } catch (const std::exception& error) {
-        return fail(trial::trial_error::environment_lacks, error.what());
-    }
+        return trial::fail(usage_status, "give either a program, behind --, or --export FILE; see --help");
+    return trial::guarded_main([&] {
+        if (library.empty()) return run(plan, statistics, program);
+        export_to(library, plan);
+        return 0;
+    });
 }

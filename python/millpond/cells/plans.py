@@ -168,6 +168,11 @@ def merged(plan: Plan) -> Plan | None:
     return Plan(f"{plan.name} in one pool", plan.path, plan.build_id, routes)
 
 
+def has_arena(data: dict[str, Any] | None) -> bool:
+    """Whether a plan as plain data (None: there is none) has an arena for a scope."""
+    return any(r.get("scope") for r in data["routes"]) if data else False
+
+
 def without_repeats(plans: Iterable[Plan]) -> list[Plan]:
     """Those that route a subsystem which none before them does."""
     seen: set[str] = set()

@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from millpond.cells.plans import has_arena
 from millpond.execution.bench_inputs import Workload
 from millpond.execution.results import Row, Value
 from millpond.laboratory_bench.bench_followed import (
@@ -72,12 +73,12 @@ def _following(
     choice = advice["choice"]
     followed = {"plan": _BY_HAND, "malloc": choice["name"]}.get(choice["kind"], AS_IT_IS)
     options = {c: r for c, r in cpu.items() if c != _BY_HAND or name not in NO_TRIAL_CAN}
-    has_arena = _has_arena(advice["plan"])
+    is_arena = has_arena(advice["plan"])
     # No source was changed for an arena, so what follows from one is what its trial gave.
-    follows = advice["sums"]["net"]["median"] if has_arena else cpu[followed]
+    follows = advice["sums"]["net"]["median"] if is_arena else cpu[followed]
     points = 100 * (follows - min(options.values()))
     said = {
-        "plan": f"an arena, in its trial {100 * (follows - 1):+.1f} % CPU" if has_arena else "the pools",
+        "plan": f"an arena, in its trial {100 * (follows - 1):+.1f} % CPU" if is_arena else "the pools",
         "malloc": choice["name"],
         "nothing": "do nothing",
     }.get(choice["kind"], "no verdict")
@@ -87,10 +88,6 @@ def _following(
     found = "; ".join(f"{c} {_effects(cpu, peak, c)}" for c in cpu if c not in (AS_IT_IS, _BY_HAND))
     return Row(f"{name}: what is advised, against the best that can be tried", name, "points", summarise([points]), 3,
                note=f"advised: {said}; {hand}; {found}", values=values)  # fmt: skip
-
-
-def _has_arena(plan: dict[str, Any] | None) -> bool:
-    return any(r.get("scope") for r in plan["routes"]) if plan else False
 
 
 def _effects(cpu: dict[str, float], peak: dict[str, float], contender: str) -> str:
@@ -103,7 +100,7 @@ def _pools(name: str, advice: dict[str, Any], cpu: dict[str, float], peak: dict[
     net = advice["sums"]["net"]
     if not net["n"]:
         return [Row.missing(w, "no plan was judged") for w in words]
-    if _has_arena(advice["plan_tried"]):
+    if has_arena(advice["plan_tried"]):
         return [Row.missing(w, "an arena was judged, and the change by hand is a pool") for w in words]
     effect, predicted = cpu[_BY_HAND] - 1, net["median"] - 1
     allowed = max(0.2 * abs(effect), 0.02)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from millpond.advice.rows import NOT_DISPROVED, NOTHING, OUTERMOST
-from millpond.cells.plans import ARENA, REST, SUFFIX
+from millpond.cells.plans import ARENA, REST, SUFFIX, has_arena
 from millpond.drawing.terminal import EFFECT_WORDS, trace_warnings
 from millpond.execution.laboratory import describe
 from millpond.execution.schedule import VERDICT_ROUNDS
@@ -58,8 +58,7 @@ def answer(advice: dict[str, Any]) -> tuple[str, str]:
     """
     chosen = advice.get("choice") or {}
     if advice["plan"]:
-        has_arena = any(r.get("scope") for r in advice["plan"]["routes"])
-        what = "an arena for a scope pays" if has_arena else "local pools pay"
+        what = "an arena for a scope pays" if has_arena(advice["plan"]) else "local pools pay"
         return "pays", f"Yes: {what}, for {list_text(_pools(advice))}."
     if not advice["rounds"]:
         return "unknown", "Nothing was tried, so nothing is advised."
@@ -240,7 +239,7 @@ def commands(case: Case) -> list[tuple[str, str]]:
     ]
     if case.advice["plan_tried"]:
         steps.append(("the plan against every control", f"millpond trial --plan {plan} -- {program}"))
-        if not any(r.get("scope") for r in case.advice["plan_tried"]["routes"]):  # no replay resets an arena
+        if not has_arena(case.advice["plan_tried"]):  # no replay resets one
             steps.append(("the same plan on the recorded trace", f"millpond replay --plan {plan} {trace}"))
     return steps
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "lab/trial/loaded_modules.hpp"
+#include "lab/trial/survey_loader.hpp"
 
 #include <stdlib.h>
-#include <unistd.h>
 
 #include <sstream>
 
 #include "lab/measure/measurement.hpp"
 #include "lab/measure/preload_check.hpp"
 #include "lab/symbols/module_functions.hpp"
+#include "lab/trial/scratch_file.hpp"
 #include "lab/trial/trial_error.hpp"
 #include "lab/trial/whole_file.hpp"
 
@@ -27,20 +27,15 @@ surveyed_module module_at(const std::string& path) {
 
 // What the dynamic linker prints instead of running the program: "libc.so.6 => /lib/libc.so.6 (0x7f…)" a line.
 std::string listed_by_loader(const std::string& image) {
-    std::string list = "/tmp/millpond-modules-XXXXXX";
-    const int file = ::mkstemp(list.data());
-    if (file < 0) throw trial_error(trial_error::environment_lacks, "cannot write to /tmp");
-    ::close(file);
+    const scratch_file list("");
     measure::start_options options;
     options.stdin_path = options.stderr_path = "/dev/null";
-    options.stdout_path = list;
+    options.stdout_path = list.path();
     options.environment.emplace_back("LD_TRACE_LOADED_OBJECTS", "1");
     measure::measurement result;
-    const auto error = measure::measure(image, {image}, options, result);
-    std::string text = error ? "" : read_whole(list, list_bytes_max);
-    ::unlink(list.c_str());
-    if (error) throw trial_error(error->status, error->message);
-    return text;
+    if (const auto error = measure::measure(image, {image}, options, result))
+        throw trial_error(error->status, error->message);
+    return read_whole(list.path(), list_bytes_max);
 }
 
 }  // namespace
