@@ -61,24 +61,37 @@ std::vector<std::string> read_subsystems(const fields& at) {
     return result;
 }
 
+route_scope read_function_scope(const fields& route, const fields& at, const json& value) {
+    for (const auto& [name, ignored] : value.items())
+        if (name != "function" && name != "outermost" && name != "observed")
+            route.fail("scope", "has the member " + quoted(name) + " besides function; there are: outermost, observed");
+    const auto flag = [&](const char* name, bool otherwise) {
+        return value.contains(name) ? at.member(name, json::value_t::boolean, "true or false").get<bool>() : otherwise;
+    };
+    const std::string function = at.text("function");
+    if (function.empty()) at.fail("function", "must not be empty");
+    return {scope_kind::function, function, flag("outermost", false), flag("observed", true)};
+}
+
 route_scope read_scope(const fields& route, const std::string& file, const std::string& prefix) {
     const json& value = route.member("scope", json::value_t::object, "an object");
     const fields at(value, file, prefix);
-    if (value.size() != 1) route.fail("scope", "must have one member: function, thread or phase");
+    if (value.contains("function")) return read_function_scope(route, at, value);
+    if (value.size() != 1) route.fail("scope", "must have one of: function, thread, phase");
     const std::string& kind = value.begin().key();
-    if (kind == "function") {
-        const std::string function = at.text("function");
-        if (function.empty()) at.fail("function", "must not be empty");
-        return {scope_kind::function, function};
-    }
     if (kind != "thread" && kind != "phase")
         route.fail("scope", "has the member " + quoted(kind) + "; there are: function, thread, phase");
     if (!at.member(kind.c_str(), json::value_t::boolean, "true").get<bool>()) at.fail(kind, "must be true");
-    return {kind == "thread" ? scope_kind::thread : scope_kind::phase, ""};
+    return {.kind = kind == "thread" ? scope_kind::thread : scope_kind::phase, .function = ""};
 }
 
 ordered_json scope_json(const route_scope& scope) {
-    if (scope.kind == scope_kind::function) return {{"function", scope.function}};
+    if (scope.kind == scope_kind::function) {
+        ordered_json result = {{"function", scope.function}};
+        if (scope.outermost) result["outermost"] = true;
+        if (!scope.observed) result["observed"] = false;
+        return result;
+    }
     return {{scope.kind == scope_kind::thread ? "thread" : "phase", true}};
 }
 

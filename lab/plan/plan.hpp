@@ -10,6 +10,9 @@
 //                 { "subsystems": ["*"], "pool": "rest", "strategy": "synchronized(multipool)" } ] }
 //
 // A monotonic route has a scope, and no other has one: { "function": NAME }, { "thread": true } or { "phase": true }.
+// "function" may stand with "outermost": true (calls inside of another call of it use that call's arena) and with
+// "observed": false (a trial does not observe when calls begin and end; it resets the arena when nothing in it is
+// alive).
 // Routes that name one pool share it. "*" stands for every subsystem that no route names. No routes is the empty plan:
 // the program as it is. A plan belongs to one build of one program. Members that this version does not know are ignored
 // at the top level, where later versions may add some, and refused inside a route, where a misspelt one would silently
@@ -29,7 +32,10 @@ enum class scope_kind { none, function, thread, phase };
 // What an arena's life is tied to.
 struct route_scope {
     scope_kind kind = scope_kind::none;
-    std::string function;  // of scope_kind::function
+    // Of scope_kind::function:
+    std::string function;
+    bool outermost = false;  // calls inside of another call of it use that call's arena
+    bool observed = true;    // a trial observes when its calls begin and end
     bool operator==(const route_scope&) const = default;
 };
 

@@ -8,7 +8,7 @@
 #include <bit>
 #include <new>
 
-#include "lab/record/probes/probe_link.hpp"
+#include "lab/probes/probe_link.hpp"
 #include "lab/record/system.hpp"
 #include "lab/record/variable.hpp"
 #include "preload/fork_mark.hpp"
@@ -33,7 +33,7 @@ int state = 0;                  // recorder::states
 std::uint64_t clock_ticks = 0;  // what two readings of the clock cost at least
 pthread_key_t thread_end;
 bool has_thread_end = false;
-event_watcher watcher = nullptr;  // where scopes are observed
+probing::event_watcher watcher = nullptr;  // where scopes are observed
 
 [[gnu::always_inline]] inline void watch(const preload::call_site& site) noexcept {
     if (watcher != nullptr) [[unlikely]]
@@ -146,7 +146,7 @@ bool recorder::start_process() noexcept {
 void recorder::start() noexcept { start_process(); }
 
 void recorder::start_probes() noexcept {
-    static constexpr recorder_calls calls{&start, &note, &scope, &probes_room};
+    static constexpr probing::recorder_calls calls{&start, &note, &scope, &probes_room};
     if (millpond_probes_start != nullptr && is_recording() && !image.filtered) watcher = millpond_probes_start(&calls);
 }
 
@@ -158,11 +158,12 @@ bool recorder::note(unsigned subject, std::uint64_t value, bool anywhere) noexce
 }
 
 void* recorder::probes_room() noexcept {
-    alignas(8) [[gnu::tls_model("initial-exec")]] static thread_local std::uint8_t room[recorder_calls::room_bytes];
+    alignas(8)
+        [[gnu::tls_model("initial-exec")]] static thread_local std::uint8_t room[probing::recorder_calls::room_bytes];
     return room;
 }
 
-std::uint32_t recorder::scope(std::uintptr_t entry) noexcept {
+std::uint32_t recorder::scope(std::uintptr_t entry, unsigned) noexcept {
     return is_recording() ? now_->space.tree.child(0, entry + 1) : 0;
 }
 

@@ -46,9 +46,9 @@ class recorder {
     static void after_unload() noexcept;
     // The program is about to forbid itself system calls.
     static void before_filter() noexcept;
-    // For the probes: see lab/record/probes/probe_link.hpp.
+    // For the probes: see lab/probes/probe_link.hpp.
     static bool note(unsigned subject, std::uint64_t value, bool anywhere) noexcept;
-    static std::uint32_t scope(std::uintptr_t entry) noexcept;
+    static std::uint32_t scope(std::uintptr_t entry, unsigned number) noexcept;
     static void* probes_room() noexcept;
 
   private:

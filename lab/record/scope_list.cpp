@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "lab/files/regular_file.hpp"
-#include "lab/record/probes/wanted_scopes.hpp"
+#include "lab/probes/wanted_scopes.hpp"
 #include "lab/symbols/module_functions.hpp"
 
 namespace millpond::record {
@@ -92,7 +92,7 @@ std::optional<measure::start_error> find_scopes(const record_options& options, c
     if (auto error = add_listed(options.scopes_file, places)) return error;
     value.clear();
     if (places.empty()) return std::nullopt;
-    if (places.size() > wanted_scopes::scopes_max) places.resize(wanted_scopes::scopes_max);
+    if (places.size() > probing::wanted_scopes::scopes_max) places.resize(probing::wanted_scopes::scopes_max);
     value = std::to_string(options.scope_entries_max);
     for (const std::string& place : places) value += ";" + place;
     return std::nullopt;

@@ -2,7 +2,7 @@
 // scope_list: the functions to observe, from names and lists to the addresses that a recorded process is told.
 //
 //   --scope parse ──symbols of the executable──┐
-//   --scopes FILE ─────────────────────────────┴▶ 1000000;1c9f04aa…:4a30;…     (probes/wanted_scopes.hpp)
+//   --scopes FILE ─────────────────────────────┴▶ 1000000;1c9f04aa…:4a30;…     (lab/probes/wanted_scopes.hpp)
 //
 // A list is text, written by characterise: the line "millpond.scopes/1", then BUILD-ID:ADDRESS, a tab and the name (or
 // a file's path in place of the build-id), one a line. ADDRESS is that of the file, in hexadecimal. Not thread-safe.

@@ -23,7 +23,7 @@
 
 #include "lab/measure/preload_check.hpp"
 #include "lab/measure/start.hpp"
-#include "lab/record/probes/wanted_scopes.hpp"
+#include "lab/probes/wanted_scopes.hpp"
 #include "lab/record/scope_list.hpp"
 #include "lab/record/variable.hpp"
 #include "lab/trace/slot_reader.hpp"
@@ -308,7 +308,7 @@ std::optional<start_error> run(const record_options& options, ending& end) {
     std::string libraries = own_library("libmillpond-record.so");
     if (!observed.empty()) libraries += ":" + own_library("libmillpond-probes.so");
     start_options.environment = {{"LD_PRELOAD", measure::preload_value(libraries)}, {variable, partial}};
-    if (!observed.empty()) start_options.environment.emplace_back(scopes_variable, observed);
+    if (!observed.empty()) start_options.environment.emplace_back(probing::scopes_variable, observed);
     const keeper kept(partial, file);
     const signal_relay relay;
     pid_t child = 0;

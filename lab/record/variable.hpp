@@ -12,6 +12,8 @@
 
 #include <cstddef>
 
+#include "preload/environment.hpp"
+
 namespace millpond::record {
 
 // Environment variable that names FILE.partial (absolute) to a recorded process.
@@ -42,10 +44,8 @@ struct refusal_address {
     }
 };
 
-// For the preloaded libraries. The value of a variable, also before the C library has set environ; empty if there is
-// none.
-void find_variable(const char* name, char* to, std::size_t room) noexcept;
-inline void find_file(char* to, std::size_t room) noexcept { find_variable(variable, to, room); }
+// For the recorder. The variable's value; empty if there is none.
+inline void find_file(char* to, std::size_t room) noexcept { preload::find_variable(variable, to, room); }
 // For the recorder. Tells millpond-record that this process image has no trace, and why.
 void say_refused(const char* file, int error) noexcept;
 

@@ -17,9 +17,10 @@ using preload::slab_space;
 void* arena_pool::allocate_otherwise(std::size_t bytes, std::size_t alignment, thread_id self) noexcept {
     if (shared_pool* const instead = __atomic_load_n(&instead_, __ATOMIC_ACQUIRE)) [[unlikely]]
         return instead->allocate(bytes, alignment);
-    arena* const its = find_or_claim(self);
+    const bool observes_calls = __atomic_load_n(&observes_calls_, __ATOMIC_ACQUIRE);
+    arena* const its = observes_calls ? of_innermost_call(self) : find_or_claim(self);
     if (its == nullptr || its->busy) return nullptr;
-    latest_[id_ % latest_max] = {this, its};
+    remember(its);
     const std::size_t room = rounded(bytes) + (alignment > granule ? alignment : 0);
     if (static_cast<std::size_t>(its->end - its->next) < room) {
         enter(*its);
@@ -38,6 +39,13 @@ arena_pool::arena* arena_pool::find_or_claim(thread_id self) noexcept {
         if (owner == self) return each;
         if (owner == no_thread) spare = each;
     }
+    spare = claim(spare, self);
+    if (spare != nullptr) spare->resets_when_empty = kind_ != pool_kind::thread_arenas;
+    return spare;
+}
+
+// For this thread: `spare` if it has no other owner by now, else a new one. Null: no memory.
+arena_pool::arena* arena_pool::claim(arena* spare, thread_id self) noexcept {
     if (!lock_.lock(slab_space::this_thread())) return nullptr;
     if (spare != nullptr && __atomic_load_n(&spare->owner, __ATOMIC_ACQUIRE) == no_thread) {
         __atomic_store_n(&spare->owner, self, __ATOMIC_RELAXED);
@@ -56,9 +64,93 @@ arena_pool::arena* arena_pool::find_or_claim(thread_id self) noexcept {
     return spare;
 }
 
+arena_pool::arena* arena_pool::of_innermost_call(thread_id self) const noexcept {
+    for (arena* each = __atomic_load_n(&arenas_, __ATOMIC_ACQUIRE); each != nullptr; each = each->other)
+        if (__atomic_load_n(&each->owner, __ATOMIC_RELAXED) == self && each->serves) return each;
+    return nullptr;
+}
+
+// One of this thread's whose call has ended and that is empty by now, or another thread's that is.
+arena_pool::arena* arena_pool::take_for_call(thread_id self) noexcept {
+    arena* spare = nullptr;
+    for (arena* each = __atomic_load_n(&arenas_, __ATOMIC_ACQUIRE); each != nullptr; each = each->other) {
+        const thread_id owner = __atomic_load_n(&each->owner, __ATOMIC_RELAXED);
+        if (owner == no_thread && is_empty(*each)) spare = each;
+        if (owner != self || !each->resets_when_empty || each->busy || !is_empty(*each)) continue;
+        if (each->used_bytes != 0) {
+            enter(*each);
+            reset(*each);
+            leave(*each);
+        }
+        return each;
+    }
+    return is_bounded() ? claim(spare, self) : nullptr;
+}
+
+// Whether there may be another arena: all together hold what the bound allows, and are not too many to look through.
+// Frees of other threads may come meanwhile: a guess.
+bool arena_pool::is_bounded() noexcept {
+    std::size_t held_bytes = 0, live_bytes = 0, count = 0;
+    for (const arena* each = __atomic_load_n(&arenas_, __ATOMIC_ACQUIRE); each != nullptr; each = each->other) {
+        held_bytes += each->held_bytes;
+        live_bytes += live_bytes_of(*each);
+        ++count;
+    }
+    if (count >= arenas_of_calls_max) return false;
+    using bound = lab::arena_bound;
+    if (held_bytes < bound::held_bytes_min || held_bytes <= bound::held_per_live_max * live_bytes) return true;
+    become_shared(held_bytes, live_bytes);
+    return false;
+}
+
+void arena_pool::begin_call(thread_id self) noexcept {
+    if (!__atomic_load_n(&observes_calls_, __ATOMIC_ACQUIRE) || instead_ != nullptr) return;
+    arena* const outer = of_innermost_call(self);
+    if (outer != nullptr && kind_ == pool_kind::outermost_arenas) {
+        ++outer->inner_calls;
+        return;
+    }
+    arena* const its = take_for_call(self);
+    if (its == nullptr) return stop_observing_calls();
+    __atomic_fetch_add(&counters_of_process(counters_).calls, 1, __ATOMIC_RELAXED);
+    its->resets_when_empty = false;
+    its->outer = outer;
+    its->serves = true;
+    if (outer != nullptr) outer->serves = false;
+    remember(its);
+}
+
+void arena_pool::end_call(thread_id self) noexcept {
+    if (!__atomic_load_n(&observes_calls_, __ATOMIC_ACQUIRE)) return;
+    arena* const its = of_innermost_call(self);
+    if (its == nullptr) return;  // it began before calls were observed, or in the parent of this process
+    if (its->inner_calls > 0) {
+        --its->inner_calls;
+        return;
+    }
+    its->serves = false;
+    if (its->outer != nullptr) its->outer->serves = true;
+    remember(its->outer);
+    its->outer = nullptr;
+    its->resets_when_empty = true;
+    if (its->used_bytes == 0 || its->busy) return;
+    if (!is_empty(*its)) {
+        __atomic_fetch_add(&counters_of_process(counters_).outlived_calls, 1, __ATOMIC_RELAXED);
+        return;
+    }
+    enter(*its);
+    reset_and_leave(*its);
+}
+
+void arena_pool::stop_observing_calls() noexcept {
+    if (!__atomic_exchange_n(&observes_calls_, false, __ATOMIC_ACQ_REL)) return;
+    for (arena* each = __atomic_load_n(&arenas_, __ATOMIC_ACQUIRE); each != nullptr; each = each->other)
+        each->resets_when_empty = true;
+}
+
 // What others have freed meanwhile may have been the last.
 bool arena_pool::next_chunk(arena& its, std::size_t needed) noexcept {
-    if (its.current != nullptr && its.used_bytes != 0 && resets_when_empty_ && is_empty(its)) {
+    if (its.current != nullptr && its.used_bytes != 0 && its.resets_when_empty && is_empty(its)) {
         reset(its);
         if (static_cast<std::size_t>(its.end - its.next) >= needed) return true;
     }
@@ -66,15 +158,14 @@ bool arena_pool::next_chunk(arena& its, std::size_t needed) noexcept {
         begin_chunk(its, kept);
         if (static_cast<std::size_t>(its.end - its.next) >= needed) return true;
     }
-    const std::size_t live_bytes =
-        its.used_bytes - its.freed_bytes - __atomic_load_n(&its.freed_by_others_bytes, __ATOMIC_ACQUIRE);
+    const std::size_t live_bytes = live_bytes_of(its);
     using bound = lab::arena_bound;
     if (its.held_bytes >= bound::held_bytes_min && its.held_bytes > bound::held_per_live_max * live_bytes) {
-        if (live_bytes == 0) {
+        if (live_bytes == 0 && kind_ == pool_kind::thread_arenas) {
             reset(its);
             return static_cast<std::size_t>(its.end - its.next) >= needed;
         }
-        become_shared(its, live_bytes);
+        become_shared(its.held_bytes, live_bytes);
         return false;
     }
     return add_chunk(its, needed);
@@ -153,7 +244,7 @@ void arena_pool::give_back(arena& its) noexcept {
     its.held_bytes = 0;
 }
 
-void arena_pool::become_shared(const arena& its, std::size_t live_bytes) noexcept {
+void arena_pool::become_shared(std::size_t held_bytes, std::size_t live_bytes) noexcept {
     auto* const memory = preload::take_pages<shared_pool>(sizeof(shared_pool));
     if (memory == nullptr) return;
     shared_pool* seen = nullptr;
@@ -163,7 +254,7 @@ void arena_pool::become_shared(const arena& its, std::size_t live_bytes) noexcep
         return;
     }
     pool_counters& to = counters_of_process(counters_);
-    to.capped_bytes = its.held_bytes;
+    to.capped_bytes = held_bytes;
     to.capped_live_bytes = live_bytes;
 }
 
@@ -174,6 +265,9 @@ void arena_pool::note_bytes(void* counters, std::size_t held, std::size_t) noexc
 void arena_pool::end_thread(thread_id ended) noexcept {
     for (arena* each = __atomic_load_n(&arenas_, __ATOMIC_ACQUIRE); each != nullptr; each = each->other) {
         if (each->owner != ended) continue;
+        each->serves = false;
+        each->outer = nullptr;
+        each->inner_calls = 0;
         // In one order with the last free by another thread: one of the two sees the other.
         __atomic_store_n(&each->owner, no_thread, __ATOMIC_SEQ_CST);
         if (!is_empty(*each) || !lock_.lock(slab_space::this_thread())) continue;
@@ -185,8 +279,15 @@ void arena_pool::end_thread(thread_id ended) noexcept {
 void arena_pool::retire_unless_of(thread_id survivor, thread_id lock_holder) noexcept {
     lock_.retire_unless_held_by(lock_holder);
     if (instead_ != nullptr) instead_->retire_unless_held_by(lock_holder);
-    for (arena* each = arenas_; each != nullptr; each = each->other)
+    for (arena* each = arenas_; each != nullptr; each = each->other) {
         if (each->owner != no_thread && each->owner != survivor) __atomic_store_n(&each->owner, gone, __ATOMIC_RELAXED);
+        if (!each->serves && each->outer == nullptr) continue;
+        // The child is told of no end of a call that its parent began.
+        each->serves = false;
+        each->outer = nullptr;
+        each->inner_calls = 0;
+        each->resets_when_empty = true;
+    }
 }
 
 }  // namespace millpond::trial

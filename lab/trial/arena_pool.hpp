@@ -1,16 +1,22 @@
 // SPDX-License-Identifier: BSL-1.0
-// arena_pool: an arena for each thread below malloc, for the blocks of one route.
+// arena_pool: arenas below malloc, for the blocks of one route: one for each thread, or for each call of a function.
 //
 //   chunk   │ arena, next, marks │ block │ block │ block │ … next ▸          │    64 KiB, then twice as long, to 2 MiB
 //   marks     a bit for each 16 bytes: here a block ends; so a free finds the size
 //
 // Blocks of all sizes lie in the order of allocation, 16 bytes apart at least, as a source change would place them but
-// for the rounding. A free only counts down. Where nothing in an arena is alive it is reset: its
-// chunks are used again from the first. `resets_when_empty` false is for the scope of a whole thread: then its end
-// resets the arena, or the bound below.
+// for the rounding. A free only counts down. An arena is reset, so that its chunks are used again from the first:
+//   arenas            when nothing in it is alive
+//   thread_arenas     when its thread has ended, or at the bound below
+//   call_arenas       when its call of the function has ended and nothing in it is alive
+//   outermost_arenas  the same; calls inside of another call of the function share that call's arena
 //
-// Bounded (lab/plan/arena_bound.hpp): where an arena needs another chunk, holds 1 MiB and more than 4 times its live
-// bytes, the whole pool becomes a shared_pool. What lies in arenas then is freed as before.
+// Calls are told by begin_call and end_call (call_observer.hpp), once observe_calls has said that they will be. Each
+// thread then has a stack of arenas, and what it allocates outside of every call is not served. Where calls cannot be
+// observed, or no longer, the pool goes on as `arenas` do.
+//
+// Bounded (lab/plan/arena_bound.hpp): where an arena needs another chunk, or a call an arena, and holds 1 MiB and more
+// than 4 times its live bytes, the whole pool becomes a shared_pool. What lies in arenas then is freed as before.
 //
 // Threads: any thread allocates, from its own arena, and any thread frees. A signal handler that interrupted its
 // thread's arena gets null. What an ended thread's arena holds goes back once nothing in it is alive; until then the
@@ -22,6 +28,7 @@
 
 #include "lab/trial/control.hpp"
 #include "lab/trial/pool_line.hpp"
+#include "lab/trial/routes.hpp"
 #include "lab/trial/shared_pool.hpp"
 #include "preload/holder_lock.hpp"
 #include "preload/pool_slabs.hpp"
@@ -36,14 +43,14 @@ class arena_pool {
     static constexpr std::uint32_t block_bytes_mark = 1;
 
     // `counters`: private ones, for process_words.
-    arena_pool(preload::slab_space& space, std::uint16_t id, bool huge_pages, bool resets_when_empty,
+    arena_pool(preload::slab_space& space, std::uint16_t id, bool huge_pages, pool_kind kind,
                pool_counters* counters) noexcept
         : space_(space),
           counters_(counters),
           slabs_(space, id, huge_pages, {&note_bytes, counters}),
           id_(id),
           huge_pages_(huge_pages),
-          resets_when_empty_(resets_when_empty) {}
+          kind_(kind) {}
     arena_pool(const arena_pool&) = delete;
     arena_pool& operator=(const arena_pool&) = delete;
 
@@ -81,7 +88,7 @@ class arena_pool {
         enter(its);
         its.freed_bytes += size;
         its.counted.count_deallocation();
-        if (is_empty(its) && resets_when_empty_) return reset_and_leave(its);
+        if (is_empty(its) && its.resets_when_empty) return reset_and_leave(its);
         leave(its);
     }
     // The bytes that a block has.
@@ -89,6 +96,12 @@ class arena_pool {
         return owner.block_bytes != block_bytes_mark ? owner.block_bytes
                                                      : chunk_of(block)->size_of(static_cast<char*>(block));
     }
+
+    // Calls will be told by the two functions below, on their own thread; or will be no longer.
+    void observe_calls() noexcept { __atomic_store_n(&observes_calls_, true, __ATOMIC_RELEASE); }
+    void stop_observing_calls() noexcept;
+    void begin_call(thread_id self) noexcept;
+    void end_call(thread_id self) noexcept;
 
     // The thread has ended.
     void end_thread(thread_id ended) noexcept;
@@ -100,6 +113,7 @@ class arena_pool {
     static constexpr std::size_t granule = 16;
     static constexpr thread_id no_thread = 0;
     static constexpr thread_id gone = 1;
+    static constexpr std::size_t arenas_of_calls_max = 1024;
 
     struct arena;
 
@@ -139,11 +153,15 @@ class arena_pool {
         chunk* current = nullptr;
         thread_id owner = no_thread;
         volatile bool busy = false;
+        bool resets_when_empty = false;
+        bool serves = false;                          // the innermost call of its thread
+        std::uint32_t inner_calls = 0;                // that run and share it
         std::size_t used_bytes = 0, freed_bytes = 0;  // since it was empty
         pool_line counted;
         chunk* first = nullptr;
         std::size_t held_bytes = 0;
         arena* other = nullptr;                             // the next of the pool
+        arena* outer = nullptr;                             // of the call around
         alignas(64) std::size_t freed_by_others_bytes = 0;  // atomic
     };
 
@@ -169,6 +187,9 @@ class arena_pool {
     static bool is_empty(const arena& its) noexcept {
         return its.freed_bytes + __atomic_load_n(&its.freed_by_others_bytes, __ATOMIC_ACQUIRE) == its.used_bytes;
     }
+    static std::size_t live_bytes_of(const arena& its) noexcept {
+        return its.used_bytes - its.freed_bytes - __atomic_load_n(&its.freed_by_others_bytes, __ATOMIC_ACQUIRE);
+    }
     [[nodiscard]] chunk* chunk_of(const void* block) const noexcept {
         return *static_cast<chunk**>(space_.map.note_of(block));
     }
@@ -186,9 +207,14 @@ class arena_pool {
     }
     void reset(arena& its) noexcept;
     [[nodiscard]] arena* find_or_claim(thread_id self) noexcept;
+    [[nodiscard]] arena* of_innermost_call(thread_id self) const noexcept;
+    [[nodiscard]] arena* take_for_call(thread_id self) noexcept;
+    [[nodiscard]] arena* claim(arena* spare, thread_id self) noexcept;
+    [[nodiscard]] bool is_bounded() noexcept;
+    void remember(arena* its) noexcept { latest_[id_ % latest_max] = {its != nullptr ? this : nullptr, its}; }
     bool next_chunk(arena& its, std::size_t needed) noexcept;
     bool add_chunk(arena& its, std::size_t needed) noexcept;
-    void become_shared(const arena& its, std::size_t live_bytes) noexcept;
+    void become_shared(std::size_t held_bytes, std::size_t live_bytes) noexcept;
     void forget_blocks(arena& its) noexcept;
     void give_back(arena& its) noexcept;
     static void begin_chunk(arena& its, chunk* at) noexcept;
@@ -204,7 +230,8 @@ class arena_pool {
     preload::pool_slabs slabs_;
     std::uint16_t id_;
     bool huge_pages_;
-    bool resets_when_empty_;
+    pool_kind kind_;
+    bool observes_calls_ = false;  // atomic
 };
 
 }  // namespace millpond::trial

@@ -27,7 +27,9 @@ pool_kind kind_of(const lab::route& route) {
         case lab::strategy::monotonic:
             break;
     }
-    return route.scope.kind == lab::scope_kind::thread ? pool_kind::thread_arenas : pool_kind::arenas;
+    if (route.scope.kind == lab::scope_kind::thread) return pool_kind::thread_arenas;
+    if (route.scope.kind == lab::scope_kind::phase || !route.scope.observed) return pool_kind::arenas;
+    return route.scope.outermost ? pool_kind::outermost_arenas : pool_kind::call_arenas;
 }
 
 class compiler {
@@ -40,6 +42,7 @@ class compiler {
             const auto pool = static_cast<std::uint16_t>(found + 1);
             if (pools_.size() < pool) {
                 pools_.push_back({intern(route.pool), kind_of(route), route.huge_pages});
+                if (has_arena_of_call(pools_.back().kind)) pools_of_call_.emplace(route.scope.function, found);
             }
             for (const std::string& subsystem : route.subsystems) {
                 if (subsystem == lab::plan::everything_else)
@@ -67,7 +70,10 @@ class compiler {
         added.first_range = static_cast<std::uint32_t>(ranges_.size());
         added.pool = pool_for(functions.name());
         added.standard = symbols::is_standard_module(module.path);
-        for (const symbols::function& function : functions.all()) add(function, added.first_range);
+        for (const symbols::function& function : functions.all()) {
+            add(function, added.first_range);
+            if (function.entry) add_scopes(function);
+        }
         added.range_count = static_cast<std::uint32_t>(ranges_.size()) - added.first_range;
     }
 
@@ -95,11 +101,13 @@ class compiler {
         header.other_modules_pool = pool_of_others_;
         header.generated_pool = pool_of_generated_;
         header.unknown_pool = pool_of_unknown_;
+        header.scope_count = static_cast<std::uint32_t>(scopes_.size());
         header.string_bytes = static_cast<std::uint32_t>(strings_.size());
         std::string parts;
         header.pools_at = append(parts, pools_);
         header.modules_at = append(parts, modules_);
         header.ranges_at = append(parts, ranges_);
+        header.scopes_at = append(parts, scopes_);
         header.strings_at = append(parts, strings_);
         header.bytes = sizeof header + parts.size();
         if (header.bytes > std::numeric_limits<std::uint32_t>::max())
@@ -149,6 +157,12 @@ class compiler {
         ranges_.push_back({function.first, static_cast<std::uint32_t>(bytes), pool, role});
     }
 
+    void add_scopes(const symbols::function& function) {
+        const auto [first, last] = pools_of_call_.equal_range(function.name);
+        for (auto each = first; each != last; ++each)
+            scopes_.push_back({function.first, static_cast<std::uint32_t>(modules_.size() - 1), each->second});
+    }
+
     std::uint32_t intern(const std::string& text) {
         const auto at = static_cast<std::uint32_t>(strings_.size());
         strings_.insert(strings_.end(), text.begin(), text.end());
@@ -166,11 +180,13 @@ class compiler {
 
     const lab::plan& plan_;
     std::map<std::string, std::uint16_t> pool_of_;
+    std::multimap<std::string, std::uint32_t> pools_of_call_;  // by function; from 0
     std::uint16_t pool_of_others_ = 0, pool_of_generated_ = 0, pool_of_unknown_ = 0;
     std::set<std::string> names_;
     std::vector<route_pool> pools_;
     std::vector<route_module> modules_;
     std::vector<route_range> ranges_;
+    std::vector<route_scope_entry> scopes_;
     std::vector<char> strings_;
 };
 

@@ -6,17 +6,20 @@
 #include <climits>
 
 #include "lab/measure/preload_check.hpp"
+#include "lab/probes/wanted_scopes.hpp"
 #include "lab/trial/control.hpp"
 #include "lab/trial/trial_error.hpp"
 
 namespace millpond::trial {
 
-std::string trial_library_path() {
+namespace {
+
+std::string library_path(const std::string& name) {
     char own[PATH_MAX];
     const ssize_t length = ::readlink("/proc/self/exe", own, sizeof own);
     const std::string program(own, length > 0 ? static_cast<std::size_t>(length) : 0);
     const std::string folder = program.substr(0, program.rfind('/'));
-    const std::string library = folder.substr(0, folder.rfind('/')) + "/lib/millpond/libmillpond-trial.so";
+    const std::string library = folder.substr(0, folder.rfind('/')) + "/lib/millpond/" + name;
     if (::access(library.c_str(), R_OK) != 0)
         throw trial_error(trial_error::environment_lacks,
                           "the library to preload is not at '" + library + "': install millpond whole");
@@ -27,7 +30,11 @@ std::string trial_library_path() {
     return library;
 }
 
-measure::measurement run(const launch& launched, const std::string& control_path) {
+}  // namespace
+
+std::string trial_library_path() { return library_path("libmillpond-trial.so"); }
+
+measure::measurement run(const launch& launched, const std::string& control_path, const std::string& scopes) {
     std::string program;
     measure::start_options options;
     options.stdin_path = launched.stdin_path;
@@ -42,7 +49,12 @@ measure::measurement run(const launch& launched, const std::string& control_path
         options.environment.emplace_back(variable.substr(0, equals), variable.substr(equals + 1));
     }
     if (!control_path.empty()) {
-        options.environment.emplace_back("LD_PRELOAD", measure::preload_value(trial_library_path()));
+        std::string libraries = trial_library_path();
+        if (!scopes.empty()) {
+            libraries += ":" + library_path("libmillpond-probes.so");
+            options.environment.emplace_back(probing::scopes_variable, scopes);
+        }
+        options.environment.emplace_back("LD_PRELOAD", measure::preload_value(libraries));
         options.environment.emplace_back(control_variable, control_path);
     }
     measure::add_padding(options, launched.padding_bytes);

@@ -15,7 +15,7 @@ pool::pool(preload::slab_space& space, std::uint16_t id, pool_kind kind, bool hu
         auto* const memory = preload::take_pages<shared_pool>(sizeof(shared_pool));
         if (memory != nullptr) shared_ = new (memory) shared_pool(space, id, huge_pages, counters);
     } else {
-        new (&arenas_) arena_pool(space, id, huge_pages, kind == pool_kind::arenas, counters);
+        new (&arenas_) arena_pool(space, id, huge_pages, kind, counters);
     }
 }
 
@@ -38,6 +38,8 @@ void pool::report_inherited() noexcept {
     __atomic_fetch_add(&to.remote_deallocations, before.remote_deallocations, __ATOMIC_RELAXED);
     __atomic_fetch_add(&to.refused_thread, before.refused_thread, __ATOMIC_RELAXED);
     __atomic_fetch_add(&to.resets, before.resets, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&to.calls, before.calls, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&to.outlived_calls, before.outlived_calls, __ATOMIC_RELAXED);
     if (kind_ == pool_kind::one_thread)
         own_.tell_observer();
     else if (kind_ == pool_kind::shared)

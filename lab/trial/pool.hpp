@@ -3,7 +3,7 @@
 //
 //   thread_pool    multipool                  for one thread; other threads stay with the program's allocator
 //   shared_pool    synchronized(multipool)    for all threads
-//   arena_pool     monotonic                  an arena for each thread, for the blocks of a scope
+//   arena_pool     monotonic                  arenas for the blocks of a scope
 //
 // Every program stays correct, whatever a plan says: where a pool cannot serve, it gives null, and the router sends the
 // allocation to the program's own allocator.
@@ -66,6 +66,8 @@ class alignas(64) pool {
     void end_thread(thread_id ended) noexcept {
         if (has_arenas()) arenas_.end_thread(ended);
     }
+    // Of a function whose calls have arenas: see arena_pool.
+    [[nodiscard]] arena_pool* arenas_of_calls() noexcept { return has_arena_of_call(kind_) ? &arenas_ : nullptr; }
     // In a child that has one of its parent's threads, `survivor`, or none that is known (0): what another thread owned
     // or was changing is left as it is, for it may be half-way. Locks know a thread by another name, `lock_holder`.
     void retire_unless_of(thread_id survivor, thread_id lock_holder) noexcept;
@@ -73,7 +75,7 @@ class alignas(64) pool {
     void report_inherited() noexcept;
 
   private:
-    [[nodiscard]] bool has_arenas() const noexcept { return kind_ >= pool_kind::arenas; }
+    [[nodiscard]] bool has_arenas() const noexcept { return trial::has_arenas(kind_); }
 
     pool_counters* counters_;
     pool_kind kind_;

@@ -16,6 +16,7 @@ struct pool_totals {
     std::uint64_t held_bytes = 0, slab_bytes = 0;
     std::uint64_t resets = 0;                               // of arenas
     std::uint64_t capped_bytes = 0, capped_live_bytes = 0;  // of an arena that had to stop
+    std::uint64_t calls = 0, outlived_calls = 0;            // observed, of functions whose calls have arenas
 
     [[nodiscard]] std::uint64_t frees() const noexcept { return deallocations + remote_deallocations; }
 };
@@ -30,7 +31,9 @@ inline pool_totals totals_in(const process_slot& process, std::size_t pool) noex
                    c.slab_bytes_used + c.arena_bytes,
                    c.resets,
                    c.capped_bytes,
-                   c.capped_live_bytes};
+                   c.capped_live_bytes,
+                   c.calls,
+                   c.outlived_calls};
     for (const cache_counters& line : process.counted.caches) {
         if (line.pool != pool + 1) continue;
         of.allocations += line.allocations;

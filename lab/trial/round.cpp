@@ -53,6 +53,8 @@ ordered_json pools_json(const control& shared, const std::vector<std::string>& n
                           {"held_bytes", sum.held_bytes},
                           {"slab_bytes", sum.slab_bytes},
                           {"resets", sum.resets},
+                          {"calls", sum.calls},
+                          {"outlived_calls", sum.outlived_calls},
                           {"capped_bytes", sum.capped_bytes},
                           {"capped_live_bytes", sum.capped_live_bytes}});
     }
@@ -136,8 +138,9 @@ void run_round(const round_request& request) {
         std::vector<std::string> names = {"shared"};
         if (found->second == variant::plan) names = routes->pool_names();
         if (found->second == variant::empty || found->second == variant::looked_up) names.clear();
+        const std::string scopes = found->second == variant::plan ? routes->scopes() : "";
         routes.reset();  // before the fork: what this process holds is the floor of the program's peak memory
-        result = result_json(request.variant_name, run(request.launched, shared.path()));
+        result = result_json(request.variant_name, run(request.launched, shared.path(), scopes));
         result["router"] = router_json(*shared, names);
     }
     write_whole(request.result_path, result.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n");

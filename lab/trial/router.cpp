@@ -12,6 +12,7 @@
 
 #include <new>
 
+#include "lab/trial/call_observer.hpp"
 #include "lab/trial/exported_plan.hpp"
 #include "lab/trial/pool_totals.hpp"
 #include "lab/trial/process_record.hpp"
@@ -121,6 +122,7 @@ void router::start_variant(variant mode, const char* routes_path) noexcept {
     own_words.counters_offset = offset_of_counters(latest_slot_);
     own_words.generation = latest_generation_ = 1;
     own_words.small_max = pooled_bytes_max;
+    if (mode == variant::plan) call_observer::start(routes, pools_, &name_thread);
 }
 
 bool router::start_pools(variant mode) noexcept {

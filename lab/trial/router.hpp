@@ -172,6 +172,10 @@ class router {
     static void start_variant(variant mode, const char* routes_path) noexcept;
     static bool start_pools(variant mode) noexcept;
     static void on_node(std::uint32_t id, std::uint32_t parent, std::uintptr_t return_address) noexcept;
+    static pool::thread_id name_thread() noexcept {
+        (void)thread();
+        return thread_.id();
+    }
     static void adopt() noexcept;
     static void adopt_alone() noexcept;
     static void after_fork_in_child() noexcept;

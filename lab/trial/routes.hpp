@@ -2,7 +2,7 @@
 // routes: a compiled plan: for every function of every module of a program, the pool of its owner. A file that is
 // mapped and used as it is.
 //
-//   │ header │ pools │ modules │ ranges of module 0, by address │ ranges of module 1 │ … │ strings │
+//   │ header │ pools │ modules │ ranges of module 0, by address │ ranges of module 1 │ … │ scopes │ strings │
 //   return address ─module─▶ ranges ─binary search─▶ {pool, role}
 //
 // Addresses are those of the module's file (address in memory − bias). Pool 0 is the program's own allocator.
@@ -41,11 +41,16 @@ struct route_module {
 
 // Which allocator a pool is (pool.hpp).
 enum class pool_kind : std::uint16_t {
-    one_thread,    // multipool
-    shared,        // synchronized(multipool)
-    arenas,        // monotonic, reset whenever nothing in it is alive
-    thread_arenas  // monotonic, reset when its thread has ended
+    one_thread,       // multipool
+    shared,           // synchronized(multipool)
+    arenas,           // monotonic, reset whenever nothing in it is alive
+    thread_arenas,    // monotonic, reset when its thread has ended
+    call_arenas,      // monotonic, one for each call of a function
+    outermost_arenas  // monotonic, one for each call of a function that is not inside of another
 };
+
+constexpr bool has_arenas(pool_kind kind) noexcept { return kind >= pool_kind::arenas; }
+constexpr bool has_arena_of_call(pool_kind kind) noexcept { return kind >= pool_kind::call_arenas; }
 
 struct route_pool {
     std::uint32_t name;  // offset into the strings
@@ -53,9 +58,16 @@ struct route_pool {
     std::uint16_t huge_pages;
 };
 
+// A function whose calls have an arena each.
+struct route_scope_entry {
+    std::uint64_t entry;   // address in the module's file
+    std::uint32_t module;  // by index
+    std::uint32_t pool;    // from 0
+};
+
 struct routes_header {
     static constexpr std::uint64_t magic_value = 0x3153'4554'554f'524d;  // "MROUTES1"
-    static constexpr std::uint32_t version_value = 2;
+    static constexpr std::uint32_t version_value = 3;
 
     std::uint64_t magic;
     std::uint64_t bytes;  // of the whole file
@@ -67,7 +79,8 @@ struct routes_header {
     std::uint32_t other_modules_pool;  // for modules that are not listed: the pool of "*", or 0
     std::uint32_t generated_pool;      // for code without a file
     std::uint32_t unknown_pool;        // for allocations without any frame of a module
-    std::uint32_t pools_at, modules_at, ranges_at, strings_at;
+    std::uint32_t scope_count;
+    std::uint32_t pools_at, modules_at, ranges_at, scopes_at, strings_at;
     std::uint32_t string_bytes;  // the last is 0
 };
 
@@ -95,6 +108,7 @@ class routes_view {
     [[nodiscard]] const routes_header& header() const noexcept { return *header_; }
     [[nodiscard]] const route_pool* pools() const noexcept { return at<route_pool>(header_->pools_at); }
     [[nodiscard]] const route_module* modules() const noexcept { return at<route_module>(header_->modules_at); }
+    [[nodiscard]] const route_scope_entry* scopes() const noexcept { return at<route_scope_entry>(header_->scopes_at); }
     [[nodiscard]] const char* text(std::uint32_t offset) const noexcept {
         return at<char>(header_->strings_at) + offset;
     }

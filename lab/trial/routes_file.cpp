@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "lab/trial/routes_file.hpp"
 
+#include <algorithm>
 #include <cstdint>
+#include <cstdio>
 #include <limits>
 
+#include "lab/probes/wanted_scopes.hpp"
 #include "lab/trial/trial_error.hpp"
 #include "lab/trial/whole_file.hpp"
 
@@ -17,7 +20,8 @@ bool is_whole(const routes_header& h, const char* content, std::size_t bytes) {
     };
     if (!inside(h.pools_at, h.pool_count, sizeof(route_pool)) ||
         !inside(h.modules_at, h.module_count, sizeof(route_module)) ||
-        !inside(h.ranges_at, h.range_count, sizeof(route_range)) || !inside(h.strings_at, h.string_bytes, 1))
+        !inside(h.ranges_at, h.range_count, sizeof(route_range)) ||
+        !inside(h.scopes_at, h.scope_count, sizeof(route_scope_entry)) || !inside(h.strings_at, h.string_bytes, 1))
         return false;
     if (h.string_bytes == 0 || content[h.strings_at + h.string_bytes - 1] != '\0') return false;
     if (h.program_build_id >= h.string_bytes || h.program_path >= h.string_bytes ||
@@ -25,7 +29,7 @@ bool is_whole(const routes_header& h, const char* content, std::size_t bytes) {
         return false;
     const auto* const pools = reinterpret_cast<const route_pool*>(content + h.pools_at);
     for (std::uint32_t i = 0; i < h.pool_count; ++i)
-        if (pools[i].name >= h.string_bytes || pools[i].kind > pool_kind::thread_arenas) return false;
+        if (pools[i].name >= h.string_bytes || pools[i].kind > pool_kind::outermost_arenas) return false;
     const auto* const modules = reinterpret_cast<const route_module*>(content + h.modules_at);
     for (std::uint32_t i = 0; i < h.module_count; ++i) {
         const route_module& m = modules[i];
@@ -36,6 +40,9 @@ bool is_whole(const routes_header& h, const char* content, std::size_t bytes) {
     const auto* const ranges = reinterpret_cast<const route_range*>(content + h.ranges_at);
     for (std::uint32_t i = 0; i < h.range_count; ++i)
         if (ranges[i].pool > h.pool_count || ranges[i].role > frame_role::owner) return false;
+    const auto* const scopes = reinterpret_cast<const route_scope_entry*>(content + h.scopes_at);
+    for (std::uint32_t i = 0; i < h.scope_count; ++i)
+        if (scopes[i].module >= h.module_count || scopes[i].pool >= h.pool_count) return false;
     return true;
 }
 
@@ -52,6 +59,21 @@ std::vector<std::string> routes_file::pool_names() const {
     std::vector<std::string> result;
     for (std::uint32_t i = 0; i < view_.header().pool_count; ++i)
         result.emplace_back(view_.text(view_.pools()[i].name));
+    return result;
+}
+
+std::string routes_file::scopes() const {
+    constexpr unsigned long long entries_max = 1'000'000'000'000;
+    const std::uint32_t count = std::min<std::uint32_t>(view_.header().scope_count, probing::wanted_scopes::scopes_max);
+    std::string result = count > 0 ? std::to_string(entries_max) : "";
+    for (std::uint32_t i = 0; i < count; ++i) {
+        const route_scope_entry& scope = view_.scopes()[i];
+        const route_module& module = view_.modules()[scope.module];
+        const std::string build_id = view_.text(module.build_id);
+        char address[24];
+        std::snprintf(address, sizeof address, ":%llx", static_cast<unsigned long long>(scope.entry));
+        result += ";" + (build_id.empty() ? view_.text(module.path) : build_id) + address;
+    }
     return result;
 }
 

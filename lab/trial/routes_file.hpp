@@ -17,6 +17,9 @@ class routes_file {
     [[nodiscard]] const routes_view& view() const noexcept { return view_; }
     [[nodiscard]] std::string program_build_id() const { return view_.text(view_.header().program_build_id); }
     [[nodiscard]] std::vector<std::string> pool_names() const;
+    // The functions whose calls have arenas, in the order of the file, as lab/probes/wanted_scopes.hpp reads
+    // them; empty: there are none.
+    [[nodiscard]] std::string scopes() const;
 
   private:
     std::string content_;

@@ -28,6 +28,7 @@ ORDER = [
     ["lab/symbols"],
     ["lab/plan"],
     ["lab/measure"],
+    ["lab/probes"],
     [
         "lab/record",
         "lab/litter",

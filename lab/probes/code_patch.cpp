@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "lab/record/probes/code_patch.hpp"
+#include "lab/probes/code_patch.hpp"
 
 #include <sys/mman.h>
 
-#include "lab/record/system.hpp"
+#include "preload/system.hpp"
 
 #ifndef MAP_FIXED_NOREPLACE
 #define MAP_FIXED_NOREPLACE 0x100000
 #endif
 
-namespace millpond::record {
+namespace millpond::probing {
 namespace {
 
 constexpr std::uintptr_t reach = std::uintptr_t{3} << 29, region_bytes = std::uintptr_t{64} << 10;
@@ -24,12 +24,12 @@ region regions[regions_max];
 unsigned region_count = 0;
 
 std::uintptr_t map_at(std::uintptr_t wanted) noexcept {
-    const long at = system_call(SYS_mmap, wanted, region_bytes, PROT_READ | PROT_EXEC,
-                                MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+    const long at = preload::system_call(SYS_mmap, wanted, region_bytes, PROT_READ | PROT_EXEC,
+                                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
     if (at <= 0) return 0;
     const auto got = static_cast<std::uintptr_t>(at);
     if (got == wanted) return got;  // kernels before 4.17 take the address for a hint
-    system_call(SYS_munmap, at, region_bytes);
+    preload::system_call(SYS_munmap, at, region_bytes);
     return 0;
 }
 
@@ -47,9 +47,9 @@ std::uintptr_t map_near(std::uintptr_t first, std::uintptr_t last) noexcept {
 }  // namespace
 
 bool write_code(std::uintptr_t address, const void* bytes, std::size_t count) noexcept {
-    const file memory("/proc/self/mem", O_RDWR);
+    const preload::file memory("/proc/self/mem", O_RDWR);
     if (memory.descriptor() < 0) return false;
-    return system_call(SYS_pwrite64, memory.descriptor(), bytes, count, address) == static_cast<long>(count);
+    return preload::system_call(SYS_pwrite64, memory.descriptor(), bytes, count, address) == static_cast<long>(count);
 }
 
 std::uintptr_t take_room(std::uintptr_t address, std::uintptr_t first, std::uintptr_t last,
@@ -68,4 +68,4 @@ std::uintptr_t take_room(std::uintptr_t address, std::uintptr_t first, std::uint
     return fresh;
 }
 
-}  // namespace millpond::record
+}  // namespace millpond::probing

@@ -11,10 +11,10 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "lab/record/probes/displaced.hpp"
-#include "lab/record/probes/wanted_scopes.hpp"
+#include "lab/probes/displaced.hpp"
+#include "lab/probes/wanted_scopes.hpp"
 
-namespace millpond::record {
+namespace millpond::probing {
 
 struct breakpoint {
     enum roles : std::uint8_t { is_entry = 1, is_return = 2, is_loader = 4 };
@@ -49,4 +49,4 @@ class breakpoints {
     [[nodiscard]] static bool is_return_site(std::uintptr_t address, std::uintptr_t module_first) noexcept;
 };
 
-}  // namespace millpond::record
+}  // namespace millpond::probing

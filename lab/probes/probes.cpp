@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "lab/record/probes/probes.hpp"
+#include "lab/probes/probes.hpp"
 
 #include <dlfcn.h>
 #include <link.h>
 #include <pthread.h>
 
-#include "lab/record/probes/breakpoints.hpp"
-#include "lab/record/probes/running_scopes.hpp"
-#include "lab/record/probes/trap_action.hpp"
-#include "lab/record/probes/wanted_scopes.hpp"
-#include "lab/record/system.hpp"
+#include "lab/probes/breakpoints.hpp"
+#include "lab/probes/running_scopes.hpp"
+#include "lab/probes/trap_action.hpp"
+#include "lab/probes/wanted_scopes.hpp"
 #include "lab/trace/format.h"
 #include "preload/fork_mark.hpp"
 #include "preload/frame_walk.hpp"
 #include "preload/pages.hpp"
 #include "preload/rule_cache.hpp"
+#include "preload/system.hpp"
 
-namespace millpond::record {
+namespace millpond::probing {
 
 struct probes::scope {
     std::uintptr_t entry;  // 0: its module is not loaded
@@ -50,7 +50,7 @@ thread_state& this_thread() noexcept { return *static_cast<thread_state*>(record
 bool has_shadow_stack() noexcept {
     constexpr long shstk_status = 0x5005;
     std::uint64_t features = 0;
-    return system_call(SYS_arch_prctl, shstk_status, &features) == 0 && (features & 1) != 0;
+    return preload::system_call(SYS_arch_prctl, shstk_status, &features) == 0 && (features & 1) != 0;
 }
 
 }  // namespace
@@ -167,7 +167,7 @@ void probes::on_trap(int signal, siginfo_t* info, void* opaque) noexcept {
 void probes::register_scope(scope& s) noexcept {
     dl_find_object found{};
     if (_dl_find_object(reinterpret_cast<void*>(s.entry), &found) != 0) return;
-    const std::uint32_t node = recorder->scope(s.entry);
+    const std::uint32_t node = recorder->scope(s.entry, static_cast<unsigned>(&s - scopes));
     std::uint32_t expected = 0;
     if (node == 0 || !__atomic_compare_exchange_n(&s.node, &expected, node, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
         return;
@@ -270,4 +270,4 @@ void probes::stop() noexcept {
     breakpoints::remove_all();
 }
 
-}  // namespace millpond::record
+}  // namespace millpond::probing

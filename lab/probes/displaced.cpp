@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "lab/record/probes/displaced.hpp"
+#include "lab/probes/displaced.hpp"
 
 #include <Zydis/Zydis.h>
 #include <string.h>
 
-namespace millpond::record {
+namespace millpond::probing {
 namespace {
 
 constexpr int registers[16] = {REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP, REG_RSI, REG_RDI,
@@ -135,4 +135,4 @@ void displaced::run(ucontext_t* context) const noexcept {
     }
 }
 
-}  // namespace millpond::record
+}  // namespace millpond::probing

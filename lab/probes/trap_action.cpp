@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "lab/record/probes/trap_action.hpp"
+#include "lab/probes/trap_action.hpp"
 
 #include <cstdint>
 
-#include "lab/record/system.hpp"
+#include "preload/system.hpp"
 
-namespace millpond::record {
+namespace millpond::probing {
 namespace {
 
 // The kernel's own form of an action: the C library's functions are ours.
@@ -28,11 +28,11 @@ bool trap_action::take(handler ours) noexcept {
     const kernel_action fresh{ours, SA_SIGINFO | SA_ONSTACK | SA_RESTART | restorer, &end_of_handler,
                               ~std::uint64_t{0}};
     kernel_action before{};
-    if (system_call(SYS_rt_sigaction, SIGTRAP, &fresh, &before, sizeof fresh.mask) != 0) return false;
+    if (preload::system_call(SYS_rt_sigaction, SIGTRAP, &fresh, &before, sizeof fresh.mask) != 0) return false;
     theirs.sa_sigaction = before.handler;
     theirs.sa_flags = static_cast<int>(before.flags);
     const std::uint64_t trap = std::uint64_t{1} << (SIGTRAP - 1);
-    return system_call(SYS_rt_sigprocmask, SIG_UNBLOCK, &trap, nullptr, sizeof trap) == 0;
+    return preload::system_call(SYS_rt_sigprocmask, SIG_UNBLOCK, &trap, nullptr, sizeof trap) == 0;
 }
 
 void trap_action::exchange(const struct sigaction* fresh, struct sigaction* before) noexcept {
@@ -52,8 +52,8 @@ void trap_action::pass_on(int signal, siginfo_t* info, void* context) noexcept {
         return;
     }
     const kernel_action usual{nullptr, restorer, &end_of_handler, 0};
-    system_call(SYS_rt_sigaction, SIGTRAP, &usual, nullptr, sizeof usual.mask);
-    system_call(SYS_tgkill, system_call(SYS_getpid), system_call(SYS_gettid), SIGTRAP);
+    preload::system_call(SYS_rt_sigaction, SIGTRAP, &usual, nullptr, sizeof usual.mask);
+    preload::system_call(SYS_tgkill, preload::system_call(SYS_getpid), preload::system_call(SYS_gettid), SIGTRAP);
 }
 
-}  // namespace millpond::record
+}  // namespace millpond::probing

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "lab/record/probes/breakpoints.hpp"
+#include "lab/probes/breakpoints.hpp"
 
 #include <string.h>
 
 #include <new>
 
-#include "lab/record/probes/code_patch.hpp"
+#include "lab/probes/code_patch.hpp"
 #include "preload/pages.hpp"
 #include "preload/spin_lock.hpp"
 
-namespace millpond::record {
+namespace millpond::probing {
 namespace {
 
 constexpr std::size_t places = std::size_t{1} << 14;
@@ -106,4 +106,4 @@ void breakpoints::remove_all() noexcept {
         if (table[i].address != 0) write_code(table[i].address, &table[i].original, 1);
 }
 
-}  // namespace millpond::record
+}  // namespace millpond::probing

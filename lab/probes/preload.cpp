@@ -16,12 +16,12 @@
 
 #include <cstdint>
 
-#include "lab/record/probes/probe_link.hpp"
-#include "lab/record/probes/probes.hpp"
-#include "lab/record/probes/trap_action.hpp"
+#include "lab/probes/probe_link.hpp"
+#include "lab/probes/probes.hpp"
+#include "lab/probes/trap_action.hpp"
 
-using millpond::record::probes;
-using millpond::record::trap_action;
+using millpond::probing::probes;
+using millpond::probing::trap_action;
 
 namespace {
 
@@ -88,7 +88,7 @@ void* of_unwinder(const char* name, void* caller) noexcept {
 #pragma GCC visibility push(default)
 extern "C" {
 
-millpond::record::event_watcher millpond_probes_start(const millpond::record::recorder_calls* calls) noexcept {
+millpond::probing::event_watcher millpond_probes_start(const millpond::probing::recorder_calls* calls) noexcept {
     return probes::start(calls);
 }
 void millpond_probes_stop() noexcept { probes::stop(); }

@@ -5,7 +5,8 @@
 //            ◀──note, scope── probes                  an activation begins or ends, a function is observed
 //            ──watch(call site)──▶ probes             before each heap event
 //
-// The recorder refers to the probes weakly: an ordinary recording does not load them.
+// The recorder refers to the probes weakly: an ordinary recording does not load them. libmillpond-trial.so takes the
+// recorder's place where a plan has an arena for each call of a function (lab/trial/call_observer.hpp).
 #pragma once
 
 #include <cstddef>
@@ -13,7 +14,7 @@
 
 #include "preload/call_site.hpp"
 
-namespace millpond::record {
+namespace millpond::probing {
 
 struct recorder_calls {
     static constexpr std::size_t room_bytes = 64;
@@ -23,8 +24,8 @@ struct recorder_calls {
     // Writes a note into this thread's stream; false where that stream is busy or has ended. `anywhere`: into any
     // stream.
     bool (*note)(unsigned subject, std::uint64_t value, bool anywhere) noexcept;
-    // The number of a node of contexts that stands for the function at `entry`; 0: none.
-    std::uint32_t (*scope)(std::uintptr_t entry) noexcept;
+    // The name that notes give to the function at `entry`, the `number`-th of those that are wanted; 0: none.
+    std::uint32_t (*scope)(std::uintptr_t entry, unsigned number) noexcept;
     // Zeroed memory of this thread, room_bytes long. The probes have no thread-local variables of their own: those
     // would change what the C library allocates for a new thread.
     void* (*room)() noexcept;
@@ -33,12 +34,12 @@ struct recorder_calls {
 // Called before a heap event.
 using event_watcher = void (*)(const preload::call_site& site) noexcept;
 
-}  // namespace millpond::record
+}  // namespace millpond::probing
 
 extern "C" {
 // Places the probes. Null: there is nothing to observe.
-[[gnu::weak, gnu::visibility("default")]] millpond::record::event_watcher millpond_probes_start(
-    const millpond::record::recorder_calls* calls) noexcept;
+[[gnu::weak, gnu::visibility("default")]] millpond::probing::event_watcher millpond_probes_start(
+    const millpond::probing::recorder_calls* calls) noexcept;
 // The program is about to forbid itself system calls: ends all observation.
 [[gnu::weak, gnu::visibility("default")]] void millpond_probes_stop() noexcept;
 }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "lab/record/probes/wanted_scopes.hpp"
+#include "lab/probes/wanted_scopes.hpp"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "lab/record/variable.hpp"
+#include "preload/environment.hpp"
 
-namespace millpond::record {
+namespace millpond::probing {
 namespace {
 
 bool same_build(const dl_phdr_info& module, const wanted_scope& s) noexcept {
@@ -66,7 +66,7 @@ bool wanted_scope::is_in(const dl_phdr_info& module_now) const noexcept {
 }
 
 bool wanted_scopes::read() noexcept {
-    find_variable(scopes_variable, text_, sizeof text_);
+    preload::find_variable(scopes_variable, text_, sizeof text_);
     count_ = 0;
     char* end = nullptr;
     entries_max_ = strtoull(text_, &end, 10);
@@ -82,4 +82,4 @@ bool wanted_scopes::read() noexcept {
     return count_ > 0;
 }
 
-}  // namespace millpond::record
+}  // namespace millpond::probing

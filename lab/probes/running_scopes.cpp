@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "lab/record/probes/running_scopes.hpp"
+#include "lab/probes/running_scopes.hpp"
 
 #include <stdlib.h>
 #include <sys/resource.h>
 
-#include "lab/record/system.hpp"
 #include "preload/pages.hpp"
+#include "preload/system.hpp"
 
 extern "C" void* __libc_stack_end;  // of the main thread; in the dynamic linker
 
-namespace millpond::record {
+namespace millpond::probing {
 namespace {
 
 constexpr std::size_t memory_bytes = sizeof(running_scope) * running_scopes::depth_max;
@@ -22,7 +22,7 @@ std::uintptr_t thread_pointer() noexcept {
 
 // The first address of the mapping that holds `address`, read with `text` as a buffer; 0 where it is not found.
 std::uintptr_t mapping_of(std::uintptr_t address, char* text, std::size_t room) noexcept {
-    const file maps("/proc/self/maps", O_RDONLY);
+    const preload::file maps("/proc/self/maps", O_RDONLY);
     std::size_t kept = 0;
     for (;;) {
         const std::size_t size = kept + maps.read(text + kept, room - 1 - kept);
@@ -46,10 +46,10 @@ std::uintptr_t mapping_of(std::uintptr_t address, char* text, std::size_t room) 
 // The main thread's stack grows downward to its limit. Another thread's lies below its control block, in a mapping that
 // a guard page ends.
 bool running_scopes::find_bounds() noexcept {
-    if (system_call(SYS_gettid) == system_call(SYS_getpid)) {
+    if (preload::system_call(SYS_gettid) == preload::system_call(SYS_getpid)) {
         constexpr std::uintptr_t unlimited = std::uintptr_t{1} << 36;
         rlimit limit{};
-        system_call(SYS_prlimit64, 0, RLIMIT_STACK, nullptr, &limit);
+        preload::system_call(SYS_prlimit64, 0, RLIMIT_STACK, nullptr, &limit);
         const auto top = reinterpret_cast<std::uintptr_t>(__libc_stack_end);
         stack_first_ = top - (limit.rlim_cur < unlimited ? limit.rlim_cur : unlimited);
         stack_last_ = top;
@@ -77,4 +77,4 @@ void running_scopes::end() noexcept {
     depth_ = 0;
 }
 
-}  // namespace millpond::record
+}  // namespace millpond::probing

@@ -9,7 +9,7 @@
 
 #include <signal.h>
 
-namespace millpond::record {
+namespace millpond::probing {
 
 class trap_action {
   public:
@@ -23,4 +23,4 @@ class trap_action {
     static void pass_on(int signal, siginfo_t* info, void* context) noexcept;
 };
 
-}  // namespace millpond::record
+}  // namespace millpond::probing

@@ -17,10 +17,10 @@
 
 #include <cstdint>
 
-#include "lab/record/probes/probe_link.hpp"
-#include "lab/record/probes/wanted_scopes.hpp"
+#include "lab/probes/probe_link.hpp"
+#include "lab/probes/wanted_scopes.hpp"
 
-namespace millpond::record {
+namespace millpond::probing {
 
 class probes {
   public:
@@ -53,4 +53,4 @@ class probes {
     static scope* scopes;  // as many as are wanted
 };
 
-}  // namespace millpond::record
+}  // namespace millpond::probing

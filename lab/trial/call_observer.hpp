@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSL-1.0
+// call_observer: tells pools of arenas when calls of their functions begin and end.
+//
+//   function ─breakpoint─▶ libmillpond-probes.so ─note─▶ call_observer ─begin_call, end_call─▶ arena_pool
+//
+// The functions are those of the routes (route_scope_entry); millpond-trial names them to the probes in the same order,
+// in a variable of the environment. Where the probes are not loaded, or cannot observe a function to the end (a shadow
+// stack, a module that goes), its pool goes on without calls. A call costs two traps. All members are static: the
+// probes' callbacks have no argument of ours. Thread-safe; called in signal handlers; allocates nothing.
+#pragma once
+
+#include <cstdint>
+
+#include "lab/trial/pool.hpp"
+#include "lab/trial/routes.hpp"
+
+namespace millpond::trial {
+
+class call_observer {
+  public:
+    // Makes the calling thread known, as the pools name it. May be the first of a forked child.
+    using thread_namer = pool::thread_id (*)() noexcept;
+
+    // Once, when the pools are ready. They and the routes must outlive the process.
+    static void start(const routes_view& routes, pool* pools, thread_namer this_thread) noexcept;
+
+  private:
+    static bool note(unsigned subject, std::uint64_t value, bool anywhere) noexcept;
+    static std::uint32_t scope(std::uintptr_t entry, unsigned number) noexcept;
+    static void* room() noexcept;
+    static void begin() noexcept;
+    static arena_pool* arenas_of(std::uint64_t scope) noexcept;
+
+    static constinit inline routes_view routes_;
+    static inline pool* pools_ = nullptr;
+    static inline thread_namer this_thread_ = nullptr;
+};
+
+}  // namespace millpond::trial

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: BSL-1.0
+// environment: a variable of the process, for libraries that start before the C library does.
+#pragma once
+
+#include <cstddef>
+
+namespace millpond::preload {
+
+// The value of a variable, also before the C library has set environ; empty if there is none or no room for it.
+void find_variable(const char* name, char* to, std::size_t room) noexcept;
+
+}  // namespace millpond::preload

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: BSL-1.0
+// Arenas for each call of a function: one each, nested, recursive, on several threads, after exceptions and forks.
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "trial_run.hpp"
+
+namespace millpond::test {
+namespace {
+
+// Breakpoints are not placed in a process with a shadow stack.
+bool has_shadow_stack() {
+    unsigned long features = 0;
+    return syscall(SYS_arch_prctl, 0x5005, &features) == 0 && (features & 1) != 0;
+}
+
+class calls : public trial_run {
+  protected:
+    void SetUp() override {
+        trial_run::SetUp();
+        if (has_shadow_stack()) GTEST_SKIP() << "calls cannot be observed in a process with a shadow stack";
+        surveyed = survey({CALLS, "plain", "1", "0", "1"});
+    }
+    // The result of the pool, and the whole one in `whole`.
+    json tried(const json& scope, const words& arguments) {
+        const ended end = compile(surveyed, json::array({arena({"shop"}, "orders", scope)}));
+        EXPECT_EQ(end.status, 0) << end.message;
+        words program = {CALLS};
+        program.insert(program.end(), arguments.begin(), arguments.end());
+        whole = round("plan", program, in("routes"));
+        EXPECT_EQ(whole["exit_status"], 0) << content(in("stderr"));
+        const json& found = whole["router"]["pools"][0];
+        EXPECT_EQ(found["allocations"], found["deallocations"].get<int>() + found["remote_deallocations"].get<int>());
+        return found;
+    }
+
+    json surveyed, whole;
+};
+
+const nlohmann::json each_call = {{"function", "shop::handle"}};
+const nlohmann::json outermost_call = {{"function", "shop::handle"}, {"outermost", true}};
+const nlohmann::json not_observed = {{"function", "shop::handle"}, {"observed", false}};
+
+TEST_F(calls, each_has_an_arena_that_is_reset_at_its_end) {
+    for (const int depth : {0, 1, 5}) {
+        const int all = 50 * (depth + 1);
+        const json of = tried(each_call, {"plain", "50", std::to_string(depth), "1"});
+        EXPECT_EQ(of["calls"], all) << depth;
+        EXPECT_EQ(of["resets"], all) << depth;
+        EXPECT_EQ(of["allocations"], all * 20) << depth;
+        EXPECT_EQ(of["outlived_calls"], 0) << depth;
+        EXPECT_EQ(of["capped_bytes"], 0) << depth;
+        EXPECT_EQ(whole["router"]["passed"]["refused"], 50) << "what is allocated outside of every call";
+    }
+}
+
+TEST_F(calls, inner_ones_share_the_arena_of_the_outermost_where_that_is_asked_for) {
+    const json of = tried(outermost_call, {"plain", "50", "5", "1"});
+    EXPECT_EQ(of["calls"], 50);
+    EXPECT_EQ(of["resets"], 50);
+    EXPECT_EQ(of["allocations"], 50 * 6 * 20);
+}
+
+TEST_F(calls, threads_have_arenas_of_their_own) {
+    for (const auto& scope : {each_call, outermost_call}) {
+        const json of = tried(scope, {"plain", "40", "2", "4"});
+        EXPECT_EQ(of["calls"], 4 * 40 * (scope.contains("outermost") ? 1 : 3));
+        EXPECT_EQ(of["resets"], of["calls"]);
+        EXPECT_EQ(of["outlived_calls"], 0);
+    }
+}
+
+TEST_F(calls, exceptions_end_calls) {
+    const json of = tried(each_call, {"thrown", "50", "3", "2"});
+    EXPECT_EQ(of["calls"], 2 * 50 * 4);
+    EXPECT_EQ(of["resets"], of["calls"]);
+}
+
+TEST_F(calls, an_object_that_outlives_its_call_keeps_the_arena_until_it_is_freed) {
+    const json of = tried(each_call, {"kept", "50", "1", "1"});
+    EXPECT_EQ(of["calls"], 100);
+    EXPECT_EQ(of["outlived_calls"], 100);
+    EXPECT_EQ(of["resets"], 100);
+}
+
+TEST_F(calls, forked_children_have_arenas_of_their_own_calls) {
+    const json of = tried(each_call, {"forked", "10", "2", "1"});
+    EXPECT_EQ(of["calls"], 2 * 10 * 3) << "of the parent and its children";
+    EXPECT_EQ(of["outlived_calls"], 0);
+}
+
+TEST_F(calls, that_are_not_observed_leave_the_arena_to_be_reset_when_it_is_empty) {
+    const json of = tried(not_observed, {"plain", "50", "5", "1"});
+    EXPECT_EQ(of["calls"], 0);
+    EXPECT_EQ(of["allocations"], 50 * 6 * 20 + 50);
+    EXPECT_EQ(of["resets"], 100) << "after each outermost call, and each object outside";
+}
+
+TEST_F(calls, of_an_unknown_function_leave_the_arena_to_be_reset_when_it_is_empty) {
+    const json of = tried({{"function", "shop::nothing"}}, {"plain", "50", "0", "1"});
+    EXPECT_EQ(of["calls"], 0);
+    EXPECT_EQ(of["resets"], 100);
+}
+
+TEST_F(calls, a_call_that_allocates_far_more_than_is_alive_caps_the_pool) {
+    const json of = tried({{"function", "main"}}, {"plain", "4000", "0", "1"});
+    EXPECT_GE(of["capped_bytes"], 1 << 20);
+    EXPECT_LT(of["capped_live_bytes"].get<long>() * 4, of["capped_bytes"].get<long>());
+}
+
+}  // namespace
+}  // namespace millpond::test
