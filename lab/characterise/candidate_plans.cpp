@@ -72,6 +72,7 @@ std::vector<std::uint32_t> large_subsystems(const characterisation& all) {
 struct arena_scope {
     lab::scope_kind kind;
     std::string around;
+    bool outermost = false, observed = true;
     auto operator<=>(const arena_scope&) const = default;
 };
 
@@ -92,6 +93,19 @@ bool is_bounded(const json& scope, std::uint64_t peak_live_bytes) {
                                      bound::held_bytes_min, bound::held_per_live_max * peak_live_bytes));
 }
 
+// Whether a trial may observe the calls of a function: two traps for each must not change what is measured.
+bool can_observe(const characterisation& all, const json& scope) {
+    constexpr double seconds_a_call = 6e-6, share_max = 0.05;
+    const trace_totals& totals = all.analysis().totals();
+    const double seconds = all.seconds(totals.last_tick) - all.seconds(totals.first_tick);
+    return scope.at("calls").get<double>() * seconds_a_call <= share_max * seconds;
+}
+
+arena_scope scope_of_calls(const characterisation& all, const json& scope, const std::string& function) {
+    const bool outermost = scope.at("legality") == scope_legality::legal_outermost;
+    return {lab::scope_kind::function, function, outermost, can_observe(all, scope)};
+}
+
 // Of the legal functions, the outermost that begins as often as the innermost, so that subsystems of one request share
 // its arena; main only where there is no other. Where a function was not observed, or one activation of it allocates
 // far more than is alive, an arena around it that is reset whenever nothing in it is alive. Without functions, the
@@ -110,7 +124,7 @@ std::optional<arena_scope> arena_scope_of(const characterisation& all, std::uint
         } else if (is_legal(scope) && is_bounded(scope, all.analysis().subsystems()[subsystem].peak_bytes)) {
             if (!function) activations = times;
             const bool as_often = 2 * times >= activations && name != "main";
-            if (!function || as_often) function = {lab::scope_kind::function, name};
+            if (!function || as_often) function = scope_of_calls(all, scope, name);
         } else if (!phase || name != "main") {
             phase = {lab::scope_kind::phase, name};
         }
@@ -164,7 +178,7 @@ std::vector<candidate_plan> candidate_plans(const characterisation& all) {
                                "arena of " + scope.around,
                                lab::strategy::monotonic,
                                false,
-                               {scope.kind, is_function ? scope.around : ""}};
+                               {scope.kind, is_function ? scope.around : "", scope.outermost, scope.observed}};
         plans.push_back({number + slug(scope.around) + ".plan.json", plan_of(all, {arena})});
     }
     return plans;

@@ -8,8 +8,9 @@
 // could find again, gets none. Several threads use it: the pool stands behind a lock. An arena holds the large
 // subsystems of one legal scope, of whose activations each allocates at most four times what is alive at a time (or
 // 1 MiB). Where such a function was not observed, or allocates more, the arena is one that is reset whenever nothing in
-// it is alive ("phase"). Scopes in whose activations fewer than 4 objects are allocated get none. The scope with most
-// bytes comes first. Schema "millpond.plan/1".
+// it is alive ("phase"). A trial observes the calls of a function only where their traps would take at most a twentieth
+// of the recorded time ("observed"). Scopes in whose activations fewer than 4 objects are allocated get none. The scope
+// with most bytes comes first. Schema "millpond.plan/1".
 #pragma once
 
 #include <string>

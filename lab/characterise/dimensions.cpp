@@ -96,6 +96,10 @@ dimensions measure_dimensions(const characterisation& all, std::uint32_t subsyst
     result.threads = threads.size();
     result.cpu_seconds = has_cpu ? json(sum.cpu_ns * 1e-9) : json();
     result.operation_seconds = timed ? json(sum.operations_ns * 1e-9) : json();
+    operation_counts frees{};
+    constexpr auto deallocation = static_cast<std::size_t>(operation_kind::deallocation);
+    for (const thread_share* share : all.shares(subsystem)) frees[deallocation] += share->operations[deallocation];
+    result.free_seconds = timed ? json(s.times.ticks_of(frees, totals.times) / all.ticks_per_ns() * 1e-9) : json();
 
     const std::optional<double> dense = timed ? estimated_share(sum.operations_ns, sum.cpu_ns) : std::nullopt;
     json density = dimension(dense ? json(*dense) : json(), "estimated",

@@ -88,6 +88,7 @@ json subsystem_json(const characterisation& all, std::uint32_t subsystem) {
     one["W"] = measured.working_threads;
     one["threads"] = measured.threads;
     one["operation_seconds"] = measured.operation_seconds;
+    one["free_seconds"] = measured.free_seconds;
     one["freed_by_other_threads"] = s.freed_by_others;
     one["dvluc"] = std::move(measured.dvluc);
     one["diffusion"] = diffusion_json(all, s);

@@ -35,6 +35,7 @@ struct dimensions {
     std::size_t threads;          // all that have operations in it
     json cpu_seconds;             // N, null where unknown
     json operation_seconds;
+    json free_seconds;  // of these
 };
 dimensions measure_dimensions(const characterisation& all, std::uint32_t subsystem);
 

@@ -11,6 +11,8 @@
 #include "lab/trial/compile_routes.hpp"
 #include "lab/trial/control_file.hpp"
 #include "lab/trial/launch.hpp"
+#include "lab/trial/pool_totals.hpp"
+#include "lab/trial/routes_file.hpp"
 #include "lab/trial/scratch_file.hpp"
 #include "lab/trial/survey_loader.hpp"
 #include "lab/trial/trial_error.hpp"
@@ -19,15 +21,23 @@ namespace millpond::trial {
 namespace {
 
 constexpr const char* pairs = "600000";
+constexpr const char* subsystem = "millpond::pairs::maker<millpond::pairs::from_malloc>";
+constexpr const char* scope = "millpond::pairs::maker<millpond::pairs::from_malloc>::make_batch";
 constexpr std::array strategies = {lab::strategy::multipool, lab::strategy::synchronized_multipool,
                                    lab::strategy::monotonic};
 
-std::string routes_of(const lab::strategy tried, const survey& surveyed) {
+std::string routes_of(const lab::strategy tried, const lab::route_scope& its, const survey& surveyed) {
     lab::plan plan;
     plan.program = {surveyed.processes.at(0).program.path, surveyed.processes.at(0).program.build_id};
-    plan.routes = {{{lab::plan::everything_else}, "pairs", tried, false}};
-    if (tried == lab::strategy::monotonic) plan.routes[0].scope = {lab::scope_kind::phase, ""};
+    // Nothing else: what outlives the pairs would keep an arena from being reset.
+    plan.routes = {{{subsystem}, "pairs", tried, false, its}};
     return compile_routes(plan, surveyed);
+}
+
+std::string routes_of(const lab::strategy tried, const survey& surveyed) {
+    const bool is_arena = tried == lab::strategy::monotonic;
+    return routes_of(tried, {.kind = is_arena ? lab::scope_kind::phase : lab::scope_kind::none, .function = ""},
+                     surveyed);
 }
 
 launch of_pairs(const std::string& by_hand) {
@@ -39,18 +49,26 @@ launch of_pairs(const std::string& by_hand) {
     return result;
 }
 
-double seconds_of(const launch& started, variant mode, const std::string& routes) {
+struct ran {
     measure::measurement found;
+    std::uint64_t calls = 0;  // observed
+
+    [[nodiscard]] double seconds() const { return found.cpu_seconds(); }
+};
+
+ran run_once(const launch& started, variant mode, const std::string& routes) {
+    ran result;
     if (routes.empty()) {
-        found = run(started, "");
+        result.found = run(started, "");
     } else {
         const control_file shared(mode);
         std::snprintf(shared->routes_path, sizeof shared->routes_path, "%s", routes.c_str());
-        found = run(started, shared.path());
+        result.found = run(started, shared.path(), routes_file(routes).scopes());
+        if (mode == variant::plan) result.calls = totals_of(*shared, 0).calls;
     }
-    if (found.signal != 0 || found.exit_status != 0)
+    if (result.found.signal != 0 || result.found.exit_status != 0)
         throw trial_error(trial_error::environment_lacks, "millpond-pairs failed: is the installation whole?");
-    return found.cpu_seconds();
+    return result;
 }
 
 }  // namespace
@@ -61,20 +79,32 @@ std::string measure_pair_costs(unsigned rounds) {
     const std::array<scratch_file, strategies.size()> routes = {{scratch_file(routes_of(strategies[0], surveyed)),
                                                                  scratch_file(routes_of(strategies[1], surveyed)),
                                                                  scratch_file(routes_of(strategies[2], surveyed))}};
+    const scratch_file observed(
+        routes_of(lab::strategy::monotonic, {.kind = lab::scope_kind::function, .function = scope}, surveyed));
     std::map<std::string, std::vector<double>> excess;
+    std::vector<double> call_seconds, call_bytes;
     for (unsigned round = 0; round < rounds; ++round) {
-        const double bare = seconds_of(as_it_is, variant::empty, "");
-        const double looked_up = seconds_of(as_it_is, variant::looked_up, routes[0].path());
+        const double bare = run_once(as_it_is, variant::empty, "").seconds();
+        const double looked_up = run_once(as_it_is, variant::looked_up, routes[0].path()).seconds();
+        ran last;
         for (std::size_t i = 0; i < strategies.size(); ++i) {
             const std::string name(lab::strategy_name(strategies[i]));
-            const double tried = seconds_of(as_it_is, variant::plan, routes[i].path()) - looked_up + bare;
-            const double by_hand = seconds_of(of_pairs(name), variant::empty, "");
+            last = run_once(as_it_is, variant::plan, routes[i].path());
+            const double tried = last.seconds() - looked_up + bare;
+            const double by_hand = run_once(of_pairs(name), variant::empty, "").seconds();
             excess[name].push_back((tried - by_hand) / std::stod(pairs));
         }
+        // The last strategy is the one whose calls can be observed.
+        const ran calls = run_once(as_it_is, variant::plan, observed.path());
+        if (calls.calls == 0) continue;
+        call_seconds.push_back((calls.seconds() - last.seconds()) / static_cast<double>(calls.calls));
+        call_bytes.push_back(static_cast<double>(calls.found.peak_bytes) - static_cast<double>(last.found.peak_bytes));
     }
     nlohmann::ordered_json result;
     result["schema"] = "millpond.pair_costs/1";
     result["seconds"] = excess;
+    result["call_seconds"] = call_seconds;
+    result["call_bytes"] = call_bytes;
     return result.dump(2) + "\n";
 }
 

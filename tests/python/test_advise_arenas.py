@@ -53,9 +53,8 @@ def test_an_arena_that_had_to_stop_is_not_proposed_and_the_row_says_why(lab: Fak
     assert "arena for each call" not in found["verdict"] and not (found["plan"] or {"routes": []})["routes"][1:]
     for name in ("book", "prices"):
         reason = rows(found)[name]["reason"]
-        assert reason.endswith(
-            "; an arena for each call of serve is not proposed: it would have held 5.00 MB for 1.00 kB alive in it"
-        )
+        capped = "an arena for each call of serve is not proposed: it would have held 5.00 MB for 1.00 kB alive in it"
+        assert f"; {capped}, kept by " in reason
     assert "arena" not in rows(found)["printer"]["reason"].split(";")[0]
 
 
@@ -66,3 +65,41 @@ def test_what_a_pool_costs_more_in_a_trial_is_no_cost_of_the_plan(lab: FakeLab) 
                       pairs=pairs, pair_cost=1e-6)  # fmt: skip
         told[pairs] = advise(lab, "--seed", str(pairs + 1))["sums"]["net"]["median"]
     assert told[0] - told[1000] == pytest.approx(0.001 / CPU["bare"], rel=0.15)
+
+
+def test_what_observing_calls_costs_is_no_cost_of_the_plan(lab: FakeLab) -> None:
+    told = {}
+    for calls in (0, 1000):
+        lab.configure(events=1000, subsystems=SUBSYSTEMS, cpu=CPU, gains=GAIN, mallocs=MALLOCS, arenas=ARENA,
+                      calls=calls, call_seconds=1e-6, call_bytes=1000)  # fmt: skip
+        told[calls] = advise(lab, "--seed", str(calls + 1))["sums"]["net"]["median"]
+    assert told[0] - told[1000] == pytest.approx(0.001 / CPU["bare"], rel=0.15)
+
+
+def test_a_row_says_how_the_calls_of_an_arena_were_observed_and_what_winking_would_save(lab: FakeLab) -> None:
+    freed = {"frees": 20, "free_seconds": 0.002, "legality": scopes("legal")}
+    lab.configure(events=1000, subsystems=[{**s, **freed} for s in SUBSYSTEMS], cpu=CPU, gains=GAIN, mallocs=MALLOCS,
+                  arenas=ARENA, calls=3)  # fmt: skip
+    found = rows(advise(lab))["book"]
+    assert "; 3 calls observed, each with its own arena; winking out is predicted to save 20 frees" in found["reason"]
+    assert found["arena"] == {
+        "scope": {"function": "serve"}, "observed": True, "calls": 3, "outlived_calls": 0, "resets": 7,
+        "winking": {"free_calls": 20, "free_seconds": 0.002, "kind": "predicted"},
+    }  # fmt: skip
+
+
+def test_calls_that_end_before_their_objects_are_said(lab: FakeLab) -> None:
+    lab.configure(events=1000, subsystems=SUBSYSTEMS, cpu=CPU, gains=GAIN, mallocs=MALLOCS, arenas=ARENA,
+                  calls=3, outlived_calls=1)  # fmt: skip
+    reason = rows(advise(lab))["book"]["reason"]
+    assert "3 calls observed, each with its own arena, 1 call ended before all their objects" in reason
+    assert "winking" not in reason
+
+
+def test_the_objects_that_kept_a_capped_arena_are_named(lab: FakeLab) -> None:
+    witness = {"stack": ["keep", "serve", "main"], "thread": 1, "bytes": 48, "ended": "still live at exit"}
+    kept = [{**scopes("illegal")[0], "outliving": 2, "witnesses": [witness]}]
+    lab.configure(events=1000, subsystems=[{**s, "legality": kept} for s in SUBSYSTEMS], cpu=CPU, gains=GAIN,
+                  mallocs=MALLOCS, arenas=ARENA, capped={"arena of serve": 5_000_000})  # fmt: skip
+    reason = rows(advise(lab))["book"]["reason"]
+    assert reason.endswith("kept by 2 objects that outlive function serve, such as 48 B from keep ← serve ← main")

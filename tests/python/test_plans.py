@@ -17,7 +17,9 @@ from millpond.cells.plans import Plan, Route, Scope
 
 names = st.text(min_size=1, max_size=8).filter(lambda t: t != plans.REST)
 some_names = st.lists(names, min_size=1, max_size=3, unique=True).map(tuple)
-scopes = st.builds(Scope, st.just("function"), names) | st.sampled_from([Scope("thread"), Scope("phase")])
+scopes = st.builds(Scope, st.just("function"), names, st.booleans(), st.booleans()) | st.sampled_from(
+    [Scope("thread"), Scope("phase")]
+)
 routes = st.builds(Route, some_names, names, st.just("multipool"), st.booleans()) | st.builds(
     Route, some_names, names, st.just("monotonic"), st.booleans(), scopes
 )

@@ -5,12 +5,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from millpond.advice.arenas import arena_json, arena_text
 from millpond.advice.choice import MALLOC, PLAN, Choice, choice, judged_choices
 from millpond.advice.findings import Findings
 from millpond.advice.prediction import PREDICTED, Predictions, agree, disagreement
 from millpond.advice.rows import Tried, row
 from millpond.advice.verdict import pooled, sentence
-from millpond.system.wording import bytes_text
 
 SCHEMA = "millpond.advice/1"
 # What no trial can do yet, and why: part of every answer.
@@ -35,7 +35,8 @@ def document(found: Findings) -> dict[str, Any]:
         rows.append(
             row(subsystem, tried, why, counted, large=large, advised=advised, in_plan=name in pooled(found.chosen))
         )
-        rows[-1]["reason"] += _capped(found, name)
+        rows[-1]["arena"] = arena_json(found, subsystem, tried)
+        rows[-1]["reason"] += arena_text(found, subsystem, tried)
         _add_predictions(rows[-1], tried, found.predictions)
     trace = dict(found.process.summary.get("trace", {})) | dict(found.characterisation.get("trace", {}))
     return {
@@ -75,19 +76,6 @@ def _tried_alone(found: Findings, subsystem: str) -> Tried | None:
         return judged, one.pays(), -cpu.ratio.median if cpu else -float("inf")
 
     return max(tried, key=rank, default=None)
-
-
-def _capped(found: Findings, subsystem: str) -> str:
-    """What is said of an arena for the subsystem that had to stop."""
-    for plan in found.candidates:
-        for route in plan.arenas:
-            if subsystem in route.subsystems and route.scope and route.pool in found.capped:
-                held, live = found.capped[route.pool]
-                return (
-                    f"; {route.scope.arena} is not proposed: it would have held {bytes_text(held)} for "
-                    f"{bytes_text(live)} alive in it"
-                )
-    return ""
 
 
 def _add_predictions(row: dict[str, Any], tried: Tried | None, predictions: Predictions) -> None:

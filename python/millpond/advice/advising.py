@@ -29,7 +29,7 @@ from millpond.advice.effects import (
     split,
     substantial,
 )
-from millpond.advice.findings import Findings
+from millpond.advice.findings import ArenaCounts, Findings
 from millpond.advice.rows import Tried
 from millpond.advice.verdict import quick_estimate
 from millpond.cells.cell import PRELOADED, Cell
@@ -140,8 +140,9 @@ class Advising:
             evidence = self._journal.evidence("choosing", behind, _JUDGED_METRICS)
             found.tried[name] = Tried(by_name[name], comparisons, evidence, judged=False)
         best = best_mallocs(found.screened_mallocs)
-        arenas = {p.name for p in candidates if any(r.pool in found.capped for r in p.arenas)}
-        screened = {name: comparisons for name, comparisons in screened.items() if name not in arenas}
+        capped = {pool for pool, counts in found.arenas.items() if counts.capped}
+        excluded = {p.name for p in candidates if any(r.pool in capped for r in p.arenas)}
+        screened = {name: comparisons for name, comparisons in screened.items() if name not in excluded}
         helping = helpful(screened)
         helpers = [by_name[name] for name in helping]
         if not helpers:
@@ -269,9 +270,11 @@ class Advising:
     def _note_arenas(self, outcomes: list[Any]) -> None:
         """How often arenas were reset, and which would have held much more than was alive in them."""
         for pool in (p for o in outcomes for p in o.router.get("pools", [])):
-            self._found.resets[str(pool["pool"])] = int(pool.get("resets") or 0)
-            if pool.get("capped_bytes"):
-                self._found.capped[str(pool["pool"])] = (int(pool["capped_bytes"]), int(pool["capped_live_bytes"]))
+            names = ("resets", "calls", "outlived_calls", "capped_bytes", "capped_live_bytes")
+            counts = ArenaCounts(*(int(pool.get(name) or 0) for name in names))
+            before = self._found.arenas.get(str(pool["pool"]))
+            if before is None or not before.capped:
+                self._found.arenas[str(pool["pool"])] = counts
 
     def _note_failures(self, outcomes: list[Any]) -> None:
         failures = sorted({f"{o.cell.name} {o.why}; its rounds are not compared" for o in outcomes if o.status != "ok"})

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from millpond.cells.cell import CONTROLS, MALLOC, POOL_COST, PRELOADED, Cell, Outcome
+from millpond.cells.cell import CONTROLS, MALLOC, POOL_COST, POOL_COST_BYTES, PRELOADED, Cell, Outcome
 from millpond.cells.plans import Plan, merged
 from millpond.execution.rounds import by_round
 from millpond.statistics.order_statistics import Comparison, compare, judge_family
@@ -55,6 +55,10 @@ def saves_time(comparisons: Mapping[str, Comparison]) -> bool:
 def saves_memory(comparisons: Mapping[str, Comparison]) -> bool:
     """Smaller beyond the noise, and not slower."""
     return verdict_of(comparisons, "peak_bytes") == "better" and verdict_of(comparisons, "cpu_seconds") != "worse"
+
+
+# What only a trial's pools cost, by the metric that it is part of.
+_POOL_COSTS = {"cpu_seconds": POOL_COST, "wall_seconds": POOL_COST, "peak_bytes": POOL_COST_BYTES}
 
 
 def control_cells(program: Sequence[str]) -> list[Cell]:
@@ -98,8 +102,8 @@ def compare_net(
     other = against or bare
     values = [by_round(outcomes, c, metric) for c in (plan_cell(program, plan), looked_up, bare, other)]
     rounds = sorted(set.intersection(*(set(v) for v in values)))
-    timed = metric in ("cpu_seconds", "wall_seconds")
-    cost = by_round(outcomes, plan_cell(program, plan), POOL_COST) if timed else {}
+    cost_metric = _POOL_COSTS.get(metric)
+    cost = by_round(outcomes, plan_cell(program, plan), cost_metric) if cost_metric else {}
     of = [values[0][i] - cost.get(i, 0.0) - values[1][i] + values[2][i] for i in rounds]
     name = f"{plan_cell(program, plan).name} without look-up"
     return compare(metric, name, other.name, of, [values[3][i] for i in rounds])

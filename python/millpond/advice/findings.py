@@ -15,6 +15,26 @@ from millpond.execution.recording import Process, Recording
 from millpond.statistics.order_statistics import Comparison
 
 
+@dataclass(frozen=True)
+class ArenaCounts:
+    """What one run counted of a pool of arenas.
+
+    `calls`: those of its function that were observed; `outlived_calls`: of these, the ones that ended before all their
+    objects. `held_bytes` and `live_bytes`: of an arena that had to stop, 0 where none had to.
+    """
+
+    resets: int = 0
+    calls: int = 0
+    outlived_calls: int = 0
+    held_bytes: int = 0
+    live_bytes: int = 0
+
+    @property
+    def capped(self) -> bool:
+        """Whether an arena would have held too much for what was alive in it."""
+        return self.held_bytes > 0
+
+
 @dataclass
 class Findings:
     """What a run of `advise` found out, step by step; a step that was not reached leaves its default."""
@@ -43,8 +63,7 @@ class Findings:
     verdict_lacks_seconds: float = 0.0  # what was left of the budget for them, less than that
     budget_seconds: float = 0.0
     unjudged: str = ""  # the most promising plan, where it looked no better and the time was needed for mallocs
-    capped: dict[str, tuple[int, int]] = field(default_factory=dict)  # arena that had to stop → bytes held, and alive
-    resets: dict[str, int] = field(default_factory=dict)  # arena → how often a run reset it
+    arenas: dict[str, ArenaCounts] = field(default_factory=dict)  # pool → what a run counted of its arenas
     predictions: Predictions = field(default_factory=lambda: Predictions(why="nothing was tried"))
     why_no_trial: str = ""
     notes: list[str] = field(default_factory=list)

@@ -89,7 +89,7 @@ def _given(found: Findings) -> str:
 def _legality(found: Findings, route: Route) -> str:
     """How far it is known that no object outlives an arena's scope; of one without, how often it was reset."""
     if route.scope and route.scope.kind == "phase":
-        times = found.resets.get(route.pool, 0)
+        times = found.arenas[route.pool].resets if route.pool in found.arenas else 0
         return f" ({plural(times, 'reset')} in one run)" if times else ""
     function = route.scope.function if route.scope else ""
     known = {

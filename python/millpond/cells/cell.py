@@ -20,6 +20,9 @@ VARIANTS = (*CONTROLS, PRELOADED, "plan")
 
 # Of a round under a plan: the CPU that its pools took beyond what the library's would have taken, as estimated.
 POOL_COST = "pool_cost_seconds"
+# … and the bytes of what observes calls of functions, as estimated.
+POOL_COST_BYTES = "pool_cost_bytes"
+_POOL_COSTS = (POOL_COST, POOL_COST_BYTES)
 # What a round of a trial measures: metric of the observation → its unit. All of them are better when smaller.
 METRICS = {
     "cpu_seconds": "seconds",
@@ -30,7 +33,7 @@ METRICS = {
 }
 # The same for every experiment that runs cells. A new experiment adds a line here and a runner.
 METRICS_OF = {
-    "trial": {**METRICS, POOL_COST: "seconds"},
+    "trial": {**METRICS, POOL_COST: "seconds", POOL_COST_BYTES: "bytes"},
     "replay": {
         "cpu_seconds": "seconds",
         "wall_seconds": "seconds",
@@ -211,13 +214,13 @@ class Outcome:
 def metrics_of(outcome: Outcome) -> dict[str, str]:
     """The metrics that an outcome has a row for, with their units: all of its experiment, null where one is absent.
 
-    POOL_COST only where there were pools. Of a suite those that it has, and the first where it has none.
+    The costs of pools only where there were pools. Of a suite those that it has, and the first where it has none.
     `step_ns:4096` is step 4096 of the metric `step_ns`.
     """
     experiment = outcome.cell.experiment
     units = METRICS_OF[experiment]
     if experiment not in SUITES:
-        return {m: unit for m, unit in units.items() if m != POOL_COST or m in outcome.values}
+        return {m: unit for m, unit in units.items() if m not in _POOL_COSTS or m in outcome.values}
     have = [*outcome.values, *outcome.absent]
     return {metric: unit_of(experiment, metric) for metric in have or list(units)[:1]}
 

@@ -35,19 +35,22 @@ class Scope:
 
     kind: str
     function: str = ""
+    outermost: bool = False  # calls of the function inside of another share that call's arena
+    observed: bool = True  # a trial observes when calls begin and end
 
     @property
     def arena(self) -> str:
         """An arena for it, in words."""
         return {
-            "function": f"an arena for each call of {self.function}",
+            "function": f"an arena for each {'outermost ' if self.outermost else ''}call of {self.function}",
             "thread": "an arena for each thread",
             "phase": "an arena that is reset whenever nothing in it is alive",
         }[self.kind]
 
     def to_json(self) -> dict[str, Any]:
         """As the plan file has it."""
-        return {self.kind: self.function or True}
+        known: dict[str, Any] = {self.kind: self.function or True}
+        return known | ({"outermost": True} if self.outermost else {}) | ({} if self.observed else {"observed": False})
 
 
 @dataclass(frozen=True)
@@ -129,9 +132,10 @@ def from_json(data: dict[str, Any], name: str) -> Plan:
 
 
 def _route(data: dict[str, Any]) -> Route:
-    scope = None
-    for kind, value in (data.get("scope") or {}).items():
-        scope = Scope(kind, value if isinstance(value, str) else "")
+    scope, known = None, data.get("scope")
+    if known:
+        kind = next(k for k in ("function", "thread", "phase") if k in known)
+        scope = Scope(kind, known.get("function", ""), known.get("outermost", False), known.get("observed", True))
     return Route(tuple(data["subsystems"]), data["pool"], data["strategy"], data["huge_pages"], scope)
 
 

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from millpond.cells.cell import MALLOC, METRICS, POOL_COST, PRELOADED, Cell, Outcome
+from millpond.cells.cell import MALLOC, METRICS, POOL_COST, POOL_COST_BYTES, PRELOADED, Cell, Outcome
 from millpond.cells.plans import Plan
 from millpond.execution.preparation import NO_PREPARATION, Preparation
 from millpond.statistics.order_statistics import summarise
@@ -57,6 +57,8 @@ class Laboratory:
         self._modules: Path | None = None
         self._looked_up: Plan | None = None
         self._pair_seconds: dict[str, float] = {}  # strategy → what a pair costs more here than in the source
+        self._call_seconds = 0.0  # what observing a call of a function costs
+        self._call_bytes = 0.0  # what observing takes in all
         self.settings: dict[str, str] = {}  # malloc → NAME=VALUE of the environment that makes the program run on it
         self.expected = (0, 0)
         self.limit_seconds: float | None = None
@@ -93,8 +95,11 @@ class Laboratory:
             self.compile(plan)
         self._looked_up = plans[0] if plans else None
         if any(plan.routes for plan in plans):
-            found = json.loads(native.answer(TRIAL, [f"--pair-costs={_PAIR_COST_ROUNDS}"]))["seconds"]
-            self._pair_seconds = {strategy: summarise(rounds).median for strategy, rounds in found.items()}
+            found = json.loads(native.answer(TRIAL, [f"--pair-costs={_PAIR_COST_ROUNDS}"]))
+            self._pair_seconds = {strategy: summarise(rounds).median for strategy, rounds in found["seconds"].items()}
+            if found["call_seconds"]:
+                self._call_seconds = summarise(found["call_seconds"]).median
+                self._call_bytes = summarise(found["call_bytes"]).median
 
     def run_through(self, cell: Cell) -> Outcome:
         """The first run of a program: the user's own input goes in, its output comes out. Not a measured round."""
@@ -159,6 +164,8 @@ class Laboratory:
         router = data.get("router")
         if cell.plan is not None and isinstance(router, dict):
             values[POOL_COST] = self._pool_cost(cell.plan, router)
+            observes = any(int(pool.get("calls") or 0) for pool in router.get("pools", []))
+            values[POOL_COST_BYTES] = self._call_bytes if observes else 0.0
         return Outcome(
             cell, stage, number, values, exit_status, signal, status, utc_now(), why,
             router if isinstance(router, dict) else {},
@@ -166,9 +173,13 @@ class Laboratory:
 
     def _pool_cost(self, plan: Plan, router: dict[str, Any]) -> float:
         """The CPU that pools behind malloc took, beyond what they would take in the source."""
-        pairs = {str(pool["pool"]): int(pool["allocations"]) for pool in router.get("pools", [])}
+        pools = router.get("pools", [])
+        pairs = {str(pool["pool"]): int(pool["allocations"]) for pool in pools}
         strategies = {route.pool: route.strategy for route in plan.routes}
-        return sum(n * self._pair_seconds.get(strategies.get(pool, ""), 0.0) for pool, n in pairs.items())
+        calls = sum(int(pool.get("calls") or 0) for pool in pools)
+        return calls * self._call_seconds + sum(
+            n * self._pair_seconds.get(strategies.get(pool, ""), 0.0) for pool, n in pairs.items()
+        )
 
 
 def time_limit(bare_seconds: float) -> float:

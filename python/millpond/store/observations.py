@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from millpond import __version__
-from millpond.cells.cell import COUNTERS, EVENTS, LITTER, POOL_COST, SUITES, Cell, Outcome, metrics_of
+from millpond.cells.cell import COUNTERS, EVENTS, LITTER, POOL_COST, POOL_COST_BYTES, SUITES, Cell, Outcome, metrics_of
 from millpond.system.machine import this_machine
 
 SCHEMA = "millpond.observation/1"
@@ -189,7 +189,7 @@ class Journal:
 
 
 def _kind(metric: str, unit: str) -> str:
-    if metric == POOL_COST:
+    if metric in (POOL_COST, POOL_COST_BYTES):
         return "estimated"
     return "counted" if metric in _COUNTED or unit == EVENTS else "measured"
 

@@ -108,7 +108,9 @@ TEST(plan, a_monotonic_has_one_scope_and_no_other_strategy_has_any) {
     const auto scoped = [](const std::string& scope) {
         return with("\"multipool\"", "\"monotonic\",\"scope\":" + scope);
     };
-    for (const char* scope : {R"({"function":"server::handle"})", R"({"thread":true})", R"({"phase":true})"}) {
+    for (const char* scope :
+         {R"({"function":"server::handle"})", R"({"function":"f","outermost":true})",
+          R"({"function":"f","observed":false,"outermost":true})", R"({"thread":true})", R"({"phase":true})"}) {
         const plan read = parse_plan(scoped(scope), "text");
         EXPECT_EQ(read.routes[0].allocator, strategy::monotonic);
         EXPECT_EQ(parse_plan(to_text(read), "text").routes[0].scope, read.routes[0].scope) << scope;
@@ -117,12 +119,15 @@ TEST(plan, a_monotonic_has_one_scope_and_no_other_strategy_has_any) {
     EXPECT_EQ(parse_plan(scoped(R"({"function":"f"})"), "text").routes[0].scope.function, "f");
     expect_refused(with("\"multipool\"", "\"monotonic\""), 3, "routes[0].scope is missing");
     expect_refused(with("\"multipool\"", R"("multipool","scope":{"thread":true})"), 3, "monotonic only");
-    expect_refused(scoped("{}"), 3, "routes[0].scope must have one member");
-    expect_refused(scoped(R"({"thread":true,"phase":true})"), 3, "one member");
+    expect_refused(scoped("{}"), 3, "routes[0].scope must have one of: function, thread, phase");
+    expect_refused(scoped(R"({"thread":true,"phase":true})"), 3, "one of: function, thread, phase");
     expect_refused(scoped(R"({"request":true})"), 3, "function, thread, phase");
     expect_refused(scoped(R"({"thread":false})"), 3, "routes[0].scope.thread must be true");
     expect_refused(scoped(R"({"thread":1})"), 3, "routes[0].scope.thread");
     expect_refused(scoped(R"({"function":""})"), 3, "routes[0].scope.function must not be empty");
+    expect_refused(scoped(R"({"function":"f","thread":true})"), 3, "besides function; there are: outermost, observed");
+    expect_refused(scoped(R"({"function":"f","observed":1})"), 3, "routes[0].scope.observed must be true or false");
+    expect_refused(scoped(R"({"thread":true,"outermost":true})"), 3, "one of: function, thread, phase");
     expect_refused(scoped(R"({"function":7})"), 3, "routes[0].scope.function must be a string");
     expect_refused(scoped("\"thread\""), 3, "routes[0].scope must be an object");
 }

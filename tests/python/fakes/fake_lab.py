@@ -160,6 +160,7 @@ def one_round(variant: str, number: int) -> None:
         for name in [*apart, *(route["pool"] for route in routes if "scope" in route)]:
             seconds *= CONFIG.get("gains", {}).get(name, 1.0)
         pools = [{"pool": pool, "allocations": CONFIG.get("pairs", 0), "capped_live_bytes": 1000, "resets": 7,
+                  "calls": CONFIG.get("calls", 0), "outlived_calls": CONFIG.get("outlived_calls", 0),
                   "capped_bytes": CONFIG.get("capped", {}).get(pool, 0)}
                  for pool in dict.fromkeys(route["pool"] for route in routes)]  # fmt: skip
         seconds *= CONFIG.get("together", 1.0) if len(named) > 1 else 1.0
@@ -205,7 +206,9 @@ def trial() -> None:
         return
     if option("--pair-costs"):
         strategies = ("multipool", "synchronized(multipool)", "monotonic")
-        print(json.dumps({"seconds": {s: [CONFIG.get("pair_cost", 0.0)] for s in strategies}}))
+        found = {"seconds": {s: [CONFIG.get("pair_cost", 0.0)] for s in strategies}}
+        calls = {name: [CONFIG[name]] if name in CONFIG else [] for name in ("call_seconds", "call_bytes")}
+        print(json.dumps(found | calls))
         return
     number = call_number()
     if "--survey" in sys.argv:

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: BSL-1.0
+"""What a row says of an arena: how its scope was seen to end, what capped it, and what winking it out would save."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from millpond.advice.findings import ArenaCounts, Findings
+from millpond.advice.rows import Tried
+from millpond.cells.plans import Route
+from millpond.system.wording import bytes_text, count_text, plural, seconds_text
+
+
+def arena_json(found: Findings, subsystem: dict[str, Any], tried: Tried | None) -> dict[str, Any] | None:
+    """What one run counted of the arena that was tried for the subsystem; None where a pool was tried, or nothing."""
+    route = _arena_of(tried, subsystem)
+    if route is None:
+        return None
+    counts = found.arenas.get(route.pool, ArenaCounts())
+    return {
+        "scope": route.scope.to_json() if route.scope else None,
+        "observed": counts.calls > 0,
+        "calls": counts.calls,
+        "outlived_calls": counts.outlived_calls,
+        "resets": counts.resets,
+        "winking": _winking(subsystem),
+    }
+
+
+def arena_text(found: Findings, subsystem: dict[str, Any], tried: Tried | None) -> str:
+    """The same as the end of a row's reason, and why an arena that was capped is not proposed."""
+    text = _capped(found, subsystem)
+    route = _arena_of(tried, subsystem)
+    if route is None or route.scope is None or found.arenas.get(route.pool, ArenaCounts()).capped:
+        return text
+    counts = found.arenas.get(route.pool, ArenaCounts())
+    if counts.calls:
+        left = (
+            f", {plural(counts.outlived_calls, 'call')} ended before all their objects" if counts.outlived_calls else ""
+        )
+        text += f"; {plural(counts.calls, 'call')} observed, each with its own arena{left}"
+    elif route.scope.kind == "function":
+        text += "; its calls were not observed in the trial, so the arena was reset whenever nothing in it was alive"
+    saved = _winking(subsystem)
+    if saved["free_calls"] and counts.outlived_calls == 0:
+        seconds = f" ({seconds_text(saved['free_seconds'])} in this run)" if saved["free_seconds"] is not None else ""
+        text += (
+            f"; winking out is predicted to save {count_text(saved['free_calls'])} frees{seconds} and their destructors"
+        )
+    return text
+
+
+def _arena_of(tried: Tried | None, subsystem: dict[str, Any]) -> Route | None:
+    """The arena of the plan that was tried for a subsystem."""
+    routes = tried.plan.arenas if tried else ()
+    return next((r for r in routes if subsystem["name"] in r.subsystems), None)
+
+
+def _winking(subsystem: dict[str, Any]) -> dict[str, Any]:
+    """The frees that a winked-out arena would not run, and their time on the program's own malloc."""
+    return {
+        "free_calls": int(subsystem.get("frees") or 0),
+        "free_seconds": subsystem.get("free_seconds"),
+        "kind": "predicted",
+    }
+
+
+def _capped(found: Findings, subsystem: dict[str, Any]) -> str:
+    """Why an arena for the subsystem is not proposed: what it would have held, and which objects kept it."""
+    for route in (r for plan in found.candidates for r in plan.arenas):
+        counts = found.arenas.get(route.pool)
+        if counts is None or not counts.capped or subsystem["name"] not in route.subsystems or not route.scope:
+            continue
+        return (
+            f"; {route.scope.arena} is not proposed: it would have held {bytes_text(counts.held_bytes)} for "
+            f"{bytes_text(counts.live_bytes)} alive in it{_kept_by(subsystem)}"
+        )
+    return ""
+
+
+def _kept_by(subsystem: dict[str, Any]) -> str:
+    """The objects that keep an arena from being reset: those that outlive the scope that most others do not."""
+    scopes = [s for s in subsystem.get("legality") or [] if s.get("outliving") and s.get("witnesses")]
+    if not scopes:
+        return ""
+    scope = min(scopes, key=lambda s: int(s["outliving"]))
+    witness = scope["witnesses"][0]
+    place = " ← ".join(witness["stack"][:3])
+    return (
+        f", kept by {plural(int(scope['outliving']), 'object')} that outlive {scope['scope']} {scope['name']}, such as "
+        f"{bytes_text(int(witness['bytes']))} from {place}"
+    )
