@@ -54,7 +54,7 @@ def test_an_arena_that_had_to_stop_is_not_proposed_and_the_row_says_why(lab: Fak
     for name in ("book", "prices"):
         reason = rows(found)[name]["reason"]
         capped = "an arena for each call of serve is not proposed: it would have held 5.00 MB for 1.00 kB alive in it"
-        assert f"; {capped}, kept by " in reason
+        assert f"; {capped}" in reason
     assert "arena" not in rows(found)["printer"]["reason"].split(";")[0]
 
 
