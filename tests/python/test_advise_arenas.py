@@ -88,12 +88,14 @@ def test_a_row_says_how_the_calls_of_an_arena_were_observed_and_what_winking_wou
     }  # fmt: skip
 
 
-def test_calls_that_end_before_their_objects_are_said(lab: FakeLab) -> None:
+def test_an_arena_whose_calls_end_before_their_objects_is_not_proposed(lab: FakeLab) -> None:
     lab.configure(events=1000, subsystems=SUBSYSTEMS, cpu=CPU, gains=GAIN, mallocs=MALLOCS, arenas=ARENA,
                   calls=3, outlived_calls=1)  # fmt: skip
-    reason = rows(advise(lab))["book"]["reason"]
-    assert "3 calls observed, each with its own arena, 1 call ended before all their objects" in reason
+    found = advise(lab)
+    reason = rows(found)["book"]["reason"]
+    assert "an arena for each call of serve is not proposed: 1 of 3 calls ended before all their objects" in reason
     assert "winking" not in reason
+    assert "arena" not in found["verdict"].split(" Not tried")[0]
 
 
 def test_the_objects_that_kept_a_capped_arena_are_named(lab: FakeLab) -> None:
@@ -103,3 +105,18 @@ def test_the_objects_that_kept_a_capped_arena_are_named(lab: FakeLab) -> None:
                   mallocs=MALLOCS, arenas=ARENA, capped={"arena of serve": 5_000_000})  # fmt: skip
     reason = rows(advise(lab))["book"]["reason"]
     assert reason.endswith("kept by 2 objects that outlive function serve, such as 48 B from keep ← serve ← main")
+
+
+def test_a_plan_grows_by_what_helps_it(lab: FakeLab) -> None:
+    lab.configure(events=1000, subsystems=SUBSYSTEMS, cpu=CPU, gains={"book": 0.8, "prices": 0.85, "printer": 0.9},
+                  mallocs=MALLOCS, with_others={"printer": 1.3})  # fmt: skip
+    assert {s for r in advise(lab)["plan"]["routes"] for s in r["subsystems"]} == {"book", "prices"}
+
+
+def test_an_arena_and_a_pool_stand_in_one_plan(lab: FakeLab) -> None:
+    lab.configure(events=1000, subsystems=SUBSYSTEMS, cpu=CPU, gains={"arena of serve": 0.8, "printer": 0.85},
+                  mallocs=MALLOCS, arenas=ARENA)  # fmt: skip
+    routes = advise(lab)["plan"]["routes"]
+    assert {(r["strategy"], *r["subsystems"]) for r in routes} == {
+        ("monotonic", "book", "prices"), ("multipool", "printer"),
+    }  # fmt: skip

@@ -42,6 +42,8 @@ from millpond.store.round_log import RoundLog
 from millpond.system.progress import ProgressReport, say
 from millpond.system.wording import plural, seconds_text
 
+# Combinations of the best helpers that are compared before a judgement, besides all of them.
+_COMBINED_AT_MOST = 4
 _JUDGED_METRICS = ("cpu_seconds", "peak_bytes")
 _CURE = "--prepare COMMAND before each run, or --cwd-copy, gives every run what the first one found"
 
@@ -140,8 +142,8 @@ class Advising:
             evidence = self._journal.evidence("choosing", behind, _JUDGED_METRICS)
             found.tried[name] = Tried(by_name[name], comparisons, evidence, judged=False)
         best = best_mallocs(found.screened_mallocs)
-        capped = {pool for pool, counts in found.arenas.items() if counts.capped}
-        excluded = {p.name for p in candidates if any(r.pool in capped for r in p.arenas)}
+        barred = {pool for pool, counts in found.arenas.items() if not counts.may_be_proposed}
+        excluded = {p.name for p in candidates if any(r.pool in barred for r in p.arenas)}
         screened = {name: comparisons for name, comparisons in screened.items() if name not in excluded}
         helping = helpful(screened)
         helpers = [by_name[name] for name in helping]
@@ -170,21 +172,30 @@ class Advising:
         return [self._bare(), Cell(self._program, "looked_up")]
 
     def _best_of(self, helpers: list[Plan]) -> Plan:
-        """Those that helped, together, unless the best of them alone is faster: what helps alone may not add up."""
+        """The best alone, the best two together, and so on: what helps alone may not add up.
+
+        Of these the largest that is not slower than any other by a hundredth. Where there is no time to compare them,
+        all together; where there is little, only that and the best alone.
+        """
         together = combine(helpers, "together")
-        rounds = schedule.combining(self._left(), self._run_seconds, len(helpers))
+        between = [combine(helpers[:n], f"best {n}") for n in range(2, min(len(helpers), _COMBINED_AT_MOST))]
+        plans = [helpers[0], *between, together]
+        rounds = schedule.combining(self._left(), self._run_seconds, len(helpers), len(plans))
+        if rounds == 0:
+            plans = [helpers[0], together]
+            rounds = schedule.combining(self._left(), self._run_seconds, len(helpers))
         if rounds == 0:
             return together
-        cells = [plan_cell(self._program, p) for p in (together, helpers[0])]
+        cells = [plan_cell(self._program, p) for p in plans]
         outcomes = run_rounds(
             [*self._behind_net(), *cells], self._laboratory, self._listener, stage="combining", rounds=rounds,
             deadline=self._deadline, seed=self._seed + 2, warm_up=False, memory=self._log,
         )  # fmt: skip
         self._note_failures(outcomes)
-        both = [compare_net(outcomes, self._program, p, "cpu_seconds") for p in (together, helpers[0])]
-        if both[0] is None or both[1] is None:
-            return helpers[0] if both[1] is not None else together
-        return helpers[0] if both[0].ratio.median >= both[1].ratio.median + 0.01 else together
+        compared = [(p, compare_net(outcomes, self._program, p, "cpu_seconds")) for p in plans]
+        ratios = [(p, c.ratio.median) for p, c in compared if c is not None]
+        least = min((ratio for _, ratio in ratios), default=0.0)
+        return next((p for p, ratio in reversed(ratios) if ratio < least + 0.01), together)
 
     def _judge(self, plans: list[Plan], best: list[str]) -> None:
         """Fresh rounds of the chosen contenders: nothing that chose one is used to judge it."""
@@ -273,7 +284,7 @@ class Advising:
             names = ("resets", "calls", "outlived_calls", "capped_bytes", "capped_live_bytes")
             counts = ArenaCounts(*(int(pool.get(name) or 0) for name in names))
             before = self._found.arenas.get(str(pool["pool"]))
-            if before is None or not before.capped:
+            if before is None or before.may_be_proposed:
                 self._found.arenas[str(pool["pool"])] = counts
 
     def _note_failures(self, outcomes: list[Any]) -> None:

@@ -28,21 +28,20 @@ def arena_json(found: Findings, subsystem: dict[str, Any], tried: Tried | None) 
 
 
 def arena_text(found: Findings, subsystem: dict[str, Any], tried: Tried | None) -> str:
-    """The same as the end of a row's reason, and why an arena that was capped is not proposed."""
-    text = _capped(found, subsystem)
+    """The same as the end of a row's reason, or why an arena is not proposed."""
+    text = _barred(found, subsystem)
     route = _arena_of(tried, subsystem)
-    if route is None or route.scope is None or found.arenas.get(route.pool, ArenaCounts()).capped:
+    if route is None or route.scope is None:
         return text
     counts = found.arenas.get(route.pool, ArenaCounts())
+    if not counts.may_be_proposed:
+        return text
     if counts.calls:
-        left = (
-            f", {plural(counts.outlived_calls, 'call')} ended before all their objects" if counts.outlived_calls else ""
-        )
-        text += f"; {plural(counts.calls, 'call')} observed, each with its own arena{left}"
+        text += f"; {plural(counts.calls, 'call')} observed, each with its own arena"
     elif route.scope.kind == "function":
         text += "; its calls were not observed in the trial, so the arena was reset whenever nothing in it was alive"
     saved = _winking(subsystem)
-    if saved["free_calls"] and counts.outlived_calls == 0:
+    if saved["free_calls"]:
         seconds = f" ({seconds_text(saved['free_seconds'])} in this run)" if saved["free_seconds"] is not None else ""
         text += (
             f"; winking out is predicted to save {count_text(saved['free_calls'])} frees{seconds} and their destructors"
@@ -65,16 +64,18 @@ def _winking(subsystem: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _capped(found: Findings, subsystem: dict[str, Any]) -> str:
-    """Why an arena for the subsystem is not proposed: what it would have held, and which objects kept it."""
+def _barred(found: Findings, subsystem: dict[str, Any]) -> str:
+    """Why an arena for the subsystem is not proposed: what it would have held, or which calls ended too early."""
     for route in (r for plan in found.candidates for r in plan.arenas):
-        counts = found.arenas.get(route.pool)
-        if counts is None or not counts.capped or subsystem["name"] not in route.subsystems or not route.scope:
+        counts = found.arenas.get(route.pool, ArenaCounts())
+        if counts.may_be_proposed or subsystem["name"] not in route.subsystems or not route.scope:
             continue
-        return (
-            f"; {route.scope.arena} is not proposed: it would have held {bytes_text(counts.held_bytes)} for "
-            f"{bytes_text(counts.live_bytes)} alive in it{_kept_by(subsystem)}"
+        why = (
+            f"it would have held {bytes_text(counts.held_bytes)} for {bytes_text(counts.live_bytes)} alive in it"
+            if counts.capped
+            else f"{count_text(counts.outlived_calls)} of {plural(counts.calls, 'call')} ended before all their objects"
         )
+        return f"; {route.scope.arena} is not proposed: {why}{_kept_by(subsystem)}"
     return ""
 
 

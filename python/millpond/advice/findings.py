@@ -34,6 +34,11 @@ class ArenaCounts:
         """Whether an arena would have held too much for what was alive in it."""
         return self.held_bytes > 0
 
+    @property
+    def may_be_proposed(self) -> bool:
+        """Whether no arena held too much, and no object was seen to outlive its call."""
+        return not self.capped and not self.outlived_calls
+
 
 @dataclass
 class Findings:

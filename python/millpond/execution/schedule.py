@@ -87,10 +87,10 @@ def judged(left_seconds: float, run_seconds: float, wanted: int, least: int = JU
     return min(wanted, max(least, int(left_seconds / (VERDICT_ROUNDS * run_seconds))))
 
 
-def combining(left_seconds: float, run_seconds: float, helpful: int) -> int:
-    """How many rounds compare the helpers together with the best of them alone; 0 where that would cost the verdict."""
+def combining(left_seconds: float, run_seconds: float, helpful: int, plans: int = 2) -> int:
+    """How many rounds compare `plans` combinations of helpers with one another; 0 where that would cost the verdict."""
     room = int(left_seconds / run_seconds) - VERDICT_ROUNDS * (JUDGED + min(helpful, HELPERS_AT_MOST))
-    return max(0, min(CHOOSING_ROUNDS, room // 2)) if room // 2 >= FEWEST_CHOOSING_ROUNDS else 0
+    return max(0, min(CHOOSING_ROUNDS, room // plans)) if room // plans >= FEWEST_CHOOSING_ROUNDS else 0
 
 
 def judging(left_seconds: float, run_seconds: float, contenders: int) -> int:

@@ -6,6 +6,7 @@ It is installed under their names beside a `fake.json`:
   cpu {variant: seconds}                  what a round of a control costs  gains {name: factor} what its own pool does,
                                           if pools are kept apart
   together                                what several pools do beyond their gains
+  with_others {name: factor}              what a pool does where there is another
   noise                                   relative, seeded                 run            really run the program
   exit, signal                            how the program ends             fails {step: [status, message]}
   killed                                  variants under which the program dies
@@ -164,6 +165,8 @@ def one_round(variant: str, number: int) -> None:
                   "capped_bytes": CONFIG.get("capped", {}).get(pool, 0)}
                  for pool in dict.fromkeys(route["pool"] for route in routes)]  # fmt: skip
         seconds *= CONFIG.get("together", 1.0) if len(named) > 1 else 1.0
+        for name in named if len(named) > 1 else []:
+            seconds *= CONFIG.get("with_others", {}).get(name, 1.0)
     peak = 10_000_000 + number % 3
     if variant == "plan":
         for name in named:
