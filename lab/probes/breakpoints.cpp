@@ -63,6 +63,10 @@ bool breakpoints::place(std::uintptr_t address, const code_range& module, unsign
     const preload::spin_guard guard(lock);
     if (breakpoint* const known = find(address)) {
         if ((role & breakpoint::is_entry) != 0) known->number = static_cast<std::uint16_t>(number);
+        if ((role & breakpoint::is_return) != 0) {
+            const bool is_only = known->returns_of == breakpoint::none || known->returns_of == number;
+            known->returns_of = is_only ? static_cast<std::uint16_t>(number) : breakpoint::several;
+        }
         __atomic_or_fetch(&known->roles, static_cast<std::uint8_t>(role), __ATOMIC_RELEASE);
         return stands_at(address) || write_code(address, &trap, 1);
     }
@@ -81,6 +85,7 @@ bool breakpoints::place(std::uintptr_t address, const code_range& module, unsign
     p.original = code[0];
     p.roles = static_cast<std::uint8_t>(role);
     p.number = static_cast<std::uint16_t>(number);
+    p.returns_of = (role & breakpoint::is_return) != 0 ? static_cast<std::uint16_t>(number) : breakpoint::none;
     p.instruction = instruction;
     __atomic_store_n(&p.address, address, __ATOMIC_RELEASE);
     ++count;
@@ -98,6 +103,15 @@ void breakpoints::remove_entry(std::uintptr_t address) noexcept {
     const preload::spin_guard guard(lock);
     const breakpoint* const p = find(address);
     if (p != nullptr && (p->roles & ~breakpoint::is_entry) == 0) write_code(address, &p->original, 1);
+}
+
+void breakpoints::remove_return(std::uintptr_t address, unsigned number) noexcept {
+    const preload::spin_guard guard(lock);
+    breakpoint* const p = find(address);
+    if (p == nullptr || p->returns_of != number) return;
+    p->returns_of = breakpoint::none;
+    if (__atomic_and_fetch(&p->roles, static_cast<std::uint8_t>(~breakpoint::is_return), __ATOMIC_ACQ_REL) == 0)
+        write_code(address, &p->original, 1);
 }
 
 void breakpoints::remove_all() noexcept {

@@ -18,11 +18,13 @@ namespace millpond::probing {
 
 struct breakpoint {
     enum roles : std::uint8_t { is_entry = 1, is_return = 2, is_loader = 4 };
+    static constexpr std::uint16_t none = 0xfffe, several = 0xffff;
 
     std::uintptr_t address;  // 0: free; written last
     std::uint8_t original;
     std::uint8_t roles;
-    std::uint16_t number;  // of the scope whose entry this is
+    std::uint16_t number;      // of the scope whose entry this is
+    std::uint16_t returns_of;  // the scope whose calls return here, or `several`
     displaced instruction;
 
     [[nodiscard]] unsigned roles_now() const noexcept { return __atomic_load_n(&roles, __ATOMIC_ACQUIRE); }
@@ -37,8 +39,10 @@ class breakpoints {
 
     [[nodiscard]] static breakpoint* find(std::uintptr_t address) noexcept;
     // Writes a breakpoint into the code of a module, or adds a role to the one that is there; false where that cannot
-    // be.
+    // be. `number`: the scope whose entry it is, or whose calls return there.
     static bool place(std::uintptr_t address, const code_range& module, unsigned role, unsigned number) noexcept;
+    // Restores the code at a place where only calls of the scope `number` return, which is observed no more.
+    static void remove_return(std::uintptr_t address, unsigned number) noexcept;
     // Whether a breakpoint that was placed still stands there: its module may have gone, and another come.
     [[nodiscard]] static bool is_in_place(std::uintptr_t address) noexcept;
     // Restores the code there, unless the breakpoint has other roles.

@@ -61,16 +61,18 @@ bool probes::is_active() noexcept { return active; }
 bool& probes::believes_blocked() noexcept { return this_thread().believes_blocked; }
 
 // 0, or why the return of an activation could not be seen.
-unsigned probes::place_return(std::uintptr_t address) noexcept {
+unsigned probes::place_return(std::uintptr_t address, unsigned number) noexcept {
     const breakpoint* const known = breakpoints::find(address);
-    if (known != nullptr && (known->roles_now() & breakpoint::is_return) != 0)
+    if (known != nullptr && (known->roles_now() & breakpoint::is_return) != 0 &&
+        (known->returns_of == number || known->returns_of == breakpoint::several))
         return breakpoints::is_in_place(address) ? mpt_scope_observed : mpt_scope_unloaded;
     dl_find_object found{};
     if (_dl_find_object(reinterpret_cast<void*>(address - 1), &found) != 0) return mpt_scope_generated;
     const code_range module{reinterpret_cast<std::uintptr_t>(found.dlfo_map_start),
                             reinterpret_cast<std::uintptr_t>(found.dlfo_map_end)};
     if (!breakpoints::is_return_site(address, module.first)) return mpt_scope_no_return;
-    return breakpoints::place(address, module, breakpoint::is_return, 0) ? mpt_scope_observed : mpt_scope_no_return;
+    return breakpoints::place(address, module, breakpoint::is_return, number) ? mpt_scope_observed
+                                                                              : mpt_scope_no_return;
 }
 
 void probes::give_up(unsigned number, unsigned why) noexcept {
@@ -100,7 +102,8 @@ void probes::entered(unsigned number, std::uintptr_t stack) noexcept {
     const std::uintptr_t return_address = *reinterpret_cast<const std::uintptr_t*>(stack);
     running.drop_below(stack, left);
     running.drop_overwritten(stack, return_address, left);
-    if (const unsigned why = place_return(return_address); why != mpt_scope_observed) return give_up(number, why);
+    if (const unsigned why = place_return(return_address, number); why != mpt_scope_observed)
+        return give_up(number, why);
     if (!running.push({stack, return_address, number})) return give_up(number, mpt_scope_too_deep);
     if (!recorder->note(mpt_note_entered, s.node, false)) give_up(number, mpt_scope_interrupted);
 }
@@ -155,7 +158,13 @@ void probes::on_trap(int signal, siginfo_t* info, void* opaque) noexcept {
     }
     const auto stack = static_cast<std::uintptr_t>(r[REG_RSP]);
     const unsigned roles = p->roles_now();
-    if ((roles & breakpoint::is_return) != 0) frame_continues(stack);
+    if ((roles & breakpoint::is_return) != 0) {
+        frame_continues(stack);
+        // A function that is observed no more would go on to cost a trap for each return.
+        const unsigned of = p->returns_of;
+        if (of < wanted.count() && __atomic_load_n(&scopes[of].state, __ATOMIC_RELAXED) != mpt_scope_observed)
+            breakpoints::remove_return(p->address, of);
+    }
     if ((roles & breakpoint::is_entry) != 0) entered(p->number, stack);
     if ((roles & breakpoint::is_loader) != 0 && loader->r_state == r_debug::RT_CONSISTENT) find_scopes();
     p->instruction.run(context);

@@ -48,7 +48,7 @@ class probes {
     static void place_scope(unsigned number, std::uintptr_t entry, const code_range& module) noexcept;
     static void register_scope(scope& s) noexcept;
     static void watch_loader() noexcept;
-    static unsigned place_return(std::uintptr_t address) noexcept;
+    static unsigned place_return(std::uintptr_t address, unsigned number) noexcept;
 
     static scope* scopes;  // as many as are wanted
 };

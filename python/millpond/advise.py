@@ -199,6 +199,12 @@ def _record(program: tuple[str, ...], folder: Path, stdin: StandardInput, option
     return found
 
 
+def _bare_seconds(found: Findings) -> float:
+    """What a run takes without the recorder, as far as the trace says: the recorder may take nine tenths of it."""
+    recorder = float(found.characterisation.get("trace", {}).get("recorder_seconds") or 0.0)
+    return max(found.recording.seconds - recorder, 0.1 * found.recording.seconds)
+
+
 def _observe(
     found: Findings, folder: Path, stdin: StandardInput, left_seconds: float, preparation: Preparation
 ) -> None:
@@ -208,7 +214,7 @@ def _observe(
     """
     if found.recording.signal or not recording.scopes_file(folder).is_file():
         return
-    seconds = schedule.observing(left_seconds, schedule.seconds_of_run(found.recording.seconds))
+    seconds = schedule.observing(left_seconds, schedule.seconds_of_run(_bare_seconds(found)))
     observed = None
     if seconds == 0:
         why_not = "the time goes to the verdict; more --budget observes them"

@@ -23,9 +23,10 @@ from millpond.system.wording import bytes_text
 RECORD = "millpond-record"
 CHARACTERISE = "millpond-characterise"
 TRACE = "millpond-trace"
-# A function is observed no more after so many entries: each takes some 6 us, and several functions share the time.
-OBSERVED_ENTRIES_A_SECOND = 40_000
-OBSERVED_ENTRIES_MIN = 50_000
+# A function is observed no more after so many entries: each takes some 7 us, and together they have half of the time.
+_ENTRY_SECONDS = 7e-6
+_ENTRIES_SHARE = 0.5
+_ENTRIES_MIN = 10_000
 
 
 @dataclass(frozen=True)
@@ -199,8 +200,9 @@ def observe(
     inner = folder.absolute() / "observed"
     inner.mkdir(exist_ok=True)
     file = inner / "program.mpt"
-    limit = max(OBSERVED_ENTRIES_MIN, int(seconds * OBSERVED_ENTRIES_A_SECOND))
     wanted = scopes_file(folder.absolute())
+    functions = max(1, wanted.read_text(encoding="utf-8").count("\n") - 1)
+    limit = max(_ENTRIES_MIN, int(seconds * _ENTRIES_SHARE / _ENTRY_SECONDS / functions))
     options = ["--scopes", str(wanted), "--scope-entries", str(limit), "-o", str(file)]
     argv = preparation.program(program)
     with preparation.ready(folder) as cwd, stdin.first() as descriptor:
