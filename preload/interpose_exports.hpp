@@ -20,6 +20,7 @@
 #include <new>
 
 #include "preload/call_site.hpp"
+#include "preload/caller_registers.hpp"
 #include "preload/next_new.hpp"
 #include "preload/real.hpp"
 
@@ -51,11 +52,11 @@ inline constexpr std::size_t page_bytes = 4096;  // valloc and pvalloc on x86-64
 
 }  // namespace millpond::preload
 
-extern "C" {
-
-void* malloc(std::size_t bytes) noexcept {
+MILLPOND_HOOK(malloc, extern "C" void* malloc(std::size_t bytes)) noexcept {
     return millpond::preload::backend::allocate(bytes, millpond::preload::call_site::here());
 }
+
+extern "C" {
 
 void free(void* p) noexcept { millpond::preload::free_at(p); }
 
@@ -121,11 +122,11 @@ std::size_t malloc_usable_size(void* p) noexcept {
 
 // A throwing form that fails is repeated by the next operator new behind us, which calls the new-handler and throws as
 // the program's own C++ library does: so this library needs none. Its tries come back through malloc.
-void* operator new(std::size_t bytes) {
+MILLPOND_HOOK(_Znwm, void* operator new(std::size_t bytes)) {
     void* const p = millpond::preload::backend::allocate(bytes, millpond::preload::call_site::here());
     return p != nullptr ? p : millpond::preload::next_new(bytes);
 }
-void* operator new[](std::size_t bytes) {
+MILLPOND_HOOK(_Znam, void* operator new[](std::size_t bytes)) {
     void* const p = millpond::preload::backend::allocate(bytes, millpond::preload::call_site::here());
     return p != nullptr ? p : millpond::preload::next_new(bytes);
 }

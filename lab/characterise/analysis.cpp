@@ -240,6 +240,8 @@ void analysis::note(const trace::event& e) {
         t.ended = true;
     } else if (subject == mpt_note_lost) {
         totals_.lost_by_notes += value;
+    } else if (subject == mpt_note_word) {
+        ++totals_.words_noted;
     } else if (subject == mpt_note_returned) {
         std::uint32_t node = t.last_context;
         for (std::uint64_t i = 0; i < value && node != 0; ++i) node = nodes_[node].parent;

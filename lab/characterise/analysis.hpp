@@ -74,6 +74,7 @@ struct thread_share {
 struct trace_totals {
     std::uint64_t events = 0, allocations = 0, frees = 0, reallocations = 0, bytes = 0;
     std::uint64_t live_bytes = 0, peak_bytes = 0, live_objects = 0, peak_objects = 0;
+    std::uint64_t words_noted = 0;  // at allocations: owners may be among them
     std::uint64_t lost_by_notes = 0, unmatched_frees = 0, lost_frees = 0, mended = 0;
     std::uint64_t first_tick = 0, last_tick = 0;
     operation_times times;

@@ -11,6 +11,7 @@
 #include "lab/files/aside_file.hpp"
 #include "lab/plan/arena_bound.hpp"
 #include "lab/plan/plan.hpp"
+#include "preload/word_position.hpp"
 #include "subsystem_json.hpp"
 
 namespace millpond::characterise {
@@ -157,6 +158,31 @@ std::vector<candidate_arena> candidate_arenas(const characterisation& all) {
     return found;
 }
 
+// The subsystem of another trace of the program that has this name; none: there is none.
+std::optional<std::uint32_t> subsystem_named(const characterisation& in, const std::string& name) {
+    const auto& all = in.subsystems().subsystems();
+    const auto found = std::find_if(all.begin(), all.end(), [&](const auto& each) { return each.name == name; });
+    if (found == all.end()) return std::nullopt;
+    return static_cast<std::uint32_t>(found - all.begin());
+}
+
+// A pool for each owner that the samples found for a subsystem; none where most of its call sites have none.
+std::vector<lab::instance_key> instances_of(const characterisation& all, std::uint32_t subsystem) {
+    constexpr double keyed_share_min = 0.5;
+    std::vector<lab::instance_key> keys;
+    for (const characterisation* from : {&all, &all.observed()}) {
+        const auto there = subsystem_named(*from, all.subsystems().subsystems()[subsystem].name);
+        if (!keys.empty() || !from->owners() || !there || from->owners()->share_of(*there) < keyed_share_min) continue;
+        for (const owner_key& key : from->owners()->keys_of(*there)) {
+            if (key.module == 0) continue;
+            const trace::module_record& module = from->reader().modules()[key.module - 1];
+            keys.push_back({module.build_id.empty() ? module.path : module.build_id, key.offset,
+                            preload::word_position::name(key.position)});
+        }
+    }
+    return keys;
+}
+
 }  // namespace
 
 std::vector<candidate_plan> candidate_plans(const characterisation& all) {
@@ -169,6 +195,19 @@ std::vector<candidate_plan> candidate_plans(const characterisation& all) {
         plans.push_back({number + slug(every.back().pool) + ".plan.json", plan_of(all, {every.back()})});
     }
     if (!plans.empty()) plans.push_back({"all.plan.json", plan_of(all, std::move(every))});
+    std::size_t instances = 0;
+    for (const std::uint32_t s : large_subsystems(all)) {
+        std::vector<lab::instance_key> keys = instances_of(all, s);
+        if (keys.empty() || instances == candidate_instances_max) continue;
+        char number[20];
+        std::snprintf(number, sizeof number, "instances-%02zu-", ++instances);
+        lab::route route = own_pool(all, s);
+        const std::string file_name = number + slug(route.pool) + ".plan.json";
+        route.pool = "instances of " + route.pool;
+        route.allocator = lab::strategy::multipool;
+        route.instances = std::move(keys);
+        plans.push_back({file_name, plan_of(all, {route})});
+    }
     std::size_t arenas = 0;
     for (const auto& [scope, bytes, owners] : candidate_arenas(all)) {
         char number[16];

@@ -3,6 +3,7 @@
 // arenas for scopes.
 //
 //   01-order_book.plan.json   02-price_history.plan.json   …   all.plan.json   arena-01-server-handle.plan.json   …
+//   instances-01-order_list.plan.json   …
 //
 // Large: at least one event or one byte in a hundred. A subsystem of a module, or of code without a name that a router
 // could find again, gets none. Several threads use it: the pool stands behind a lock. An arena holds the large
@@ -10,7 +11,8 @@
 // 1 MiB). Where such a function was not observed, or allocates more, the arena is one that is reset whenever nothing in
 // it is alive ("phase"). A trial observes the calls of a function only where their traps would take at most a twentieth
 // of the recorded time ("observed"). Scopes in whose activations fewer than 4 objects are allocated get none. The scope
-// with most bytes comes first. Schema "millpond.plan/1".
+// with most bytes comes first. Where the owners of a large subsystem's objects were sampled and found (owner_survey.hpp), one gives
+// each owner a pool. Schema "millpond.plan/1".
 #pragma once
 
 #include <string>
@@ -27,6 +29,7 @@ struct candidate_plan {
 
 constexpr std::size_t candidate_plans_max = 8;  // besides the one for all
 constexpr std::size_t candidate_arenas_max = 3;
+constexpr std::size_t candidate_instances_max = 4;
 
 std::vector<candidate_plan> candidate_plans(const characterisation& all);
 

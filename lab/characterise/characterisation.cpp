@@ -45,6 +45,7 @@ void characterisation::run() {
         observations_.consume(batch, count);
     });
     analysis_.finish();
+    if (analysis_.totals().words_noted > 0) owners_.emplace(reader_, subsystems_);
     observations_.finish(std::max(reader_.process().events_lost, analysis_.totals().lost_by_notes));
 
     const std::vector<analysis::thread_facts> threads = analysis_.threads();

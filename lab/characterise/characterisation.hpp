@@ -10,6 +10,7 @@
 
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,7 @@
 #include "lab/symbols/subsystem_map.hpp"
 #include "lab/trace/reader.hpp"
 #include "observed_scopes.hpp"
+#include "owner_survey.hpp"
 #include "scope_tree.hpp"
 #include "thread_clock.hpp"
 
@@ -43,6 +45,8 @@ class characterisation {
     void take_observations(const characterisation& other) { observed_ = &other; }
     const characterisation& observed() const { return *observed_; }
     const observed_scopes& observations() const { return observations_; }
+    // Null: no owner was sampled.
+    const owner_survey* owners() const { return owners_ ? &*owners_ : nullptr; }
 
     const trace::reader& reader() const { return reader_; }
     const symbols::context_functions& functions() const { return *functions_; }
@@ -80,6 +84,7 @@ class characterisation {
     double ticks_per_ns_;
     class analysis analysis_;
     observed_scopes observations_;
+    std::optional<owner_survey> owners_;
     const characterisation* observed_ = this;
     std::unique_ptr<thread_clock> clock_;
     std::vector<std::uint32_t> order_;

@@ -2,6 +2,8 @@
 #include "lab/plan/plan.hpp"
 
 #include <algorithm>
+#include <charconv>
+#include <cstdio>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -11,6 +13,7 @@
 #include "lab/files/regular_file.hpp"
 #include "lab/plan/plan_error.hpp"
 #include "lab/plan/strict_json.hpp"
+#include "preload/word_position.hpp"
 
 namespace millpond::lab {
 namespace {
@@ -85,6 +88,35 @@ route_scope read_scope(const fields& route, const std::string& file, const std::
     return {.kind = kind == "thread" ? scope_kind::thread : scope_kind::phase, .function = ""};
 }
 
+std::vector<instance_key> read_instances(const fields& route, const std::string& file, const std::string& prefix) {
+    std::vector<instance_key> result;
+    for (const json& value : route.member("instances", json::value_t::array, "an array of objects")) {
+        const std::string here = "instances[" + std::to_string(result.size()) + "]";
+        if (!value.is_object()) route.fail(here, std::string("must be an object, not ") + value.type_name());
+        const fields at(value, file, prefix + here + ".");
+        instance_key key{at.text("module"), 0, at.text("word")};
+        const std::string address = at.text("address");
+        const auto [end, error] = std::from_chars(address.data(), address.data() + address.size(), key.address, 16);
+        if (error != std::errc{} || end != address.data() + address.size())
+            at.fail("address", "must be an address of the module's file in hex digits, such as \"1a40\"");
+        if (preload::word_position::of_name(key.word) == preload::word_position::count)
+            at.fail("word", lab::quoted(key.word) + " is none of rbx, rbp, r12, r13, r14, r15, stack+0, stack+8, … stack+192");
+        result.push_back(std::move(key));
+    }
+    if (result.empty()) route.fail("instances", "must say for at least one call site where the owner is");
+    return result;
+}
+
+ordered_json instances_json(const std::vector<instance_key>& keys) {
+    ordered_json result = ordered_json::array();
+    for (const instance_key& key : keys) {
+        char address[20];
+        std::snprintf(address, sizeof address, "%llx", static_cast<unsigned long long>(key.address));
+        result.push_back({{"module", key.module}, {"address", address}, {"word", key.word}});
+    }
+    return result;
+}
+
 ordered_json scope_json(const route_scope& scope) {
     if (scope.kind == scope_kind::function) {
         ordered_json result = {{"function", scope.function}};
@@ -101,11 +133,12 @@ route read_route(const json& value, const std::string& file, std::size_t index) 
         throw plan_error(plan_error::damaged, file + ": " + prefix + " must be an object, not " + value.type_name());
     const fields at(value, file, prefix + ".");
     for (const auto& [name, ignored] : value.items()) {
-        static const std::set<std::string> known = {"subsystems", "pool", "strategy", "huge_pages", "scope"};
+        static const std::set<std::string> known = {"subsystems", "pool",  "strategy",
+                                                    "huge_pages", "scope", "instances"};
         const std::string shown = quoted(name);
         if (!known.contains(name))
             at.fail(shown.substr(1, shown.size() - 2),
-                    "is not a member of a route (subsystems, pool, strategy, huge_pages, scope)");
+                    "is not a member of a route (subsystems, pool, strategy, huge_pages, scope, instances)");
     }
     route result;
     result.subsystems = read_subsystems(at);
@@ -125,6 +158,10 @@ route read_route(const json& value, const std::string& file, std::size_t index) 
         at.fail("scope", "is missing: a monotonic needs {\"function\": NAME}, {\"thread\": true} or {\"phase\": true}");
     if (result.allocator != strategy::monotonic && result.scope.kind != scope_kind::none)
         at.fail("scope", "is for the strategy monotonic only");
+    if (value.contains("instances")) {
+        if (result.allocator != strategy::multipool) at.fail("instances", "is for the strategy multipool only");
+        result.instances = read_instances(at, file, prefix + ".");
+    }
     return result;
 }
 
@@ -144,9 +181,10 @@ void check_together(const plan& checked, const std::string& file) {
         }
         const auto [found, fresh] = route_of_pool.emplace(here.pool, i);
         const route& first = checked.routes[found->second];
-        if (first.allocator != here.allocator || first.huge_pages != here.huge_pages || first.scope != here.scope)
+        if (first.allocator != here.allocator || first.huge_pages != here.huge_pages || first.scope != here.scope ||
+            first.instances != here.instances)
             throw plan_error(plan_error::damaged, prefix + "pool " + quoted(here.pool) +
-                                                      " has another strategy, huge_pages or scope than in routes[" +
+                                                      " has another strategy, huge_pages, scope or instances than in routes[" +
                                                       std::to_string(found->second) + "]");
     }
     if (route_of_pool.size() > plan::pools_max)
@@ -218,6 +256,7 @@ std::string to_text(const plan& printed) {
                                   {"strategy", strategy_name(r.allocator)},
                                   {"huge_pages", r.huge_pages}});
         if (r.scope.kind != scope_kind::none) root["routes"].back()["scope"] = scope_json(r.scope);
+        if (!r.instances.empty()) root["routes"].back()["instances"] = instances_json(r.instances);
     }
     return root.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
 }

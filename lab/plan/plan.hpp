@@ -7,12 +7,15 @@
 //     "routes": [ { "subsystems": ["node_pool"], "pool": "nodes", "strategy": "multipool", "huge_pages": false },
 //                 { "subsystems": ["parser"], "pool": "request", "strategy": "monotonic",
 //                   "scope": { "function": "server::handle" } },
+//                 { "subsystems": ["order_list"], "pool": "orders", "strategy": "multipool",
+//                   "instances": [ { "module": "4f1c…", "address": "1a40", "word": "rbx" } ] },
 //                 { "subsystems": ["*"], "pool": "rest", "strategy": "synchronized(multipool)" } ] }
 //
 // A monotonic route has a scope, and no other has one: { "function": NAME }, { "thread": true } or { "phase": true }.
 // "function" may stand with "outermost": true (calls inside of another call of it use that call's arena) and with
 // "observed": false (a trial does not observe when calls begin and end; it resets the arena when nothing in it is
 // alive).
+// "instances" of a multipool: each owner has a pool of its own; where its address is, is said for each call site.
 // Routes that name one pool share it. "*" stands for every subsystem that no route names. No routes is the empty plan:
 // the program as it is. A plan belongs to one build of one program. Members that this version does not know are ignored
 // at the top level, where later versions may add some, and refused inside a route, where a misspelt one would silently
@@ -20,6 +23,7 @@
 // what is no regular file are refused.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -39,12 +43,21 @@ struct route_scope {
     bool operator==(const route_scope&) const = default;
 };
 
+// Where, at an allocation that returns to `address` of the module's file, the address of its owner is.
+struct instance_key {
+    std::string module;  // its build-id in hex digits, or its path where it has none
+    std::uint64_t address = 0;
+    std::string word;  // "rbx", "stack+16": preload/word_position.hpp
+    bool operator==(const instance_key&) const = default;
+};
+
 struct route {
     std::vector<std::string> subsystems;
     std::string pool;
     strategy allocator = strategy::multipool;
     bool huge_pages = false;
     route_scope scope = {};
+    std::vector<instance_key> instances = {};  // of a multipool: a pool for each owner that these find
 };
 
 struct program_identity {

@@ -71,6 +71,9 @@ int main(int argc, char** argv) {
                    "observe a function no more after so many entries (1000000, about 6 us each)")
         ->type_name("N")
         ->check(CLI::PositiveNumber);
+    app.add_flag("--owners", options.samples_owners,
+                 "sample the registers and the stack at allocations: 'millpond-characterise' finds in them which "
+                 "instance of a type each object belongs to");
     app.add_option("--finish", unfinished, "complete the recording of FILE whose recorder was interrupted")
         ->type_name("FILE")
         ->excludes(file);

@@ -12,6 +12,7 @@ namespace millpond::preload {
 using backend = record::recorder;
 }
 
+#define MILLPOND_KEEPS_REGISTERS
 #include "preload/interpose_exports.hpp"
 
 namespace {

@@ -11,6 +11,7 @@
 #include "lab/probes/probe_link.hpp"
 #include "lab/record/system.hpp"
 #include "lab/record/variable.hpp"
+#include "preload/caller_registers.hpp"
 #include "preload/fork_mark.hpp"
 #include "preload/pages.hpp"
 
@@ -210,6 +211,9 @@ void recorder::begin_image() noexcept {
         if (!image.filtered) say_refused(file, error);
         return;
     }
+    char owners[8];
+    preload::find_variable(owners_variable, owners, sizeof owners);
+    millpond_keeps_caller_registers = owners[0] != 0;
     clock_ticks = ~std::uint64_t{0};
     for (int i = 0; i < 32; ++i) {
         const std::uint64_t first = ticks(), second = ticks();
@@ -306,11 +310,13 @@ void recorder::after_unload() noexcept {
 template <class Call>
 [[gnu::always_inline]] inline void* recorder::record_allocation(unsigned flags, std::size_t bytes,
                                                                 std::size_t alignment, const preload::call_site& site,
-                                                                const Call& call) noexcept {
+                                                                const Call& call, bool has_registers) noexcept {
     watch(site);
     const hold s;
     if (!s) [[unlikely]]
         return call();
+    if (has_registers && millpond_keeps_caller_registers != 0) [[unlikely]]
+        s->sample_words(site);
     const unsigned alignment_log2 = alignment == 0 ? 0 : static_cast<unsigned>(std::countr_zero(alignment));
     if (s->time_this()) [[unlikely]] {
         const std::uint64_t in = ticks();
@@ -334,7 +340,7 @@ template <class Call>
 }
 
 void* recorder::allocate(std::size_t bytes, const preload::call_site& site) noexcept {
-    return record_allocation(0, bytes, 0, site, [=] { return preload::real::allocate(bytes); });
+    return record_allocation(0, bytes, 0, site, [=] { return preload::real::allocate(bytes); }, true);
 }
 
 void* recorder::allocate_zeroed(std::size_t bytes, const preload::call_site& site) noexcept {

@@ -70,7 +70,8 @@ class recorder {
 
     template <class Call>
     static void* record_allocation(unsigned flags, std::size_t bytes, std::size_t alignment,
-                                   const preload::call_site& site, const Call& call) noexcept;
+                                   const preload::call_site& site, const Call& call,
+                                   bool has_registers = false) noexcept;
     static bool is_recording() noexcept;
     static bool start_process() noexcept;
     static void begin_image() noexcept;

@@ -6,6 +6,7 @@
 #include <new>
 
 #include "lab/trace/seal.h"
+#include "preload/caller_registers.hpp"
 #include "preload/pages.hpp"
 
 namespace millpond::record {
@@ -94,6 +95,22 @@ void stream::flush() noexcept {
         }
     }
     open_block();
+}
+
+// The interval doubles, so that a long program's samples do not fill the disk; its distances are random.
+void stream::write_words(const preload::call_site& site) noexcept {
+    using preload::caller_words;
+    if (++words_sampled_ == words_doubled_after) {
+        words_sampled_ = 0;
+        words_interval_ *= 2;
+    }
+    until_words_ = words_interval_ == 1 ? 1 : random_up_to(2 * words_interval_ - 1);
+    const unsigned positions = caller_words::readable(site);
+    noted(mpt_note_word, std::uint64_t{site.stack} << 5 | caller_words::count, 0);
+    for (unsigned i = 0; i < positions; ++i) {
+        const std::uintptr_t word = caller_words::at(i, site);
+        if (caller_words::is_address(word)) noted(mpt_note_word, std::uint64_t{word} << 5 | i, 0);
+    }
 }
 
 void stream::check(const preload::call_site& site, std::uint32_t context) noexcept {

@@ -64,6 +64,11 @@ class stream {
             flush();
     }
 
+    // Notes what stood in the caller's registers and on its stack, of all of the first allocations and then of some:
+    // one of them may be the owner of the next.
+    void sample_words(const preload::call_site& site) noexcept {
+        if (--until_words_ == 0) write_words(site);
+    }
     void noted(unsigned subject, std::uint64_t value, std::uint64_t time) noexcept {
         mpt_write_note(&writer_, subject, value, time);
         if (mpt_full(&writer_)) [[unlikely]]
@@ -76,9 +81,11 @@ class stream {
 
   private:
     static constexpr std::uint32_t timed_interval = 64;
+    static constexpr std::uint32_t words_doubled_after = 32768;
 
     stream(output& out, preload::context_space& space, std::uint32_t number) noexcept;
     [[gnu::noinline, gnu::cold]] void flush() noexcept;
+    [[gnu::noinline]] void write_words(const preload::call_site& site) noexcept;
     [[gnu::noinline, gnu::cold]] void check(const preload::call_site& site, std::uint32_t context) noexcept;
     void open_block() noexcept;
     std::uint32_t close_block() noexcept;
@@ -94,6 +101,7 @@ class stream {
     std::uint32_t stamps_ = 15;  // the first event has a time
     std::uint32_t until_timed_ = 1;
     std::uint32_t until_check_ = 1;
+    std::uint32_t until_words_ = 1, words_interval_ = 1, words_sampled_ = 0;
     preload::context_finder finder_;
     preload::context_space& space_;
     output& out_;

@@ -19,6 +19,9 @@ namespace millpond::record {
 // Environment variable that names FILE.partial (absolute) to a recorded process.
 inline constexpr char variable[] = "MILLPOND_RECORD";
 
+// Set where the words at allocations are sampled (--owners).
+inline constexpr char owners_variable[] = "MILLPOND_OWNERS";
+
 // What a process says that cannot open FILE.partial. Who it is the kernel adds.
 struct refusal_message {
     uint32_t magic;

@@ -12,6 +12,7 @@
 #include "lab/symbols/module_functions.hpp"
 #include "lab/trial/routes.hpp"
 #include "lab/trial/trial_error.hpp"
+#include "preload/word_position.hpp"
 
 namespace millpond::trial {
 namespace {
@@ -21,7 +22,7 @@ constexpr std::uint64_t padding_bytes_max = 15;  // between functions: no return
 pool_kind kind_of(const lab::route& route) {
     switch (route.allocator) {
         case lab::strategy::multipool:
-            return pool_kind::one_thread;
+            return route.instances.empty() ? pool_kind::one_thread : pool_kind::instances;
         case lab::strategy::synchronized_multipool:
             return pool_kind::shared;
         case lab::strategy::monotonic:
@@ -44,6 +45,7 @@ class compiler {
                 pools_.push_back({intern(route.pool), kind_of(route), route.huge_pages});
                 if (has_arena_of_call(pools_.back().kind)) pools_of_call_.emplace(route.scope.function, found);
             }
+            for (const lab::instance_key& key : route.instances) keys_of_[key.module].push_back({key, pool});
             for (const std::string& subsystem : route.subsystems) {
                 if (subsystem == lab::plan::everything_else)
                     pool_of_others_ = pool;
@@ -67,6 +69,7 @@ class compiler {
         added.build_id_hash = module.build_id.empty() ? 0 : routes_hash(module.build_id.c_str());
         added.build_id = intern(module.build_id);
         added.path = intern(module.path);
+        add_keys(module.build_id.empty() ? module.path : module.build_id);
         added.first_range = static_cast<std::uint32_t>(ranges_.size());
         added.pool = pool_for(functions.name());
         added.standard = symbols::is_standard_module(module.path);
@@ -102,12 +105,14 @@ class compiler {
         header.generated_pool = pool_of_generated_;
         header.unknown_pool = pool_of_unknown_;
         header.scope_count = static_cast<std::uint32_t>(scopes_.size());
+        header.key_count = static_cast<std::uint32_t>(keys_.size());
         header.string_bytes = static_cast<std::uint32_t>(strings_.size());
         std::string parts;
         header.pools_at = append(parts, pools_);
         header.modules_at = append(parts, modules_);
         header.ranges_at = append(parts, ranges_);
         header.scopes_at = append(parts, scopes_);
+        header.keys_at = append(parts, keys_);
         header.strings_at = append(parts, strings_);
         header.bytes = sizeof header + parts.size();
         if (header.bytes > std::numeric_limits<std::uint32_t>::max())
@@ -163,6 +168,12 @@ class compiler {
             scopes_.push_back({function.first, static_cast<std::uint32_t>(modules_.size() - 1), each->second});
     }
 
+    void add_keys(const std::string& module) {
+        for (const auto& [key, pool] : keys_of_[module])
+            keys_.push_back({key.address, static_cast<std::uint32_t>(modules_.size() - 1), pool,
+                             static_cast<std::uint16_t>(preload::word_position::of_name(key.word))});
+    }
+
     std::uint32_t intern(const std::string& text) {
         const auto at = static_cast<std::uint32_t>(strings_.size());
         strings_.insert(strings_.end(), text.begin(), text.end());
@@ -187,6 +198,12 @@ class compiler {
     std::vector<route_module> modules_;
     std::vector<route_range> ranges_;
     std::vector<route_scope_entry> scopes_;
+    struct keyed_pool {
+        lab::instance_key key;
+        std::uint16_t pool;  // from 1
+    };
+    std::map<std::string, std::vector<keyed_pool>> keys_of_;  // by module
+    std::vector<route_instance_key> keys_;
     std::vector<char> strings_;
 };
 

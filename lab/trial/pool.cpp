@@ -14,9 +14,22 @@ pool::pool(preload::slab_space& space, std::uint16_t id, pool_kind kind, bool hu
     } else if (kind == pool_kind::shared) {
         auto* const memory = preload::take_pages<shared_pool>(sizeof(shared_pool));
         if (memory != nullptr) shared_ = new (memory) shared_pool(space, id, huge_pages, counters);
+    } else if (kind == pool_kind::instances) {
+        new (&instances_) instance_pool(space, id, huge_pages, counters);
     } else {
         new (&arenas_) arena_pool(space, id, huge_pages, kind, counters);
     }
+}
+
+void* pool::allocate_for(std::uintptr_t owner, std::size_t bytes, std::size_t alignment, thread_id self) noexcept {
+    void* const p = instances_.allocate(bytes, alignment, self, owner);
+    const std::size_t capped = instances_.blocks().capped_bytes();
+    if (p == nullptr && capped != 0) [[unlikely]] {
+        pool_counters& to = counters_of_process(counters_);
+        to.capped_bytes = capped;
+        to.capped_live_bytes = instances_.blocks().capped_live_bytes();
+    }
+    return p;
 }
 
 void pool::retire_unless_of(thread_id survivor, thread_id lock_holder) noexcept {
@@ -24,6 +37,8 @@ void pool::retire_unless_of(thread_id survivor, thread_id lock_holder) noexcept 
         own_.retire_unless_of(survivor);
     else if (kind_ == pool_kind::shared)
         shared_->retire_unless_held_by(lock_holder);
+    else if (kind_ == pool_kind::instances)
+        instances_.retire_unless_of(survivor);
     else
         arenas_.retire_unless_of(survivor, lock_holder);
 }
@@ -44,6 +59,8 @@ void pool::report_inherited() noexcept {
         own_.tell_observer();
     else if (kind_ == pool_kind::shared)
         shared_->tell_observer();
+    else if (kind_ == pool_kind::instances)
+        instances_.tell_observer();
     else
         arenas_.tell_observer();
 }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
-// pool: a local allocator as the router uses it: below malloc, with frees from anywhere. One of three kinds.
+// pool: a local allocator as the router uses it: below malloc, with frees from anywhere. One of four kinds.
 //
 //   thread_pool    multipool                  for one thread; other threads stay with the program's allocator
 //   shared_pool    synchronized(multipool)    for all threads
+//   instance_pool  a small pool for each owner   for one thread, as thread_pool
 //   arena_pool     monotonic                  arenas for the blocks of a scope
 //
 // Every program stays correct, whatever a plan says: where a pool cannot serve, it gives null, and the router sends the
@@ -15,11 +16,14 @@
 
 #include "lab/trial/arena_pool.hpp"
 #include "lab/trial/control.hpp"
+#include "lab/trial/instance_blocks.hpp"
 #include "lab/trial/routes.hpp"
 #include "lab/trial/shared_pool.hpp"
 #include "lab/trial/thread_pool.hpp"
 
 namespace millpond::trial {
+
+using instance_pool = owned_by_thread<instance_blocks>;
 
 class alignas(64) pool {
   public:
@@ -40,8 +44,12 @@ class alignas(64) pool {
     void* allocate(std::size_t bytes, std::size_t alignment, thread_id self) noexcept {
         if (kind_ == pool_kind::one_thread) return own_.allocate(bytes, alignment, self);
         if (kind_ == pool_kind::shared) return shared_->allocate(bytes, alignment);
+        if (kind_ == pool_kind::instances) return nullptr;  // without an owner
         return arenas_.allocate(bytes, alignment, self);
     }
+    [[nodiscard]] bool has_instances() const noexcept { return kind_ == pool_kind::instances; }
+    // Of a pool of instances: from the one of this owner.
+    void* allocate_for(std::uintptr_t owner, std::size_t bytes, std::size_t alignment, thread_id self) noexcept;
     // As allocate, but only from a pool that the calling thread uses already, or that all threads may use.
     void* allocate_if_usable(std::size_t bytes, std::size_t alignment, thread_id self) noexcept {
         const bool usable = kind_ != pool_kind::one_thread || own_.is_usable(self);
@@ -56,10 +64,12 @@ class alignas(64) pool {
     void deallocate(void* block, preload::slab_owner owner, thread_id self) noexcept {
         if (kind_ == pool_kind::one_thread) return own_.deallocate(block, owner, self);
         if (kind_ == pool_kind::shared) return shared_->deallocate(block, owner);
+        if (kind_ == pool_kind::instances) return instances_.deallocate(block, owner, self);
         arenas_.deallocate(block, owner, self);
     }
     // The bytes that a block has.
     [[nodiscard]] std::size_t usable_bytes(void* block, preload::slab_owner owner) const noexcept {
+        if (kind_ == pool_kind::instances) return instance_blocks::usable_bytes(block);
         return has_arenas() ? arenas_.usable_bytes(block, owner) : owner.block_bytes;
     }
 
@@ -82,6 +92,7 @@ class alignas(64) pool {
     union {
         thread_pool own_;
         shared_pool* shared_;  // in pages of its own: it is large
+        instance_pool instances_;
         arena_pool arenas_;
     };
 };

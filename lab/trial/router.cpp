@@ -16,6 +16,7 @@
 #include "lab/trial/exported_plan.hpp"
 #include "lab/trial/pool_totals.hpp"
 #include "lab/trial/process_record.hpp"
+#include "preload/caller_registers.hpp"
 #include "preload/pages.hpp"
 
 namespace millpond::trial {
@@ -137,9 +138,11 @@ bool router::start_pools(variant mode) noexcept {
         const pool_kind kind = planned ? routes.pools()[i].kind : pool_kind::shared;
         const bool huge_pages = planned ? routes.pools()[i].huge_pages != 0 : mode == variant::shared_huge;
         const auto id = static_cast<std::uint16_t>(i);
+        if (kind == pool_kind::instances) has_instances_ = true;
         if (!(new (pools_ + i) pool(space_, id, kind, huge_pages, private_counters.pools + i))->is_complete())
             return false;
     }
+    millpond_keeps_caller_registers = has_instances_;
     if (!thread_caches::start(count, &private_counters)) return false;
     preload::holder_lock::before_waiting = &adopt_if_child;
     pool_count_ = count;
@@ -167,6 +170,30 @@ std::uint32_t router::pool_of_owner(const call_site& site) noexcept {
     return walk_to_owner(site, context_space_.rules, contexts_.answer_of(0), preload::context_tree::generated,
                          answer_of)
         .pool;
+}
+
+void* router::allocate_for_owner(std::uint32_t index, std::size_t bytes, std::size_t alignment,
+                                 const call_site& site) noexcept {
+    using preload::caller_words;
+    std::uint32_t position = positions_.find(site.return_address);
+    if (position == owner_cache::unknown) [[unlikely]]
+        position = find_position(index, site.return_address);
+    const bool is_known = position < caller_words::registers ||
+                          (position < caller_words::count && position < caller_words::readable(site));
+    const std::uintptr_t owner = is_known ? caller_words::at(position, site) : 0;
+    return pools_[index].allocate_for(owner, bytes, alignment, thread_.id());
+}
+
+// The lock may be held by this thread, below a signal handler: then the answer is found another time.
+std::uint32_t router::find_position(std::uint32_t index, std::uintptr_t return_address) noexcept {
+    constexpr unsigned none = preload::word_position::count;
+    if (!context_space_.tree.lock().try_lock()) return none;
+    const module_finder::place place = modules_.find(return_address);
+    context_space_.tree.lock().unlock();
+    const std::uint32_t position =
+        place.module == nullptr ? none : routes.position_of(*place.module, place.file_address, index + 1, none);
+    if (place.in_module) positions_.keep(return_address, static_cast<std::uint8_t>(position));
+    return position;
 }
 
 void router::start_thread() noexcept {
@@ -245,6 +272,7 @@ void router::after_unload() noexcept {
     }
     constexpr std::uintptr_t pseudo_addresses_last = 3;
     context_space_.forget(pseudo_addresses_last, UINTPTR_MAX);
+    positions_.clear();
     owners_.clear();  // last, so that no look-up fills it from what was just forgotten
 }
 

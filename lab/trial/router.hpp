@@ -128,11 +128,18 @@ class router {
                 return nullptr;
             }
         }
-        void* const p = pools_[index].allocate(bytes, alignment, thread_.id());
+        void* const p = has_instances_ && pools_[index].has_instances()
+                            ? allocate_for_owner(index, bytes, alignment, site)
+                            : pools_[index].allocate(bytes, alignment, thread_.id());
         if (p == nullptr) [[unlikely]]
             ++thread().counters->passed_refused;
         return p;
     }
+    [[gnu::noinline]] static void* allocate_for_owner(std::uint32_t index, std::size_t bytes, std::size_t alignment,
+                                                      const call_site& site) noexcept;
+    // Where the address of the owner is at a call site; word_position::count: it is not known there.
+    [[gnu::noinline, gnu::cold]] static std::uint32_t find_position(std::uint32_t index,
+                                                                    std::uintptr_t return_address) noexcept;
 
     // When the program's allocator has no memory either: a block of any pool that is large enough. Or else a program
     // that lives at its limit would fail here with much of its memory free in other sizes.
@@ -187,6 +194,7 @@ class router {
     static inline bool looks_up_ = false;
     static inline bool stops_at_owner_ = false;  // there are routes: no frame beyond the owner is looked at
     static inline bool ignores_answer_ = false;
+    static inline bool has_instances_ = false;
     static inline bool tells_children_ = false;  // the kernel empties own_words in a child
     static inline pool* pools_ = nullptr;
     static inline std::size_t pool_count_ = 0;
@@ -197,6 +205,7 @@ class router {
     static constinit inline preload::slab_space space_;
     static constinit inline context_router contexts_;
     static constinit inline owner_cache owners_;  // empty where whole contexts are found
+    static constinit inline owner_cache positions_;  // of owners' addresses, by call site
     static constinit inline module_finder modules_;
     static constinit inline preload::context_space context_space_;
     static constinit inline thread_local thread_state thread_;

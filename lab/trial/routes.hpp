@@ -2,7 +2,7 @@
 // routes: a compiled plan: for every function of every module of a program, the pool of its owner. A file that is
 // mapped and used as it is.
 //
-//   │ header │ pools │ modules │ ranges of module 0, by address │ ranges of module 1 │ … │ scopes │ strings │
+//   │ header │ pools │ modules │ ranges of module 0, by address │ ranges of module 1 │ … │ scopes │ keys │ strings │
 //   return address ─module─▶ ranges ─binary search─▶ {pool, role}
 //
 // Addresses are those of the module's file (address in memory − bias). Pool 0 is the program's own allocator.
@@ -43,6 +43,7 @@ struct route_module {
 enum class pool_kind : std::uint16_t {
     one_thread,       // multipool
     shared,           // synchronized(multipool)
+    instances,        // a small pool for each owner
     arenas,           // monotonic, reset whenever nothing in it is alive
     thread_arenas,    // monotonic, reset when its thread has ended
     call_arenas,      // monotonic, one for each call of a function
@@ -56,6 +57,14 @@ struct route_pool {
     std::uint32_t name;  // offset into the strings
     pool_kind kind;
     std::uint16_t huge_pages;
+};
+
+// A call site at which the address of an object's owner is known.
+struct route_instance_key {
+    std::uint64_t return_address;  // in the module's file
+    std::uint32_t module;          // by index
+    std::uint16_t pool;            // from 1
+    std::uint16_t position;        // of the word: preload/word_position.hpp
 };
 
 // A function whose calls have an arena each.
@@ -79,8 +88,8 @@ struct routes_header {
     std::uint32_t other_modules_pool;  // for modules that are not listed: the pool of "*", or 0
     std::uint32_t generated_pool;      // for code without a file
     std::uint32_t unknown_pool;        // for allocations without any frame of a module
-    std::uint32_t scope_count;
-    std::uint32_t pools_at, modules_at, ranges_at, scopes_at, strings_at;
+    std::uint32_t scope_count, key_count;
+    std::uint32_t pools_at, modules_at, ranges_at, scopes_at, keys_at, strings_at;
     std::uint32_t string_bytes;  // the last is 0
 };
 
@@ -109,6 +118,17 @@ class routes_view {
     [[nodiscard]] const route_pool* pools() const noexcept { return at<route_pool>(header_->pools_at); }
     [[nodiscard]] const route_module* modules() const noexcept { return at<route_module>(header_->modules_at); }
     [[nodiscard]] const route_scope_entry* scopes() const noexcept { return at<route_scope_entry>(header_->scopes_at); }
+    [[nodiscard]] const route_instance_key* keys() const noexcept { return at<route_instance_key>(header_->keys_at); }
+    // The position of the owner's address where a call of the pool's returns to `address`; `none` where it is unknown.
+    [[nodiscard]] unsigned position_of(const route_module& module, std::uint64_t address, std::uint32_t pool,
+                                       unsigned none) const noexcept {
+        const auto index = static_cast<std::uint32_t>(&module - modules());
+        for (std::uint32_t i = 0; i < header_->key_count; ++i) {
+            const route_instance_key& key = keys()[i];
+            if (key.return_address == address && key.module == index && key.pool == pool) return key.position;
+        }
+        return none;
+    }
     [[nodiscard]] const char* text(std::uint32_t offset) const noexcept {
         return at<char>(header_->strings_at) + offset;
     }

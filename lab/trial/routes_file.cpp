@@ -8,6 +8,7 @@
 
 #include "lab/probes/wanted_scopes.hpp"
 #include "lab/trial/trial_error.hpp"
+#include "preload/word_position.hpp"
 #include "lab/trial/whole_file.hpp"
 
 namespace millpond::trial {
@@ -21,7 +22,8 @@ bool is_whole(const routes_header& h, const char* content, std::size_t bytes) {
     if (!inside(h.pools_at, h.pool_count, sizeof(route_pool)) ||
         !inside(h.modules_at, h.module_count, sizeof(route_module)) ||
         !inside(h.ranges_at, h.range_count, sizeof(route_range)) ||
-        !inside(h.scopes_at, h.scope_count, sizeof(route_scope_entry)) || !inside(h.strings_at, h.string_bytes, 1))
+        !inside(h.scopes_at, h.scope_count, sizeof(route_scope_entry)) ||
+        !inside(h.keys_at, h.key_count, sizeof(route_instance_key)) || !inside(h.strings_at, h.string_bytes, 1))
         return false;
     if (h.string_bytes == 0 || content[h.strings_at + h.string_bytes - 1] != '\0') return false;
     if (h.program_build_id >= h.string_bytes || h.program_path >= h.string_bytes ||
@@ -43,6 +45,11 @@ bool is_whole(const routes_header& h, const char* content, std::size_t bytes) {
     const auto* const scopes = reinterpret_cast<const route_scope_entry*>(content + h.scopes_at);
     for (std::uint32_t i = 0; i < h.scope_count; ++i)
         if (scopes[i].module >= h.module_count || scopes[i].pool >= h.pool_count) return false;
+    const auto* const keys = reinterpret_cast<const route_instance_key*>(content + h.keys_at);
+    for (std::uint32_t i = 0; i < h.key_count; ++i)
+        if (keys[i].module >= h.module_count || keys[i].pool == 0 || keys[i].pool > h.pool_count ||
+            keys[i].position >= preload::word_position::count)
+            return false;
     return true;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// thread_pool: a multipool below malloc for the one thread that allocates from it; any thread frees.
+// owned_by_thread: blocks below malloc for the one thread that allocates them; any thread frees.
 //
-//   │ multipool │◀── owner allocates and frees          │ handed over │◀── other threads push, lock-free
+//   │  blocks   │◀── owner allocates and frees          │ handed over │◀── other threads push, lock-free
 //        ▲───────────── owner drains before it allocates ──────┘
 //
 // It belongs to the first thread that allocates. Other threads get null, and the router sends them to the program's own
@@ -17,6 +17,7 @@
 #include <cstdint>
 
 #include "lab/trial/control.hpp"
+#include "lab/trial/pool_bytes.hpp"
 #include "lab/trial/process_words.hpp"
 #include "millpond/local/multipool.hpp"
 #include "preload/holder_lock.hpp"
@@ -24,25 +25,30 @@
 
 namespace millpond::trial {
 
-class thread_pool {
+// `Blocks`: try_allocate(bytes, alignment, …), deallocate_block(block, block_bytes), source(), of pool_slabs.
+template <class Blocks>
+class owned_by_thread {
   public:
     // `self` names the calling thread everywhere: any multiple of 8 that no other living thread has.
     using thread_id = preload::holder_lock::thread_id;
 
     // `counters`: private ones, for process_words.
-    thread_pool(preload::slab_space& space, std::uint16_t id, bool huge_pages, pool_counters* counters) noexcept;
-    thread_pool(const thread_pool&) = delete;
-    thread_pool& operator=(const thread_pool&) = delete;
+    owned_by_thread(preload::slab_space& space, std::uint16_t id, bool huge_pages, pool_counters* counters) noexcept
+        : space_(space), counters_(counters), blocks_(preload::pool_slabs(space, id, huge_pages, noted_in(counters))) {}
+    owned_by_thread(const owned_by_thread&) = delete;
+    owned_by_thread& operator=(const owned_by_thread&) = delete;
 
-    // Null if the pool belongs to another thread, is interrupted or has no memory. `alignment` at most 64.
-    void* allocate(std::size_t bytes, std::size_t alignment, thread_id self) noexcept {
+    // Null if the pool belongs to another thread, is interrupted or has no memory. `alignment` at most 64. `more`: what
+    // else the blocks want to know.
+    template <class... More>
+    void* allocate(std::size_t bytes, std::size_t alignment, thread_id self, More... more) noexcept {
         if (!is_usable(self) && !adopt(self)) [[unlikely]]
             return nullptr;
         if (!lock_.enter(self)) [[unlikely]]
             return nullptr;
         if (__atomic_load_n(&handed_over_, __ATOMIC_RELAXED) != nullptr) [[unlikely]]
             drain();
-        void* const p = blocks_.try_allocate(bytes, alignment);
+        void* const p = blocks_.try_allocate(bytes, alignment, more...);
         counters_of_process(counters_).allocations += p != nullptr;
         lock_.leave();
         return p;
@@ -60,7 +66,7 @@ class thread_pool {
     }
     // Returns: the size of the block that serves the request; 0 if none does.
     static constexpr std::size_t block_bytes(std::size_t bytes, std::size_t alignment) noexcept {
-        return blocks::block_bytes(bytes, alignment);
+        return Blocks::block_bytes(bytes, alignment);
     }
 
     // In a child that has one of its parent's threads, `survivor`, or none that is known (0): what another thread owned
@@ -70,6 +76,7 @@ class thread_pool {
         if (owner_ != no_thread && owner_ != survivor) __atomic_store_n(&owner_, gone, __ATOMIC_RELAXED);
     }
     void tell_observer() noexcept { blocks_.source().tell_observer(); }
+    [[nodiscard]] const Blocks& blocks() const noexcept { return blocks_; }
 
   private:
     static constexpr thread_id no_thread = 0;
@@ -85,19 +92,35 @@ class thread_pool {
         __atomic_fetch_add(&counters_of_process(counters_).refused_thread, 1, __ATOMIC_RELAXED);
         return false;
     }
-    [[gnu::noinline]] void hand_over(void* block) noexcept;
-    [[gnu::noinline]] void drain() noexcept;
+    [[gnu::noinline]] void hand_over(void* block) noexcept {
+        auto* const handed = static_cast<handed_block*>(block);
+        handed_block* seen = __atomic_load_n(&handed_over_, __ATOMIC_RELAXED);
+        do handed->next = seen;
+        while (!__atomic_compare_exchange_n(&handed_over_, &seen, handed, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED));
+        __atomic_fetch_add(&counters_of_process(counters_).remote_deallocations, 1, __ATOMIC_RELAXED);
+    }
+
+    // Takes the whole list at once, so that no block can leave and come back meanwhile.
+    [[gnu::noinline]] void drain() noexcept {
+        handed_block* each = __atomic_exchange_n(&handed_over_, nullptr, __ATOMIC_ACQUIRE);
+        while (each != nullptr) {
+            handed_block* const next = each->next;
+            blocks_.deallocate_block(each, space_.map.owner_of(each).block_bytes);
+            each = next;
+        }
+    }
 
     // Read at every allocation; written only for a change of the owner, and the lock.
     preload::slab_space& space_;
     pool_counters* counters_;
     thread_id owner_ = no_thread;
     preload::holder_lock lock_;
-    // Larger blocks would not fit a slab.
-    using blocks = millpond::multipool<preload::pool_slabs, four_an_octave<pooled_bytes_max>>;
-    blocks blocks_;
+    Blocks blocks_;
     // Written by other threads: a line of its own.
     alignas(64) handed_block* handed_over_ = nullptr;
 };
+
+// Larger blocks would not fit a slab.
+using thread_pool = owned_by_thread<millpond::multipool<preload::pool_slabs, four_an_octave<pooled_bytes_max>>>;
 
 }  // namespace millpond::trial

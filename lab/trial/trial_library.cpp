@@ -8,6 +8,7 @@ namespace millpond::preload {
 using backend = trial::router;
 }
 
+#define MILLPOND_KEEPS_REGISTERS
 #include "preload/interpose_exports.hpp"
 
 namespace {

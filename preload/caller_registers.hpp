@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: BSL-1.0
+// caller_registers: the callee-saved registers of the caller of malloc and operator new, and the first words of its
+// stack: where the owner of an allocation may be found.
+//
+//   list::push_back   rbx = this   │ call operator new ─▶ entry keeps rbx, rbp, r12-r15 of this thread ─▶ hook
+//
+// A hook's own code may have changed registers before it could look at them, so the entry is a few instructions of
+// assembly before it. They are kept only where `keeps_caller_registers` is set: else an entry costs one branch. A
+// signal handler that allocates changes what is kept; what is found there may be wrong, and is only a hint. A library
+// has these entries if it defines MILLPOND_KEEPS_REGISTERS before it includes interpose_exports.hpp.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+
+#include "preload/call_site.hpp"
+#include "preload/word_position.hpp"
+
+extern "C" {
+// Named in assembly.
+[[gnu::visibility("hidden"), gnu::used]] inline constinit std::uint8_t millpond_keeps_caller_registers = 0;
+[[gnu::visibility("hidden"), gnu::used, gnu::tls_model("initial-exec")]] inline constinit thread_local std::uintptr_t
+    millpond_caller_registers[6] = {};
+// Of the dynamic linker: where the first thread's stack begins.
+extern void* __libc_stack_end;
+}
+
+namespace millpond::preload {
+
+class caller_words {
+  public:
+    static constexpr unsigned registers = word_position::registers;
+    static constexpr unsigned count = word_position::count;
+
+    // The word at a position (word_position.hpp), which must be readable.
+    static std::uintptr_t at(unsigned position, const call_site& site) noexcept {
+        if (position < registers) return millpond_caller_registers[position];
+        return reinterpret_cast<const std::uintptr_t*>(site.stack)[position - registers];
+    }
+    // How many positions can be read: behind the end of a small stack of the program's own, nothing may be mapped.
+    static unsigned readable(const call_site& site) noexcept {
+        constexpr std::uintptr_t page_bytes = 4096, thread_stack_bytes_max = std::uintptr_t{1} << 30;
+        std::uintptr_t end = (site.stack | (page_bytes - 1)) + 1;
+        std::uintptr_t thread_block;
+        __asm__("movq %%fs:0, %0" : "=r"(thread_block));
+        const auto process_end = reinterpret_cast<std::uintptr_t>(__libc_stack_end);
+        for (const std::uintptr_t last : {thread_block, process_end})
+            if (last > end && last - site.stack < thread_stack_bytes_max) end = last;
+        const std::size_t words = (end - site.stack) / sizeof(std::uintptr_t);
+        return words < count - registers ? registers + static_cast<unsigned>(words) : count;
+    }
+    // Whether a word may be an address of a program.
+    static bool is_address(std::uintptr_t word) noexcept { return word >= 65536 && word >> 47 == 0 && word % 8 == 0; }
+};
+
+}  // namespace millpond::preload
+
+#ifdef MILLPOND_KEEPS_REGISTERS
+// The entry SYMBOL, which goes on in the hook `millpond_enter_SYMBOL`.
+#define MILLPOND_ENTRY_OF(symbol)                                       \
+    __asm__(".text\n"                                                   \
+            ".globl " #symbol                                           \
+            "\n"                                                        \
+            ".type " #symbol                                            \
+            ", @function\n"                                             \
+            ".balign 16\n" #symbol                                      \
+            ":\n"                                                       \
+            ".cfi_startproc\n"                                          \
+            "endbr64\n"                                                 \
+            "cmpb $0, millpond_keeps_caller_registers(%rip)\n"          \
+            "je 1f\n"                                                   \
+            "movq millpond_caller_registers@gottpoff(%rip), %r11\n"     \
+            "movq %rbx, %fs:(%r11)\n"                                   \
+            "movq %rbp, %fs:8(%r11)\n"                                  \
+            "movq %r12, %fs:16(%r11)\n"                                 \
+            "movq %r13, %fs:24(%r11)\n"                                 \
+            "movq %r14, %fs:32(%r11)\n"                                 \
+            "movq %r15, %fs:40(%r11)\n"                                 \
+            "1: jmp millpond_enter_" #symbol                            \
+            "\n"                                                        \
+            ".cfi_endproc\n"                                            \
+            ".size " #symbol ", .-" #symbol "\n");
+#define MILLPOND_HOOK(symbol, declaration) \
+    MILLPOND_ENTRY_OF(symbol)              \
+    extern "C" [[gnu::visibility("hidden"), gnu::used]] void* millpond_enter_##symbol(std::size_t bytes)
+#else
+#define MILLPOND_HOOK(symbol, declaration) declaration
+#endif
