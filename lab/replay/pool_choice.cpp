@@ -58,6 +58,10 @@ pool_choice::pool_choice(const trace::reader& reader, const lab::plan& chosen) :
             throw replay_error(replay_error::usage, "the pool \"" + route.pool +
                                                         "\" is an arena for a scope, which no replay can reset; "
                                                         "`millpond trial` tries it on the program");
+        if (!route.instances.empty())
+            throw replay_error(replay_error::usage, "the pool \"" + route.pool +
+                                                        "\" has a pool for each instance, whose owners no trace has; "
+                                                        "`millpond trial` tries it on the program");
         const auto [found, fresh] = pool_of_name.try_emplace(route.pool, static_cast<std::uint16_t>(pools_.size()));
         const bool one_thread = route.allocator == lab::strategy::multipool;
         if (fresh)

@@ -143,7 +143,7 @@ class Advising:
             found.tried[name] = Tried(by_name[name], comparisons, evidence, judged=False)
         best = best_mallocs(found.screened_mallocs)
         barred = {pool for pool, counts in found.arenas.items() if not counts.may_be_proposed}
-        excluded = {p.name for p in candidates if any(r.pool in barred for r in p.arenas)}
+        excluded = {p.name for p in candidates if any(r.pool in barred for r in p.routes)}
         screened = {name: comparisons for name, comparisons in screened.items() if name not in excluded}
         helping = helpful(screened)
         helpers = [by_name[name] for name in helping]
@@ -279,7 +279,7 @@ class Advising:
                 self._found.tried[plan.name] = Tried(plan, alone[plan.name], evidence, judged=True)
 
     def _note_arenas(self, outcomes: list[Any]) -> None:
-        """How often arenas were reset, and which would have held much more than was alive in them."""
+        """How often arenas were reset, and which pools would have held much more than was alive in them."""
         for pool in (p for o in outcomes for p in o.router.get("pools", [])):
             names = ("resets", "calls", "outlived_calls", "capped_bytes", "capped_live_bytes")
             counts = ArenaCounts(*(int(pool.get(name) or 0) for name in names))

@@ -65,17 +65,18 @@ def _winking(subsystem: dict[str, Any]) -> dict[str, Any]:
 
 
 def _barred(found: Findings, subsystem: dict[str, Any]) -> str:
-    """Why an arena for the subsystem is not proposed: what it would have held, or which calls ended too early."""
-    for route in (r for plan in found.candidates for r in plan.arenas):
+    """Why an arena, or a pool for each instance, is not proposed: what it would have held, or calls ended too early."""
+    for route in (r for plan in found.candidates for r in plan.special):
         counts = found.arenas.get(route.pool, ArenaCounts())
-        if counts.may_be_proposed or subsystem["name"] not in route.subsystems or not route.scope:
+        if counts.may_be_proposed or subsystem["name"] not in route.subsystems:
             continue
         why = (
             f"it would have held {bytes_text(counts.held_bytes)} for {bytes_text(counts.live_bytes)} alive in it"
             if counts.capped
             else f"{count_text(counts.outlived_calls)} of {plural(counts.calls, 'call')} ended before all their objects"
         )
-        return f"; {route.scope.arena} is not proposed: {why}{_kept_by(subsystem)}"
+        kept = _kept_by(subsystem) if route.scope else ""
+        return f"; {route.own} is not proposed: {why}{kept}"
     return ""
 
 

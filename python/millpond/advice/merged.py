@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from millpond.advice.rows import NOTHING
-from millpond.cells.plans import ARENA, REST
+from millpond.cells.plans import ARENA, OWN_POOL, REST
 from millpond.system.wording import list_text, percent_text, plural
 
 HOLDS, HURTS, CHANGES_NOTHING, UNTRIED, ABSENT = "holds", "hurts", "nothing", "untried", "absent"
@@ -196,12 +196,12 @@ def _plan(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
 
 def _verdict(rows: Sequence[Mapping[str, Any]], effects: Mapping[str, Any], number: int) -> str:
     firm = [r["name"] for r in rows if r["best"] != NOTHING and not r["warning"]]
-    arenas = any(r["best"] == ARENA for r in rows if r["name"] in firm)
+    special = any(r["best"] == ARENA or r.get("tried") not in (None, OWN_POOL) for r in rows if r["name"] in firm)
     loose = [r for r in rows if r["best"] != NOTHING and r["warning"]]
     parts = []
     if firm:
         pools = "a pool of its own" if len(firm) == 1 else "a pool each"
-        pools = "what its row says" if arenas and len(firm) == 1 else "what their rows say" if arenas else pools
+        pools = "what its row says" if special and len(firm) == 1 else "what their rows say" if special else pools
         parts.append(f"give {list_text(firm)} {pools} (placement {_range(effects.get('placement'))})")
     if (effects.get("faster_malloc") or {}).get("verdict") == "better":
         parts.append(f"any faster malloc gives {_range(effects['faster_malloc'])}, without a change of the source")

@@ -134,7 +134,7 @@ def predict(
     `whole`: what the program takes by metric, for the error is a share of that. Observations name `program` as their
     workload. `deadline`: of `time.monotonic`. Failure where the laboratory itself cannot replay.
     """
-    plans = [p for p in plans if p.routes and not p.arenas][:_PLANS_AT_MOST]  # no replay resets an arena
+    plans = [p for p in plans if p.routes and not p.special][:_PLANS_AT_MOST]  # no replay knows calls and owners
     if not plans:
         return Predictions(why="no plan was tried")
     if events * _SCRIPT_BYTES_AN_EVENT * (1 + len(plans) + _STRATEGIES_FOR) > _SCRIPTS_BYTES_AT_MOST:

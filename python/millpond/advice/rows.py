@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from millpond.advice.effects import saves_memory, saves_time
-from millpond.cells.plans import Plan
+from millpond.cells.plans import OWN_POOL, Plan
 from millpond.statistics.order_statistics import Comparison
 from millpond.system.wording import count_text, percent_text, plural, seconds_text
 
@@ -98,8 +98,7 @@ def _strategy(plan: Plan, subsystem: str) -> str:
 
 def own_allocator(plan: Plan) -> str:
     """What a plan for one pool gives its subsystems, in words."""
-    arenas = [route.scope.arena for route in plan.arenas if route.scope]
-    return arenas[0] if arenas else "a pool of its own"
+    return plan.special[0].own if plan.special else OWN_POOL
 
 
 def _reason(tried: Tried | None, why_untried: str, advised: bool, in_plan: bool) -> str:

@@ -64,25 +64,25 @@ def _advised(found: Findings, chosen: Choice, rows: list[dict[str, Any]]) -> str
 def _described(found: Findings, other: Choice) -> str:
     if other.kind == MALLOC:
         return other.command
-    arenas = [r.scope.arena for r in found.chosen.arenas if r.scope] if found.chosen else []
+    special = [r.own for r in found.chosen.special] if found.chosen else []
     pools = _in_pools(found.chosen)
     own = [f"{'pools' if len(pools) > 1 else 'a pool'} for {list_text(pools)}"] if pools else []
-    return list_text([*own, *arenas])
+    return list_text([*own, *special])
 
 
 def _in_pools(plan: Plan | None) -> list[str]:
     """The subsystems that a plan gives pools which live as long as the process."""
-    return [name for r in plan.routes if not r.scope for name in r.subsystems if name != REST] if plan else []
+    own = [r for r in plan.routes if r not in plan.special] if plan else []
+    return [name for r in own for name in r.subsystems if name != REST]
 
 
 def _given(found: Findings) -> str:
     """What the advised plan gives to which subsystems."""
     pools = _in_pools(found.chosen)
     parts = [f"{list_text(pools)} {'a pool of its own' if len(pools) == 1 else 'a pool each'}"] if pools else []
-    for route in found.chosen.arenas if found.chosen else ():
-        if route.scope:
-            names = list_text(list(route.subsystems))
-            parts.append(f"{names} {route.scope.arena}{_legality(found, route)}")
+    for route in found.chosen.special if found.chosen else ():
+        names = list_text(list(route.subsystems))
+        parts.append(f"{names} {route.own}{_legality(found, route) if route.scope else ''}")
     return list_text(parts)
 
 
@@ -185,8 +185,8 @@ def _untried(found: Findings) -> str:
     if not found.candidates:
         return ""
     return (
-        " Not tried, because no trial can yet: an arena that is winked out, without its destructors and frees; a pool "
-        "for each instance of a type."
+        " Not tried, because no trial can: an arena that is winked out, without its destructors and frees; the rows "
+        "say what that is predicted to save."
     )
 
 

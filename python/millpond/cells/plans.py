@@ -24,9 +24,12 @@ REST = "*"
 SYNCHRONIZED = "synchronized(multipool)"
 # For a scope.
 ARENA = "monotonic"
+_KEY = ("module", "address", "word")
 SUFFIX = ".plan.json"
-# The files of candidate arenas begin so.
+# The files of candidate pools for each instance, and of candidate arenas, begin so.
+_INSTANCES = "instances-"
 _ARENA = "arena-"
+OWN_POOL = "a pool of its own"
 
 
 @dataclass(frozen=True)
@@ -55,18 +58,32 @@ class Scope:
 
 @dataclass(frozen=True)
 class Route:
-    """Subsystems that share one pool of one strategy. `scope`: of a monotonic, which is an arena."""
+    """Subsystems that share one pool of one strategy.
+
+    `scope`: of a monotonic, which is an arena. `instances`: of a multipool with a pool for each owner; module, address
+    and word of each call site where the owner is known.
+    """
 
     subsystems: tuple[str, ...]
     pool: str
     strategy: str
     huge_pages: bool = False
     scope: Scope | None = None
+    instances: tuple[tuple[str, str, str], ...] = ()
+
+    @property
+    def own(self) -> str:
+        """What it gives its subsystems, in words."""
+        if self.scope:
+            return self.scope.arena
+        return "a pool for each instance" if self.instances else OWN_POOL
 
     def to_json(self) -> dict[str, Any]:
         """As the plan file has it."""
-        known = {"subsystems": list(self.subsystems), "pool": self.pool, "strategy": self.strategy}
-        return known | {"huge_pages": self.huge_pages} | ({"scope": self.scope.to_json()} if self.scope else {})
+        known: dict[str, Any] = {"subsystems": list(self.subsystems), "pool": self.pool, "strategy": self.strategy}
+        known |= {"huge_pages": self.huge_pages} | ({"scope": self.scope.to_json()} if self.scope else {})
+        keys = [dict(zip(_KEY, key, strict=True)) for key in self.instances]
+        return known | ({"instances": keys} if keys else {})
 
 
 @dataclass(frozen=True)
@@ -91,6 +108,11 @@ class Plan:
         """
         pools = {r.pool for r in self.routes if REST not in r.subsystems}
         return pools.pop() if len(pools) == 1 else None
+
+    @property
+    def special(self) -> tuple[Route, ...]:
+        """The routes that are more than a pool for subsystems: arenas, and pools for each instance."""
+        return tuple(r for r in self.routes if r.own != OWN_POOL)
 
     @property
     def arenas(self) -> tuple[Route, ...]:
@@ -136,7 +158,8 @@ def _route(data: dict[str, Any]) -> Route:
     if known:
         kind = next(k for k in ("function", "thread", "phase") if k in known)
         scope = Scope(kind, known.get("function", ""), known.get("outermost", False), known.get("observed", True))
-    return Route(tuple(data["subsystems"]), data["pool"], data["strategy"], data["huge_pages"], scope)
+    instances = tuple(tuple(key[name] for name in _KEY) for key in data.get("instances", []))
+    return Route(tuple(data["subsystems"]), data["pool"], data["strategy"], data["huge_pages"], scope, instances)
 
 
 def read_all(paths: Iterable[Path]) -> list[Plan]:
@@ -151,24 +174,26 @@ def read_all(paths: Iterable[Path]) -> list[Plan]:
 
 def read_folder(folder: Path) -> list[Plan]:
     """The candidate plans of a folder, without `all.plan.json`: pools in the order of their numbers, and between them
-    arenas, so that the first few have the most important of both."""
+    arenas and pools for each instance, so that the first few have the most important of all."""
     files = sorted(p for p in folder.glob(f"*{SUFFIX}") if p.name != f"all{SUFFIX}")
-    pools = [p for p in files if not p.name.startswith(_ARENA)]
     arenas = [p for p in files if p.name.startswith(_ARENA)]
-    return [read(p) for p in chain.from_iterable(zip_longest(pools, arenas)) if p]
+    instances = [p for p in files if p.name.startswith(_INSTANCES)]
+    pools = [p for p in files if p not in arenas and p not in instances]
+    return [read(p) for p in chain.from_iterable(zip_longest(pools, arenas, instances)) if p]
 
 
 def merged(plan: Plan) -> Plan | None:
     """The plan with one pool for each kind of pool that it has: what differs is where objects lie, and nothing else.
 
-    A kind is a strategy with its scope, on huge pages or not; so locks and sources stay as they are. None where nothing
-    would merge.
+    A kind is a strategy with its scope, on huge pages or not; so locks and sources stay as they are. Instances share
+    their pool. None where nothing would merge.
     """
     kinds = dict.fromkeys((r.strategy, r.huge_pages, r.scope) for r in plan.routes)
-    if len({(r.pool, r.strategy, r.huge_pages, r.scope) for r in plan.routes}) == len(kinds):
+    pools = {(r.pool, r.strategy, r.huge_pages, r.scope) for r in plan.routes}
+    if len(pools) == len(kinds) and not any(r.instances for r in plan.routes):
         return None
     numbers = {kind: f"all {number}" for number, kind in enumerate(kinds, 1)}
-    routes = tuple(replace(r, pool=numbers[r.strategy, r.huge_pages, r.scope]) for r in plan.routes)
+    routes = tuple(replace(r, pool=numbers[r.strategy, r.huge_pages, r.scope], instances=()) for r in plan.routes)
     return Plan(f"{plan.name} in one pool", plan.path, plan.build_id, routes)
 
 

@@ -203,7 +203,7 @@ def observe(
     wanted = scopes_file(folder.absolute())
     functions = max(1, wanted.read_text(encoding="utf-8").count("\n") - 1)
     limit = max(_ENTRIES_MIN, int(seconds * _ENTRIES_SHARE / _ENTRY_SECONDS / functions))
-    options = ["--scopes", str(wanted), "--scope-entries", str(limit), "-o", str(file)]
+    options = ["--owners", "--scopes", str(wanted), "--scope-entries", str(limit), "-o", str(file)]
     argv = preparation.program(program)
     with preparation.ready(folder) as cwd, stdin.first() as descriptor:
         finished = native.run(RECORD, [*options, "--", *argv], stdin=descriptor, seconds=seconds, folder=cwd)
