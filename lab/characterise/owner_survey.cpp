@@ -37,18 +37,26 @@ struct column {
             turns += word != last;
             last = word;
         }
-        constexpr std::uint64_t samples_seen_min = 512;
-        const bool seldom_repeats = counts.size() * owner_survey::repeats_min > 4 * samples_so_far;
-        if (counts.size() > owner_survey::owners_max || (samples_so_far >= samples_seen_min && seldom_repeats))
+        // Many owners that begin at once look like values that do not repeat, for a while.
+        constexpr std::uint64_t samples_enough = 16384;
+        const bool seldom_repeats = 2 * counts.size() > samples_so_far;
+        if (counts.size() > 4 * owner_survey::owners_max || (samples_so_far >= samples_enough && seldom_repeats))
             give_up();
     }
     void give_up() {
         given_up = true;
         counts = {};
     }
+    [[nodiscard]] std::size_t owners() const {
+        return static_cast<std::size_t>(std::count_if(counts.begin(), counts.end(), [](const auto& each) {
+            return each.second >= owner_survey::repeats_min;
+        }));
+    }
     // By the values alone.
     [[nodiscard]] bool may_be_key(std::uint64_t samples) const {
-        if (given_up || counts.size() < owner_survey::owners_min) return false;
+        if (given_up) return false;
+        const std::size_t found = owners();
+        if (found < owner_survey::owners_min || found > owner_survey::owners_max) return false;
         std::uint64_t rare = 0;
         for (const auto& [word, count] : counts) rare += count < owner_survey::repeats_min ? count : 0;
         const auto few = owner_survey::strays_max * static_cast<double>(samples);
@@ -222,10 +230,10 @@ owner_survey::owner_survey(trace::reader& reader, const symbols::subsystem_map& 
     for (const auto& [where, at] : found.all()) {
         const column* best = nullptr;
         for (const column& each : at.columns)
-            if (!each.given_up && (best == nullptr || each.counts.size() > best->counts.size())) best = &each;
+            if (!each.given_up && (best == nullptr || each.owners() > best->owners())) best = &each;
         if (best == nullptr) continue;
         const auto position = static_cast<unsigned>(best - at.columns.data());
-        keys_[at.subsystem].push_back({at.module, at.offset, position, best->counts.size(), at.samples});
+        keys_[at.subsystem].push_back({at.module, at.offset, position, best->owners(), at.samples});
     }
 }
 
