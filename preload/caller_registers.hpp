@@ -20,8 +20,8 @@
 extern "C" {
 // Named in assembly.
 [[gnu::visibility("hidden"), gnu::used]] inline constinit std::uint8_t millpond_keeps_caller_registers = 0;
-[[gnu::visibility("hidden"), gnu::used, gnu::tls_model("initial-exec")]] inline constinit thread_local std::uintptr_t
-    millpond_caller_registers[6] = {};
+[[gnu::visibility("hidden"), gnu::used,
+  gnu::tls_model("initial-exec")]] inline constinit thread_local std::uintptr_t millpond_caller_registers[6] = {};
 // Of the dynamic linker: where the first thread's stack begins.
 extern void* __libc_stack_end;
 }
@@ -58,29 +58,30 @@ class caller_words {
 
 #ifdef MILLPOND_KEEPS_REGISTERS
 // The entry SYMBOL, which goes on in the hook `millpond_enter_SYMBOL`.
-#define MILLPOND_ENTRY_OF(symbol)                                       \
-    __asm__(".text\n"                                                   \
-            ".globl " #symbol                                           \
-            "\n"                                                        \
-            ".type " #symbol                                            \
-            ", @function\n"                                             \
-            ".balign 16\n" #symbol                                      \
-            ":\n"                                                       \
-            ".cfi_startproc\n"                                          \
-            "endbr64\n"                                                 \
-            "cmpb $0, millpond_keeps_caller_registers(%rip)\n"          \
-            "je 1f\n"                                                   \
-            "movq millpond_caller_registers@gottpoff(%rip), %r11\n"     \
-            "movq %rbx, %fs:(%r11)\n"                                   \
-            "movq %rbp, %fs:8(%r11)\n"                                  \
-            "movq %r12, %fs:16(%r11)\n"                                 \
-            "movq %r13, %fs:24(%r11)\n"                                 \
-            "movq %r14, %fs:32(%r11)\n"                                 \
-            "movq %r15, %fs:40(%r11)\n"                                 \
-            "1: jmp millpond_enter_" #symbol                            \
-            "\n"                                                        \
-            ".cfi_endproc\n"                                            \
-            ".size " #symbol ", .-" #symbol "\n");
+#define MILLPOND_ENTRY_OF(symbol)                               \
+    __asm__(                                                    \
+        ".text\n"                                               \
+        ".globl " #symbol                                       \
+        "\n"                                                    \
+        ".type " #symbol                                        \
+        ", @function\n"                                         \
+        ".balign 16\n" #symbol                                  \
+        ":\n"                                                   \
+        ".cfi_startproc\n"                                      \
+        "endbr64\n"                                             \
+        "cmpb $0, millpond_keeps_caller_registers(%rip)\n"      \
+        "je 1f\n"                                               \
+        "movq millpond_caller_registers@gottpoff(%rip), %r11\n" \
+        "movq %rbx, %fs:(%r11)\n"                               \
+        "movq %rbp, %fs:8(%r11)\n"                              \
+        "movq %r12, %fs:16(%r11)\n"                             \
+        "movq %r13, %fs:24(%r11)\n"                             \
+        "movq %r14, %fs:32(%r11)\n"                             \
+        "movq %r15, %fs:40(%r11)\n"                             \
+        "1: jmp millpond_enter_" #symbol                        \
+        "\n"                                                    \
+        ".cfi_endproc\n"                                        \
+        ".size " #symbol ", .-" #symbol "\n");
 #define MILLPOND_HOOK(symbol, declaration) \
     MILLPOND_ENTRY_OF(symbol)              \
     extern "C" [[gnu::visibility("hidden"), gnu::used]] void* millpond_enter_##symbol(std::size_t bytes)

@@ -11,8 +11,8 @@
 // 1 MiB). Where such a function was not observed, or allocates more, the arena is one that is reset whenever nothing in
 // it is alive ("phase"). A trial observes the calls of a function only where their traps would take at most a twentieth
 // of the recorded time ("observed"). Scopes in whose activations fewer than 4 objects are allocated get none. The scope
-// with most bytes comes first. Where the owners of a large subsystem's objects were sampled and found (owner_survey.hpp), one gives
-// each owner a pool. Schema "millpond.plan/1".
+// with most bytes comes first. Where the owners of a large subsystem's objects were sampled and found
+// (owner_survey.hpp), one gives each owner a pool. Schema "millpond.plan/1".
 #pragma once
 
 #include <string>

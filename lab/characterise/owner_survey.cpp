@@ -48,9 +48,8 @@ struct column {
         counts = {};
     }
     [[nodiscard]] std::size_t owners() const {
-        return static_cast<std::size_t>(std::count_if(counts.begin(), counts.end(), [](const auto& each) {
-            return each.second >= owner_survey::repeats_min;
-        }));
+        return static_cast<std::size_t>(std::count_if(
+            counts.begin(), counts.end(), [](const auto& each) { return each.second >= owner_survey::repeats_min; }));
     }
     // By the values alone.
     [[nodiscard]] bool may_be_key(std::uint64_t samples) const {

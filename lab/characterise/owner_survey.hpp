@@ -36,7 +36,8 @@ class owner_survey {
     static constexpr std::size_t owners_min = 2, owners_max = 4096;
     static constexpr std::uint64_t repeats_min = 20;
     static constexpr double turns_min = 0.01;  // of the samples, those whose owner is not that of the one before
-    static constexpr double strays_max = 0.02;  // of the samples, those that break a rule: at starts, ends and by chance
+    static constexpr double strays_max =
+        0.02;  // of the samples, those that break a rule: at starts, ends and by chance
 
     // Reads all events.
     owner_survey(trace::reader& reader, const symbols::subsystem_map& subsystems);

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "dvluc.hpp"
+#include "preload/word_position.hpp"
 
 namespace millpond::characterise {
 namespace {
@@ -58,6 +59,16 @@ json contexts_json(const characterisation& all, std::uint32_t subsystem) {
     return top;
 }
 
+// The words that tell which instance an object belongs to, by call site; empty where none were sampled or found.
+json owners_json(const characterisation& all, std::uint32_t subsystem) {
+    json found = json::array();
+    if (all.owners() == nullptr) return found;
+    for (const owner_key& key : all.owners()->keys_of(subsystem))
+        found.push_back(
+            {{"word", preload::word_position::name(key.position)}, {"owners", key.owners}, {"samples", key.samples}});
+    return found;
+}
+
 }  // namespace
 
 json subsystem_json(const characterisation& all, std::uint32_t subsystem) {
@@ -94,6 +105,7 @@ json subsystem_json(const characterisation& all, std::uint32_t subsystem) {
     one["diffusion"] = diffusion_json(all, s);
     one["first_empty_seconds"] = s.first_empty_tick != 0 ? json(all.seconds(s.first_empty_tick)) : json();
     one["empty_from_seconds"] = s.live_objects == 0 ? json(all.seconds(s.last_empty_tick)) : json();
+    if (json owners = owners_json(all, subsystem); !owners.empty()) one["owners"] = std::move(owners);
     one["legality"] = legality_json(all, subsystem);
     one["top_contexts"] = contexts_json(all, subsystem);
     return one;

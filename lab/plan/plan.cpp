@@ -100,7 +100,8 @@ std::vector<instance_key> read_instances(const fields& route, const std::string&
         if (error != std::errc{} || end != address.data() + address.size())
             at.fail("address", "must be an address of the module's file in hex digits, such as \"1a40\"");
         if (preload::word_position::of_name(key.word) == preload::word_position::count)
-            at.fail("word", lab::quoted(key.word) + " is none of rbx, rbp, r12, r13, r14, r15, stack+0, stack+8, … stack+192");
+            at.fail("word",
+                    lab::quoted(key.word) + " is none of rbx, rbp, r12, r13, r14, r15, stack+0, stack+8, … stack+192");
         result.push_back(std::move(key));
     }
     if (result.empty()) route.fail("instances", "must say for at least one call site where the owner is");
@@ -183,9 +184,10 @@ void check_together(const plan& checked, const std::string& file) {
         const route& first = checked.routes[found->second];
         if (first.allocator != here.allocator || first.huge_pages != here.huge_pages || first.scope != here.scope ||
             first.instances != here.instances)
-            throw plan_error(plan_error::damaged, prefix + "pool " + quoted(here.pool) +
-                                                      " has another strategy, huge_pages, scope or instances than in routes[" +
-                                                      std::to_string(found->second) + "]");
+            throw plan_error(plan_error::damaged,
+                             prefix + "pool " + quoted(here.pool) +
+                                 " has another strategy, huge_pages, scope or instances than in routes[" +
+                                 std::to_string(found->second) + "]");
     }
     if (route_of_pool.size() > plan::pools_max)
         throw plan_error(plan_error::damaged, file + ": routes name " + std::to_string(route_of_pool.size()) +

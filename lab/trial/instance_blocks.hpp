@@ -46,7 +46,8 @@ class instance_blocks {
 
   private:
     static constexpr std::size_t granule = 16, unit_bytes = 1024;
-    static constexpr unsigned units = preload::slab_map::slab_bytes / unit_bytes, units_of_chunk_max = 31;  // two in a slab
+    static constexpr unsigned units = preload::slab_map::slab_bytes / unit_bytes,
+                              units_of_chunk_max = 31;  // two in a slab
     static constexpr std::size_t sizes = bytes_max / granule + 1;
     static constexpr std::uint32_t places = 2 * instances_max;
 

@@ -8,8 +8,8 @@
 
 #include "lab/probes/wanted_scopes.hpp"
 #include "lab/trial/trial_error.hpp"
-#include "preload/word_position.hpp"
 #include "lab/trial/whole_file.hpp"
+#include "preload/word_position.hpp"
 
 namespace millpond::trial {
 namespace {
