@@ -32,6 +32,7 @@ struct function {
     owner_kind kind;
     bool named, standard;     // standard: passes ownership to its caller …
     bool allocation = false;  // … because its name says that it only allocates
+    std::string_view symbol{};  // as the file has it; as long-lived as the module_functions; empty: none
     bool entry = true;        // calls come to `first`; false for a .cold part, and for what an inner symbol has cut off
 };
 

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSL-1.0
+// dwarf_unit: one unit of debug information, indexed: which function covers an address, and which scope is around which.
+//
+// Use it through debug_info. Building: O(entries of the unit). Not thread-safe.
+#pragma once
+
+#include <elfutils/libdw.h>
+
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "debug_info.hpp"
+
+namespace millpond::symbols {
+
+class dwarf_unit {
+  public:
+    explicit dwarf_unit(Dwarf_Die unit);
+
+    // The functions at an address, the innermost first.
+    std::vector<debug_frame> frames(std::uint64_t address);
+    std::vector<declaration> declarations(std::uint64_t die);
+
+  private:
+    struct covered {
+        std::uint64_t first, past;
+        Dwarf_Die function;
+    };
+
+    void index(Dwarf_Die* parent, std::uint64_t parent_offset);
+    bool parent_of(const Dwarf_Die& die, Dwarf_Die& parent) const;
+    std::string qualified_name(Dwarf_Die* die) const;
+    std::string function_name(Dwarf_Die* die) const;
+    std::string type_name(Dwarf_Die* die) const;
+    source_place declared_at(Dwarf_Die* die) const;
+    source_place called_at(Dwarf_Die* inlined);
+    source_place line_at(std::uint64_t address);
+    source_place complete(const char* file, int line) const;
+
+    void add(Dwarf_Die* die, const char* kind, const std::string& before, std::vector<declaration>& to) const;
+    void add_locals(Dwarf_Die* function, std::vector<declaration>& to) const;
+    void add_members(Dwarf_Die* type, const char* kind, const std::string& before, int depth,
+                     std::vector<declaration>& to) const;
+
+    Dwarf_Die unit_;
+    std::string folder_;
+    std::vector<covered> functions_;
+    std::unordered_map<std::uint64_t, Dwarf_Die> parents_;  // of scopes, by offset
+    std::vector<Dwarf_Die> statics_;
+};
+
+}  // namespace millpond::symbols
