@@ -86,11 +86,11 @@ dwarf_unit::dwarf_unit(Dwarf_Die unit) : unit_(unit) {
     if (dwarf_attr(&unit_, DW_AT_comp_dir, &folder) != nullptr) {
         if (const char* text = dwarf_formstring(&folder)) folder_ = text;
     }
-    index(&unit_, dwarf_dieoffset(&unit_));
+    index(&unit_);
     std::sort(functions_.begin(), functions_.end(), [](const covered& a, const covered& b) { return a.first < b.first; });
 }
 
-void dwarf_unit::index(Dwarf_Die* parent, std::uint64_t) {
+void dwarf_unit::index(Dwarf_Die* parent) {
     for_each_child(parent, [&](Dwarf_Die* child) {
         const int tag = dwarf_tag(child);
         const bool is_scope = tag == DW_TAG_namespace || is_type(tag) || is_block(tag) || tag == DW_TAG_subprogram;
@@ -108,7 +108,7 @@ void dwarf_unit::index(Dwarf_Die* parent, std::uint64_t) {
             for (std::ptrdiff_t at = 0; (at = dwarf_ranges(child, at, &base, &first, &past)) > 0;)
                 functions_.push_back({first, past, *child});
         }
-        index(child, 0);
+        index(child);
     });
 }
 
@@ -162,20 +162,29 @@ source_place dwarf_unit::complete(const char* file, int line) const {
 
 source_place dwarf_unit::declared_at(Dwarf_Die* die) const {
     int line = 0;
-    if (dwarf_decl_line(die, &line) != 0) return {};
-    return complete(dwarf_decl_file(die), line);
+    return dwarf_decl_line(die, &line) == 0 ? place_of(die, DW_AT_decl_file, line) : source_place{};
 }
 
-source_place dwarf_unit::called_at(Dwarf_Die* inlined) {
-    Dwarf_Attribute file, line;
-    Dwarf_Word number = 0, row = 0;
+source_place dwarf_unit::called_at(Dwarf_Die* inlined) const {
+    Dwarf_Attribute line;
+    Dwarf_Word row = 0;
+    if (dwarf_formudata(dwarf_attr(inlined, DW_AT_call_line, &line), &row) != 0) return {};
+    return place_of(inlined, DW_AT_call_file, static_cast<int>(row));
+}
+
+// libdw's own functions take a file number 0 for none, which it is up to version 4 of DWARF only.
+source_place dwarf_unit::place_of(Dwarf_Die* die, unsigned attribute, int line) const {
+    Dwarf_Attribute found;
+    Dwarf_Word number = 0;
     Dwarf_Files* files = nullptr;
     std::size_t count = 0;
-    if (dwarf_formudata(dwarf_attr(inlined, DW_AT_call_file, &file), &number) != 0 ||
-        dwarf_formudata(dwarf_attr(inlined, DW_AT_call_line, &line), &row) != 0 ||
-        dwarf_getsrcfiles(&unit_, &files, &count) != 0 || number >= count)
+    Dwarf_Attribute* file = dwarf_attr_integrate(die, attribute, &found);
+    Dwarf_Die unit;
+    if (file == nullptr || dwarf_formudata(file, &number) != 0 ||
+        dwarf_cu_die(file->cu, &unit, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr) == nullptr ||
+        dwarf_getsrcfiles(&unit, &files, &count) != 0 || number >= count)
         return {};
-    return complete(dwarf_filesrc(files, number, nullptr, nullptr), static_cast<int>(row));
+    return complete(dwarf_filesrc(files, number, nullptr, nullptr), line);
 }
 
 source_place dwarf_unit::line_at(std::uint64_t address) {

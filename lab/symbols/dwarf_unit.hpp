@@ -29,13 +29,14 @@ class dwarf_unit {
         Dwarf_Die function;
     };
 
-    void index(Dwarf_Die* parent, std::uint64_t parent_offset);
+    void index(Dwarf_Die* parent);
     bool parent_of(const Dwarf_Die& die, Dwarf_Die& parent) const;
     std::string qualified_name(Dwarf_Die* die) const;
     std::string function_name(Dwarf_Die* die) const;
     std::string type_name(Dwarf_Die* die) const;
     source_place declared_at(Dwarf_Die* die) const;
-    source_place called_at(Dwarf_Die* inlined);
+    source_place called_at(Dwarf_Die* inlined) const;
+    source_place place_of(Dwarf_Die* die, unsigned attribute, int line) const;
     source_place line_at(std::uint64_t address);
     source_place complete(const char* file, int line) const;
 
