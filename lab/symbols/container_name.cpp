@@ -363,6 +363,9 @@ std::string rewrite(std::string_view type) {
             arguments.pop_back();
             pool = true;
         }
+        if (written.ends_with("priority_queue") && arguments.size() == 2 &&
+            arguments[1] == "std::vector<" + arguments[0] + ">")
+            arguments.pop_back();
         std::string bracketed = "<";
         for (std::size_t i = 0; i < arguments.size(); ++i) bracketed += (i > 0 ? ", " : "") + arguments[i];
         // The library's defaults are dropped by the one function that knows them.
