@@ -25,7 +25,7 @@ def header(homes: Sequence[Home], program: str) -> str:
     lines = [
         f"// The allocators that Millpond advises for {one_line(program)}.",
         "//",
-        "// Compile with C++20 and Millpond's include folder. -DMILLPOND_CHECKED reports every misuse of these allocators.",
+        "// Compile with C++20 and Millpond's include folder. -DMILLPOND_CHECKED reports every misuse of them.",
         "#pragma once",
         "",
         *[f"#include <{name}>" for name in sorted(standard)],

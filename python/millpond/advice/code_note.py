@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: BSL-1.0
+"""The code of an advice: what to change at which place, as data for every report and as a Markdown note."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from millpond.advice.choice import MALLOC
+from millpond.advice.code_aliases import calls, is_pmr, rewritten
+from millpond.advice.code_header import HEADER
+from millpond.advice.code_homes import FUNCTION, THREAD, Home, homes
+from millpond.advice.code_test import TEST
+from millpond.advice.container_words import container_text, place_text
+from millpond.system.wording import bytes_text
+
+NOTE = "millpond_advice.md"
+# Where no include folder is at hand, the reader puts theirs in.
+INCLUDE_UNKNOWN = "MILLPOND/include"
+_CONTAINERS_AT_MOST = 12
+
+
+def include_folder() -> str:
+    """The library's headers, of the source tree or the installation that this is part of."""
+    for folder in Path(__file__).resolve().parents[2:6]:
+        if (folder / "include" / "millpond" / "millpond.hpp").is_file():
+            return str(folder / "include")
+    return INCLUDE_UNKNOWN
+
+
+def changes(home: Home) -> list[dict[str, Any]]:
+    """What to change: of a declaration before and after, or in words, each with its place."""
+    found: list[dict[str, Any]] = []
+    if home.kind == FUNCTION:
+        found.append({
+            "file": "", "line": 0, "before": "",
+            "after": f"{home.space}::scope scope;",
+            "what": f"as the first line of {home.function}, whose calls own the arena",
+        })  # fmt: skip
+    for container in home.containers[:_CONTAINERS_AT_MOST]:
+        first: Mapping[str, Any] = next(iter(container.get("places") or []), {})
+        for member in container.get("members") or []:
+            type_ = str(member["type"])
+            after = f"{rewritten(type_, home)} {member['name'].rsplit('.', 1)[-1]}"
+            if is_pmr(type_):
+                after += f"{{{home.space}::resource()}}"
+            if after == f"{type_} {member['name']}":
+                continue
+            one = {
+                "file": member["file"], "line": member["line"],
+                "before": f"{type_} {member['name'].rsplit('.', 1)[-1]};", "after": f"{after};",
+                "what": str(member["kind"]),
+            }  # fmt: skip
+            if one not in found:
+                found.append(one)
+        if container.get("type") and not container.get("members") and not calls(home, container):
+            found.append({
+                "file": first.get("file", ""), "line": first.get("line", 0), "before": f"{container['type']} …;",
+                "after": f"{rewritten(str(container['type']), home)} …;",
+                "what": "wherever it is declared" + (f", used by {first['function']}" if first.get("function") else ""),
+            })  # fmt: skip
+        for sentence in calls(home, container):
+            found.append({
+                "file": first.get("file", ""), "line": first.get("line", 0), "before": "", "after": "",
+                "what": sentence,
+            })  # fmt: skip
+    return found
+
+
+def code_of_rows(advice: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """For each advised subsystem: the owner, the namespace of the header, and the changes."""
+    found = {}
+    for home in homes(advice):
+        code = {
+            "owner": home.owner, "namespace": home.space, "first_bytes": home.first_bytes or None,
+            "first_bytes_reason": home.first_reason, "size_classes": list(home.classes),
+            "size_classes_reason": home.classes_reason, "changes": changes(home),
+        }  # fmt: skip
+        found.update(dict.fromkeys(home.subsystems, code))
+    return found
+
+
+def with_code(advice: dict[str, Any]) -> dict[str, Any]:
+    """The advice with "code" in each row: null where nothing is advised."""
+    code = code_of_rows(advice)
+    rows = [{**row, "code": code.get(str(row["name"]))} for row in advice["subsystems"]]
+    return {**advice, "subsystems": rows}
+
+
+def note(advice: Mapping[str, Any], chosen: Sequence[Home]) -> str:
+    """The Markdown note: the verdict, the changes in their places, and how to build and test them."""
+    program = shlex.join(map(str, advice["program"]["argv"]))
+    parts = [f"# Advice for {_code(program)}", _plain(str(advice["verdict"]))]
+    choice = advice.get("choice") or {}
+    if chosen:
+        parts += [_home(home) for home in chosen] + [_build(advice)]
+    elif choice.get("kind") == MALLOC and choice.get("command"):
+        parts.append(f"No change of the source. Run the program as:\n\n    {choice['command']}")
+    else:
+        parts.append("There is nothing to change: no header was written.")
+    return "\n\n".join(parts) + "\n"
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.split()).replace("<", "\\<").replace("*", "\\*").replace("_", "\\_")
+
+
+def _code(text: str) -> str:
+    """Text of a program as code, whatever it holds."""
+    plain = " ".join(text.split())
+    marks = "``" if "`" in plain else "`"
+    return f"{marks}{plain}{marks}" if marks == "`" else f"{marks} {plain} {marks}"
+
+
+def _home(home: Home) -> str:
+    lines = [
+        f"## {', '.join(_code(s) for s in home.subsystems)}",
+        f"- Owner: {_plain(home.owner)}.",
+        f"- First bytes: {_plain(home.first_reason)}.",
+        f"- Size classes: {_plain(home.classes_reason)}.",
+        "",
+        "What it allocates:",
+        "",
+        *[f"- {bytes_text(c.get('bytes'))}: {_code(container_text(c))}" for c in home.containers[:_CONTAINERS_AT_MOST]],
+        *([] if home.containers else ["- no container is named: this advice was made without them"]),
+        "",
+        f'What to change, after `#include "{HEADER}"`:',
+        "",
+    ]
+    for change in changes(home):
+        place = place_text(change, whole=True)
+        lines.append(f"- {_code(place) + ': ' if place else ''}{change['what']}")
+        if change["before"]:
+            lines += ["", "  ```diff", f"  -{change['before']}", f"  +{change['after']}", "  ```"]
+        elif change["after"]:
+            lines += ["", "  ```cpp", f"  {change['after']}", "  ```"]
+    if home.kind in (FUNCTION, THREAD):
+        lines += ["", "The containers must be made while the arena lives, and end before it does."]
+    lines += [
+        "",
+        "A container of the header is another type than the standard one. Where both meet, write the new type there "
+        "too (`auto` and templates need no change), or copy the elements.",
+    ]
+    return "\n".join(lines)
+
+
+def _build(advice: Mapping[str, Any]) -> str:
+    include = include_folder()
+    argv = [str(word) for word in advice["program"]["argv"]]
+    shown = shlex.quote(include)
+    again = shlex.join(argv)
+    return f"""\
+## Test it
+
+    c++ -std=c++20 -DMILLPOND_CHECKED -I {shown} {TEST} -o millpond_advice_test -pthread
+    ./millpond_advice_test
+
+It compares the containers of the header with those of the standard library, in checked mode, which reports every
+misuse of an allocator with its place. Build the changed program with `-std=c++20 -DMILLPOND_CHECKED -I {shown}` and run
+it once in the same way, then without `-DMILLPOND_CHECKED`: its output must be what it was.
+
+    millpond advise -- {again}
+
+says afterwards whether there is more to gain."""
