@@ -153,7 +153,7 @@ def _containers(own: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 def _classes(containers: Sequence[Mapping[str, Any]], kind: str) -> tuple[tuple[int, ...], str]:
     """Size classes of one's own, where all objects are nodes of known sizes that the default classes waste."""
-    default = "the library's size classes"
+    default = "those of the library"
     if kind != PROCESS or not containers:
         return (), f"{default}: an arena has none" if kind != PROCESS else f"{default}: the sizes are not known exactly"
     total = sum(c.get("bytes") or 0 for c in containers)

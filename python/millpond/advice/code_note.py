@@ -12,9 +12,10 @@ from millpond.advice.choice import MALLOC
 from millpond.advice.code_aliases import calls, is_pmr, rewritten
 from millpond.advice.code_header import HEADER
 from millpond.advice.code_homes import FUNCTION, THREAD, Home, homes
+from millpond.advice.code_source import changed_line, declaration_line, other_lines
 from millpond.advice.code_test import TEST
 from millpond.advice.container_words import container_text, place_text
-from millpond.system.wording import bytes_text
+from millpond.system.wording import bytes_text, list_text
 
 NOTE = "millpond_advice.md"
 # Where no include folder is at hand, the reader puts theirs in.
@@ -42,19 +43,7 @@ def changes(home: Home) -> list[dict[str, Any]]:
     for container in home.containers[:_CONTAINERS_AT_MOST]:
         first: Mapping[str, Any] = next(iter(container.get("places") or []), {})
         for member in container.get("members") or []:
-            type_ = str(member["type"])
-            after = f"{rewritten(type_, home)} {member['name'].rsplit('.', 1)[-1]}"
-            if is_pmr(type_):
-                after += f"{{{home.space}::resource()}}"
-            if after == f"{type_} {member['name']}":
-                continue
-            one = {
-                "file": member["file"], "line": member["line"],
-                "before": f"{type_} {member['name'].rsplit('.', 1)[-1]};", "after": f"{after};",
-                "what": str(member["kind"]),
-            }  # fmt: skip
-            if one not in found:
-                found.append(one)
+            found += [one for one in _of_member(member, home) if one not in found]
         if container.get("type") and not container.get("members") and not calls(home, container):
             found.append({
                 "file": first.get("file", ""), "line": first.get("line", 0), "before": f"{container['type']} …;",
@@ -67,6 +56,35 @@ def changes(home: Home) -> list[dict[str, Any]]:
                 "what": sentence,
             })  # fmt: skip
     return found
+
+
+def _of_member(member: Mapping[str, Any], home: Home) -> list[dict[str, Any]]:
+    """The declaration of a variable, as the source at hand has it, and the lines that name its iterators."""
+    type_, name = str(member["type"]), str(member["name"]).rsplit(".", 1)[-1]
+    place = {"file": member["file"], "line": member["line"]}
+    before, kind = f"{type_} {name};", str(member["kind"])
+    if is_pmr(type_):
+        return [{**place, "before": before, "after": f"{type_} {name}{{{home.space}::resource()}};", "what": kind}]
+    line = declaration_line(member)
+    after = changed_line(line, home)
+    if line and line != after:
+        before, after = line.strip(), after.strip()
+    else:
+        after = f"{rewritten(type_, home)} {name};"
+    if after == before:
+        return []
+    must, may = other_lines(member, home)
+    if may:
+        kind += f"; the same type is named in {_line_numbers(may)}: change it there too, where it meets {name}"
+    changed = [{**place, "before": before, "after": after, "what": kind}]
+    return changed + [
+        {"file": member["file"], "line": number, "before": old, "after": new, "what": f"a type of {name}"}
+        for number, old, new in must
+    ]
+
+
+def _line_numbers(numbers: Sequence[int]) -> str:
+    return f"line{'s' if len(numbers) > 1 else ''} {list_text([str(n) for n in numbers])}"
 
 
 def code_of_rows(advice: Mapping[str, Any]) -> dict[str, dict[str, Any]]:

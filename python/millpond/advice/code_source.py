@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: BSL-1.0
+"""The lines of the program's own source that a change touches, where the source is at hand and is what was compiled."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from millpond.advice.code_aliases import ALIASES, container_of, is_pmr, wanted
+from millpond.advice.code_homes import Home
+
+_BYTES_MAX = 4 << 20
+_OTHERS_MAX = 8
+
+
+@cache
+def lines_of(file: str) -> tuple[str, ...]:
+    """The lines of a source file; none where it cannot be read."""
+    path = Path(file)
+    try:
+        if not path.is_file() or path.stat().st_size > _BYTES_MAX:
+            return ()
+        return tuple(path.read_text(encoding="utf-8", errors="replace").split("\n"))
+    except OSError:
+        return ()
+
+
+def declaration_line(member: Mapping[str, Any]) -> str:
+    """The line on which a variable is declared, if it still has its name; else empty."""
+    lines = lines_of(str(member.get("file") or ""))
+    number = int(member.get("line") or 0)
+    name = str(member["name"]).rsplit(".", 1)[-1]
+    if not 0 < number <= len(lines) or not re.search(rf"\b{re.escape(name)}\b", lines[number - 1]):
+        return ""
+    return lines[number - 1].rstrip("\r")
+
+
+def changed_line(line: str, home: Home) -> str:
+    """A line with the home's containers in the places of the standard ones, whether or not they say `std::`."""
+    names = sorted((n for n in wanted(home) if n in ALIASES and n != "shared_ptr"), key=len, reverse=True)
+    if not names:
+        return line
+    one_of = "|".join(map(re.escape, names))
+    return re.sub(rf"(?<![\w:.>])(?:::)?(?:std::)?({one_of})\b(?=\s*<)|(?<![\w:])std::({one_of})\b(?!::|\s*<)",
+                  lambda found: f"{home.space}::{found[1] or found[2]}", line)  # fmt: skip
+
+
+def other_lines(member: Mapping[str, Any], home: Home) -> tuple[list[tuple[int, str, str]], list[int]]:
+    """Other lines of the file with the type of a variable: those that name its iterators, before and after, and the
+    numbers of the rest, which the change may or may not concern.
+    """
+    type_ = str(member["type"])
+    name = container_of(type_)
+    if is_pmr(type_) or name not in ALIASES:
+        return [], []
+    wanted_arguments = _bare(type_)
+    pattern = re.compile(rf"(?<![\w:.>])(?:std::)?{re.escape(name)}\s*<")
+    must: list[tuple[int, str, str]] = []
+    may: list[int] = []
+    for number, line in enumerate(lines_of(str(member.get("file") or "")), 1):
+        found = pattern.search(line)
+        if number == member.get("line") or found is None or line.lstrip().startswith(("//", "#", "*")):
+            continue
+        past = _closing(line, found.end() - 1)
+        if past is None or _bare(line[found.start() : past]) != wanted_arguments:
+            continue
+        if line[past:].lstrip().startswith("::"):
+            must.append((number, line.strip(), changed_line(line, home).strip()))
+        else:
+            may.append(number)
+    return must[:_OTHERS_MAX], may[:_OTHERS_MAX]
+
+
+def _closing(line: str, opening: int) -> int | None:
+    depth = 0
+    for at in range(opening, len(line)):
+        depth += {"<": 1, ">": -1}.get(line[at], 0)
+        if depth == 0:
+            return at + 1
+    return None
+
+
+def _bare(type_: str) -> str:
+    """A type without the scopes of its names, blanks and the spellings that compilers choose."""
+    text = re.sub(r"\b\w+::", "", type_)
+    text = re.sub(r"\bunsigned int\b|\buint32_t\b", "unsigned", text)
+    text = re.sub(r"\bint32_t\b", "int", text)
+    return re.sub(r"\s+", "", text)
