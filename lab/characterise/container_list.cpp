@@ -27,6 +27,25 @@ std::string demangled(std::string_view symbol) {
     return status == 0 && text ? std::string(text.get()) : std::string(symbol);
 }
 
+bool is_library_source(std::string_view file) {
+    return file.find("/include/c++/") != std::string_view::npos || file.find("/c++/v1/") != std::string_view::npos;
+}
+
+// The functions around a call that returns to `address`. Compilers leave out now and then what they inlined at the call
+// itself, and only the line is of the library: then what they inlined directly around it stands for it.
+const std::vector<symbols::debug_frame>& inlined_at(symbols::debug_info& debug, std::uint64_t address) {
+    constexpr std::uint64_t near = 48;
+    const std::vector<symbols::debug_frame>& own = debug.frames(address - 1);
+    if (own.size() != 1 || !is_library_source(own.front().place.file)) return own;
+    for (std::uint64_t away = 0; away < near; ++away) {
+        const std::uint64_t at = away == 0 ? address : address - 1 - away;
+        const std::vector<symbols::debug_frame>& around = debug.frames(at);
+        if (around.empty() || around.back().die != own.front().die) continue;
+        if (around.size() > 1) return around;
+    }
+    return own;
+}
+
 bool is_stream(std::string_view type) { return type.ends_with("stringstream") && type.starts_with("std::"); }
 
 bool is_word(char letter) { return std::isalnum(static_cast<unsigned char>(letter)) != 0 || letter == '_'; }
@@ -83,7 +102,7 @@ container_list::found container_list::look_at(std::uint32_t context, bool with_d
         symbols::debug_info* debug =
             with_debug_information && !functions.in_standard_module(at) ? debug_of(node.module) : nullptr;
         if (debug != nullptr) {
-            for (const symbols::debug_frame& frame : debug->frames(node.offset - 1)) {
+            for (const symbols::debug_frame& frame : inlined_at(*debug, node.offset)) {
                 if (!frame.inlined) break;  // the symbol speaks for the function itself
                 if (frame.function.empty()) continue;
                 const symbols::ownership ownership = symbols::own_demangled(frame.function);
@@ -111,7 +130,8 @@ container_list::found container_list::look_at(std::uint32_t context, bool with_d
         if (frames.empty()) continue;
         one.debug = debug;
         one.frame = frames.back();
-        one.place = frames.back().place;
+        const std::vector<symbols::debug_frame>& inlined = inlined_at(*debug, node.offset);
+        one.place = inlined.back().place;
     }
     if (const auto name = symbols::name_container(inside)) {
         one.type = name->type;
@@ -119,6 +139,8 @@ container_list::found container_list::look_at(std::uint32_t context, bool with_d
     } else if (!inside.empty()) {
         one.call = symbols::own_demangled(inside.back()).name;
         one.why = "not a container: " + one.call + " allocates it";
+    } else if (is_library_source(one.place.file)) {
+        one.why = "no container named: the debug information does not say what was inlined here";
     } else if (one.debug != nullptr) {
         one.why = "not a container: its own code calls operator new or malloc";
     } else {

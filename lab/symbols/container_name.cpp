@@ -294,6 +294,11 @@ std::optional<sighting> sight(const std::string& function) {
     return from_maker(leaf);
 }
 
+bool is_of_allocator(const std::string& function) {
+    const part_list parts = split_demangled(function);
+    return parts.size() > 2 && allocates_nodes(parts[parts.size() - 2].name);
+}
+
 bool is_same_container(const sighting& inner, const sighting& outer) {
     if (inner.kind == outer.kind && inner.kind != family::other)
         return inner.elements == outer.elements || inner.elements.empty() || outer.elements.empty();
@@ -324,10 +329,19 @@ void refine(sighting& known, const sighting& more) {
 
 std::optional<container_name> name_container(std::span<const std::string> functions) {
     std::optional<sighting> own, around;
+    bool only_allocators = true;  // since the innermost container was seen
     for (const std::string& function : functions) {
         const std::optional<sighting> seen = sight(function);
-        if (!seen) continue;
-        if (!own)
+        if (!seen) {
+            only_allocators = only_allocators && is_of_allocator(function);
+            continue;
+        }
+        // Compilers fold allocators of nodes with one size into one, which then has the name of any of them: the
+        // container that calls it knows better.
+        const bool folded = own && !around && only_allocators && own->strength == evidence::node &&
+                            seen->strength != evidence::node && !is_same_container(*own, *seen);
+        only_allocators = only_allocators && is_of_allocator(function);
+        if (!own || folded)
             own = seen;
         else if (!around && is_same_container(*own, *seen))
             refine(*own, *seen);

@@ -71,6 +71,16 @@ bool plain_type(Dwarf_Die* of, Dwarf_Die* type) {
     return false;
 }
 
+// A reference or a pointer to what is const: nothing is allocated through it.
+bool is_read_only(Dwarf_Die* of) {
+    Dwarf_Die type;
+    if (!follow(of, DW_AT_type, &type)) return false;
+    const int tag = dwarf_tag(&type);
+    Dwarf_Die behind;
+    const bool leads_on = tag == DW_TAG_reference_type || tag == DW_TAG_pointer_type;
+    return leads_on && follow(&type, DW_AT_type, &behind) && dwarf_tag(&behind) == DW_TAG_const_type;
+}
+
 template <class Function>
 void for_each_child(Dwarf_Die* parent, Function&& call) {
     Dwarf_Die child;
@@ -122,14 +132,22 @@ bool dwarf_unit::parent_of(const Dwarf_Die& die, Dwarf_Die& parent) const {
 
 std::string dwarf_unit::qualified_name(Dwarf_Die* die) const {
     Dwarf_Die at = declared_in(*die);
-    const char* own = dwarf_diename(&at);
-    if (own == nullptr) return {};
-    std::string name = own;
+    const auto word_of = [](Dwarf_Die* one) -> std::string {
+        const char* word = dwarf_diename(one);
+        if (is_type(dwarf_tag(one)) && (word == nullptr || std::string_view(word).find("lambda") != std::string_view::npos))
+            return "{lambda()#1}";
+        return word != nullptr ? word : "";
+    };
+    std::string name = word_of(&at);
+    if (name.empty()) return {};
     Dwarf_Die parent;
     for (int i = 0; i < names_max && parent_of(at, parent); ++i) {
         const int tag = dwarf_tag(&parent);
         if (tag == DW_TAG_namespace || is_type(tag)) {
-            if (const char* scope = dwarf_diename(&parent)) name.insert(0, std::string(scope) + "::");
+            if (const std::string scope = word_of(&parent); !scope.empty()) name.insert(0, scope + "::");
+        } else if (tag == DW_TAG_subprogram) {
+            Dwarf_Die function = declared_in(parent);
+            if (const char* around = dwarf_diename(&function)) name.insert(0, std::string(around) + "()::");
         }
         at = tag == DW_TAG_subprogram ? declared_in(parent) : parent;
     }
@@ -225,7 +243,7 @@ std::vector<debug_frame> dwarf_unit::frames(std::uint64_t address) {
 
 void dwarf_unit::add(Dwarf_Die* die, const char* kind, const std::string& before, std::vector<declaration>& to) const {
     const char* name = dwarf_diename(die);
-    if (name == nullptr || to.size() >= declarations_max) return;
+    if (name == nullptr || to.size() >= declarations_max || is_read_only(die) || declared_at(die).line == 0) return;
     if (std::string type = type_name(die); !type.empty())
         to.push_back({before + name, kind, std::move(type), declared_at(die)});
 }
