@@ -253,7 +253,10 @@ std::optional<sighting> from_inside(const name_part& part, const name_part& leaf
 // Free functions that make an object for their caller.
 std::optional<sighting> from_maker(const name_part& leaf) {
     const std::string element = argument(arguments_of(leaf), 0);
+    if (leaf.name == "to_string") return sighting{family::string, evidence::node, "", "std::string"};
     if (element.empty()) return std::nullopt;
+    if (leaf.name == "operator+" && (element == "char" || element == "wchar_t"))
+        return sighting{family::string, evidence::node, "", joined("basic_string", {element})};
     if (leaf.name == "make_shared" || leaf.name == "allocate_shared")
         return sighting{family::shared, evidence::whole, comparable_type(element), joined("shared_ptr", {element})};
     if (leaf.name.starts_with("make_unique"))

@@ -157,12 +157,11 @@ def replacements(home: Home) -> list[str]:
 
 
 def rewritten(type_: str, home: Home) -> str:
-    """A type with the containers of the header in the places of those of the standard library."""
-    names = [n for n in wanted(home) if n in ALIASES and n != "shared_ptr"]
-    if not names or is_pmr(type_):
+    """A type with the container of the header in the place of the standard one; its elements keep their types."""
+    name = container_of(type_)
+    if is_pmr(type_) or name not in wanted(home) or name in ("shared_ptr", "unique_ptr"):
         return type_
-    pattern = rf"\bstd::({'|'.join(sorted(map(re.escape, names), key=len, reverse=True))})\b(?!::)"
-    return re.sub(pattern, rf"{home.space}::\1", type_)
+    return f"{home.space}::{type_.removeprefix('std::')}"
 
 
 def calls(home: Home, container: Mapping[str, Any]) -> Sequence[str]:

@@ -12,7 +12,7 @@ from millpond.advice.choice import MALLOC
 from millpond.advice.code_aliases import calls, is_pmr, rewritten
 from millpond.advice.code_header import HEADER
 from millpond.advice.code_homes import FUNCTION, THREAD, Home, homes
-from millpond.advice.code_source import changed_line, declaration_line, other_lines
+from millpond.advice.code_source import alias_line, changed_line, declaration_line, other_lines
 from millpond.advice.code_test import TEST
 from millpond.advice.container_words import container_text, place_text
 from millpond.system.wording import bytes_text, list_text
@@ -42,8 +42,15 @@ def changes(home: Home) -> list[dict[str, Any]]:
         })  # fmt: skip
     for container in home.containers[:_CONTAINERS_AT_MOST]:
         first: Mapping[str, Any] = next(iter(container.get("places") or []), {})
-        for member in container.get("members") or []:
+        certain, possible = _candidates(container)
+        for member in certain:
             found += [one for one in _of_member(member, home) if one not in found]
+        if possible:
+            found.append({
+                "file": first.get("file", ""), "line": first.get("line", 0), "before": "", "after": "",
+                "what": f"one of these becomes a `{rewritten(str(possible[0]['type']), home)}`: "
+                + ", ".join(f"{m['name']} ({place_text(m)})" for m in possible),
+            })  # fmt: skip
         if container.get("type") and not container.get("members") and not calls(home, container):
             found.append({
                 "file": first.get("file", ""), "line": first.get("line", 0), "before": f"{container['type']} …;",
@@ -58,26 +65,41 @@ def changes(home: Home) -> list[dict[str, Any]]:
     return found
 
 
+def _candidates(container: Mapping[str, Any]) -> tuple[list[Mapping[str, Any]], list[Mapping[str, Any]]]:
+    """The variables that a container is, and those of which it may be any."""
+    members = [m for m in container.get("members") or [] if m["kind"] != "captured"]
+    named = [m for m in members if m.get("named_in_call")]
+    if named or len(members) <= 1:
+        return named or members, []
+    return [], members
+
+
 def _of_member(member: Mapping[str, Any], home: Home) -> list[dict[str, Any]]:
     """The declaration of a variable, as the source at hand has it, and the lines that name its iterators."""
     type_, name = str(member["type"]), str(member["name"]).rsplit(".", 1)[-1]
     place = {"file": member["file"], "line": member["line"]}
     before, kind = f"{type_} {name};", str(member["kind"])
+    words = {**place, "before": "", "after": ""}
     if is_pmr(type_):
-        return [{**place, "before": before, "after": f"{type_} {name}{{{home.space}::resource()}};", "what": kind}]
-    line = declaration_line(member)
-    after = changed_line(line, home)
-    if line and line != after:
-        before, after = line.strip(), after.strip()
-    else:
-        after = f"{rewritten(type_, home)} {name};"
+        return [{**words, "what": f"{kind} {name}: give it `{home.space}::resource()`, where it is constructed"}]
+    after = f"{rewritten(type_, home)} {name};"
     if after == before:
         return []
-    must, may = other_lines(member, home)
+    if kind == "parameter":
+        return [{**words, "what": f"parameter {name}: what is passed to it becomes a `{rewritten(type_, home)}`"}]
+    if line := declaration_line(member):
+        number, changed = int(member["line"]), changed_line(line, type_, home)
+        if changed == line and (alias := alias_line(member)) is not None:
+            number, line = alias
+            changed = changed_line(line, type_, home)
+        if changed == line:
+            return [{**words, "what": f"{kind} {name}: where its type is named, it becomes `{rewritten(type_, home)}`"}]
+        place["line"], before, after = number, line.strip(), changed.strip()
+    must, may = other_lines({**member, "line": place["line"]}, home)
     if may:
         kind += f"; the same type is named in {_line_numbers(may)}: change it there too, where it meets {name}"
-    changed = [{**place, "before": before, "after": after, "what": kind}]
-    return changed + [
+    changed_lines = [{**place, "before": before, "after": after, "what": kind}]
+    return changed_lines + [
         {"file": member["file"], "line": number, "before": old, "after": new, "what": f"a type of {name}"}
         for number, old, new in must
     ]
@@ -90,14 +112,25 @@ def _line_numbers(numbers: Sequence[int]) -> str:
 def code_of_rows(advice: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """For each advised subsystem: the owner, the namespace of the header, and the changes."""
     found = {}
+    taken: dict[tuple[str, int], str] = {}  # a template's declaration serves all of its instances
     for home in homes(advice):
+        all_changes = [_unless_taken(change, home, taken) for change in changes(home)]
         code = {
             "owner": home.owner, "namespace": home.space, "first_bytes": home.first_bytes or None,
             "first_bytes_reason": home.first_reason, "size_classes": list(home.classes),
-            "size_classes_reason": home.classes_reason, "changes": changes(home),
+            "size_classes_reason": home.classes_reason, "changes": all_changes,
         }  # fmt: skip
         found.update(dict.fromkeys(home.subsystems, code))
     return found
+
+
+def _unless_taken(change: dict[str, Any], home: Home, taken: dict[tuple[str, int], str]) -> dict[str, Any]:
+    """A change, or in words that its line has been changed for another home."""
+    place = (str(change["file"]), int(change["line"]))
+    if not change["before"] or not place[0] or taken.setdefault(place, home.space) == home.space:
+        return change
+    what = f"the same declaration as above: `{taken[place]}` serves this one too"
+    return {**change, "before": "", "after": "", "what": what}
 
 
 def with_code(advice: dict[str, Any]) -> dict[str, Any]:
@@ -113,7 +146,8 @@ def note(advice: Mapping[str, Any], chosen: Sequence[Home]) -> str:
     parts = [f"# Advice for {_code(program)}", _plain(str(advice["verdict"]))]
     choice = advice.get("choice") or {}
     if chosen:
-        parts += [_home(home) for home in chosen] + [_build(advice)]
+        code = code_of_rows(advice)
+        parts += [_home(home, code[home.subsystems[0]]) for home in chosen] + [_build(advice)]
     elif choice.get("kind") == MALLOC and choice.get("command"):
         parts.append(f"No change of the source. Run the program as:\n\n    {choice['command']}")
     else:
@@ -132,7 +166,7 @@ def _code(text: str) -> str:
     return f"{marks}{plain}{marks}" if marks == "`" else f"{marks} {plain} {marks}"
 
 
-def _home(home: Home) -> str:
+def _home(home: Home, code: Mapping[str, Any]) -> str:
     lines = [
         f"## {', '.join(_code(s) for s in home.subsystems)}",
         f"- Owner: {_plain(home.owner)}.",
@@ -147,7 +181,7 @@ def _home(home: Home) -> str:
         f'What to change, after `#include "{HEADER}"`:',
         "",
     ]
-    for change in changes(home):
+    for change in code["changes"]:
         place = place_text(change, whole=True)
         lines.append(f"- {_code(place) + ': ' if place else ''}{change['what']}")
         if change["before"]:

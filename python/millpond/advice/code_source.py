@@ -38,14 +38,32 @@ def declaration_line(member: Mapping[str, Any]) -> str:
     return lines[number - 1].rstrip("\r")
 
 
-def changed_line(line: str, home: Home) -> str:
-    """A line with the home's containers in the places of the standard ones, whether or not they say `std::`."""
-    names = sorted((n for n in wanted(home) if n in ALIASES and n != "shared_ptr"), key=len, reverse=True)
-    if not names:
+def changed_line(line: str, type_: str, home: Home) -> str:
+    """A line with the home's container in the place of the standard one of this type, whether or not it says `std::`.
+
+    Only the container itself is another one: its elements keep their types, so that what is put in still fits.
+    """
+    name = container_of(type_)
+    if name not in ALIASES or name not in wanted(home) or is_pmr(type_):
         return line
-    one_of = "|".join(map(re.escape, names))
-    return re.sub(rf"(?<![\w:.>])(?:::)?(?:std::)?({one_of})\b(?=\s*<)|(?<![\w:])std::({one_of})\b(?!::|\s*<)",
-                  lambda found: f"{home.space}::{found[1] or found[2]}", line)  # fmt: skip
+    template = rf"(?<![\w:.>])(?:::)?(?:std::)?{re.escape(name)}\b(?=\s*<)"
+    alias = rf"(?<![\w:])(?:::)?std::{re.escape(name)}\b(?!\s*<|::)"
+    return re.sub(f"{template}|{alias}", f"{home.space}::{name}", line, count=1)
+
+
+def alias_line(member: Mapping[str, Any]) -> tuple[int, str] | None:
+    """The line that declares the alias by which a variable's type is named in its declaration, in the same file."""
+    declared, type_ = declaration_line(member), str(member["type"])
+    pattern = re.compile(rf"(?<![\w:.>])(?:std::)?{re.escape(container_of(type_))}\s*<")
+    for number, line in enumerate(lines_of(str(member.get("file") or "")), 1):
+        alias = re.search(r"\busing\s+(\w+)\s*=|\btypedef\b.*\b(\w+)\s*;", line)
+        found = pattern.search(line)
+        if alias is None or found is None or not re.search(rf"\b{alias[1] or alias[2]}\b", declared):
+            continue
+        past = _closing(line, found.end() - 1)
+        if past is not None and _bare(line[found.start() : past]) == _bare(type_):
+            return number, line.rstrip("\r")
+    return None
 
 
 def other_lines(member: Mapping[str, Any], home: Home) -> tuple[list[tuple[int, str, str]], list[int]]:
@@ -56,7 +74,8 @@ def other_lines(member: Mapping[str, Any], home: Home) -> tuple[list[tuple[int, 
     name = container_of(type_)
     if is_pmr(type_) or name not in ALIASES:
         return [], []
-    wanted_arguments = _bare(type_)
+    # As the compiler writes the type and as the declaration does, which may name a template's parameter.
+    same = {_bare(type_)} | ({_bare(own)} if (own := _type_on(declaration_line(member), name)) else set())
     pattern = re.compile(rf"(?<![\w:.>])(?:std::)?{re.escape(name)}\s*<")
     must: list[tuple[int, str, str]] = []
     may: list[int] = []
@@ -65,13 +84,20 @@ def other_lines(member: Mapping[str, Any], home: Home) -> tuple[list[tuple[int, 
         if number == member.get("line") or found is None or line.lstrip().startswith(("//", "#", "*")):
             continue
         past = _closing(line, found.end() - 1)
-        if past is None or _bare(line[found.start() : past]) != wanted_arguments:
+        if past is None or _bare(line[found.start() : past]) not in same:
             continue
         if line[past:].lstrip().startswith("::"):
-            must.append((number, line.strip(), changed_line(line, home).strip()))
+            must.append((number, line.strip(), changed_line(line, type_, home).strip()))
         else:
             may.append(number)
     return must[:_OTHERS_MAX], may[:_OTHERS_MAX]
+
+
+def _type_on(line: str, name: str) -> str:
+    """The instance of a container's template that a line names first; empty where it names none."""
+    found = re.search(rf"(?<![\w:.>])(?:std::)?{re.escape(name)}\s*<", line)
+    past = _closing(line, found.end() - 1) if found else None
+    return line[found.start() : past] if found and past else ""
 
 
 def _closing(line: str, opening: int) -> int | None:
