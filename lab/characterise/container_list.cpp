@@ -79,9 +79,10 @@ symbols::debug_info* container_list::debug_of(std::uint32_t module) {
         opened_[module] = 1;
         const trace::module_record& record = all_.reader().modules()[module - 1];
         const auto& unreadable = all_.functions().unreadable();
-        const bool is_other = std::any_of(unreadable.begin(), unreadable.end(),
-                                          [&](const auto& one) { return one.path == record.path; });
-        if (!is_other && record.path.starts_with('/')) debug_[module] = symbols::debug_info::open(record.path, record.build_id);
+        const bool is_other =
+            std::any_of(unreadable.begin(), unreadable.end(), [&](const auto& one) { return one.path == record.path; });
+        if (!is_other && record.path.starts_with('/'))
+            debug_[module] = symbols::debug_info::open(record.path, record.build_id);
     }
     return debug_[module].get();
 }
@@ -238,7 +239,8 @@ json container_list::of(std::uint32_t subsystem) {
         if (list.size() == containers_max) break;
         std::vector<const place_sum*> places;
         for (const auto& [key, place] : one->places) places.push_back(&place);
-        std::stable_sort(places.begin(), places.end(), [](const auto* a, const auto* b) { return a->bytes > b->bytes; });
+        std::stable_sort(places.begin(), places.end(),
+                         [](const auto* a, const auto* b) { return a->bytes > b->bytes; });
         json shown = json::array(), members = json::array();
         for (const place_sum* place : places) {
             if (shown.size() < places_max)

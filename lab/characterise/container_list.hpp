@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// container_list: the containers that the allocations of a subsystem are for, where its code asks for them, and which of
-// its members and variables they are.
+// container_list: the containers that the allocations of a subsystem are for, where its code asks for them, and which
+// of its members and variables they are.
 //
 //   context ─▶ functions between malloc and the owner, inlined ones too ─▶ container_name
 //          └─▶ the call in the owner: file and line ─▶ declarations of the owner with that type

@@ -133,13 +133,41 @@ std::optional<sighting> from_node(const std::string& node) {
 }
 
 bool is_written_by_users(std::string_view name) {
-    constexpr std::array names{
-        "vector", "deque", "list", "forward_list", "map", "multimap", "set", "multiset", "unordered_map",
-        "unordered_multimap", "unordered_set", "unordered_multiset", "basic_string", "stack", "queue",
-        "priority_queue", "shared_ptr", "function", "move_only_function", "any", "valarray", "promise",
-        "packaged_task", "thread", "jthread", "basic_regex", "basic_stringbuf", "basic_stringstream",
-        "basic_ostringstream", "basic_istringstream", "basic_filebuf", "basic_fstream", "basic_ofstream",
-        "basic_ifstream", "path"};
+    constexpr std::array names{"vector",
+                               "deque",
+                               "list",
+                               "forward_list",
+                               "map",
+                               "multimap",
+                               "set",
+                               "multiset",
+                               "unordered_map",
+                               "unordered_multimap",
+                               "unordered_set",
+                               "unordered_multiset",
+                               "basic_string",
+                               "stack",
+                               "queue",
+                               "priority_queue",
+                               "shared_ptr",
+                               "function",
+                               "move_only_function",
+                               "any",
+                               "valarray",
+                               "promise",
+                               "packaged_task",
+                               "thread",
+                               "jthread",
+                               "basic_regex",
+                               "basic_stringbuf",
+                               "basic_stringstream",
+                               "basic_ostringstream",
+                               "basic_istringstream",
+                               "basic_filebuf",
+                               "basic_fstream",
+                               "basic_ofstream",
+                               "basic_ifstream",
+                               "path"};
     for (const std::string_view one : names) {
         if (one == name) return true;
     }
@@ -180,9 +208,7 @@ std::optional<sighting> from_whole(const name_part& part, std::string_view scope
     return found;
 }
 
-bool says_multi(std::string_view function) {
-    return contains(function, "_equal") || contains(function, "_multi");
-}
+bool says_multi(std::string_view function) { return contains(function, "_equal") || contains(function, "_multi"); }
 
 // A class of libstdc++'s or libc++'s own.
 std::optional<sighting> from_inside(const name_part& part, const name_part& leaf) {
@@ -371,8 +397,7 @@ std::string rewrite(std::string_view type) {
         }
         const std::size_t end = skip_brackets(type, at);
         std::vector<std::string> arguments;
-        for (const std::string_view one : split_arguments(type.substr(at, end - at)))
-            arguments.push_back(rewrite(one));
+        for (const std::string_view one : split_arguments(type.substr(at, end - at))) arguments.push_back(rewrite(one));
         bool pool = false;
         const std::size_t scope = written.rfind("std::");
         if (scope != std::string::npos && is_written_by_users(std::string_view(written).substr(scope + 5)) &&
@@ -389,12 +414,15 @@ std::string rewrite(std::string_view type) {
         std::string tidied = tidy_type((scope == std::string::npos ? written : written.substr(scope)) + bracketed +
                                        (bracketed == "<" ? "" : ">"));
         if (bracketed == "<") tidied += ">";
-        if (scope != std::string::npos) written.resize(scope);
-        else written.clear();
+        if (scope != std::string::npos)
+            written.resize(scope);
+        else
+            written.clear();
         if (pool) tidied.insert(5, "pmr::");
         for (const std::string_view stream : {"stringstream", "ostringstream", "istringstream", "fstream", "ofstream",
                                               "ifstream", "stringbuf", "regex"}) {
-            if (tidied.starts_with("std::basic_" + std::string(stream) + "<char")) tidied = "std::" + std::string(stream);
+            if (tidied.starts_with("std::basic_" + std::string(stream) + "<char"))
+                tidied = "std::" + std::string(stream);
         }
         for (const auto& [longer, shorter] : std::array<std::pair<std::string_view, std::string_view>, 2>{
                  {{"std::pmr::basic_string<char>", "std::pmr::string"},
@@ -422,9 +450,11 @@ std::string comparable_type(std::string_view type) {
     std::string plain;
     for (std::size_t at = 0; at < type.size(); ++at) {
         const char letter = type[at];
-        const bool begins = at == 0 || (std::isalnum(static_cast<unsigned char>(type[at - 1])) == 0 && type[at - 1] != '_');
+        const bool begins =
+            at == 0 || (std::isalnum(static_cast<unsigned char>(type[at - 1])) == 0 && type[at - 1] != '_');
         if (begins && type.substr(at, 5) == "const" &&
-            (at + 5 == type.size() || (std::isalnum(static_cast<unsigned char>(type[at + 5])) == 0 && type[at + 5] != '_'))) {
+            (at + 5 == type.size() ||
+             (std::isalnum(static_cast<unsigned char>(type[at + 5])) == 0 && type[at + 5] != '_'))) {
             at += 4;
             continue;
         }

@@ -10,7 +10,7 @@
 namespace millpond::symbols {
 namespace {
 
-constexpr int depth_max = 2;  // of members of members
+constexpr int depth_max = 2;   // of members of members
 constexpr int names_max = 64;  // of scopes around a name
 constexpr std::size_t declarations_max = 4000;
 
@@ -21,9 +21,7 @@ std::string demangled(const char* symbol) {
     return status == 0 && text ? std::string(text.get()) : std::string();
 }
 
-bool is_type(int tag) {
-    return tag == DW_TAG_class_type || tag == DW_TAG_structure_type || tag == DW_TAG_union_type;
-}
+bool is_type(int tag) { return tag == DW_TAG_class_type || tag == DW_TAG_structure_type || tag == DW_TAG_union_type; }
 
 bool is_block(int tag) { return tag == DW_TAG_lexical_block || tag == DW_TAG_try_block || tag == DW_TAG_catch_block; }
 
@@ -61,8 +59,10 @@ bool plain_type(Dwarf_Die* of, Dwarf_Die* type) {
             case DW_TAG_reference_type:
             case DW_TAG_rvalue_reference_type:
             case DW_TAG_pointer_type:
-            case DW_TAG_array_type: break;
-            default: return true;
+            case DW_TAG_array_type:
+                break;
+            default:
+                return true;
         }
         Dwarf_Die next;
         if (!follow(type, DW_AT_type, &next)) return false;
@@ -97,7 +97,8 @@ dwarf_unit::dwarf_unit(Dwarf_Die unit) : unit_(unit) {
         if (const char* text = dwarf_formstring(&folder)) folder_ = text;
     }
     index(&unit_);
-    std::sort(functions_.begin(), functions_.end(), [](const covered& a, const covered& b) { return a.first < b.first; });
+    std::sort(functions_.begin(), functions_.end(),
+              [](const covered& a, const covered& b) { return a.first < b.first; });
 }
 
 void dwarf_unit::index(Dwarf_Die* parent) {
@@ -106,7 +107,8 @@ void dwarf_unit::index(Dwarf_Die* parent) {
         const bool is_scope = tag == DW_TAG_namespace || is_type(tag) || is_block(tag) || tag == DW_TAG_subprogram;
         if (!is_scope) {
             // Names of other types are asked for, too, but what is inside them is not.
-            if (tag == DW_TAG_enumeration_type || tag == DW_TAG_base_type) parents_.emplace(dwarf_dieoffset(child), *parent);
+            if (tag == DW_TAG_enumeration_type || tag == DW_TAG_base_type)
+                parents_.emplace(dwarf_dieoffset(child), *parent);
             const int around = dwarf_tag(parent);
             if (tag == DW_TAG_variable && (around == DW_TAG_namespace || around == DW_TAG_compile_unit))
                 statics_.push_back(*child);
@@ -134,7 +136,8 @@ std::string dwarf_unit::qualified_name(Dwarf_Die* die) const {
     Dwarf_Die at = declared_in(*die);
     const auto word_of = [](Dwarf_Die* one) -> std::string {
         const char* word = dwarf_diename(one);
-        if (is_type(dwarf_tag(one)) && (word == nullptr || std::string_view(word).find("lambda") != std::string_view::npos))
+        if (is_type(dwarf_tag(one)) &&
+            (word == nullptr || std::string_view(word).find("lambda") != std::string_view::npos))
             return "{lambda()#1}";
         return word != nullptr ? word : "";
     };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// dwarf_unit: one unit of debug information, indexed: which function covers an address, and which scope is around which.
+// dwarf_unit: one unit of debug information, indexed: which function covers an address, and which scope is around
+// which.
 //
 // Use it through debug_info. Building: O(entries of the unit). Not thread-safe.
 #pragma once

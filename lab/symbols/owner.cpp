@@ -108,7 +108,8 @@ std::string standard_beginning(std::string_view symbol) {
     at += 2;
     while (at < symbol.size() && std::isdigit(static_cast<unsigned char>(symbol[at])) != 0) {
         std::size_t length = 0;
-        while (at < symbol.size() && length < symbol.size() && std::isdigit(static_cast<unsigned char>(symbol[at])) != 0)
+        while (at < symbol.size() && length < symbol.size() &&
+               std::isdigit(static_cast<unsigned char>(symbol[at])) != 0)
             length = 10 * length + static_cast<std::size_t>(symbol[at++] - '0');
         const std::string_view word = symbol.substr(std::min(at, symbol.size()), length);
         if (!is_inline_scope(word)) name += "::" + std::string(word);

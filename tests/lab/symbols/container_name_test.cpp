@@ -29,19 +29,25 @@ TEST_P(names_containers, as_a_user_writes_them) { EXPECT_EQ(named(GetParam().ins
 
 #define PAIR "std::pair<int const, shop::order>"
 #define TREE "std::_Rb_tree<int, " PAIR ", std::_Select1st<" PAIR " >, std::less<int>, std::allocator<" PAIR " > >"
-#define SET_TREE "std::_Rb_tree<shop::order, shop::order, std::_Identity<shop::order>, std::less<shop::order>, " \
-                 "std::allocator<shop::order> >"
-#define PMR_TREE "std::_Rb_tree<int, " PAIR ", std::_Select1st<" PAIR " >, std::less<int>, " \
-                 "std::pmr::polymorphic_allocator<" PAIR " > >"
-#define HASH(traits) "std::_Hashtable<int, " PAIR ", std::allocator<" PAIR " >, std::__detail::_Select1st, " \
-                     "std::equal_to<int>, std::hash<int>, std::__detail::_Mod_range_hashing, " \
-                     "std::__detail::_Default_ranged_hash, std::__detail::_Prime_rehash_policy, " \
-                     "std::__detail::_Hashtable_traits<" traits "> >"
+#define SET_TREE                                                                                    \
+    "std::_Rb_tree<shop::order, shop::order, std::_Identity<shop::order>, std::less<shop::order>, " \
+    "std::allocator<shop::order> >"
+#define PMR_TREE                                         \
+    "std::_Rb_tree<int, " PAIR ", std::_Select1st<" PAIR \
+    " >, std::less<int>, "                               \
+    "std::pmr::polymorphic_allocator<" PAIR " > >"
+#define HASH(traits)                                                             \
+    "std::_Hashtable<int, " PAIR ", std::allocator<" PAIR                        \
+    " >, std::__detail::_Select1st, "                                            \
+    "std::equal_to<int>, std::hash<int>, std::__detail::_Mod_range_hashing, "    \
+    "std::__detail::_Default_ranged_hash, std::__detail::_Prime_rehash_policy, " \
+    "std::__detail::_Hashtable_traits<" traits "> >"
 #define STRING "std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> >"
 #define NODE_ALLOCATOR "std::__new_allocator<std::_Rb_tree_node<" PAIR " > >::allocate(unsigned long, void const*)"
 #define CXX1_VALUE "std::__1::__value_type<int, shop::order>"
-#define CXX1_TREE "std::__1::__tree<" CXX1_VALUE ", std::__1::__map_value_compare<int, " CXX1_VALUE \
-                  ", std::__1::less<int>, true>, std::__1::allocator<" CXX1_VALUE " > >"
+#define CXX1_TREE                                                                     \
+    "std::__1::__tree<" CXX1_VALUE ", std::__1::__map_value_compare<int, " CXX1_VALUE \
+    ", std::__1::less<int>, true>, std::__1::allocator<" CXX1_VALUE " > >"
 #define CXX1_STRING "std::__1::basic_string<char, std::__1::char_traits<char>, std::__1::allocator<char> >"
 
 INSTANTIATE_TEST_SUITE_P(
@@ -96,7 +102,8 @@ INSTANTIATE_TEST_SUITE_P(
             {"std::_Function_base::_Base_manager<work(int)::{lambda()#1}>::_M_create(std::_Any_data&)",
              "std::function<int ()>::function<work(int)::{lambda()#1}, void>(work(int)::{lambda()#1}&&)"}},
         row{"std::string",
-            {STRING " std::operator+<char, std::char_traits<char>, std::allocator<char> >(" STRING "&&, " STRING "&&)"}},
+            {STRING " std::operator+<char, std::char_traits<char>, std::allocator<char> >(" STRING "&&, " STRING
+                    "&&)"}},
         row{"std::any", {"std::any::_Manager_external<shop::order>::_S_create(std::any::_Storage&)"}},
         // Allocators of nodes of one size, folded into one.
         row{"std::list<shop::order>",
@@ -109,9 +116,11 @@ INSTANTIATE_TEST_SUITE_P(
         row{"std::map<int, shop::order>", {CXX1_TREE "::__construct_node<int>(int&&)"}},
         row{"std::multimap<int, shop::order>", {CXX1_TREE "::__emplace_multi<int>(int&&)"}},
         row{"std::set<int>",
-            {"std::__1::__tree<int, std::__1::less<int>, std::__1::allocator<int> >::__emplace_unique_key_args<int>()"}},
+            {"std::__1::__tree<int, std::__1::less<int>, std::__1::allocator<int> "
+             ">::__emplace_unique_key_args<int>()"}},
         row{"std::unordered_map<int, shop::order>",
-            {"std::__1::__hash_table<std::__1::__hash_value_type<int, shop::order>, std::__1::__unordered_map_hasher<int, "
+            {"std::__1::__hash_table<std::__1::__hash_value_type<int, shop::order>, "
+             "std::__1::__unordered_map_hasher<int, "
              "std::__1::__hash_value_type<int, shop::order>, std::__1::hash<int>, std::__1::equal_to<int>, true>, "
              "std::__1::__unordered_map_equal<int, std::__1::__hash_value_type<int, shop::order>, "
              "std::__1::equal_to<int>, std::__1::hash<int>, true>, "
@@ -139,8 +148,9 @@ TEST(written_type, drops_defaults_and_finds_aliases) {
               "std::pmr::vector<std::pmr::string>");
     EXPECT_EQ(written_type("std::priority_queue<int, std::vector<int, std::allocator<int> >, std::less<int> >"),
               "std::priority_queue<int>");
-    EXPECT_EQ(written_type("shop::box<std::map<int, int, std::less<int>, std::allocator<std::pair<const int, int> > > >"),
-              "shop::box<std::map<int, int>>");
+    EXPECT_EQ(
+        written_type("shop::box<std::map<int, int, std::less<int>, std::allocator<std::pair<const int, int> > > >"),
+        "shop::box<std::map<int, int>>");
 }
 
 TEST(comparable_type, does_not_see_what_compilers_spell_differently) {
