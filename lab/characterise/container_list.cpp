@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cstdlib>
+#include <optional>
 #include <set>
 
 #include "lab/files/regular_file.hpp"
@@ -46,7 +47,21 @@ const std::vector<symbols::debug_frame>& inlined_at(symbols::debug_info& debug, 
     return own;
 }
 
-bool is_stream(std::string_view type) { return type.ends_with("stringstream") && type.starts_with("std::"); }
+// Streams of one kind share their buffers. Empty for other types.
+std::string_view stream_kind(std::string_view type) {
+    if (!type.starts_with("std::")) return {};
+    for (const std::string_view kind : {"stringstream", "fstream"}) {
+        if (type.ends_with(kind)) return kind;
+    }
+    return {};
+}
+
+bool are_streams_of_one_kind(std::string_view a, std::string_view b) {
+    const auto plain = [](std::string_view type) { return type == "std::ifstream" || type == "std::ofstream"; };
+    if (plain(a)) a = "std::fstream";
+    if (plain(b)) b = "std::fstream";
+    return !stream_kind(a).empty() && stream_kind(a) == stream_kind(b);
+}
 
 bool is_word(char letter) { return std::isalnum(static_cast<unsigned char>(letter)) != 0 || letter == '_'; }
 
@@ -87,52 +102,90 @@ symbols::debug_info* container_list::debug_of(std::uint32_t module) {
     return debug_[module].get();
 }
 
+// Collects functions from the innermost outward until one owns what is allocated.
+class container_list::outward_walk {
+  public:
+    struct function {
+        std::string demangled, name;
+        bool standard;
+        symbols::source_place place;
+        symbols::debug_info* debug;
+        symbols::debug_frame frame;
+    };
+
+    std::vector<std::string> inside;  // of the library
+    std::optional<function> owner;
+
+    // Whether the owner is found.
+    bool take(function next) {
+        if (owner) return true;
+        if (waiting_ && !next.standard) {
+            owner = std::move(waiting_);
+            return true;
+        }
+        if (waiting_) inside.push_back(waiting_->demangled);
+        waiting_.reset();
+        if (next.standard) {
+            inside.push_back(std::move(next.demangled));
+            return false;
+        }
+        // An allocator of the program that a container of the library calls.
+        const std::vector<symbols::name_part> parts = symbols::split_demangled(next.demangled);
+        if (parts.size() > 1 && parts.back().name == "allocate") {
+            waiting_ = std::move(next);
+            return false;
+        }
+        owner = std::move(next);
+        return true;
+    }
+
+    void finish() {
+        if (!owner) owner = std::move(waiting_);
+    }
+
+  private:
+    std::optional<function> waiting_;
+};
+
 container_list::found container_list::look_at(std::uint32_t context, bool with_debug_information) {
     const symbols::context_functions& functions = all_.functions();
-    std::vector<std::string> inside;  // functions of the library, from the innermost outward
-    found one;
-    bool owned = false;
-    for (std::uint32_t at = context; at != 0 && !owned; at = functions.node(at).parent) {
+    outward_walk walk;
+    bool ended = false;
+    for (std::uint32_t at = context; at != 0 && !ended; at = functions.node(at).parent) {
         const trace::context_node& node = functions.node(at);
         const std::uint32_t id = functions.function_of(at);
         if (id == symbols::context_functions::none) {
-            owned = !functions.in_standard_module(at);
+            ended = !functions.in_standard_module(at);
             continue;
         }
         const symbols::frame_function& function = functions.function(id);
         symbols::debug_info* debug =
             with_debug_information && !functions.in_standard_module(at) ? debug_of(node.module) : nullptr;
+        symbols::debug_frame outermost;
         if (debug != nullptr) {
             for (const symbols::debug_frame& frame : inlined_at(*debug, node.offset)) {
+                outermost = frame;
                 if (!frame.inlined) break;  // the symbol speaks for the function itself
                 if (frame.function.empty()) continue;
-                const symbols::ownership ownership = symbols::own_demangled(frame.function);
-                if (!ownership.standard) {
-                    one.function = ownership.name;
-                    one.place = frame.place;
-                    one.frame = frame;
-                    one.debug = debug;
-                    owned = true;
-                    break;
-                }
-                inside.push_back(frame.function);
+                const symbols::ownership known = symbols::own_demangled(frame.function);
+                ended = walk.take({frame.function, known.name, known.standard, frame.place, debug, frame});
+                if (ended) break;
             }
-            if (owned) break;
         }
+        if (ended) break;
         const std::string_view symbol = functions.symbol_of(at);
-        if (function.standard) {
-            inside.push_back(symbol.empty() ? function.name : demangled(symbol));
-            continue;
-        }
-        owned = true;
-        one.function = function.name;
-        if (debug == nullptr) continue;
-        const std::vector<symbols::debug_frame>& frames = debug->frames(node.offset - 1);
-        if (frames.empty()) continue;
-        one.debug = debug;
-        one.frame = frames.back();
-        const std::vector<symbols::debug_frame>& inlined = inlined_at(*debug, node.offset);
-        one.place = inlined.back().place;
+        const bool known = outermost.die != 0;
+        ended = walk.take({symbol.empty() ? function.name : demangled(symbol), function.name, function.standard,
+                           outermost.place, known ? debug : nullptr, outermost});
+    }
+    walk.finish();
+    const std::vector<std::string>& inside = walk.inside;
+    found one;
+    if (walk.owner) {
+        one.function = walk.owner->name;
+        one.place = walk.owner->place;
+        one.debug = walk.owner->debug;
+        one.frame = walk.owner->frame;
     }
     if (const auto name = symbols::name_container(inside)) {
         one.type = name->type;
@@ -179,7 +232,9 @@ json container_list::members(const found& one, const std::string& type) {
     for (const symbols::declaration& declared : one.debug->declarations(one.frame)) {
         const std::string written = symbols::written_type(declared.type);
         const std::string compared = symbols::comparable_type(written);
-        const bool same = compared == wanted || (is_stream(wanted) && is_stream(compared));
+        if (declared.constant && (declared.place.line != one.place.line || declared.place.file != one.place.file))
+            continue;
+        const bool same = compared == wanted || are_streams_of_one_kind(wanted, compared);
         if (!same && (wanted.size() < 8 || compared.find(wanted) == std::string::npos)) continue;
         if (!known.insert(declared.name + ":" + std::to_string(declared.place.line)).second) continue;
         const bool named = is_named_at(declared.name, one.place);
@@ -219,7 +274,8 @@ json container_list::of(std::uint32_t subsystem) {
         found one = look_at(context, looked_at++ < looked_at_max);
         json members = this->members(one, one.type);
         // Which stream writes, only the variable tells: they share the buffer.
-        if (is_stream(one.type) && !members.empty()) one.type = members.front()["type"];
+        if (!members.empty() && are_streams_of_one_kind(one.type, members.front()["type"].get<std::string>()))
+            one.type = members.front()["type"];
         entry& sum = entries[one.type + "|" + one.element_of + "|" + one.why];
         if (sum.allocations == 0) sum.sample = one;
         sum.bytes += counts.bytes;

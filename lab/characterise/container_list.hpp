@@ -32,6 +32,7 @@ class container_list {
     static constexpr std::size_t containers_max = 40;
 
     struct found;
+    class outward_walk;
 
     found look_at(std::uint32_t context, bool with_debug_information);
     symbols::debug_info* debug_of(std::uint32_t module);

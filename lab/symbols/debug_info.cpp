@@ -4,6 +4,7 @@
 #ifdef MILLPOND_WITH_DW
 #include <dwarf.h>
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -39,7 +40,8 @@ struct debug_info::state {
 
     bool open(const std::string& path) {
         descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-        if (descriptor < 0) return false;
+        struct stat facts{};
+        if (descriptor < 0 || ::fstat(descriptor, &facts) != 0 || !S_ISREG(facts.st_mode)) return false;
         dwarf = dwarf_begin(descriptor, DWARF_C_READ);
         if (dwarf != nullptr) list_units();
         return !ranges.empty();

@@ -32,6 +32,7 @@ struct debug_frame {
 struct declaration {
     std::string name, kind, type;  // kind: member, local variable, parameter, captured, static variable
     source_place place;
+    bool constant = false;  // allocates where it is made, and nowhere else
 };
 
 class debug_info {

@@ -23,6 +23,8 @@ std::string demangled(const char* symbol) {
 
 bool is_type(int tag) { return tag == DW_TAG_class_type || tag == DW_TAG_structure_type || tag == DW_TAG_union_type; }
 
+bool is_lambda_name(const char* name) { return name == nullptr || std::string_view(name).starts_with("<lambda"); }
+
 bool is_block(int tag) { return tag == DW_TAG_lexical_block || tag == DW_TAG_try_block || tag == DW_TAG_catch_block; }
 
 bool follow(Dwarf_Die* die, unsigned attribute, Dwarf_Die* to) {
@@ -81,6 +83,11 @@ bool is_read_only(Dwarf_Die* of) {
     return leads_on && follow(&type, DW_AT_type, &behind) && dwarf_tag(&behind) == DW_TAG_const_type;
 }
 
+bool is_const(Dwarf_Die* of) {
+    Dwarf_Die type;
+    return follow(of, DW_AT_type, &type) && dwarf_tag(&type) == DW_TAG_const_type;
+}
+
 template <class Function>
 void for_each_child(Dwarf_Die* parent, Function&& call) {
     Dwarf_Die child;
@@ -136,9 +143,7 @@ std::string dwarf_unit::qualified_name(Dwarf_Die* die) const {
     Dwarf_Die at = declared_in(*die);
     const auto word_of = [](Dwarf_Die* one) -> std::string {
         const char* word = dwarf_diename(one);
-        if (is_type(dwarf_tag(one)) &&
-            (word == nullptr || std::string_view(word).find("lambda") != std::string_view::npos))
-            return "{lambda()#1}";
+        if (is_type(dwarf_tag(one)) && is_lambda_name(word)) return "{lambda()#1}";
         return word != nullptr ? word : "";
     };
     std::string name = word_of(&at);
@@ -248,7 +253,7 @@ void dwarf_unit::add(Dwarf_Die* die, const char* kind, const std::string& before
     const char* name = dwarf_diename(die);
     if (name == nullptr || to.size() >= declarations_max || is_read_only(die) || declared_at(die).line == 0) return;
     if (std::string type = type_name(die); !type.empty())
-        to.push_back({before + name, kind, std::move(type), declared_at(die)});
+        to.push_back({before + name, kind, std::move(type), declared_at(die), is_const(die)});
 }
 
 void dwarf_unit::add_locals(Dwarf_Die* function, std::vector<declaration>& to) const {
@@ -291,8 +296,7 @@ std::vector<declaration> dwarf_unit::declarations(std::uint64_t offset) {
         while (parent_of(at, parent) && is_block(dwarf_tag(&parent))) at = parent;
         if (!parent_of(at, parent) || !is_type(dwarf_tag(&parent))) break;
         const char* name = dwarf_diename(&parent);
-        const bool is_lambda = name == nullptr || std::string_view(name).find("lambda") != std::string_view::npos;
-        add_members(&parent, is_lambda ? "captured" : "member", "", 0, found);
+        add_members(&parent, is_lambda_name(name) ? "captured" : "member", "", 0, found);
         at = parent;
         while (parent_of(at, parent) && dwarf_tag(&parent) != DW_TAG_subprogram) at = parent;
         if (!parent_of(at, parent) || dwarf_tag(&parent) != DW_TAG_subprogram) break;

@@ -105,7 +105,22 @@ INSTANTIATE_TEST_SUITE_P(
             {STRING " std::operator+<char, std::char_traits<char>, std::allocator<char> >(" STRING "&&, " STRING
                     "&&)"}},
         row{"std::any", {"std::any::_Manager_external<shop::order>::_S_create(std::any::_Storage&)"}},
-        // Allocators of nodes of one size, folded into one.
+        row{"std::regex",
+            {"std::vector<std::__detail::_State<char>, std::allocator<std::__detail::_State<char> > "
+             ">::_M_allocate(int)",
+             "std::__detail::_NFA<std::__cxx11::regex_traits<char> >::_M_insert_state(std::__detail::_State<char>)",
+             "std::__cxx11::basic_regex<char, std::__cxx11::regex_traits<char> >::_M_compile(char const*)"}},
+        row{"std::future<int>",
+            {"std::__new_allocator<std::_Sp_counted_ptr_inplace<std::__future_base::_Deferred_state<work, int>, "
+             "std::allocator<void>, (__gnu_cxx::_Lock_policy)2> >::allocate(unsigned long)"}},
+        // A pointer to a base, made of a pointer to the object.
+        row{"std::shared_ptr<shop::item>",
+            {"std::__shared_count<(__gnu_cxx::_Lock_policy)2>::__shared_count<shop::order*>(shop::order*)",
+             "std::shared_ptr<shop::item>::shared_ptr<shop::order, void>(shop::order*)"}},
+        // Functions that compilers have folded into one because their code is the same.
+        row{"std::vector<double>",
+            {"std::_Vector_base<long, std::allocator<long> >::_M_allocate(unsigned long)",
+             "void std::vector<double, std::allocator<double> >::_M_realloc_insert<double>(double*, double&&)"}},
         row{"std::list<shop::order>",
             {"std::__new_allocator<std::__detail::_Hash_node<" PAIR ", false> >::allocate(unsigned long, void const*)",
              "std::__cxx11::_List_base<shop::order, std::allocator<shop::order> >::_M_get_node()"}}));
@@ -140,6 +155,13 @@ INSTANTIATE_TEST_SUITE_P(
              ">::allocate(unsigned long)"}},
         row{"std::function<int()>",
             {"std::__1::__function::__value_func<int ()>::__value_func<work(int)::$_0>(work(int)::$_0&&)"}}));
+
+TEST(names_containers, elements_that_allocate_stand_in_their_container) {
+    EXPECT_EQ(named({"std::_Vector_base<long, std::allocator<long> >::_M_allocate(unsigned long)",
+                     "std::vector<long, std::allocator<long> >::vector(std::vector<long> const&)",
+                     "std::vector<std::vector<long>, std::allocator<std::vector<long> > >::push_back(long)"}),
+              "std::vector<long> in std::vector<std::vector<long>>");
+}
 
 TEST(written_type, drops_defaults_and_finds_aliases) {
     EXPECT_EQ(written_type("std::vector<" STRING ", std::allocator<" STRING " > >"), "std::vector<std::string>");
