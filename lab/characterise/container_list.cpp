@@ -4,6 +4,7 @@
 #include <cxxabi.h>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <cstdlib>
 #include <optional>
@@ -61,6 +62,23 @@ bool are_streams_of_one_kind(std::string_view a, std::string_view b) {
     if (plain(a)) a = "std::fstream";
     if (plain(b)) b = "std::fstream";
     return !stream_kind(a).empty() && stream_kind(a) == stream_kind(b);
+}
+
+// The element of `std::queue<T>` where the container is the std::deque<T> inside it.
+bool is_adaptor_over(std::string_view adaptor, std::string_view container) {
+    const auto elements = [](std::string_view type, std::string_view name) {
+        if (!type.starts_with(name)) return std::string();
+        const auto arguments = symbols::split_arguments(type.substr(name.size() - 1));
+        return arguments.empty() ? std::string() : std::string(arguments.front());
+    };
+    for (const auto& [around, inside] :
+         std::array<std::pair<std::string_view, std::string_view>, 3>{{{"std::queue<", "std::deque<"},
+                                                                       {"std::stack<", "std::deque<"},
+                                                                       {"std::priority_queue<", "std::vector<"}}}) {
+        const std::string element = elements(adaptor, around);
+        if (!element.empty() && element == elements(container, inside)) return true;
+    }
+    return false;
 }
 
 bool is_word(char letter) { return std::isalnum(static_cast<unsigned char>(letter)) != 0 || letter == '_'; }
@@ -235,21 +253,22 @@ json container_list::members(const found& one, const std::string& type) {
         if (declared.constant && (declared.place.line != one.place.line || declared.place.file != one.place.file))
             continue;
         const bool same = compared == wanted || are_streams_of_one_kind(wanted, compared);
-        if (!same && (wanted.size() < 8 || compared.find(wanted) == std::string::npos)) continue;
+        const bool adapted = !same && is_adaptor_over(compared, wanted);
+        if (!same && !adapted && (wanted.size() < 8 || compared.find(wanted) == std::string::npos)) continue;
         if (!known.insert(declared.name + ":" + std::to_string(declared.place.line)).second) continue;
         const bool named = is_named_at(declared.name, one.place);
-        const int rank = (same ? 0 : 2) + (named ? 0 : 1);
+        const int rank = (same ? 0 : adapted ? 2 : 4) + (named ? 0 : 1);
         ranked.emplace_back(rank, json{{"name", declared.name},
                                        {"kind", declared.kind},
                                        {"type", written},
-                                       {"holds", same ? "itself" : "as an element"},
+                                       {"holds", same || adapted ? "itself" : "as an element"},
                                        {"named_in_call", named},
                                        {"file", declared.place.file},
                                        {"line", declared.place.line}});
     }
     std::stable_sort(ranked.begin(), ranked.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
     for (const auto& [rank, member] : ranked) {
-        if (all.size() == members_max || (rank >= 2 && ranked.front().first < 2)) break;
+        if (all.size() == members_max || rank / 2 != ranked.front().first / 2) break;
         all.push_back(member);
     }
     return all;
@@ -274,6 +293,9 @@ json container_list::of(std::uint32_t subsystem) {
         found one = look_at(context, looked_at++ < looked_at_max);
         json members = this->members(one, one.type);
         // Which stream writes, only the variable tells: they share the buffer.
+        // Nor is a call seen from an adaptor to its container that ends in a jump.
+        if (members.size() == 1 && is_adaptor_over(members.front()["type"].get<std::string>(), one.type))
+            one.type = members.front()["type"];
         if (!members.empty() && are_streams_of_one_kind(one.type, members.front()["type"].get<std::string>()))
             one.type = members.front()["type"];
         entry& sum = entries[one.type + "|" + one.element_of + "|" + one.why];

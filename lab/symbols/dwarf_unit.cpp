@@ -103,12 +103,13 @@ dwarf_unit::dwarf_unit(Dwarf_Die unit) : unit_(unit) {
     if (dwarf_attr(&unit_, DW_AT_comp_dir, &folder) != nullptr) {
         if (const char* text = dwarf_formstring(&folder)) folder_ = text;
     }
-    index(&unit_);
+    index(&unit_, true);
+    indexed_.insert(unit_.cu);
     std::sort(functions_.begin(), functions_.end(),
               [](const covered& a, const covered& b) { return a.first < b.first; });
 }
 
-void dwarf_unit::index(Dwarf_Die* parent) {
+void dwarf_unit::index(Dwarf_Die* parent, bool own) const {
     for_each_child(parent, [&](Dwarf_Die* child) {
         const int tag = dwarf_tag(child);
         const bool is_scope = tag == DW_TAG_namespace || is_type(tag) || is_block(tag) || tag == DW_TAG_subprogram;
@@ -117,22 +118,27 @@ void dwarf_unit::index(Dwarf_Die* parent) {
             if (tag == DW_TAG_enumeration_type || tag == DW_TAG_base_type)
                 parents_.emplace(dwarf_dieoffset(child), *parent);
             const int around = dwarf_tag(parent);
-            if (tag == DW_TAG_variable && (around == DW_TAG_namespace || around == DW_TAG_compile_unit))
+            if (own && tag == DW_TAG_variable && (around == DW_TAG_namespace || around == DW_TAG_compile_unit))
                 statics_.push_back(*child);
             return;
         }
         parents_.emplace(dwarf_dieoffset(child), *parent);
-        if (tag == DW_TAG_subprogram) {
+        if (own && tag == DW_TAG_subprogram) {
             Dwarf_Addr base, first, past;
             for (std::ptrdiff_t at = 0; (at = dwarf_ranges(child, at, &base, &first, &past)) > 0;)
                 functions_.push_back({first, past, *child});
         }
-        index(child);
+        index(child, own);
     });
 }
 
 bool dwarf_unit::parent_of(const Dwarf_Die& die, Dwarf_Die& parent) const {
     Dwarf_Die copy = die;
+    // With -flto, what a function was made from lies in another unit.
+    if (indexed_.insert(copy.cu).second) {
+        Dwarf_Die other;
+        if (dwarf_diecu(&copy, &other, nullptr, nullptr) != nullptr) index(&other, false);
+    }
     const auto found = parents_.find(dwarf_dieoffset(&copy));
     if (found == parents_.end()) return false;
     parent = found->second;

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "debug_info.hpp"
@@ -30,7 +31,8 @@ class dwarf_unit {
         Dwarf_Die function;
     };
 
-    void index(Dwarf_Die* parent);
+    // `own`: of this unit, and not of another one that it refers to.
+    void index(Dwarf_Die* parent, bool own) const;
     bool parent_of(const Dwarf_Die& die, Dwarf_Die& parent) const;
     std::string qualified_name(Dwarf_Die* die) const;
     std::string function_name(Dwarf_Die* die) const;
@@ -48,9 +50,11 @@ class dwarf_unit {
 
     Dwarf_Die unit_;
     std::string folder_;
-    std::vector<covered> functions_;
-    std::unordered_map<std::uint64_t, Dwarf_Die> parents_;  // of scopes, by offset
-    std::vector<Dwarf_Die> statics_;
+    // Filled when a unit is indexed, which is when a look-up first needs it.
+    mutable std::vector<covered> functions_;
+    mutable std::unordered_map<std::uint64_t, Dwarf_Die> parents_;  // of scopes, by offset
+    mutable std::unordered_set<const void*> indexed_;
+    mutable std::vector<Dwarf_Die> statics_;
 };
 
 }  // namespace millpond::symbols

@@ -63,6 +63,8 @@ std::string rewrite(std::string_view type) {
 
 std::string written_type(std::string_view type) {
     std::string written = rewrite(tidy_type(type));
+    // With -gsimple-template-names, a class has no arguments in its name; streams of char are what there is.
+    if (written.starts_with("std::basic_") && written.ends_with("stream")) written.erase(5, 6);
     // `int ()` is written `int()`, and `int []` is written `int[]`.
     for (std::size_t at = written.find(" ["); at != std::string::npos; at = written.find(" [", at + 1))
         written.erase(at, 1);

@@ -27,8 +27,9 @@ MEMBER = {"name": "orders_", "kind": "member", "type": "std::map<int, shop::orde
 
 
 def container(type_: str | None, bytes_: int = 960, allocations: int = 10, **more: Any) -> dict[str, Any]:
-    return {"type": type_, "element_of": None, "call": None, "why_null": None if type_ else "why", "bytes": bytes_,
-            "allocations": allocations, "share": 1.0, "places": [PLACE], "members": [MEMBER] if type_ else []} | more  # fmt: skip
+    known = {"bytes": bytes_, "allocations": allocations, "share": 1.0, "places": [PLACE]}
+    unknown = {"element_of": None, "call": None, "why_null": None if type_ else "why"}
+    return known | unknown | {"type": type_, "members": [MEMBER] if type_ else []} | more
 
 
 def advice(*containers: dict[str, Any], scope: dict[str, Any] | None = None, **row: Any) -> dict[str, Any]:
