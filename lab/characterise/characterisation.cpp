@@ -150,6 +150,12 @@ json characterisation::to_json() const {
     for (const std::uint32_t s : order_) {
         json one = subsystem_json(*this, s);
         one["containers"] = containers.of(s);
+        for (json& scope : one["legality"]) {
+            if (scope["scope"] != "function") continue;
+            const symbols::source_place place = containers.declared(scope["name"].get<std::string>(), s);
+            scope["file"] = place.file;
+            scope["line"] = place.line;
+        }
         all["subsystems"].push_back(std::move(one));
     }
     std::vector<std::size_t> position(subsystems_.subsystems().size());

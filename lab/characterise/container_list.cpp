@@ -4,7 +4,6 @@
 #include <cxxabi.h>
 
 #include <algorithm>
-#include <array>
 #include <cctype>
 #include <cstdlib>
 #include <optional>
@@ -46,39 +45,6 @@ const std::vector<symbols::debug_frame>& inlined_at(symbols::debug_info& debug, 
         if (around.size() > 1) return around;
     }
     return own;
-}
-
-// Streams of one kind share their buffers. Empty for other types.
-std::string_view stream_kind(std::string_view type) {
-    if (!type.starts_with("std::")) return {};
-    for (const std::string_view kind : {"stringstream", "fstream"}) {
-        if (type.ends_with(kind)) return kind;
-    }
-    return {};
-}
-
-bool are_streams_of_one_kind(std::string_view a, std::string_view b) {
-    const auto plain = [](std::string_view type) { return type == "std::ifstream" || type == "std::ofstream"; };
-    if (plain(a)) a = "std::fstream";
-    if (plain(b)) b = "std::fstream";
-    return !stream_kind(a).empty() && stream_kind(a) == stream_kind(b);
-}
-
-// The element of `std::queue<T>` where the container is the std::deque<T> inside it.
-bool is_adaptor_over(std::string_view adaptor, std::string_view container) {
-    const auto elements = [](std::string_view type, std::string_view name) {
-        if (!type.starts_with(name)) return std::string();
-        const auto arguments = symbols::split_arguments(type.substr(name.size() - 1));
-        return arguments.empty() ? std::string() : std::string(arguments.front());
-    };
-    for (const auto& [around, inside] :
-         std::array<std::pair<std::string_view, std::string_view>, 3>{{{"std::queue<", "std::deque<"},
-                                                                       {"std::stack<", "std::deque<"},
-                                                                       {"std::priority_queue<", "std::vector<"}}}) {
-        const std::string element = elements(adaptor, around);
-        if (!element.empty() && element == elements(container, inside)) return true;
-    }
-    return false;
 }
 
 bool is_word(char letter) { return std::isalnum(static_cast<unsigned char>(letter)) != 0 || letter == '_'; }
@@ -252,8 +218,8 @@ json container_list::members(const found& one, const std::string& type) {
         const std::string compared = symbols::comparable_type(written);
         if (declared.constant && (declared.place.line != one.place.line || declared.place.file != one.place.file))
             continue;
-        const bool same = compared == wanted || are_streams_of_one_kind(wanted, compared);
-        const bool adapted = !same && is_adaptor_over(compared, wanted);
+        const bool same = compared == wanted || symbols::are_streams_of_one_kind(wanted, compared);
+        const bool adapted = !same && symbols::is_adaptor_over(compared, wanted);
         if (!same && !adapted && (wanted.size() < 8 || compared.find(wanted) == std::string::npos)) continue;
         if (!known.insert(declared.name + ":" + std::to_string(declared.place.line)).second) continue;
         const bool named = is_named_at(declared.name, one.place);
@@ -294,9 +260,9 @@ json container_list::of(std::uint32_t subsystem) {
         json members = this->members(one, one.type);
         // Which stream writes, only the variable tells: they share the buffer.
         // Nor is a call seen from an adaptor to its container that ends in a jump.
-        if (members.size() == 1 && is_adaptor_over(members.front()["type"].get<std::string>(), one.type))
+        if (members.size() == 1 && symbols::is_adaptor_over(members.front()["type"].get<std::string>(), one.type))
             one.type = members.front()["type"];
-        if (!members.empty() && are_streams_of_one_kind(one.type, members.front()["type"].get<std::string>()))
+        if (!members.empty() && symbols::are_streams_of_one_kind(one.type, members.front()["type"].get<std::string>()))
             one.type = members.front()["type"];
         entry& sum = entries[one.type + "|" + one.element_of + "|" + one.why];
         if (sum.allocations == 0) sum.sample = one;
@@ -343,6 +309,19 @@ json container_list::of(std::uint32_t subsystem) {
                         {"members", std::move(members)}});
     }
     return list;
+}
+
+symbols::source_place container_list::declared(const std::string& function, std::uint32_t subsystem) {
+    const symbols::context_functions& functions = all_.functions();
+    for (const std::uint32_t context : all_.contexts(subsystem)) {
+        for (std::uint32_t at = context; at != 0; at = functions.node(at).parent) {
+            const std::uint32_t id = functions.function_of(at);
+            if (id == symbols::context_functions::none || functions.function(id).name != function) continue;
+            symbols::debug_info* const debug = debug_of(functions.node(at).module);
+            return debug != nullptr ? debug->declared(functions.node(at).offset - 1) : symbols::source_place{};
+        }
+    }
+    return {};
 }
 
 }  // namespace millpond::characterise

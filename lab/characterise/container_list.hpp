@@ -26,6 +26,8 @@ class container_list {
     explicit container_list(const characterisation& all);
 
     json of(std::uint32_t subsystem);
+    // Where a function around allocations of the subsystem is declared.
+    symbols::source_place declared(const std::string& function, std::uint32_t subsystem);
 
   private:
     static constexpr std::size_t looked_at_max = 400;  // contexts of a subsystem, with debug information

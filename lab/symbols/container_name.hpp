@@ -34,4 +34,10 @@ std::string written_type(std::string_view type);
 // suffixes of numbers.
 std::string comparable_type(std::string_view type);
 
+// Streams that share their buffer's functions: all on strings, all on files.
+bool are_streams_of_one_kind(std::string_view a, std::string_view b);
+
+// A std::queue, std::stack or std::priority_queue over its default container with the same elements.
+bool is_adaptor_over(std::string_view adaptor, std::string_view container);
+
 }  // namespace millpond::symbols

@@ -94,6 +94,13 @@ const std::vector<debug_frame>& debug_info::frames(std::uint64_t address) {
     return entry->second;
 }
 
+source_place debug_info::declared(std::uint64_t address) {
+    const std::vector<debug_frame>& known = frames(address);
+    const auto unit = known.empty() ? state_->unit_of_die.end() : state_->unit_of_die.find(known.back().die);
+    return unit != state_->unit_of_die.end() ? state_->indexed(unit->second).declared(known.back().die)
+                                             : source_place{};
+}
+
 const std::vector<declaration>& debug_info::declarations(const debug_frame& frame) {
     const auto [entry, is_new] = state_->declarations.try_emplace(frame.die);
     const auto unit = state_->unit_of_die.find(frame.die);
@@ -112,6 +119,7 @@ struct debug_info::state {};
 debug_info::debug_info(std::unique_ptr<state> opened) : state_(std::move(opened)) {}
 debug_info::~debug_info() = default;
 std::unique_ptr<debug_info> debug_info::open(const std::string&, const std::string&) { return nullptr; }
+source_place debug_info::declared(std::uint64_t) { return {}; }
 
 const std::vector<debug_frame>& debug_info::frames(std::uint64_t) {
     static const std::vector<debug_frame> none;

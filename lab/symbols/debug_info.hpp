@@ -42,6 +42,8 @@ class debug_info {
 
     // The functions at an address of the file, the innermost first. Empty where nothing is known.
     const std::vector<debug_frame>& frames(std::uint64_t address);
+    // Where the function at an address is declared, not what was inlined into it.
+    source_place declared(std::uint64_t address);
     // What the function of a frame can name, with the type of each, references and pointers taken off.
     const std::vector<declaration>& declarations(const debug_frame& frame);
 

@@ -289,6 +289,12 @@ void dwarf_unit::add_members(Dwarf_Die* type, const char* kind, const std::strin
     });
 }
 
+source_place dwarf_unit::declared(std::uint64_t function) const {
+    Dwarf_Die die;
+    Dwarf* dwarf = dwarf_cu_getdwarf(unit_.cu);
+    return dwarf != nullptr && dwarf_offdie(dwarf, function, &die) != nullptr ? declared_at(&die) : source_place{};
+}
+
 std::vector<declaration> dwarf_unit::declarations(std::uint64_t offset) {
     std::vector<declaration> found;
     Dwarf_Die die;

@@ -24,6 +24,7 @@ class dwarf_unit {
     // The functions at an address, the innermost first.
     std::vector<debug_frame> frames(std::uint64_t address);
     std::vector<declaration> declarations(std::uint64_t die);
+    source_place declared(std::uint64_t function) const;
 
   private:
     struct covered {

@@ -59,6 +59,15 @@ std::string rewrite(std::string_view type) {
     return tidy_type(written);
 }
 
+// Streams of one kind share their buffers. Empty for other types.
+std::string_view stream_kind(std::string_view type) {
+    if (!type.starts_with("std::")) return {};
+    for (const std::string_view kind : {"stringstream", "fstream"}) {
+        if (type.ends_with(kind)) return kind;
+    }
+    return {};
+}
+
 }  // namespace
 
 std::string written_type(std::string_view type) {
@@ -72,6 +81,29 @@ std::string written_type(std::string_view type) {
         if (written.compare(at, 3, " (*") != 0 && written.compare(at, 3, " (&") != 0) written.erase(at, 1);
     }
     return written;
+}
+
+bool are_streams_of_one_kind(std::string_view a, std::string_view b) {
+    const auto plain = [](std::string_view type) { return type == "std::ifstream" || type == "std::ofstream"; };
+    if (plain(a)) a = "std::fstream";
+    if (plain(b)) b = "std::fstream";
+    return !stream_kind(a).empty() && stream_kind(a) == stream_kind(b);
+}
+
+bool is_adaptor_over(std::string_view adaptor, std::string_view container) {
+    const auto elements = [](std::string_view type, std::string_view name) {
+        if (!type.starts_with(name)) return std::string();
+        const auto arguments = split_arguments(type.substr(name.size() - 1));
+        return arguments.empty() ? std::string() : std::string(arguments.front());
+    };
+    for (const auto& [around, inside] :
+         std::array<std::pair<std::string_view, std::string_view>, 3>{{{"std::queue<", "std::deque<"},
+                                                                       {"std::stack<", "std::deque<"},
+                                                                       {"std::priority_queue<", "std::vector<"}}}) {
+        const std::string element = elements(adaptor, around);
+        if (!element.empty() && element == elements(container, inside)) return true;
+    }
+    return false;
 }
 
 std::string comparable_type(std::string_view type) {

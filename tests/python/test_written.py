@@ -104,6 +104,30 @@ def test_changes_are_the_lines_of_a_source_at_hand(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("head", "opened"),
+    [
+        ("long serve(int i) { return i; }", "long serve(int i) { SCOPE return i; }"),
+        ("long serve(int i,\n    int k) const noexcept\n{\n}", "{ SCOPE"),
+        ("auto serve() -> std::vector<int> {", "auto serve() -> std::vector<int> { SCOPE"),
+        ("long serve(int i);", None),
+        ("server(int i) : values{i} {", None),
+    ],
+)
+def test_an_arena_is_the_first_line_of_its_function(head: str, opened: str | None, tmp_path: Path) -> None:
+    source = tmp_path / "serve.cpp"
+    source.write_text(f"// first\n{head}\n")
+    judged = {"scope": "function", "name": "serve", "legality": "legal", "file": str(source), "line": 2}
+    (row,) = with_code(advice(scope={"function": "serve"}, legality=[judged]))["subsystems"]
+    (change,) = [c for c in row["code"]["changes"] if "scope scope;" in c["after"]]
+    statement = "millpond_advice::shop_book_memory::scope scope;"
+    if opened is None:
+        assert (change["before"], change["after"]) == ("", statement)
+    else:
+        assert change["after"] == opened.replace("SCOPE", statement)
+        assert change["before"] == source.read_text().split("\n")[change["line"] - 1].strip()
+
+
 def test_where_several_variables_fit_none_is_chosen() -> None:
     members = [MEMBER | {"name": n, "line": i, "named_in_call": False} for i, n in enumerate(("a", "b"), 1)]
     found = container("std::map<int, shop::order>", members=members)

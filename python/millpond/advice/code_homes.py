@@ -40,6 +40,7 @@ class Home:
     classes: tuple[int, ...]
     classes_reason: str
     containers: tuple[dict[str, Any], ...]
+    function_place: tuple[str, int] = ("", 0)  # where an arena's function is declared
 
     @property
     def space(self) -> str:
@@ -114,6 +115,7 @@ def _home(route: Mapping[str, Any], rows: Mapping[str, dict[str, Any]], taken: s
         subsystems=tuple(route["subsystems"]), kind=kind, function=function,
         legality=str(judged[0]["legality"]) if judged else "", several_threads=several,
         first_bytes=first, first_reason=reason, classes=classes, classes_reason=why, containers=tuple(containers),
+        function_place=(str(judged[0].get("file") or ""), int(judged[0].get("line") or 0)) if judged else ("", 0),
     )  # fmt: skip
 
 

@@ -12,7 +12,7 @@ from millpond.advice.choice import MALLOC
 from millpond.advice.code_aliases import calls, is_pmr, rewritten
 from millpond.advice.code_header import HEADER
 from millpond.advice.code_homes import FUNCTION, THREAD, Home, homes
-from millpond.advice.code_source import alias_line, changed_line, declaration_line, other_lines
+from millpond.advice.code_source import alias_line, changed_line, declaration_line, opening_line, other_lines
 from millpond.advice.code_test import TEST
 from millpond.advice.container_words import container_text, place_text
 from millpond.system.wording import bytes_text, list_text
@@ -35,11 +35,7 @@ def changes(home: Home) -> list[dict[str, Any]]:
     """What to change: of a declaration before and after, or in words, each with its place."""
     found: list[dict[str, Any]] = []
     if home.kind == FUNCTION:
-        found.append({
-            "file": "", "line": 0, "before": "",
-            "after": f"{home.space}::scope scope;",
-            "what": f"as the first line of {home.function}, whose calls own the arena",
-        })  # fmt: skip
+        found.append(_scope(home))
     for container in home.containers[:_CONTAINERS_AT_MOST]:
         first: Mapping[str, Any] = next(iter(container.get("places") or []), {})
         certain, possible = _candidates(container)
@@ -63,6 +59,17 @@ def changes(home: Home) -> list[dict[str, Any]]:
                 "what": sentence,
             })  # fmt: skip
     return found
+
+
+def _scope(home: Home) -> dict[str, Any]:
+    """The line that makes the arena of a function: in its place where the source is at hand."""
+    statement, what = f"{home.space}::scope scope;", f"as the first line of {home.function}, whose calls own the arena"
+    place = {"file": home.function_place[0], "line": home.function_place[1]}
+    if (opening := opening_line(*home.function_place)) is not None:
+        number, at, line = opening
+        return {**place, "line": number, "before": line.strip(), "what": what,
+                "after": f"{line[: at + 1]} {statement}{line[at + 1 :]}".strip()}  # fmt: skip
+    return {**place, "before": "", "after": statement, "what": what}
 
 
 def _candidates(container: Mapping[str, Any]) -> tuple[list[Mapping[str, Any]], list[Mapping[str, Any]]]:

@@ -14,6 +14,7 @@ from millpond.advice.code_homes import Home
 
 _BYTES_MAX = 4 << 20
 _OTHERS_MAX = 8
+_HEAD_LINES = 8  # of a function before its body
 
 
 @cache
@@ -49,6 +50,22 @@ def changed_line(line: str, type_: str, home: Home) -> str:
     template = rf"(?<![\w:.>])(?:::)?(?:std::)?{re.escape(name)}\b(?=\s*<)"
     alias = rf"(?<![\w:])(?:::)?std::{re.escape(name)}\b(?!\s*<|::)"
     return re.sub(f"{template}|{alias}", f"{home.space}::{name}", line, count=1)
+
+
+def opening_line(file: str, line: int) -> tuple[int, int, str] | None:
+    """Where the body of the function that is declared there opens: number of the line, place of the brace, the line.
+
+    None where the source is not at hand, or where the brace may be another one, as behind a constructor's initialisers.
+    """
+    lines = lines_of(file)
+    if not 0 < line <= len(lines):
+        return None
+    text = "\n".join(lines[line - 1 : line + _HEAD_LINES])
+    found = re.search(r"\)\s*(?:const\b|noexcept\b|override\b|final\b|&|\s|->\s*[\w:<>, *&]+?)*\{", text)
+    if found is None or ";" in text[: found.end()] or re.search(r"\)\s*:(?!:)", text[: found.end()]):
+        return None
+    before = text[: found.end() - 1]
+    return line + before.count("\n"), len(before) - (before.rfind("\n") + 1), lines[line - 1 + before.count("\n")]
 
 
 def alias_line(member: Mapping[str, Any]) -> tuple[int, str] | None:
