@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "container_list.hpp"
 #include "subsystem_json.hpp"
 
 namespace millpond::characterise {
@@ -146,7 +147,18 @@ json characterisation::to_json() const {
     all["trace"] = std::move(facts);
     all["process"] = process_json(reader_.process());
     all["subsystems"] = json::array();
-    for (const std::uint32_t s : order_) all["subsystems"].push_back(subsystem_json(*this, s));
+    container_list containers(*this);
+    for (const std::uint32_t s : order_) {
+        json one = subsystem_json(*this, s);
+        one["containers"] = containers.of(s);
+        for (json& scope : one["legality"]) {
+            if (scope["scope"] != "function") continue;
+            const symbols::source_place place = containers.declared(scope["name"].get<std::string>(), s);
+            scope["file"] = place.file;
+            scope["line"] = place.line;
+        }
+        all["subsystems"].push_back(std::move(one));
+    }
     std::vector<std::size_t> position(subsystems_.subsystems().size());
     for (std::size_t i = 0; i < order_.size(); ++i) position[order_[i]] = i;
     all["heat_map"] = analysis_.addresses().to_json([this](std::uint64_t tick) { return seconds(tick); },

@@ -43,9 +43,10 @@ context_functions::context_functions(const std::vector<trace::context_node>& nod
         module_standard_[i + 1] = is_standard_module(modules[i].path);
     }
 
-    std::unordered_map<const symbols::function*, std::uint32_t> known;
+    std::unordered_map<const symbols::function*, std::uint32_t> known, known_symbol;
     std::unordered_map<std::string, std::uint32_t> by_name;
     function_of_node_.resize(nodes.size(), none);
+    symbol_of_node_.resize(nodes.size(), 0);
     for (std::size_t i = 1; i < nodes.size(); ++i) {
         const trace::context_node& node = nodes[i];
         if (node.module == 0 || node.module > modules.size()) continue;
@@ -70,6 +71,10 @@ context_functions::context_functions(const std::vector<trace::context_node>& nod
             entry->second = same->second;
         }
         function_of_node_[i] = entry->second;
+        if (!found->standard || !found->symbol.starts_with("_Z")) continue;
+        const auto [symbol, is_first] = known_symbol.try_emplace(found, static_cast<std::uint32_t>(symbols_.size()));
+        if (is_first) symbols_.emplace_back(found->symbol);
+        symbol_of_node_[i] = symbol->second;
     }
 }
 

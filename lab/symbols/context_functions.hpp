@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "lab/symbols/module_functions.hpp"
@@ -40,6 +41,10 @@ class context_functions {
     std::uint32_t function_of(std::uint32_t node) const { return function_of_node_[node]; }
     const frame_function& function(std::uint32_t id) const { return functions_[id]; }
     std::size_t size() const { return functions_.size(); }
+    // The symbol of a frame of the library, which names a container; empty for every other frame.
+    std::string_view symbol_of(std::uint32_t node) const {
+        return node < symbol_of_node_.size() ? std::string_view(symbols_[symbol_of_node_[node]]) : std::string_view();
+    }
 
     std::uint32_t node_count() const { return static_cast<std::uint32_t>(nodes_->size()); }
     const trace::context_node& node(std::uint32_t id) const { return (*nodes_)[id]; }
@@ -55,6 +60,8 @@ class context_functions {
     std::vector<char> module_standard_;
     std::vector<frame_function> functions_;
     std::vector<std::uint32_t> function_of_node_;
+    std::vector<std::string> symbols_{""};
+    std::vector<std::uint32_t> symbol_of_node_;
     std::vector<unreadable_module> unreadable_;
 };
 

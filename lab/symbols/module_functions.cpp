@@ -183,6 +183,7 @@ void module_functions::state::describe(std::size_t index) const {
     f.kind = o.kind;
     f.named = true;
     const raw_symbol& symbol = symbols[from.symbol];
+    f.symbol = without_suffixes(symbol.name);
     f.entry = symbol.address == f.first && symbol.name.find(".cold") == std::string::npos;
     f.standard = o.standard || standard_module;
     f.allocation = o.allocation && !standard_module;

@@ -30,9 +30,10 @@ struct function {
     std::uint64_t first, past;  // file addresses; one function may own several ranges (its .cold part, for one)
     std::string name, owner;
     owner_kind kind;
-    bool named, standard;     // standard: passes ownership to its caller …
-    bool allocation = false;  // … because its name says that it only allocates
-    bool entry = true;        // calls come to `first`; false for a .cold part, and for what an inner symbol has cut off
+    bool named, standard;       // standard: passes ownership to its caller …
+    bool allocation = false;    // … because its name says that it only allocates
+    std::string_view symbol{};  // as the file has it; as long-lived as the module_functions; empty: none
+    bool entry = true;  // calls come to `first`; false for a .cold part, and for what an inner symbol has cut off
 };
 
 class module_functions {

@@ -3,6 +3,7 @@
 
 #include <cxxabi.h>
 
+#include <algorithm>
 #include <array>
 #include <cctype>
 #include <cstdlib>
@@ -96,6 +97,27 @@ std::string_view lambda_among(std::string_view text) {
     return {};
 }
 
+// The identifiers at the beginning of a symbol in std:: that this demangler does not know: newer compilers write more
+// than it reads. "std::allocate_shared". Empty for other symbols.
+std::string standard_beginning(std::string_view symbol) {
+    std::size_t at = 2;
+    if (symbol.substr(at, 1) == "N") ++at;
+    while (at < symbol.size() && std::string_view("rVKRO").find(symbol[at]) != std::string_view::npos) ++at;
+    if (symbol.substr(at, 2) != "St") return {};
+    std::string name = "std";
+    at += 2;
+    while (at < symbol.size() && std::isdigit(static_cast<unsigned char>(symbol[at])) != 0) {
+        std::size_t length = 0;
+        while (at < symbol.size() && length < symbol.size() &&
+               std::isdigit(static_cast<unsigned char>(symbol[at])) != 0)
+            length = 10 * length + static_cast<std::size_t>(symbol[at++] - '0');
+        const std::string_view word = symbol.substr(std::min(at, symbol.size()), length);
+        if (!is_inline_scope(word)) name += "::" + std::string(word);
+        at += length;
+    }
+    return name == "std" ? std::string() : name;
+}
+
 std::string join(const std::vector<name_part>& parts, std::size_t past, std::size_t leaf) {
     std::string joined;
     for (std::size_t i = 0; i < past; ++i) {
@@ -154,7 +176,10 @@ ownership own(std::string_view symbol) {
     int status = 0;
     const std::unique_ptr<char, decltype(&std::free)> demangled(
         abi::__cxa_demangle(std::string(symbol).c_str(), nullptr, nullptr, &status), &std::free);
-    return status == 0 ? own_demangled(demangled.get()) : own_plain(symbol);
+    if (status == 0) return own_demangled(demangled.get());
+    if (std::string beginning = standard_beginning(symbol); !beginning.empty())
+        return {beginning, beginning, owner_kind::function, true, false};
+    return own_plain(symbol);
 }
 
 ownership own_demangled(std::string_view demangled) {

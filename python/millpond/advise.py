@@ -16,6 +16,7 @@ from typing import Annotated, Any
 
 import typer
 
+from millpond.advice import code_writing
 from millpond.advice.advice import document
 from millpond.advice.advising import Advising
 from millpond.advice.findings import Findings
@@ -71,6 +72,12 @@ def command(
     store: Annotated[Path, typer.Option(metavar="DIR", help="Where the observations are kept.")] = DEFAULT,
     json: Json = None,
     html: Annotated[Path | None, typer.Option(metavar="FILE", help="Also write the report as a page.")] = None,
+    write: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR", help="Also write the advised change: a header, a note and a test, in a new folder."
+        ),
+    ] = None,
     inputs: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Advise on several inputs: a line of arguments each, in the place of {}."),
@@ -90,6 +97,8 @@ def command(
     argv = program_of("advise", line, program)
     output.prove_writable(json)
     output.prove_writable(str(html) if html else None)
+    if write is not None:
+        code_writing.prove_empty(write)
 
     preparation = Preparation(prepare, cwd_copy)
 
@@ -108,12 +117,15 @@ def command(
         from millpond.report import write_report
 
         write_report(html, [advice], Store(store))
+    written = code_writing.write(advice, write) if write is not None else ""
     if json != "-":
         from millpond.drawing import terminal
 
         terminal.print_advice(advice, terminal.console())
         if inputs is not None:
             print_inputs(advice, terminal.console())
+    if written:
+        say(f"wrote {written}")
 
 
 def advise(program: tuple[str, ...], options: Options) -> dict[str, Any]:

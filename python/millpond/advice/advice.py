@@ -7,6 +7,7 @@ from typing import Any
 
 from millpond.advice.arenas import arena_json, arena_text
 from millpond.advice.choice import MALLOC, PLAN, Choice, choice, judged_choices
+from millpond.advice.code_note import with_code
 from millpond.advice.findings import Findings
 from millpond.advice.prediction import PREDICTED, Predictions, agree, disagreement
 from millpond.advice.rows import Tried, row
@@ -39,7 +40,7 @@ def document(found: Findings) -> dict[str, Any]:
         rows[-1]["reason"] += arena_text(found, subsystem, tried)
         _add_predictions(rows[-1], tried, found.predictions)
     trace = dict(found.process.summary.get("trace", {})) | dict(found.characterisation.get("trace", {}))
-    return {
+    return with_code({
         "schema": SCHEMA,
         "verdict": sentence(found, rows),
         "choice": chosen.to_json(),
@@ -62,7 +63,7 @@ def document(found: Findings) -> dict[str, Any]:
         "replay": found.predictions.to_json(),
         "subsystems": rows,
         "notes": found.notes,
-    }
+    })  # fmt: skip
 
 
 def _tried_alone(found: Findings, subsystem: str) -> Tried | None:

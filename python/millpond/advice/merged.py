@@ -15,6 +15,7 @@ import statistics
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from millpond.advice.code_note import with_code
 from millpond.advice.rows import NOTHING
 from millpond.cells.plans import ARENA, OWN_POOL, REST
 from millpond.system.wording import list_text, percent_text, plural
@@ -42,7 +43,7 @@ def merge(
         return {**advices[0], "inputs": _inputs(inputs, advices)}
     rows = [_row(name, advices) for name in _names(advices)]
     effects = {name: envelope([a["effects"][name] for a in advices]) for name in advices[0]["effects"]}
-    return {
+    return with_code({
         **advices[0],
         "verdict": _verdict(rows, effects, len(advices)),
         "effects": effects,
@@ -55,7 +56,7 @@ def merge(
         "subsystems": rows,
         "notes": _notes(advices),
         "inputs": _inputs(inputs, advices),
-    }
+    })  # fmt: skip
 
 
 def _inputs(inputs: Sequence[tuple[int, Sequence[str]]], advices: Sequence[Advice]) -> list[dict[str, Any]]:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from millpond.advice.container_words import mostly
 from millpond.advice.effects import saves_memory, saves_time
 from millpond.cells.plans import OWN_POOL, Plan
 from millpond.statistics.order_statistics import Comparison
@@ -20,6 +21,7 @@ _EMPTY_SUMMARY = {"n": 0, "median": None, "low": None, "high": None, "level": No
 _COPIED = (
     "name", "kind", "named", "events", "allocations", "frees", "reallocations", "bytes", "end_live_bytes",
     "peak_live_bytes", "peak_live_objects", "lifetimes", "effective_sizes", "N", "W", "freed_by_other_threads", "dvluc",
+    "containers",
 )  # fmt: skip
 
 
@@ -86,7 +88,9 @@ def row(
         "saves_cpu_seconds": summary_json(comparisons.get("cpu_seconds")),
         "saves_bytes": summary_json(comparisons.get("peak_bytes")),
         "cpu_ratio": comparisons["cpu_seconds"].to_json() if "cpu_seconds" in comparisons else None,
-        "reason": _reason(tried, why_untried, advised, in_plan) + (_legal_note(scopes, pays, tried) if large else ""),
+        "reason": _reason(tried, why_untried, advised, in_plan)
+        + (_legal_note(scopes, pays, tried) if large else "")
+        + (mostly(subsystem) if pays else ""),
         "evidence": [*(tried.evidence if tried else []), *counted],
     }
 

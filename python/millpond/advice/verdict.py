@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from millpond.advice.choice import MALLOC, NONE, PLAN, UNDECIDED, Choice, choice, judged_choices, too_large, unsettled
+from millpond.advice.container_words import named_with_container
 from millpond.advice.effects import NET, saves_memory, saves_time
 from millpond.advice.findings import Findings
 from millpond.advice.rows import NOT_DISPROVED, NOTHING, OUTERMOST
@@ -76,12 +77,17 @@ def _in_pools(plan: Plan | None) -> list[str]:
     return [name for r in own for name in r.subsystems if name != REST]
 
 
+def _named(found: Findings, subsystem: str) -> str:
+    """A subsystem with the container that most of its bytes are for."""
+    return named_with_container(subsystem, found.characterisation.get("subsystems", []))
+
+
 def _given(found: Findings) -> str:
     """What the advised plan gives to which subsystems."""
-    pools = _in_pools(found.chosen)
+    pools = [_named(found, name) for name in _in_pools(found.chosen)]
     parts = [f"{list_text(pools)} {'a pool of its own' if len(pools) == 1 else 'a pool each'}"] if pools else []
     for route in found.chosen.special if found.chosen else ():
-        names = list_text(list(route.subsystems))
+        names = list_text([_named(found, name) for name in route.subsystems])
         parts.append(f"{names} {route.own}{_legality(found, route) if route.scope else ''}")
     return list_text(parts)
 

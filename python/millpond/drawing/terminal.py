@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from millpond.advice import container_words
 from millpond.advice.rows import NOTHING, legality_text
 from millpond.execution.laboratory import describe
 from millpond.system.wording import (
@@ -124,6 +125,7 @@ def print_advice(advice: dict[str, Any], out: Console) -> None:
     if advice.get("alternatives"):
         out.print(_alternatives_table(advice["alternatives"]))
     out.print(_advice_table(advice["subsystems"]))
+    _print_code(advice["subsystems"], out)
     out.print(subsystems_table(advice["subsystems"]))
 
 
@@ -175,6 +177,19 @@ def _advice_table(rows: list[dict[str, Any]]) -> Table:
             style=None if r["best"] == NOTHING else "green",
         )
     return table
+
+
+def _print_code(rows: list[dict[str, Any]], out: Console) -> None:
+    """What each advised subsystem allocates, who would own the allocator, and the declarations to change."""
+    for r in rows[:ROWS_AT_MOST]:
+        code = r.get("code")
+        if not code:
+            continue
+        out.print(Text(f"{r['name']}: {code['owner']}"), style="bold")
+        for line in container_words.lines(r):
+            out.print(Text(f"  {line}"))
+        for line in container_words.change_lines(code):
+            out.print(Text(f"  {line}"), soft_wrap=True)
 
 
 def print_trial(trial: dict[str, Any], out: Console) -> None:

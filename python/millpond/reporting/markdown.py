@@ -9,6 +9,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from millpond.advice import container_words
 from millpond.drawing.terminal import EFFECT_WORDS
 from millpond.reporting import report_replay, report_words
 from millpond.reporting.cases import Case
@@ -65,6 +66,7 @@ def _case(case: Case) -> str:
         _fold("Reasons", "\n".join(
             f"- {code(s['name'])}: {escaped(str(s.get('reason') or ''))}" for s in case.subsystems[:ROWS_AT_MOST]
         )) if case.subsystems else "",
+        _fold("What to change", _changes(case)) if any(s.get("code") for s in case.subsystems) else "",
         _fold("Do it again", fenced("\n".join(
             f"# {what}\n{command}" for what, command in report_words.commands(case)), "sh")),
     ]  # fmt: skip
@@ -75,6 +77,16 @@ def _case(case: Case) -> str:
     left_out = "\n".join(f"- {escaped(line)}" for line in report_words.not_measured(case))
     parts.append(_fold("What was not measured", left_out))
     return "\n\n".join(p for p in parts if p) + "\n"
+
+
+def _changes(case: Case) -> str:
+    lines = []
+    for s in case.subsystems[:ROWS_AT_MOST]:
+        if s.get("code"):
+            lines.append(f"- {code(s['name'])}: {escaped(s['code']['owner'])}")
+            said = [*container_words.lines(s), *container_words.change_lines(s["code"])]
+            lines += [f"  - {escaped(line)}" for line in said]
+    return "\n".join(lines)
 
 
 def _fold(summary: str, body: str) -> str:

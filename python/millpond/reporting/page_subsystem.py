@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from millpond.advice import container_words
 from millpond.advice.rows import NOTHING
 from millpond.drawing import figures, figures_rounds
 from millpond.reporting import report_replay, report_words
@@ -15,6 +16,8 @@ _FRAME_LETTERS = 220
 _FRAMES_AT_MOST = 40
 _CONTEXTS_AT_MOST = 3
 _SCOPES_AT_MOST = 8
+_CONTAINERS_AT_MOST = 8
+_PLACES_AT_MOST = 2
 
 
 def subsystem_view(s: dict[str, Any], case: Case, anchor: str, witnesses: int) -> dict[str, Any]:
@@ -28,6 +31,8 @@ def subsystem_view(s: dict[str, Any], case: Case, anchor: str, witnesses: int) -
         f"{report_words.short_advice(s)}",
         "reason": _sentence(str(s.get("reason") or "")),
         "facts": _facts(s),
+        "containers": [_container(c) for c in (s.get("containers") or [])[:_CONTAINERS_AT_MOST]],
+        "code": _code(s.get("code")),
         "figures": [f for f in found if f],
         "tried": _tried(s, case),
         "replay": report_replay.of_subsystem(case, s),
@@ -38,6 +43,36 @@ def subsystem_view(s: dict[str, Any], case: Case, anchor: str, witnesses: int) -
 
 def _sentence(text: str) -> str:
     return f"{text[:1].upper()}{text[1:]}." if text else ""
+
+
+def _place(place: dict[str, Any], before: str = "") -> dict[str, Any]:
+    text = container_words.place_text(place)
+    return {
+        "text": f"{before}{text}",
+        "link": container_words.editor_link(place),
+        "whole": str(place.get("file") or ""),
+    }
+
+
+def _container(c: dict[str, Any]) -> dict[str, Any]:
+    """A container with its members and the places of its allocations, each with a link into an editor."""
+    around = f" in {c['element_of']}" if c.get("element_of") else ""
+    return {
+        "type": container_words.type_text(c) + around,
+        "bytes": bytes_text(c.get("bytes")),
+        "allocations": count_text(c.get("allocations")),
+        "members": [_place(m, f"{m['kind']} {m['name']} ") for m in (c.get("members") or [])[:_SCOPES_AT_MOST]],
+        "places": [_place(p) for p in (c.get("places") or [])[:_PLACES_AT_MOST] if container_words.place_text(p)],
+    }
+
+
+def _code(code: dict[str, Any] | None) -> dict[str, Any] | None:
+    """Who owns the allocator, and the declarations to change."""
+    if not code:
+        return None
+    about = [_sentence(code["owner"]), _sentence(f"first bytes: {code['first_bytes_reason']}"),
+             _sentence(f"size classes: {code['size_classes_reason']}")]  # fmt: skip
+    return {"about": " ".join(about), "lines": "\n".join(container_words.change_lines(code))}
 
 
 def _facts(s: dict[str, Any]) -> list[str]:

@@ -1,0 +1,327 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "container_list.hpp"
+
+#include <cxxabi.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cstdlib>
+#include <optional>
+#include <set>
+
+#include "lab/files/regular_file.hpp"
+#include "lab/symbols/container_name.hpp"
+#include "lab/symbols/demangled_name.hpp"
+#include "lab/symbols/owner.hpp"
+
+namespace millpond::characterise {
+namespace {
+
+constexpr std::size_t source_bytes_max = 8 << 20;
+constexpr std::size_t places_max = 3, members_max = 8;
+constexpr const char* no_debug_information = "no container named: build with -g to name it";
+
+std::string demangled(std::string_view symbol) {
+    int status = 0;
+    const std::unique_ptr<char, decltype(&std::free)> text(
+        abi::__cxa_demangle(std::string(symbol).c_str(), nullptr, nullptr, &status), &std::free);
+    return status == 0 && text ? std::string(text.get()) : std::string(symbol);
+}
+
+bool is_library_source(std::string_view file) {
+    return file.find("/include/c++/") != std::string_view::npos || file.find("/c++/v1/") != std::string_view::npos;
+}
+
+// The functions around a call that returns to `address`. Compilers leave out now and then what they inlined at the call
+// itself, and only the line is of the library: then what they inlined directly around it stands for it.
+const std::vector<symbols::debug_frame>& inlined_at(symbols::debug_info& debug, std::uint64_t address) {
+    constexpr std::uint64_t near = 48;
+    const std::vector<symbols::debug_frame>& own = debug.frames(address - 1);
+    if (own.size() != 1 || !is_library_source(own.front().place.file)) return own;
+    for (std::uint64_t away = 0; away < near; ++away) {
+        const std::uint64_t at = away == 0 ? address : address - 1 - away;
+        const std::vector<symbols::debug_frame>& around = debug.frames(at);
+        if (around.empty() || around.back().die != own.front().die) continue;
+        if (around.size() > 1) return around;
+    }
+    return own;
+}
+
+bool is_word(char letter) { return std::isalnum(static_cast<unsigned char>(letter)) != 0 || letter == '_'; }
+
+bool has_word(const std::string& line, const std::string& word) {
+    for (std::size_t at = line.find(word); at != std::string::npos; at = line.find(word, at + 1)) {
+        const std::size_t past = at + word.size();
+        if ((at == 0 || !is_word(line[at - 1])) && (past == line.size() || !is_word(line[past]))) return true;
+    }
+    return false;
+}
+
+}  // namespace
+
+struct container_list::found {
+    std::string type, element_of;  // no type: not a container, or not known
+    std::string call;              // the function that the owner calls, where there is no container
+    std::string why;               // there is no type
+    std::string function;          // the owner's
+    symbols::source_place place;
+    symbols::debug_info* debug = nullptr;
+    symbols::debug_frame frame{};
+};
+
+container_list::container_list(const characterisation& all)
+    : all_(all), debug_(all.reader().modules().size() + 1), opened_(debug_.size(), 0) {}
+
+symbols::debug_info* container_list::debug_of(std::uint32_t module) {
+    if (module == 0 || module >= debug_.size()) return nullptr;
+    if (!opened_[module]) {
+        opened_[module] = 1;
+        const trace::module_record& record = all_.reader().modules()[module - 1];
+        const auto& unreadable = all_.functions().unreadable();
+        const bool is_other =
+            std::any_of(unreadable.begin(), unreadable.end(), [&](const auto& one) { return one.path == record.path; });
+        if (!is_other && record.path.starts_with('/'))
+            debug_[module] = symbols::debug_info::open(record.path, record.build_id);
+    }
+    return debug_[module].get();
+}
+
+// Collects functions from the innermost outward until one owns what is allocated.
+class container_list::outward_walk {
+  public:
+    struct function {
+        std::string demangled, name;
+        bool standard;
+        symbols::source_place place;
+        symbols::debug_info* debug;
+        symbols::debug_frame frame;
+    };
+
+    std::vector<std::string> inside;  // of the library
+    std::optional<function> owner;
+
+    // Whether the owner is found.
+    bool take(function next) {
+        if (owner) return true;
+        if (waiting_ && !next.standard) {
+            owner = std::move(waiting_);
+            return true;
+        }
+        if (waiting_) inside.push_back(waiting_->demangled);
+        waiting_.reset();
+        if (next.standard) {
+            inside.push_back(std::move(next.demangled));
+            return false;
+        }
+        // An allocator of the program that a container of the library calls.
+        const std::vector<symbols::name_part> parts = symbols::split_demangled(next.demangled);
+        if (parts.size() > 1 && parts.back().name == "allocate") {
+            waiting_ = std::move(next);
+            return false;
+        }
+        owner = std::move(next);
+        return true;
+    }
+
+    void finish() {
+        if (!owner) owner = std::move(waiting_);
+    }
+
+  private:
+    std::optional<function> waiting_;
+};
+
+container_list::found container_list::look_at(std::uint32_t context, bool with_debug_information) {
+    const symbols::context_functions& functions = all_.functions();
+    outward_walk walk;
+    bool ended = false;
+    for (std::uint32_t at = context; at != 0 && !ended; at = functions.node(at).parent) {
+        const trace::context_node& node = functions.node(at);
+        const std::uint32_t id = functions.function_of(at);
+        if (id == symbols::context_functions::none) {
+            ended = !functions.in_standard_module(at);
+            continue;
+        }
+        const symbols::frame_function& function = functions.function(id);
+        symbols::debug_info* debug =
+            with_debug_information && !functions.in_standard_module(at) ? debug_of(node.module) : nullptr;
+        symbols::debug_frame outermost;
+        if (debug != nullptr) {
+            for (const symbols::debug_frame& frame : inlined_at(*debug, node.offset)) {
+                outermost = frame;
+                if (!frame.inlined) break;  // the symbol speaks for the function itself
+                if (frame.function.empty()) continue;
+                const symbols::ownership known = symbols::own_demangled(frame.function);
+                ended = walk.take({frame.function, known.name, known.standard, frame.place, debug, frame});
+                if (ended) break;
+            }
+        }
+        if (ended) break;
+        const std::string_view symbol = functions.symbol_of(at);
+        const bool known = outermost.die != 0;
+        ended = walk.take({symbol.empty() ? function.name : demangled(symbol), function.name, function.standard,
+                           outermost.place, known ? debug : nullptr, outermost});
+    }
+    walk.finish();
+    const std::vector<std::string>& inside = walk.inside;
+    found one;
+    if (walk.owner) {
+        one.function = walk.owner->name;
+        one.place = walk.owner->place;
+        one.debug = walk.owner->debug;
+        one.frame = walk.owner->frame;
+    }
+    if (const auto name = symbols::name_container(inside)) {
+        one.type = name->type;
+        one.element_of = name->element_of;
+    } else if (!inside.empty()) {
+        one.call = symbols::own_demangled(inside.back()).name;
+        one.why = "not a container: " + one.call + " allocates it";
+    } else if (is_library_source(one.place.file)) {
+        one.why = "no container named: the debug information does not say what was inlined here";
+    } else if (one.debug != nullptr) {
+        one.why = "not a container: its own code calls operator new or malloc";
+    } else {
+        one.why = no_debug_information;
+    }
+    return one;
+}
+
+// Whether a line of the source has the name of a variable; the source may be another by now, so it only orders.
+bool container_list::is_named_at(const std::string& name, const symbols::source_place& place) {
+    const auto [entry, is_new] = sources_.try_emplace(place.file);
+    std::vector<std::string>& lines = entry->second;
+    if (is_new && !place.file.empty()) {
+        try {
+            const std::string text = lab::read_regular(place.file, source_bytes_max);
+            for (std::size_t first = 0; first < text.size();) {
+                const std::size_t past = std::min(text.find('\n', first), text.size());
+                lines.push_back(text.substr(first, past - first));
+                first = past + 1;
+            }
+        } catch (const std::exception&) {  // not here: nothing to order by
+        }
+    }
+    const auto number = static_cast<std::size_t>(place.line);
+    const std::string last = name.substr(name.rfind('.') + 1);
+    return place.line > 0 && number <= lines.size() && has_word(lines[number - 1], last);
+}
+
+json container_list::members(const found& one, const std::string& type) {
+    json all = json::array();
+    if (one.debug == nullptr || type.empty()) return all;
+    const std::string wanted = symbols::comparable_type(type);
+    std::vector<std::pair<int, json>> ranked;
+    std::set<std::string> known;
+    for (const symbols::declaration& declared : one.debug->declarations(one.frame)) {
+        const std::string written = symbols::written_type(declared.type);
+        const std::string compared = symbols::comparable_type(written);
+        if (declared.constant && (declared.place.line != one.place.line || declared.place.file != one.place.file))
+            continue;
+        const bool same = compared == wanted || symbols::are_streams_of_one_kind(wanted, compared);
+        const bool adapted = !same && symbols::is_adaptor_over(compared, wanted);
+        if (!same && !adapted && (wanted.size() < 8 || compared.find(wanted) == std::string::npos)) continue;
+        if (!known.insert(declared.name + ":" + std::to_string(declared.place.line)).second) continue;
+        const bool named = is_named_at(declared.name, one.place);
+        const int rank = (same ? 0 : adapted ? 2 : 4) + (named ? 0 : 1);
+        ranked.emplace_back(rank, json{{"name", declared.name},
+                                       {"kind", declared.kind},
+                                       {"type", written},
+                                       {"holds", same || adapted ? "itself" : "as an element"},
+                                       {"named_in_call", named},
+                                       {"file", declared.place.file},
+                                       {"line", declared.place.line}});
+    }
+    std::stable_sort(ranked.begin(), ranked.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    for (const auto& [rank, member] : ranked) {
+        if (all.size() == members_max || rank / 2 != ranked.front().first / 2) break;
+        all.push_back(member);
+    }
+    return all;
+}
+
+json container_list::of(std::uint32_t subsystem) {
+    struct place_sum {
+        std::string function;
+        symbols::source_place place;
+        std::uint64_t bytes = 0;
+        json members;
+    };
+    struct entry {
+        found sample;
+        std::uint64_t bytes = 0, allocations = 0;
+        std::map<std::string, place_sum> places;
+    };
+    std::map<std::string, entry> entries;
+    std::size_t looked_at = 0;
+    for (const std::uint32_t context : all_.contexts(subsystem)) {
+        const context_counts& counts = all_.analysis().contexts()[context];
+        found one = look_at(context, looked_at++ < looked_at_max);
+        json members = this->members(one, one.type);
+        // Which stream writes, only the variable tells: they share the buffer.
+        // Nor is a call seen from an adaptor to its container that ends in a jump.
+        if (members.size() == 1 && symbols::is_adaptor_over(members.front()["type"].get<std::string>(), one.type))
+            one.type = members.front()["type"];
+        if (!members.empty() && symbols::are_streams_of_one_kind(one.type, members.front()["type"].get<std::string>()))
+            one.type = members.front()["type"];
+        entry& sum = entries[one.type + "|" + one.element_of + "|" + one.why];
+        if (sum.allocations == 0) sum.sample = one;
+        sum.bytes += counts.bytes;
+        sum.allocations += counts.objects;
+        place_sum& place = sum.places[one.function + "|" + one.place.file + "|" + std::to_string(one.place.line)];
+        place.function = one.function;
+        place.place = one.place;
+        place.bytes += counts.bytes;
+        if (place.members.empty()) place.members = std::move(members);
+    }
+    std::vector<const entry*> order;
+    for (const auto& [key, one] : entries) order.push_back(&one);
+    std::stable_sort(order.begin(), order.end(), [](const entry* a, const entry* b) { return a->bytes > b->bytes; });
+    const std::uint64_t bytes = all_.analysis().subsystems()[subsystem].bytes;
+    json list = json::array();
+    for (const entry* one : order) {
+        if (list.size() == containers_max) break;
+        std::vector<const place_sum*> places;
+        for (const auto& [key, place] : one->places) places.push_back(&place);
+        std::stable_sort(places.begin(), places.end(),
+                         [](const auto* a, const auto* b) { return a->bytes > b->bytes; });
+        json shown = json::array(), members = json::array();
+        for (const place_sum* place : places) {
+            if (shown.size() < places_max)
+                shown.push_back({{"function", place->function},
+                                 {"file", place->place.file},
+                                 {"line", place->place.line},
+                                 {"bytes", place->bytes}});
+            for (const json& member : place->members) {
+                if (members.size() < members_max && std::find(members.begin(), members.end(), member) == members.end())
+                    members.push_back(member);
+            }
+        }
+        const found& sample = one->sample;
+        list.push_back({{"type", sample.type.empty() ? json() : json(sample.type)},
+                        {"element_of", sample.element_of.empty() ? json() : json(sample.element_of)},
+                        {"call", sample.call.empty() ? json() : json(sample.call)},
+                        {"why_null", sample.type.empty() ? json(sample.why) : json()},
+                        {"bytes", one->bytes},
+                        {"share", bytes > 0 ? static_cast<double>(one->bytes) / static_cast<double>(bytes) : 0.0},
+                        {"allocations", one->allocations},
+                        {"places", std::move(shown)},
+                        {"members", std::move(members)}});
+    }
+    return list;
+}
+
+symbols::source_place container_list::declared(const std::string& function, std::uint32_t subsystem) {
+    const symbols::context_functions& functions = all_.functions();
+    for (const std::uint32_t context : all_.contexts(subsystem)) {
+        for (std::uint32_t at = context; at != 0; at = functions.node(at).parent) {
+            const std::uint32_t id = functions.function_of(at);
+            if (id == symbols::context_functions::none || functions.function(id).name != function) continue;
+            symbols::debug_info* const debug = debug_of(functions.node(at).module);
+            return debug != nullptr ? debug->declared(functions.node(at).offset - 1) : symbols::source_place{};
+        }
+    }
+    return {};
+}
+
+}  // namespace millpond::characterise

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSL-1.0
+// container_list: the containers that the allocations of a subsystem are for, where its code asks for them, and which
+// of its members and variables they are.
+//
+//   context ─▶ functions between malloc and the owner, inlined ones too ─▶ container_name
+//          └─▶ the call in the owner: file and line ─▶ declarations of the owner with that type
+//
+// "containers" of a subsystem, the one with most bytes first (docs/design.md, Containers). Names come from symbols
+// where there is no debug information; places and members do not. Debug information is read for the contexts with most
+// bytes only (looked_at_max of a subsystem). Memory: the indexes of the units that are asked for.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "characterisation.hpp"
+#include "lab/symbols/debug_info.hpp"
+
+namespace millpond::characterise {
+
+class container_list {
+  public:
+    explicit container_list(const characterisation& all);
+
+    json of(std::uint32_t subsystem);
+    // Where a function around allocations of the subsystem is declared.
+    symbols::source_place declared(const std::string& function, std::uint32_t subsystem);
+
+  private:
+    static constexpr std::size_t looked_at_max = 400;  // contexts of a subsystem, with debug information
+    static constexpr std::size_t containers_max = 40;
+
+    struct found;
+    class outward_walk;
+
+    found look_at(std::uint32_t context, bool with_debug_information);
+    symbols::debug_info* debug_of(std::uint32_t module);
+    bool is_named_at(const std::string& name, const symbols::source_place& place);
+    json members(const found& one, const std::string& type);
+
+    const characterisation& all_;
+    std::vector<std::unique_ptr<symbols::debug_info>> debug_;  // by module id
+    std::vector<char> opened_;
+    std::map<std::string, std::vector<std::string>> sources_;
+};
+
+}  // namespace millpond::characterise

@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: BSL-1.0
+"""The allocators that an advised plan puts into the source: where each lives, its first bytes, its size classes.
+
+A *home* is one route of the plan: a pool of the process, or an arena of a function's calls, of threads or of a phase.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from millpond.advice.rows import NOT_DISPROVED, OUTERMOST
+from millpond.cells.plans import REST
+from millpond.system.wording import bytes_text, list_text, plural
+
+NAMESPACE = "millpond_advice"
+PROCESS, FUNCTION, THREAD, PHASE = "process", "function", "thread", "phase"
+# The first chunk of a pool or an arena: later ones double, so more is not gained by a larger one.
+POOL_BYTES_MAX = 256 << 10
+ARENA_BYTES_MAX = 1 << 20
+# Classes of one's own are worth their loss of generality where they save as much of the bytes.
+CLASSES_SAVE_MIN = 0.05
+_NODES = ("std::list<", "std::forward_list<", "std::map<", "std::multimap<", "std::set<", "std::multiset<")
+
+
+@dataclass(frozen=True)
+class Home:
+    """One allocator of the advised plan."""
+
+    name: str  # of its namespace
+    subsystems: tuple[str, ...]
+    kind: str
+    function: str
+    legality: str
+    several_threads: bool
+    first_bytes: int  # 0: the library's default
+    first_reason: str
+    classes: tuple[int, ...]
+    classes_reason: str
+    containers: tuple[dict[str, Any], ...]
+    function_place: tuple[str, int] = ("", 0)  # where an arena's function is declared
+
+    @property
+    def space(self) -> str:
+        """The namespace, qualified."""
+        return f"{NAMESPACE}::{self.name}"
+
+    @property
+    def owner(self) -> str:
+        """Who owns the allocator, and why that is legal."""
+        whose = list_text(list(self.subsystems))
+        if self.kind == FUNCTION:
+            known = {
+                NOT_DISPROVED: "that no object outlives it was not observed",
+                OUTERMOST: "legal for the outermost call: inner calls share its arena",
+            }.get(self.legality, "no object outlived an observed call")
+            return f"each call of {self.function} owns an arena for {whose} ({known})"
+        if self.kind == THREAD:
+            return f"each thread owns an arena for {whose} (no object outlived its thread)"
+        life = "it lives as long as the process, which is legal for every object"
+        if self.kind == PHASE:
+            return f"the process owns an arena for {whose}, reset whenever nothing in it is alive ({life})"
+        return f"the process owns a pool for {whose} ({life})"
+
+
+def homes(advice: Mapping[str, Any]) -> list[Home]:
+    """The homes of an advised plan, in its order; none where the source is not to be changed."""
+    plan = advice.get("plan")
+    if not plan:
+        return []
+    rows = {str(row["name"]): row for row in advice["subsystems"]}
+    taken: set[str] = set()
+    return [
+        _home(route, rows, taken)
+        for route in plan["routes"]
+        if (route["subsystems"] and REST not in route["subsystems"])
+    ]
+
+
+def identifier(name: str, taken: set[str]) -> str:
+    """A valid C++ name for any owner, different from all in `taken`, which it joins."""
+    words = re.sub(r"[^0-9A-Za-z]+", "_", name).strip("_")[:60].strip("_") or "unnamed"
+    base = f"{'n' if words[0].isdigit() else ''}{words}_memory"
+    found, number = base, 2
+    while found in taken:
+        found, number = f"{base}_{number}", number + 1
+    taken.add(found)
+    return found
+
+
+def default_class(size: int) -> int:
+    """The block of `four_an_octave<>` that serves a size."""
+    if size <= 64:
+        return max(8, -(-size // 8) * 8)
+    step = 1 << ((size - 1).bit_length() - 3)
+    return -(-size // step) * step
+
+
+def _home(route: Mapping[str, Any], rows: Mapping[str, dict[str, Any]], taken: set[str]) -> Home:
+    own = [rows[name] for name in route["subsystems"] if name in rows]
+    scope = route.get("scope") or {}
+    kind = next((k for k in (FUNCTION, THREAD, PHASE) if scope.get(k)), PROCESS)
+    function = str(scope.get(FUNCTION) or "")
+    judged = _judged(own, kind, function)
+    several = str(route["strategy"]).startswith("synchronized") or (
+        kind == PHASE and any((r.get("W") or 1) > 1 or r.get("freed_by_other_threads") for r in own)
+    )
+    first, reason = _first_bytes(own, kind, judged)
+    containers = _containers(own)
+    classes, why = _classes(containers, kind)
+    return Home(
+        name=identifier(str(route.get("pool") or route["subsystems"][0]), taken),
+        subsystems=tuple(route["subsystems"]), kind=kind, function=function,
+        legality=str(judged[0]["legality"]) if judged else "", several_threads=several,
+        first_bytes=first, first_reason=reason, classes=classes, classes_reason=why, containers=tuple(containers),
+        function_place=(str(judged[0].get("file") or ""), int(judged[0].get("line") or 0)) if judged else ("", 0),
+    )  # fmt: skip
+
+
+def _judged(own: Iterable[Mapping[str, Any]], kind: str, function: str) -> list[dict[str, Any]]:
+    """What is known of the scope that the arena has, the weakest knowledge first."""
+    found = [
+        scope
+        for row in own
+        for scope in row.get("legality") or []
+        if scope["scope"] == kind and (kind != FUNCTION or scope["name"] == function)
+    ]
+    weakest = (NOT_DISPROVED, OUTERMOST)
+    return sorted(found, key=lambda s: weakest.index(s["legality"]) if s["legality"] in weakest else len(weakest))
+
+
+def _first_bytes(own: Sequence[Mapping[str, Any]], kind: str, judged: Sequence[Mapping[str, Any]]) -> tuple[int, str]:
+    if kind in (FUNCTION, THREAD):
+        known = [s["instance_bytes"]["p95"] for s in judged if (s.get("instance_bytes") or {}).get("p95")]
+        if not known:
+            return 0, "the library's first chunk: how much one activation allocates was not observed"
+        wanted = int(sum(known))
+        what = f"nineteen of twenty activations allocate at most {bytes_text(wanted)}"
+        limit = ARENA_BYTES_MAX
+    else:
+        wanted = int(sum(r.get("peak_live_bytes") or 0 for r in own))
+        what, limit = f"at most {bytes_text(wanted)} were alive at a time", POOL_BYTES_MAX
+    if wanted == 0:
+        return 0, "the library's first chunk: nothing is known of how much it holds"
+    first = min(max(-(-wanted // 1024) * 1024, 1024), limit)
+    return first, what + (f"; later chunks follow the first {bytes_text(first)}" if first < wanted else "")
+
+
+def _containers(own: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    found = [dict(c) for row in own for c in row.get("containers") or []]
+    return sorted(found, key=lambda c: -(c.get("bytes") or 0))
+
+
+def _classes(containers: Sequence[Mapping[str, Any]], kind: str) -> tuple[tuple[int, ...], str]:
+    """Size classes of one's own, where all objects are nodes of known sizes that the default classes waste."""
+    default = "those of the library"
+    if kind != PROCESS or not containers:
+        return (), f"{default}: an arena has none" if kind != PROCESS else f"{default}: the sizes are not known exactly"
+    total = sum(c.get("bytes") or 0 for c in containers)
+    sizes: dict[int, int] = {}
+    for c in containers:
+        allocations, bytes_ = int(c.get("allocations") or 0), int(c.get("bytes") or 0)
+        is_node = str(c.get("type") or "").replace("std::pmr::", "std::").startswith(_NODES)
+        if not is_node or allocations == 0 or bytes_ % allocations or (bytes_ // allocations) % 8:
+            return (), f"{default}: not all objects are nodes of known sizes"
+        sizes[bytes_ // allocations] = sizes.get(bytes_ // allocations, 0) + bytes_
+    waste = sum(bytes_ * (default_class(size) / size - 1) for size, bytes_ in sizes.items()) / max(total, 1)
+    if waste < CLASSES_SAVE_MIN:
+        return (), f"{default}: they waste {100 * waste:.1f} % of the bytes, so classes of its own would not pay"
+    exact = tuple(sorted(sizes))
+    return exact, f"the nodes are {list_text([str(s) for s in exact])} bytes; {default} would waste {100 * waste:.0f} %"
+
+
+def named_containers(home: Home) -> str:
+    """How many containers are named, in words."""
+    return plural(sum(1 for c in home.containers if c.get("type")), "container")

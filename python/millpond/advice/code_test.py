@@ -1,0 +1,330 @@
+# SPDX-License-Identifier: BSL-1.0
+"""The test of a written header: each container of it does what the standard one does, in checked mode.
+
+Random operations on a container of the header and on one of the standard library must leave the same contents, and
+nothing allocated; in checked mode the allocators report every misuse, with the place of the call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from millpond.advice.code_aliases import ALIASES, BYTES, MAKE, RESOURCE, wanted
+from millpond.advice.code_header import HEADER, one_line
+from millpond.advice.code_homes import FUNCTION, PHASE, THREAD, Home
+
+TEST = "millpond_advice_test.cpp"
+_SEQUENCES = ("vector", "deque", "list")
+_SETS = ("set", "multiset", "unordered_set", "unordered_multiset")
+_MAPS = ("map", "multimap", "unordered_map", "unordered_multimap")
+_LETTERS = {"string": "char", "wstring": "wchar_t"}
+_STREAMS = ("stringstream", "ostringstream")
+
+
+def test(homes: Sequence[Home], program: str) -> str:
+    """The whole file."""
+    names = {n for home in homes for n in wanted(home)}
+    standard = {"cstdio", "cstdlib", "random", "string", "thread", "utility", "algorithm", "iterator"}
+    standard |= {ALIASES[n][0] for n in names if n in ALIASES} | (
+        {"list", "memory_resource"} if RESOURCE in names else set()
+    )
+    lines = [
+        f"// Compares the containers of {HEADER} with those of the standard library.",
+        "//",
+        f"// The header was written for {one_line(program)}. Compile with -DMILLPOND_CHECKED; an argument is the seed.",
+        f'#include "{HEADER}"',
+        "",
+        *[f"#include <{name}>" for name in sorted(standard)],
+        "",
+        _SUPPORT,
+        *[code for need, code in _PARTS if not need or need & names],
+        "}  // namespace",
+        "",
+        "int main(int count, char** arguments) {",
+        "    const unsigned seed = count > 1 ? static_cast<unsigned>(std::strtoul(arguments[1], nullptr, 10))",
+        "                                    : std::random_device()();",
+        '    std::printf("seed %u\\n", seed);',
+        "    dice random(seed);",
+        *[f"    {line}" for home in homes for line in _home(home)],
+        '    std::printf(failures == 0 ? "ok\\n" : "%d failures\\n", failures);',
+        "    return failures == 0 ? 0 : 1;",
+        "}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _home(home: Home) -> list[str]:
+    """The rounds of one home, in its scope."""
+    body = [f"    {call}" for name in wanted(home) for call in _calls(home, name)]
+    if home.kind == FUNCTION:
+        body = [f"    {home.space}::scope scope;", *body, "    millpond::expect_empty(scope.arena());"]
+    elif home.kind != PHASE:
+        body.append(f"    millpond::expect_empty({home.space}::pool());")
+    lines = ["for (int round = 0; round < rounds; ++round) {", *body, "}"]
+    if home.kind == THREAD:
+        lines = ["std::thread([&] {", *[f"    {line}" for line in lines], "}).join();"]
+    return lines
+
+
+def _calls(home: Home, name: str) -> list[str]:
+    space = home.space
+    if name in _SEQUENCES:
+        return [f"compare_sequences<{space}::{name}<{t}>, std::{name}<{t}>>(random);" for t in ("int", "record")]
+    if name in _SETS:
+        return [f"compare_sets<{space}::{name}<int>, std::{name}<int>>(random);"]
+    if name in _MAPS:
+        return [f"compare_maps<{space}::{name}<int, record>, std::{name}<int, record>>(random);"]
+    if name == "forward_list":
+        return [f"compare_forward_lists<{space}::forward_list<record>, std::forward_list<record>>(random);"]
+    if name in _LETTERS:
+        return [f"compare_strings<{space}::{name}, std::{name}>(random);"]
+    if name == "basic_string":
+        return [f"compare_strings<{space}::basic_string<char>, std::string>(random);"]
+    if name in ("stack", "queue", "priority_queue"):
+        return [f"compare_adaptors<{space}::{name}<int>, std::{name}<int>>(random);"]
+    if name in _STREAMS:
+        return [f"compare_streams<{space}::{name}, std::{name}>(random);"]
+    if name == "shared_ptr":
+        return [f"expect(*std::shared_ptr<record>({space}::make_shared<record>(7)) == record(7));"]
+    if name == "unique_ptr":
+        return [f"expect(*{space}::make_unique<record>(7) == record(7));"]
+    if name == MAKE:
+        return [f"{{ record* made = {space}::make<record>(7); expect(*made == record(7)); {space}::destroy(made); }}"]
+    if name == BYTES:
+        return [
+            f"compare_bytes([](void* b, std::size_t n) {{ return {space}::resize_bytes(b, n); }}, "
+            f"[](void* b) {{ {space}::free_bytes(b); }}, random);"
+        ]
+    if name == RESOURCE:
+        return [f"compare_resource({space}::resource(), random);"]
+    return []
+
+
+_SUPPORT = """\
+namespace {
+
+constexpr int rounds = 3;
+constexpr int operations = 300;
+int failures = 0;
+
+// The same numbers with every standard library.
+class dice {
+  public:
+    explicit dice(unsigned seed) : engine_(seed) {}
+    int below(int limit) { return static_cast<int>(engine_() % static_cast<unsigned>(limit)); }
+
+  private:
+    std::mt19937 engine_;
+};
+
+void expect_at(bool holds, int line) {
+    if (holds) return;
+    ++failures;
+    std::fprintf(stderr, "line %d: the containers differ\\n", line);
+}
+#define expect(condition) expect_at((condition), __LINE__)
+
+struct record {
+    int number = 0;
+    std::string text;
+
+    record() = default;
+    record(int n) : number(n), text(static_cast<std::size_t>(n % 50), 'x') {}
+    friend bool operator==(const record& a, const record& b) { return a.number == b.number && a.text == b.text; }
+    friend bool operator<(const record& a, const record& b) { return a.number < b.number; }
+};
+
+template <class A, class B>
+[[maybe_unused]] void expect_same(const A& a, const B& b) {
+    expect(std::equal(a.begin(), a.end(), b.begin(), b.end()));
+}
+"""
+_PARTS: tuple[tuple[set[str], str], ...] = (
+    (set(_SEQUENCES), """\
+template <class A, class B>
+void compare_sequences(dice& random) {
+    A ours;
+    B theirs;
+    for (int i = 0; i < operations; ++i) {
+        const int value = random.below(1000), at = random.below(static_cast<int>(ours.size()) + 1);
+        if (random.below(3) > 0 || ours.empty()) {
+            ours.insert(std::next(ours.begin(), at), value);
+            theirs.insert(std::next(theirs.begin(), at), value);
+        } else if (at < static_cast<int>(ours.size())) {
+            ours.erase(std::next(ours.begin(), at));
+            theirs.erase(std::next(theirs.begin(), at));
+        }
+        ours.push_back(value);
+        theirs.push_back(value);
+    }
+    A copy = ours, moved = std::move(ours), other;
+    other = copy;
+    swap(other, moved);
+    copy.clear();
+    copy = std::move(other);
+    expect_same(copy, theirs);
+    expect_same(moved, theirs);
+}
+"""),
+    ({"forward_list"}, """\
+template <class A, class B>
+void compare_forward_lists(dice& random) {
+    A ours;
+    B theirs;
+    for (int i = 0; i < operations; ++i) {
+        const int value = random.below(1000);
+        if (random.below(3) > 0 || ours.empty()) {
+            ours.push_front(value);
+            theirs.push_front(value);
+        } else {
+            ours.pop_front();
+            theirs.pop_front();
+        }
+    }
+    ours.sort();
+    theirs.sort();
+    const A copy = ours;
+    expect_same(copy, theirs);
+}
+"""),
+    (set(_SETS), """\
+template <class A, class B>
+void compare_sets(dice& random) {
+    A ours;
+    B theirs;
+    for (int i = 0; i < operations; ++i) {
+        const int key = random.below(100);
+        if (random.below(3) > 0) {
+            ours.insert(key);
+            theirs.insert(key);
+        } else {
+            expect(ours.erase(key) == theirs.erase(key));
+        }
+        expect(ours.count(key) == theirs.count(key));
+    }
+    A copy = ours, moved = std::move(ours), other;
+    other = copy;
+    swap(other, moved);
+    expect(moved == other);
+    expect(copy.size() == theirs.size());
+    for (const int key : theirs) expect(copy.count(key) == theirs.count(key));
+}
+"""),
+    (set(_MAPS), """\
+template <class A, class B>
+void compare_maps(dice& random) {
+    A ours;
+    B theirs;
+    for (int i = 0; i < operations; ++i) {
+        const int key = random.below(100);
+        if (random.below(3) > 0) {
+            ours.emplace(key, record(key));
+            theirs.emplace(key, record(key));
+        } else {
+            expect(ours.erase(key) == theirs.erase(key));
+        }
+        expect(ours.count(key) == theirs.count(key));
+    }
+    A copy = ours, moved = std::move(ours), other;
+    other = copy;
+    swap(other, moved);
+    expect(moved.size() == theirs.size() && other.size() == theirs.size());
+    for (const auto& [key, value] : theirs) {
+        expect(copy.count(key) == theirs.count(key));
+        expect(copy.find(key)->second == value);
+    }
+}
+"""),
+    ({"string", "wstring", "basic_string"}, """\
+template <class A, class B>
+void compare_strings(dice& random) {
+    using letter = typename A::value_type;
+    A ours;
+    B theirs;
+    for (int i = 0; i < operations; ++i) {
+        const auto count = static_cast<std::size_t>(random.below(20));
+        const auto value = static_cast<letter>('a' + random.below(26));
+        if (random.below(4) > 0) {
+            ours.append(count, value);
+            theirs.append(count, value);
+        } else if (ours.size() >= count) {
+            ours.erase(ours.size() - count);
+            theirs.erase(theirs.size() - count);
+        }
+    }
+    const A copy = ours + ours;
+    expect_same(copy, theirs + theirs);
+}
+"""),
+    ({"stack", "queue", "priority_queue"}, """\
+template <class A>
+[[maybe_unused]] auto first_of(const A& adaptor) {
+    if constexpr (requires { adaptor.top(); })
+        return adaptor.top();
+    else
+        return adaptor.front();
+}
+
+template <class A, class B>
+void compare_adaptors(dice& random) {
+    A ours;
+    B theirs;
+    for (int i = 0; i < operations; ++i) {
+        const int value = random.below(1000);
+        if (random.below(3) > 0 || ours.empty()) {
+            ours.push(value);
+            theirs.push(value);
+        } else {
+            ours.pop();
+            theirs.pop();
+        }
+        expect(ours.empty() == theirs.empty() && (ours.empty() || first_of(ours) == first_of(theirs)));
+    }
+}
+"""),
+    (set(_STREAMS), """\
+template <class A, class B>
+void compare_streams(dice& random) {
+    A ours;
+    B theirs;
+    for (int i = 0; i < operations; ++i) {
+        const int value = random.below(1000000);
+        ours << value << ' ' << "text";
+        theirs << value << ' ' << "text";
+    }
+    const auto text = ours.str();
+    expect_same(text, theirs.str());
+}
+"""),
+    ({BYTES}, """\
+template <class Resize, class Free>
+void compare_bytes(Resize resize, Free free_block, dice& random) {
+    unsigned char* block = nullptr;
+    int held = 0;
+    for (int i = 0; i < operations; ++i) {
+        const int bytes = 1 + random.below(500);
+        block = static_cast<unsigned char*>(resize(block, static_cast<std::size_t>(bytes)));
+        for (int k = 0; k < std::min(held, bytes); ++k) expect(block[k] == k % 251);
+        for (int k = 0; k < bytes; ++k) block[k] = static_cast<unsigned char>(k % 251);
+        held = bytes;
+    }
+    free_block(block);
+}
+"""),
+    ({RESOURCE}, """\
+void compare_resource(std::pmr::memory_resource* resource, dice& random) {
+    std::pmr::list<int> ours(resource);
+    std::list<int> theirs;
+    for (int i = 0; i < operations; ++i) {
+        const int value = random.below(1000);
+        ours.push_back(value);
+        theirs.push_back(value);
+        if (random.below(3) == 0) {
+            ours.pop_front();
+            theirs.pop_front();
+        }
+    }
+    expect_same(ours, theirs);
+}
+"""),
+)  # fmt: skip

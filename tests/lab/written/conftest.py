@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: BSL-1.0
+"""What the tests of this folder need: the native programs, and this folder's modules."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from compiling import BIN
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    if not (BIN / "millpond-characterise").exists():
+        pytest.exit(f"millpond-characterise is not built in {BIN}: build first, or set MILLPOND_BIN", returncode=4)
