@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSL-1.0
+// The requests that both forms of request_server answer: made here, so that no network is needed.
+//
+//   POST /shop/customers/4711/orders HTTP/1.1          a line
+//   Accept-Language: en-GB,en;q=0.7                    headers
+//                                                      an empty line
+//   order.items.17.description=brass hinge, 40 mm      parameters, whose names are paths
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "../common/command_line.hpp"
+
+namespace request_server {
+
+class request_stream {
+  public:
+    explicit request_stream(std::uint64_t seed) : chance_(seed) {}
+
+    // Returns: the next request; valid until the next call.
+    const std::string& next() {
+        static constexpr const char* goods[] = {"brass hinge, 40 mm, with screws", "oak board, planed on both sides",
+                                                "whetstone, grit 1000 and 6000", "linseed oil varnish, half a litre"};
+        text_ = "POST /shop/customers/" + std::to_string(chance_.below(10'000)) + "/orders HTTP/1.1\n";
+        text_ += "Host: shop.example\nAccept-Language: en-GB,en;q=0.7\nContent-Type: text/x-parameters\n";
+        text_ += "User-Agent: mill/" + std::to_string(chance_.below(20)) + ".0 (a browser of the customer)\n\n";
+        const std::uint32_t items = 4 + chance_.below(12);
+        for (std::uint32_t item = 0; item < items; ++item) {
+            const std::string place = "order.items." + std::to_string(item);
+            text_ += place + ".description=" + goods[chance_.below(4)] + '\n';
+            text_ += place + ".quantity=" + std::to_string(1 + chance_.below(9)) + '\n';
+            text_ += place + ".price_in_cents=" + std::to_string(99 + chance_.below(20'000)) + '\n';
+        }
+        text_ += "order.delivery.address.street=Watermill Lane " + std::to_string(chance_.below(200)) + '\n';
+        text_ += "order.delivery.address.town=Upper Grinding on the Water\norder.delivery.at=after six o'clock\n";
+        return text_;
+    }
+
+  private:
+    examples::dice chance_;
+    std::string text_;
+};
+
+}  // namespace request_server
