@@ -152,7 +152,8 @@ int main(int argc, char** argv) {
     std::vector<std::uint64_t> sums(chosen.threads);
     std::vector<std::thread> others;
     for (std::uint32_t i = 1; i < chosen.threads; ++i) {
-        others.emplace_back([&, i] { sums[i] = request_server::serve(chosen.repeats, chosen.seed + i, chosen.wink_out); });
+        others.emplace_back(
+            [&, i] { sums[i] = request_server::serve(chosen.repeats, chosen.seed + i, chosen.wink_out); });
     }
     sums[0] = request_server::serve(chosen.repeats, chosen.seed, chosen.wink_out);
     for (std::thread& other : others) other.join();

@@ -200,7 +200,9 @@ def _strips(case: Case) -> dict[str, Any] | None:
 
 def _came_out(case: Case) -> dict[str, Any] | None:
     found = case.came_out
-    return found and {
+    if found is None:
+        return None
+    return {
         "heading": found.heading,
         "rows": [
             {"what": WORDS[line.metric], "predicted": line.predicted_text, "measured": line.measured_text,

@@ -241,6 +241,8 @@ def commands(case: Case) -> list[tuple[str, str]]:
         steps.append(("the plan against every control", f"millpond trial --plan {plan} -- {program}"))
         if not has_arena(case.advice["plan_tried"]):  # no replay resets one
             steps.append(("the same plan on the recorded trace", f"millpond replay --plan {plan} {trace}"))
+    if case.advice["plan"]:
+        steps.append(("after the change: did it come out as predicted?", f"millpond compare --after NEW -- {program}"))
     return steps
 
 
