@@ -17,7 +17,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from millpond.cells.plans import has_arena
@@ -36,7 +35,6 @@ from millpond.laboratory_bench.bench_followed import (
 from millpond.laboratory_bench.bench_rows import Bench
 from millpond.statistics.order_statistics import summarise
 from millpond.system import native
-from millpond.system.errors import Failure, Status
 
 _PROGRAM = "millpond-known_truth"
 _WINKED_OUT, _EACH_INSTANCE = "an arena that is winked out", "a pool for each instance"
@@ -170,7 +168,7 @@ def examples() -> list[tuple[str, Callable[[Bench], list[Row]]]]:
     """One step an example (`examples/NAME`), which is two programs: as it is, and changed."""
     found = []
     for name in ("request_server", "parser", "order_queues", "catalogue", "pipeline", "heat_plate"):
-        as_it_is, changed = ((str(example(f"{name}{form}")),) for form in ("", "_changed"))
+        as_it_is, changed = ((str(native.find(f"{name}{form}")),) for form in ("", "_changed"))
         if name in ("request_server", "parser"):
             found.append(Known(name, as_it_is, (*changed, "--wink-out"), changed, _WINKED_OUT))
         else:
@@ -179,12 +177,3 @@ def examples() -> list[tuple[str, Callable[[Bench], list[Row]]]]:
             why = _EACH_INSTANCE if name == "order_queues" else ""
             found.append(Known(name, as_it_is, changed, arena, why))
     return [(known.name, truth(known)) for known in found]
-
-
-def example(name: str) -> Path:
-    """The program of an example, of the same build as the native programs. Failure (4) where it is not built."""
-    for folder in native.search_path():
-        if (folder / name).is_file():
-            return folder / name
-    places = ", ".join(str(folder) for folder in native.search_path())
-    raise Failure(Status.ENVIRONMENT, f"the example {name} is not built; looked in {places}; `make build` builds it")
