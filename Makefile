@@ -19,7 +19,7 @@ help: ## this menu
 	@echo
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
-demo: ## advise on a real program and on examples/orders; leaves results/demo/report.html
+demo: ## advise on a real program and on examples/request_server; leaves results/demo/report.html
 	@scripts/setup build demo
 	@scripts/build release --programs
 	@.venv/bin/python -m millpond.demo

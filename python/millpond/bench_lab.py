@@ -3,6 +3,7 @@
 
     python -m millpond.bench_lab [--json FILE] [--quick] [--only WORDS] [--demo]
     python -m millpond.bench_lab --truth [--quick] [--only NAME]
+    python -m millpond.bench_lab --examples [--quick] [--only NAME]
     python -m millpond.bench_lab --real [--quick] [--only NAME]
 
 What each row means, and what it leaves out, is in docs/benchmarks.md. Ratios are paired within a round; the figure of a
@@ -93,7 +94,7 @@ def _options(words: list[str] | None) -> argparse.Namespace:
         type=Path,
         default=None,
         metavar="FILE",
-        help="where the JSON goes (results/bench/lab.json; truth.json, real.json)",
+        help="where the JSON goes (results/bench/lab.json; truth.json, examples.json, real.json)",
     )
     parser.add_argument("--quick", action="store_true", help=f"{QUICK_ROUNDS} rounds, and a tenth of the large trace")
     parser.add_argument("--only", default="", metavar="WORDS", help="only steps whose name contains this")
@@ -101,6 +102,11 @@ def _options(words: list[str] | None) -> argparse.Namespace:
     instead = parser.add_mutually_exclusive_group()
     instead.add_argument(
         "--truth", action="store_true", help="instead: advice on programs for which the right change is known"
+    )
+    instead.add_argument(
+        "--examples",
+        action="store_true",
+        help="instead: advice on the programs of examples/, against their changed form",
     )
     instead.add_argument("--real", action="store_true", help="instead: advice on real programs, followed by hand")
     parser.add_argument("--seed", type=int, default=1)
@@ -111,9 +117,11 @@ def main(words: list[str] | None = None) -> int:
     """Measures, prints, writes. The status says whether every bar holds."""
     chosen = _options(words)
     try:
-        name = "truth" if chosen.truth else "real" if chosen.real else "lab"
+        name = next((n for n in ("truth", "examples", "real") if getattr(chosen, n)), "lab")
         if chosen.truth:
             known = bench_truth.steps()
+        elif chosen.examples:
+            known = bench_truth.examples()
         elif chosen.real:
             known = bench_real.steps()
         else:

@@ -1,8 +1,13 @@
 # SPDX-License-Identifier: BSL-1.0
-"""`millpond compare A B --fail-if "peak_bytes > +5%"`: a gate for CI between two stores, or two runs of one store."""
+"""`millpond compare`: two runs or two stores, as a gate for CI; or two builds of a program, before and after a change.
+
+compare A B --fail-if "peak_bytes > +5%"     observations that are there already
+compare --after NEW -- PROGRAM ARGS...       runs both, and shows what advice had predicted
+"""
 
 from __future__ import annotations
 
+import shlex
 from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any
@@ -12,24 +17,45 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from millpond.advice.came_out import WORDS, CameOut
 from millpond.characterise import Json
+from millpond.comparison.builds import Asked, command_after, compare_builds
 from millpond.comparison.cell_samples import QUERY_FIELDS, Cells, cells_of
 from millpond.comparison.comparing import Comparison
 from millpond.comparison.comparing import compare as compare_cells
+from millpond.execution.preparation import CopyOption, Preparation, PrepareOption
+from millpond.execution.schedule import VERDICT_ROUNDS
 from millpond.statistics import conditions
 from millpond.statistics.conditions import value_text
 from millpond.store.store import DEFAULT, Misfit, Store
 from millpond.system import output
+from millpond.system.arguments import CommandLine, program_of
 from millpond.system.errors import Failure, Status
 from millpond.system.progress import say
+from millpond.system.temporary import temporary_folder
 from millpond.system.wording import percent_text, plural
 
 ROWS_AT_MOST = 40
 
 
 def command(
-    a: Annotated[str, typer.Argument(metavar="A", help="The run, or the store (a folder), to compare with.")],
-    b: Annotated[str, typer.Argument(metavar="B", help="The run or the store that is judged.")],
+    context: typer.Context,
+    sides: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="A B | --after NEW -- PROGRAM ARGS...",
+            show_default=False,
+            help="Two runs or stores (folders); or, with --after, the program before the change.",
+        ),
+    ] = None,
+    after: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NEW",
+            help="The changed build: a program, which gets the same ARGS, or a command line "
+            "in quotes. Runs both builds and shows what the advice had predicted.",
+        ),
+    ] = None,
     fail_if: Annotated[
         list[str] | None,
         typer.Option(
@@ -37,13 +63,62 @@ def command(
         ),
     ] = None,
     cells: Annotated[str, typer.Option(metavar="TEXT", help="Only cells whose name or workload contains this.")] = "",
-    store: Annotated[Path, typer.Option(metavar="DIR", help="Where runs are looked up.")] = DEFAULT,
+    rounds: Annotated[
+        int, typer.Option(metavar="N", min=VERDICT_ROUNDS, help="With --after: rounds of each build.")
+    ] = VERDICT_ROUNDS,
+    store: Annotated[Path, typer.Option(metavar="DIR", help="Where runs are looked up, and kept.")] = DEFAULT,
     json: Json = None,
-    seed: Annotated[int, typer.Option(metavar="N", help="Accepted as by every verb; nothing here is random.")] = 1,
+    seed: Annotated[
+        int, typer.Option(metavar="N", help="With --after: decides the order of the rounds. Else nothing is random.")
+    ] = 1,
+    prepare: PrepareOption = None,
+    cwd_copy: CopyOption = False,
 ) -> int:
-    """Compare two runs or two stores, cell by cell; a change inside the noise never fails a condition."""
-    del seed
-    wanted = [conditions.parse(text) for text in fail_if or []]
+    """Compare two runs or two stores, cell by cell, or two builds of a program: before a change and after it.
+
+    `millpond compare A B --fail-if CONDITION`: a change inside the noise never fails a condition.
+
+    `millpond compare --after NEW -- PROGRAM ARGS...`: both builds in interleaved rounds, next to the prediction of the
+    latest `millpond advise -- PROGRAM ARGS...` in the store.
+    """
+    line: CommandLine = context.obj
+    if after is None and line.program is None:
+        a, b = _two(sides or [])
+        return _compare_runs(a, b, [conditions.parse(text) for text in fail_if or []], cells, store, json)
+    if after is None:
+        raise Failure(
+            Status.USAGE, f"--after is missing: millpond compare --after NEW -- {shlex.join(line.program or ())}"
+        )
+    if fail_if or cells:
+        raise Failure(Status.USAGE, "--fail-if and --cells belong to two runs (A B), not to two builds (--after)")
+    program = program_of("compare", line, sides)
+    output.prove_writable(json)
+    with temporary_folder() as folder:
+        preparation = Preparation(prepare, cwd_copy)
+        asked = Asked(program, command_after(after, program), rounds, store, seed, preparation)
+        document, damaged = compare_builds(asked, folder)
+    if json is not None:
+        output.write_json(document, json)
+    if json != "-":
+        from millpond.drawing import terminal
+
+        print_builds(document, terminal.console())
+    for what in damaged:
+        say(what)
+    return Status.INPUT if damaged else Status.OK
+
+
+def _two(sides: list[str]) -> tuple[str, str]:
+    if len(sides) == 2:
+        return sides[0], sides[1]
+    raise Failure(
+        Status.USAGE,
+        f"{plural(len(sides), 'side')} given: `millpond compare A B` compares two runs or stores, "
+        "`millpond compare --after NEW -- PROGRAM ARGS...` two builds of a program",
+    )
+
+
+def _compare_runs(a: str, b: str, wanted: list[conditions.Condition], cells: str, store: Path, json: str | None) -> int:
     output.prove_writable(json)
     damaged: list[str] = []
     found = compare_cells(_side(a, store, damaged), _side(b, store, damaged), wanted, cells)
@@ -143,3 +218,22 @@ def _table(found: Comparison, rows: list[Any], total: int) -> Table:
     if total > len(rows):
         table.caption = f"and {total - len(rows)} more; --json has them all"
     return table
+
+
+def print_builds(document: dict[str, Any], out: Console) -> None:
+    """The sentences first, then both metrics: before, after, measured and predicted."""
+    found = CameOut.of_document(document)
+    for line in found.lines:
+        out.print(Text(line.sentence), style="bold")
+    out.print(Text(f"Output: {document['output']['words']}."), style=None if document["output"]["same"] else "yellow")
+    if document["prediction"] is None:
+        out.print(Text(f"! no prediction: {document['why_no_prediction']}"), style="yellow")
+    table = Table(title=found.heading, title_justify="left", title_style="bold", header_style="bold")
+    for heading in ("what", "predicted", "came out", "intervals meet"):
+        table.add_column(heading, justify="left" if heading == "what" else "right", overflow="fold")
+    for line in found.lines:
+        meets = "–" if line.meets is None else "yes" if line.meets else "no"
+        table.add_row(WORDS[line.metric], line.predicted_text, line.measured_text, meets)
+    out.print(table)
+    if found.of:
+        out.print(Text(f"Predicted for {found.of} (run {document['prediction']['run']})."))

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSL-1.0
-"""`make demo`: advises on a real program and on `examples/orders`, and leaves both on one page.
+"""`make demo`: advises on a real program and on `examples/request_server`, and leaves both on one page.
 
-    perl counting the words of a text that is made here     whatever the honest verdict is
-    examples/orders                                         three structures that pay for pools of their own, one that
-                                                            does not, one that outlives every scope
+    xmllint asking a text that is made here     a real program: whatever the honest verdict is
+    examples/request_server                     builds a tree for each request, and drops it
+    examples/request_server_changed             the same after the change: did it come out as predicted?
 
 Results: results/demo/report.html, and the advice on each as JSON beside it.
 """
@@ -11,79 +11,39 @@ Results: results/demo/report.html, and the advice on each as JSON beside it.
 from __future__ import annotations
 
 import argparse
-import random
-import shutil
 import sys
 from pathlib import Path
 
 from millpond.advise import Options, advise
+from millpond.compare import print_builds
+from millpond.comparison.builds import Asked, compare_builds
 from millpond.drawing import terminal
-from millpond.execution.bench_inputs import EXAMPLE_ORDERS
+from millpond.execution import real_inputs
+from millpond.execution.preparation import NO_PREPARATION
+from millpond.execution.schedule import VERDICT_ROUNDS
 from millpond.report import write_report
 from millpond.store.store import DEFAULT, Store
 from millpond.system import native, output
 from millpond.system.errors import Failure, Status
 from millpond.system.progress import say
+from millpond.system.temporary import temporary_folder
 
 PLACE = Path("results/demo")
-WORDS = 60_000
+ITEMS = 30_000
+REQUESTS = 30_000
 BUDGET_SECONDS = 54.0
-
-# Counts words and the words that follow them, then prints the most frequent: hashes of hashes, as scripts have them.
-SCRIPT = """\
-use strict; use warnings;
-my (%count, %next, $last);
-while (my $line = <>) {
-    for my $word (split /\\W+/, lc $line) {
-        next if $word eq '';
-        $count{$word}++;
-        $next{$last}{$word}++ if defined $last;
-        $last = $word;
-    }
-}
-for my $word ((sort { $count{$b} <=> $count{$a} || $a cmp $b } keys %count)[0 .. 19]) {
-    my $after = $next{$word} || {};
-    my ($most) = sort { $after->{$b} <=> $after->{$a} || $a cmp $b } keys %$after;
-    printf "%-12s %6d  then %s\\n", $word, $count{$word}, $most // '-';
-}
-"""
-
-
-def make_text(path: Path, words: int, seed: int) -> None:
-    """A text whose words are as unevenly frequent as those of a language (Zipf): the same on every machine."""
-    chance = random.Random(seed)
-    syllables = [c + v + e for c in "bdfgklmnprstvz" for v in "aeiou" for e in ("", "n", "r", "s")]
-    vocabulary = ["".join(chance.choices(syllables, k=chance.randint(1, 4))) for _ in range(12_000)]
-    weights = [1.0 / rank for rank in range(1, len(vocabulary) + 1)]
-    chosen = chance.choices(vocabulary, weights=weights, k=words)
-    lines = (" ".join(chosen[i : i + 11]) for i in range(0, words, 11))
-    output.write_text(path, "\n".join(lines) + "\n")
-
-
-def orders_program() -> Path:
-    """`examples/orders` of the same build as the native programs. Failure (status 4) where it is not built."""
-    for folder in native.search_path():
-        for candidate in (folder / "orders", folder.parent / "examples" / "orders" / "orders"):
-            if candidate.is_file():
-                return candidate
-    places = ", ".join(str(folder) for folder in native.search_path())
-    raise Failure(Status.ENVIRONMENT, f"examples/orders is not built; looked in {places}; `make demo` builds it")
 
 
 def demonstrate(options: argparse.Namespace) -> None:
     """Advises on both programs and writes the page."""
-    perl = shutil.which("perl")
-    if perl is None:
-        raise Failure(Status.ENVIRONMENT, "perl is missing; apt-get install perl")
     try:
         PLACE.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise Failure(Status.ENVIRONMENT, f"cannot make {PLACE}: {error.strerror}") from error
-    text, script = PLACE / "words.txt", PLACE / "words.pl"
-    make_text(text, options.words, options.seed)
-    output.write_text(script, SCRIPT)
-    orders = (str(orders_program()), "--orders", str(options.orders), "--seed", str(options.seed))
-    programs = {"perl": (perl, str(script), str(text)), "orders": orders}
+    server, changed = (str(native.find(f"request_server{form}")) for form in ("", "_changed"))
+    requests = ("--repeats", str(options.requests), "--seed", str(options.seed))
+    xmllint = real_inputs.xmllint(PLACE, options.items).command
+    programs = {"xmllint": xmllint, "request_server": (server, *requests)}
     advices = []
     for name, program in programs.items():
         say(f"{name}: at most {options.budget:.0f} s")
@@ -92,18 +52,28 @@ def demonstrate(options: argparse.Namespace) -> None:
         terminal.print_advice(advice, terminal.console())
         print()
         advices.append(advice)
+    _show_change((server, *requests), (changed, *requests), options.seed)
     write_report(PLACE / "report.html", advices, Store(DEFAULT))
     print(f"The page: {PLACE / 'report.html'}; as JSON: " + ", ".join(str(PLACE / f"{name}.json") for name in programs))
+
+
+def _show_change(before: tuple[str, ...], after: tuple[str, ...], seed: int) -> None:
+    """Runs both builds, and prints what had been predicted next to how it came out."""
+    say("request_server after the change: an arena for each request")
+    with temporary_folder() as folder:
+        found, _ = compare_builds(Asked(before, after, VERDICT_ROUNDS, DEFAULT, seed, NO_PREPARATION), folder)
+    print_builds(found, terminal.console())
+    print()
 
 
 def main() -> int:
     """Runs the demonstration; returns its exit status."""
     parser = argparse.ArgumentParser(
-        prog="python -m millpond.demo", description="Advise on perl and on examples/orders."
+        prog="python -m millpond.demo", description="Advise on xmllint and on examples/request_server."
     )
     parser.add_argument("--budget", type=float, default=BUDGET_SECONDS, help="seconds for each program")
-    parser.add_argument("--words", type=int, default=WORDS, help="words in perl's text")
-    parser.add_argument("--orders", type=int, default=EXAMPLE_ORDERS, help="orders of examples/orders")
+    parser.add_argument("--items", type=int, default=ITEMS, help="items of the text that xmllint reads")
+    parser.add_argument("--requests", type=int, default=REQUESTS, help="requests of examples/request_server")
     parser.add_argument("--seed", type=int, default=1)
     try:
         demonstrate(parser.parse_args())

@@ -6,9 +6,15 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from conftest import FakeLab
 
 from millpond.laboratory_bench import bench_followed, bench_truth
+from millpond.laboratory_bench.bench_truth import Known
+from millpond.system.errors import Failure
 
+TWO_LISTS = Known("two_lists", ("p",), ("p", "--by-hand"))
+MANY = Known("many_instances", ("p",), ("p", "--by-hand"), no_trial_can="a pool for each instance")
+TREE = Known("tree", ("p",), ("q", "--wink-out"), ("q",), "an arena that is winked out")
 CPU = {"as it is": 1.0, "by hand": 0.4, "lean": 0.7, "large": 0.65}
 PEAK = {"as it is": 1.0, "by hand": 0.9, "lean": 1.0, "large": 1.8}
 
@@ -31,28 +37,57 @@ def advice(kind: str, name: str = "", arena: bool = False) -> dict[str, Any]:
     [("plan", "together", 0.0), ("malloc", "lean", 30.0), ("nothing", "", 60.0), ("undecided", "", 60.0)],
 )
 def test_what_is_advised_is_held_against_the_best_that_can_be_tried(kind: str, name: str, points: float) -> None:
-    row = bench_truth._following("two_lists", advice(kind, name), CPU, PEAK, ())
+    row = bench_truth._following(TWO_LISTS, advice(kind, name), CPU, PEAK, ())
     assert row.figure is not None and row.figure.median == pytest.approx(points)
     assert row.holds is (points <= 3)
 
 
 def test_what_no_trial_can_do_is_named_and_no_option() -> None:
-    row = bench_truth._following("many_instances", advice("malloc", "large"), CPU, PEAK, ())
+    row = bench_truth._following(MANY, advice("malloc", "large"), CPU, PEAK, ())
     assert row.figure is not None and row.figure.median == 0.0
     assert "which no trial can do yet (a pool for each instance)" in row.note and "-60.0 % CPU" in row.note
 
 
 def test_an_arena_is_held_against_no_pool_by_hand() -> None:
-    row = bench_truth._following("two_lists", advice("plan", arena=True), CPU, PEAK, ())
+    row = bench_truth._following(TWO_LISTS, advice("plan", arena=True), CPU, PEAK, ())
     assert row.figure is not None and row.figure.median == pytest.approx(5.0), "what its trial gave"
     assert "an arena, in its trial -55.0 % CPU" in row.note
-    assert all(row.figure is None for row in bench_truth._pools("two_lists", advice("plan", arena=True), CPU, PEAK))
+    assert all(row.figure is None for row in bench_truth._predicted(TWO_LISTS, advice("plan", arena=True), CPU, PEAK))
 
 
 def test_predictions_are_held_against_the_change_by_hand() -> None:
-    cpu, peak = bench_truth._pools("two_lists", advice("plan"), CPU, PEAK)
+    cpu, peak = bench_truth._predicted(TWO_LISTS, advice("plan"), CPU, PEAK)
     assert cpu.figure is not None and cpu.figure.median == pytest.approx(0.05 / 0.12)
     assert peak.figure is not None and peak.figure.median == pytest.approx(100 * (0.95 / 0.9 - 1))
     malloc = bench_followed.malloc_row("two_lists", advice("plan"), CPU["lean"], "lean")
     assert malloc.figure is not None and malloc.figure.median == pytest.approx(1.0)
     assert malloc.note == "lean: predicted -29.0 % (-30.0 % to -20.0 %), preloaded by hand -30.0 %"
+
+
+def test_an_arena_is_held_against_an_arena_whose_destructors_run() -> None:
+    cpu, peak = CPU | {bench_truth._ARENA: 0.5}, PEAK | {bench_truth._ARENA: 1.0}
+    predicted, bytes_ = bench_truth._predicted(TREE, advice("plan", arena=True), cpu, peak)
+    assert predicted.figure is not None and predicted.figure.median == pytest.approx(0.05 / 0.1)
+    assert bytes_.figure is not None and bytes_.figure.median == pytest.approx(5.0)
+    followed = bench_truth._following(TREE, advice("plan", arena=True), cpu, peak, ())
+    assert followed.figure is not None and followed.figure.median == 0.0, "winked out is no option: no trial can"
+    assert "by hand in an arena, destroyed -50.0 % CPU" in followed.note
+    pools = bench_truth._predicted(TREE, advice("plan"), cpu, peak)
+    assert [row.holds for row in pools] == [False, False]
+    assert "pools were judged, and the change by hand is an arena" in pools[0].note
+    assert bench_truth._predicted(MANY, advice("plan"), CPU, PEAK) == []
+
+
+def test_the_contenders_of_a_known_program_are_its_command_lines() -> None:
+    assert [w.command for w in TREE.workloads().values()] == [("p",), ("q", "--wink-out"), ("q",)]
+    assert len(TWO_LISTS.workloads()) == 2
+
+
+def test_an_example_that_is_not_built_is_said(lab: FakeLab) -> None:
+    with pytest.raises(Failure, match="request_server is missing") as missing:
+        bench_truth.examples()
+    assert missing.value.status == 4
+    for name in ("request_server", "parser", "order_queues", "catalogue", "pipeline", "heat_plate"):
+        for form in ("", "_changed"):
+            (lab.bin / f"{name}{form}").touch(0o755)
+    assert [name for name, _ in bench_truth.examples()][:2] == ["request_server", "parser"]

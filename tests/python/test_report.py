@@ -184,7 +184,9 @@ def test_replay_stands_beside_the_trial_and_its_absence_is_said(cases: list[Case
 def test_commands_can_be_pasted_into_a_shell_and_the_plan_is_the_plan(cases: list[Case]) -> None:
     text, page = page_of(cases)
     commands = [html.unescape(c) for c in re.findall(r"<dd><pre>(millpond [^<]*)</pre>", text)]
-    assert [shlex.split(c)[1] for c in commands] == ["advise", "record", "characterise", "trial", "replay"]
+    assert [shlex.split(c)[1] for c in commands] == [
+        "advise", "record", "characterise", "trial", "replay", "compare",
+    ]  # fmt: skip
     for command in commands:
         program = split(shlex.split(command)[1:]).program
         assert program in (PROGRAM, None)

@@ -3,8 +3,10 @@
 //
 //   millpond-known_truth two_lists                 the program that `millpond advise` looks at
 //   millpond-known_truth two_lists --by-hand       the same work after the change that is right for it
+//   millpond-known_truth NAME --by-hand=destroy    an arena whose objects are destroyed, as a trial of one keeps all
+//   frees
 //
-// Both print the same checksum. The difference between their CPU seconds and peak bytes is the truth that advice is
+// All print the same checksum. The difference between their CPU seconds and peak bytes is the truth that advice is
 // compared with (`python -m millpond.bench_lab --truth`).
 #pragma once
 
@@ -19,7 +21,8 @@ struct known_program {
     const char* change;  // what is done by hand, in a few words
     work as_it_is;
     work by_hand;
-    std::uint64_t repeats;  // about 0.3 CPU seconds
+    std::uint64_t repeats;              // about 0.3 CPU seconds
+    work by_hand_destroying = nullptr;  // where by_hand is winked out: the same arena, and every destructor runs
 };
 
 extern const known_program two_lists;

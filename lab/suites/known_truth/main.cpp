@@ -19,7 +19,9 @@ constexpr const known_program* programs[] = {
 };
 
 int list_programs() {
-    for (const known_program* const program : programs) std::printf("%s\t%s\n", program->name, program->change);
+    for (const known_program* const program : programs) {
+        std::printf("%s\t%s\t%s\n", program->name, program->change, program->by_hand_destroying ? "destroy" : "");
+    }
     return 0;
 }
 
@@ -28,10 +30,12 @@ int list_programs() {
 int main(int argc, char** argv) {
     CLI::App command{"Runs a program for which the right advice is known.", "millpond-known_truth"};
     std::string name;
-    bool by_hand = false, list = false;
+    std::string by_hand;
+    bool list = false;
     double scale = 1;
     command.add_option("NAME", name, "Which program.");
-    command.add_flag("--by-hand", by_hand, "With the change made by hand.");
+    command.add_flag("--by-hand{best}", by_hand,
+                     "With the change made by hand; --by-hand=destroy: an arena whose objects are destroyed.");
     command.add_option("--scale", scale, "As many times the work.")->check(CLI::Range(0.0001, 10000.0));
     command.add_flag("--list", list, "Print the names and changes.");
     CLI11_PARSE(command, argc, argv);
@@ -39,7 +43,16 @@ int main(int argc, char** argv) {
     for (const known_program* const program : programs) {
         if (name != program->name) continue;
         const auto repeats = static_cast<std::uint64_t>(static_cast<double>(program->repeats) * scale) + 1;
-        std::printf("%" PRIx64 "\n", (by_hand ? program->by_hand : program->as_it_is)(repeats));
+        const auto work = by_hand.empty()        ? program->as_it_is
+                          : by_hand == "best"    ? program->by_hand
+                          : by_hand == "destroy" ? program->by_hand_destroying
+                                                 : nullptr;
+        if (work == nullptr) {
+            std::fprintf(stderr, "millpond-known_truth: %s has no --by-hand=%s; --list prints what there is\n",
+                         program->name, by_hand.c_str());
+            return 2;
+        }
+        std::printf("%" PRIx64 "\n", work(repeats));
         return 0;
     }
     std::fprintf(stderr, "millpond-known_truth: no program %s; --list prints their names\n", name.c_str());

@@ -52,6 +52,6 @@ std::uint64_t run(std::uint64_t repeats) {
 }  // namespace
 
 const known_program many_instances{"many_instances", "a multipool for each of the 32 lists", run<heap>,
-                                   run<pools<multipool<>, false, 32>>, 96};
+                                   run<pools<multipool<>, ending::each, 32>>, 96};
 
 }  // namespace millpond::suites

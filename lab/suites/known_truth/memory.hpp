@@ -3,6 +3,8 @@
 //
 //   heap                  std::allocator: the program as it is
 //   pools<multipool<>>    an allocator for each place (a number that the program gives): the change by hand
+//   arenas<1>             a monotonic for each place that is reset behind its objects, whose destructors have run
+//   arenas_winked_out<1>  the same without destructors
 //
 // `of<T>(place)` is the allocator for objects of T there; `end(place)` forgets all of the place's objects, or does
 // nothing where each is freed by itself (`ends_at_once` tells which). Not thread-safe.
@@ -15,6 +17,7 @@
 #include <utility>
 
 #include "millpond/bind/allocator.hpp"
+#include "millpond/local/monotonic.hpp"
 
 namespace millpond::suites {
 
@@ -30,25 +33,32 @@ struct heap {
     void end(std::size_t) noexcept {}
 };
 
-// `Winks`: what lies in a place ends by `end`, and no destructor runs.
-template <class Pool, bool Winks = false, std::size_t Places = 32>
+// How what lies in a place ends: object by object; the same, and the place is reset behind the last; or by that alone.
+enum class ending : unsigned char { each, each_then_reset, winked_out };
+
+template <class Pool, ending Ends = ending::each, std::size_t Places = 32>
 class pools {
   public:
     template <class T>
     using allocator = millpond::allocator<T, Pool>;
-    static constexpr bool ends_at_once = Winks;
+    static constexpr bool ends_at_once = Ends == ending::winked_out;
 
     template <class T>
     [[nodiscard]] allocator<T> of(std::size_t place) noexcept {
         return &pools_[place];
     }
     void end(std::size_t place) noexcept {
-        if constexpr (Winks) pools_[place].reset();
+        if constexpr (Ends != ending::each) pools_[place].reset();
     }
 
   private:
     std::array<Pool, Places> pools_;
 };
+
+template <std::size_t Places>
+using arenas = pools<monotonic<>, ending::each_then_reset, Places>;
+template <std::size_t Places>
+using arenas_winked_out = pools<monotonic<>, ending::winked_out, Places>;
 
 // An object whose destructor does not run: its memory ends at once, with all that lies in the same place.
 template <class T>

@@ -63,7 +63,8 @@ std::uint64_t run(std::uint64_t repeats) {
 
 }  // namespace
 
-const known_program phase_after_phase{"phase_after_phase", "an arena for each phase, winked out", run<heap>,
-                                      run<pools<monotonic<>, true, 3>>, 30};
+const known_program phase_after_phase{
+    "phase_after_phase", "an arena for each phase, winked out", run<heap>, run<arenas_winked_out<3>>, 30,
+    run<arenas<3>>};
 
 }  // namespace millpond::suites

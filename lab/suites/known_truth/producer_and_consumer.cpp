@@ -91,6 +91,6 @@ std::uint64_t run(std::uint64_t repeats) {
 }  // namespace
 
 const known_program producer_and_consumer{"producer_and_consumer", "a synchronized_multipool for the messages",
-                                          run<heap>, run<pools<synchronized_multipool<>, false, 1>>, 2000};
+                                          run<heap>, run<pools<synchronized_multipool<>, ending::each, 1>>, 2000};
 
 }  // namespace millpond::suites

@@ -112,7 +112,8 @@ std::uint64_t run(std::uint64_t repeats) {
 
 }  // namespace
 
-const known_program recursive_descent{"recursive_descent", "an arena for each expression, winked out", run<heap>,
-                                      run<pools<monotonic<>, true, 1>>, 1000};
+const known_program recursive_descent{
+    "recursive_descent", "an arena for each expression, winked out", run<heap>, run<arenas_winked_out<1>>, 1000,
+    run<arenas<1>>};
 
 }  // namespace millpond::suites

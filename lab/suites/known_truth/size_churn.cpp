@@ -66,7 +66,7 @@ std::uint64_t run_twice(std::uint64_t repeats) {
     return sum + other;
 }
 
-using by_thread = pools<multipool<>, false, 1>;
+using by_thread = pools<multipool<>, ending::each, 1>;
 
 }  // namespace
 

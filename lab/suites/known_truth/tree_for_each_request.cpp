@@ -58,7 +58,8 @@ std::uint64_t run(std::uint64_t repeats) {
 
 }  // namespace
 
-const known_program tree_for_each_request{"tree_for_each_request", "an arena for each request, winked out", run<heap>,
-                                          run<pools<monotonic<>, true, 1>>, 5000};
+const known_program tree_for_each_request{
+    "tree_for_each_request", "an arena for each request, winked out", run<heap>, run<arenas_winked_out<1>>, 5000,
+    run<arenas<1>>};
 
 }  // namespace millpond::suites

@@ -44,6 +44,7 @@ METRICS_OF = {
         "page_faults": "faults",
     },
     "mallocs": METRICS,
+    "builds": METRICS,
     "bench": {"cpu_seconds": "seconds", "own_cpu_seconds": "seconds", "wall_seconds": "seconds", "peak_bytes": "bytes"},
     "library": {
         "warm_ns": "ns",
@@ -150,8 +151,9 @@ class Cell:
     """One contender. `name` is unique within a run of one experiment: the variant, `malloc:NAME` or `plan:NAME`.
 
     Variants of a trial are VARIANTS. Of a replay: a strategy, or the path of a malloc library; with a plan, the plan
-    decides. Of `mallocs`: the path of the malloc library that is preloaded. Of `bench`: the contender's name. Of a
-    suite: the contender's name too, and `name` has the workload and its parameters before it.
+    decides. Of `mallocs`: the path of the malloc library that is preloaded. Of `bench`: the contender's name. Of
+    `builds`: `before` or `after`. Of a suite: the contender's name too, and `name` has the workload and its parameters
+    before it.
     """
 
     workload: tuple[str, ...]

@@ -116,6 +116,16 @@ class Laboratory:
         with self._stdin.first() as descriptor:
             return self._run(cell, THROUGH, 0, silent, descriptor)
 
+    def run_into(self, cell: Cell, output: Path, *, first: bool = False) -> Outcome:
+        """As `run_bare`, with the program's standard output in a file. `first`: the first run of all, as `rehearse`."""
+        streams = ["--stdout", str(output.absolute()), "--stderr", os.devnull]
+        output.unlink(missing_ok=True)
+        output.touch()
+        if not first:
+            return self._run(cell, THROUGH, 0, ["--stdin", str(self._stdin.path.absolute()), *streams], None)
+        with self._stdin.first() as descriptor:
+            return self._run(cell, THROUGH, 0, streams, descriptor)
+
     def _quiet(self) -> list[str]:
         return ["--stdin", str(self._stdin.path.absolute()), "--stdout", os.devnull, "--stderr", os.devnull]
 

@@ -1,20 +1,22 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The rows of `bench_lab --truth`: programs for which the right change is known, what advice says of them, what is so.
+"""The rows of `bench_lab --truth` and `--examples`: programs whose right change is known, advice, and what is so.
 
-    millpond advise -- millpond-known_truth NAME  ─▶ predicted: the plan net, the mallocs, what is advised
-    fresh rounds: as it is, changed by hand, on each judged malloc by hand  ─▶ what is so
+    millpond advise -- PROGRAM                                                  ─▶ predicted, and what is advised
+    fresh rounds: as it is, changed by hand, on each judged malloc by hand      ─▶ what is so
 
-predicted CPU   of the pools against the same change by hand            within 20 % of the effect or 2 % of the program
-predicted peak  of the pools against the same change by hand            within 10 %
+predicted CPU   of the judged plan against the same change by hand      within 20 % of the effect or 2 % of the program
+predicted peak  of the judged plan against the same change by hand      within 10 %
 best malloc     predicted CPU against preloading it                     within 3 points
 following it    what is advised against the best of what can be tried   within 3 points
 
-A change that no trial can make yet has no predicted figures; its row says what it would give.
+A trial keeps every free, so an arena that was judged is held against one by hand whose destructors run. A change that
+no trial can make yet has no predicted figures; its row says what it would give.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from millpond.cells.plans import has_arena
@@ -35,80 +37,115 @@ from millpond.statistics.order_statistics import summarise
 from millpond.system import native
 
 _PROGRAM = "millpond-known_truth"
-# Changes that need more than a pool for a subsystem.
+_WINKED_OUT, _EACH_INSTANCE = "an arena that is winked out", "a pool for each instance"
+# Changes of millpond-known_truth that need more than a pool for a subsystem.
 NO_TRIAL_CAN = {
-    "tree_for_each_request": "an arena that is winked out",
-    "many_instances": "a pool for each instance",
+    "tree_for_each_request": _WINKED_OUT,
+    "many_instances": _EACH_INSTANCE,
     "size_churn_on_two_threads": "a pool for each thread",
-    "recursive_descent": "an arena that is winked out",
-    "phase_after_phase": "an arena that is winked out",
+    "recursive_descent": _WINKED_OUT,
+    "phase_after_phase": _WINKED_OUT,
 }
-_BY_HAND = "by hand"
+_BY_HAND, _ARENA = "by hand", "by hand in an arena, destroyed"
 
 
-def truth(name: str) -> Callable[[Bench], list[Row]]:
+@dataclass(frozen=True)
+class Known:
+    """A program whose right change is known: its command lines as it is and with the change made by hand.
+
+    `arena`: with an arena whose destructors run, which a trial can be held against. `no_trial_can`: what `by_hand`
+    needs that no trial can do yet; empty where one can.
+    """
+
+    name: str
+    as_it_is: tuple[str, ...]
+    by_hand: tuple[str, ...]
+    arena: tuple[str, ...] | None = None
+    no_trial_can: str = ""
+
+    def workloads(self) -> dict[str, Workload]:
+        """The contenders by their names."""
+        forms = {AS_IT_IS: self.as_it_is, _BY_HAND: self.by_hand, _ARENA: self.arena}
+        return {label: Workload(self.name, argv) for label, argv in forms.items() if argv}
+
+    def form_of(self, plan: dict[str, Any]) -> str | None:
+        """The contender that makes the change of a plan by hand; None where there is none."""
+        if has_arena(plan):
+            return _ARENA if self.arena else None
+        return None if self.arena or self.no_trial_can else _BY_HAND
+
+
+def truth(known: Known) -> Callable[[Bench], list[Row]]:
     """The rows of one program."""
 
     def step(bench: Bench) -> list[Row]:
-        argv = (str(native.find(_PROGRAM)), name)
-        advice = ask(bench, Workload(name, argv)).advice
+        advice = ask(bench, Workload(known.name, known.as_it_is)).advice
         judged = judged_mallocs(advice)
-        workloads = {AS_IT_IS: Workload(name, argv), _BY_HAND: Workload(name, (*argv, "--by-hand"))}
-        measured = measure(bench, workloads, judged)
+        measured = measure(bench, known.workloads(), judged)
         cpu, peak = (
             {c: ratio(rounds, measured[AS_IT_IS], metric).median for c, rounds in measured.items()}
             for metric in METRICS
         )
-        rows = [_following(name, advice, cpu, peak, values_of(measured))]
-        rows += [malloc_row(name, advice, cpu[best], best) for best in judged[:1]]
-        return rows + (_pools(name, advice, cpu, peak) if name not in NO_TRIAL_CAN else [])
+        rows = [_following(known, advice, cpu, peak, values_of(measured))]
+        rows += [malloc_row(known.name, advice, cpu[best], best) for best in judged[:1]]
+        return rows + _predicted(known, advice, cpu, peak)
 
     return step
 
 
 def _following(
-    name: str, advice: dict[str, Any], cpu: dict[str, float], peak: dict[str, float], values: tuple[Value, ...]
+    known: Known, advice: dict[str, Any], cpu: dict[str, float], peak: dict[str, float], values: tuple[Value, ...]
 ) -> Row:
     """What the user has who follows the advice, against the best of what can be tried, both as measured by hand."""
-    choice = advice["choice"]
-    followed = {"plan": _BY_HAND, "malloc": choice["name"]}.get(choice["kind"], AS_IT_IS)
-    options = {c: r for c, r in cpu.items() if c != _BY_HAND or name not in NO_TRIAL_CAN}
-    is_arena = has_arena(advice["plan"])
-    # No source was changed for an arena, so what follows from one is what its trial gave.
-    follows = advice["sums"]["net"]["median"] if is_arena else cpu[followed]
-    points = 100 * (follows - min(options.values()))
-    said = {
-        "plan": f"an arena, in its trial {100 * (follows - 1):+.1f} % CPU" if is_arena else "the pools",
-        "malloc": choice["name"],
-        "nothing": "do nothing",
-    }.get(choice["kind"], "no verdict")
+    choice, name = advice["choice"], known.name
+    said, followed = "no verdict", AS_IT_IS
+    follows = None
+    if choice["kind"] == "plan":
+        form = known.form_of(advice["plan"])
+        said, followed = "an arena" if has_arena(advice["plan"]) else "the pools", form or AS_IT_IS
+        if form is None:
+            # No source was changed in this way, so what follows from it is what its trial gave.
+            follows = advice["sums"]["net"]["median"]
+            said += f", in its trial {100 * (follows - 1):+.1f} % CPU"
+    elif choice["kind"] == "malloc":
+        said = followed = choice["name"]
+    elif choice["kind"] == "nothing":
+        said = "do nothing"
+    options = [r for c, r in cpu.items() if c != _BY_HAND or not known.no_trial_can]
+    points = 100 * ((cpu[followed] if follows is None else follows) - min(options))
     hand = f"by hand {_effects(cpu, peak, _BY_HAND)}"
-    if name in NO_TRIAL_CAN:
-        hand += f", which no trial can do yet ({NO_TRIAL_CAN[name]})"
-    found = "; ".join(f"{c} {_effects(cpu, peak, c)}" for c in cpu if c not in (AS_IT_IS, _BY_HAND))
+    if known.no_trial_can:
+        hand += f", which no trial can do yet ({known.no_trial_can})"
+    found = "; ".join([hand, *(f"{c} {_effects(cpu, peak, c)}" for c in cpu if c not in (AS_IT_IS, _BY_HAND))])
     return Row(f"{name}: what is advised, against the best that can be tried", name, "points", summarise([points]), 3,
-               note=f"advised: {said}; {hand}; {found}", values=values)  # fmt: skip
+               note=f"advised: {said}; {found}", values=values)  # fmt: skip
 
 
 def _effects(cpu: dict[str, float], peak: dict[str, float], contender: str) -> str:
     return f"{100 * (cpu[contender] - 1):+.1f} % CPU, {100 * (peak[contender] - 1):+.1f} % peak"
 
 
-def _pools(name: str, advice: dict[str, Any], cpu: dict[str, float], peak: dict[str, float]) -> list[Row]:
-    words = (f"{name}: CPU of the pools, predicted against by hand", f"{name}: peak of the pools, predicted against "
-             "by hand")  # fmt: skip
+def _predicted(known: Known, advice: dict[str, Any], cpu: dict[str, float], peak: dict[str, float]) -> list[Row]:
+    """The judged plan's figures against the same change by hand; no row where no trial could make the change."""
+    if known.no_trial_can and known.arena is None:
+        return []
+    words = (f"{known.name}: CPU of the plan, predicted against by hand", f"{known.name}: peak of the plan, predicted "
+             "against by hand")  # fmt: skip
     net = advice["sums"]["net"]
     if not net["n"]:
         return [Row.missing(w, "no plan was judged") for w in words]
-    if has_arena(advice["plan_tried"]):
-        return [Row.missing(w, "an arena was judged, and the change by hand is a pool") for w in words]
-    effect, predicted = cpu[_BY_HAND] - 1, net["median"] - 1
+    form = known.form_of(advice["plan_tried"])
+    if form is None:
+        judged, hand = ("pools were", "an arena") if known.arena else ("an arena was", "a pool")
+        return [Row.missing(w, f"{judged} judged, and the change by hand is {hand}") for w in words]
+    effect, predicted = cpu[form] - 1, net["median"] - 1
     allowed = max(0.2 * abs(effect), 0.02)
     plan = ", ".join(r["pool"] for r in advice["plan_tried"]["routes"])
-    note = f"predicted {100 * predicted:+.1f} %, by hand {100 * effect:+.1f} %; pools: {plan}"
+    note = f"predicted {100 * predicted:+.1f} %, {form} {100 * effect:+.1f} %; plan: {plan}"
     bytes_ratio = net["other_metrics"]["peak_bytes"]["median"]
-    error = 100 * abs(bytes_ratio / peak[_BY_HAND] - 1)
-    peak_note = f"predicted {100 * (bytes_ratio - 1):+.1f} %, by hand {100 * (peak[_BY_HAND] - 1):+.1f} %"
+    error = 100 * abs(bytes_ratio / peak[form] - 1)
+    peak_note = f"predicted {100 * (bytes_ratio - 1):+.1f} %, {form} {100 * (peak[form] - 1):+.1f} %"
+    name = known.name
     return [
         Row(words[0], name, "× allowed", summarise([abs(predicted - effect) / allowed]), 1, note=note),
         Row(words[1], name, "%", summarise([error]), 10, note=peak_note),
@@ -116,7 +153,27 @@ def _pools(name: str, advice: dict[str, Any], cpu: dict[str, float], peak: dict[
 
 
 def steps() -> list[tuple[str, Callable[[Bench], list[Row]]]]:
-    """One step a program, by its name."""
-    listed = native.answer(_PROGRAM, ["--list"]).splitlines()
-    names = [line.partition("\t")[0] for line in listed]
-    return [(name, truth(name)) for name in names]
+    """One step a program of millpond-known_truth, by its name."""
+    program = str(native.find(_PROGRAM))
+    found = []
+    for line in native.answer(_PROGRAM, ["--list"]).splitlines():
+        name, _, rest = line.partition("\t")
+        argv = (program, name)
+        arena = (*argv, "--by-hand=destroy") if rest.endswith("\tdestroy") else None
+        found.append(Known(name, argv, (*argv, "--by-hand"), arena, NO_TRIAL_CAN.get(name, "")))
+    return [(known.name, truth(known)) for known in found]
+
+
+def examples() -> list[tuple[str, Callable[[Bench], list[Row]]]]:
+    """One step an example (`examples/NAME`), which is two programs: as it is, and changed."""
+    found = []
+    for name in ("request_server", "parser", "order_queues", "catalogue", "pipeline", "heat_plate"):
+        as_it_is, changed = ((str(native.find(f"{name}{form}")),) for form in ("", "_changed"))
+        if name in ("request_server", "parser"):
+            found.append(Known(name, as_it_is, (*changed, "--wink-out"), changed, _WINKED_OUT))
+        else:
+            # One arena for the records, in which their destructors run.
+            arena = changed if name == "catalogue" else None
+            why = _EACH_INSTANCE if name == "order_queues" else ""
+            found.append(Known(name, as_it_is, changed, arena, why))
+    return [(known.name, truth(known)) for known in found]

@@ -10,11 +10,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from millpond.advice.came_out import KIND as OUTCOMES
+from millpond.advice.came_out import CameOut
 from millpond.advice.rows import NOTHING
 from millpond.statistics.paired_rounds import PairedRounds
 from millpond.store.store import Misfit, Store
@@ -43,6 +46,12 @@ class Case:
     observations: Sequence[dict[str, Any]] = field(default=(), repr=False)
     kind: str = "advice"  # of document, and under which run it is kept
     kept_as: str = ""
+    outcome: dict[str, Any] | None = None  # of `compare --after`: how its prediction came out
+
+    @property
+    def came_out(self) -> CameOut | None:
+        """How the prediction came out; None where no changed build was compared."""
+        return None if self.outcome is None else CameOut.of_document(self.outcome)
 
     @property
     def run(self) -> str:
@@ -94,6 +103,7 @@ class Case:
             "advice": {**self.advice, "subsystems": self.subsystems},
             "characterisation": {k: v for k, v in (self.characterisation or {}).items() if k != "subsystems"} or None,
             "replay": self.replay,
+            "outcome": self.outcome,
             "rounds": {
                 name: [r.to_json() for r in self.rounds.ratios(effect["of"], effect["against"])]
                 for name, effect in effects.items()
@@ -120,7 +130,18 @@ def of_run(store: Store, run: str, advice: dict[str, Any], whole: bool = False) 
         advice.get("replay"),
         store.query(_OBSERVATIONS, [run]) if store.files("observations") else [],
         kept_as=run,
+        outcome=_outcome(store, run),
     )
+
+
+def _outcome(store: Store, run: str) -> dict[str, Any] | None:
+    """How the prediction of a run came out; None where nobody looked, or the document does not fit."""
+    found = store.document(OUTCOMES, run)
+    if found is not None:
+        with suppress(Misfit), store.fitting((OUTCOMES, run)):
+            CameOut.of_document(found)
+            return found
+    return None
 
 
 def load(store: Store, run: str | None, whole: bool = False) -> list[Case]:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from millpond.advice import container_words
+from millpond.advice.came_out import WORDS
 from millpond.drawing.terminal import EFFECT_WORDS
 from millpond.reporting import report_replay, report_words
 from millpond.reporting.cases import Case
@@ -61,6 +62,7 @@ def _case(case: Case) -> str:
         _subsystems(case),
         _inputs(case),
         _effects(case.advice),
+        _came_out(case),
         _replay(case),
         f"{escaped(' · '.join(report_words.facts(case)))}  \n{escaped(str(case.advice.get('machine') or ''))}",
         _fold("Reasons", "\n".join(
@@ -129,6 +131,21 @@ def _effects(advice: dict[str, Any]) -> str:
         if (found.get(name) or {}).get("n")
     ]
     return _table(["effect on CPU time", "change", "saves"], 1, rows) if rows else ""
+
+
+def _came_out(case: Case) -> str:
+    found = case.came_out
+    if found is None:
+        return ""
+    rows = [
+        [WORDS[line.metric], escaped(line.predicted_text), escaped(line.measured_text), _yes_or_no(line.meets)]
+        for line in found.lines
+    ]
+    return f"{escaped(found.heading)}\n\n{_table(['what', 'predicted', 'came out', 'intervals meet'], 1, rows)}"
+
+
+def _yes_or_no(truth: bool | None) -> str:
+    return "–" if truth is None else "yes" if truth else "no"
 
 
 def _replay(case: Case) -> str:

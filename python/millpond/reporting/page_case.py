@@ -8,6 +8,7 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
+from millpond.advice.came_out import WORDS
 from millpond.advice.rows import NOTHING
 from millpond.drawing import figures, figures_heap, figures_rounds
 from millpond.drawing.figures_rounds import JUDGING
@@ -77,6 +78,7 @@ def case_view(case: Case, anchor: str, detail: Detail) -> dict[str, Any]:
             {"number": i["number"], "words": " ".join(map(str, i["arguments"])), "verdict": i["verdict"]}
             for i in case.inputs
         ],
+        "came_out": _came_out(case),
         "heat": figures_heap.heat_map(heat, case.names) if heat else None,
         "pins": _pins(case) if detail.figures else None,
         "details": [subsystem_view(s, case, f"{anchor}-{i}", detail.witnesses) for i, s in enumerate(parts, 1)],
@@ -194,6 +196,20 @@ def _strips(case: Case) -> dict[str, Any] | None:
     if case.inputs:
         missing = "Intervals over all inputs; the rounds are in the reports of the inputs."
     return {"rows": rows, "scale": figures_rounds.scale(axis), "no_rounds": missing}
+
+
+def _came_out(case: Case) -> dict[str, Any] | None:
+    found = case.came_out
+    if found is None:
+        return None
+    return {
+        "heading": found.heading,
+        "rows": [
+            {"what": WORDS[line.metric], "predicted": line.predicted_text, "measured": line.measured_text,
+             "meets": "–" if line.meets is None else "yes" if line.meets else "no"}
+            for line in found.lines
+        ],
+    }  # fmt: skip
 
 
 def _pins(case: Case) -> dict[str, Any] | None:

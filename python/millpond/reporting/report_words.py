@@ -241,6 +241,8 @@ def commands(case: Case) -> list[tuple[str, str]]:
         steps.append(("the plan against every control", f"millpond trial --plan {plan} -- {program}"))
         if not has_arena(case.advice["plan_tried"]):  # no replay resets one
             steps.append(("the same plan on the recorded trace", f"millpond replay --plan {plan} {trace}"))
+    if case.advice["plan"]:
+        steps.append(("after the change: did it come out as predicted?", f"millpond compare --after NEW -- {program}"))
     return steps
 
 
@@ -263,3 +265,9 @@ def facts(case: Case) -> list[str]:
 def replayed(case: Case) -> bool:
     """Whether the run has figures of a replay."""
     return bool(case.replay and case.replay.get("rounds") and case.replay.get("predictions"))
+
+
+def came_out(case: Case) -> list[str]:
+    """How the prediction came out, a sentence each; empty where no changed build was compared with this one."""
+    found = case.came_out
+    return [line.sentence for line in found.lines] if found else []

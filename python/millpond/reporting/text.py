@@ -41,6 +41,10 @@ def _print(case: Case, out: Console) -> None:
     for i in case.inputs:
         out.print(Text(f"Input {i['number']} ({' '.join(map(str, i['arguments']))}): {i['verdict']}"))
     _print_replay(case, out)
+    if case.came_out:
+        out.print(Text(case.came_out.heading), style="bold")
+        for line in report_words.came_out(case):
+            out.print(Text(f"- {line}"))
     out.print(Text("Not measured"), style="bold")
     for line in report_words.not_measured(case):
         out.print(Text(f"- {line}"))

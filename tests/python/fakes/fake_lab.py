@@ -13,6 +13,7 @@ It is installed under their names beside a `fake.json`:
   mallocs {name: [CPU, peak]}             what other mallocs make of the bare program, as factors; all that there are
   peaks {name: factor}                    what a subsystem's own pool makes of the peak
   no_preload                              libraries are never loaded        costs {name: cost} as the probe has them
+  builds {program's name: factor}         what a build takes of the CPU
   replayed {name or variant: seconds}     what a round of a replay takes: the null loop's 0.1 and these (1 for others)
 """
 
@@ -175,6 +176,7 @@ def one_round(variant: str, number: int) -> None:
     if malloc:
         factors = CONFIG.get("mallocs", {})[malloc[1]]
         seconds, peak = seconds * factors[0], peak * factors[1]
+    seconds *= CONFIG.get("builds", {}).get(Path(program()[0]).name, 1.0)
     seconds *= 1.0 + CONFIG.get("noise", 0.003) * random.Random(number).gauss(0.0, 1.0)
     status = CONFIG.get("exit", 0)
     if CONFIG.get("run"):

@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: BSL-1.0
+# Runs the forms of one example on the same options: each must print what the first one prints, and nothing else.
+cmake_minimum_required(VERSION 3.25)
+function(millpond_run form result)
+  execute_process(COMMAND "${form}" ${ARGN} OUTPUT_VARIABLE said ERROR_VARIABLE complaint RESULT_VARIABLE status)
+  if(NOT status EQUAL 0 OR NOT complaint STREQUAL "")
+    message(FATAL_ERROR "${form} ${ARGN} ended with ${status}: ${complaint}")
+  endif()
+  set(${result} "${said}" PARENT_SCOPE)
+endfunction()
+
+string(REPLACE "," ";" FORMS "${FORMS}")
+list(GET FORMS 0 first)
+set(seen)
+foreach(options "--repeats;1" "--repeats;3;--seed;7" "--repeats;25;--seed;4711")
+  millpond_run("${first}" wanted ${options})
+  if(NOT wanted MATCHES "^checksum [0-9a-f]+\n$" OR wanted IN_LIST seen)
+    message(FATAL_ERROR "${first} ${options} printed ${wanted}, which tells nothing")
+  endif()
+  list(APPEND seen "${wanted}")
+  foreach(form IN LISTS FORMS)
+    foreach(more "" "--wink-out" "--threads;3")
+      execute_process(COMMAND "${form}" ${options} ${more} OUTPUT_VARIABLE said ERROR_VARIABLE complaint
+                      RESULT_VARIABLE status)
+      if(more AND status EQUAL 2)
+        continue()  # not every example has this option
+      endif()
+      set(expected "${wanted}")
+      if(more MATCHES threads)
+        millpond_run("${first}" expected ${options} ${more})
+      endif()
+      if(NOT status EQUAL 0 OR NOT complaint STREQUAL "" OR NOT said STREQUAL expected)
+        message(FATAL_ERROR "${form} ${options} ${more} ended with ${status} and printed ${said}${complaint}, "
+                            "not ${expected}")
+      endif()
+    endforeach()
+  endforeach()
+endforeach()

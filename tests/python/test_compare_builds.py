@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: BSL-1.0
+"""Two builds of a program: measured, held against what the store's advice had predicted, kept, and reported."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sample_store
+from conftest import FakeLab
+
+from millpond.advice.came_out import CameOut, Line
+from millpond.store.store import Store
+from millpond.system.build_id import build_id_of
+
+Make = Callable[..., str]
+
+SUMMARY = {"n": "int", "median": "float", "low": "float", "high": "float", "level": "float", "verdict": "str"}
+# Every field of the document, with the type of its value; lists by their first element.
+FORM = {
+    "schema": "str", "run": "str", "machine": "str", "version": "str", "time_utc": "str", "seed": "int",
+    "before": {"argv": ["str"], "build_id": "NoneType"},
+    "after": {"argv": ["str"], "build_id": "NoneType"},
+    "rounds": "int",
+    "output": {"same": "bool", "words": "str"},
+    "prediction": {
+        "run": "str", "kind": "str", "words": "str",
+        "effects": {"cpu_seconds": SUMMARY, "peak_bytes": SUMMARY},
+    },
+    "why_no_prediction": "NoneType",
+    "evidence": ["str"],
+    "came_out": [{"metric": "str", "intervals_meet": "bool", "sentence": "str"}],
+}  # fmt: skip
+
+
+def form_of(data: Any) -> Any:
+    if isinstance(data, dict):
+        return {key: form_of(value) for key, value in data.items()}
+    if isinstance(data, list):
+        return [form_of(value) for value in data[:1]]
+    return type(data).__name__
+
+
+@pytest.fixture
+def program(lab: FakeLab) -> Make:
+    """Writes a small program, which prints its arguments; returns how it is called."""
+
+    def make(name: str, text: str = 'echo "$@"') -> str:
+        path = lab.work / name
+        path.write_text(f"#!/bin/sh\n{text}\n")
+        path.chmod(0o755)
+        return f"./{name}"
+
+    lab.configure(run=True, builds={"new": 0.7})
+    return make
+
+
+def compared(lab: FakeLab, status: int, *words: str) -> dict[str, Any]:
+    done = lab.run("compare", "--store", "kept", "--json=out.json", *words)
+    assert done.status == status, done.stderr
+    return dict(json.loads((lab.work / "out.json").read_text()))
+
+
+def test_a_prediction_is_shown_next_to_what_came_out(lab: FakeLab, program: Make) -> None:
+    old, new = program("old"), program("new")
+    advice = sample_store.advise(lab.work / "kept", (old, "3", "a b"))
+    found = compared(lab, 0, "--after", new, "--", old, "3", "a b")
+    measured = found.pop("measured")
+    assert set(measured) == {"cpu_seconds", "wall_seconds", "peak_bytes", "page_faults"}
+    assert form_of(found) == FORM
+    assert found["schema"] == "millpond.builds/1" and found["rounds"] == 11
+    assert found["after"]["argv"] == [new, "3", "a b"], "the changed build gets the same arguments"
+    assert found["output"]["same"] is True
+    assert measured["cpu_seconds"]["verdict"] == "better"
+    assert measured["cpu_seconds"]["median"] == pytest.approx(0.7, abs=0.05)
+    assert found["prediction"]["run"] == advice["run"]
+    assert found["prediction"]["effects"]["cpu_seconds"]["median"] == advice["sums"]["net"]["median"]
+    for line in found["came_out"]:
+        predicted, came = found["prediction"]["effects"][line["metric"]], measured[line["metric"]]
+        meet = predicted["low"] <= came["high"] and came["low"] <= predicted["high"]
+        assert line["intervals_meet"] is meet
+
+
+def test_the_outcome_is_kept_and_every_report_shows_it(lab: FakeLab, program: Make) -> None:
+    old, new = program("old"), program("new")
+    run = sample_store.advise(lab.work / "kept", (old,))["run"]
+    assert "outcome" in lab.run("report", "kept", "--format", "json").stdout, "null before anybody has looked"
+    found = compared(lab, 0, "--after", new, "--", old)
+    assert Store(lab.work / "kept").document("outcomes", run) == found
+    rounds = Store(lab.work / "kept").query(
+        "select distinct experiment from observations where run = ?", [found["run"]]
+    )
+    assert rounds == [{"experiment": "builds"}]
+    report = json.loads(lab.run("report", "kept", "--format", "json").stdout)
+    assert [case["outcome"] for case in report["cases"]] == [found], "rounds of builds are no case of their own"
+    sentence = found["came_out"][0]["sentence"]
+    assert sentence in " ".join(lab.run("report", "kept", "--format", "text").stdout.split())
+    for form in ("html", "markdown"):
+        assert CameOut.of_document(found).lines[0].predicted_text.split(" ")[0] in (
+            lab.run("report", "kept", "--format", form).stdout
+        )
+        assert "came out" in lab.run("report", "kept", "--format", form).stdout
+
+
+def test_without_an_advice_the_command_that_makes_one_is_said(lab: FakeLab, program: Make) -> None:
+    old, new = program("old"), program("new")
+    sample_store.advise(lab.work / "kept", (old, "of other arguments"))
+    found = compared(lab, 0, "--after", new, "--", old, "it's")
+    assert found["prediction"] is None
+    assert f"""millpond advise --store kept -- {old} 'it'"'"'s'""" in found["why_no_prediction"]
+    assert all(line["intervals_meet"] is None for line in found["came_out"])
+    assert Store(lab.work / "kept").document("outcomes", found["run"]) == found
+    assert "no prediction" in lab.run("compare", "--store", "kept", "--after", new, "--", old, "it's").stdout
+
+
+def test_a_command_line_of_its_own_can_be_given(lab: FakeLab, program: Make) -> None:
+    old, new = program("old"), program("new", "echo same; :")
+    assert compared(lab, 0, "--after", f"{new} 'x y' z", "--", old, "same")["after"]["argv"] == [new, "x y", "z"]
+
+
+@pytest.mark.parametrize(
+    ("text", "same"), [("echo other", False), ("echo $$", False), ('echo "$@"', True), ("echo more; echo", False)]
+)
+def test_other_output_is_said(lab: FakeLab, program: Make, text: str, same: bool) -> None:
+    old, new = program("old"), program("new", text)
+    assert compared(lab, 0, "--after", new, "--", old, "1")["output"]["same"] is same
+
+
+def test_output_that_differs_from_run_to_run_tells_nothing(lab: FakeLab, program: Make) -> None:
+    old, new = program("old", "echo $$"), program("new", "echo $$")
+    assert compared(lab, 0, "--after", new, "--", old)["output"]["same"] is None
+
+
+def test_builds_that_end_otherwise_are_not_compared(lab: FakeLab, program: Make) -> None:
+    old, new = program("old"), program("new", "exit 3")
+    done = lab.run("compare", "--store", "kept", "--after", new, "--", old)
+    assert done.status == 3 and "exits with 3 where ./old exits with 0" in done.stderr
+    assert not list((lab.work / "kept").glob("*/*.*")), "nothing half-written"
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["--", "./old"], "--after is missing"),
+        (["--after", "./new"], "`--` is missing"),
+        (["--after", "", "--", "./old"], "--after is empty"),
+        (["--after", "'./new", "--", "./old"], "no command line"),
+        (["--after", "./nowhere", "--", "./old"], "no program './nowhere'"),
+        (["--after", "./new", "--", "./nowhere"], "no program './nowhere'"),
+        (["--after", "./new", "--rounds", "10", "--", "./old"], "rounds"),
+        (["--after", "./new", "--fail-if", "cpu_seconds > +5%", "--", "./old"], "belong to two runs"),
+        (["a", "--after", "./new", "--", "./old"], "'a' before `--`"),
+        (["a", "b", "c"], "3 sides given"),
+        ([], "0 sides given"),
+    ],
+)
+def test_a_wrong_call_is_refused(lab: FakeLab, program: Make, words: list[str], says: str) -> None:
+    program("old"), program("new")
+    done = lab.run("compare", "--store", "kept", *words)
+    assert done.status == 2 and says in done.stderr
+
+
+@pytest.mark.parametrize("content", [{"schema": "x"}, {"schema": "millpond.builds/1", "measured": 3}, {}])
+def test_a_strange_outcome_is_named_and_left_out(lab: FakeLab, program: Make, content: dict[str, Any]) -> None:
+    run = sample_store.advise(lab.work / "kept", (program("old"),))["run"]
+    Store(lab.work / "kept").write_document("outcomes", run, content)
+    done = lab.run("report", "kept", "--format", "text")
+    assert done.status == 3 and f"outcomes/{run}.json.gz" in done.stderr
+    assert "came out" not in done.stdout and "shop::book" in done.stdout
+
+
+def test_an_advice_on_another_build_of_elf_is_no_prediction(lab: FakeLab) -> None:
+    """The sample's advice was on a build with another build-id than that of this interpreter."""
+    assert build_id_of(Path("/bin/sh").resolve()) != sample_store.BUILD
+    if not build_id_of(Path("/bin/sh").resolve()):
+        pytest.skip("this shell has no build-id")
+    lab.configure(run=True)
+    sample_store.advise(lab.work / "kept", ("/bin/sh", "-c", "echo"))
+    assert compared(lab, 0, "--after", "/bin/sh", "--", "/bin/sh", "-c", "echo")["prediction"] is None
+
+
+def test_a_file_without_a_build_id_has_none(tmp_path: Path) -> None:
+    assert build_id_of(tmp_path / "missing") == build_id_of(tmp_path) == ""
+    for content in (b"", b"#!/bin/sh\n" * 20, b"\x7fELF\x02\x01" + b"\xff" * 90):
+        (tmp_path / "file").write_bytes(content)
+        assert build_id_of(tmp_path / "file") == ""
+    assert all(c in "0123456789abcdef" for c in build_id_of(Path(sys.executable).resolve()))
+
+
+def test_intervals_that_touch_meet() -> None:
+    def summary(low: float, high: float) -> dict[str, Any]:
+        return {"n": 11, "median": (low + high) / 2, "low": low, "high": high, "verdict": "better"}
+
+    assert Line("cpu_seconds", summary(0.7, 0.8), summary(0.8, 0.9)).meets
+    worse = Line("cpu_seconds", summary(0.7, 0.8), summary(0.81, 0.9))
+    assert not worse.meets and "worse than predicted" in worse.sentence
+    assert "better than predicted" in Line("peak_bytes", summary(0.7, 0.8), summary(0.5, 0.6)).sentence
+    assert Line("peak_bytes", None, summary(0.5, 0.6)).meets is None
