@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from millpond.advice.code_homes import PROCESS, Home
+from millpond.advice.code_homes import INSTANCE, PROCESS, Home
 
 _KEYS = "Compare = std::less<K>"
 _HASH = "Hash = std::hash<K>, class Equal = std::equal_to<K>"
@@ -127,7 +127,9 @@ def wanted(home: Home) -> list[str]:
         names += [n for n in (MAKE, BYTES) if n not in names]
     if not any(c.get("type") for c in home.containers):
         names += [n for n in (*_USUAL, RESOURCE) if n not in names]
-    return names
+    # What is made apart from a container has no instance's pool at hand.
+    apart = (MAKE, BYTES, RESOURCE, "shared_ptr", "unique_ptr") if home.kind == INSTANCE else ()
+    return [n for n in names if n not in apart]
 
 
 def includes(names: Iterable[str]) -> list[str]:
@@ -167,9 +169,20 @@ def rewritten(type_: str, home: Home) -> str:
 def calls(home: Home, container: Mapping[str, Any]) -> Sequence[str]:
     """What to do about memory that no container's type decides, in sentences."""
     type_, space = str(container.get("type") or ""), home.space
+    if home.kind == INSTANCE and (is_pmr(type_) or container_of(type_) in ("", "shared_ptr", "unique_ptr")):
+        return [
+            f"give each owner a member `{space}::pool_type pool;`, and take its objects from `pool.allocate(bytes, "
+            "alignment)` and back to `pool.deallocate(block, bytes, alignment)`"
+        ]
     if is_pmr(type_):
         return [f"give the container `{space}::resource()`, where it is constructed"]
     name = container_of(type_)
+    if home.kind == INSTANCE and container.get("element_of"):
+        outer = container_of(str(container["element_of"]))
+        element = f"{space}::{type_.removeprefix('std::')}"
+        return [
+            f"its elements use the container's pool as `std::{outer}<{element}, {space}::scoped_allocator<{element}>>`"
+        ]
     if name == "shared_ptr":
         return [f"call `{space}::make_shared<T>(…)` in the place of `std::make_shared<T>(…)`"]
     if name == "unique_ptr":
@@ -190,7 +203,7 @@ def calls(home: Home, container: Mapping[str, Any]) -> Sequence[str]:
 
 def lives_with_process(home: Home) -> bool:
     """Its containers need nothing but their new type."""
-    return home.kind == PROCESS
+    return home.kind in (PROCESS, INSTANCE)
 
 
 _CONSTRUCT = """\

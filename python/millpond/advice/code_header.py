@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from millpond.advice.code_aliases import RESOURCE, includes, replacements, wanted
-from millpond.advice.code_homes import FUNCTION, NAMESPACE, PHASE, PROCESS, THREAD, Home
+from millpond.advice.code_homes import FUNCTION, INSTANCE, NAMESPACE, PHASE, PROCESS, THREAD, Home
 from millpond.advice.rows import OUTERMOST
 
 HEADER = "millpond_advice.hpp"
@@ -22,6 +22,8 @@ def header(homes: Sequence[Home], program: str) -> str:
     standard = set(includes(names))
     if any(RESOURCE in wanted(h) for h in homes):
         standard.add("memory_resource")
+    if any(h.kind == INSTANCE for h in homes):
+        standard.add("scoped_allocator")
     lines = [
         f"// The allocators that Millpond advises for {one_line(program)}.",
         "//",
@@ -52,8 +54,8 @@ def _home(home: Home) -> str:
             f"// First bytes: {one_line(home.first_reason)}.",
             f"// Size classes: {one_line(home.classes_reason)}.",
         ]),
-        {PROCESS: _pool, PHASE: _phase, FUNCTION: _function, THREAD: _thread}[home.kind](home),
-        _STATELESS if home.kind in (PROCESS, PHASE) else _BOUND,
+        {PROCESS: _pool, PHASE: _phase, FUNCTION: _function, THREAD: _thread, INSTANCE: _instance}[home.kind](home),
+        {PROCESS: _STATELESS, PHASE: _STATELESS, INSTANCE: _SHARED}.get(home.kind, _BOUND),
         *replacements(home),
     ]  # fmt: skip
     space = f"{NAMESPACE}::{home.name}"
@@ -135,6 +137,48 @@ inline pool_type& pool() {{
 
 inline pool_type* current_target() noexcept {{ return &pool(); }}"""
 
+
+def _instance(_home: Home) -> str:
+    return "using pool_type = millpond::in_mode<millpond::multipool<>>;"
+
+
+_SHARED = """\
+// Each container that is made with this type gets a pool of its own, and takes it along when it is swapped or assigned
+// by a move; copies of its allocator share it. For containers that one thread uses at a time.
+template <class T>
+class allocator {
+  public:
+    using value_type = T;
+    using is_always_equal = std::false_type;
+    using propagate_on_container_copy_assignment = std::false_type;
+    using propagate_on_container_move_assignment = std::true_type;
+    using propagate_on_container_swap = std::true_type;
+
+    allocator() : pool_(std::make_shared<pool_type>()) {}
+    // No moves: a container that was moved from goes on with its pool.
+    allocator(const allocator&) noexcept = default;
+    allocator& operator=(const allocator&) noexcept = default;
+    template <class U>
+    allocator(const allocator<U>& other) noexcept : pool_(other.pool()) {}
+    allocator select_on_container_copy_construction() const { return {}; }
+
+    [[nodiscard]] T* allocate(std::size_t n) { return millpond::allocator<T, pool_type>(pool_.get()).allocate(n); }
+    void deallocate(T* objects, std::size_t n) noexcept { pool_->deallocate(objects, n * sizeof(T), alignof(T)); }
+
+    [[nodiscard]] const std::shared_ptr<pool_type>& pool() const noexcept { return pool_; }
+
+    template <class U>
+    friend bool operator==(const allocator& a, const allocator<U>& b) noexcept {
+        return a.pool() == b.pool();
+    }
+
+  private:
+    std::shared_ptr<pool_type> pool_;
+};
+
+// For a container whose elements, containers of this header too, are to use its pool.
+template <class T>
+using scoped_allocator = std::scoped_allocator_adaptor<allocator<T>>;"""
 
 _STATELESS = """\
 // Every container that is made with this type uses the pool; nothing has to be passed.

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSL-1.0
 """The allocators that an advised plan puts into the source: where each lives, its first bytes, its size classes.
 
-A *home* is one route of the plan: a pool of the process, or an arena of a function's calls, of threads or of a phase.
+A *home* is one route of the plan: a pool of the process, pools of instances, or an arena of a function's calls, of
+threads or of a phase.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from millpond.cells.plans import REST
 from millpond.system.wording import bytes_text, list_text, plural
 
 NAMESPACE = "millpond_advice"
-PROCESS, FUNCTION, THREAD, PHASE = "process", "function", "thread", "phase"
+PROCESS, FUNCTION, THREAD, PHASE, INSTANCE = "process", "function", "thread", "phase", "instance"
 # The first chunk of a pool or an arena: later ones double, so more is not gained by a larger one.
 POOL_BYTES_MAX = 256 << 10
 ARENA_BYTES_MAX = 1 << 20
@@ -59,6 +60,8 @@ class Home:
             return f"each call of {self.function} owns an arena for {whose} ({known})"
         if self.kind == THREAD:
             return f"each thread owns an arena for {whose} (no object outlived its thread)"
+        if self.kind == INSTANCE:
+            return f"each container of {whose} owns a pool (what it allocates must not outlive it)"
         life = "it lives as long as the process, which is legal for every object"
         if self.kind == PHASE:
             return f"the process owns an arena for {whose}, reset whenever nothing in it is alive ({life})"
@@ -101,7 +104,8 @@ def default_class(size: int) -> int:
 def _home(route: Mapping[str, Any], rows: Mapping[str, dict[str, Any]], taken: set[str]) -> Home:
     own = [rows[name] for name in route["subsystems"] if name in rows]
     scope = route.get("scope") or {}
-    kind = next((k for k in (FUNCTION, THREAD, PHASE) if scope.get(k)), PROCESS)
+    usual = INSTANCE if route.get("instances") else PROCESS
+    kind = next((k for k in (FUNCTION, THREAD, PHASE) if scope.get(k)), usual)
     function = str(scope.get(FUNCTION) or "")
     judged = _judged(own, kind, function)
     several = str(route["strategy"]).startswith("synchronized") or (
@@ -139,6 +143,8 @@ def _first_bytes(own: Sequence[Mapping[str, Any]], kind: str, judged: Sequence[M
         wanted = int(sum(known))
         what = f"nineteen of twenty activations allocate at most {bytes_text(wanted)}"
         limit = ARENA_BYTES_MAX
+    elif kind == INSTANCE:
+        return 0, "the library's first chunk of 1 KiB, so that small instances stay small"
     else:
         wanted = int(sum(r.get("peak_live_bytes") or 0 for r in own))
         what, limit = f"at most {bytes_text(wanted)} were alive at a time", POOL_BYTES_MAX
@@ -157,6 +163,8 @@ def _classes(containers: Sequence[Mapping[str, Any]], kind: str) -> tuple[tuple[
     """Size classes of one's own, where all objects are nodes of known sizes that the default classes waste."""
     default = "those of the library"
     if kind != PROCESS or not containers:
+        if kind == INSTANCE:
+            return (), f"{default}: made when they are first used, so that small instances stay small"
         return (), f"{default}: an arena has none" if kind != PROCESS else f"{default}: the sizes are not known exactly"
     total = sum(c.get("bytes") or 0 for c in containers)
     sizes: dict[int, int] = {}

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from millpond.advice.code_aliases import ALIASES, BYTES, MAKE, RESOURCE, wanted
 from millpond.advice.code_header import HEADER, one_line
-from millpond.advice.code_homes import FUNCTION, PHASE, THREAD, Home
+from millpond.advice.code_homes import FUNCTION, INSTANCE, PHASE, THREAD, Home
 
 TEST = "millpond_advice_test.cpp"
 _SEQUENCES = ("vector", "deque", "list")
@@ -58,7 +58,7 @@ def _home(home: Home) -> list[str]:
     body = [f"    {call}" for name in wanted(home) for call in _calls(home, name)]
     if home.kind == FUNCTION:
         body = [f"    {home.space}::scope scope;", *body, "    millpond::expect_empty(scope.arena());"]
-    elif home.kind != PHASE:
+    elif home.kind not in (PHASE, INSTANCE):
         body.append(f"    millpond::expect_empty({home.space}::pool());")
     lines = ["for (int round = 0; round < rounds; ++round) {", *body, "}"]
     if home.kind == THREAD:

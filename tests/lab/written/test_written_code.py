@@ -59,7 +59,34 @@ def every_home() -> dict[str, Any]:
         )
     rows.append({"name": "7 nodes", "W": 1, "peak_live_bytes": 0, "containers": [container("std::map<int, int>")]})
     routes.append({"subsystems": ["7 nodes"], "pool": "7 nodes", "strategy": "multipool"})
+    rows.append(
+        {"name": "queues", "W": 1, "peak_live_bytes": 9000, "containers": [container(t) for t in (*types, None)]}
+    )
+    keys = [{"module": "4f1c", "address": "1a40", "word": "rbx"}]
+    routes.append({"subsystems": ["queues"], "pool": "queues", "strategy": "multipool", "instances": keys})
     return advice_of(rows, routes)
+
+
+def test_elements_of_an_instance_use_its_pool(tmp_path: Path) -> None:
+    rows = [{"name": "queues", "W": 1, "containers": [container("std::string"), container("std::vector<std::string>")]}]
+    keys = [{"module": "4f1c", "address": "1a40", "word": "rbx"}]
+    route = {"subsystems": ["queues"], "pool": "queues", "strategy": "multipool", "instances": keys}
+    write(advice_of(rows, [route]), tmp_path / "written")
+    source = tmp_path / "elements.cpp"
+    source.write_text(
+        f'#include "{tmp_path / "written" / HEADER}"\n'
+        "namespace own = millpond_advice::queues_memory;\n"
+        "int main() {\n"
+        "    std::vector<own::string, own::scoped_allocator<own::string>> a, b;\n"
+        '    for (int i = 0; i < 100; ++i) a.emplace_back("a text that is longer than a string holds by itself");\n'
+        "    b = a;\n"
+        "    const bool shares = a[0].get_allocator() == own::allocator<char>(a.get_allocator());\n"
+        "    return shares && b == a && !(b.get_allocator() == a.get_allocator()) ? 0 : 1;\n"
+        "}\n"
+    )
+    for words in compilers().values():
+        program = compile_program(words, source, tmp_path / "elements", "-I", str(INCLUDE), "-DMILLPOND_CHECKED")
+        assert subprocess.run([program], check=False, timeout=60).returncode == 0
 
 
 @pytest.mark.parametrize("compiler", ["gcc", "clang", "libc++"])
