@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cstdlib>
+#include <functional>
 #include <optional>
 #include <set>
 
@@ -199,7 +200,8 @@ bool container_list::is_named_at(const std::string& name, const symbols::source_
                 lines.push_back(text.substr(first, past - first));
                 first = past + 1;
             }
-        } catch (const std::exception&) {  // not here: nothing to order by
+        } catch (const std::exception&) {
+            lines.clear();  // not here: nothing to order by
         }
     }
     const auto number = static_cast<std::size_t>(place.line);
@@ -211,7 +213,7 @@ json container_list::members(const found& one, const std::string& type) {
     json all = json::array();
     if (one.debug == nullptr || type.empty()) return all;
     const std::string wanted = symbols::comparable_type(type);
-    std::vector<std::pair<int, json>> ranked;
+    std::multimap<int, json> ranked;
     std::set<std::string> known;
     for (const symbols::declaration& declared : one.debug->declarations(one.frame)) {
         const std::string written = symbols::written_type(declared.type);
@@ -224,17 +226,16 @@ json container_list::members(const found& one, const std::string& type) {
         if (!known.insert(declared.name + ":" + std::to_string(declared.place.line)).second) continue;
         const bool named = is_named_at(declared.name, one.place);
         const int rank = (same ? 0 : adapted ? 2 : 4) + (named ? 0 : 1);
-        ranked.emplace_back(rank, json{{"name", declared.name},
-                                       {"kind", declared.kind},
-                                       {"type", written},
-                                       {"holds", same || adapted ? "itself" : "as an element"},
-                                       {"named_in_call", named},
-                                       {"file", declared.place.file},
-                                       {"line", declared.place.line}});
+        ranked.emplace(rank, json{{"name", declared.name},
+                                  {"kind", declared.kind},
+                                  {"type", written},
+                                  {"holds", same || adapted ? "itself" : "as an element"},
+                                  {"named_in_call", named},
+                                  {"file", declared.place.file},
+                                  {"line", declared.place.line}});
     }
-    std::stable_sort(ranked.begin(), ranked.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
     for (const auto& [rank, member] : ranked) {
-        if (all.size() == members_max || rank / 2 != ranked.front().first / 2) break;
+        if (all.size() == members_max || rank / 2 != ranked.begin()->first / 2) break;
         all.push_back(member);
     }
     return all;
@@ -274,19 +275,16 @@ json container_list::of(std::uint32_t subsystem) {
         place.bytes += counts.bytes;
         if (place.members.empty()) place.members = std::move(members);
     }
-    std::vector<const entry*> order;
-    for (const auto& [key, one] : entries) order.push_back(&one);
-    std::stable_sort(order.begin(), order.end(), [](const entry* a, const entry* b) { return a->bytes > b->bytes; });
+    std::multimap<std::uint64_t, const entry*, std::greater<>> order;
+    for (const auto& [key, one] : entries) order.emplace(one.bytes, &one);
     const std::uint64_t bytes = all_.analysis().subsystems()[subsystem].bytes;
     json list = json::array();
-    for (const entry* one : order) {
+    for (const auto& [of_entry, one] : order) {
         if (list.size() == containers_max) break;
-        std::vector<const place_sum*> places;
-        for (const auto& [key, place] : one->places) places.push_back(&place);
-        std::stable_sort(places.begin(), places.end(),
-                         [](const auto* a, const auto* b) { return a->bytes > b->bytes; });
+        std::multimap<std::uint64_t, const place_sum*, std::greater<>> places;
+        for (const auto& [key, place] : one->places) places.emplace(place.bytes, &place);
         json shown = json::array(), members = json::array();
-        for (const place_sum* place : places) {
+        for (const auto& [of_place, place] : places) {
             if (shown.size() < places_max)
                 shown.push_back({{"function", place->function},
                                  {"file", place->place.file},

@@ -51,13 +51,10 @@ std::string of_future(const std::string& type) {
 
 void refine(sighting& known, const sighting& more) {
     const bool is_pool = known.type.starts_with("std::pmr::");
-    if (more.surrounds || more.strength > known.strength) {
+    const bool is_multi = contains(more.type, "multi") && !contains(known.type, "multi");
+    const bool says_more = is_multi || (more.type.starts_with("std::pmr::") && !is_pool);
+    if (more.surrounds || more.strength > known.strength || (more.strength == known.strength && says_more))
         known = more;
-    } else if (more.strength == known.strength && contains(more.type, "multi") && !contains(known.type, "multi")) {
-        known = more;
-    } else if (more.strength == known.strength && more.type.starts_with("std::pmr::") && !is_pool) {
-        known = more;
-    }
 }
 
 }  // namespace

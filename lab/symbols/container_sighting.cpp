@@ -159,7 +159,7 @@ bool says_multi(std::string_view function) { return contains(function, "_equal")
 std::optional<sighting> from_inside(const name_part& part, const name_part& leaf) {
     const std::vector<std::string> a = arguments_of(part);
     const std::string& name = part.name;
-    const auto simple = [&](family kind, std::string_view container, std::string element) {
+    const auto simple = [&](family kind, std::string_view container, const std::string& element) {
         std::vector<std::string> arguments{element};
         add_allocator(arguments, a);
         return sighting{kind, evidence::inside, comparable_type(element), joined(container, arguments)};
