@@ -7,11 +7,14 @@
 
 namespace heat_plate {
 
-// Effects: each inner cell of `then` becomes the mean of its four neighbours in `now` and of itself, weighted 4.
-[[gnu::noinline]] inline void spread(const std::uint32_t* now, std::uint32_t* then, std::uint32_t width) {
+// Effects: each inner cell becomes the mean of its four neighbours and of itself, weighted 4; those above it and before
+// it have changed already, so that every cell waits for the one before it.
+[[gnu::noinline]] inline void spread(std::uint32_t* cells, std::uint32_t width) {
     for (std::size_t row = 1; row + 1 < width; ++row) {
+        std::uint32_t before = cells[row * width];
         for (std::size_t at = row * width + 1; at + 1 < (row + 1) * width; ++at) {
-            then[at] = (4 * now[at] + now[at - 1] + now[at + 1] + now[at - width] + now[at + width]) / 8;
+            before = (4 * cells[at] + before + cells[at + 1] + cells[at - width] + cells[at + width]) / 8;
+            cells[at] = before;
         }
     }
 }

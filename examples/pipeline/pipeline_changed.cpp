@@ -93,7 +93,7 @@ class message_maker {
 }  // namespace pipeline
 
 int main(int argc, char** argv) {
-    examples::options chosen{.repeats = 2'500};
+    examples::options chosen{.repeats = 6'000};
     if (!examples::read_options(argc, argv, chosen)) return 2;
     examples::print_checksum(pipeline::run(chosen.repeats, chosen.seed));
     return 0;

@@ -91,3 +91,12 @@ def test_an_example_that_is_not_built_is_said(lab: FakeLab) -> None:
         for form in ("", "_changed"):
             (lab.bin / f"{name}{form}").touch(0o755)
     assert [name for name, _ in bench_truth.examples()][:2] == ["request_server", "parser"]
+
+
+def test_doing_nothing_without_a_plan_predicts_no_change() -> None:
+    unjudged = advice("nothing") | {"sums": {"net": {"n": 0}}, "plan_tried": None}
+    cpu, peak = bench_truth._predicted(TWO_LISTS, unjudged, {"by hand": 1.01}, {"by hand": 1.05})
+    assert cpu.figure is not None and cpu.figure.median == pytest.approx(0.5) and "none was judged" in cpu.note
+    assert peak.holds is True
+    undecided = advice("undecided") | {"sums": {"net": {"n": 0}}, "plan_tried": None}
+    assert [row.holds for row in bench_truth._predicted(TWO_LISTS, undecided, CPU, PEAK)] == [False, False]

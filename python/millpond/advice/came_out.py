@@ -126,8 +126,8 @@ def prediction_of(advice: Mapping[str, Any]) -> dict[str, Any] | None:
         net = advice["sums"]["net"]
         effects = {"cpu_seconds": net, "peak_bytes": (net.get("other_metrics") or {}).get("peak_bytes")}
         plan = advice["plan_tried"] or {"routes": []}
-        what = "an arena for a scope" if has_arena(plan) else "local pools"
-        words = what if chosen["kind"] == PLAN else f"{what} that were tried and not advised"
+        what, tried = ("an arena for a scope", "was") if has_arena(plan) else ("local pools", "were")
+        words = what if chosen["kind"] == PLAN else f"{what}, which {tried} tried and not advised"
     known = {metric: _with_interval(found) for metric, found in effects.items() if found and found.get("n")}
     if not known:
         return None

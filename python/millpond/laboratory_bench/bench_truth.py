@@ -132,17 +132,22 @@ def _predicted(known: Known, advice: dict[str, Any], cpu: dict[str, float], peak
     words = (f"{known.name}: CPU of the plan, predicted against by hand", f"{known.name}: peak of the plan, predicted "
              "against by hand")  # fmt: skip
     net = advice["sums"]["net"]
-    if not net["n"]:
+    nothing = not net["n"] and advice["choice"]["kind"] == "nothing"
+    plan = advice["plan_tried"] or {"routes": []}
+    form = known.form_of(plan)
+    if not net["n"] and (not nothing or form is None):
         return [Row.missing(w, "no plan was judged") for w in words]
-    form = known.form_of(advice["plan_tried"])
     if form is None:
         judged, hand = ("pools were", "an arena") if known.arena else ("an arena was", "a pool")
         return [Row.missing(w, f"{judged} judged, and the change by hand is {hand}") for w in words]
-    effect, predicted = cpu[form] - 1, net["median"] - 1
+    # Advice to do nothing that judged no plan says that none of them changes anything.
+    cpu_ratio, bytes_ratio = 1.0, 1.0
+    if not nothing:
+        cpu_ratio, bytes_ratio = net["median"], net["other_metrics"]["peak_bytes"]["median"]
+    effect, predicted = cpu[form] - 1, cpu_ratio - 1
     allowed = max(0.2 * abs(effect), 0.02)
-    plan = ", ".join(r["pool"] for r in advice["plan_tried"]["routes"])
-    note = f"predicted {100 * predicted:+.1f} %, {form} {100 * effect:+.1f} %; plan: {plan}"
-    bytes_ratio = net["other_metrics"]["peak_bytes"]["median"]
+    pools = ", ".join(r["pool"] for r in plan["routes"]) or "none was judged"
+    note = f"predicted {100 * predicted:+.1f} %, {form} {100 * effect:+.1f} %; plan: {pools}"
     error = 100 * abs(bytes_ratio / peak[form] - 1)
     peak_note = f"predicted {100 * (bytes_ratio - 1):+.1f} %, {form} {100 * (peak[form] - 1):+.1f} %"
     name = known.name
@@ -172,8 +177,7 @@ def examples() -> list[tuple[str, Callable[[Bench], list[Row]]]]:
         if name in ("request_server", "parser"):
             found.append(Known(name, as_it_is, (*changed, "--wink-out"), changed, _WINKED_OUT))
         else:
-            # One arena for the records, in which their destructors run.
-            arena = changed if name == "catalogue" else None
-            why = _EACH_INSTANCE if name == "order_queues" else ""
-            found.append(Known(name, as_it_is, changed, arena, why))
+            # The records of `catalogue` live until the end: an arena for them is reset nowhere.
+            why = {"order_queues": _EACH_INSTANCE, "catalogue": "an arena as long as the program"}.get(name, "")
+            found.append(Known(name, as_it_is, changed, None, why))
     return [(known.name, truth(known)) for known in found]
