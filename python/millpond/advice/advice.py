@@ -14,10 +14,9 @@ from millpond.advice.rows import Tried, row
 from millpond.advice.verdict import pooled, sentence
 
 SCHEMA = "millpond.advice/1"
-# What no trial can do yet, and why: part of every answer.
+# What no trial can do, and why: part of every answer.
 NOT_TRIED = (
     ("an arena that is winked out", "an unmodified program destroys its objects one by one"),
-    ("a pool for each instance of a type", "call stacks do not tell instances apart"),
 )
 
 

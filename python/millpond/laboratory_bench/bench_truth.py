@@ -37,11 +37,10 @@ from millpond.statistics.order_statistics import summarise
 from millpond.system import native
 
 _PROGRAM = "millpond-known_truth"
-_WINKED_OUT, _EACH_INSTANCE = "an arena that is winked out", "a pool for each instance"
+_WINKED_OUT = "an arena that is winked out"
 # Changes of millpond-known_truth that need more than a pool for a subsystem.
 NO_TRIAL_CAN = {
     "tree_for_each_request": _WINKED_OUT,
-    "many_instances": _EACH_INSTANCE,
     "size_churn_on_two_threads": "a pool for each thread",
     "recursive_descent": _WINKED_OUT,
     "phase_after_phase": _WINKED_OUT,
@@ -178,6 +177,6 @@ def examples() -> list[tuple[str, Callable[[Bench], list[Row]]]]:
             found.append(Known(name, as_it_is, (*changed, "--wink-out"), changed, _WINKED_OUT))
         else:
             # The records of `catalogue` live until the end: an arena for them is reset nowhere.
-            why = {"order_queues": _EACH_INSTANCE, "catalogue": "an arena as long as the program"}.get(name, "")
+            why = "an arena as long as the program" if name == "catalogue" else ""
             found.append(Known(name, as_it_is, changed, None, why))
     return [(known.name, truth(known)) for known in found]

@@ -201,7 +201,7 @@ def not_measured(case: Case) -> list[str]:
     if all(((s.get("dvluc") or {}).get("L") or {}).get("value") is None for s in case.advice["subsystems"]):
         said.append("locality (L): no data references were captured")
     said.append(
-        "winking out and a pool for each instance: an unmodified program cannot show them"
+        "winking out: an unmodified program cannot show it"
         + ("; replay predicts some of it" if replayed(case) else "; not replayed")
     )
     return said
