@@ -16,7 +16,7 @@ from millpond.system.errors import Failure, Status
 
 USAGE = """\
 usage: millpond record -o FILE [--max-bytes N] [--for SECONDS] [--ahead N] [--mode OCTAL] [--check-contexts]
-                       [--scopes FILE] [--scope FUNCTION]... [--scope-entries N] -- PROGRAM ARGS...
+                       [--owners] [--scopes FILE] [--scope FUNCTION]... [--scope-entries N] -- PROGRAM ARGS...
        millpond record --finish FILE
 
 Records every heap event of PROGRAM and of the processes that it starts: the trace of PROGRAM itself goes to FILE,
@@ -33,6 +33,8 @@ that of the process with pid P to FILE.P. Exits as PROGRAM does.
                     then can characterise say of a function that it is legal for an arena
   --scope FUNCTION  observe this function of the executable (as often as needed)
   --scope-entries N observe a function no more after N entries (1000000); each takes some 6 us
+  --owners          sample the registers and the stack at allocations: only then can characterise say which instance of a
+                    type each object belongs to
   --finish FILE     complete a recording whose recorder was killed, or whose program has left processes behind
 """
 
