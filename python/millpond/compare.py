@@ -7,7 +7,6 @@ compare --after NEW -- PROGRAM ARGS...       runs both, and shows what advice ha
 
 from __future__ import annotations
 
-import shlex
 from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any
@@ -82,13 +81,9 @@ def command(
     latest `millpond advise -- PROGRAM ARGS...` in the store.
     """
     line: CommandLine = context.obj
-    if after is None and line.program is None:
-        a, b = _two(sides or [])
-        return _compare_runs(a, b, [conditions.parse(text) for text in fail_if or []], cells, store, json)
     if after is None:
-        raise Failure(
-            Status.USAGE, f"--after is missing: millpond compare --after NEW -- {shlex.join(line.program or ())}"
-        )
+        a, b = _two([*(sides or []), *(line.program or ())])  # behind -- stand names that begin with a dash
+        return _compare_runs(a, b, [conditions.parse(text) for text in fail_if or []], cells, store, json)
     if fail_if or cells:
         raise Failure(Status.USAGE, "--fail-if and --cells belong to two runs (A B), not to two builds (--after)")
     program = program_of("compare", line, sides)

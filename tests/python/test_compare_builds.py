@@ -145,7 +145,7 @@ def test_builds_that_end_otherwise_are_not_compared(lab: FakeLab, program: Make)
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (["--", "./old"], "--after is missing"),
+        (["--", "./old"], "`millpond compare --after NEW -- PROGRAM ARGS...` two builds"),
         (["--after", "./new"], "`--` is missing"),
         (["--after", "", "--", "./old"], "--after is empty"),
         (["--after", "'./new", "--", "./old"], "no command line"),

@@ -15,9 +15,7 @@ from millpond.advice.verdict import pooled, sentence
 
 SCHEMA = "millpond.advice/1"
 # What no trial can do, and why: part of every answer.
-NOT_TRIED = (
-    ("an arena that is winked out", "an unmodified program destroys its objects one by one"),
-)
+NOT_TRIED = (("an arena that is winked out", "an unmodified program destroys its objects one by one"),)
 
 
 def document(found: Findings) -> dict[str, Any]:
