@@ -82,7 +82,7 @@ def command(
     """
     line: CommandLine = context.obj
     if after is None:
-        a, b = _two([*(sides or []), *(line.program or ())])  # behind -- stand names that begin with a dash
+        a, b = _two(sides or [])  # behind -- stand names that begin with a dash
         return _compare_runs(a, b, [conditions.parse(text) for text in fail_if or []], cells, store, json)
     if fail_if or cells:
         raise Failure(Status.USAGE, "--fail-if and --cells belong to two runs (A B), not to two builds (--after)")

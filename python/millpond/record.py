@@ -33,8 +33,8 @@ that of the process with pid P to FILE.P. Exits as PROGRAM does.
                     then can characterise say of a function that it is legal for an arena
   --scope FUNCTION  observe this function of the executable (as often as needed)
   --scope-entries N observe a function no more after N entries (1000000); each takes some 6 us
-  --owners          sample the registers and the stack at allocations: only then can characterise say which instance of a
-                    type each object belongs to
+  --owners          sample the registers and the stack at allocations: only then can characterise say which instance
+                    of a type each object belongs to
   --finish FILE     complete a recording whose recorder was killed, or whose program has left processes behind
 """
 
