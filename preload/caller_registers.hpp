@@ -12,7 +12,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <initializer_list>
 
 #include "preload/call_site.hpp"
 #include "preload/word_position.hpp"
@@ -38,20 +37,37 @@ class caller_words {
         if (position < registers) return millpond_caller_registers[position];
         return reinterpret_cast<const std::uintptr_t*>(site.stack)[position - registers];
     }
-    // How many positions can be read: behind the end of a small stack of the program's own, nothing may be mapped.
+    // How many positions can be read: to the end of the page, for behind a small stack of the program's own
+    // (coroutines) nothing may be mapped; further where this is surely the stack of the thread. The kernel maps nothing
+    // else within 128 MiB below the first thread's; that of another is at least 16 KiB, with its control block on top.
     static unsigned readable(const call_site& site) noexcept {
-        constexpr std::uintptr_t page_bytes = 4096, thread_stack_bytes_max = std::uintptr_t{1} << 30;
+        constexpr std::uintptr_t page_bytes = 4096, first_bytes = std::uintptr_t{64} << 20, other_bytes = 12 << 10;
         std::uintptr_t end = (site.stack | (page_bytes - 1)) + 1;
-        std::uintptr_t thread_block;
-        __asm__("movq %%fs:0, %0" : "=r"(thread_block));
-        const auto process_end = reinterpret_cast<std::uintptr_t>(__libc_stack_end);
-        for (const std::uintptr_t last : {thread_block, process_end})
-            if (last > end && last - site.stack < thread_stack_bytes_max) end = last;
+        const std::uintptr_t control_block = this_control_block();
+        const auto first_end = reinterpret_cast<std::uintptr_t>(__libc_stack_end);
+        if (first_end > end && first_end - site.stack < first_bytes) end = first_end;
+        if (control_block != first_control_block_ && control_block > end && control_block - site.stack < other_bytes)
+            end = control_block;
         const std::size_t words = (end - site.stack) / sizeof(std::uintptr_t);
         return words < count - registers ? registers + static_cast<unsigned>(words) : count;
     }
+    // From now on the entries keep registers. Called once, by the first thread.
+    static void keep() noexcept {
+        first_control_block_ = this_control_block();
+        millpond_keeps_caller_registers = 1;
+    }
+    static bool are_kept() noexcept { return millpond_keeps_caller_registers != 0; }
     // Whether a word may be an address of a program.
     static bool is_address(std::uintptr_t word) noexcept { return word >= 65536 && word >> 47 == 0 && word % 8 == 0; }
+
+  private:
+    static std::uintptr_t this_control_block() noexcept {
+        std::uintptr_t block;
+        __asm__("movq %%fs:0, %0" : "=r"(block));
+        return block;
+    }
+
+    static constinit inline std::uintptr_t first_control_block_ = 0;
 };
 
 }  // namespace millpond::preload

@@ -213,7 +213,7 @@ void recorder::begin_image() noexcept {
     }
     char owners[8];
     preload::find_variable(owners_variable, owners, sizeof owners);
-    millpond_keeps_caller_registers = owners[0] != 0;
+    if (owners[0] != 0) preload::caller_words::keep();
     clock_ticks = ~std::uint64_t{0};
     for (int i = 0; i < 32; ++i) {
         const std::uint64_t first = ticks(), second = ticks();
@@ -315,7 +315,7 @@ template <class Call>
     const hold s;
     if (!s) [[unlikely]]
         return call();
-    if (has_registers && millpond_keeps_caller_registers != 0) [[unlikely]]
+    if (has_registers && preload::caller_words::are_kept()) [[unlikely]]
         s->sample_words(site);
     const unsigned alignment_log2 = alignment == 0 ? 0 : static_cast<unsigned>(std::countr_zero(alignment));
     if (s->time_this()) [[unlikely]] {

@@ -50,6 +50,12 @@ routes_view map_routes(const char* path) noexcept {
     return mapped == MAP_FAILED ? routes_view{} : routes_view(mapped, static_cast<std::size_t>(bytes));
 }
 
+// What is kept of a call site is kept for each pool: the address with the pool in its upper bits. Two that become one
+// would only find a wrong owner.
+std::uintptr_t site_of(std::uint32_t index, std::uintptr_t return_address) noexcept {
+    return return_address ^ (static_cast<std::uintptr_t>(index & 0xff) << 39);
+}
+
 }  // namespace
 
 void router::start(char** environment) noexcept {
@@ -142,7 +148,7 @@ bool router::start_pools(variant mode) noexcept {
         if (!(new (pools_ + i) pool(space_, id, kind, huge_pages, private_counters.pools + i))->is_complete())
             return false;
     }
-    millpond_keeps_caller_registers = has_instances_;
+    if (has_instances_) preload::caller_words::keep();
     if (!thread_caches::start(count, &private_counters)) return false;
     preload::holder_lock::before_waiting = &adopt_if_child;
     pool_count_ = count;
@@ -175,7 +181,7 @@ std::uint32_t router::pool_of_owner(const call_site& site) noexcept {
 void* router::allocate_for_owner(std::uint32_t index, std::size_t bytes, std::size_t alignment,
                                  const call_site& site) noexcept {
     using preload::caller_words;
-    std::uint32_t position = positions_.find(site.return_address);
+    std::uint32_t position = positions_.find(site_of(index, site.return_address));
     if (position == owner_cache::unknown) [[unlikely]]
         position = find_position(index, site.return_address);
     const bool is_known = position < caller_words::registers ||
@@ -192,7 +198,7 @@ std::uint32_t router::find_position(std::uint32_t index, std::uintptr_t return_a
     context_space_.tree.lock().unlock();
     const std::uint32_t position =
         place.module == nullptr ? none : routes.position_of(*place.module, place.file_address, index + 1, none);
-    if (place.in_module) positions_.keep(return_address, static_cast<std::uint8_t>(position));
+    positions_.keep(site_of(index, return_address), static_cast<std::uint8_t>(position));
     return position;
 }
 

@@ -54,6 +54,10 @@ TEST_F(owners, are_not_sampled_without_being_asked_for) {
     EXPECT_EQ(content(in("found.json")).find("\"owners\""), std::string::npos);
 }
 
+TEST_F(owners, are_sampled_on_no_memory_behind_a_stack) {
+    EXPECT_EQ(run({RECORD_PROGRAM, "--owners", "-o", in("trace.mpt"), "--", OWNERS, "coroutine", "2000"}).status, 0);
+}
+
 TEST_F(owners, are_none_where_one_instance_has_all) {
     const json found = characterised({STRUCTURES, "20000"});
     for (const json& subsystem : found["subsystems"]) EXPECT_FALSE(subsystem.contains("owners")) << subsystem["name"];
