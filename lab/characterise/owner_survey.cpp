@@ -219,12 +219,10 @@ owner_survey::owner_survey(trace::reader& reader, const symbols::subsystem_map& 
             if (!words.take(batch[i]) || batch[i].context == 0) continue;
             site& at = found.of(batch[i].context);
             ++at.samples;
-            ++samples_;
             ++samples_of_[at.subsystem];
             for (unsigned p = 0; p < positions; ++p) at.columns[p].add(words.taken.words[p], at.samples);
         }
     });
-    if (samples_ == 0) return;
     check_values(reader, found);
     for (const auto& [where, at] : found.all()) {
         const column* best = nullptr;

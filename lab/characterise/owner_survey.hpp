@@ -42,7 +42,6 @@ class owner_survey {
     // Reads all events.
     owner_survey(trace::reader& reader, const symbols::subsystem_map& subsystems);
 
-    [[nodiscard]] bool has_samples() const { return samples_ > 0; }
     [[nodiscard]] const std::vector<owner_key>& keys_of(std::uint32_t subsystem) const;
     // Of the subsystem's samples, those at call sites that have a key.
     [[nodiscard]] double share_of(std::uint32_t subsystem) const;
@@ -50,7 +49,6 @@ class owner_survey {
   private:
     std::map<std::uint32_t, std::vector<owner_key>> keys_;
     std::map<std::uint32_t, std::uint64_t> samples_of_;
-    std::uint64_t samples_ = 0;
 };
 
 }  // namespace millpond::characterise
