@@ -3,10 +3,8 @@
 #pragma once
 
 #include "bind/allocator.hpp"
-#include "bind/construction.hpp"
 #include "bind/is_winkable.hpp"
 #include "bind/resource.hpp"
-#include "bind/slot_pools.hpp"
 #include "bind/suballocator.hpp"
 #include "bind/unique.hpp"
 #include "bind/wink_out.hpp"

@@ -2,16 +2,10 @@
 // block: where an allocator's memory comes from.
 #pragma once
 
-#include "block/basic_chunk_cache.hpp"
 #include "block/chunk_cache.hpp"
-#include "block/chunk_magazine.hpp"
-#include "block/chunk_sizes.hpp"
-#include "block/chunk_stack.hpp"
 #include "block/fixed_buffer.hpp"
 #include "block/new_delete.hpp"
-#include "block/recent_peak.hpp"
 #include "block/region.hpp"
-#include "block/region_holes.hpp"
 #include "block/reservation.hpp"
 #include "block/source_ref.hpp"
 #include "block/std_source.hpp"

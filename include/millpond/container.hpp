@@ -4,6 +4,3 @@
 
 #include "container/commit_steps.hpp"
 #include "container/dyn_array.hpp"
-#include "container/refused.hpp"
-#include "container/stepped_reservation.hpp"
-#include "container/watched_tail.hpp"

@@ -21,7 +21,7 @@
 #include "lab/replay/page_array.hpp"
 #include "lab/replay/script.hpp"
 #include "millpond/core/concepts.hpp"
-#include "millpond/core/sanitizer.hpp"
+#include "millpond/core/detail/sanitizer.hpp"
 
 namespace millpond::replay {
 

@@ -20,7 +20,7 @@ void overrun_in_an_arena() {
 
 void overrun_of_all_that_an_arena_has() {
     arena pool(os::pages::size());
-    const std::size_t most = os::pages::size() - sizeof(chunk_header);
+    const std::size_t most = os::pages::size() - sizeof(detail::chunk_header);
     poke(block_of(pool, most), static_cast<std::ptrdiff_t>(most));
 }
 
@@ -94,7 +94,7 @@ void double_free_in_a_region() {
     source.deallocate(block, 24, 8);
 }
 
-constexpr const char* poisoned = "AddressSanitizer: use-after-poison";
+constexpr const char* poisoned = "AddressSanitizer: use-after-detail::poison";
 constexpr const char* invalid_write = "Invalid write of size 1";
 
 constexpr program table[] = {

@@ -30,7 +30,7 @@ void blocks_of_many_sizes() {
         void* blocks[200];
         for (std::size_t i = 0; i < 200; ++i) {
             blocks[i] = pool.allocate(i * i, std::size_t{1} << i % 9);
-            expect(is_aligned(blocks[i], std::size_t{1} << i % 9));
+            expect(detail::is_aligned(blocks[i], std::size_t{1} << i % 9));
             std::memset(blocks[i], 'a', i * i);
         }
         for (std::size_t i = 0; i < 200; ++i) pool.deallocate(blocks[i], i * i, std::size_t{1} << i % 9);

@@ -34,7 +34,7 @@ using subjects = testing::Types<
     subject<monotonic<accounting_ref>>, subject<multipool<accounting_ref>>,
     subject<multipool<accounting_ref, powers_of_two<>>>, subject<multipool<accounting_ref, exact_spacing<>>>,
     subject<multipool<accounting_ref, class_map<24, 104, 1000>>>, subject<multipool<monotonic<accounting_ref>>>,
-    subject<multipool<basic_chunk_cache<accounting_ref>>>, subject<resource<multipool<accounting_ref>>>,
+    subject<multipool<detail::basic_chunk_cache<accounting_ref>>>, subject<resource<multipool<accounting_ref>>>,
     subject<synchronized<multipool<accounting_ref>>>, subject<synchronized_multipool<accounting_ref>>,
     subject<compact_pool<24, accounting_ref>>,
     subject<multipool<source_ref<test::accounting_loose_slab_source>>, test::accounting_loose_slab_source>,

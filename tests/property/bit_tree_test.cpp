@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // bit_tree_test: the lowest free number is found in every state of small trees, and in long random lives of large ones.
-#include "millpond/core/bit_tree.hpp"
+#include "millpond/core/detail/bit_tree.hpp"
 
 #include <gtest/gtest.h>
 
@@ -16,11 +16,11 @@ namespace {
 using test::uniform;
 
 // With words of 8 bits a tree of five levels has 4096 leaves: small enough to see all of it.
-using small_tree = basic_bit_tree<std::uint8_t>;
+using small_tree = detail::basic_bit_tree<std::uint8_t>;
 
 template <class Word>
 struct owned_tree {
-    using tree = basic_bit_tree<Word>;
+    using tree = detail::basic_bit_tree<Word>;
     std::vector<Word> inner, leaves;
     tree numbers;
 
@@ -93,12 +93,12 @@ TYPED_TEST(random_trees, give_the_lowest_free_number_in_long_lives) {
         owned_tree<TypeParam> tree(leaves);
         std::set<std::size_t> free;
         std::vector<std::size_t> taken;
-        for (std::size_t n = 0; n < leaves * basic_bit_tree<TypeParam>::bits; ++n) free.insert(n);
+        for (std::size_t n = 0; n < leaves * detail::basic_bit_tree<TypeParam>::bits; ++n) free.insert(n);
         for (int step = 0; step < 100000; ++step) {
             const bool takes = uniform(numbers, 0, 99) < (step / 20000 % 2 == 0 ? 60 : 40);
             if (takes) {
                 const std::size_t number = tree.numbers.take();
-                ASSERT_EQ(number, free.empty() ? basic_bit_tree<TypeParam>::none : *free.begin());
+                ASSERT_EQ(number, free.empty() ? detail::basic_bit_tree<TypeParam>::none : *free.begin());
                 if (free.empty()) continue;
                 free.erase(free.begin());
                 taken.push_back(number);

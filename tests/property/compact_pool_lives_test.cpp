@@ -88,7 +88,7 @@ TYPED_TEST(compact_pool_lives, in_rows_alone) {
 
 TYPED_TEST(compact_pool_lives, in_rows_that_lie_anywhere) {
     // About four times what a life has at once.
-    test::scattering_source source((std::size_t{16} << 20) + align_up(20000 * TypeParam::bytes, 4096));
+    test::scattering_source source((std::size_t{16} << 20) + detail::align_up(20000 * TypeParam::bytes, 4096));
     basic_compact_pool<TypeParam, source_ref<accounting_source>> pool(source);
     this->live(pool, source, false, 60000);
     pool.release();
@@ -129,7 +129,7 @@ TYPED_TEST(compact_pool_lives, few_pages_but_those_of_live_slots_stay_in_use) {
         }
         const std::size_t in_hand = TypeParam::bytes * 64 / page + 1;
         // A sixteenth or 64 KiB; some pages are missed where slots lie across their ends.
-        const std::size_t slack = is_power_of_two(TypeParam::bytes) ? 17 : 24;
+        const std::size_t slack = detail::is_power_of_two(TypeParam::bytes) ? 17 : 24;
         EXPECT_LE(pool.stats().pages, touched.size() + touched.size() / 16 + slack + in_hand) << "order " << order;
         pool.trim();
         EXPECT_EQ(pool.stats().pages, touched.size()) << "order " << order;

@@ -24,7 +24,7 @@ using everyday_pools =
 TYPED_TEST_SUITE(every_request, everyday_pools);
 
 // Instrumented builds are many times slower: there a part of the sizes, another one in each alignment.
-constexpr std::size_t stride = address_sanitizer ? 61 : 1;
+constexpr std::size_t stride = detail::address_sanitizer ? 61 : 1;
 
 TYPED_TEST(every_request, is_served_aligned_and_writable_at_both_ends) {
     constexpr std::size_t largest = std::size_t{1} << 20;
@@ -35,7 +35,7 @@ TYPED_TEST(every_request, is_served_aligned_and_writable_at_both_ends) {
         for (std::size_t bytes = start++ % stride; bytes <= largest; bytes += stride) {
             auto* const block = static_cast<char*>(pool.try_allocate(bytes, alignment));
             ASSERT_NE(block, nullptr) << bytes << " aligned to " << alignment;
-            ASSERT_TRUE(is_aligned(block, alignment)) << bytes << " aligned to " << alignment;
+            ASSERT_TRUE(detail::is_aligned(block, alignment)) << bytes << " aligned to " << alignment;
             block[0] = block[bytes == 0 ? 0 : bytes - 1] = 1;
             pool.deallocate(block, bytes, alignment);
             since_reset += bytes + alignment;
@@ -50,7 +50,7 @@ TYPED_TEST(every_request, is_served_aligned_and_writable_at_both_ends) {
 // What can be done to an allocator with a few blocks. Not all is possible at every time.
 enum class act { small, node, odd, aligned, large, free_oldest, free_newest, reset, release, last = release };
 constexpr auto acts = static_cast<std::size_t>(act::last) + 1;
-constexpr int longest_life = address_sanitizer ? 4 : 5;
+constexpr int longest_life = detail::address_sanitizer ? 4 : 5;
 
 template <class Pool>
 class short_lives : public testing::Test {

@@ -98,37 +98,39 @@ TEST(block_heap, is_whole_again_whatever_the_order_of_frees) {
     alignas(64) static char memory[40'000];
     int order[] = {0, 1, 2, 3};
     do {
-        block_heap heap;
-        poison(memory, sizeof memory);
+        detail::block_heap heap;
+        detail::poison(memory, sizeof memory);
         heap.add(memory, memory + sizeof memory);
         void* blocks[4];
         for (void*& each : blocks) {
             each = heap.try_allocate(9'000);
             ASSERT_NE(each, nullptr);
-            ASSERT_TRUE(is_aligned(each, 64));
+            ASSERT_TRUE(detail::is_aligned(each, 64));
         }
         ASSERT_EQ(heap.try_allocate(4'097), nullptr);
         for (const int next : order) heap.deallocate(blocks[next]);
         EXPECT_NE(heap.try_allocate(39'000), nullptr);
     } while (std::next_permutation(std::begin(order), std::end(order)));
-    unpoison(memory, sizeof memory);
+    detail::unpoison(memory, sizeof memory);
 }
 
 // Sizes and remainders next to the smallest that are told apart.
 TEST(block_heap, serves_every_size_near_what_is_free) {
     alignas(64) static char memory[188 * 64];
     for (std::size_t bytes = 4'097; bytes < sizeof memory; bytes += 7) {
-        block_heap heap;
-        poison(memory, sizeof memory);
+        detail::block_heap heap;
+        detail::poison(memory, sizeof memory);
         heap.add(memory, memory + sizeof memory);
         void* const block = heap.try_allocate(bytes);
-        ASSERT_EQ(block != nullptr, block_heap::spacing(bytes) + block_heap::line_bytes <= sizeof memory) << bytes;
+        ASSERT_EQ(block != nullptr,
+                  detail::block_heap::spacing(bytes) + detail::block_heap::line_bytes <= sizeof memory)
+            << bytes;
         if (block == nullptr) continue;
         ASSERT_LE(static_cast<char*>(block) + bytes, memory + sizeof memory);
         heap.deallocate(block);
         ASSERT_EQ(heap.try_allocate(bytes), block);
     }
-    unpoison(memory, sizeof memory);
+    detail::unpoison(memory, sizeof memory);
 }
 
 TEST(region_holes, of_one_size_are_used_again) {

@@ -40,7 +40,7 @@ using subjects = testing::Types<
     subject<multipool<accounting_ref, exact_spacing<>>>,
     subject<multipool<accounting_ref, class_map<24, 40, 88, 504, 4096>>>, subject<multipool<monotonic<accounting_ref>>>,
     subject<multipool<multipool<accounting_ref>, powers_of_two<256>>>,
-    subject<multipool<basic_chunk_cache<accounting_ref>>>,
+    subject<multipool<detail::basic_chunk_cache<accounting_ref>>>,
     subject<multipool<accounting_slab_ref, four_an_octave<4096>>, accounting_slab_source>,
     subject<multipool<source_ref<fixed_chunks>, four_an_octave<8192>>, fixed_chunks>,
     subject<monotonic<source_ref<fixed_chunks>>, fixed_chunks>, subject<synchronized<multipool<accounting_ref>>>,
@@ -89,7 +89,7 @@ TYPED_TEST(random_operations, blocks_are_aligned_disjoint_and_kept_and_all_memor
         }
         model.check_all();
         pool.release();
-        if constexpr (!std::is_same_v<typename TypeParam::pool, multipool<basic_chunk_cache<accounting_ref>>>) {
+        if constexpr (!std::is_same_v<typename TypeParam::pool, multipool<detail::basic_chunk_cache<accounting_ref>>>) {
             EXPECT_EQ(source.live_blocks(), 0u) << "release gives everything back";
         }
     }

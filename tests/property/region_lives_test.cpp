@@ -199,7 +199,7 @@ TEST(region_lives, an_arena_keeps_what_is_older_than_its_checkpoints) {
                 if (block != nullptr) {
                     model.add(block, bytes, alignment);
                 } else {
-                    EXPECT_TRUE(may_refuse || bytes + alignment + sizeof(chunk_header) > room);
+                    EXPECT_TRUE(may_refuse || bytes + alignment + sizeof(detail::chunk_header) > room);
                 }
             }
             EXPECT_EQ(pool.source().held_bytes(), fake_pages::charged_bytes);

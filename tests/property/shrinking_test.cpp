@@ -57,7 +57,7 @@ void play(const std::vector<operation>& operations) {
         if (next.kind == operation::allocate) {
             auto* const start = static_cast<unsigned char*>(pool.try_allocate(next.bytes, next.alignment));
             RC_ASSERT(start != nullptr);
-            RC_ASSERT(is_aligned(start, next.alignment));
+            RC_ASSERT(detail::is_aligned(start, next.alignment));
             std::memset(start, ++marks, next.bytes);
             live.push_back({start, next.bytes, next.alignment, marks});
         } else if (next.kind == operation::deallocate && !live.empty()) {

@@ -76,7 +76,7 @@ class neighbourhood {
         const std::size_t bytes = random_bytes(numbers);
         const std::size_t alignment = std::size_t{8} << (uniform(numbers, 0, 9) == 0 ? uniform(numbers, 0, 6) : 0);
         void* const memory = pool_.allocate(bytes, alignment);
-        if (!is_aligned(memory, alignment)) ++clashes_;
+        if (!detail::is_aligned(memory, alignment)) ++clashes_;
         const std::uint64_t number = numbers();
         std::memset(memory, static_cast<int>(number % 256), bytes);
         return ::new (memory) stamp{number, static_cast<std::uint32_t>(bytes), static_cast<std::uint32_t>(alignment)};

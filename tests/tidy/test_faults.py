@@ -15,7 +15,7 @@ import repository
 import faults
 
 # What they hold is shapes and names: a mistake in them does not compile.
-WITHOUT = {"core/abi.hpp", "core/at_least_result.hpp", "core/concepts.hpp", "local/arena.hpp", "os/pages.hpp"}
+WITHOUT = {"core/abi.hpp", "core/detail/at_least_result.hpp", "core/concepts.hpp", "local/arena.hpp", "os/pages.hpp"}
 
 
 def header(fault: faults.Fault) -> str:

@@ -63,7 +63,7 @@ TEST_F(arena_in_one_range, blocks_that_end_where_the_pages_end_go_back_as_they_c
 }
 
 TEST_F(arena_in_one_range, every_block_lies_behind_the_last_one_and_nothing_is_left_between) {
-    if (address_sanitizer) GTEST_SKIP() << "there are gaps between blocks there";
+    if (detail::address_sanitizer) GTEST_SKIP() << "there are gaps between blocks there";
     fake_arena pool(64 * mega);
     char* end = written(pool.allocate(16, 16), 16) + 16;
     for (std::size_t bytes = 16; bytes <= 16 * mega; bytes *= 2) {
@@ -80,13 +80,13 @@ TEST_F(arena_in_one_range, the_limit_holds_and_only_the_header_is_not_the_caller
     EXPECT_EQ(pool.try_allocate(mega, 16), nullptr);
     EXPECT_EQ(pool.try_allocate(~std::size_t{0}, 16), nullptr);
     EXPECT_EQ(pool.try_allocate(1, std::size_t{1} << 63), nullptr);
-    const std::size_t most = mega - sizeof(chunk_header);
+    const std::size_t most = mega - sizeof(detail::chunk_header);
     const auto start = pool.checkpoint();
     written(pool.allocate(most, 16), most);
     EXPECT_EQ(pool.try_allocate(1, 1), nullptr);
     EXPECT_THROW(static_cast<void>(pool.allocate(1, 1)), std::bad_alloc);
     pool.rewind(start);
-    if (address_sanitizer) return;  // there are gaps
+    if (detail::address_sanitizer) return;  // there are gaps
     for (std::size_t sum = 0; sum < most; sum += 32) written(pool.allocate(32, 1), 32);
     EXPECT_EQ(pool.try_allocate(1, 1), nullptr);
     EXPECT_EQ(fake_pages::count(page_call::reserve), 1U);
@@ -95,14 +95,14 @@ TEST_F(arena_in_one_range, the_limit_holds_and_only_the_header_is_not_the_caller
 TEST_F(arena_in_one_range, every_alignment_is_served_while_it_grows) {
     fake_arena pool(256 * mega);
     for (std::size_t alignment = 1; alignment <= 32 * mega; alignment *= 2) {
-        EXPECT_TRUE(is_aligned(written(pool.allocate(1, alignment), 1), alignment));
-        EXPECT_TRUE(is_aligned(written(pool.allocate(100 * kilo, alignment), 100 * kilo), alignment));
+        EXPECT_TRUE(detail::is_aligned(written(pool.allocate(1, alignment), 1), alignment));
+        EXPECT_TRUE(detail::is_aligned(written(pool.allocate(100 * kilo, alignment), 100 * kilo), alignment));
     }
 }
 
 TEST_F(arena_in_one_range, a_page_behind_the_end_of_the_range_is_never_accessible) {
     arena pool(16 * os::pages::size());
-    const std::size_t most = pool.source().limit_bytes() - sizeof(chunk_header);
+    const std::size_t most = pool.source().limit_bytes() - sizeof(detail::chunk_header);
     char* const block = written(pool.allocate(most, 16), most);
     EXPECT_DEATH(static_cast<volatile char*>(block)[most] = 1, "");
 }
@@ -170,7 +170,7 @@ TEST_F(arena_in_one_range, release_gives_all_memory_back) {
 }
 
 TEST_F(arena_in_one_range, a_buffer_of_the_callers_comes_first) {
-    if (address_sanitizer) GTEST_SKIP() << "there are gaps between blocks there";
+    if (detail::address_sanitizer) GTEST_SKIP() << "there are gaps between blocks there";
     alignas(16) char buffer[256];
     fake_arena pool(initial_buffer{buffer, sizeof buffer}, 64 * mega);
     EXPECT_EQ(pool.allocate(100, 1), buffer);
@@ -185,7 +185,7 @@ TEST_F(arena_in_one_range, a_buffer_of_the_callers_comes_first) {
 }
 
 TEST_F(arena_in_one_range, several_may_share_a_region_and_only_the_last_grows_in_place) {
-    if (address_sanitizer) GTEST_SKIP() << "there are gaps between blocks there";
+    if (detail::address_sanitizer) GTEST_SKIP() << "there are gaps between blocks there";
     basic_region<fake_pages> source(64 * mega);
     {
         monotonic<source_ref<basic_region<fake_pages>>> first(source);

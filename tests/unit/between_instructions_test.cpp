@@ -48,7 +48,7 @@ class between_instructions : public testing::Test {
 TEST_F(between_instructions, a_chunk_is_never_out_twice_and_none_is_lost) {
     for_every_instruction([this](std::size_t at) {
         bump_source::start_anew();
-        basic_chunk_cache<bump_source> cache;
+        detail::basic_chunk_cache<bump_source> cache;
         void* const first = cache.try_allocate(2048, 8);
         void* const other = cache.try_allocate(2048, 8);
         void* mine = nullptr;
@@ -75,7 +75,7 @@ TEST_F(between_instructions, large_blocks_of_two_threads_have_a_slot_each) {
     for_every_instruction([this](std::size_t at) {
         bump_source::start_anew();
         bump_source source;
-        shared_large_blocks large;
+        detail::shared_large_blocks large;
         std::array<void*, 64> others;  // all slots that there are without asking the source
         for (void*& block : others) block = large.try_allocate(source, 100, 8);
         void* mine = nullptr;
@@ -99,7 +99,7 @@ TEST_F(between_instructions, a_child_forked_anywhere_in_a_large_blocks_life_can_
     for_every_instruction([this](std::size_t at) {
         bump_source::start_anew();
         bump_source source;
-        shared_large_blocks large;
+        detail::shared_large_blocks large;
         void* const other = large.try_allocate(source, 100, 8);
         large.deallocate(source, large.try_allocate(source, 100, 8), 100);
         int status = 0;
@@ -121,8 +121,8 @@ TEST_F(between_instructions, a_child_forked_anywhere_in_a_large_blocks_life_can_
 }
 
 TEST_F(between_instructions, two_threads_that_come_at_once_have_a_magazine_each) {
-    using rack_type = magazine_rack<1>;
-    const auto nothing = [] { static_cast<void>(thread_life::of_this_thread()); };
+    using rack_type = detail::magazine_rack<1>;
+    const auto nothing = [] { static_cast<void>(detail::thread_life::of_this_thread()); };
     nothing();
     stepping.act_now(nothing);  // what a thread does once it has done by now
     for_every_instruction([this](std::size_t at) {
@@ -149,7 +149,7 @@ TEST_F(between_instructions, two_threads_that_come_at_once_have_a_magazine_each)
 
 TEST_F(between_instructions, memory_that_two_threads_get_beside_a_held_lock_is_all_accounted_for) {
     bump_source::start_anew();
-    using depot_type = batch_depot<held_bump_source, powers_of_two<4096>>;
+    using depot_type = detail::batch_depot<held_bump_source, powers_of_two<4096>>;
     depot_type depot(first_chunk{1000});
     const auto enter = [&depot] { static_cast<void>(depot.carve(3000, 8)); };
     test::while_held<held_bump_source>(enter, [&] {
@@ -174,7 +174,7 @@ TEST_F(between_instructions, memory_that_two_threads_get_beside_a_held_lock_is_a
 constexpr std::size_t while_it_waits = 6000;
 
 TEST_F(between_instructions, a_lock_that_is_waited_for_is_had_when_its_holder_gives_it_back) {
-    patient_lock lock;
+    detail::patient_lock lock;
     ASSERT_TRUE(lock.try_lock());
     bool is_mine = false;
     EXPECT_TRUE(stepping.run(while_it_waits, [&] { is_mine = lock.lock(1000); }, [&] { lock.unlock(); }));
@@ -183,7 +183,7 @@ TEST_F(between_instructions, a_lock_that_is_waited_for_is_had_when_its_holder_gi
 }
 
 TEST_F(between_instructions, the_next_holder_is_waited_for_anew) {
-    patient_lock lock;
+    detail::patient_lock lock;
     ASSERT_TRUE(lock.try_lock());
     bool is_mine = true, is_theirs = false;
     EXPECT_TRUE(stepping.run(

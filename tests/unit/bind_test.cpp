@@ -197,9 +197,9 @@ TEST(allocator, over_aligned_elements_are_aligned) {
     accounting_source source;
     pool_under_test pool(source);
     vector<wide> row(&pool);
-    for (int i = 0; i < 50; ++i) EXPECT_TRUE(is_aligned(&row.emplace_back(), 128));
+    for (int i = 0; i < 50; ++i) EXPECT_TRUE(detail::is_aligned(&row.emplace_back(), 128));
     std::list<wide, bound<wide>> list(&pool);
-    for (int i = 0; i < 50; ++i) EXPECT_TRUE(is_aligned(&list.emplace_back(), 128));
+    for (int i = 0; i < 50; ++i) EXPECT_TRUE(detail::is_aligned(&list.emplace_back(), 128));
 }
 
 TEST(resource, pmr_containers_of_containers_use_it) {
@@ -228,7 +228,7 @@ TEST(resource, what_goes_back_is_what_was_taken) {
     void* const block = base.allocate(24, 8);
     base.deallocate(block, 24, 8);
     void* const usual = base.allocate(24);
-    EXPECT_EQ(exact.given().at(usual).alignment, default_alignment);
+    EXPECT_EQ(exact.given().at(usual).alignment, detail::default_alignment);
     base.deallocate(usual, 24);
 }
 

@@ -21,28 +21,28 @@ namespace {
 using test::uniform;
 
 // Forwards and backwards, as the links have it.
-std::vector<block_record*> forwards(const record_list& list) {
-    std::vector<block_record*> seen;
-    for (block_record* r = list.oldest(); r != nullptr; r = r->newer) seen.push_back(r);
+std::vector<detail::block_record*> forwards(const detail::record_list& list) {
+    std::vector<detail::block_record*> seen;
+    for (detail::block_record* r = list.oldest(); r != nullptr; r = r->newer) seen.push_back(r);
     return seen;
 }
-std::vector<block_record*> backwards(const record_list& list) {
-    std::vector<block_record*> seen;
-    for (block_record* r = list.newest(); r != nullptr; r = r->older) seen.push_back(r);
+std::vector<detail::block_record*> backwards(const detail::record_list& list) {
+    std::vector<detail::block_record*> seen;
+    for (detail::block_record* r = list.newest(); r != nullptr; r = r->older) seen.push_back(r);
     std::reverse(seen.begin(), seen.end());
     return seen;
 }
 
 TEST(record_list, is_that_of_a_model_in_both_directions) {
-    std::vector<block_record> records(20);
-    std::vector<block_record*> model, outside;
-    for (block_record& record : records) outside.push_back(&record);
-    record_list list;
+    std::vector<detail::block_record> records(20);
+    std::vector<detail::block_record*> model, outside;
+    for (detail::block_record& record : records) outside.push_back(&record);
+    detail::record_list list;
     auto numbers = test::random_numbers();
     for (int step = 0; step < 3000; ++step) {
         const int choice = uniform(numbers, 0, 3);
         if (choice < 2 && !outside.empty()) {
-            block_record* const record = outside.back();
+            detail::block_record* const record = outside.back();
             outside.pop_back();
             choice == 0 ? list.push(record) : list.push_oldest(record);
             model.insert(choice == 0 ? model.end() : model.begin(), record);
@@ -60,24 +60,24 @@ TEST(record_list, is_that_of_a_model_in_both_directions) {
 
 TEST(block_table, finds_what_is_in_it_and_nothing_else_however_it_grows) {
     std::vector<char> memory(40000);
-    std::map<char*, block_record*> model;
-    block_table table, other;
+    std::map<char*, detail::block_record*> model;
+    detail::block_table table, other;
     EXPECT_EQ(table.find(memory.data()), nullptr);
     auto numbers = test::random_numbers();
     for (int step = 0; step < 40000; ++step) {
         char* const start = memory.data() + uniform<std::size_t>(numbers, 0, 4999) * 8;
-        block_record* const found = table.find(start);
+        detail::block_record* const found = table.find(start);
         const auto expected = model.find(start);
         ASSERT_EQ(found, expected == model.end() ? nullptr : expected->second);
         if (found == nullptr) {
             ASSERT_TRUE(table.reserve());
-            block_record* const made = block_table::new_record();
+            detail::block_record* const made = detail::block_table::new_record();
             made->start = start;
             table.insert(made);
             model.emplace(start, made);
         } else if (uniform(numbers, 0, 2) == 0) {
             table.remove(found);
-            block_table::free_record(found);
+            detail::block_table::free_record(found);
             model.erase(start);
         }
         ASSERT_EQ(table.size(), model.size());
@@ -88,10 +88,10 @@ TEST(block_table, finds_what_is_in_it_and_nothing_else_however_it_grows) {
 }
 
 TEST(checkpoint_history, knows_the_places_that_are_left) {
-    checkpoint_history history;
+    detail::checkpoint_history history;
     const auto first = history.mark(0);
     EXPECT_EQ(history.mark(0).number, first.number) << "nothing was allocated between them";
-    std::vector<checkpoint_history::place> places;
+    std::vector<detail::checkpoint_history::place> places;
     for (std::uint64_t blocks = 1; blocks <= 100; ++blocks) places.push_back(history.mark(blocks));
     EXPECT_TRUE(history.rewind_to(places[50], 100));
     EXPECT_TRUE(history.rewind_to(places[50], 100)) << "the place itself stays";
@@ -164,15 +164,15 @@ TEST(misuse, sites_are_named_by_what_happened_there) {
 
 TEST(guarded_block, has_room_for_every_alignment_and_says_no_to_the_impossible) {
     for (std::size_t alignment = 1; alignment <= 4096; alignment *= 2) {
-        EXPECT_EQ(guarded_block::front_bytes(alignment) % alignment, 0u);
-        EXPECT_GE(guarded_block::front_bytes(alignment), 64u);
-        EXPECT_EQ(guarded_block::whole_bytes(100, alignment),
-                  guarded_block::front_bytes(alignment) + 100 + guarded_block::back_bytes);
+        EXPECT_EQ(detail::guarded_block::front_bytes(alignment) % alignment, 0u);
+        EXPECT_GE(detail::guarded_block::front_bytes(alignment), 64u);
+        EXPECT_EQ(detail::guarded_block::whole_bytes(100, alignment),
+                  detail::guarded_block::front_bytes(alignment) + 100 + detail::guarded_block::back_bytes);
     }
     constexpr std::size_t top = static_cast<std::size_t>(-1);
-    for (const std::size_t bytes : {top, top - 127, max_bytes, max_bytes / 2 + 1})
-        EXPECT_EQ(guarded_block::whole_bytes(bytes, 8), 0u);
-    EXPECT_EQ(guarded_block::whole_bytes(8, std::size_t{1} << 63), 0u);
+    for (const std::size_t bytes : {top, top - 127, detail::max_bytes, detail::max_bytes / 2 + 1})
+        EXPECT_EQ(detail::guarded_block::whole_bytes(bytes, 8), 0u);
+    EXPECT_EQ(detail::guarded_block::whole_bytes(8, std::size_t{1} << 63), 0u);
 }
 
 TEST(checked_edges, a_pointer_right_behind_a_block_is_not_inside_it) {
@@ -219,11 +219,11 @@ TEST(checked_edges, a_misuse_is_reported_once) {
     test::recorded_misuses seen;
     checked<multipool<>> pool;
     auto* const block = static_cast<char*>(pool.allocate(24, 8));
-    unpoison_contents(block, 25);
+    detail::unpoison_contents(block, 25);
     block[24] ^= 1;
     for (int i = 0; i < 3; ++i) pool.verify();
     pool.deallocate(block, 24, 8);
-    unpoison_contents(block, 24);
+    detail::unpoison_contents(block, 24);
     block[3] ^= 1;
     for (int i = 0; i < 3; ++i) pool.verify();
     EXPECT_EQ(seen.take(), (std::vector{misuse_kind::overrun, misuse_kind::use_after_free}));

@@ -138,12 +138,12 @@ TEST(checked, a_misuse_planted_among_correct_calls_is_the_only_one_found) {
                 live.erase(victim);
                 const int what = step >= at && !is_planted ? uniform(numbers, 0, 4) : -1;
                 is_planted |= what >= 0;
-                unpoison_contents(block - 1, size + 2);
+                detail::unpoison_contents(block - 1, size + 2);
                 if (what == 0) block[size] ^= 1, planted = kind::overrun;
                 if (what == 1) block[-1] ^= 1, planted = kind::underrun;
                 if (what == 2) planted = kind::wrong_size;
                 pool.deallocate(block, what == 2 ? size + 1 : size, 8);
-                unpoison_contents(block, size);
+                detail::unpoison_contents(block, size);
                 if (what == 3) block[size / 2] ^= 1, planted = kind::use_after_free;
                 if (what == 4) pool.deallocate(block, size, 8);  // it stays what was planted: a double free
             }
@@ -167,7 +167,7 @@ TEST(checked, the_quarantine_is_bounded_and_given_up_before_memory_runs_out) {
         source.fail_from(0);
         EXPECT_EQ(pool.try_allocate(100, 8), nullptr);
         EXPECT_THROW(static_cast<void>(pool.allocate(100, 8)), std::bad_alloc);
-        EXPECT_EQ(pool.try_allocate(max_bytes, 8), nullptr);
+        EXPECT_EQ(pool.try_allocate(detail::max_bytes, 8), nullptr);
         EXPECT_EQ(pool.try_allocate(static_cast<std::size_t>(-1), 1), nullptr);
         pool.deallocate(block, 100, 8);
     }

@@ -20,8 +20,9 @@ using kind = misuse_kind;
 static_assert(rewindable_allocator<checked<monotonic<>>> && managed_allocator<checked<multipool<>>>);
 static_assert(!rewindable_allocator<checked<multipool<>>> && !managed_allocator<checked<new_delete>>);
 static_assert(allocator_like<checked<new_delete>> && rewindable_allocator<synchronized<checked<monotonic<>>>>);
-static_assert(is_checked<checked<multipool<>>> && is_checked<resource<checked<monotonic<>>>>);
-static_assert(is_checked<resource<synchronized<checked<multipool<>>>&>> && !is_checked<resource<multipool<>>>);
+static_assert(detail::is_checked<checked<multipool<>>> && detail::is_checked<resource<checked<monotonic<>>>>);
+static_assert(detail::is_checked<resource<synchronized<checked<multipool<>>>&>> &&
+              !detail::is_checked<resource<multipool<>>>);
 
 template <class Pool>
 char* block_of(Pool& pool, std::size_t bytes, std::size_t alignment = 8) {
@@ -52,9 +53,9 @@ TEST(checked, every_byte_of_both_guards_counts) {
         for (const std::size_t alignment : {1u, 8u, 16u, 64u, 512u}) {
             for (std::ptrdiff_t at = -64; at < 64; ++at) {
                 char* const block = block_of(pool, bytes, alignment);
-                ASSERT_TRUE(is_aligned(block, alignment));
+                ASSERT_TRUE(detail::is_aligned(block, alignment));
                 char* const harmed = at < 0 ? block + at : block + bytes + at;
-                unpoison(harmed, 1);  // a memory checker would be first
+                detail::unpoison(harmed, 1);  // a memory checker would be first
                 *harmed ^= 1;
                 pool.deallocate(block, bytes, alignment);
                 ASSERT_EQ(seen.take(), std::vector{at < 0 ? kind::underrun : kind::overrun}) << bytes << ' ' << at;
@@ -68,7 +69,7 @@ TEST(checked, a_report_says_which_byte_was_written) {
     checked<monotonic<>> pool;
     char* const block = block_of(pool, 24);
     const auto write_at = [&](std::ptrdiff_t at) {
-        unpoison_contents(block + at, 1);  // a memory checker would be first
+        detail::unpoison_contents(block + at, 1);  // a memory checker would be first
         block[at] = 'x';
     };
     write_at(26);
@@ -94,9 +95,9 @@ TEST(checked, a_write_between_the_end_and_the_next_use_is_found_after_each_way_t
                 const auto place = pool.checkpoint();
                 char* const block = block_of(pool, bytes);
                 end(pool, place, block);
-                unpoison_contents(block, bytes);
+                detail::unpoison_contents(block, bytes);
                 block[at] ^= 1;
-                poison(block, bytes);
+                detail::poison(block, bytes);
                 pool.deallocate(block_of(pool, 8), 8, 8);  // or the destructor, at the latest
                 pool.verify();
                 ASSERT_EQ(seen.take(), std::vector{expected}) << bytes << ' ' << at;
@@ -179,8 +180,8 @@ TEST(checked, leaks_are_reported_where_that_is_asked_for_and_by_default_where_no
         lost = heap.allocate(24, 8);
     }
     EXPECT_EQ(seen.take(), std::vector{kind::leak});
-    new_delete().deallocate(static_cast<char*>(lost) - guarded_block::front_bytes(8), guarded_block::whole_bytes(24, 8),
-                            8);
+    new_delete().deallocate(static_cast<char*>(lost) - detail::guarded_block::front_bytes(8),
+                            detail::guarded_block::whole_bytes(24, 8), 8);
 }
 
 }  // namespace

@@ -17,10 +17,10 @@ namespace {
 using test::accounting_ref;
 using test::accounting_source;
 using test::in_a_thread;
-using cache_under_test = basic_chunk_cache<accounting_ref>;
+using cache_under_test = detail::basic_chunk_cache<accounting_ref>;
 
 constexpr std::size_t epoch = std::size_t{64} << 20;  // ends one, whatever is held in these tests
-constexpr std::size_t size = 65536 + chunk_sizes::line_bytes;
+constexpr std::size_t size = 65536 + detail::chunk_sizes::line_bytes;
 
 // A container of `chunks` chunks comes and goes.
 template <class Cache>
@@ -81,9 +81,9 @@ TEST(chunk_cache_budget, an_impossible_request_does_not_empty_the_cache) {
     cache_under_test cache(upstream);
     use(cache, 5);
     upstream.fail_from(0);
-    EXPECT_EQ(cache.try_allocate(max_bytes + 1, 8), nullptr);
+    EXPECT_EQ(cache.try_allocate(detail::max_bytes + 1, 8), nullptr);
     EXPECT_EQ(cache.held_bytes(), 5 * size);
-    EXPECT_EQ(cache.try_allocate(max_bytes, 8), nullptr);
+    EXPECT_EQ(cache.try_allocate(detail::max_bytes, 8), nullptr);
     EXPECT_EQ(cache.held_bytes(), 0u) << "a possible one does, for it might then be served";
 }
 

@@ -19,7 +19,7 @@ namespace {
 
 using test::accounting_ref;
 using test::accounting_source;
-using cache_under_test = basic_chunk_cache<accounting_ref>;
+using cache_under_test = detail::basic_chunk_cache<accounting_ref>;
 
 TEST(chunk_cache, a_released_chunk_serves_the_next_request_of_its_size) {
     accounting_source upstream;
@@ -53,11 +53,11 @@ TEST(chunk_cache, chunks_hold_what_good_bytes_says_and_are_aligned) {
     for (std::size_t bytes = 1; bytes < 300000; bytes = bytes * 5 / 4 + 1) {
         for (std::size_t alignment = 1; alignment <= 4096; alignment *= 4) {
             auto* const chunk = static_cast<char*>(cache.allocate(bytes, alignment));
-            EXPECT_TRUE(is_aligned(chunk, alignment));
+            EXPECT_TRUE(detail::is_aligned(chunk, alignment));
             const std::size_t good = cache_under_test::good_bytes(bytes);
             EXPECT_GE(good, bytes);
             EXPECT_EQ(cache_under_test::good_bytes(good), good);
-            std::memset(chunk, 1, alignment <= chunk_sizes::alignment_of(bytes) ? good : bytes);
+            std::memset(chunk, 1, alignment <= detail::chunk_sizes::alignment_of(bytes) ? good : bytes);
             cache.deallocate(chunk, bytes, alignment);
         }
     }
@@ -120,7 +120,7 @@ TEST(chunk_cache, small_huge_and_over_aligned_requests_pass_through) {
     cache_under_test cache(upstream);
     cache.deallocate(cache.allocate(1023, 8), 1023, 8);
     cache.deallocate(cache.allocate(5000, 128), 5000, 128);
-    cache.deallocate(cache.allocate(chunk_sizes::largest + 1, 8), chunk_sizes::largest + 1, 8);
+    cache.deallocate(cache.allocate(detail::chunk_sizes::largest + 1, 8), detail::chunk_sizes::largest + 1, 8);
     EXPECT_EQ(upstream.live_blocks(), 0u);
 }
 
@@ -383,7 +383,7 @@ TEST(chunk_cache_threads, a_trim_reaches_the_magazines_of_busy_threads) {
 }
 
 TEST(chunk_cache_threads, no_two_threads_ever_hold_the_same_chunk) {
-    basic_chunk_cache<new_delete> cache;
+    detail::basic_chunk_cache<new_delete> cache;
     cache.set_budget_bytes(std::size_t{1} << 20);
     std::atomic<int> clashes{0};
     std::vector<std::thread> users;

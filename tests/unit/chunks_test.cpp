@@ -164,7 +164,7 @@ TEST(large_blocks, absorbed_in_any_number_they_go_in_any_order) {
                 std::iota(order.begin(), order.end(), std::size_t{0});
                 do {
                     accounting_source source;
-                    large_blocks a, b, c;
+                    detail::large_blocks a, b, c;
                     std::vector<void*> blocks;
                     for (std::size_t i = 0; i < in_a; ++i) blocks.push_back(a.try_allocate(source, 100 + i, 8));
                     for (std::size_t i = 0; i < in_b; ++i) blocks.push_back(b.try_allocate(source, 100 + in_a + i, 8));
@@ -187,7 +187,7 @@ TEST(large_blocks, absorbed_in_any_number_they_go_in_any_order) {
 
 TEST(large_blocks, every_size_and_alignment_comes_back_as_it_was_asked_for) {
     accounting_source source;
-    large_blocks blocks;
+    detail::large_blocks blocks;
     test::block_model model;
     for (std::size_t alignment = 1; alignment <= 8192; alignment *= 2) {
         for (std::size_t bytes = 0; bytes < 70; ++bytes)
@@ -207,13 +207,13 @@ TEST(large_blocks, every_size_and_alignment_comes_back_as_it_was_asked_for) {
     blocks.release(source);
     EXPECT_FALSE(blocks.any());
     EXPECT_EQ(source.live_blocks(), 0u);
-    EXPECT_EQ(blocks.try_allocate(source, max_bytes, 8), nullptr);
-    EXPECT_EQ(blocks.try_allocate(source, max_bytes - 40, 8), nullptr);
+    EXPECT_EQ(blocks.try_allocate(source, detail::max_bytes, 8), nullptr);
+    EXPECT_EQ(blocks.try_allocate(source, detail::max_bytes - 40, 8), nullptr);
 }
 
 TEST(shared_large_blocks, a_refused_block_takes_no_slot) {
     accounting_source source;
-    shared_large_blocks blocks;
+    detail::shared_large_blocks blocks;
     void* const kept = blocks.try_allocate(source, 1000, 8);
     const std::size_t held = blocks.held_bytes();
     source.fail_from(0);
@@ -239,7 +239,7 @@ TEST(multipool_rows, a_chunk_is_cut_to_its_end_and_no_further) {
             model.add(block, bytes, 8);
             const auto chunk = std::prev(source.given().upper_bound(block));
             ASSERT_LE(block + bytes, static_cast<char*>(chunk->first) + chunk->second.bytes) << bytes;
-            ASSERT_GE(block, static_cast<char*>(chunk->first) + sizeof(chunk_header));
+            ASSERT_GE(block, static_cast<char*>(chunk->first) + sizeof(detail::chunk_header));
         }
         model.check_all();
     }
@@ -262,7 +262,7 @@ TEST(multipool_rows, classes_in_turns_share_chunks_without_meeting) {
 }
 
 TEST(multipool_rows, a_class_takes_one_row_ahead_and_no_more) {
-    if (address_sanitizer) GTEST_SKIP() << "there are gaps between blocks there";
+    if (detail::address_sanitizer) GTEST_SKIP() << "there are gaps between blocks there";
     accounting_source source;
     multipool<accounting_ref> pool(source);
     constexpr std::size_t classes = 20, row = std::size_t{32} << 10;
@@ -283,7 +283,8 @@ TEST(multipool_rows, classes_in_turns_keep_their_blocks_together) {
     for (int i = 0; i < 5000; ++i) {
         for (const std::size_t size : {0u, 1u}) {
             auto* const block = static_cast<char*>(pool.allocate(24 + 16 * size, 8));
-            neighbours += last[size] != nullptr && block == last[size] + 24 + 16 * size + gap_in_row(24 + 16 * size);
+            neighbours +=
+                last[size] != nullptr && block == last[size] + 24 + 16 * size + detail::gap_in_row(24 + 16 * size);
             last[size] = block;
         }
     }

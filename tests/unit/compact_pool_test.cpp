@@ -73,7 +73,7 @@ TEST(compact_pool, passes_what_fits_no_slot_to_its_source) {
     compact_pool<24, accounting_ref> pool(source);
     void* const large = pool.allocate(25, 8);
     void* const wide = pool.allocate(8, 64);
-    EXPECT_TRUE(is_aligned(wide, 64));
+    EXPECT_TRUE(detail::is_aligned(wide, 64));
     EXPECT_EQ(source.live_blocks(), 2U);
     EXPECT_GE(pool.held_bytes(), 33U);
     pool.deallocate(large, 25, 8);
@@ -81,7 +81,7 @@ TEST(compact_pool, passes_what_fits_no_slot_to_its_source) {
     pool.reset();
     EXPECT_EQ(source.live_blocks(), 0U) << "large blocks go back with a reset";
     EXPECT_NE(pool.allocate(0, 1), nullptr) << "0 bytes are 1";
-    EXPECT_EQ(pool.try_allocate(max_bytes, 8), nullptr);
+    EXPECT_EQ(pool.try_allocate(detail::max_bytes, 8), nullptr);
 }
 
 TEST_F(compact_pool_of_pages, grows_in_one_range_above_the_stated_size) {
@@ -178,7 +178,7 @@ TEST_F(compact_pool_of_pages, keeps_the_first_chunk_that_is_empty_and_gives_back
     const auto slots = filled(pool, 10000);
     EXPECT_GT(source.live_blocks(), 19U);
     for (void* slot : slots) pool.deallocate(slot, 8, 8);
-    EXPECT_LE(source.live_bytes(), 1024 + 2 * 4096 + 2 * sizeof(slot_window) + 128);
+    EXPECT_LE(source.live_bytes(), 1024 + 2 * 4096 + 2 * sizeof(detail::slot_window) + 128);
 }
 
 TEST_F(compact_pool_of_pages, discards_inside_and_decommits_at_the_end) {
@@ -288,7 +288,7 @@ class scattered_source {
         if (bytes != 4096) return new_delete().try_allocate(bytes, alignment);
         const std::size_t n = given_++;
         char* const place = memory_.get() + n * 7 % windows * window_bytes + n / windows * 4112;
-        return place + padding_to(place, 16);
+        return place + detail::padding_to(place, 16);
     }
     void deallocate(void* block, std::size_t bytes, std::size_t alignment) noexcept {
         if (bytes != 4096) return new_delete().deallocate(block, bytes, alignment);

@@ -17,11 +17,11 @@
 namespace millpond {
 namespace {
 
-static_assert(default_alignment == 16 && max_class_alignment == 64);
-static_assert(max_bytes == static_cast<std::size_t>(-1) / 2, "what a pointer difference can say");
+static_assert(detail::default_alignment == 16 && max_class_alignment == 64);
+static_assert(detail::max_bytes == static_cast<std::size_t>(-1) / 2, "what a pointer difference can say");
 
 TEST(brief_lock, is_held_by_one_at_a_time_and_free_again_afterwards) {
-    brief_lock lock;
+    detail::brief_lock lock;
     for (int round = 0; round < 3; ++round) {
         ASSERT_TRUE(lock.try_lock());
         ASSERT_FALSE(lock.try_lock());
@@ -74,9 +74,9 @@ TYPED_TEST(large_classes, every_request_gets_the_smallest_aligned_block_that_fit
 // What the tables say is what the scheme says, at every request that a table answers.
 template <class Classes>
 void tables_agree() {
-    using places = class_places<Classes>;
-    const auto same = [](class_place found, std::size_t bytes, std::size_t alignment) {
-        const class_place expected = class_place::of(Classes::class_of(bytes, alignment));
+    using places = detail::class_places<Classes>;
+    const auto same = [](detail::class_place found, std::size_t bytes, std::size_t alignment) {
+        const detail::class_place expected = detail::class_place::of(Classes::class_of(bytes, alignment));
         return found.group == expected.group && found.offset == expected.offset;
     };
     for (std::size_t bytes = 0; bytes <= Classes::largest + 2; bytes += bytes < 70000 ? 1 : 61) {
@@ -84,7 +84,7 @@ void tables_agree() {
             if (places::is_small(bytes, alignment)) {
                 ASSERT_TRUE(same(places::of_small(bytes), bytes, alignment)) << bytes << ' ' << alignment;
             } else if (places::is_rounded_small(bytes, alignment)) {
-                const class_place found = places::of_small(places::rounded(bytes, alignment));
+                const detail::class_place found = places::of_small(places::rounded(bytes, alignment));
                 ASSERT_TRUE(same(found, bytes, alignment)) << bytes << ' ' << alignment;
             } else if (places::is_middle(bytes, alignment)) {
                 ASSERT_TRUE(same(places::of_middle(bytes), bytes, alignment)) << bytes << ' ' << alignment;
@@ -105,7 +105,7 @@ void tables_agree() {
         }
     }
     constexpr std::size_t top = static_cast<std::size_t>(-1);
-    for (const std::size_t bytes : {top, max_bytes, Classes::largest + 1}) {
+    for (const std::size_t bytes : {top, detail::max_bytes, Classes::largest + 1}) {
         EXPECT_FALSE(places::is_small(bytes, 8) || places::is_rounded_small(bytes, 8) || places::is_middle(bytes, 8) ||
                      places::is_wide(bytes, 8));
     }
@@ -121,27 +121,27 @@ TEST(class_places, say_what_the_scheme_says) {
 }
 
 TEST(chunk_sizes, every_chunk_fits_and_only_what_is_worth_keeping_has_a_bin) {
-    for (std::size_t bytes = 1; bytes <= chunk_sizes::largest + 5000; bytes += bytes < 70000 ? 1 : 4093) {
+    for (std::size_t bytes = 1; bytes <= detail::chunk_sizes::largest + 5000; bytes += bytes < 70000 ? 1 : 4093) {
         for (const std::size_t alignment : {1u, 16u, 64u, 128u, 4096u}) {
-            const unsigned bin = chunk_sizes::bin_of(bytes, alignment);
-            const bool is_kept = bytes >= chunk_sizes::smallest && bytes <= chunk_sizes::largest &&
+            const unsigned bin = detail::chunk_sizes::bin_of(bytes, alignment);
+            const bool is_kept = bytes >= detail::chunk_sizes::smallest && bytes <= detail::chunk_sizes::largest &&
                                  alignment <= (bytes < 4096 ? 16u : 64u);
-            ASSERT_EQ(bin < chunk_sizes::count, is_kept) << bytes << " aligned to " << alignment;
+            ASSERT_EQ(bin < detail::chunk_sizes::count, is_kept) << bytes << " aligned to " << alignment;
             if (!is_kept) continue;
-            ASSERT_GE(chunk_sizes::bytes_of(bin), bytes);
-            ASSERT_GE(chunk_sizes::alignment_of(chunk_sizes::bytes_of(bin)), alignment);
+            ASSERT_GE(detail::chunk_sizes::bytes_of(bin), bytes);
+            ASSERT_GE(detail::chunk_sizes::alignment_of(detail::chunk_sizes::bytes_of(bin)), alignment);
             if (bin > 0) {
-                ASSERT_LT(chunk_sizes::bytes_of(bin - 1), bytes);
+                ASSERT_LT(detail::chunk_sizes::bytes_of(bin - 1), bytes);
             }
         }
     }
-    EXPECT_EQ(chunk_sizes::bytes_of(0), 1024u);
-    EXPECT_EQ(chunk_sizes::bytes_of(chunk_sizes::count - 1), chunk_sizes::largest);
+    EXPECT_EQ(detail::chunk_sizes::bytes_of(0), 1024u);
+    EXPECT_EQ(detail::chunk_sizes::bytes_of(detail::chunk_sizes::count - 1), detail::chunk_sizes::largest);
 }
 
-TEST(chunk_stack, the_last_comes_first_and_each_once) {
+TEST(free_chunks, the_last_comes_first_and_each_once) {
     alignas(16) static char chunks[5][64];
-    chunk_stack stack;
+    detail::free_chunks stack;
     EXPECT_TRUE(stack.empty());
     for (auto& chunk : chunks) stack.push(chunk, sizeof chunk);
     for (int i = 4; i >= 0; --i) {
@@ -157,26 +157,26 @@ class magazine : public testing::Test {
     void TearDown() override {
         under_test.close([this](unsigned bin, void* chunk) { give(bin, chunk); });
     }
-    void give(unsigned bin, void* chunk) { upstream.deallocate(chunk, chunk_sizes::bytes_of(bin), 64); }
-    [[nodiscard]] void* chunk_of(unsigned bin) { return upstream.allocate(chunk_sizes::bytes_of(bin), 64); }
+    void give(unsigned bin, void* chunk) { upstream.deallocate(chunk, detail::chunk_sizes::bytes_of(bin), 64); }
+    [[nodiscard]] void* chunk_of(unsigned bin) { return upstream.allocate(detail::chunk_sizes::bytes_of(bin), 64); }
 
     new_delete upstream;
-    chunk_magazine under_test;
+    detail::chunk_magazine under_test;
 };
 
 TEST_F(magazine, holds_what_fits_and_never_more_than_its_capacity) {
     under_test.open(0);
     auto numbers = test::random_numbers();
-    std::vector<std::vector<void*>> model(chunk_magazine::bins);
+    std::vector<std::vector<void*>> model(detail::chunk_magazine::bins);
     std::size_t held = 0;
     for (int step = 0; step < 20000; ++step) {
-        const unsigned bin = test::uniform(numbers, 0u, chunk_magazine::bins - 1);
-        const std::size_t bytes = chunk_sizes::bytes_of(bin);
+        const unsigned bin = test::uniform(numbers, 0u, detail::chunk_magazine::bins - 1);
+        const std::size_t bytes = detail::chunk_sizes::bytes_of(bin);
         if (under_test.is_report_due()) under_test.report();
         if (test::uniform(numbers, 0, 2) != 0) {
             void* const chunk = chunk_of(bin);
             const bool is_taken = under_test.push(bin, chunk);
-            ASSERT_EQ(is_taken, held + bytes <= chunk_magazine::capacity_bytes) << held << " and " << bytes;
+            ASSERT_EQ(is_taken, held + bytes <= detail::chunk_magazine::capacity_bytes) << held << " and " << bytes;
             is_taken ? model[bin].push_back(chunk) : give(bin, chunk);
             held += is_taken ? bytes : 0;
         } else {
@@ -195,7 +195,7 @@ TEST_F(magazine, a_report_is_due_after_so_many_chunks_and_no_sooner) {
     under_test.open(3);
     EXPECT_EQ(under_test.trims_seen(), 3u);
     for (int round = 0; round < 3; ++round) {
-        for (std::uint32_t i = 0; i < chunk_magazine::report_pushes; ++i) {
+        for (std::uint32_t i = 0; i < detail::chunk_magazine::report_pushes; ++i) {
             ASSERT_FALSE(under_test.is_report_due()) << i;
             ASSERT_TRUE(under_test.push(0, chunk_of(0))) << i;
             give(0, under_test.pop(0));
@@ -230,31 +230,31 @@ TEST_F(magazine, closed_it_takes_nothing_and_ended_it_stays_closed) {
 }
 
 TEST(thread_life, ends_with_its_thread_and_goes_with_its_last_reference) {
-    const std::uint64_t before = thread_life::ended_so_far();
-    thread_life* other = nullptr;
+    const std::uint64_t before = detail::thread_life::ended_so_far();
+    detail::thread_life* other = nullptr;
     bool is_the_same = false;
     std::thread([&] {
-        other = thread_life::of_this_thread();
-        is_the_same = other == thread_life::of_this_thread();
+        other = detail::thread_life::of_this_thread();
+        is_the_same = other == detail::thread_life::of_this_thread();
         other->keep();
         EXPECT_FALSE(other->has_ended());
-        EXPECT_EQ(thread_life::ended_so_far(), before);
+        EXPECT_EQ(detail::thread_life::ended_so_far(), before);
     }).join();
     EXPECT_TRUE(is_the_same);
     EXPECT_TRUE(other->has_ended());
-    EXPECT_EQ(thread_life::ended_so_far(), before + 1);
-    EXPECT_NE(thread_life::of_this_thread(), other);
-    EXPECT_FALSE(thread_life::of_this_thread()->has_ended());
+    EXPECT_EQ(detail::thread_life::ended_so_far(), before + 1);
+    EXPECT_NE(detail::thread_life::of_this_thread(), other);
+    EXPECT_FALSE(detail::thread_life::of_this_thread()->has_ended());
     other->drop();
     std::thread([] {}).join();
-    EXPECT_EQ(thread_life::ended_so_far(), before + 1) << "a thread that was never asked for leaves nothing";
+    EXPECT_EQ(detail::thread_life::ended_so_far(), before + 1) << "a thread that was never asked for leaves nothing";
 }
 
 TEST(thread_table, numbers_are_new_and_neighbours_do_not_share_an_entry) {
-    const std::uint64_t first = thread_table::new_number(), second = thread_table::new_number();
+    const std::uint64_t first = detail::thread_table::new_number(), second = detail::thread_table::new_number();
     EXPECT_LT(first, second);
-    EXPECT_EQ(first % thread_table::number_step, 0u);
-    EXPECT_NE(&table_of_this_thread.of(first), &table_of_this_thread.of(second));
+    EXPECT_EQ(first % detail::thread_table::number_step, 0u);
+    EXPECT_NE(&detail::table_of_this_thread.of(first), &detail::table_of_this_thread.of(second));
 }
 
 }  // namespace

@@ -149,8 +149,8 @@ TEST_F(dyn_array_commit, huge_pages_come_in_whole_ones) {
         EXPECT_TRUE(from_the_start || numbers.advise_huge(true));
         EXPECT_EQ(fake_pages::count(page_call::populate), before);
         numbers.push_back(1);
-        EXPECT_TRUE(is_aligned(numbers.data() + numbers.capacity(), 2 * mib));
-        EXPECT_TRUE(!from_the_start || is_aligned(numbers.data(), 2 * mib));
+        EXPECT_TRUE(detail::is_aligned(numbers.data() + numbers.capacity(), 2 * mib));
+        EXPECT_TRUE(!from_the_start || detail::is_aligned(numbers.data(), 2 * mib));
         fill_up(numbers, 4 * mib);
         EXPECT_LE(fake_pages::count(page_call::populate), before + 9);
         EXPECT_TRUE(numbers.advise_huge(false));

@@ -9,7 +9,7 @@
 
 #include "support/tracked.hpp"
 
-static_assert(millpond::address_sanitizer, "build this test with -fsanitize=address");
+static_assert(millpond::detail::address_sanitizer, "build this test with -fsanitize=address");
 
 namespace millpond {
 namespace {

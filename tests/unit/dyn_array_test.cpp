@@ -92,7 +92,7 @@ TEST_F(dyn_array_memory, what_is_above_the_limit_is_refused_before_anything_happ
 
 TEST_F(dyn_array_memory, sizes_that_overflow_are_refused) {
     const std::size_t huge = std::numeric_limits<std::size_t>::max();
-    for (const std::size_t much : {huge, huge / 4 + 1, max_bytes / 4 + 1}) {
+    for (const std::size_t much : {huge, huge / 4 + 1, detail::max_bytes / 4 + 1}) {
         EXPECT_THROW(array<int>{much}, std::length_error);
         EXPECT_EQ(array<int>(std::nothrow, much).max_size(), 0U);
     }
@@ -105,7 +105,7 @@ TEST_F(dyn_array_memory, a_reservation_that_does_not_fit_is_halved) {
     EXPECT_EQ(numbers.max_size(), 2 * mib / sizeof(int));
     fill_up(numbers, numbers.max_size());
     EXPECT_THROW(numbers.push_back(1), std::length_error);
-    array<int> most(max_bytes / sizeof(int));
+    array<int> most(detail::max_bytes / sizeof(int));
     EXPECT_GE(most.max_size(), mib / sizeof(int));
 }
 
@@ -186,12 +186,12 @@ void align_elements() {
     array<wide> all(100);
     EXPECT_EQ(all.max_size(), 100U);
     for (int i = 0; i < 100; ++i) {
-        ASSERT_TRUE(is_aligned(&all.emplace_back(i), Alignment));
+        ASSERT_TRUE(detail::is_aligned(&all.emplace_back(i), Alignment));
         ASSERT_EQ(&all.back(), all.data() + i);
     }
     EXPECT_EQ(all.try_emplace_back(1), nullptr);
     const array<wide> copy = all;
-    EXPECT_TRUE(is_aligned(copy.data(), Alignment));
+    EXPECT_TRUE(detail::is_aligned(copy.data(), Alignment));
     EXPECT_EQ(copy.back().number, 99);
     all.erase(all.begin() + 1, all.end());
     all.shrink_to_fit();
@@ -200,7 +200,7 @@ void align_elements() {
     // The addresses in front of the first multiple may be all there are.
     fake_pages::set.address_limit = 3 * fake_pages::size();
     const array<wide> little(std::nothrow, 100);
-    EXPECT_TRUE(is_aligned(little.data(), Alignment));
+    EXPECT_TRUE(detail::is_aligned(little.data(), Alignment));
     fake_pages::set.address_limit = fake_pages::never;
 }
 

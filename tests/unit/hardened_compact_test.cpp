@@ -97,7 +97,7 @@ TEST(hardened_compact_pool_in_rows, finds_a_second_free_of_the_slots_that_come_n
     pool.deallocate(second, 24, 8);
 }
 
-INSTANTIATE_TEST_SUITE_P(promotion, hardened_compact_pool, testing::Values(std::size_t{0}, max_bytes));
+INSTANTIATE_TEST_SUITE_P(promotion, hardened_compact_pool, testing::Values(std::size_t{0}, detail::max_bytes));
 
 }  // namespace
 }  // namespace millpond

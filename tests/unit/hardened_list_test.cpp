@@ -12,7 +12,7 @@ INSTANTIATE_TEST_SUITE_P(sizes, hardened_list, testing::Values(8, 16, 64));
 
 TEST_P(hardened_list, freeing_a_block_twice_in_a_row_ends_the_program) {
     alignas(16) char blocks[2][64] = {};
-    free_list list{};
+    detail::free_list list{};
     list.push(blocks[0], GetParam());
     list.push(blocks[1], GetParam());
     EXPECT_DEATH(list.push(blocks[1], GetParam()), "millpond: a block was freed twice: the block at 0x");

@@ -21,7 +21,7 @@ using test::accounting_source;
 using test::in_a_thread;
 using test::uniform;
 
-static_assert(is_hardened);
+static_assert(detail::is_hardened);
 
 template <class Pool>
 class hardened_lives : public testing::Test {};
@@ -65,9 +65,9 @@ TYPED_TEST(hardened_lives, blocks_of_an_earlier_life_may_be_fresh_again) {
 }
 
 TEST(hardened_links, look_different_at_every_place_and_in_every_run) {
-    static_assert(sizeof(encoded_pointer<char>) == sizeof(void*));
+    static_assert(sizeof(detail::encoded_pointer<char>) == sizeof(void*));
     alignas(8) static char target[8];
-    encoded_pointer<char> links[8];
+    detail::encoded_pointer<char> links[8];
     std::uintptr_t words[8];
     for (auto& link : links) link.set(target);
     std::memcpy(words, links, sizeof words);
@@ -76,15 +76,15 @@ TEST(hardened_links, look_different_at_every_place_and_in_every_run) {
         EXPECT_NE(words[i], reinterpret_cast<std::uintptr_t>(target));
         for (int other = 0; other < i; ++other) EXPECT_NE(words[i], words[other]);
     }
-    EXPECT_NE(hardening_secret, 0u);
-    EXPECT_EQ(hardening_secret % 8, 0u) << "so that an aligned address is decoded to one";
-    EXPECT_NE(hardening_secret >> 32, 0u) << "so that an address does not show its upper half";
+    EXPECT_NE(detail::hardening_secret, 0u);
+    EXPECT_EQ(detail::hardening_secret % 8, 0u) << "so that an aligned address is decoded to one";
+    EXPECT_NE(detail::hardening_secret >> 32, 0u) << "so that an address does not show its upper half";
 }
 
 TEST(hardened_links, one_wrong_bit_above_or_below_an_address_ends_the_program) {
     alignas(8) static char target[8];
     for (const int bit : {0, 1, 2, 56, 63}) {
-        encoded_pointer<char> link;
+        detail::encoded_pointer<char> link;
         link.set(target);
         std::uintptr_t word;
         std::memcpy(&word, &link, sizeof word);
@@ -96,14 +96,14 @@ TEST(hardened_links, one_wrong_bit_above_or_below_an_address_ends_the_program) {
 
 TEST(hardened_seal, is_closed_once_and_opened_once) {
     alignas(8) static char block[24], other[24];
-    seal mark;
+    detail::seal mark;
     std::memset(static_cast<void*>(&mark), 0x5A, sizeof mark);
     mark.close(block);
     EXPECT_DEATH(mark.close(block), "a block was freed twice");
     mark.open(block);
     EXPECT_DEATH(mark.open(block), "a free block was written to");
     mark.close(block);
-    EXPECT_DEATH(mark.open(other), "a free block was written to") << "the seal of another block";
+    EXPECT_DEATH(mark.open(other), "a free block was written to") << "the detail::seal of another block";
     mark.clear();
     mark.close(block);
 }

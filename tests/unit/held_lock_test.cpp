@@ -79,7 +79,7 @@ TEST(held_lock_threads, large_blocks_of_a_source_out_of_reach_are_null_and_lost)
 
 // The rack's lock is held while the magazines of ended threads are emptied.
 TEST(held_lock_threads, while_one_thread_empties_what_others_left_a_third_one_gets_a_magazine_of_its_own) {
-    using rack_type = magazine_rack<1>;
+    using rack_type = detail::magazine_rack<1>;
     rack_type rack;
     alignas(rack_type::cache_line_bytes) unsigned char places[3][sizeof(rack_type::magazine)];
     rack_type::magazine* found[3] = {};
@@ -93,7 +93,7 @@ TEST(held_lock_threads, while_one_thread_empties_what_others_left_a_third_one_ge
     rack.for_each_ended(1, [&](rack_type::magazine& left) noexcept {
         ++emptied;
         EXPECT_EQ(&left, found[1]);
-        in_a_thread([] { static_cast<void>(thread_life::of_this_thread()); });  // one more has ended
+        in_a_thread([] { static_cast<void>(detail::thread_life::of_this_thread()); });  // one more has ended
         in_a_thread([&] {
             rack.for_each_ended(1, [&](rack_type::magazine&) noexcept { ADD_FAILURE() << "two empty it at once"; });
             come(2);

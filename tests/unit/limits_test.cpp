@@ -28,7 +28,7 @@ TYPED_TEST_SUITE(every_source, sources);
 TYPED_TEST(every_source, turns_down_what_no_memory_could_hold) {
     TypeParam source;
     constexpr std::size_t all = static_cast<std::size_t>(-1);
-    for (const std::size_t bytes : {all, all - 100, max_bytes + 1, max_bytes - 100}) {
+    for (const std::size_t bytes : {all, all - 100, detail::max_bytes + 1, detail::max_bytes - 100}) {
         for (const std::size_t alignment : {std::size_t{256}, std::size_t{4096}}) {
             EXPECT_EQ(source.try_allocate(bytes, alignment), nullptr) << bytes << " aligned to " << alignment;
             EXPECT_THROW(static_cast<void>(source.allocate(bytes, alignment)), std::bad_alloc);
@@ -46,13 +46,13 @@ TEST(fixed_buffer_limits, the_last_bytes_serve_what_they_are_aligned_for_and_not
     EXPECT_EQ(static_cast<char*>(source.try_allocate(2, 1)), &memory[65]);
 }
 
-using cache_under_test = basic_chunk_cache<accounting_ref>;
+using cache_under_test = detail::basic_chunk_cache<accounting_ref>;
 
 TEST(chunk_cache_limits, a_request_that_nothing_could_serve_empties_no_cache) {
     accounting_source upstream;
     cache_under_test cache(upstream);
     cache.deallocate(cache.allocate(65536, 8), 65536, 8);
-    EXPECT_EQ(cache.try_allocate(max_bytes + 1, 8), nullptr);
+    EXPECT_EQ(cache.try_allocate(detail::max_bytes + 1, 8), nullptr);
     EXPECT_EQ(cache.held_bytes(), cache.good_bytes(65536));
 }
 
@@ -77,14 +77,14 @@ TEST(chunk_cache_limits, an_idle_chunk_that_is_wanted_again_goes_out_and_is_give
     EXPECT_EQ(cache.held_bytes(), upstream.live_bytes());
 }
 
-TEST(chunk_stock_limits, a_first_chunk_of_almost_nothing_has_room_for_a_few_blocks) {
+TEST(owned_chunks_limits, a_first_chunk_of_almost_nothing_has_room_for_a_few_blocks) {
     accounting_source source;
     monotonic<accounting_ref> pool(first_chunk{1}, source);
     EXPECT_NE(pool.try_allocate(8, 8), nullptr);
     EXPECT_EQ(pool.held_bytes(), 256u);
 }
 
-TEST(chunk_stock_limits, chunks_that_an_absorbed_allocator_has_kept_serve_before_the_source) {
+TEST(owned_chunks_limits, chunks_that_an_absorbed_allocator_has_kept_serve_before_the_source) {
     accounting_source source;
     monotonic<accounting_ref> a(source), b(source);
     for (int i = 0; i < 10; ++i) static_cast<void>(b.allocate(1000, 8));
@@ -97,7 +97,7 @@ TEST(chunk_stock_limits, chunks_that_an_absorbed_allocator_has_kept_serve_before
     EXPECT_EQ(source.calls(), calls);
 }
 
-TEST(chunk_stock_limits, a_source_of_chunks_of_one_size_is_asked_for_that_size_or_for_one_large_enough) {
+TEST(owned_chunks_limits, a_source_of_chunks_of_one_size_is_asked_for_that_size_or_for_one_large_enough) {
     accounting_slab_source source;
     monotonic<accounting_slab_ref> pool(source);
     static_cast<void>(pool.allocate(100, 8));
@@ -138,7 +138,7 @@ TEST(large_blocks_limits, the_first_one_too_many_for_the_slots_fails_with_the_so
     source.fail_once_at(1);
     EXPECT_EQ(pool.try_allocate(2000000, 1), nullptr) << "slots, and no memory for the block";
     blocks.push_back(pool.allocate(2000000, 1));
-    EXPECT_EQ(pool.try_allocate(max_bytes, 1), nullptr);
+    EXPECT_EQ(pool.try_allocate(detail::max_bytes, 1), nullptr);
     for (void* block : blocks) pool.deallocate(block, 2000000, 1);
     pool.release();
     EXPECT_EQ(source.live_bytes(), 0u);
@@ -160,8 +160,8 @@ TEST(large_blocks_limits, one_of_no_bytes_may_be_written_to) {
 
 TEST(magazine_limits, a_first_run_is_no_longer_than_a_batch_however_small_the_blocks) {
     for (std::size_t bytes = 1; bytes < 100000; bytes = bytes * 3 / 2 + 1) {
-        EXPECT_GE(magazine_limits::first_run_of(bytes), 1u) << bytes;
-        EXPECT_LE(magazine_limits::first_run_of(bytes), magazine_limits::batch_of(bytes)) << bytes;
+        EXPECT_GE(detail::magazine_limits::first_run_of(bytes), 1u) << bytes;
+        EXPECT_LE(detail::magazine_limits::first_run_of(bytes), detail::magazine_limits::batch_of(bytes)) << bytes;
     }
 }
 

@@ -24,7 +24,7 @@ static_assert(rewindable_allocator<monotonic<>> && rewindable_allocator<pool_und
 static_assert(!std::is_copy_constructible_v<monotonic<>> && !std::is_move_constructible_v<monotonic<>>);
 
 TEST(monotonic, blocks_follow_one_another_with_no_gap_but_the_alignment) {
-    if (address_sanitizer) GTEST_SKIP() << "there are gaps between blocks there";
+    if (detail::address_sanitizer) GTEST_SKIP() << "there are gaps between blocks there";
     monotonic<> pool;
     auto* last = static_cast<char*>(pool.allocate(10, 1));
     for (int i = 0; i < 50; ++i) {
@@ -32,7 +32,7 @@ TEST(monotonic, blocks_follow_one_another_with_no_gap_but_the_alignment) {
         EXPECT_EQ(block, last + 10);
         last = block;
     }
-    EXPECT_EQ(pool.allocate(8, 8), last + 10 + padding_to(last + 10, 8));
+    EXPECT_EQ(pool.allocate(8, 8), last + 10 + detail::padding_to(last + 10, 8));
 }
 
 TEST(monotonic, an_unused_one_has_asked_for_nothing) {
@@ -55,7 +55,7 @@ TEST(monotonic, chunks_double_up_to_the_cap) {
 }
 
 TEST(monotonic, the_first_chunk_holds_what_it_was_told) {
-    if (address_sanitizer) GTEST_SKIP() << "there are gaps between blocks there";
+    if (detail::address_sanitizer) GTEST_SKIP() << "there are gaps between blocks there";
     accounting_source source;
     pool_under_test pool(first_chunk{100000}, source);
     for (int i = 0; i < 100000; ++i) static_cast<void>(pool.allocate(1, 1));
@@ -65,7 +65,7 @@ TEST(monotonic, the_first_chunk_holds_what_it_was_told) {
 }
 
 TEST(monotonic, a_large_block_does_not_waste_the_room_of_the_chunk) {
-    if (address_sanitizer) GTEST_SKIP() << "there are gaps between blocks there";
+    if (detail::address_sanitizer) GTEST_SKIP() << "there are gaps between blocks there";
     accounting_source source;
     pool_under_test pool(source);
     auto* const before = static_cast<char*>(pool.allocate(8, 8));
@@ -114,7 +114,8 @@ TEST(monotonic, impossible_requests_are_null_and_change_nothing) {
     pool_under_test pool(source);
     auto* const before = static_cast<char*>(pool.allocate(8, 8));
     const std::size_t top = static_cast<std::size_t>(-1);
-    for (const std::size_t bytes : {top, top - 7, top - 4096, max_bytes, max_bytes - 1, max_bytes + 1}) {
+    for (const std::size_t bytes :
+         {top, top - 7, top - 4096, detail::max_bytes, detail::max_bytes - 1, detail::max_bytes + 1}) {
         for (const std::size_t alignment :
              {std::size_t{1}, std::size_t{4096}, std::size_t{1} << 62, std::size_t{1} << 63}) {
             EXPECT_EQ(pool.try_allocate(bytes, alignment), nullptr);
@@ -122,7 +123,7 @@ TEST(monotonic, impossible_requests_are_null_and_change_nothing) {
     }
     EXPECT_EQ(pool.try_allocate(1, std::size_t{1} << 63), nullptr);
     EXPECT_THROW(static_cast<void>(pool.allocate(top, 1)), std::bad_alloc);
-    EXPECT_EQ(pool.allocate(8, 8), before + 8 + (address_sanitizer ? 8 : 0));
+    EXPECT_EQ(pool.allocate(8, 8), before + 8 + (detail::address_sanitizer ? 8 : 0));
 }
 
 TEST(monotonic, the_same_work_after_reset_takes_nothing_more_from_the_source) {
@@ -242,7 +243,7 @@ TEST(monotonic, a_source_with_less_than_the_plan_is_used_to_its_end) {
 
 // At the end of a row: padding and block fit to the byte, or the block goes elsewhere.
 TEST(monotonic_room, ends_at_the_last_byte_whatever_the_alignment) {
-    if (address_sanitizer) GTEST_SKIP() << "there are gaps between blocks there";
+    if (detail::address_sanitizer) GTEST_SKIP() << "there are gaps between blocks there";
     alignas(64) std::array<char, 256> buffer{};
     for (std::size_t before = 0; before <= 256; ++before) {
         for (std::size_t alignment = 1; alignment <= 64; alignment *= 2) {
@@ -253,7 +254,7 @@ TEST(monotonic_room, ends_at_the_last_byte_whatever_the_alignment) {
                     ASSERT_EQ(pool.allocate(before, 1), buffer.data());
                 }
                 void* const block = pool.allocate(bytes, alignment);
-                const std::size_t start = align_up(before, alignment);
+                const std::size_t start = detail::align_up(before, alignment);
                 const bool fits = start + bytes <= buffer.size();
                 ASSERT_EQ(source.calls(), fits ? 0u : 1u) << before << ' ' << bytes << ' ' << alignment;
                 if (fits) {
@@ -265,7 +266,7 @@ TEST(monotonic_room, ends_at_the_last_byte_whatever_the_alignment) {
 }
 
 TEST(monotonic_room, a_rewind_into_the_initial_buffer_goes_on_there) {
-    if (address_sanitizer) GTEST_SKIP() << "there are gaps between blocks there";
+    if (detail::address_sanitizer) GTEST_SKIP() << "there are gaps between blocks there";
     accounting_source source;
     alignas(16) std::array<char, 256> buffer{};
     monotonic<accounting_ref> pool(initial_buffer{buffer.data(), buffer.size()}, source);

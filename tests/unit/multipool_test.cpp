@@ -93,7 +93,7 @@ TEST(multipool, an_unused_one_has_asked_for_nothing_and_may_be_reset) {
 }
 
 // From one block of 24 to the next: there is a gap under an address sanitizer alone.
-constexpr std::size_t next_of_24 = 24 + gap_in_row(24);
+constexpr std::size_t next_of_24 = 24 + detail::gap_in_row(24);
 
 TEST(multipool, blocks_of_one_size_lie_in_a_row_without_headers) {
     multipool<> pool;
@@ -156,13 +156,13 @@ TEST(multipool, a_list_of_sixteen_nodes_costs_one_kibibyte) {
     for (int i = 0; i < 16; ++i) static_cast<void>(pool.allocate(24, 8));
     EXPECT_EQ(source.live_bytes(), 1024u);
     // Under a sanitizer the pool knows those that it has absorbed.
-    if (!address_sanitizer) {
+    if (!detail::address_sanitizer) {
         EXPECT_LE(sizeof(multipool<>), 256u);
     }
 }
 
 TEST(multipool, holds_little_more_than_twice_what_is_used) {
-    if (address_sanitizer) GTEST_SKIP() << "there are gaps between blocks there";
+    if (detail::address_sanitizer) GTEST_SKIP() << "there are gaps between blocks there";
     for (const std::size_t bytes : {8u, 24u, 100u, 500u, 3000u, 20000u, 32768u, 200000u}) {
         accounting_source source;
         pool_under_test pool(source);
@@ -202,7 +202,8 @@ TEST(multipool, impossible_requests_are_null_and_change_nothing) {
     accounting_source source;
     pool_under_test pool(source);
     const std::size_t top = static_cast<std::size_t>(-1);
-    for (const std::size_t bytes : {top, top - 7, top - 4096, max_bytes, max_bytes - 1, max_bytes + 1}) {
+    for (const std::size_t bytes :
+         {top, top - 7, top - 4096, detail::max_bytes, detail::max_bytes - 1, detail::max_bytes + 1}) {
         for (const std::size_t alignment : {std::size_t{1}, std::size_t{4096}, std::size_t{1} << 63}) {
             EXPECT_EQ(pool.try_allocate(bytes, alignment), nullptr);
         }
@@ -334,7 +335,7 @@ TEST(multipool_over_slabs, slabs_of_free_size_grow_with_their_own_class) {
 }
 
 TEST(multipool_over_slabs, a_source_with_little_left_gives_a_slab_of_one_block) {
-    if (address_sanitizer) GTEST_SKIP() << "there are gaps between blocks there";
+    if (detail::address_sanitizer) GTEST_SKIP() << "there are gaps between blocks there";
     test::accounting_loose_slab_source source;
     source.refuse_above(200);
     multipool<source_ref<test::accounting_loose_slab_source>> pool(source);
@@ -353,11 +354,11 @@ TEST(multipool_over_slabs, larger_blocks_are_no_slabs) {
 
 TEST(free_list, gives_back_the_last_first) {
     alignas(8) char blocks[3][24] = {};
-    free_list list{};
+    detail::free_list list{};
     for (auto& block : blocks) list.push(block, sizeof block);
     for (int i = 2; i >= 0; --i) EXPECT_EQ(list.pop(24), blocks[i]);
     EXPECT_EQ(list.pop(24), nullptr);
-    unpoison(blocks, sizeof blocks);
+    detail::unpoison(blocks, sizeof blocks);
 }
 
 }  // namespace

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstddef>
-#include <millpond/core/alignment.hpp>
+#include <millpond/core/detail/alignment.hpp>
 #include <millpond/os/pages.hpp>
 
 namespace millpond {
@@ -21,16 +21,16 @@ class system_pages : public testing::Test {
         EXPECT_EQ(errno, 77) << "errno belongs to the caller";
     }
     std::size_t page = pages::size();
-    std::size_t bytes = 4 * align_up(16 * page, pages::granularity());
+    std::size_t bytes = 4 * detail::align_up(16 * page, pages::granularity());
     unsigned char* memory;
 };
 
 TEST_F(system_pages, sizes_are_powers_of_two_and_a_reservation_is_aligned) {
-    EXPECT_TRUE(is_power_of_two(page));
-    EXPECT_TRUE(is_power_of_two(pages::granularity()));
+    EXPECT_TRUE(detail::is_power_of_two(page));
+    EXPECT_TRUE(detail::is_power_of_two(pages::granularity()));
     EXPECT_GE(pages::granularity(), page);
     ASSERT_NE(memory, nullptr);
-    EXPECT_TRUE(is_aligned(memory, pages::granularity()));
+    EXPECT_TRUE(detail::is_aligned(memory, pages::granularity()));
 }
 
 TEST_F(system_pages, what_is_reserved_may_not_be_touched_until_it_is_committed) {
@@ -87,7 +87,7 @@ TEST_F(system_pages, advice_changes_no_contents) {
 }
 
 TEST(system_limits, more_addresses_than_there_are_cannot_be_had) {
-    EXPECT_EQ(pages::reserve(max_bytes / 2 & ~(pages::granularity() - 1)), nullptr);
+    EXPECT_EQ(pages::reserve(detail::max_bytes / 2 & ~(pages::granularity() - 1)), nullptr);
 }
 
 }  // namespace

@@ -27,10 +27,10 @@ constexpr bool sanitized = true;
 #if __has_feature(thread_sanitizer)
 constexpr bool sanitized = true;
 #else
-constexpr bool sanitized = address_sanitizer;
+constexpr bool sanitized = detail::address_sanitizer;
 #endif
 #else
-constexpr bool sanitized = address_sanitizer;
+constexpr bool sanitized = detail::address_sanitizer;
 #endif
 
 // Returns: true if `act` is true in a forked child.

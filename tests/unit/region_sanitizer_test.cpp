@@ -6,7 +6,7 @@
 #include <millpond/block/region.hpp>
 #include <millpond/local/arena.hpp>
 
-static_assert(millpond::address_sanitizer, "build this test with -fsanitize=address");
+static_assert(millpond::detail::address_sanitizer, "build this test with -fsanitize=address");
 
 namespace millpond {
 namespace {
@@ -65,7 +65,7 @@ TEST(region_sanitizer, what_goes_back_to_the_system_is_open_to_its_next_owner) {
     EXPECT_TRUE(open(block, 0, mega));
     reservation range(4 * mega);
     ASSERT_TRUE(range.commit_to(mega));
-    poison(range.data(), mega);
+    detail::poison(range.data(), mega);
     range.decommit_to(mega / 2);
     ASSERT_TRUE(range.commit_to(mega));
     range.data()[mega - 1] = std::byte{1};

@@ -20,7 +20,7 @@ using test::page_call;
 using fake_region = basic_region<fake_pages>;
 
 static_assert(managed_allocator<region> && rounding_source<region> && resizing_source<region>);
-static_assert(resizing_source<source_ref<region>> && !resizing_source<source_ref<recent_peak>>);
+static_assert(resizing_source<source_ref<region>> && !resizing_source<source_ref<detail::recent_peak>>);
 
 constexpr std::size_t kilo = 1024;
 constexpr std::size_t mega = 1024 * kilo;
@@ -94,8 +94,8 @@ TEST_F(region_books, every_alignment_is_served_and_blocks_follow_one_another) {
     for (std::size_t alignment = 1; alignment <= 8 * mega; alignment *= 2) {
         void* const block = source.try_allocate(5, alignment);
         ASSERT_NE(block, nullptr);
-        EXPECT_TRUE(is_aligned(block, alignment));
-        EXPECT_EQ(at(block), end + padding_to(end, alignment));
+        EXPECT_TRUE(detail::is_aligned(block, alignment));
+        EXPECT_EQ(at(block), end + detail::padding_to(end, alignment));
         std::memset(block, 1, 5);
         end = at(block) + 5;
     }
@@ -271,8 +271,8 @@ TEST_F(region_books, pages_may_be_of_any_size) {
 }
 
 TEST(recent_peaks, a_peak_is_remembered_for_four_to_seven_more_falls) {
-    for (unsigned before = 0; before < recent_peak::falls_in_epoch; ++before) {
-        recent_peak peak;
+    for (unsigned before = 0; before < detail::recent_peak::falls_in_epoch; ++before) {
+        detail::recent_peak peak;
         for (unsigned i = 0; i < before; ++i) EXPECT_EQ(peak.note(1), 1U);
         EXPECT_EQ(peak.note(100), 100U);
         unsigned remembered = 0;

@@ -94,7 +94,7 @@ TEST_F(reservation_books, more_than_any_machine_has_does_not_wrap) {
 TEST_F(reservation_books, the_last_page_is_a_guard_and_never_committed) {
     fake_pages::set.granularity_bytes = 16 * page;
     fake_reservation range(16 * page);
-    EXPECT_TRUE(is_aligned(range.data(), 16 * page));
+    EXPECT_TRUE(detail::is_aligned(range.data(), 16 * page));
     EXPECT_TRUE(range.commit_to(range.size()));
     range.data()[range.size() - 1] = std::byte{1};
     EXPECT_DEATH(static_cast<volatile std::byte*>(range.data())[range.size()] = std::byte{1}, "");
@@ -240,19 +240,20 @@ TEST_F(reservation_books, random_operations_keep_contents_and_books) {
                 case 0: {
                     const bool may = range.commit_to(at);
                     EXPECT_EQ(may, at <= before || (at <= range.size() && !refused_now));
-                    EXPECT_EQ(range.committed(), may ? std::max(before, align_up(at, fake_pages::size())) : before);
+                    EXPECT_EQ(range.committed(),
+                              may ? std::max(before, detail::align_up(at, fake_pages::size())) : before);
                     break;
                 }
                 case 1: {
                     range.decommit_to(at);
-                    const std::size_t target = std::min(before, align_up(at, fake_pages::size()));
+                    const std::size_t target = std::min(before, detail::align_up(at, fake_pages::size()));
                     EXPECT_EQ(range.committed(), refused_now ? before : target);
                     std::fill(model.begin() + static_cast<std::ptrdiff_t>(target), model.end(), 0);
                     break;
                 }
                 case 2: {
                     range.discard(at, other);
-                    const std::size_t first = align_up(at, fake_pages::size());
+                    const std::size_t first = detail::align_up(at, fake_pages::size());
                     const std::size_t last = std::min(other, before) / fake_pages::size() * fake_pages::size();
                     for (std::size_t i = first; i < last; ++i) model[i] = 0;
                     break;

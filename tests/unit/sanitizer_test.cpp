@@ -10,7 +10,7 @@
 #include "support/in_a_thread.hpp"
 #include "support/recorded_misuses.hpp"
 
-static_assert(millpond::address_sanitizer, "build this test with -fsanitize=address");
+static_assert(millpond::detail::address_sanitizer, "build this test with -fsanitize=address");
 
 namespace millpond {
 namespace {
@@ -225,7 +225,7 @@ TEST(sanitizer_death, use_after_deallocate_is_reported) {
             pool.deallocate(const_cast<char*>(block), 24, 8);
             block[20] = 1;
         },
-        "use-after-poison");
+        "use-after-detail::poison");
 }
 
 }  // namespace

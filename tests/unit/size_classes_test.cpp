@@ -16,8 +16,8 @@ using schemes = testing::Types<four_an_octave<>, four_an_octave<64>, four_an_oct
                                class_map<8>, class_map<24, 40, 64, 104, 1000>, class_map<16, 48, 4096>>;
 TYPED_TEST_SUITE(size_classes_test, schemes);
 
-static_assert(size_classes<four_an_octave<>> && size_classes<powers_of_two<>> && size_classes<exact_spacing<>> &&
-              size_classes<class_map<24>>);
+static_assert(size_class_scheme<four_an_octave<>> && size_class_scheme<powers_of_two<>> &&
+              size_class_scheme<exact_spacing<>> && size_class_scheme<class_map<24>>);
 
 TYPED_TEST(size_classes_test, every_class_is_found_by_its_own_size) {
     for (unsigned index = 0; index < TypeParam::count; ++index) {
@@ -62,7 +62,7 @@ TYPED_TEST(size_classes_test, larger_requests_get_no_smaller_class) {
 TYPED_TEST(size_classes_test, what_no_class_serves_is_said_so) {
     EXPECT_EQ(TypeParam::class_of(TypeParam::largest + 1, 1), unsigned{TypeParam::count});
     EXPECT_EQ(TypeParam::class_of(8, 128), unsigned{TypeParam::count});
-    EXPECT_EQ(TypeParam::class_of(max_bytes, 1), unsigned{TypeParam::count});
+    EXPECT_EQ(TypeParam::class_of(detail::max_bytes, 1), unsigned{TypeParam::count});
     EXPECT_EQ(TypeParam::class_of(static_cast<std::size_t>(-1), 64), unsigned{TypeParam::count});
     EXPECT_EQ(TypeParam::class_of(1, std::size_t{1} << 63), unsigned{TypeParam::count});
 }
@@ -92,24 +92,24 @@ TEST(size_classes, exact_spacing_loses_less_than_the_spacing) {
 TEST(alignment, padding_leads_to_the_next_multiple) {
     for (std::size_t alignment = 1; alignment <= 4096; alignment *= 2) {
         for (std::uintptr_t address = 0; address < 9000; ++address) {
-            const std::size_t padding = padding_to(address, alignment);
+            const std::size_t padding = detail::padding_to(address, alignment);
             ASSERT_LT(padding, alignment);
             ASSERT_EQ((address + padding) % alignment, 0u);
-            ASSERT_EQ(align_up(address, alignment), address + padding);
+            ASSERT_EQ(detail::align_up(address, alignment), address + padding);
         }
     }
-    EXPECT_EQ(padding_to(~std::uintptr_t{0}, 4096), 1u);
+    EXPECT_EQ(detail::padding_to(~std::uintptr_t{0}, 4096), 1u);
 }
 
 TEST(alignment, natural_alignment_divides_and_is_the_largest) {
     for (std::size_t bytes = 1; bytes < 5000; ++bytes) {
-        const std::size_t natural = natural_alignment(bytes);
-        ASSERT_TRUE(is_power_of_two(natural));
+        const std::size_t natural = detail::natural_alignment(bytes);
+        ASSERT_TRUE(detail::is_power_of_two(natural));
         ASSERT_EQ(bytes % natural, 0u);
         ASSERT_NE(bytes % (2 * natural), 0u);
     }
-    EXPECT_FALSE(is_power_of_two(0));
-    EXPECT_FALSE(is_power_of_two(24));
+    EXPECT_FALSE(detail::is_power_of_two(0));
+    EXPECT_FALSE(detail::is_power_of_two(24));
 }
 
 }  // namespace

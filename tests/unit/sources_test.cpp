@@ -32,7 +32,7 @@ void gives_every_alignment(Source source) {
     for (std::size_t alignment = 1; alignment <= 8192; alignment *= 2) {
         for (const std::size_t bytes : {1u, 7u, 24u, 100u, 5000u}) {
             void* const block = source.allocate(bytes, alignment);
-            EXPECT_TRUE(is_aligned(block, alignment));
+            EXPECT_TRUE(detail::is_aligned(block, alignment));
             std::memset(block, 1, bytes);
             source.deallocate(block, bytes, alignment);
         }
@@ -84,7 +84,7 @@ TEST(fixed_buffer, ends_at_the_last_byte_whatever_the_alignment) {
                 if (before > 0) {
                     ASSERT_EQ(source.try_allocate(before, 1), memory);
                 }
-                const std::size_t start = align_up(before, alignment);
+                const std::size_t start = detail::align_up(before, alignment);
                 void* const expected = start + bytes <= sizeof memory ? memory + start : nullptr;
                 ASSERT_EQ(source.try_allocate(bytes, alignment), expected) << before << ' ' << bytes;
             }
@@ -157,9 +157,9 @@ TEST(std_source, takes_enough_for_every_block_and_little_more) {
     for (std::size_t alignment = 1; alignment <= 1024; alignment *= 2) {
         for (std::size_t bytes = 0; bytes <= 300; ++bytes) {
             auto* const block = static_cast<char*>(source.allocate(bytes, alignment));
-            ASSERT_TRUE(is_aligned(block, alignment));
+            ASSERT_TRUE(detail::is_aligned(block, alignment));
             ASSERT_GE(live, bytes);
-            ASSERT_LT(live, bytes + 32 + (alignment > default_alignment ? alignment + sizeof(void*) : 0));
+            ASSERT_LT(live, bytes + 32 + (alignment > detail::default_alignment ? alignment + sizeof(void*) : 0));
             std::memset(block, 1, bytes);
             source.deallocate(block, bytes, alignment);
             ASSERT_EQ(live, 0u);
@@ -193,9 +193,9 @@ TEST(sources, an_upstream_resource_is_its_resource) {
     source.deallocate(source.allocate(100, 8), 100, 8);
     source.deallocate(source.try_allocate(100, 64), 100, 64);
     EXPECT_EQ(theirs.calls, 2);
-    EXPECT_EQ(source.try_allocate(max_bytes + 1, 8), nullptr);
-    EXPECT_EQ(source.try_allocate(max_bytes - 100, 128), nullptr);
-    EXPECT_THROW(static_cast<void>(source.allocate(max_bytes - 100, 128)), std::bad_alloc);
+    EXPECT_EQ(source.try_allocate(detail::max_bytes + 1, 8), nullptr);
+    EXPECT_EQ(source.try_allocate(detail::max_bytes - 100, 128), nullptr);
+    EXPECT_THROW(static_cast<void>(source.allocate(detail::max_bytes - 100, 128)), std::bad_alloc);
     EXPECT_EQ(theirs.calls, 2) << "what cannot be is not asked for";
     EXPECT_EQ(source, upstream_resource(&others)) << "the resources say that their memory may cross";
 }
@@ -211,7 +211,7 @@ TEST(sources, a_reference_passes_everything_on) {
     const allocation chunk = rounding.try_allocate_at_least(5000, 16);
     EXPECT_EQ(chunk.bytes, 5120u);
     rounding.deallocate(chunk.start, chunk.bytes, 16);
-    EXPECT_THROW(static_cast<void>(rounding.allocate(max_bytes, 8)), std::bad_alloc);
+    EXPECT_THROW(static_cast<void>(rounding.allocate(detail::max_bytes, 8)), std::bad_alloc);
     test::accounting_loose_slab_source slabs;
     source_ref<test::accounting_loose_slab_source> announcing(slabs);
     void* const slab = announcing.try_allocate_slab(4096, 64, 24);
@@ -221,7 +221,7 @@ TEST(sources, a_reference_passes_everything_on) {
 }
 
 TEST(sources, impossible_sizes_are_null_or_bad_alloc) {
-    for (const std::size_t bytes : {max_bytes + 1, static_cast<std::size_t>(-1)}) {
+    for (const std::size_t bytes : {detail::max_bytes + 1, static_cast<std::size_t>(-1)}) {
         EXPECT_EQ(new_delete{}.try_allocate(bytes, 8), nullptr);
         EXPECT_EQ(new_delete{}.try_allocate(bytes, 64), nullptr);
         EXPECT_EQ(chunk_cache{}.try_allocate(bytes, 8), nullptr);
@@ -230,9 +230,9 @@ TEST(sources, impossible_sizes_are_null_or_bad_alloc) {
         EXPECT_THROW(static_cast<void>(upstream_resource{}.allocate(bytes, 8)), std::bad_alloc);
     }
     for (const std::size_t alignment : {std::size_t{1} << 63, std::size_t{1} << 62}) {
-        EXPECT_EQ(new_delete{}.try_allocate(max_bytes, alignment), nullptr);
-        EXPECT_EQ(chunk_cache{}.try_allocate(max_bytes, alignment), nullptr);
-        EXPECT_EQ(upstream_resource{}.try_allocate(max_bytes, alignment), nullptr);
+        EXPECT_EQ(new_delete{}.try_allocate(detail::max_bytes, alignment), nullptr);
+        EXPECT_EQ(chunk_cache{}.try_allocate(detail::max_bytes, alignment), nullptr);
+        EXPECT_EQ(upstream_resource{}.try_allocate(detail::max_bytes, alignment), nullptr);
     }
     EXPECT_EQ(new_delete{}.try_allocate(1, std::size_t{1} << 63), nullptr);
     EXPECT_EQ(upstream_resource{}.try_allocate(1, std::size_t{1} << 63), nullptr);

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstddef>
-#include <millpond/container/stepped_reservation.hpp>
+#include <millpond/container/detail/stepped_reservation.hpp>
 #include <utility>
 #include <vector>
 
@@ -14,7 +14,7 @@ namespace {
 
 using test::fake_pages;
 using test::page_call;
-using memory = stepped_reservation<fake_pages>;
+using memory = detail::stepped_reservation<fake_pages>;
 
 constexpr std::size_t kib = 1024;
 constexpr std::size_t mib = 1024 * kib;
@@ -62,7 +62,7 @@ TEST_F(stepped_reservation_test, commit_charges_and_advance_populates) {
     EXPECT_EQ(all.ready(), mib / 4 + fake_pages::size());
     EXPECT_EQ(fake_pages::count(page_call::commit), commits);
     EXPECT_EQ(fake_pages::count(page_call::populate), 2U);
-    unpoison(all.begin() + mib / 4, 1);
+    detail::unpoison(all.begin() + mib / 4, 1);
     all.begin()[mib / 4] = std::byte{1};
     EXPECT_FALSE(all.advance(mib + 1));
     EXPECT_FALSE(all.commit(mib + 1));
@@ -107,7 +107,7 @@ TEST_F(stepped_reservation_test, shrinking_keeps_whole_pages) {
 
 TEST_F(stepped_reservation_test, huge_pages_are_asked_for_and_aligned_to) {
     memory all(16 * mib, 8, {.huge_pages = true});
-    EXPECT_TRUE(is_aligned(all.begin(), 2 * mib));
+    EXPECT_TRUE(detail::is_aligned(all.begin(), 2 * mib));
     EXPECT_EQ(all.room(), 16 * mib);
     EXPECT_EQ(all.ready(), 2 * mib);
     EXPECT_GE(fake_pages::count(page_call::advise_huge), 1U);
@@ -125,7 +125,7 @@ TEST_F(stepped_reservation_test, a_range_that_ends_before_the_alignment_has_no_r
     fake_pages::set.address_limit = 3 * fake_pages::size();
     for (int i = 0; i < 4; ++i) {
         memory little(mib, 64 * kib, {});
-        EXPECT_TRUE(little.room() == 0 || is_aligned(little.begin(), 64 * kib));
+        EXPECT_TRUE(little.room() == 0 || detail::is_aligned(little.begin(), 64 * kib));
         EXPECT_LE(little.room(), fake_pages::size());
         EXPECT_EQ(little.advance(1), little.room() != 0);
     }
@@ -138,7 +138,7 @@ TEST_F(stepped_reservation_test, all_the_room_that_is_left_by_an_alignment_can_b
         memory& one = all.emplace_back(mib, 64 * kib, commit_steps{});
         EXPECT_GT(one.room(), 0U);
         EXPECT_TRUE(one.advance(one.room()));
-        EXPECT_TRUE(is_aligned(one.begin(), 64 * kib));
+        EXPECT_TRUE(detail::is_aligned(one.begin(), 64 * kib));
     }
 }
 

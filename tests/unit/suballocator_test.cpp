@@ -317,9 +317,9 @@ TYPED_TEST(suballocators, pass_large_and_overaligned_elements_on) {
         large* const a = larges.allocate(1);
         wide* const b = wides.allocate(1);
         EXPECT_EQ(beneath.calls, calls + 2);
-        EXPECT_TRUE(is_aligned(b, 128));
+        EXPECT_TRUE(detail::is_aligned(b, 128));
         line* const c = lines.allocate(1);
-        EXPECT_TRUE(is_aligned(c, 64));
+        EXPECT_TRUE(detail::is_aligned(c, 64));
         EXPECT_EQ(lines.allocate(1), c + 1);
         larges.deallocate(a, 1);
         wides.deallocate(b, 1);

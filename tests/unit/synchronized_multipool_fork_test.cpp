@@ -159,7 +159,7 @@ TEST(synchronized_multipool_threads, while_another_source_is_out_of_reach_freed_
 }
 
 TEST(patient_lock, gives_up_on_a_holder_once_and_not_on_the_next_one) {
-    patient_lock lock;
+    detail::patient_lock lock;
     ASSERT_TRUE(lock.lock(1));
     EXPECT_FALSE(lock.try_lock());
     EXPECT_FALSE(lock.lock(2));

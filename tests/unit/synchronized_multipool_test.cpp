@@ -43,7 +43,7 @@ TEST(synchronized_multipool, the_block_freed_last_goes_out_first) {
 }
 
 TEST(synchronized_multipool, neighbours_are_neighbours_in_memory) {
-    if (address_sanitizer) GTEST_SKIP() << "there are gaps between blocks there";
+    if (detail::address_sanitizer) GTEST_SKIP() << "there are gaps between blocks there";
     synchronized_multipool<> pool;
     std::vector<char*> nodes(1000);
     for (char*& node : nodes) node = static_cast<char*>(pool.allocate(24, 8));
@@ -187,23 +187,24 @@ TEST(synchronized_multipool, containers_reach_it_by_both_bindings) {
 
 TEST(block_batch, every_number_of_blocks_of_every_size_comes_out_in_the_order_it_went_in) {
     alignas(16) static char memory[128 * 1200];
-    for (std::size_t bytes = align_up(block_batch::smallest_block_bytes, 8); bytes <= 1200; bytes += 8) {
+    for (std::size_t bytes = detail::align_up(detail::block_batch::smallest_block_bytes, 8); bytes <= 1200;
+         bytes += 8) {
         for (std::size_t count = 1; count <= 128; count = count * 5 / 4 + 1) {
             void* blocks[128];
             for (std::size_t i = 0; i < count; ++i) {
                 blocks[i] = memory + (i * 77 % 128) * bytes;
-                mark_fresh(blocks[i], bytes);
+                detail::mark_fresh(blocks[i], bytes);
             }
-            block_batch list;
-            block_batch::pack(blocks, count, bytes).push_to(list);
-            block_batch batch = list.pop();
+            detail::block_batch list;
+            detail::block_batch::pack(blocks, count, bytes).push_to(list);
+            detail::block_batch batch = list.pop();
             EXPECT_FALSE(list);
             void* again[128];
             ASSERT_EQ(batch.unpack(again, bytes), count);
             for (std::size_t i = 0; i < count; ++i) ASSERT_EQ(again[i], blocks[i]);
         }
     }
-    unpoison(memory, sizeof memory);
+    detail::unpoison(memory, sizeof memory);
 }
 
 }  // namespace

@@ -69,7 +69,7 @@ TEST_F(unique, an_object_is_made_of_its_arguments_and_goes_with_the_pointer) {
         EXPECT_EQ(*moved, 42);
         auto object = allocate_unique<derived>(pool, 3);
         EXPECT_EQ(object->number_of, 3);
-        EXPECT_TRUE(is_aligned(object.get(), 32));
+        EXPECT_TRUE(detail::is_aligned(object.get(), 32));
         EXPECT_EQ(counting::live, 1);
     }
     EXPECT_EQ(pool.live_blocks(), 0u);

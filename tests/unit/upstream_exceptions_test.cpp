@@ -258,7 +258,7 @@ TEST(upstream_exceptions_of_others, a_unique_pointer_hands_them_on) {
     multipool<upstream_resource> pool(&upstream);
     EXPECT_THROW(static_cast<void>(allocate_unique<int>(pool, 3)), refusal);
     EXPECT_THROW(static_cast<void>(allocate_unique<int[]>(pool, 3)), refusal);
-    EXPECT_THROW(static_cast<void>(allocate_unique<int[]>(pool, max_bytes)), std::bad_array_new_length);
+    EXPECT_THROW(static_cast<void>(allocate_unique<int[]>(pool, detail::max_bytes)), std::bad_array_new_length);
 }
 
 template <class Allocator>
@@ -271,7 +271,7 @@ void expect_lengths_refused(Allocator allocator) {
         EXPECT_THROW(static_cast<void>(allocator.allocate_at_least(n)), std::bad_array_new_length) << n;
     }
     // AddressSanitizer ends a program that asks its operator new for so much.
-    if (!address_sanitizer) {
+    if (!detail::address_sanitizer) {
         EXPECT_THROW(static_cast<void>(allocator.allocate(all / sizeof(value))), std::bad_alloc);
     }
 }

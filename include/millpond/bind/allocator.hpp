@@ -31,14 +31,14 @@
 #include <utility>
 
 #include "../core/abi.hpp"
-#include "../core/alignment.hpp"
-#include "../core/at_least_result.hpp"
 #include "../core/concepts.hpp"
+#include "../core/detail/alignment.hpp"
+#include "../core/detail/at_least_result.hpp"
 #include "../core/out_of_memory.hpp"
 #include "../wrap/winking_scope.hpp"
-#include "construction.hpp"
+#include "detail/construction.hpp"
 
-namespace millpond::inline MILLPOND_ABI {
+namespace millpond::inline MILLPOND_ABI::detail {
 
 // Returns: true if blocks of one target may be given back to the other.
 template <class A>
@@ -49,6 +49,10 @@ template <class A>
         return &a == &b;
     }
 }
+
+}  // namespace millpond::inline MILLPOND_ABI::detail
+
+namespace millpond::inline MILLPOND_ABI {
 
 template <class T, allocator_like A>
 class allocator {
@@ -68,8 +72,8 @@ class allocator {
 
     // Ownership: refers to `target` (not null), which must outlive every container that uses it.
     allocator(A* target) noexcept : target_(target) {
-        if constexpr (is_checked<A>) {
-            if (target == nullptr) report_use(misuse_kind::null_pointer, "an allocator is made of no pool");
+        if constexpr (detail::is_checked<A>) {
+            if (target == nullptr) detail::report_use(misuse_kind::null_pointer, "an allocator is made of no pool");
         }
     }
 
@@ -85,7 +89,7 @@ class allocator {
 
     // Returns: memory for at least `n` objects, and for how many; as std::allocator_traits of C++23 asks for it. What a
     // pool would round up to is used. The memory goes back with any number from `n` to that. Throws: as allocate.
-    [[nodiscard]] at_least_result<T> allocate_at_least(std::size_t n) {
+    [[nodiscard]] detail::at_least_result<T> allocate_at_least(std::size_t n) {
         std::size_t count = n;
         if constexpr (requires { A::block_bytes(n, alignof(T)); }) {
             if (n <= max_size()) {
@@ -98,27 +102,27 @@ class allocator {
 
     void deallocate(T* objects, std::size_t n) noexcept { target_->deallocate(objects, n * sizeof(T), alignof(T)); }
 
-    [[nodiscard]] static constexpr std::size_t max_size() noexcept { return max_bytes / sizeof(T); }
+    [[nodiscard]] static constexpr std::size_t max_size() noexcept { return detail::max_bytes / sizeof(T); }
 
     // Effects: constructs an object that can take this allocator, or a pair or tuple, whose parts might. Others need no
     // help.
     template <class U, class... Arguments>
-        requires(takes_allocator<U, allocator, Arguments...> || is_pair<U> || is_tuple<U>)
+        requires(detail::takes_allocator<U, allocator, Arguments...> || detail::is_pair<U> || detail::is_tuple<U>)
     void construct(U* place, Arguments&&... arguments) {
-        construct_with(place, *this, std::forward<Arguments>(arguments)...);
+        detail::construct_with(place, *this, std::forward<Arguments>(arguments)...);
     }
 
     [[nodiscard]] A* target() const noexcept { return target_; }
 
     template <class U>
     [[nodiscard]] friend bool operator==(const allocator& a, const allocator<U, A>& b) noexcept {
-        return is_same_target(*a.target(), *b.target());
+        return detail::is_same_target(*a.target(), *b.target());
     }
 
   private:
     [[noreturn, gnu::noinline, gnu::cold]] static void too_many(std::size_t n) {
-        if (n > static_cast<std::size_t>(-1) / sizeof(T)) array_too_long(max_bytes, alignof(T));
-        out_of_memory(max_bytes, alignof(T));
+        if (n > static_cast<std::size_t>(-1) / sizeof(T)) detail::array_too_long(detail::max_bytes, alignof(T));
+        out_of_memory(detail::max_bytes, alignof(T));
     }
 
     A* target_;

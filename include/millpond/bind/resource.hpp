@@ -24,8 +24,8 @@
 #include <utility>
 
 #include "../core/abi.hpp"
-#include "../core/alignment.hpp"
 #include "../core/concepts.hpp"
+#include "../core/detail/alignment.hpp"
 #include "allocator.hpp"
 
 namespace millpond::inline MILLPOND_ABI {
@@ -49,10 +49,10 @@ class resource : public std::pmr::memory_resource {
     [[nodiscard]] void* try_allocate(std::size_t bytes, std::size_t alignment) noexcept {
         return target_.try_allocate(bytes, alignment);
     }
-    [[nodiscard]] void* allocate(std::size_t bytes, std::size_t alignment = default_alignment) {
+    [[nodiscard]] void* allocate(std::size_t bytes, std::size_t alignment = detail::default_alignment) {
         return target_.allocate(bytes, alignment);
     }
-    void deallocate(void* block, std::size_t bytes, std::size_t alignment = default_alignment) noexcept {
+    void deallocate(void* block, std::size_t bytes, std::size_t alignment = detail::default_alignment) noexcept {
         target_.deallocate(block, bytes, alignment);
     }
     void reset() noexcept
@@ -86,9 +86,9 @@ class resource : public std::pmr::memory_resource {
         if (this == &other) return true;
 #if defined(__cpp_rtti)
         if (const auto* owner = dynamic_cast<const resource<target_type>*>(&other))
-            return is_same_target(owner->target(), target());
+            return detail::is_same_target(owner->target(), target());
         if (const auto* user = dynamic_cast<const resource<target_type&>*>(&other))
-            return is_same_target(user->target(), target());
+            return detail::is_same_target(user->target(), target());
 #endif
         return false;
     }

@@ -40,10 +40,10 @@
 #include <utility>
 
 #include "../core/abi.hpp"
-#include "../core/alignment.hpp"
-#include "../core/at_least_result.hpp"
+#include "../core/detail/alignment.hpp"
+#include "../core/detail/at_least_result.hpp"
 #include "../local/slot_shape.hpp"
-#include "slot_pools.hpp"
+#include "detail/slot_pools.hpp"
 
 namespace millpond::inline MILLPOND_ABI {
 
@@ -51,7 +51,7 @@ template <class Alloc, class Word>
 class basic_suballocator {
     template <class U>
     using rebound = typename std::allocator_traits<Alloc>::template rebind_alloc<U>;
-    using pools = slot_pools<rebound<unsigned char>, Word>;
+    using pools = detail::slot_pools<rebound<unsigned char>, Word>;
 
     template <class OtherAlloc, class OtherWord>
     friend class basic_suballocator;
@@ -110,7 +110,7 @@ class basic_suballocator {
                 return static_cast<T*>(pool<T>().allocate(sizeof(T), alignof(T)));
         }
         if constexpr (is_checked_mode) {
-            if (n > static_cast<std::size_t>(-1) / sizeof(T)) array_too_long(max_bytes, alignof(T));
+            if (n > static_cast<std::size_t>(-1) / sizeof(T)) detail::array_too_long(detail::max_bytes, alignof(T));
             return static_cast<T*>(pools_->arrays().allocate(n * sizeof(T), alignof(T)));
         } else {
             rebound<T> upstream(pools_->upstream());
@@ -120,7 +120,7 @@ class basic_suballocator {
 
     // Returns: memory for at least `n` objects, and for how many: for arrays as the allocator beneath has it.
     template <class T = value_type>
-    [[nodiscard]] at_least_result<T> allocate_at_least(std::size_t n) {
+    [[nodiscard]] detail::at_least_result<T> allocate_at_least(std::size_t n) {
         static_assert(std::is_same_v<T, value_type>);
         if constexpr (!is_checked_mode && requires(rebound<T> upstream) { upstream.allocate_at_least(n); }) {
             if (n > 1 || (n == 1 && !is_slot<T>())) {

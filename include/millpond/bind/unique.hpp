@@ -29,6 +29,32 @@
 #include "../core/out_of_memory.hpp"
 #include "allocator.hpp"
 
+namespace millpond::inline MILLPOND_ABI::detail {
+
+// A block that goes back unless it is taken.
+template <allocator_like A>
+class block_guard {
+  public:
+    block_guard(A& pool, std::size_t bytes, std::size_t alignment)
+        : pool_(pool), block_(pool.allocate(bytes, alignment)), bytes_(bytes), alignment_(alignment) {}
+    block_guard(const block_guard&) = delete;
+    block_guard& operator=(const block_guard&) = delete;
+    ~block_guard() {
+        if (block_ != nullptr) pool_.deallocate(block_, bytes_, alignment_);
+    }
+
+    [[nodiscard]] void* get() const noexcept { return block_; }
+    void take() noexcept { block_ = nullptr; }
+
+  private:
+    A& pool_;
+    void* block_;
+    std::size_t bytes_;
+    std::size_t alignment_;
+};
+
+}  // namespace millpond::inline MILLPOND_ABI::detail
+
 namespace millpond::inline MILLPOND_ABI {
 
 // Destroys an object of T, or of a class derived from it, and gives its block back.
@@ -83,35 +109,13 @@ class pool_delete<T[], A> {
 template <class T, allocator_like A>
 using pool_unique_ptr = std::unique_ptr<T, pool_delete<T, A>>;
 
-// A block that goes back unless it is taken.
-template <allocator_like A>
-class block_guard {
-  public:
-    block_guard(A& pool, std::size_t bytes, std::size_t alignment)
-        : pool_(pool), block_(pool.allocate(bytes, alignment)), bytes_(bytes), alignment_(alignment) {}
-    block_guard(const block_guard&) = delete;
-    block_guard& operator=(const block_guard&) = delete;
-    ~block_guard() {
-        if (block_ != nullptr) pool_.deallocate(block_, bytes_, alignment_);
-    }
-
-    [[nodiscard]] void* get() const noexcept { return block_; }
-    void take() noexcept { block_ = nullptr; }
-
-  private:
-    A& pool_;
-    void* block_;
-    std::size_t bytes_;
-    std::size_t alignment_;
-};
-
 // Returns: a T in memory of `pool`, made from the arguments. Throws: what the pool and the constructor throw.
 template <class T, allocator_like A, class... Arguments>
     requires(!std::is_array_v<T>)
 [[nodiscard]] pool_unique_ptr<T, A> allocate_unique(A& pool, Arguments&&... arguments) {
-    block_guard<A> memory(pool, sizeof(T), alignof(T));
-    T* const object =
-        construct_with(static_cast<T*>(memory.get()), allocator<T, A>(&pool), std::forward<Arguments>(arguments)...);
+    detail::block_guard<A> memory(pool, sizeof(T), alignof(T));
+    T* const object = detail::construct_with(static_cast<T*>(memory.get()), allocator<T, A>(&pool),
+                                             std::forward<Arguments>(arguments)...);
     memory.take();
     return pool_unique_ptr<T, A>(object, pool_delete<T, A>(pool));
 }
@@ -122,8 +126,8 @@ template <class T, allocator_like A>
     requires(std::is_unbounded_array_v<T>)
 [[nodiscard]] pool_unique_ptr<T, A> allocate_unique(A& pool, std::size_t count) {
     using element = std::remove_extent_t<T>;
-    if (count > max_bytes / sizeof(element)) array_too_long(max_bytes, alignof(element));
-    block_guard<A> memory(pool, count * sizeof(element), alignof(element));
+    if (count > detail::max_bytes / sizeof(element)) detail::array_too_long(detail::max_bytes, alignof(element));
+    detail::block_guard<A> memory(pool, count * sizeof(element), alignof(element));
     auto* const elements = static_cast<element*>(memory.get());
     std::uninitialized_value_construct_n(elements, count);
     memory.take();

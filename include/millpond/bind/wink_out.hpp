@@ -51,8 +51,9 @@ class wink_out {
     // Ownership: refers to `pool`, which must outlive this and serve nothing else.
     template <class... Arguments>
     explicit wink_out(A& pool, Arguments&&... arguments) : pool_(pool) {
-        block_guard<A> memory(pool, sizeof(T), alignof(T));
-        object_ = construct_with(static_cast<T*>(memory.get()), bind(pool), std::forward<Arguments>(arguments)...);
+        detail::block_guard<A> memory(pool, sizeof(T), alignof(T));
+        object_ =
+            detail::construct_with(static_cast<T*>(memory.get()), bind(pool), std::forward<Arguments>(arguments)...);
         memory.take();
     }
 
@@ -65,9 +66,9 @@ class wink_out {
     void drop() noexcept {
         if (object_ == nullptr) return;
         T* const object = std::exchange(object_, nullptr);
-        if constexpr (is_checked<A>) {
-            if (!checker_in(pool_)->expect_alive()) return;
-            const winking_scope scope(checker_in(pool_));
+        if constexpr (detail::is_checked<A>) {
+            if (!detail::checker_in(pool_)->expect_alive()) return;
+            const winking_scope scope(detail::checker_in(pool_));
             std::destroy_at(object);
             pool_.deallocate(object, sizeof(T), alignof(T));
             pool_.release();
@@ -79,9 +80,9 @@ class wink_out {
     // The object must not have been dropped.
     [[nodiscard]] T& operator*() const noexcept { return *operator->(); }
     [[nodiscard]] T* operator->() const noexcept {
-        if constexpr (is_checked<A>) {
+        if constexpr (detail::is_checked<A>) {
             if (object_ == nullptr)
-                report_use(misuse_kind::dropped_object, "an object is used after wink_out has dropped it");
+                detail::report_use(misuse_kind::dropped_object, "an object is used after wink_out has dropped it");
         }
         return object_;
     }

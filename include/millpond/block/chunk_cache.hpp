@@ -34,23 +34,24 @@
 
 #include "../core/abi.hpp"
 #include "../core/allocation.hpp"
+#include "../core/concepts.hpp"
 #include "../core/out_of_memory.hpp"
 #include "../os/pages.hpp"
-#include "basic_chunk_cache.hpp"
-#include "chunk_magazine.hpp"
-#include "chunk_sizes.hpp"
+#include "detail/basic_chunk_cache.hpp"
+#include "detail/chunk_magazine.hpp"
+#include "detail/chunk_sizes.hpp"
 #include "new_delete.hpp"
 
 namespace millpond::inline MILLPOND_ABI {
 
 class chunk_cache {
-    using cache = basic_chunk_cache<new_delete, true>;
+    using cache = detail::basic_chunk_cache<new_delete, true>;
 
   public:
     using pages = os::pages;  // it is simply the process's memory: a pool may as well reserve some by itself
     static constexpr std::size_t default_budget_bytes = cache::default_budget_bytes;
     // What the magazine of another thread holds at most, beside held_bytes().
-    static constexpr std::size_t magazine_bytes = chunk_magazine::capacity_bytes;
+    static constexpr std::size_t magazine_bytes = detail::chunk_magazine::capacity_bytes;
 
     // Returns: at least `bytes` of memory aligned to `alignment`, or null.
     [[nodiscard]] void* try_allocate(std::size_t bytes, std::size_t alignment) noexcept {
@@ -59,10 +60,10 @@ class chunk_cache {
 
     // Returns: the same, and how many bytes it really has.
     [[nodiscard]] allocation try_allocate_at_least(std::size_t bytes, std::size_t alignment) noexcept {
-        const unsigned bin = chunk_sizes::bin_of(bytes, alignment);
-        if (bin < chunk_magazine::bins) [[likely]] {
+        const unsigned bin = detail::chunk_sizes::bin_of(bytes, alignment);
+        if (bin < detail::chunk_magazine::bins) [[likely]] {
             if (void* chunk = magazine_.pop(bin)) [[likely]]
-                return {chunk, chunk_sizes::bytes_of(bin)};
+                return {chunk, detail::chunk_sizes::bytes_of(bin)};
         }
         return shared().try_allocate_at_least(bytes, alignment);
     }
@@ -75,8 +76,8 @@ class chunk_cache {
 
     // Effects: keeps the chunk for the next allocator, or gives it to operator delete if the budget is spent.
     void deallocate(void* chunk, std::size_t bytes, std::size_t alignment) noexcept {
-        const unsigned bin = chunk_sizes::bin_of(bytes, alignment);
-        if (bin < chunk_magazine::bins && magazine_.push(bin, chunk)) [[likely]]
+        const unsigned bin = detail::chunk_sizes::bin_of(bytes, alignment);
+        if (bin < detail::chunk_magazine::bins && magazine_.push(bin, chunk)) [[likely]]
             return;
         deallocate_slowly(chunk, bytes, alignment);
     }
@@ -121,14 +122,14 @@ class chunk_cache {
             open();
         } else if (magazine_.is_report_due()) {
             magazine_.report();
-            shared().note_released(chunk_magazine::report_bytes);
+            shared().note_released(detail::chunk_magazine::report_bytes);
             if (magazine_.trims_seen() != trims_.load(std::memory_order_relaxed)) {
                 follow_trim();
                 open();
             }
         }
-        const unsigned bin = chunk_sizes::bin_of(bytes, alignment);
-        if (bin < chunk_magazine::bins && magazine_.push(bin, chunk)) return;
+        const unsigned bin = detail::chunk_sizes::bin_of(bytes, alignment);
+        if (bin < detail::chunk_magazine::bins && magazine_.push(bin, chunk)) return;
         shared().deallocate(chunk, bytes, alignment);
     }
 
@@ -161,10 +162,13 @@ class chunk_cache {
         return instance;
     }
 
-    static inline thread_local constinit chunk_magazine magazine_;
+    static inline thread_local constinit detail::chunk_magazine magazine_;
     static inline std::atomic<std::size_t> trims_{0};
 };
 
 [[nodiscard]] constexpr bool operator==(const chunk_cache&, const chunk_cache&) noexcept { return true; }
+
+template <>
+inline constexpr bool is_thread_safe_source<chunk_cache> = true;
 
 }  // namespace millpond::inline MILLPOND_ABI

@@ -23,11 +23,11 @@
 #include <cstddef>
 
 #include "../core/abi.hpp"
-#include "../core/alignment.hpp"
-#include "../core/live_blocks.hpp"
-#include "../core/one_at_a_time.hpp"
+#include "../core/detail/alignment.hpp"
+#include "../core/detail/live_blocks.hpp"
+#include "../core/detail/one_at_a_time.hpp"
+#include "../core/detail/sanitizer.hpp"
 #include "../core/out_of_memory.hpp"
-#include "../core/sanitizer.hpp"
 
 namespace millpond::inline MILLPOND_ABI {
 
@@ -37,25 +37,25 @@ class fixed_buffer {
 
     fixed_buffer(void* memory, std::size_t bytes) noexcept
         : begin_(static_cast<char*>(memory)), next_(begin_), end_(begin_ + bytes) {
-        poison(begin_, bytes);
+        detail::poison(begin_, bytes);
     }
 
     fixed_buffer(const fixed_buffer&) = delete;
     fixed_buffer& operator=(const fixed_buffer&) = delete;
-    ~fixed_buffer() { unpoison(begin_, static_cast<std::size_t>(end_ - begin_)); }
+    ~fixed_buffer() { detail::unpoison(begin_, static_cast<std::size_t>(end_ - begin_)); }
 
     // Returns: `bytes` of memory aligned to `alignment`, or null.
     [[nodiscard]] void* try_allocate(std::size_t bytes, std::size_t alignment) noexcept {
-        const one_at_a_time::visit here(busy_, "the fixed_buffer");
+        const detail::one_at_a_time::visit here(busy_, "the fixed_buffer");
         bytes += bytes == 0;
         const std::size_t room = room_bytes();
-        const std::size_t padding = padding_to(next_, alignment);
+        const std::size_t padding = detail::padding_to(next_, alignment);
         if (padding > room || bytes > room - padding) return nullptr;
         char* const chunk = next_ + padding;
         next_ = chunk + bytes;
         ++live_;
         blocks_.note(chunk, bytes, bytes, alignment);
-        unpoison(chunk, bytes);
+        detail::unpoison(chunk, bytes);
         return chunk;
     }
 
@@ -66,10 +66,10 @@ class fixed_buffer {
     }
 
     void deallocate(void* chunk, std::size_t bytes, [[maybe_unused]] std::size_t alignment) noexcept {
-        const one_at_a_time::visit here(busy_, "the fixed_buffer");
+        const detail::one_at_a_time::visit here(busy_, "the fixed_buffer");
         bytes += bytes == 0;
         blocks_.drop(chunk, bytes, alignment, "the fixed_buffer");
-        poison(chunk, bytes);
+        detail::poison(chunk, bytes);
         if (--live_ == 0) {
             next_ = begin_;
         } else if (static_cast<char*>(chunk) + bytes == next_) {
@@ -85,8 +85,8 @@ class fixed_buffer {
     char* next_;
     char* end_;
     std::size_t live_ = 0;  // chunks
-    [[no_unique_address]] live_blocks blocks_;
-    [[no_unique_address]] one_at_a_time busy_;
+    [[no_unique_address]] detail::live_blocks blocks_;
+    [[no_unique_address]] detail::one_at_a_time busy_;
 };
 
 }  // namespace millpond::inline MILLPOND_ABI

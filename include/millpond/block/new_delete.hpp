@@ -20,7 +20,8 @@
 #include <new>
 
 #include "../core/abi.hpp"
-#include "../core/alignment.hpp"
+#include "../core/concepts.hpp"
+#include "../core/detail/alignment.hpp"
 #include "../core/out_of_memory.hpp"
 #include "../os/pages.hpp"
 
@@ -32,7 +33,7 @@ class new_delete {
 
     // Returns: `bytes` of memory aligned to `alignment`, or null.
     [[nodiscard]] void* try_allocate(std::size_t bytes, std::size_t alignment) noexcept {
-        if (bytes > max_bytes || alignment > max_bytes - bytes) return nullptr;
+        if (bytes > detail::max_bytes || alignment > detail::max_bytes - bytes) return nullptr;
         if (alignment <= __STDCPP_DEFAULT_NEW_ALIGNMENT__) return ::operator new(bytes, std::nothrow);
         return ::operator new(bytes, std::align_val_t{alignment}, std::nothrow);
     }
@@ -62,5 +63,8 @@ class new_delete {
 };
 
 [[nodiscard]] constexpr bool operator==(const new_delete&, const new_delete&) noexcept { return true; }
+
+template <>
+inline constexpr bool is_thread_safe_source<new_delete> = true;
 
 }  // namespace millpond::inline MILLPOND_ABI

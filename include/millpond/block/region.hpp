@@ -31,20 +31,22 @@
 #include <cstddef>
 
 #include "../core/abi.hpp"
-#include "../core/alignment.hpp"
 #include "../core/allocation.hpp"
-#include "../core/live_blocks.hpp"
-#include "../core/one_at_a_time.hpp"
+#include "../core/detail/alignment.hpp"
+#include "../core/detail/live_blocks.hpp"
+#include "../core/detail/one_at_a_time.hpp"
+#include "../core/detail/sanitizer.hpp"
 #include "../core/out_of_memory.hpp"
-#include "../core/sanitizer.hpp"
-#include "recent_peak.hpp"
-#include "region_holes.hpp"
+#include "detail/recent_peak.hpp"
+#include "detail/region_holes.hpp"
 #include "reservation.hpp"
 
 namespace millpond::inline MILLPOND_ABI {
 
 template <class Pages = os::pages>
 class basic_region {
+    using region_holes = detail::region_holes;
+
   public:
     static constexpr std::size_t default_limit_bytes = std::size_t{1} << (sizeof(void*) >= 8 ? 36 : 28);
     static constexpr std::size_t least_step_bytes = std::size_t{16} << 10;
@@ -65,7 +67,7 @@ class basic_region {
     // Returns: `bytes` of memory aligned to `alignment`, or null.
     [[nodiscard]] void* try_allocate(std::size_t bytes, std::size_t alignment) noexcept {
         bytes += bytes == 0;
-        const one_at_a_time::visit here(busy_, "the region");
+        const detail::one_at_a_time::visit here(busy_, "the region");
         if (void* const block = take_hole(bytes, alignment)) return block;
         std::size_t start = 0;
         return find_room(bytes, alignment, start) ? give(start, start + bytes, bytes, alignment) : nullptr;
@@ -74,11 +76,11 @@ class basic_region {
     // Returns: at least so many bytes: up to the end of the last page that the block needs.
     [[nodiscard]] allocation try_allocate_at_least(std::size_t bytes, std::size_t alignment) noexcept {
         bytes += bytes == 0;
-        const one_at_a_time::visit here(busy_, "the region");
+        const detail::one_at_a_time::visit here(busy_, "the region");
         if (void* const block = take_hole(bytes, alignment)) return {block, bytes};
         std::size_t start = 0;
         if (!find_room(bytes, alignment, start)) return {};
-        const std::size_t end = align_up(start + bytes, Pages::size());
+        const std::size_t end = detail::align_up(start + bytes, Pages::size());
         return {give(start, end, bytes, alignment), end - start};
     }
 
@@ -89,10 +91,10 @@ class basic_region {
     }
 
     void deallocate(void* block, std::size_t bytes, [[maybe_unused]] std::size_t alignment) noexcept {
-        const one_at_a_time::visit here(busy_, "the region");
+        const detail::one_at_a_time::visit here(busy_, "the region");
         bytes += bytes == 0;
         blocks_.drop(block, bytes, alignment, "the region");
-        poison(block, bytes);
+        detail::poison(block, bytes);
         const std::size_t start = offset_of(block);
         if (--live_ == 0) {
             fall_to(0);
@@ -100,7 +102,7 @@ class basic_region {
             fall_to(start);
         } else if (bytes < region_holes::least_bytes) {
             range_.discard(start, start + bytes);
-        } else if (region_holes::is_wide(bytes) && is_aligned(block, region_holes::wide_alignment) &&
+        } else if (region_holes::is_wide(bytes) && detail::is_aligned(block, region_holes::wide_alignment) &&
                    bytes % region_holes::wide_alignment == 0) {
             const allocation hole = holes_.note_wide(static_cast<char*>(block), bytes);
             const std::size_t first = offset_of(hole.start);
@@ -119,15 +121,15 @@ class basic_region {
         if (start + bytes != frontier_) return bytes;
         if (wanted <= bytes) {
             const std::size_t end = with_step(start + wanted);
-            poison(range_.data() + start + wanted, bytes - wanted);
+            detail::poison(range_.data() + start + wanted, bytes - wanted);
             fall_to(end < frontier_ ? end : frontier_);
-            unpoison(range_.data() + start + wanted, frontier_ - start - wanted);
+            detail::unpoison(range_.data() + start + wanted, frontier_ - start - wanted);
         } else {
             if (wanted > range_.size() - start || !commit_to(start + wanted)) return bytes;
             const std::size_t end = with_step(start + wanted);
             const std::size_t old_end = frontier_;
             frontier_ = end < range_.committed() ? end : range_.committed();
-            unpoison(range_.data() + old_end, frontier_ - old_end);
+            detail::unpoison(range_.data() + old_end, frontier_ - old_end);
         }
         blocks_.resize(block, frontier_ - start);
         return frontier_ - start;
@@ -135,7 +137,7 @@ class basic_region {
 
     // Effects: no block is out any more; the memory is kept, as when the frontier falls.
     void reset() noexcept {
-        poison(range_.data(), frontier_);
+        detail::poison(range_.data(), frontier_);
         blocks_.clear();
         live_ = 0;
         fall_to(0);
@@ -147,7 +149,7 @@ class basic_region {
         live_ = 0;
         frontier_ = 0;
         holes_.forget();
-        peak_ = recent_peak{};
+        peak_ = detail::recent_peak{};
         range_.decommit_to(0);
     }
 
@@ -186,7 +188,7 @@ class basic_region {
     [[nodiscard]] bool find_room(std::size_t bytes, std::size_t alignment, std::size_t& start) noexcept {
         reserve();
         const std::size_t room = range_.size() - frontier_;
-        const std::size_t padding = padding_to(range_.data() + frontier_, alignment);
+        const std::size_t padding = detail::padding_to(range_.data() + frontier_, alignment);
         if (padding > room || bytes > room - padding) return false;
         start = frontier_ + padding;
         return commit_to(start + bytes);
@@ -198,7 +200,7 @@ class basic_region {
         if (block == nullptr) return nullptr;
         ++live_;
         blocks_.note(block, bytes, bytes, alignment);
-        unpoison(block, bytes);
+        detail::unpoison(block, bytes);
         return block;
     }
 
@@ -207,7 +209,7 @@ class basic_region {
         ++live_;
         blocks_.note(range_.data() + start, asked, end - start, alignment);
         frontier_ = end;
-        unpoison(range_.data() + start, end - start);
+        detail::unpoison(range_.data() + start, end - start);
         return range_.data() + start;
     }
 
@@ -216,7 +218,7 @@ class basic_region {
         std::size_t step = end / 8;
         if (step < least_step_bytes) step = least_step_bytes;
         if (step > most_step_bytes) step = most_step_bytes;
-        return step < range_.size() - end ? align_up(end + step, Pages::size()) : range_.size();
+        return step < range_.size() - end ? detail::align_up(end + step, Pages::size()) : range_.size();
     }
 
     [[nodiscard]] bool commit_to(std::size_t end) noexcept {
@@ -224,7 +226,7 @@ class basic_region {
         if (end <= before) return true;
         if (!range_.commit_to(with_step(end)) && !range_.commit_to(end)) return false;
         const std::size_t fresh = range_.committed() - before;
-        poison(range_.data() + before, fresh);
+        detail::poison(range_.data() + before, fresh);
         if (fresh <= most_populated_bytes) range_.populate(before, before + fresh);
         return true;
     }
@@ -243,9 +245,9 @@ class basic_region {
     std::size_t frontier_ = 0;
     std::size_t live_ = 0;  // blocks
     region_holes holes_;
-    recent_peak peak_;
-    [[no_unique_address]] live_blocks blocks_;
-    [[no_unique_address]] one_at_a_time busy_;
+    detail::recent_peak peak_;
+    [[no_unique_address]] detail::live_blocks blocks_;
+    [[no_unique_address]] detail::one_at_a_time busy_;
 };
 
 using region = basic_region<>;

@@ -24,8 +24,8 @@
 #include <utility>
 
 #include "../core/abi.hpp"
-#include "../core/alignment.hpp"
-#include "../core/sanitizer.hpp"
+#include "../core/detail/alignment.hpp"
+#include "../core/detail/sanitizer.hpp"
 #include "../os/pages.hpp"
 
 namespace millpond::inline MILLPOND_ABI {
@@ -41,15 +41,15 @@ class basic_reservation {
     explicit basic_reservation(std::size_t wanted) noexcept {
         if (wanted == 0) return;
         const std::size_t page = Pages::size();
-        std::size_t bytes = align_up(wanted < most_wanted ? wanted : most_wanted, page);
+        std::size_t bytes = detail::align_up(wanted < most_wanted ? wanted : most_wanted, page);
         data_ = static_cast<std::byte*>(Pages::reserve(with_guard(bytes)));
         while (data_ == nullptr && bytes > page) {
-            bytes = align_up(bytes / 2, page);
+            bytes = detail::align_up(bytes / 2, page);
             if (leaves_some_to_others(bytes)) data_ = static_cast<std::byte*>(Pages::reserve(with_guard(bytes)));
         }
         if (data_ == nullptr) return;
         size_ = bytes;
-        search_for_pointers(data_, size_);
+        detail::search_for_pointers(data_, size_);
     }
 
     basic_reservation(basic_reservation&& other) noexcept
@@ -65,8 +65,8 @@ class basic_reservation {
 
     ~basic_reservation() {
         if (data_ == nullptr) return;
-        unpoison(data_, committed_);
-        search_no_more(data_, size_);
+        detail::unpoison(data_, committed_);
+        detail::search_no_more(data_, size_);
         Pages::release(data_, with_guard(size_));
     }
 
@@ -91,7 +91,7 @@ class basic_reservation {
     [[nodiscard]] bool commit_to(std::size_t bytes) noexcept {
         if (bytes <= committed_) return true;
         if (bytes > size_) return false;
-        const std::size_t target = align_up(bytes, Pages::size());
+        const std::size_t target = detail::align_up(bytes, Pages::size());
         std::byte* const first = data_ + committed_;
         if (!Pages::commit(first, target - committed_)) return false;
         // A decommitted page has lost the advice.
@@ -104,10 +104,10 @@ class basic_reservation {
     // refuses to take the charge back, the pages are discarded and stay committed.
     void decommit_to(std::size_t bytes) noexcept {
         if (bytes >= committed_) return;
-        const std::size_t target = align_up(bytes, Pages::size());
+        const std::size_t target = detail::align_up(bytes, Pages::size());
         if (target == committed_) return;
         const std::size_t given_back = committed_ - target;
-        unpoison(data_ + target, given_back);
+        detail::unpoison(data_ + target, given_back);
         if (Pages::decommit(data_ + target, given_back)) {
             committed_ = target;
         } else {
@@ -121,7 +121,7 @@ class basic_reservation {
         if (first >= last) return;
         const std::size_t page = Pages::size();
         const std::size_t begin = first & ~(page - 1);
-        Pages::populate(data_ + begin, align_up(last, page) - begin);
+        Pages::populate(data_ + begin, detail::align_up(last, page) - begin);
     }
 
     // Effects: committed pages that lie wholly inside the bytes [first, last) give their memory back; they stay
@@ -130,7 +130,7 @@ class basic_reservation {
         if (last > committed_) last = committed_;
         if (first >= last) return;
         const std::size_t page = Pages::size();
-        const std::size_t begin = align_up(first, page);
+        const std::size_t begin = detail::align_up(first, page);
         const std::size_t end = last & ~(page - 1);
         if (begin < end) Pages::discard(data_ + begin, end - begin);
     }
@@ -147,7 +147,7 @@ class basic_reservation {
     enum class advice : unsigned char { none, wanted, unwanted };
 
     // No system has more; rounding it up to pages cannot wrap.
-    static constexpr std::size_t most_wanted = max_bytes / 2;
+    static constexpr std::size_t most_wanted = detail::max_bytes / 2;
 
     [[nodiscard]] static bool leaves_some_to_others(std::size_t bytes) noexcept {
         const std::size_t more = with_guard(bytes + bytes / 4);
@@ -158,7 +158,7 @@ class basic_reservation {
 
     // Returns: the bytes that are asked of the system.
     [[nodiscard]] static std::size_t with_guard(std::size_t bytes) noexcept {
-        return align_up(bytes + Pages::size(), Pages::granularity());
+        return detail::align_up(bytes + Pages::size(), Pages::granularity());
     }
 
     std::byte* data_ = nullptr;

@@ -18,7 +18,7 @@
 #include "../core/abi.hpp"
 #include "../core/concepts.hpp"
 
-namespace millpond::inline MILLPOND_ABI {
+namespace millpond::inline MILLPOND_ABI::detail {
 
 // What a source says about the size of its chunks holds for a reference to it as well.
 template <class Source>
@@ -49,8 +49,14 @@ struct pages_behind<Source> {
     using pages = typename Source::pages;
 };
 
+}  // namespace millpond::inline MILLPOND_ABI::detail
+
+namespace millpond::inline MILLPOND_ABI {
+
 template <class Source>
-class source_ref : public chunk_size_of<Source>, public reuse_of<Source>, public pages_behind<Source> {
+class source_ref : public detail::chunk_size_of<Source>,
+                   public detail::reuse_of<Source>,
+                   public detail::pages_behind<Source> {
   public:
     // Ownership: refers to `source`, which must outlive every copy of this.
     constexpr source_ref(Source& source) noexcept : source_(&source) {}

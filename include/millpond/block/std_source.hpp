@@ -22,16 +22,16 @@
 #include <type_traits>
 
 #include "../core/abi.hpp"
-#include "../core/alignment.hpp"
-#include "../core/kept_exception.hpp"
+#include "../core/detail/alignment.hpp"
+#include "../core/detail/kept_exception.hpp"
 #include "../core/out_of_memory.hpp"
 
 namespace millpond::inline MILLPOND_ABI {
 
 template <class Alloc>
 class std_source {
-    struct alignas(default_alignment) unit {
-        unsigned char bytes[default_alignment];
+    struct alignas(detail::default_alignment) unit {
+        unsigned char bytes[detail::default_alignment];
     };
     using allocator = typename std::allocator_traits<Alloc>::template rebind_alloc<unit>;
     using traits = std::allocator_traits<allocator>;
@@ -46,14 +46,14 @@ class std_source {
 
     // Returns: `bytes` of memory aligned to `alignment`, or null, also where the allocator throws.
     [[nodiscard]] void* try_allocate(std::size_t bytes, std::size_t alignment) noexcept {
-        if (bytes > max_bytes || alignment > max_bytes - bytes) return nullptr;
+        if (bytes > detail::max_bytes || alignment > detail::max_bytes - bytes) return nullptr;
         unit* const base = try_units(units_of(bytes + margin_of(alignment)));
         return base == nullptr ? nullptr : block_in(base, alignment);
     }
 
     // Throws: what the allocator throws.
     [[nodiscard]] void* allocate(std::size_t bytes, std::size_t alignment) {
-        if (bytes > max_bytes || alignment > max_bytes - bytes) out_of_memory(bytes, alignment);
+        if (bytes > detail::max_bytes || alignment > detail::max_bytes - bytes) out_of_memory(bytes, alignment);
         return block_in(traits::allocate(source_, units_of(bytes + margin_of(alignment))), alignment);
     }
 
@@ -82,7 +82,7 @@ class std_source {
     [[nodiscard]] static void* block_in(unit* base, std::size_t alignment) noexcept {
         if (margin_of(alignment) == 0) return base;
         char* const first = reinterpret_cast<char*>(base) + sizeof(unit*);
-        char* const block = first + padding_to(first, alignment);
+        char* const block = first + detail::padding_to(first, alignment);
         *reinterpret_cast<unit**>(block - sizeof(unit*)) = base;
         return block;
     }
@@ -92,7 +92,7 @@ class std_source {
         try {
             return traits::allocate(source_, count);
         } catch (...) {
-            kept_exception::keep();
+            detail::kept_exception::keep();
             return nullptr;
         }
 #else

@@ -19,8 +19,8 @@
 #include <memory_resource>
 
 #include "../core/abi.hpp"
-#include "../core/alignment.hpp"
-#include "../core/kept_exception.hpp"
+#include "../core/detail/alignment.hpp"
+#include "../core/detail/kept_exception.hpp"
 #include "../core/out_of_memory.hpp"
 
 namespace millpond::inline MILLPOND_ABI {
@@ -33,12 +33,12 @@ class upstream_resource {
 
     // Returns: `bytes` of memory aligned to `alignment`, or null if the resource threw.
     [[nodiscard]] void* try_allocate(std::size_t bytes, std::size_t alignment) noexcept {
-        if (bytes > max_bytes || alignment > max_bytes - bytes) return nullptr;
+        if (bytes > detail::max_bytes || alignment > detail::max_bytes - bytes) return nullptr;
 #if defined(__cpp_exceptions)
         try {
             return resource_->allocate(bytes, alignment);
         } catch (...) {
-            kept_exception::keep();
+            detail::kept_exception::keep();
             return nullptr;
         }
 #else
@@ -48,7 +48,7 @@ class upstream_resource {
 
     // Throws: what the resource throws.
     [[nodiscard]] void* allocate(std::size_t bytes, std::size_t alignment) {
-        if (bytes > max_bytes || alignment > max_bytes - bytes) out_of_memory(bytes, alignment);
+        if (bytes > detail::max_bytes || alignment > detail::max_bytes - bytes) out_of_memory(bytes, alignment);
         return resource_->allocate(bytes, alignment);
     }
 

@@ -40,20 +40,24 @@
 #include <utility>
 
 #include "../core/abi.hpp"
-#include "../core/alignment.hpp"
-#include "../core/one_at_a_time.hpp"
+#include "../core/detail/alignment.hpp"
+#include "../core/detail/one_at_a_time.hpp"
+#include "../core/detail/sanitizer.hpp"
 #include "../core/out_of_memory.hpp"
-#include "../core/sanitizer.hpp"
-#include "refused.hpp"
-#include "stepped_reservation.hpp"
-#include "watched_tail.hpp"
+#include "detail/refused.hpp"
+#include "detail/stepped_reservation.hpp"
+#include "detail/watched_tail.hpp"
 
-namespace millpond::inline MILLPOND_ABI {
+namespace millpond::inline MILLPOND_ABI::detail {
 
 template <class T>
 concept is_less_comparable = requires(const T& x) {
     { x < x } -> std::convertible_to<bool>;
 };
+
+}  // namespace millpond::inline MILLPOND_ABI::detail
+
+namespace millpond::inline MILLPOND_ABI {
 
 template <class T, class Pages = os::pages>
 class dyn_array {
@@ -79,7 +83,7 @@ class dyn_array {
     // Effects: reserves addresses for `most` elements, or half as many and so on: max_size() says what it got.
     // Throws: std::length_error if so many elements have no size in bytes, std::bad_alloc if not one can be reserved.
     explicit dyn_array(size_type most, commit_steps steps = {}) : dyn_array(std::nothrow, most, steps) {
-        if (most > most_elements) too_long("dyn_array: so many elements have no size in bytes");
+        if (most > most_elements) detail::too_long("dyn_array: so many elements have no size in bytes");
         if (most != 0 && most_ == 0) out_of_memory(most * sizeof(T), alignof(T));
     }
 
@@ -223,7 +227,7 @@ class dyn_array {
 
     // Effects: the memory behind the last element, by pages, goes back to the system.
     void shrink_to_fit() noexcept {
-        const one_at_a_time::visit here(busy_, "the dyn_array");
+        const detail::one_at_a_time::visit here(busy_, "the dyn_array");
         tail_.look(end_, ready_end());
         memory_.shrink(size() * sizeof(T));
         note_ready();
@@ -296,12 +300,12 @@ class dyn_array {
 
     // Returns: the element behind the last one erased.
     iterator erase(const_iterator where) {
-        watched_tail::expect(where < end_, "an element behind the last one is erased");
+        detail::watched_tail::expect(where < end_, "an element behind the last one is erased");
         return erase(where, where + 1);
     }
     iterator erase(const_iterator first, const_iterator last) {
         T* const to = mutable_at(first);
-        watched_tail::expect(first <= last, "a range ends before it begins");
+        detail::watched_tail::expect(first <= last, "a range ends before it begins");
         if (first != last) truncate(std::move(mutable_at(last), end_, to));
         return to;
     }
@@ -318,7 +322,7 @@ class dyn_array {
 
     // As std::vector: by operator< where the elements have no operator<=>.
     [[nodiscard]] friend auto operator<=>(const dyn_array& a, const dyn_array& b)
-        requires std::three_way_comparable<T> || is_less_comparable<T>
+        requires std::three_way_comparable<T> || detail::is_less_comparable<T>
     {
         return std::lexicographical_compare_three_way(a.begin_, a.end_, b.begin_, b.end_, [](const T& x, const T& y) {
             if constexpr (std::three_way_comparable<T>) {
@@ -331,7 +335,7 @@ class dyn_array {
     }
 
   private:
-    static constexpr size_type most_elements = max_bytes / sizeof(T);
+    static constexpr size_type most_elements = detail::max_bytes / sizeof(T);
     // What an array that was made without a size may hold.
     static constexpr size_type usual_bytes = size_type{1} << (sizeof(void*) >= 8 ? 36 : 28);
     static constexpr size_type usual_most = std::max<size_type>(1, usual_bytes / sizeof(T));
@@ -342,21 +346,21 @@ class dyn_array {
         opened(dyn_array& array, size_type elements) noexcept
             : array_(array), behind_(array.end_ + elements), here_(array.busy_, "the dyn_array") {
             array.tail_.look(array.end_, behind_);
-            if constexpr (memory_checker) unpoison(array_.end_, elements * sizeof(T));
+            if constexpr (detail::memory_checker) detail::unpoison(array_.end_, elements * sizeof(T));
         }
         opened(const opened&) = delete;
         opened& operator=(const opened&) = delete;
         ~opened() {
             array_.tail_.close(array_.end_, behind_);
-            if constexpr (memory_checker) {
-                poison(array_.end_, static_cast<size_type>(behind_ - array_.end_) * sizeof(T));
+            if constexpr (detail::memory_checker) {
+                detail::poison(array_.end_, static_cast<size_type>(behind_ - array_.end_) * sizeof(T));
             }
         }
 
       private:
         dyn_array& array_;
         T* behind_;
-        [[no_unique_address]] one_at_a_time::visit here_;
+        [[no_unique_address]] detail::one_at_a_time::visit here_;
     };
 
     // Takes back what was appended, unless it is told to keep it.
@@ -378,9 +382,9 @@ class dyn_array {
 
     // Effects: the elements from `from` on are no more.
     void truncate(T* from) noexcept {
-        const one_at_a_time::visit here(busy_, "the dyn_array");
+        const detail::one_at_a_time::visit here(busy_, "the dyn_array");
         std::destroy(from, end_);
-        poison(from, static_cast<size_type>(end_ - from) * sizeof(T));
+        detail::poison(from, static_cast<size_type>(end_ - from) * sizeof(T));
         tail_.remove(from, end_);
         end_ = from;
     }
@@ -480,7 +484,7 @@ class dyn_array {
     void note_ready() noexcept { limit_ = begin_ + std::min(memory_.ready() / sizeof(T), most_); }
 
     [[noreturn, gnu::noinline, gnu::cold]] void refuse(size_type elements) const {
-        if (elements > most_) too_long("dyn_array: more elements than max_size()");
+        if (elements > most_) detail::too_long("dyn_array: more elements than max_size()");
         out_of_memory(elements * sizeof(T), alignof(T));
     }
 
@@ -489,15 +493,15 @@ class dyn_array {
         return static_cast<size_type>(std::ranges::distance(first, last));
     }
     T* mutable_at(const_iterator where) noexcept {
-        watched_tail::expect(begin_ <= where && where <= end_, "an iterator lies outside");
+        detail::watched_tail::expect(begin_ <= where && where <= end_, "an iterator lies outside");
         return begin_ + (where - begin_);
     }
     void expect_element(size_type at) const noexcept {
-        watched_tail::expect(at < size(), "an element behind the last one is used");
+        detail::watched_tail::expect(at < size(), "an element behind the last one is used");
     }
-    void expect_any() const noexcept { watched_tail::expect(!empty(), "an element of none is used"); }
+    void expect_any() const noexcept { detail::watched_tail::expect(!empty(), "an element of none is used"); }
     T* checked(size_type index) const {
-        if (index >= size()) no_such_element("dyn_array: at() behind the last element");
+        if (index >= size()) detail::no_such_element("dyn_array: at() behind the last element");
         return begin_ + index;
     }
 
@@ -505,9 +509,9 @@ class dyn_array {
     T* end_ = nullptr;
     T* limit_ = nullptr;  // behind the last element that is ready
     size_type most_ = usual_most;
-    stepped_reservation<Pages> memory_;
-    [[no_unique_address]] watched_tail tail_;
-    [[no_unique_address]] one_at_a_time busy_;
+    detail::stepped_reservation<Pages> memory_;
+    [[no_unique_address]] detail::watched_tail tail_;
+    [[no_unique_address]] detail::one_at_a_time busy_;
 };
 
 // Effects: erases what the predicate is true of. Returns: how many.

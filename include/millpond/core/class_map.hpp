@@ -20,7 +20,7 @@
 #include <cstdint>
 
 #include "abi.hpp"
-#include "size_classes.hpp"
+#include "size_class_scheme.hpp"
 
 namespace millpond::inline MILLPOND_ABI {
 

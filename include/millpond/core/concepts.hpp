@@ -78,4 +78,9 @@ template <class S>
     requires requires { S::reuses_memory; }
 inline constexpr bool reuses_memory<S> = S::reuses_memory;
 
+// True for sources that may be called by several threads at once; synchronized_multipool calls all others under its
+// lock. May be specialised for a source of your own.
+template <class S>
+inline constexpr bool is_thread_safe_source = false;
+
 }  // namespace millpond::inline MILLPOND_ABI

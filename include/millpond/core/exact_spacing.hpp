@@ -16,14 +16,14 @@
 #include <cstddef>
 
 #include "abi.hpp"
-#include "alignment.hpp"
-#include "size_classes.hpp"
+#include "detail/alignment.hpp"
+#include "size_class_scheme.hpp"
 
 namespace millpond::inline MILLPOND_ABI {
 
 template <std::size_t Spacing = 8, std::size_t Largest = 1024>
 struct exact_spacing {
-    static_assert(is_power_of_two(Spacing) && Spacing >= 8,
+    static_assert(detail::is_power_of_two(Spacing) && Spacing >= 8,
                   "exact_spacing: Spacing must be a power of two, at least 8");
     static_assert(Largest % Spacing == 0 && Largest % max_class_alignment == 0 && Largest > 0,
                   "exact_spacing: Largest must be a multiple of Spacing and of 64");
@@ -35,7 +35,7 @@ struct exact_spacing {
     // Returns: the first class whose blocks fit the request; `count` if none does.
     [[nodiscard]] static constexpr unsigned class_of(std::size_t bytes, std::size_t alignment) noexcept {
         if (bytes > largest || alignment > max_class_alignment) return count;
-        return static_cast<unsigned>((align_up(bytes + (bytes == 0), alignment) - 1) / Spacing);
+        return static_cast<unsigned>((detail::align_up(bytes + (bytes == 0), alignment) - 1) / Spacing);
     }
 
     // Returns: the size of the blocks of class `index`, which must be below `count`.

@@ -20,16 +20,16 @@
 #include <cstddef>
 
 #include "abi.hpp"
-#include "alignment.hpp"
-#include "size_classes.hpp"
+#include "detail/alignment.hpp"
+#include "size_class_scheme.hpp"
 
 namespace millpond::inline MILLPOND_ABI {
 
 template <std::size_t Largest = std::size_t{1} << 20, std::size_t Granule = 8>
 struct four_an_octave {
-    static_assert(is_power_of_two(Granule) && Granule >= 8,
+    static_assert(detail::is_power_of_two(Granule) && Granule >= 8,
                   "four_an_octave: Granule must be a power of two, at least 8");
-    static_assert(is_power_of_two(Largest) && Largest >= 8 * Granule && Largest >= max_class_alignment,
+    static_assert(detail::is_power_of_two(Largest) && Largest >= 8 * Granule && Largest >= max_class_alignment,
                   "four_an_octave: Largest must be a power of two, at least 64 and 8 granules");
 
     static constexpr std::size_t largest = Largest;
@@ -41,7 +41,7 @@ struct four_an_octave {
         if (bytes > largest || alignment > max_class_alignment) return count;
         // Rounding to the alignment first lands on a class that is a multiple of it, because the steps of an octave are
         // powers of two: either the step is a multiple of the alignment, or the rounded size is itself a class.
-        const std::size_t last = (align_up(bytes + (bytes == 0), alignment) - 1) / Granule;
+        const std::size_t last = (detail::align_up(bytes + (bytes == 0), alignment) - 1) / Granule;
         const unsigned octave = static_cast<unsigned>(std::bit_width(last | 4)) - 3;
         return 4 * octave + static_cast<unsigned>(last >> octave);
     }

@@ -36,18 +36,6 @@ using out_of_memory_function = void(std::size_t bytes, std::size_t alignment);
 // Called by every `allocate` that fails in code built without exceptions.
 inline out_of_memory_function* out_of_memory_handler = &report_out_of_memory;
 
-// Throws: std::bad_array_new_length, for so many objects that their size overflows; or without exceptions calls the
-// handler with `most_bytes`, the largest size there is. Never returns.
-[[noreturn, gnu::noinline, gnu::cold]] inline void array_too_long(std::size_t most_bytes, std::size_t alignment) {
-#if defined(__cpp_exceptions)
-    static_cast<void>(most_bytes), static_cast<void>(alignment);
-    throw std::bad_array_new_length();
-#else
-    out_of_memory_handler(most_bytes, alignment);
-    std::abort();
-#endif
-}
-
 // Throws: std::bad_alloc, or without exceptions calls the handler. Never returns.
 [[noreturn, gnu::noinline, gnu::cold]] inline void out_of_memory(std::size_t bytes, std::size_t alignment) {
 #if defined(__cpp_exceptions)
@@ -60,3 +48,19 @@ inline out_of_memory_function* out_of_memory_handler = &report_out_of_memory;
 }
 
 }  // namespace millpond::inline MILLPOND_ABI
+
+namespace millpond::inline MILLPOND_ABI::detail {
+
+// Throws: std::bad_array_new_length, for so many objects that their size overflows; or without exceptions calls the
+// handler with `most_bytes`, the largest size there is. Never returns.
+[[noreturn, gnu::noinline, gnu::cold]] inline void array_too_long(std::size_t most_bytes, std::size_t alignment) {
+#if defined(__cpp_exceptions)
+    static_cast<void>(most_bytes), static_cast<void>(alignment);
+    throw std::bad_array_new_length();
+#else
+    out_of_memory_handler(most_bytes, alignment);
+    std::abort();
+#endif
+}
+
+}  // namespace millpond::inline MILLPOND_ABI::detail

@@ -15,14 +15,14 @@
 #include <cstddef>
 
 #include "abi.hpp"
-#include "alignment.hpp"
-#include "size_classes.hpp"
+#include "detail/alignment.hpp"
+#include "size_class_scheme.hpp"
 
 namespace millpond::inline MILLPOND_ABI {
 
 template <std::size_t Largest = std::size_t{1} << 20>
 struct powers_of_two {
-    static_assert(is_power_of_two(Largest) && Largest >= max_class_alignment,
+    static_assert(detail::is_power_of_two(Largest) && Largest >= max_class_alignment,
                   "powers_of_two: Largest must be a power of two, at least 64");
 
     static constexpr std::size_t largest = Largest;
@@ -32,7 +32,7 @@ struct powers_of_two {
     // Returns: the first class whose blocks fit the request; `count` if none does.
     [[nodiscard]] static constexpr unsigned class_of(std::size_t bytes, std::size_t alignment) noexcept {
         if (bytes > largest || alignment > max_class_alignment) return count;
-        const std::size_t last = align_up(bytes + (bytes == 0), alignment) - 1;
+        const std::size_t last = detail::align_up(bytes + (bytes == 0), alignment) - 1;
         return static_cast<unsigned>(std::bit_width(last | 7)) - 3;
     }
 

@@ -43,29 +43,20 @@
 
 #include "../block/chunk_cache.hpp"
 #include "../core/abi.hpp"
-#include "../core/alignment.hpp"
 #include "../core/concepts.hpp"
-#include "../core/hardening.hpp"
-#include "../core/kept_exception.hpp"
-#include "../core/one_at_a_time.hpp"
-#include "../core/sanitizer.hpp"
-#include "block_owner.hpp"
-#include "chunk_stock.hpp"
-#include "large_blocks.hpp"
-#include "slot_chunks.hpp"
-#include "slot_range.hpp"
+#include "../core/detail/alignment.hpp"
+#include "../core/detail/hardening.hpp"
+#include "../core/detail/kept_exception.hpp"
+#include "../core/detail/one_at_a_time.hpp"
+#include "../core/detail/sanitizer.hpp"
+#include "detail/block_owner.hpp"
+#include "detail/large_blocks.hpp"
+#include "detail/owned_chunks.hpp"
+#include "detail/slot_chunks.hpp"
+#include "detail/slot_range.hpp"
 #include "slot_shape.hpp"
 
-namespace millpond::inline MILLPOND_ABI {
-
-// What a compact_pool is made of at this moment.
-struct compact_pool_stats {
-    std::size_t live_slots = 0;
-    std::size_t slots = 0;      // live and free ones
-    std::size_t free_runs = 0;  // of neighbouring free slots
-    std::size_t pages = 0;      // of the range, that may hold memory; 0 while there is no range
-    std::size_t held_bytes = 0;
-};
+namespace millpond::inline MILLPOND_ABI::detail {
 
 // The pages of the range: those of the source, where it is simply the process's memory.
 template <class Source>
@@ -78,6 +69,19 @@ struct pages_of<Source> {
     using type = typename Source::pages;
 };
 
+}  // namespace millpond::inline MILLPOND_ABI::detail
+
+namespace millpond::inline MILLPOND_ABI {
+
+// What a compact_pool is made of at this moment.
+struct compact_pool_stats {
+    std::size_t live_slots = 0;
+    std::size_t slots = 0;      // live and free ones
+    std::size_t free_runs = 0;  // of neighbouring free slots
+    std::size_t pages = 0;      // of the range, that may hold memory; 0 while there is no range
+    std::size_t held_bytes = 0;
+};
+
 // How many bytes of rows a pool takes from its source before it grows in a range.
 struct promote_above {
     std::size_t bytes;
@@ -86,10 +90,10 @@ struct promote_above {
 template <class Shape, block_source Source = chunk_cache>
 class basic_compact_pool {
     using word = typename Shape::word;
-    using pages = typename pages_of<Source>::type;
-    using chunks_type = slot_chunks<Shape>;
-    using range_type = slot_range<Shape, pages>;
-    using leaf = slot_leaf<word>;
+    using pages = typename detail::pages_of<Source>::type;
+    using chunks_type = detail::slot_chunks<Shape>;
+    using range_type = detail::slot_range<Shape, pages>;
+    using leaf = detail::slot_leaf<word>;
 
     static constexpr bool has_range = !std::is_void_v<pages>;
     static constexpr unsigned bits = std::numeric_limits<word>::digits;
@@ -106,7 +110,7 @@ class basic_compact_pool {
     {}
 
     template <class... SourceArguments>
-        requires(sizeof...(SourceArguments) > 0 && !starts_with_option<promote_above, SourceArguments...> &&
+        requires(sizeof...(SourceArguments) > 0 && !detail::starts_with_option<promote_above, SourceArguments...> &&
                  std::constructible_from<Source, SourceArguments...>)
     explicit basic_compact_pool(SourceArguments&&... arguments)
         : source_(std::forward<SourceArguments>(arguments)...) {}
@@ -127,12 +131,12 @@ class basic_compact_pool {
 
     // Returns: the lowest free slot, or for what fits no slot a block of the source; or null.
     [[nodiscard]] void* try_allocate(std::size_t bytes, std::size_t align) noexcept {
-        const one_at_a_time::visit here(busy_, "the compact_pool");
+        const detail::one_at_a_time::visit here(busy_, "the compact_pool");
         if (!fits(bytes, align)) [[unlikely]]
             return large_.try_allocate(source_, bytes, align);
         char* const slot = take();
-        if constexpr (memory_checker) {
-            if (slot != nullptr) unpoison(slot, bytes + (bytes == 0));
+        if constexpr (detail::memory_checker) {
+            if (slot != nullptr) detail::unpoison(slot, bytes + (bytes == 0));
         }
         return slot;
     }
@@ -146,12 +150,12 @@ class basic_compact_pool {
 
     // Effects: the slot is free. `bytes` and `align`: as they were asked for.
     void deallocate(void* block, std::size_t bytes, std::size_t align) noexcept {
-        const one_at_a_time::visit here(busy_, "the compact_pool");
-        if (bytes != 0) expect_open(block);
+        const detail::one_at_a_time::visit here(busy_, "the compact_pool");
+        if (bytes != 0) detail::expect_open(block);
         expect_own(block, bytes, align);
         if (!fits(bytes, align)) [[unlikely]]
             return large_.deallocate(source_, block, bytes);
-        poison(block, slot_bytes);
+        detail::poison(block, slot_bytes);
         if (address(block) < bound_ && give_to_hand(block)) return;
         if constexpr (has_range) {
             if (range_.holds(block)) [[likely]]
@@ -175,14 +179,14 @@ class basic_compact_pool {
 
     // Effects: gives back all empty pages of the range now.
     void trim() noexcept {
-        const one_at_a_time::visit here(busy_, "the compact_pool");
+        const detail::one_at_a_time::visit here(busy_, "the compact_pool");
         put_back();
         if constexpr (has_range) range_.trim();
     }
 
     // Effects: forgets every block and keeps the memory; large blocks go back.
     void reset() noexcept {
-        const one_at_a_time::visit here(busy_, "the compact_pool");
+        const detail::one_at_a_time::visit here(busy_, "the compact_pool");
         empty_hand();
         next_ = bound_ = 0;
         if constexpr (managed_allocator<Source>) {
@@ -197,7 +201,7 @@ class basic_compact_pool {
 
     // Effects: gives all memory back; the destructor does the same.
     void release() noexcept {
-        const one_at_a_time::visit here(busy_, "the compact_pool");
+        const detail::one_at_a_time::visit here(busy_, "the compact_pool");
         empty_hand();
         next_ = bound_ = 0;
         if constexpr (managed_allocator<Source>) {
@@ -223,7 +227,7 @@ class basic_compact_pool {
     // across the ends of pages, an eighth of them, so that few such pages are missed.
     static constexpr std::size_t page_slots = slot_bytes < 4096 ? std::bit_floor(4096 / slot_bytes) : 1;
     static constexpr std::size_t seen_slots =
-        is_power_of_two(slot_bytes) || page_slots < 8 ? page_slots : page_slots / 8;
+        detail::is_power_of_two(slot_bytes) || page_slots < 8 ? page_slots : page_slots / 8;
     static constexpr unsigned group = seen_slots < bits ? static_cast<unsigned>(seen_slots) : bits;
     static constexpr word group_mask = static_cast<word>(all >> (bits - group));
 
@@ -243,18 +247,19 @@ class basic_compact_pool {
     // is not given back by that of its block.
     void expect_own([[maybe_unused]] const void* block, [[maybe_unused]] std::size_t bytes,
                     [[maybe_unused]] std::size_t align) noexcept {
-        if constexpr (address_sanitizer) {
+        if constexpr (detail::address_sanitizer) {
             if (!fits(bytes, align)) return;
             std::size_t offset = 0;
             if (in_range(block)) {
                 if constexpr (has_range) offset = address(block) - range_.begin();
             } else {
                 const auto row = chunks_.row_of(block);
-                if (row.start == nullptr) return report_misuse(not_its_own, block);
+                if (row.start == nullptr) return detail::report_to_sanitizer(detail::not_its_own, block);
                 offset = address(block) - address(row.first());
             }
-            if (offset % slot_bytes != 0) return report_misuse("an address that is no slot was given back", block);
-            if (bytes != 0 && bytes < slot_bytes && slot_bytes % 8 == 0) expect_size(block, bytes);
+            if (offset % slot_bytes != 0)
+                return detail::report_to_sanitizer("an address that is no slot was given back", block);
+            if (bytes != 0 && bytes < slot_bytes && slot_bytes % 8 == 0) detail::expect_size(block, bytes);
         }
     }
 
@@ -272,17 +277,17 @@ class basic_compact_pool {
 
     // Returns: a block for the request if there is a slot for it in hand, else null.
     [[nodiscard]] void* take_in_hand(std::size_t bytes, std::size_t align) noexcept {
-        const one_at_a_time::visit here(busy_, "the compact_pool");
+        const detail::one_at_a_time::visit here(busy_, "the compact_pool");
         if (!fits(bytes, align) || (single_ == nullptr && free_ == 0)) [[unlikely]]
             return nullptr;
         char* const slot = take();
-        unpoison(slot, bytes + (bytes == 0));
+        detail::unpoison(slot, bytes + (bytes == 0));
         return slot;
     }
 
     // Throws: as allocate.
     [[nodiscard, gnu::noinline]] void* allocate_slowly(std::size_t bytes, std::size_t align) {
-        kept_exception thrown;
+        detail::kept_exception thrown;
         if (void* block = try_allocate(bytes, align)) return block;
         thrown.give_up(bytes, align);
     }
@@ -302,7 +307,7 @@ class basic_compact_pool {
         }
         if (address(block) >= (free_ != 0 ? address(first_) : next_)) return false;
         // Hardened pools look at the bit of every slot that is freed, so that none is freed twice.
-        if (single_ != nullptr || is_hardened) {
+        if (single_ != nullptr || detail::is_hardened) {
             put_back();
             return false;
         }
@@ -312,8 +317,9 @@ class basic_compact_pool {
 
     void give_to_leaf_in_hand(void* block, std::size_t offset) noexcept {
         const word bit = bit_of(offset / slot_bytes);
-        if (is_hardened && offset % slot_bytes != 0) misuse_found("an address that is no slot was freed", block);
-        if (is_hardened && (free_ & bit) != 0) misuse_found("a block was freed twice", block);
+        if (detail::is_hardened && offset % slot_bytes != 0)
+            detail::misuse_found("an address that is no slot was freed", block);
+        if (detail::is_hardened && (free_ & bit) != 0) detail::misuse_found("a block was freed twice", block);
         free_ |= bit;
     }
 
@@ -327,7 +333,7 @@ class basic_compact_pool {
     // Effects: where the leaf in hand has been used up, takes a slot of a full leaf in hand that was just freed in
     // memory, if it is below all others that are free. Returns: whether.
     [[nodiscard]] bool take_from_full(void* block, word* taken) noexcept {
-        if (is_hardened || free_ != 0 || single_ != nullptr || address(block) >= next_) return false;
+        if (detail::is_hardened || free_ != 0 || single_ != nullptr || address(block) >= next_) return false;
         *taken = all;
         take_single(block);
         return true;
@@ -386,8 +392,8 @@ class basic_compact_pool {
 
     void give_to_range(void* block) noexcept {
         const std::size_t slot = range_.slot_of(block);
-        if (is_hardened && (address(block) - range_.begin()) % slot_bytes != 0)
-            misuse_found("an address that is no slot was freed", block);
+        if (detail::is_hardened && (address(block) - range_.begin()) % slot_bytes != 0)
+            detail::misuse_found("an address that is no slot was freed", block);
         word* const taken = range_.leaf_of(slot);
         const word before = *taken;
         give_to(block, taken, slot);
@@ -398,7 +404,7 @@ class basic_compact_pool {
     }
 
     static void give_to(void* block, word* taken, std::size_t slot) noexcept {
-        if (is_hardened && (*taken & bit_of(slot)) == 0) misuse_found("a block was freed twice", block);
+        if (detail::is_hardened && (*taken & bit_of(slot)) == 0) detail::misuse_found("a block was freed twice", block);
         *taken &= static_cast<word>(~bit_of(slot));
     }
 
@@ -420,10 +426,10 @@ class basic_compact_pool {
 
     [[gnu::noinline]] void give_to_row(void* block) noexcept {
         const auto row = chunks_.row_of(block);
-        if (row.start == nullptr) misuse_found("an address of no row of this pool was freed", block);
+        if (row.start == nullptr) detail::misuse_found("an address of no row of this pool was freed", block);
         const std::size_t slot = row.slot_of(block);
-        if (is_hardened && (slot >= row.slots || row.first() + slot * slot_bytes != block))
-            misuse_found("an address that is no slot was freed", block);
+        if (detail::is_hardened && (slot >= row.slots || row.first() + slot * slot_bytes != block))
+            detail::misuse_found("an address that is no slot was freed", block);
         const leaf to = row.leaf_at(slot / bits);
         const word before = *to.taken;
         give_to(block, to.taken, slot);
@@ -514,9 +520,9 @@ class basic_compact_pool {
     std::uintptr_t next_ = 0;
     [[no_unique_address]] range_type range_;
     chunks_type chunks_;
-    large_blocks large_;
+    detail::large_blocks large_;
     [[no_unique_address]] Source source_;
-    [[no_unique_address]] one_at_a_time busy_;
+    [[no_unique_address]] detail::one_at_a_time busy_;
     promote_above promotion_ = default_promotion;
 };
 

@@ -31,12 +31,12 @@
 
 #include "../block/chunk_cache.hpp"
 #include "../core/abi.hpp"
-#include "../core/alignment.hpp"
 #include "../core/concepts.hpp"
-#include "../core/kept_exception.hpp"
-#include "../core/sanitizer.hpp"
-#include "block_owner.hpp"
-#include "chunk_stock.hpp"
+#include "../core/detail/alignment.hpp"
+#include "../core/detail/kept_exception.hpp"
+#include "../core/detail/sanitizer.hpp"
+#include "detail/block_owner.hpp"
+#include "detail/owned_chunks.hpp"
 
 namespace millpond::inline MILLPOND_ABI {
 
@@ -48,7 +48,7 @@ struct initial_buffer {
 
 template <block_source Source = chunk_cache>
 class monotonic {
-    using stock = chunk_stock<Source>;
+    using chunks_type = detail::owned_chunks<Source>;
 
   public:
     static constexpr bool reuses_memory = false;
@@ -58,36 +58,36 @@ class monotonic {
         friend monotonic;
         char* next_;
         char* end_;
-        chunk_header* newest_;
+        detail::chunk_header* newest_;
     };
 
     // Ownership: the source is a member, made from the arguments. Nothing is allocated yet.
     monotonic() noexcept(noexcept(Source()))
         requires std::default_initializable<Source>
-        : stock_(stock::default_first) {}
+        : chunks_(chunks_type::default_first) {}
 
     template <class... SourceArguments>
-        requires source_arguments<Source, SourceArguments...> &&
-                 (!starts_with_option<initial_buffer, SourceArguments...>)
+        requires detail::source_arguments<Source, SourceArguments...> &&
+                 (!detail::starts_with_option<initial_buffer, SourceArguments...>)
     explicit monotonic(SourceArguments&&... arguments)
-        : stock_(stock::default_first, std::forward<SourceArguments>(arguments)...) {}
+        : chunks_(chunks_type::default_first, std::forward<SourceArguments>(arguments)...) {}
 
     template <class... SourceArguments>
         requires std::constructible_from<Source, SourceArguments...>
     explicit monotonic(first_chunk first, SourceArguments&&... arguments)
-        : stock_(first, std::forward<SourceArguments>(arguments)...) {}
+        : chunks_(first, std::forward<SourceArguments>(arguments)...) {}
 
     // Ownership: `buffer` stays the caller's, and must outlive this. The source is asked when it is full.
     template <class... SourceArguments>
         requires std::constructible_from<Source, SourceArguments...>
     explicit monotonic(initial_buffer buffer, SourceArguments&&... arguments)
-        : stock_(stock::default_first, std::forward<SourceArguments>(arguments)...), buffer_(buffer) {
+        : chunks_(chunks_type::default_first, std::forward<SourceArguments>(arguments)...), buffer_(buffer) {
         start_in_buffer();
     }
 
     monotonic(const monotonic&) = delete;
     monotonic& operator=(const monotonic&) = delete;
-    ~monotonic() { unpoison(buffer_.memory, buffer_.bytes); }
+    ~monotonic() { detail::unpoison(buffer_.memory, buffer_.bytes); }
 
     // Returns: a block of `bytes` aligned to `alignment` (a power of two), or null.
     [[nodiscard]] void* try_allocate(std::size_t bytes, std::size_t alignment) noexcept {
@@ -107,9 +107,9 @@ class monotonic {
 
     // Effects: none, but that an address sanitizer reports later accesses. The memory comes back with all the rest.
     void deallocate(void* block, std::size_t bytes, [[maybe_unused]] std::size_t alignment) noexcept {
-        if (bytes != 0) expect_open(block);
+        if (bytes != 0) detail::expect_open(block);
         expect_own(block, bytes + (bytes == 0));
-        poison(block, bytes + (bytes == 0));
+        detail::poison(block, bytes + (bytes == 0));
     }
 
     // Returns: the present place, for rewind.
@@ -118,7 +118,7 @@ class monotonic {
         checkpoint_type place;
         place.next_ = next_;
         place.end_ = end_;
-        place.newest_ = stock_.newest();
+        place.newest_ = chunks_.newest();
         return place;
     }
 
@@ -128,11 +128,11 @@ class monotonic {
         if constexpr (resizing_source<Source>) {
             shrink_to(place);
         } else {
-            stock_.spare_down_to(place.newest_);
+            chunks_.spare_down_to(place.newest_);
         }
         next_ = place.next_;
         end_ = place.end_;
-        poison(next_, static_cast<std::size_t>(end_ - next_));
+        detail::poison(next_, static_cast<std::size_t>(end_ - next_));
     }
 
     // Effects: all blocks of `other` belong to this from now on, older than any checkpoint; `other`, empty, passes
@@ -148,8 +148,8 @@ class monotonic {
         if constexpr (!managed_allocator<Source> && std::equality_comparable<Source>) {
             assert(to.source() == from.source() && "absorb: the allocators have different sources");
         }
-        to.stock_.absorb(from.stock_);
-        if constexpr (address_sanitizer) to.is_all_known_ &= from.is_all_known_ && from.buffer_.bytes == 0;
+        to.chunks_.absorb(from.chunks_);
+        if constexpr (detail::address_sanitizer) to.is_all_known_ &= from.is_all_known_ && from.buffer_.bytes == 0;
         from.next_ = from.end_ = nullptr;
         from.forward_ = &to;
     }
@@ -162,44 +162,44 @@ class monotonic {
     // Effects: forgets every block and keeps the memory. An absorbed allocator has no blocks: nothing happens.
     void reset() noexcept {
         if (forward_ != nullptr) return;
-        stock_.reset();
+        chunks_.reset();
         start_in_buffer();
     }
 
     // Effects: gives all memory back to the source; the destructor does the same. As for reset, if absorbed.
     void release() noexcept {
         if (forward_ != nullptr) return;
-        stock_.release();
+        chunks_.release();
         start_in_buffer();
     }
 
     // Returns: the bytes obtained from the source and not returned. Complexity: O(chunks).
-    [[nodiscard]] std::size_t held_bytes() const noexcept { return stock_.held_bytes(); }
+    [[nodiscard]] std::size_t held_bytes() const noexcept { return chunks_.held_bytes(); }
 
-    [[nodiscard]] Source& source() noexcept { return stock_.source(); }
+    [[nodiscard]] Source& source() noexcept { return chunks_.source(); }
 
   private:
     // Returns: the bytes of poison behind a block under an address sanitizer, if there is room.
     [[nodiscard]] static constexpr std::size_t gap_behind(std::size_t room) noexcept {
-        return !address_sanitizer ? 0 : room < gap_bytes ? room : gap_bytes;
+        return !detail::address_sanitizer ? 0 : room < gap_bytes ? room : gap_bytes;
     }
 
     // Effects: reports a block of another allocator, or one that was asked for by another size.
     void expect_own([[maybe_unused]] const void* block, [[maybe_unused]] std::size_t bytes) const noexcept {
-        if constexpr (address_sanitizer) {
+        if constexpr (detail::address_sanitizer) {
             const monotonic& by = *owner();
-            const char* end = by.stock_.end_around(block);
+            const char* end = by.chunks_.end_around(block);
             const auto in_buffer =
                 reinterpret_cast<std::uintptr_t>(block) - reinterpret_cast<std::uintptr_t>(by.buffer_.memory);
             if (end == nullptr && in_buffer < by.buffer_.bytes)
                 end = static_cast<const char*>(by.buffer_.memory) + by.buffer_.bytes;
             if (end == nullptr) {
-                if (by.is_all_known_) report_misuse(not_its_own, block);
+                if (by.is_all_known_) detail::report_to_sanitizer(detail::not_its_own, block);
                 return;
             }
             // Where there was no room for a gap, what lies behind tells nothing.
             if (!by.has_short_gap_ && static_cast<const char*>(block) + bytes + gap_bytes <= end)
-                expect_size(block, bytes);
+                detail::expect_size(block, bytes);
         }
     }
 
@@ -214,7 +214,7 @@ class monotonic {
     // Returns: true, and the block, where there is room for it. `bytes` is not 0.
     [[nodiscard, gnu::always_inline]] bool take(std::size_t bytes, std::size_t alignment, char*& block) noexcept {
         const std::size_t room = static_cast<std::size_t>(end_ - next_);
-        const std::size_t padding = padding_to(next_, alignment);
+        const std::size_t padding = detail::padding_to(next_, alignment);
         if (padding > room || bytes > room - padding || room - padding - bytes < gap_needed) [[unlikely]]
             return false;
         block = put(padding, bytes);
@@ -225,24 +225,25 @@ class monotonic {
     [[nodiscard, gnu::always_inline]] char* put(std::size_t padding, std::size_t bytes) noexcept {
         char* const block = next_ + padding;
         next_ = block + bytes + gap_behind(static_cast<std::size_t>(end_ - block) - bytes);
-        unpoison(block, bytes);
+        detail::unpoison(block, bytes);
         return block;
     }
 
     // Throws: as allocate.
     [[nodiscard, gnu::noinline, gnu::cold]] void* allocate_from_new_chunk(std::size_t bytes, std::size_t alignment) {
-        kept_exception thrown;
+        detail::kept_exception thrown;
         if (void* const block = try_allocate_from_new_chunk(bytes, alignment)) return block;
         thrown.give_up(bytes, alignment);
     }
 
     [[gnu::noinline, gnu::cold]] void* try_allocate_from_new_chunk(std::size_t bytes, std::size_t alignment) noexcept {
         if (forward_ != nullptr) return forward_->try_allocate(bytes, alignment);
-        const std::size_t padding_at_most = alignment > alignof(chunk_header) ? alignment - alignof(chunk_header) : 0;
-        if (bytes > max_bytes || padding_at_most > max_bytes - bytes) return nullptr;
+        const std::size_t padding_at_most =
+            alignment > alignof(detail::chunk_header) ? alignment - alignof(detail::chunk_header) : 0;
+        if (bytes > detail::max_bytes || padding_at_most > detail::max_bytes - bytes) return nullptr;
         if constexpr (resizing_source<Source>) {
-            if (stock_.newest() != nullptr) {
-                const std::size_t padding = padding_to(next_, alignment);
+            if (chunks_.newest() != nullptr) {
+                const std::size_t padding = detail::padding_to(next_, alignment);
                 if (grow_by(padding + bytes + gap_needed)) return try_allocate(bytes, alignment);
                 if (gap_needed != 0 && grow_by(padding + bytes)) {  // the limit is not the gap's
                     has_short_gap_ = true;
@@ -250,15 +251,15 @@ class monotonic {
                 }
             }
         }
-        chunk_header* chunk = nullptr;
-        if constexpr (address_sanitizer) chunk = stock_.acquire(bytes + padding_at_most + gap_bytes);
+        detail::chunk_header* chunk = nullptr;
+        if constexpr (detail::address_sanitizer) chunk = chunks_.acquire(bytes + padding_at_most + gap_bytes);
         if (chunk == nullptr) {
-            chunk = stock_.acquire(bytes + padding_at_most);  // the limit is not the gap's
+            chunk = chunks_.acquire(bytes + padding_at_most);  // the limit is not the gap's
             if (chunk == nullptr) return nullptr;
             has_short_gap_ = gap_needed != 0;
         }
-        char* const block = chunk->begin() + padding_to(chunk->begin(), alignment);
-        unpoison(block, bytes);
+        char* const block = chunk->begin() + detail::padding_to(chunk->begin(), alignment);
+        detail::unpoison(block, bytes);
         // A large block fills its own chunk; then the room of the old one is worth more than the rest of the new one,
         // unless that can grow.
         if (resizing_source<Source> || chunk->end() - (block + bytes) >= end_ - next_) {
@@ -272,31 +273,31 @@ class monotonic {
     [[nodiscard]] bool grow_by(std::size_t bytes) noexcept
         requires resizing_source<Source>
     {
-        const char* const chunk = reinterpret_cast<const char*>(stock_.newest());
-        end_ = stock_.resize_newest(static_cast<std::size_t>(next_ - chunk) + bytes);
+        const char* const chunk = reinterpret_cast<const char*>(chunks_.newest());
+        end_ = chunks_.resize_newest(static_cast<std::size_t>(next_ - chunk) + bytes);
         return static_cast<std::size_t>(end_ - next_) >= bytes;
     }
 
     void shrink_to(checkpoint_type& place) noexcept
         requires resizing_source<Source>
     {
-        if (managed_allocator<Source> && place.newest_ == nullptr) return stock_.reset();
-        stock_.spare_down_to(place.newest_);
+        if (managed_allocator<Source> && place.newest_ == nullptr) return chunks_.reset();
+        chunks_.spare_down_to(place.newest_);
         if (place.newest_ == nullptr) return;
         const char* const chunk = reinterpret_cast<const char*>(place.newest_);
-        place.end_ = stock_.resize_newest(static_cast<std::size_t>(place.next_ - chunk));
+        place.end_ = chunks_.resize_newest(static_cast<std::size_t>(place.next_ - chunk));
     }
 
     void start_in_buffer() noexcept {
         has_short_gap_ = false;
         next_ = static_cast<char*>(buffer_.memory);
         end_ = next_ + buffer_.bytes;
-        poison(next_, buffer_.bytes);
+        detail::poison(next_, buffer_.bytes);
     }
 
     static constexpr std::size_t gap_bytes = 8;
     // What must be free behind a block: a chunk that grows later would put the next block where the gap was short.
-    static constexpr std::size_t gap_needed = address_sanitizer && resizing_source<Source> ? gap_bytes : 0;
+    static constexpr std::size_t gap_needed = detail::address_sanitizer && resizing_source<Source> ? gap_bytes : 0;
     template <int Which>
     struct nothing {
         constexpr nothing(bool) noexcept {}
@@ -305,11 +306,11 @@ class monotonic {
 
     char* next_ = nullptr;
     char* end_ = nullptr;
-    stock stock_;
+    chunks_type chunks_;
     initial_buffer buffer_{nullptr, 0};
     monotonic* forward_ = nullptr;
     // Under an address sanitizer: no block lies in the initial buffer of an allocator that was absorbed.
-    [[no_unique_address]] std::conditional_t<address_sanitizer, bool, nothing<0>> is_all_known_ = true;
+    [[no_unique_address]] std::conditional_t<detail::address_sanitizer, bool, nothing<0>> is_all_known_ = true;
     // Under an address sanitizer: some block of a chunk that may grow has less than a whole gap behind it.
     [[no_unique_address]] std::conditional_t<gap_needed != 0, bool, nothing<1>> has_short_gap_ = false;
 };

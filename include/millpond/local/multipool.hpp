@@ -48,45 +48,50 @@
 
 #include "../block/chunk_cache.hpp"
 #include "../core/abi.hpp"
-#include "../core/alignment.hpp"
 #include "../core/concepts.hpp"
+#include "../core/detail/alignment.hpp"
+#include "../core/detail/hardening.hpp"
+#include "../core/detail/kept_exception.hpp"
+#include "../core/detail/sanitizer.hpp"
 #include "../core/four_an_octave.hpp"
-#include "../core/hardening.hpp"
-#include "../core/kept_exception.hpp"
-#include "../core/sanitizer.hpp"
-#include "../core/size_classes.hpp"
-#include "block_heap.hpp"
-#include "block_owner.hpp"
-#include "chunk_stock.hpp"
-#include "class_places.hpp"
-#include "large_blocks.hpp"
-#include "size_class.hpp"
+#include "../core/size_class_scheme.hpp"
+#include "detail/block_heap.hpp"
+#include "detail/block_owner.hpp"
+#include "detail/class_blocks.hpp"
+#include "detail/class_places.hpp"
+#include "detail/large_blocks.hpp"
+#include "detail/owned_chunks.hpp"
 
 namespace millpond::inline MILLPOND_ABI {
 
-template <block_source Source = chunk_cache, size_classes Classes = four_an_octave<>>
+template <block_source Source = chunk_cache, size_class_scheme Classes = four_an_octave<>>
 class multipool {
-    using stock = chunk_stock<Source>;
+    using chunks_type = detail::owned_chunks<Source>;
+    using class_group = detail::class_group;
+    using class_blocks = detail::class_blocks;
+    using chunk_header = detail::chunk_header;
+    using block_heap = detail::block_heap;
+    using free_list = detail::free_list;
 
   public:
     // Ownership: the source is a member, made from the arguments. Nothing is allocated yet.
     multipool() noexcept(noexcept(Source()))
         requires std::default_initializable<Source>
-        : stock_(stock::default_first) {}
+        : chunks_(chunks_type::default_first) {}
 
     template <class... SourceArguments>
-        requires source_arguments<Source, SourceArguments...>
+        requires detail::source_arguments<Source, SourceArguments...>
     explicit multipool(SourceArguments&&... arguments)
-        : stock_(stock::default_first, std::forward<SourceArguments>(arguments)...) {}
+        : chunks_(chunks_type::default_first, std::forward<SourceArguments>(arguments)...) {}
 
     template <class... SourceArguments>
         requires std::constructible_from<Source, SourceArguments...>
     explicit multipool(first_chunk first, SourceArguments&&... arguments)
-        : stock_({first.bytes + sizeof(class_group)}, std::forward<SourceArguments>(arguments)...) {}
+        : chunks_({first.bytes + sizeof(class_group)}, std::forward<SourceArguments>(arguments)...) {}
 
     multipool(const multipool&) = delete;
     multipool& operator=(const multipool&) = delete;
-    ~multipool() {  // and the stock gives back the chunks
+    ~multipool() {  // and chunks_ gives back the memory
         if (large_.any()) drop_large_blocks();
         if (forward_ != nullptr) leave_owner();
     }
@@ -114,10 +119,10 @@ class multipool {
 
     // Effects: makes the block free for requests of its class. `bytes` and `alignment`: as they were asked for.
     [[gnu::always_inline]] void deallocate(void* block, std::size_t bytes, std::size_t alignment) noexcept {
-        if (bytes != 0) expect_open(block);
+        if (bytes != 0) detail::expect_open(block);
         expect_own(block, bytes, alignment);
         at_class(
-            bytes, alignment, [block](size_class& to) __attribute__((always_inline)) { put(block, to); },
+            bytes, alignment, [block](class_blocks& to) __attribute__((always_inline)) { put(block, to); },
             [this, block, bytes, alignment] { deallocate_slowly(block, bytes, alignment); });
     }
 
@@ -135,8 +140,8 @@ class multipool {
         if constexpr (!managed_allocator<Source> && std::equality_comparable<Source>) {
             assert(to.source() == from.source() && "absorb: the pools have different sources");
         }
-        if constexpr (address_sanitizer) to.identity_.absorb(from.identity_);
-        to.stock_.absorb(from.stock_);
+        if constexpr (detail::address_sanitizer) to.identity_.absorb(from.identity_);
+        to.chunks_.absorb(from.chunks_);
         to.large_.absorb(from.large_);
         for (unsigned i = 0; i < groups; ++i) {
             class_group* last = from.groups_[i];
@@ -171,7 +176,7 @@ class multipool {
     void reset() noexcept {
         if (forward_ != nullptr) return;
         drop_large_blocks();
-        stock_.reset();
+        chunks_.reset();
         start_empty();
     }
 
@@ -179,14 +184,14 @@ class multipool {
     void release() noexcept {
         if (forward_ != nullptr) return;
         drop_large_blocks();
-        stock_.release();
+        chunks_.release();
         start_empty();
     }
 
     // Returns: the bytes obtained from the source and not returned. Complexity: O(chunks + large blocks).
-    [[nodiscard]] std::size_t held_bytes() const noexcept { return stock_.held_bytes() + large_.held_bytes(); }
+    [[nodiscard]] std::size_t held_bytes() const noexcept { return chunks_.held_bytes() + large_.held_bytes(); }
 
-    [[nodiscard]] Source& source() noexcept { return stock_.source(); }
+    [[nodiscard]] Source& source() noexcept { return chunks_.source(); }
 
   private:
     static constexpr std::size_t largest_row_bytes = std::size_t{32} << 10;
@@ -197,14 +202,14 @@ class multipool {
     static constexpr std::uint32_t long_slab_blocks = 32;
     static constexpr std::size_t largest_heap_bytes = std::size_t{32} << 10;  // an eighth of the largest chunk
     static constexpr unsigned groups = (Classes::count + class_group::size - 1) / class_group::size;
-    using places = class_places<Classes>;
+    using places = detail::class_places<Classes>;
 
     // A class starts with a cache line, or one block: a vector that grows passes through many of them.
     static constexpr std::size_t first_row_bytes = 64;
 
     // How the classes of a group start.
     static constexpr auto new_groups = [] {
-        std::array<std::array<class_plan, class_group::size>, groups> table{};
+        std::array<std::array<detail::class_plan, class_group::size>, groups> table{};
         for (unsigned i = 0; i < Classes::count; ++i) {
             const std::size_t blocks = first_row_bytes / Classes::bytes_of(i);
             table[i / class_group::size][i % class_group::size] = {static_cast<std::uint32_t>(Classes::bytes_of(i)),
@@ -219,17 +224,19 @@ class multipool {
         [[nodiscard]] std::size_t bytes() const noexcept { return static_cast<std::size_t>(end - begin); }
     };
 
-    [[nodiscard]] size_class& class_at(class_place place) const noexcept { return class_at(place.group, place.offset); }
-    [[nodiscard]] size_class& class_at(std::size_t group, std::size_t offset) const noexcept {
-        return *reinterpret_cast<size_class*>(reinterpret_cast<char*>(groups_[group]) + offset);
+    [[nodiscard]] class_blocks& class_at(detail::class_place place) const noexcept {
+        return class_at(place.group, place.offset);
+    }
+    [[nodiscard]] class_blocks& class_at(std::size_t group, std::size_t offset) const noexcept {
+        return *reinterpret_cast<class_blocks*>(reinterpret_cast<char*>(groups_[group]) + offset);
     }
 
     // Part by part: a copy of the place costs an instruction.
-    [[nodiscard]] size_class& small_class(std::size_t bytes) const noexcept {
+    [[nodiscard]] class_blocks& small_class(std::size_t bytes) const noexcept {
         return class_at(places::of_small(bytes).group, places::of_small(bytes).offset);
     }
 
-    [[nodiscard]] size_class& class_number(unsigned number) const noexcept {
+    [[nodiscard]] class_blocks& class_number(unsigned number) const noexcept {
         return groups_[number / class_group::size]->classes[number % class_group::size];
     }
 
@@ -249,28 +256,29 @@ class multipool {
     // Returns: a block that is there already and found by a table, or null.
     [[nodiscard, gnu::always_inline]] void* take(std::size_t bytes, std::size_t alignment) noexcept {
         void* const block = at_class(
-            bytes, alignment, [](size_class& from) __attribute__((always_inline)) { return from.take(); },
+            bytes, alignment, [](class_blocks& from) __attribute__((always_inline)) { return from.take(); },
             [] { return static_cast<void*>(nullptr); });
-        if (memory_checker && block != nullptr) give_out(block, bytes, alignment);
+        if (detail::memory_checker && block != nullptr) give_out(block, bytes, alignment);
         return block;
     }
 
     // Effects: so many bytes of the block are open from now on.
     void give_out(void* block, std::size_t bytes, [[maybe_unused]] std::size_t alignment) noexcept {
-        unpoison(block, bytes + (bytes == 0));
-        if constexpr (address_sanitizer) identity_.mark(block, bytes, alignment);
+        detail::unpoison(block, bytes + (bytes == 0));
+        if constexpr (detail::address_sanitizer) identity_.mark(block, bytes, alignment);
     }
 
     // Effects: a block that comes back and was not given out by this pool, or by another size, is reported.
     void expect_own([[maybe_unused]] const void* block, [[maybe_unused]] std::size_t bytes,
                     [[maybe_unused]] std::size_t alignment) const noexcept {
-        if constexpr (address_sanitizer) {
+        if constexpr (detail::address_sanitizer) {
             if (block != nullptr) owner()->identity_.expect(block, bytes, alignment, &multipool::block_bytes);
         }
     }
 
-    [[gnu::always_inline]] static void put(void* block, size_class& to) noexcept {
-        if (is_hardened && to.block_bytes == 0) misuse_found("a pool was given a block that it never gave", block);
+    [[gnu::always_inline]] static void put(void* block, class_blocks& to) noexcept {
+        if (detail::is_hardened && to.block_bytes == 0)
+            detail::misuse_found("a pool was given a block that it never gave", block);
         to.put(block);
     }
 
@@ -293,11 +301,11 @@ class multipool {
     [[nodiscard]] multipool* owner() noexcept { return const_cast<multipool*>(std::as_const(*this).owner()); }
 
     // What stands where there is no group. Nothing is written to it: no block was given out from there.
-    [[nodiscard]] static class_group* no_group() noexcept { return const_cast<class_group*>(&no_blocks); }
+    [[nodiscard]] static class_group* no_group() noexcept { return const_cast<class_group*>(&detail::no_blocks); }
 
     // Throws: as allocate.
     [[nodiscard, gnu::noinline]] void* allocate_slowly(std::size_t bytes, std::size_t alignment) {
-        kept_exception thrown;
+        detail::kept_exception thrown;
         if (void* block = try_allocate_slowly(bytes, alignment)) return block;
         thrown.give_up(bytes, alignment);
     }
@@ -309,12 +317,12 @@ class multipool {
         const unsigned number = Classes::class_of(bytes, alignment);
         if (number >= Classes::count) {
             void* const block = take_large(bytes, alignment);
-            if (memory_checker && block != nullptr) give_out(block, bytes, alignment);
+            if (detail::memory_checker && block != nullptr) give_out(block, bytes, alignment);
             return block;
         }
         const bool is_first = groups_[number / class_group::size] == no_group();
         if (is_first && !make_group(number / class_group::size)) return nullptr;
-        size_class& from = class_number(number);
+        class_blocks& from = class_number(number);
         void* block = is_first ? nullptr : take_older(from, number);
         if (block == nullptr) block = take_fresh(from);
         if (block != nullptr) give_out(block, bytes, alignment);
@@ -322,7 +330,7 @@ class multipool {
     }
 
     // Returns: a block of the class that no row has to be cut for, or null.
-    [[nodiscard, gnu::noinline]] void* take_older(size_class& from, unsigned number) noexcept {
+    [[nodiscard, gnu::noinline]] void* take_older(class_blocks& from, unsigned number) noexcept {
         if (void* const block = from.take()) return block;
         return from.turn_over() || take_absorbed(number) ? from.take() : nullptr;
     }
@@ -336,7 +344,7 @@ class multipool {
                 class_group(new_groups[number]);  // a slab holds blocks of one size and nothing else
         } else {
             if (!provide_room(sizeof(class_group), alignof(class_group))) return false;
-            unpoison(room_.begin, sizeof(class_group));
+            detail::unpoison(room_.begin, sizeof(class_group));
             group = ::new (room_.begin) class_group(new_groups[number]);
             room_.begin += sizeof(class_group);
         }
@@ -359,9 +367,9 @@ class multipool {
     [[nodiscard]] bool take_absorbed(unsigned number) noexcept {
         class_group* const group = groups_[number / class_group::size];
         for (class_group* older = group->absorbed; older != nullptr; older = older->absorbed) {
-            size_class& from = older->classes[number % class_group::size];
+            class_blocks& from = older->classes[number % class_group::size];
             if (from.empty()) continue;
-            size_class& to = group->classes[number % class_group::size];
+            class_blocks& to = group->classes[number % class_group::size];
             to = from;
             if (to.ready.empty()) static_cast<void>(to.turn_over());
             from.ready = from.freed = {};
@@ -373,11 +381,11 @@ class multipool {
 
     // Effects: gives the class, which has no block left, a row of fresh ones, from the room of the last chunk or from a
     // new one. Returns: the first of them, or null.
-    [[nodiscard]] void* take_row(size_class& to) noexcept {
+    [[nodiscard]] void* take_row(class_blocks& to) noexcept {
         const std::size_t block = to.block_bytes;
-        const std::size_t natural = natural_alignment(block);
+        const std::size_t natural = detail::natural_alignment(block);
         const std::size_t alignment = natural < max_class_alignment ? natural : max_class_alignment;
-        const std::size_t spacing = block + gap_in_row(block);
+        const std::size_t spacing = block + detail::gap_in_row(block);
         const std::size_t row = spacing * to.row_blocks;
         if constexpr (slab_source<Source>) {
             const std::size_t needed = room_for(spacing, alignment);
@@ -385,12 +393,12 @@ class multipool {
             if constexpr (has_long_slabs) {
                 // Where memory ends, shorter slabs may still be had.
                 for (std::size_t bytes = row; chunk == nullptr && bytes > needed; bytes /= 2)
-                    chunk = stock_.acquire(long_slab_payload_bytes(bytes), block);
-                if (chunk == nullptr) chunk = stock_.acquire(needed, block);
+                    chunk = chunks_.acquire(long_slab_payload_bytes(bytes), block);
+                if (chunk == nullptr) chunk = chunks_.acquire(needed, block);
             } else {
                 const bool fixed = fixed_chunk_source<Source>;
-                chunk = stock_.acquire(fixed || row < needed ? needed : row, block);
-                if (chunk == nullptr && row > needed) chunk = stock_.acquire(needed, block);
+                chunk = chunks_.acquire(fixed || row < needed ? needed : row, block);
+                if (chunk == nullptr && row > needed) chunk = chunks_.acquire(needed, block);
             }
             if (chunk == nullptr) return nullptr;
             region slab = aligned({chunk->begin(), chunk->end()}, alignment);
@@ -426,7 +434,7 @@ class multipool {
     }
 
     // Returns: a block of the class, which has none left; or null.
-    [[nodiscard]] void* take_fresh(size_class& from) noexcept {
+    [[nodiscard]] void* take_fresh(class_blocks& from) noexcept {
         if (is_from_heap(from.block_bytes)) return take_from_heap(from.block_bytes);
         if (is_from_source(from.block_bytes)) return take_from_source(from.block_bytes);
         return take_row(from);
@@ -446,7 +454,7 @@ class multipool {
         void* const block = take_large(bytes, max_class_alignment);
         if (block != nullptr) {
             free_list::forget_seal(block, bytes);
-            poison(block, bytes);
+            detail::poison(block, bytes);
         }
         return block;
     }
@@ -454,31 +462,31 @@ class multipool {
     // Before the source gives a block, as many bytes that are free go back to it.
     [[nodiscard, gnu::noinline]] void* take_large(std::size_t bytes, std::size_t alignment) noexcept {
         give_back_freed(bytes);
-        const std::size_t gap = gap_before(alignment);
-        if (address_sanitizer && (bytes > max_bytes || gap > max_bytes - bytes)) return nullptr;
+        const std::size_t gap = detail::gap_before(alignment);
+        if (detail::address_sanitizer && (bytes > detail::max_bytes || gap > detail::max_bytes - bytes)) return nullptr;
         const std::size_t whole = large_bytes(bytes, gap);
-        void* memory = large_.try_allocate(stock_.source(), whole, alignment);
-        if (memory == nullptr && give_back_freed(max_bytes))
-            memory = large_.try_allocate(stock_.source(), whole, alignment);
+        void* memory = large_.try_allocate(chunks_.source(), whole, alignment);
+        if (memory == nullptr && give_back_freed(detail::max_bytes))
+            memory = large_.try_allocate(chunks_.source(), whole, alignment);
         if (memory == nullptr) return nullptr;
-        poison(memory, gap);
+        detail::poison(memory, gap);
         return static_cast<char*>(memory) + gap;
     }
 
     // Effects: gives a block of the source back to it.
     void give_back(void* block, std::size_t bytes, std::size_t alignment) noexcept {
-        const std::size_t gap = gap_before(alignment);
-        large_.deallocate(stock_.source(), static_cast<char*>(block) - gap, large_bytes(bytes, gap));
+        const std::size_t gap = detail::gap_before(alignment);
+        large_.deallocate(chunks_.source(), static_cast<char*>(block) - gap, large_bytes(bytes, gap));
     }
 
     // Returns: the bytes of a block of the source with the gap before it.
     [[nodiscard]] static constexpr std::size_t large_bytes(std::size_t bytes, std::size_t gap) noexcept {
-        return address_sanitizer ? bytes + (bytes == 0) + gap : bytes;
+        return detail::address_sanitizer ? bytes + (bytes == 0) + gap : bytes;
     }
 
     [[nodiscard, gnu::noinline]] bool make_heap() noexcept {
         if (!provide_room(sizeof(block_heap), alignof(block_heap))) return false;
-        unpoison(room_.begin, sizeof(block_heap));
+        detail::unpoison(room_.begin, sizeof(block_heap));
         heap_ = ::new (room_.begin) block_heap;
         room_.begin += sizeof(block_heap);
         return true;
@@ -487,9 +495,9 @@ class multipool {
     [[nodiscard]] bool grow_heap(std::size_t bytes) noexcept {
         const std::size_t needed = block_heap::bytes_for(1, bytes);
         give_back_freed(needed);
-        chunk_header* chunk = stock_.acquire(needed, 0, block_heap::spacing(bytes));
-        if (chunk == nullptr && give_back_freed(max_bytes))
-            chunk = stock_.acquire(needed, 0, block_heap::spacing(bytes));
+        chunk_header* chunk = chunks_.acquire(needed, 0, block_heap::spacing(bytes));
+        if (chunk == nullptr && give_back_freed(detail::max_bytes))
+            chunk = chunks_.acquire(needed, 0, block_heap::spacing(bytes));
         if (chunk == nullptr) return false;
         heap_->add(chunk->begin(), chunk->end());
         return true;
@@ -499,7 +507,7 @@ class multipool {
     // costs no more than the frees did. Returns: true if there was one.
     [[nodiscard]] bool collect_freed() noexcept {
         bool found = false;
-        for_each_class_above(block_heap::least_block_bytes, [this, &found](size_class& from) {
+        for_each_class_above(block_heap::least_block_bytes, [this, &found](class_blocks& from) {
             if (!is_from_heap(from.block_bytes)) return;
             while (void* const block = from.take_freed()) {
                 heap_->deallocate(block);
@@ -513,7 +521,7 @@ class multipool {
     // if there was one.
     bool give_back_freed(std::size_t bytes) noexcept {
         std::size_t given = 0;
-        for_each_class_above(largest_heap_bytes, [this, &given, bytes](size_class& from) {
+        for_each_class_above(largest_heap_bytes, [this, &given, bytes](class_blocks& from) {
             if (!is_from_source(from.block_bytes)) return;
             while (given < bytes) {
                 void* const block = from.take_freed();
@@ -525,7 +533,7 @@ class multipool {
         return given != 0;
     }
 
-    // Effects: calls use(size_class&) for every class of more than `bytes` and some smaller ones, the largest first.
+    // Effects: calls use(class_blocks&) for every class of more than `bytes` and some smaller ones, the largest first.
     template <class Use>
     void for_each_class_above(std::size_t bytes, Use use) noexcept {
         if (bytes >= Classes::largest) return;
@@ -541,7 +549,7 @@ class multipool {
     [[nodiscard, gnu::always_inline]] bool provide_room(std::size_t bytes, std::size_t alignment) noexcept {
         region room = aligned(room_, alignment);
         if (room.bytes() < bytes) [[unlikely]] {
-            chunk_header* const chunk = stock_.acquire(room_for(bytes, alignment));
+            chunk_header* const chunk = chunks_.acquire(room_for(bytes, alignment));
             if (chunk == nullptr) return false;
             room = aligned({chunk->begin(), chunk->end()}, alignment);
         }
@@ -556,15 +564,15 @@ class multipool {
 
     // Returns: the part of `whole` from its first aligned address on; nothing if there is none.
     [[nodiscard]] static region aligned(region whole, std::size_t alignment) noexcept {
-        const std::size_t padding = padding_to(whole.begin, alignment);
+        const std::size_t padding = detail::padding_to(whole.begin, alignment);
         whole.begin = padding <= whole.bytes() ? whole.begin + padding : whole.end;
         return whole;
     }
 
     // Effects: moves a row of `row_bytes`, or as many blocks as there are, from the front of `from` to the class.
-    static void cut(size_class& to, region& from, std::size_t row_bytes) noexcept {
+    static void cut(class_blocks& to, region& from, std::size_t row_bytes) noexcept {
         if (row_bytes > from.bytes()) [[unlikely]]
-            row_bytes = from.bytes() - from.bytes() % (to.block_bytes + gap_in_row(to.block_bytes));
+            row_bytes = from.bytes() - from.bytes() % (to.block_bytes + detail::gap_in_row(to.block_bytes));
         to.fresh = from.begin;
         from.begin += row_bytes;
         to.fresh_end = from.begin;
@@ -574,7 +582,7 @@ class multipool {
         if constexpr (managed_allocator<Source>) {
             large_.forget();  // they go with the source's other memory
         } else {
-            large_.release(stock_.source());
+            large_.release(chunks_.source());
         }
     }
 
@@ -614,13 +622,13 @@ class multipool {
     std::array<class_group*, groups> groups_ = all_missing();
     region room_;
     block_heap* heap_ = nullptr;  // in a chunk, from the first block of its size on
-    large_blocks large_;
-    stock stock_;
+    detail::large_blocks large_;
+    chunks_type chunks_;
     multipool* forward_ = nullptr;         // to the pool that has absorbed this one
     multipool* first_absorbed_ = nullptr;  // by this one, which are linked by …
     multipool* next_absorbed_ = nullptr;
     [[no_unique_address]] groups_in_place own_groups_;
-    [[no_unique_address]] block_owner identity_;
+    [[no_unique_address]] detail::block_owner identity_;
 };
 
 }  // namespace millpond::inline MILLPOND_ABI

@@ -15,19 +15,19 @@
 #include <cstdint>
 
 #include "../core/abi.hpp"
-#include "../core/alignment.hpp"
+#include "../core/detail/alignment.hpp"
 
 namespace millpond::inline MILLPOND_ABI {
 
 [[nodiscard]] constexpr std::size_t slot_alignment(std::size_t bytes) noexcept {
-    const std::size_t natural = natural_alignment(bytes);
-    return natural < default_alignment ? natural : default_alignment;
+    const std::size_t natural = detail::natural_alignment(bytes);
+    return natural < detail::default_alignment ? natural : detail::default_alignment;
 }
 
 template <std::size_t Bytes, std::size_t Alignment = slot_alignment(Bytes), class Word = std::uint64_t>
 struct slot_shape {
     static_assert(Bytes > 0, "a slot has at least one byte");
-    static_assert(is_power_of_two(Alignment) && Bytes % Alignment == 0,
+    static_assert(detail::is_power_of_two(Alignment) && Bytes % Alignment == 0,
                   "in a row of slots each is aligned only where their size is a multiple of the alignment");
     static_assert(Alignment <= 4096, "slots are aligned within a page");
 

@@ -52,29 +52,36 @@
 #include "../block/chunk_cache.hpp"
 #include "../core/abi.hpp"
 #include "../core/concepts.hpp"
+#include "../core/detail/kept_exception.hpp"
+#include "../core/detail/sanitizer.hpp"
 #include "../core/four_an_octave.hpp"
-#include "../core/kept_exception.hpp"
-#include "../core/sanitizer.hpp"
-#include "../core/size_classes.hpp"
-#include "batch_depot.hpp"
-#include "block_batch.hpp"
-#include "block_owner.hpp"
-#include "chunk_stock.hpp"
-#include "magazine_rack.hpp"
-#include "shared_large_blocks.hpp"
-#include "thread_magazine.hpp"
+#include "../core/size_class_scheme.hpp"
+#include "detail/batch_depot.hpp"
+#include "detail/block_batch.hpp"
+#include "detail/block_owner.hpp"
+#include "detail/magazine_rack.hpp"
+#include "detail/owned_chunks.hpp"
+#include "detail/shared_large_blocks.hpp"
+#include "detail/thread_magazine.hpp"
 
-namespace millpond::inline MILLPOND_ABI {
+namespace millpond::inline MILLPOND_ABI::detail {
 
 // Larger blocks come from the source one by one, unless it does not use memory again: a thread would keep two of each
 // class, and locked the pool for each before.
 template <class Source>
 using shared_classes = four_an_octave<reuses_memory<Source> ? std::size_t{16} << 10 : std::size_t{1} << 20>;
 
-template <block_source Source = chunk_cache, size_classes Classes = shared_classes<Source>>
+}  // namespace millpond::inline MILLPOND_ABI::detail
+
+namespace millpond::inline MILLPOND_ABI {
+
+template <block_source Source = chunk_cache, size_class_scheme Classes = detail::shared_classes<Source>>
 class synchronized_multipool {
-    using depot = batch_depot<Source, Classes>;
-    using magazine = typename magazine_rack<Classes::count>::magazine;
+    using depot = detail::batch_depot<Source, Classes>;
+    using magazine_class = detail::magazine_class;
+    using magazine_limits = detail::magazine_limits;
+    using block_batch = detail::block_batch;
+    using magazine = typename detail::magazine_rack<Classes::count>::magazine;
 
   public:
     // Ownership: the source is a member, made from the arguments. Nothing is allocated yet.
@@ -83,7 +90,7 @@ class synchronized_multipool {
         : depot_(default_first) {}
 
     template <class... SourceArguments>
-        requires source_arguments<Source, SourceArguments...>
+        requires detail::source_arguments<Source, SourceArguments...>
     explicit synchronized_multipool(SourceArguments&&... arguments)
         : depot_(default_first, std::forward<SourceArguments>(arguments)...) {}
 
@@ -118,13 +125,13 @@ class synchronized_multipool {
 
     // Effects: makes the block free for requests of its class. `bytes` and `alignment`: as they were asked for.
     void deallocate(void* block, std::size_t bytes, std::size_t alignment) noexcept {
-        if (bytes != 0) expect_open(block);
+        if (bytes != 0) detail::expect_open(block);
         expect_own(block, bytes, alignment);
         const unsigned index = Classes::class_of(bytes, alignment);
         if (magazine* const mine = rack_.at_hand(); mine != nullptr) [[likely]] {
             magazine_class& to = mine->classes[index];
             if (to.count != to.capacity) [[likely]] {
-                mark_free(block, depot::block_bytes(index));
+                detail::mark_free(block, depot::block_bytes(index));
                 to.push(block);
                 return;
             }
@@ -153,7 +160,7 @@ class synchronized_multipool {
 
   private:
     // A thread's magazine and its first stack fit.
-    static constexpr first_chunk default_first{4096 - sizeof(chunk_header)};
+    static constexpr first_chunk default_first{4096 - sizeof(detail::chunk_header)};
 
     [[nodiscard]] static constexpr std::size_t batch_bytes(unsigned index) noexcept {
         return magazine_limits::batch_of(depot::block_bytes(index)) * depot::block_bytes(index);
@@ -176,41 +183,42 @@ class synchronized_multipool {
 
     // Throws: as allocate.
     [[nodiscard, gnu::noinline]] void* allocate_slowly(std::size_t bytes, std::size_t alignment) {
-        kept_exception thrown;
+        detail::kept_exception thrown;
         if (void* const block = try_allocate_slowly(bytes, alignment)) return block;
         thrown.give_up(bytes, alignment);
     }
 
     // Effects: so many bytes of the free block are open from now on.
     void give_out(void* block, std::size_t bytes, [[maybe_unused]] std::size_t alignment) const noexcept {
-        mark_used(block, bytes);
-        if constexpr (address_sanitizer) identity_.mark(block, bytes, alignment);
+        detail::mark_used(block, bytes);
+        if constexpr (detail::address_sanitizer) identity_.mark(block, bytes, alignment);
     }
 
     // Effects: a block that comes back and was not given out by this pool, or by another size, is reported.
     void expect_own([[maybe_unused]] const void* block, [[maybe_unused]] std::size_t bytes,
                     [[maybe_unused]] std::size_t alignment) const noexcept {
-        if constexpr (address_sanitizer) {
+        if constexpr (detail::address_sanitizer) {
             if (block != nullptr) identity_.expect(block, bytes, alignment, &synchronized_multipool::block_bytes);
         }
     }
 
     // Returns: the bytes of a block of the source with the gap before it.
     [[nodiscard]] static constexpr std::size_t large_bytes(std::size_t bytes, std::size_t gap) noexcept {
-        return address_sanitizer ? bytes + (bytes == 0) + gap : bytes;
+        return detail::address_sanitizer ? bytes + (bytes == 0) + gap : bytes;
     }
 
     [[gnu::noinline]] void* try_allocate_slowly(std::size_t bytes, std::size_t alignment) noexcept {
         const unsigned index = Classes::class_of(bytes, alignment);
         if (index == Classes::count) {
             typename depot::shared_source source{depot_};
-            const std::size_t gap = gap_before(alignment);
-            if (address_sanitizer && (bytes > max_bytes || gap > max_bytes - bytes)) return nullptr;
+            const std::size_t gap = detail::gap_before(alignment);
+            if (detail::address_sanitizer && (bytes > detail::max_bytes || gap > detail::max_bytes - bytes))
+                return nullptr;
             void* const memory = large_.try_allocate(source, large_bytes(bytes, gap), alignment);
             if (memory == nullptr) return nullptr;
             void* const block = static_cast<char*>(memory) + gap;
-            poison(memory, gap);
-            if constexpr (address_sanitizer) identity_.mark(block, bytes, alignment);
+            detail::poison(memory, gap);
+            if constexpr (detail::address_sanitizer) identity_.mark(block, bytes, alignment);
             return block;
         }
         magazine* const mine = magazine_of_this_thread();
@@ -224,11 +232,11 @@ class synchronized_multipool {
         const unsigned index = Classes::class_of(bytes, alignment);
         if (index == Classes::count) {
             typename depot::shared_source source{depot_};
-            const std::size_t gap = gap_before(alignment);
+            const std::size_t gap = detail::gap_before(alignment);
             large_.deallocate(source, static_cast<char*>(block) - gap, large_bytes(bytes, gap));
             return;
         }
-        mark_free(block, depot::block_bytes(index));
+        detail::mark_free(block, depot::block_bytes(index));
         magazine* const mine = magazine_of_this_thread();
         if (mine == nullptr || (mine->classes[index].capacity == 0 && !make_stack(*mine, index))) {
             static_cast<void>(depot_.give(index, block_batch::pack(&block, 1, depot::block_bytes(index))));
@@ -279,7 +287,7 @@ class synchronized_multipool {
         if (found.run == nullptr) return nullptr;
         for (std::size_t i = found.blocks; i-- > 0;) {  // the lowest address goes out first
             char* const block = found.run + i * depot::spacing(index);
-            mark_fresh(block, bytes);
+            detail::mark_fresh(block, bytes);
             to.push(block);
         }
         if (to.run < magazine_limits::batch_of(bytes)) to.run = static_cast<std::uint16_t>(to.run * 2);
@@ -313,7 +321,7 @@ class synchronized_multipool {
         const std::size_t bytes = depot::block_bytes(index);
         typename depot::supply found = depot_.take(index, 1);
         if (!found.batch) {
-            if (found.run != nullptr) mark_fresh(found.run, bytes);
+            if (found.run != nullptr) detail::mark_fresh(found.run, bytes);
             return found.run;
         }
         void* blocks[magazine_limits::largest_capacity];
@@ -358,10 +366,10 @@ class synchronized_multipool {
 
     static_assert(Classes::largest <= std::size_t{1} << 30, "synchronized_multipool: the largest class is too large");
 
-    [[no_unique_address]] block_owner identity_;
-    shared_large_blocks large_;
+    [[no_unique_address]] detail::block_owner identity_;
+    detail::shared_large_blocks large_;
     depot depot_;
-    magazine_rack<Classes::count> rack_;  // goes first, as its magazines lie in the depot's chunks
+    detail::magazine_rack<Classes::count> rack_;  // goes first, as its magazines lie in the depot's chunks
 };
 
 }  // namespace millpond::inline MILLPOND_ABI

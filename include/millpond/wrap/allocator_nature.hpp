@@ -15,7 +15,7 @@
 
 #include "../core/abi.hpp"
 #include "../core/concepts.hpp"
-#include "../core/size_classes.hpp"
+#include "../core/size_class_scheme.hpp"
 
 namespace millpond::inline MILLPOND_ABI {
 
@@ -24,9 +24,9 @@ class new_delete;
 class fixed_buffer;
 template <class Pages>
 class basic_region;
-template <block_source Source, size_classes Classes>
+template <block_source Source, size_class_scheme Classes>
 class multipool;
-template <block_source Source, size_classes Classes>
+template <block_source Source, size_class_scheme Classes>
 class synchronized_multipool;
 template <block_source Source>
 class monotonic;
@@ -46,7 +46,7 @@ template <>
 inline constexpr bool is_for_one_thread<fixed_buffer> = true;
 template <class Pages>
 inline constexpr bool is_for_one_thread<basic_region<Pages>> = true;
-template <block_source Source, size_classes Classes>
+template <block_source Source, size_class_scheme Classes>
 inline constexpr bool is_for_one_thread<multipool<Source, Classes>> = true;
 template <block_source Source>
 inline constexpr bool is_for_one_thread<monotonic<Source>> = true;
@@ -68,9 +68,9 @@ template <>
 inline constexpr bool has_lasting_source<fixed_buffer> = true;  // its memory must outlive it
 template <class Pages>
 inline constexpr bool has_lasting_source<basic_region<Pages>> = true;
-template <block_source Source, size_classes Classes>
+template <block_source Source, size_class_scheme Classes>
 inline constexpr bool has_lasting_source<multipool<Source, Classes>> = has_lasting_source<Source>;
-template <block_source Source, size_classes Classes>
+template <block_source Source, size_class_scheme Classes>
 inline constexpr bool has_lasting_source<synchronized_multipool<Source, Classes>> = has_lasting_source<Source>;
 template <block_source Source>
 inline constexpr bool has_lasting_source<monotonic<Source>> = has_lasting_source<Source>;
@@ -82,6 +82,10 @@ template <block_source A>
 inline constexpr bool has_lasting_source<limited<A>> = has_lasting_source<A>;
 template <block_source A, class Mutex>
 inline constexpr bool has_lasting_source<synchronized<A, Mutex>> = has_lasting_source<A>;
+
+}  // namespace millpond::inline MILLPOND_ABI
+
+namespace millpond::inline MILLPOND_ABI::detail {
 
 // True for allocators that give nothing back to their source before release.
 template <class A>
@@ -100,4 +104,4 @@ template <class A>
     }
 }
 
-}  // namespace millpond::inline MILLPOND_ABI
+}  // namespace millpond::inline MILLPOND_ABI::detail

@@ -39,14 +39,14 @@
 #include <utility>
 
 #include "../core/abi.hpp"
-#include "../core/alignment.hpp"
 #include "../core/concepts.hpp"
-#include "../core/kept_exception.hpp"
-#include "../core/one_at_a_time.hpp"
+#include "../core/detail/alignment.hpp"
+#include "../core/detail/kept_exception.hpp"
+#include "../core/detail/one_at_a_time.hpp"
 #include "allocator_nature.hpp"
-#include "block_ledger.hpp"
-#include "checkpoint_history.hpp"
-#include "checkpoint_of.hpp"
+#include "detail/block_ledger.hpp"
+#include "detail/checkpoint_history.hpp"
+#include "detail/checkpoint_of.hpp"
 #include "misuse.hpp"
 #include "winking_scope.hpp"
 
@@ -62,16 +62,20 @@ struct checks {
 
 template <block_source A>
 class checked {
+    using block_ending = detail::block_ending;
+    using block_record = detail::block_record;
+    using guarded_block = detail::guarded_block;
+
   public:
     // What nobody takes back when the allocator goes is a leak; a managed allocator takes everything.
     static constexpr checks default_checks{.leaks = !managed_allocator<A>, .source_lasts = has_lasting_source<A>};
 
     class checkpoint_type {
         friend checked;
-        checkpoint_type(checkpoint_of<A> beneath, checkpoint_history::place here) noexcept
+        checkpoint_type(detail::checkpoint_of<A> beneath, detail::checkpoint_history::place here) noexcept
             : beneath_(beneath), here_(here) {}
-        checkpoint_of<A> beneath_;
-        checkpoint_history::place here_;
+        detail::checkpoint_of<A> beneath_;
+        detail::checkpoint_history::place here_;
     };
 
     // Ownership: the allocator is a member, made from the arguments.
@@ -111,7 +115,7 @@ class checked {
 
     // Throws: what the allocator throws.
     [[nodiscard, gnu::noinline]] void* allocate(std::size_t bytes, std::size_t alignment) {
-        kept_exception thrown;
+        detail::kept_exception thrown;
         if (void* block = obtain(bytes, alignment, call_site(__builtin_return_address(0)))) return block;
         thrown.give_up(bytes, alignment);
     }
@@ -328,33 +332,33 @@ class checked {
         }
 
       private:
-        thread_watch::visit here_;
+        detail::thread_watch::visit here_;
     };
 
     // Returns: true if a block may stay in quarantine. Without us the allocator would keep it as well, so its source is
     // still there at release or destruction; or it always is.
     [[nodiscard]] bool is_kept(std::size_t bytes, std::size_t alignment) const noexcept {
-        return checks_.source_lasts || keeps_freed<A>(bytes, alignment);
+        return checks_.source_lasts || detail::keeps_freed<A>(bytes, alignment);
     }
 
     // Returns: true if the reset, release or rewind that is pending may wait for the next call.
     [[nodiscard]] bool may_wait() const noexcept {
         if (!checks_.watches_ended) return false;
         if (checks_.source_lasts) return true;
-        return pending_ != block_ending::released && ledger_.is_all_pending(&keeps_freed<A>);
+        return pending_ != block_ending::released && ledger_.is_all_pending(&detail::keeps_freed<A>);
     }
 
     [[nodiscard]] void* obtain(std::size_t bytes, std::size_t alignment, call_site site) noexcept {
         if (!is_alive(site)) return nullptr;
         if (forward_ != nullptr) return forward_->obtain(bytes, alignment, site);
         const visit here(*this, site);
-        if (!is_power_of_two(alignment)) {
+        if (!detail::is_power_of_two(alignment)) {
             report_alignment(bytes, alignment, site);
             return nullptr;
         }
         const winking_scope own_work(nullptr);
         const std::size_t whole_bytes = guarded_block::whole_bytes(bytes, alignment);
-        block_record* const record = whole_bytes == 0 ? nullptr : block_table::new_record();
+        block_record* const record = whole_bytes == 0 ? nullptr : detail::block_table::new_record();
         if (record == nullptr) return nullptr;
         void* const whole = obtain_whole(whole_bytes, alignment, site);
         if (whole != nullptr) {
@@ -362,7 +366,7 @@ class checked {
             if (ledger_.add(record, whole, bytes, alignment, site)) return record->start;
             allocator_.deallocate(whole, whole_bytes, alignment);
         }
-        block_table::free_record(record);
+        detail::block_table::free_record(record);
         return nullptr;
     }
 
@@ -434,8 +438,8 @@ class checked {
 
     // What a const call may still have to do: a reset, release or rewind that was put off.
     mutable A allocator_;
-    mutable block_ledger ledger_;
-    mutable checkpoint_history history_;
+    mutable detail::block_ledger ledger_;
+    mutable detail::checkpoint_history history_;
     mutable block_ending pending_ = block_ending::none;
     mutable std::optional<checkpoint_type> pending_place_;
     checked* forward_ = nullptr;         // to the allocator that has absorbed this one
@@ -443,7 +447,7 @@ class checked {
     checked* next_absorbed_ = nullptr;
     bool absorber_is_gone_ = false;
     checks checks_;
-    [[no_unique_address]] thread_watch watch_;
+    [[no_unique_address]] detail::thread_watch watch_;
     volatile std::uintptr_t mark_ = 0;  // volatile: its last write must not be left out, nor its reads
 };
 

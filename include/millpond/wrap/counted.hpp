@@ -34,8 +34,8 @@
 #include "../block/source_ref.hpp"
 #include "../core/abi.hpp"
 #include "../core/concepts.hpp"
-#include "../core/kept_exception.hpp"
-#include "checkpoint_of.hpp"
+#include "../core/detail/kept_exception.hpp"
+#include "detail/checkpoint_of.hpp"
 #include "size_histogram.hpp"
 
 namespace millpond::inline MILLPOND_ABI {
@@ -54,13 +54,13 @@ struct allocation_counts {
 };
 
 template <block_source A>
-class counted : public chunk_size_of<A>, public reuse_of<A> {
+class counted : public detail::chunk_size_of<A>, public detail::reuse_of<A> {
   public:
     class checkpoint_type {
         friend counted;
-        checkpoint_type(checkpoint_of<A> place, std::uint64_t blocks, std::uint64_t bytes) noexcept
+        checkpoint_type(detail::checkpoint_of<A> place, std::uint64_t blocks, std::uint64_t bytes) noexcept
             : place_(place), live_blocks_(blocks), live_bytes_(bytes) {}
-        checkpoint_of<A> place_;
+        detail::checkpoint_of<A> place_;
         std::uint64_t live_blocks_;
         std::uint64_t live_bytes_;
     };
@@ -84,7 +84,7 @@ class counted : public chunk_size_of<A>, public reuse_of<A> {
     [[nodiscard]] void* allocate(std::size_t bytes, std::size_t alignment) {
         void* block = nullptr;  // still null where it throws: a failure
         const noted_at_end noted{*this, block, bytes};
-        return block = allocate_from(allocator_, bytes, alignment);
+        return block = detail::allocate_from(allocator_, bytes, alignment);
     }
 
     [[nodiscard]] void* try_allocate_slab(std::size_t bytes, std::size_t alignment, std::size_t block_bytes) noexcept

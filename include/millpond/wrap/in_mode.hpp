@@ -37,7 +37,7 @@ using in_mode = A;
 // Effects: where the allocator is checked, or wraps or binds one that is, live blocks are reported as a leak.
 template <class A>
 void expect_empty([[maybe_unused]] A& pool) noexcept {
-    if constexpr (is_checked<A>) checker_in(pool)->expect_empty();
+    if constexpr (detail::is_checked<A>) detail::checker_in(pool)->expect_empty();
 }
 
 }  // namespace millpond::inline MILLPOND_ABI

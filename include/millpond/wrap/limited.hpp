@@ -31,9 +31,9 @@
 #include "../block/source_ref.hpp"
 #include "../core/abi.hpp"
 #include "../core/concepts.hpp"
-#include "../core/kept_exception.hpp"
+#include "../core/detail/kept_exception.hpp"
 #include "../core/out_of_memory.hpp"
-#include "checkpoint_of.hpp"
+#include "detail/checkpoint_of.hpp"
 
 namespace millpond::inline MILLPOND_ABI {
 
@@ -45,13 +45,13 @@ struct byte_limit {
 using limit_function = bool(void* context, std::size_t bytes, std::size_t alignment);
 
 template <block_source A>
-class limited : public chunk_size_of<A>, public reuse_of<A> {
+class limited : public detail::chunk_size_of<A>, public detail::reuse_of<A> {
   public:
     class checkpoint_type {
         friend limited;
-        checkpoint_type(checkpoint_of<A> place, std::size_t live_bytes) noexcept
+        checkpoint_type(detail::checkpoint_of<A> place, std::size_t live_bytes) noexcept
             : place_(place), live_bytes_(live_bytes) {}
-        checkpoint_of<A> place_;
+        detail::checkpoint_of<A> place_;
         std::size_t live_bytes_;
     };
 
@@ -73,7 +73,7 @@ class limited : public chunk_size_of<A>, public reuse_of<A> {
     // Throws: std::bad_alloc at the limit, else what the allocator throws.
     [[nodiscard]] void* allocate(std::size_t bytes, std::size_t alignment) {
         if (!fits(bytes) && !make_room(bytes, alignment)) out_of_memory(bytes, alignment);
-        return note(allocate_from(allocator_, bytes, alignment), bytes);
+        return note(detail::allocate_from(allocator_, bytes, alignment), bytes);
     }
 
     [[nodiscard]] void* try_allocate_slab(std::size_t bytes, std::size_t alignment, std::size_t block_bytes) noexcept
@@ -151,7 +151,7 @@ class limited : public chunk_size_of<A>, public reuse_of<A> {
 
     // Effects: calls the callback until the request fits, or nothing gets better any more.
     [[gnu::noinline, gnu::cold]] bool make_room(std::size_t bytes, std::size_t alignment) noexcept {
-        const kept_exception of_the_callback;  // which is none of this request
+        const detail::kept_exception of_the_callback;  // which is none of this request
         while (function_ != nullptr) {
             const std::size_t live_before = live_bytes_, limit_before = limit_bytes_;
             if (!function_(context_, bytes, alignment)) return false;

@@ -131,6 +131,10 @@ inline void report_misuse(const misuse& what) {
 // Called with every misuse that is found.
 inline misuse_function* misuse_handler = &report_misuse;
 
+}  // namespace millpond::inline MILLPOND_ABI
+
+namespace millpond::inline MILLPOND_ABI::detail {
+
 // Effects: reports a misuse that is no block's.
 inline void report_use(misuse_kind kind, const char* what) {
     misuse found{.kind = kind};
@@ -138,4 +142,4 @@ inline void report_use(misuse_kind kind, const char* what) {
     misuse_handler(found);
 }
 
-}  // namespace millpond::inline MILLPOND_ABI
+}  // namespace millpond::inline MILLPOND_ABI::detail

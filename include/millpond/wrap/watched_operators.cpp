@@ -7,9 +7,9 @@
 #include <cstdlib>
 #include <new>
 
-#include "block_report.hpp"
-#include "guarded_block.hpp"
-#include "registered_table.hpp"
+#include "detail/block_report.hpp"
+#include "detail/guarded_block.hpp"
+#include "detail/registered_table.hpp"
 #include "winking_scope.hpp"
 
 namespace {
@@ -51,11 +51,13 @@ void* new_block_or_null(std::size_t bytes, std::size_t alignment) noexcept {
 
 // A block of a checked allocator has its guard in front; only then is it worth to ask all allocators.
 void expect_none_of_ours(const void* block, const void* return_address) noexcept {
-    if (block == nullptr || millpond::memory_checker || !millpond::guarded_block::has_guard_in_front(block)) return;
-    millpond::block_record found;
-    if (millpond::registered_table::owner_of(block, found) == nullptr) return;
-    millpond::report_block(millpond::misuse_kind::operator_deleted, found, millpond::call_site(return_address),
-                           "was given to operator delete");
+    if (block == nullptr || millpond::detail::memory_checker ||
+        !millpond::detail::guarded_block::has_guard_in_front(block))
+        return;
+    millpond::detail::block_record found;
+    if (millpond::detail::registered_table::owner_of(block, found) == nullptr) return;
+    millpond::detail::report_block(millpond::misuse_kind::operator_deleted, found, millpond::call_site(return_address),
+                                   "was given to operator delete");
 }
 
 void delete_block(void* block, const void* return_address) noexcept {

@@ -54,6 +54,10 @@ class winking_scope {
     const void* outer_;
 };
 
+}  // namespace millpond::inline MILLPOND_ABI
+
+namespace millpond::inline MILLPOND_ABI::detail {
+
 // An allocator that checks its blocks itself.
 template <class A>
 concept block_checker = requires(A& allocator) {
@@ -77,4 +81,4 @@ template <class A>
 template <class A>
 inline constexpr bool is_checked = !std::is_same_v<decltype(checker_in(std::declval<A&>())), const void*>;
 
-}  // namespace millpond::inline MILLPOND_ABI
+}  // namespace millpond::inline MILLPOND_ABI::detail

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "lab/suites/reserve_commit/histogram.hpp"
-#include "millpond/container/stepped_reservation.hpp"
+#include "millpond/container/detail/stepped_reservation.hpp"
 #include "suite_run.hpp"
 
 namespace {
@@ -135,7 +135,7 @@ struct told_pages {
 
 void note_steps(std::size_t bytes, millpond::commit_steps steps) {
     told_pages::commits = told_pages::populates = 0;
-    millpond::stepped_reservation<told_pages> memory(bytes * 16, alignof(int), steps);
+    millpond::detail::stepped_reservation<told_pages> memory(bytes * 16, alignof(int), steps);
     while (memory.ready() < bytes) EXPECT_TRUE(memory.advance(memory.ready() + 1));
 }
 

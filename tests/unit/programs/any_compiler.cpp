@@ -65,7 +65,7 @@ void live(Pool& pool, const char* where) {
         one = {static_cast<unsigned char*>(pool.try_allocate(bytes, alignment)), bytes, alignment,
                static_cast<unsigned char>(step)};
         if (one.start == nullptr) fail("there is memory, but not here", where);
-        if (!millpond::is_aligned(one.start, alignment)) fail("a block is not aligned", where);
+        if (!millpond::detail::is_aligned(one.start, alignment)) fail("a block is not aligned", where);
         std::memset(one.start, one.pattern, bytes);
     }
     for (block& one : blocks) {

@@ -14,7 +14,7 @@ class static_source {
     static constexpr std::size_t preferred_chunk_bytes = 65536;
 
     void* try_allocate(std::size_t bytes, std::size_t alignment) noexcept {
-        const std::size_t start = millpond::align_up(used_, alignment);
+        const std::size_t start = millpond::detail::align_up(used_, alignment);
         if (start > sizeof memory || bytes > sizeof memory - start) return nullptr;
         used_ = start + bytes;
         return memory + start;
@@ -44,7 +44,7 @@ extern "C" std::size_t freestanding_block_bytes(std::size_t bytes) { return pool
 extern "C" int main() {
     for (std::size_t bytes = 0; bytes < 20000; bytes += 100) {
         void* const block = freestanding_allocate(bytes);
-        if (block == nullptr || !millpond::is_aligned(block, 16)) return 1;
+        if (block == nullptr || !millpond::detail::is_aligned(block, 16)) return 1;
         if (freestanding_block_bytes(bytes) != 0) {
             freestanding_free_block(block, freestanding_block_bytes(bytes));
         } else {

@@ -73,7 +73,7 @@ class accounting_source {
   protected:
     [[nodiscard]] void* give(std::size_t bytes, std::size_t alignment, std::size_t block_bytes) noexcept {
         const std::size_t call = calls_++;
-        EXPECT_TRUE(is_power_of_two(alignment));
+        EXPECT_TRUE(detail::is_power_of_two(alignment));
         if (call == fail_at_ || call >= fail_from_ || bytes > largest_) {
             ++failures_;
             return nullptr;
@@ -89,7 +89,7 @@ class accounting_source {
 
     [[nodiscard]] virtual void* obtain(std::size_t bytes, std::size_t alignment) noexcept {
         const std::size_t supported = alignment < sizeof(void*) ? sizeof(void*) : alignment;
-        return std::aligned_alloc(supported, align_up(bytes, supported));
+        return std::aligned_alloc(supported, detail::align_up(bytes, supported));
     }
     virtual void put_back(void* block) noexcept { std::free(block); }
 

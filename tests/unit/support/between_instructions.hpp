@@ -12,7 +12,7 @@
 #pragma once
 
 #include <cstddef>
-#include <millpond/core/sanitizer.hpp>
+#include <millpond/core/detail/sanitizer.hpp>
 
 #if defined(__has_feature)
 #if __has_feature(thread_sanitizer)
@@ -38,7 +38,7 @@
 namespace millpond::test {
 
 #if defined(MILLPOND_TEST_CAN_STEP)
-inline constexpr bool can_step = !address_sanitizer;
+inline constexpr bool can_step = !detail::address_sanitizer;
 
 class between_instructions {
   public:

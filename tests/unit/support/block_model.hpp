@@ -9,7 +9,7 @@
 #include <cstring>
 #include <iterator>
 #include <map>
-#include <millpond/core/alignment.hpp>
+#include <millpond/core/detail/alignment.hpp>
 #include <random>
 
 #include "seed.hpp"
@@ -33,7 +33,8 @@ class block_model {
 
     void add(void* start, std::size_t bytes, std::size_t alignment) {
         ASSERT_NE(start, nullptr);
-        ASSERT_TRUE(is_aligned(start, alignment)) << bytes << " bytes aligned to " << alignment << " at " << start;
+        ASSERT_TRUE(detail::is_aligned(start, alignment))
+            << bytes << " bytes aligned to " << alignment << " at " << start;
         auto* const first = static_cast<char*>(start);
         const auto after = live_.lower_bound(first);
         const std::size_t extent = bytes == 0 ? 1 : bytes;

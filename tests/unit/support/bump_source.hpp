@@ -8,7 +8,7 @@
 
 #include <atomic>
 #include <cstddef>
-#include <millpond/core/alignment.hpp>
+#include <millpond/core/detail/alignment.hpp>
 
 namespace millpond::test {
 
@@ -20,7 +20,7 @@ class bump_source {
     [[nodiscard]] void* try_allocate(std::size_t bytes, std::size_t alignment) noexcept {
         std::size_t before = used, start = 0;
         do {
-            start = align_up(before, alignment);
+            start = detail::align_up(before, alignment);
             if (bytes > sizeof memory || start > sizeof memory - bytes) return nullptr;
         } while (!used.compare_exchange_strong(before, start + bytes));
         live += bytes;

@@ -10,7 +10,7 @@
 #include <cstddef>
 #include <cstring>
 #include <map>
-#include <millpond/local/slot_chunks.hpp>
+#include <millpond/local/detail/slot_chunks.hpp>
 #include <set>
 
 #include "accounting_source.hpp"
@@ -26,7 +26,7 @@ class ranged_source : public accounting_source {
 
 template <class Shape>
 class slot_model {
-    using chunks = slot_chunks<Shape>;
+    using chunks = detail::slot_chunks<Shape>;
 
   public:
     explicit slot_model(const accounting_source& source) : source_(source) {}
@@ -51,7 +51,7 @@ class slot_model {
             }
             free_.erase(slot);
         }
-        ASSERT_TRUE(is_aligned(slot, Shape::alignment));
+        ASSERT_TRUE(detail::is_aligned(slot, Shape::alignment));
         const auto pattern = static_cast<unsigned char>(++patterns_);
         std::memset(slot, pattern, Shape::bytes);
         live_.emplace(slot, pattern);

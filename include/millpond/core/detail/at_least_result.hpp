@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSL-1.0
+// at_least_result: what `allocate_at_least` of our standard allocators returns.
+//
+//   at_least_result<T>   std::allocation_result<T*, std::size_t>   where the standard library has it (C++23)
+//                        a struct with the same members            elsewhere
+//
+// Compile-time only.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+
+#include "../abi.hpp"
+
+namespace millpond::inline MILLPOND_ABI::detail {
+
+#if defined(__cpp_lib_allocate_at_least)
+template <class T>
+using at_least_result = std::allocation_result<T*, std::size_t>;
+#else
+template <class T>
+struct at_least_result {
+    T* ptr;
+    std::size_t count;
+};
+#endif
+
+}  // namespace millpond::inline MILLPOND_ABI::detail

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: BSL-1.0
+// class_places: finds, by tables, where a pool keeps the size class of a request.
+//
+//   request (bytes, alignment) ─▶ small  ≤ 1 KiB, an entry a byte         ─▶ group of four classes, offset in it
+//                                 middle ≤ 32 KiB, an entry for 256 bytes
+//                                 wide   ≤ 1 MiB, an entry for 8 KiB       else: the arithmetic of the scheme
+//
+// Part of multipool. A load is less than the arithmetic of class_of: at a rate of an allocation a nanosecond it shows.
+// For a size that is known when the program is compiled all of it folds away. Where a scheme's classes do not keep to
+// these steps, as those of a class_map, there are fewer tables. O(1). Thread-safe: the tables are constants.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "../../core/abi.hpp"
+#include "../../core/size_class_scheme.hpp"
+#include "class_blocks.hpp"
+
+namespace millpond::inline MILLPOND_ABI::detail {
+
+struct class_place {
+    std::uint8_t group;
+    std::uint8_t offset;  // of the class in its group, in bytes
+
+    [[nodiscard]] static constexpr class_place of(unsigned number) noexcept {
+        return {static_cast<std::uint8_t>(number / class_group::size),
+                static_cast<std::uint8_t>(number % class_group::size * sizeof(class_blocks))};
+    }
+};
+static_assert(sizeof(class_blocks) * (class_group::size - 1) < 256);
+
+template <size_class_scheme Classes>
+class class_places {
+    static constexpr std::size_t small_bytes = Classes::largest < 1024 ? Classes::largest : 1024;
+    static constexpr std::size_t small_alignment = 8;  // every block has it
+    static constexpr std::size_t middle_step = 256, middle_bytes = 128 * middle_step;
+    static constexpr std::size_t wide_step = 8192, wide_bytes = 128 * wide_step;
+
+  public:
+    // Small requests, which are most: aligned to 8 at most.
+    [[nodiscard]] static constexpr bool is_small(std::size_t bytes, std::size_t alignment) noexcept {
+        return bytes <= small_bytes && alignment <= small_alignment;
+    }
+    [[nodiscard]] static constexpr class_place of_small(std::size_t bytes) noexcept { return small[bytes]; }
+
+    // As small, aligned to more: those of `rounded` bytes, of which there is one at least.
+    [[nodiscard]] static constexpr bool is_rounded_small(std::size_t bytes, std::size_t alignment) noexcept {
+        return aligns_by_rounding && alignment <= max_class_alignment && bytes - 1 < small_bytes;
+    }
+    [[nodiscard]] static constexpr std::size_t rounded(std::size_t bytes, std::size_t alignment) noexcept {
+        return ((bytes - 1) | (alignment - 1)) + 1;
+    }
+
+    // Larger ones, of up to 32 KiB; asked after the two above.
+    [[nodiscard]] static constexpr bool is_middle(std::size_t bytes, std::size_t alignment) noexcept {
+        return has_middle && alignment <= max_class_alignment && bytes - 1 < middle_bytes;
+    }
+    [[nodiscard]] static constexpr class_place of_middle(std::size_t bytes) noexcept {
+        if constexpr (has_middle) return steps<middle_step, middle_bytes>[(bytes - 1) / middle_step];
+        return {};
+    }
+
+    // Still larger ones, of up to 1 MiB; asked after those.
+    [[nodiscard]] static constexpr bool is_wide(std::size_t bytes, std::size_t alignment) noexcept {
+        return has_wide && alignment <= max_class_alignment && bytes - 1 < wide_bytes;
+    }
+    [[nodiscard]] static constexpr class_place of_wide(std::size_t bytes) noexcept {
+        if constexpr (has_wide) return steps<wide_step, wide_bytes>[(bytes - 1) / wide_step];
+        return {};
+    }
+
+  private:
+    static constexpr bool aligns_by_rounding = requires { Classes::aligns_by_rounding; };
+
+    // True if from one step to the next there is one class, aligned to all that classes serve, between the two sizes.
+    [[nodiscard]] static constexpr bool has_steps(std::size_t step, std::size_t from, std::size_t to) noexcept {
+        if (Classes::largest < to || small_bytes < 1024) return false;
+        for (std::size_t bytes = from + step; bytes <= to; bytes += step) {
+            const unsigned number = Classes::class_of(bytes, small_alignment);
+            if (number / class_group::size > 255 || Classes::bytes_of(number) % max_class_alignment != 0) return false;
+            if (Classes::class_of(bytes - step + 1, small_alignment) != number) return false;
+        }
+        return true;
+    }
+    static constexpr bool has_middle = aligns_by_rounding && has_steps(middle_step, small_bytes, middle_bytes);
+    static constexpr bool has_wide = has_middle && has_steps(wide_step, middle_bytes, wide_bytes);
+
+    static_assert(Classes::class_of(small_bytes, small_alignment) / class_group::size < 256,
+                  "multipool: there are more than 1024 size classes up to 1 KiB");
+    static constexpr auto small = [] {
+        std::array<class_place, small_bytes + 1> table{};
+        for (std::size_t bytes = 0; bytes <= small_bytes; ++bytes)
+            table[bytes] = class_place::of(Classes::class_of(bytes, small_alignment));
+        return table;
+    }();
+
+    template <std::size_t Step, std::size_t Bytes>
+    static constexpr auto steps = [] {
+        std::array<class_place, Bytes / Step> table{};
+        for (std::size_t i = 0; i < table.size(); ++i)
+            table[i] = class_place::of(Classes::class_of((i + 1) * Step, small_alignment));
+        return table;
+    }();
+};
+
+}  // namespace millpond::inline MILLPOND_ABI::detail

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSL-1.0
+// block_record: what checked knows of one block, and lists of such records in the order in which they came.
+//
+//   oldest ─▶ record ⇄ record ⇄ record ◀─ newest        linked through themselves: a list needs no memory
+//
+// push, remove: O(1). Not thread-safe.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "../../core/abi.hpp"
+#include "../call_site.hpp"
+
+namespace millpond::inline MILLPOND_ABI::detail {
+
+// How a block came to its end; `none` while it is live.
+enum class block_ending : unsigned char { none, freed, reset, released, rewound };
+
+struct block_record {
+    char* start = nullptr;
+    std::size_t bytes = 0;
+    std::size_t alignment = 0;
+    std::uint64_t serial = 0;  // the n-th block of its allocator
+    call_site allocated_at{};
+    call_site ended_at{};
+    std::uint64_t fingerprint = 0;  // of a block that went with reset, release or rewind
+    block_ending ending = block_ending::none;
+    bool is_held = false;  // its memory still belongs to its owner or to the ledger, and to nobody else
+    block_record* next_in_bucket = nullptr;
+    block_record* older = nullptr;
+    block_record* newer = nullptr;
+};
+
+// Records in the order in which they were put into the list. Each is in one list at a time.
+class record_list {
+  public:
+    [[nodiscard]] block_record* oldest() const noexcept { return oldest_; }
+    [[nodiscard]] block_record* newest() const noexcept { return newest_; }
+    [[nodiscard]] std::size_t size() const noexcept { return size_; }
+
+    void push(block_record* record) noexcept {
+        record->older = newest_;
+        record->newer = nullptr;
+        (newest_ != nullptr ? newest_->newer : oldest_) = record;
+        newest_ = record;
+        ++size_;
+    }
+
+    void push_oldest(block_record* record) noexcept {
+        record->newer = oldest_;
+        record->older = nullptr;
+        (oldest_ != nullptr ? oldest_->older : newest_) = record;
+        oldest_ = record;
+        ++size_;
+    }
+
+    void remove(block_record* record) noexcept {
+        (record->older != nullptr ? record->older->newer : oldest_) = record->newer;
+        (record->newer != nullptr ? record->newer->older : newest_) = record->older;
+        --size_;
+    }
+
+  private:
+    block_record* oldest_ = nullptr;
+    block_record* newest_ = nullptr;
+    std::size_t size_ = 0;
+};
+
+}  // namespace millpond::inline MILLPOND_ABI::detail

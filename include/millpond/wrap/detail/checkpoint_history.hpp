@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: BSL-1.0
+// checkpoint_history: which checkpoints of a checked allocator can still be rewound to.
+//
+//   places        1 ── 2 ── 3 ── 4      each with the number of blocks allocated before it
+//   rewind to 2   1 ── 2                3 and 4 are gone for good; the next place is 5
+//   reset         (none)
+//
+// A place is made at most once between two blocks, so there are never more than there are blocks since the oldest.
+// mark: O(1) amortised. rewind_to: O(log places). Not thread-safe. Where malloc has nothing, every place counts as
+// valid.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+
+#include "../../core/abi.hpp"
+
+namespace millpond::inline MILLPOND_ABI::detail {
+
+class checkpoint_history {
+  public:
+    struct place {
+        std::uint64_t number;
+        std::uint64_t blocks;       // allocated in all by then
+        std::uint64_t history = 0;  // that made it
+    };
+
+    checkpoint_history() = default;
+    checkpoint_history(const checkpoint_history&) = delete;
+    checkpoint_history& operator=(const checkpoint_history&) = delete;
+    ~checkpoint_history() { std::free(places_); }
+
+    // Returns: the place for a new checkpoint, when `blocks` have been allocated in all.
+    [[nodiscard]] place mark(std::uint64_t blocks) noexcept {
+        if (size_ > 0 && blocks == blocks_at_newest_) return places_[size_ - 1];
+        const place here{++last_number_, blocks, identity_};
+        if (size_ == capacity_ && !grow()) {
+            is_complete_ = false;
+            return here;
+        }
+        places_[size_++] = here;
+        blocks_at_newest_ = blocks;
+        return here;
+    }
+
+    // Effects: the place is the newest again, now that `blocks` have been allocated in all. Returns: false, and nothing
+    // has changed, if it is no longer there.
+    [[nodiscard]] bool rewind_to(place there, std::uint64_t blocks) noexcept {
+        if (there.history != identity_) return false;
+        place* const end = places_ + size_;
+        place* const found =
+            std::lower_bound(places_, end, there, [](const place& a, const place& b) { return a.number < b.number; });
+        if (found == end || found->number != there.number) return !is_complete_;
+        size_ = static_cast<std::size_t>(found - places_) + 1;
+        blocks_at_newest_ = blocks;
+        return true;
+    }
+
+    // Effects: no place is valid any more.
+    void clear() noexcept {
+        size_ = 0;
+        is_complete_ = true;
+    }
+
+  private:
+    [[nodiscard]] bool grow() noexcept {
+        const std::size_t capacity = capacity_ == 0 ? 16 : 2 * capacity_;
+        void* const more = std::realloc(places_, capacity * sizeof(place));
+        if (more == nullptr) return false;
+        places_ = static_cast<place*>(more);
+        capacity_ = capacity;
+        return true;
+    }
+
+    // Never used again, unlike an address.
+    static inline std::atomic<std::uint64_t> histories_ = 0;
+
+    std::uint64_t identity_ = ++histories_;
+    place* places_ = nullptr;  // in the order of their numbers
+    std::size_t size_ = 0;
+    std::size_t capacity_ = 0;
+    std::uint64_t last_number_ = 0;
+    std::uint64_t blocks_at_newest_ = 0;  // allocated in all when the newest place was marked or rewound to
+    bool is_complete_ = true;
+};
+
+}  // namespace millpond::inline MILLPOND_ABI::detail

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: BSL-1.0
+// guarded_block: how checked lays out a block in the memory that it gets, and what it reads from it later.
+//
+//   │ front guard  64 bytes, or the alignment │ the bytes that were asked for │ back guard  64 bytes │
+//     B5 B5 B5 …                                A5: new   DB: freed              B5 B5 B5 …
+//                                               ▲ record.start
+//
+// A guard that has changed shows an overrun. A freed block is buried under a pattern: what has changed there is a use
+// after free. A block that went with reset, release or rewind is closed: its contents stay, or the destructor of a
+// container that outlives them would lose its way before it gives a block back; a fingerprint shows a write.
+// A write of the very byte that is there already goes unseen, and so does one that jumps over the guard.
+// Guards, graves and closed blocks are poisoned, so that a memory checker reports the access itself.
+//
+// All functions: O(bytes). As thread-safe as the memory they are given.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "../../core/abi.hpp"
+#include "../../core/detail/alignment.hpp"
+#include "../../core/detail/sanitizer.hpp"
+#include "block_record.hpp"
+
+namespace millpond::inline MILLPOND_ABI::detail {
+
+class guarded_block {
+  public:
+    static constexpr std::size_t back_bytes = 64;  // what a loop or a type that is too large writes over an end
+    static constexpr std::ptrdiff_t unharmed = static_cast<std::ptrdiff_t>(max_bytes);
+
+    [[nodiscard]] static constexpr std::size_t front_bytes(std::size_t alignment) noexcept {
+        return alignment < back_bytes ? back_bytes : alignment;
+    }
+
+    // Returns: the size of the whole; 0 if there is no such size.
+    [[nodiscard]] static constexpr std::size_t whole_bytes(std::size_t bytes, std::size_t alignment) noexcept {
+        if (alignment > max_bytes / 4 || bytes > max_bytes / 2) return 0;
+        return front_bytes(alignment) + bytes + back_bytes;
+    }
+
+    // Returns: true if what lies before `block`, which comes from malloc or from here, looks like a guard.
+    [[nodiscard]] static bool has_guard_in_front(const void* block) noexcept {
+        return first_other(static_cast<const char*>(block) - sizeof(void*), sizeof(void*), guard_byte) == sizeof(void*);
+    }
+
+    explicit guarded_block(const block_record& record) noexcept
+        : start_(record.start), bytes_(record.bytes), front_bytes_(front_bytes(record.alignment)) {}
+
+    [[nodiscard]] char* whole() const noexcept { return start_ - front_bytes_; }
+    [[nodiscard]] std::size_t size() const noexcept { return front_bytes_ + bytes_ + back_bytes; }
+
+    // Effects: writes guards and the pattern of new memory; only the block may be touched now.
+    void set_up() const noexcept {
+        unpoison(whole(), size());
+        std::memset(start_, new_byte, bytes_);
+        mend_guards();
+        unpoison(start_, bytes_);
+    }
+
+    // Effects: overwrites the block; nothing of it may be touched now.
+    void bury() const noexcept {
+        unpoison(start_, bytes_);
+        std::memset(start_, dead_byte, bytes_);
+        poison(start_, bytes_);
+    }
+
+    // Effects: nothing of the block may be touched now. Returns: its fingerprint.
+    [[nodiscard]] std::uint64_t close() const noexcept {
+        unpoison_contents(start_, bytes_);
+        std::uint64_t sum = bytes_;
+        std::size_t at = 0;
+        for (; bytes_ - at >= sizeof sum; at += sizeof sum) {
+            std::uint64_t word;
+            std::memcpy(&word, start_ + at, sizeof word);
+            sum = (sum ^ word) * 0x9E3779B97F4A7C15u;
+            sum ^= sum >> 29;
+        }
+        for (; at < bytes_; ++at) sum = (sum ^ static_cast<unsigned char>(start_[at])) * 0x9E3779B97F4A7C15u;
+        poison(start_, bytes_);
+        return sum;
+    }
+
+    // Effects: everything may be touched, as before it goes back to where it came from.
+    void give_up() const noexcept { unpoison(whole(), size()); }
+
+    // Returns: where a guard was written, relative to the block (negative: before it), or unharmed. Mends the guards.
+    [[nodiscard]] std::ptrdiff_t harmed_guard() const noexcept {
+        unpoison_contents(whole(), front_bytes_);
+        unpoison_contents(start_ + bytes_, back_bytes);
+        std::ptrdiff_t harm = unharmed;
+        if (const std::size_t at = first_other(start_ + bytes_, back_bytes, guard_byte); at != back_bytes) {
+            harm = static_cast<std::ptrdiff_t>(bytes_ + at);
+        } else if (first_other(whole(), front_bytes_, guard_byte) != front_bytes_) {
+            harm = -1;  // the harmed byte that is nearest to the block
+            while (start_[harm] == static_cast<char>(guard_byte)) --harm;
+        }
+        mend_guards();
+        return harm;
+    }
+
+    // Returns: the first byte of a buried block that was written, or unharmed. Buries it again.
+    [[nodiscard]] std::ptrdiff_t harmed_grave() const noexcept {
+        unpoison_contents(start_, bytes_);
+        const std::size_t at = first_other(start_, bytes_, dead_byte);
+        const std::ptrdiff_t harm = at == bytes_ ? unharmed : static_cast<std::ptrdiff_t>(at);
+        bury();
+        return harm;
+    }
+
+  private:
+    static constexpr unsigned char guard_byte = 0xB5;
+    static constexpr unsigned char new_byte = 0xA5;
+    static constexpr unsigned char dead_byte = 0xDB;
+
+    void mend_guards() const noexcept {
+        std::memset(whole(), guard_byte, front_bytes_);
+        std::memset(start_ + bytes_, guard_byte, back_bytes);
+        poison(whole(), front_bytes_);
+        poison(start_ + bytes_, back_bytes);
+    }
+
+    // Returns: the first of `size` bytes that is not `byte`, or `size`.
+    [[nodiscard]] static std::size_t first_other(const char* bytes, std::size_t size, unsigned char byte) noexcept {
+        // All are the first one if each is its neighbour: the common case, at the speed of memcmp.
+        if (size == 0 || (bytes[0] == static_cast<char>(byte) && std::memcmp(bytes, bytes + 1, size - 1) == 0))
+            return size;
+        std::size_t at = 0;
+        while (bytes[at] == static_cast<char>(byte)) ++at;
+        return at;
+    }
+
+    char* start_;
+    std::size_t bytes_;
+    std::size_t front_bytes_;
+};
+
+}  // namespace millpond::inline MILLPOND_ABI::detail
