@@ -113,7 +113,7 @@ class pooled_heap {
         if (from.pool() == to.pool()) {
             if (to.pool() == malloc_pool) return malloc_.resize(from, to, block);
             if (stays(from, to)) {
-                unpoison(block, to.bytes());
+                detail::unpoison(block, to.bytes());
                 return block;
             }
         }

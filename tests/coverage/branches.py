@@ -147,7 +147,7 @@ def without_code(branches: dict[Place, Taken]) -> list[str]:
     condition = re.compile(r"^\s*(?:\} else )?(?:if|while|for) \(")
     found = []
     for room in ROOMS:
-        for path in sorted((HEADERS / room).glob("*.hpp")):
+        for path in sorted((HEADERS / room).rglob("*.hpp")):
             name = str(path.relative_to(HEADERS))
             for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
                 if condition.match(line) and (name, number) not in counted:

@@ -205,7 +205,7 @@ def failing_already(planter: Planter, wanted: Sequence[Planting], jobs: int) -> 
 
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="scripts/plant_faults", description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("names", nargs="*", metavar="NAME", help="a fault, a header (core/detail/alignment.hpp) or a *.patch")
+    parser.add_argument("names", nargs="*", metavar="NAME", help="a fault, a header (local/multipool.hpp) or a *.patch")
     parser.add_argument("--list", action="store_true", help="print the faults and plant none")
     parser.add_argument("--named", action="store_true", help="run only the tests that a fault names")
     parser.add_argument("--no-baseline", action="store_true", help="do not run the tests without any fault first")

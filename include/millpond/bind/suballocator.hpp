@@ -185,8 +185,9 @@ class basic_suballocator {
     }
     template <class T>
     struct shape {
-        static constexpr std::size_t alignment = alignof(T) > slot_alignment(sizeof(T)) ? alignof(T)
-                                                                                        : slot_alignment(sizeof(T));
+        static constexpr std::size_t alignment = alignof(T) > detail::slot_alignment(sizeof(T))
+                                                     ? alignof(T)
+                                                     : detail::slot_alignment(sizeof(T));
         using type = slot_shape<sizeof(T), alignment, Word>;
     };
 

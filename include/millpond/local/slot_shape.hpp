@@ -17,14 +17,18 @@
 #include "../core/abi.hpp"
 #include "../core/detail/alignment.hpp"
 
-namespace millpond::inline MILLPOND_ABI {
+namespace millpond::inline MILLPOND_ABI::detail {
 
 [[nodiscard]] constexpr std::size_t slot_alignment(std::size_t bytes) noexcept {
-    const std::size_t natural = detail::natural_alignment(bytes);
-    return natural < detail::default_alignment ? natural : detail::default_alignment;
+    const std::size_t natural = natural_alignment(bytes);
+    return natural < default_alignment ? natural : default_alignment;
 }
 
-template <std::size_t Bytes, std::size_t Alignment = slot_alignment(Bytes), class Word = std::uint64_t>
+}  // namespace millpond::inline MILLPOND_ABI::detail
+
+namespace millpond::inline MILLPOND_ABI {
+
+template <std::size_t Bytes, std::size_t Alignment = detail::slot_alignment(Bytes), class Word = std::uint64_t>
 struct slot_shape {
     static_assert(Bytes > 0, "a slot has at least one byte");
     static_assert(detail::is_power_of_two(Alignment) && Bytes % Alignment == 0,

@@ -11,8 +11,7 @@
 //
 // Example:
 //     static_assert(millpond::detail::align_up(13, 8) == 16);
-//     static_assert(millpond::detail::natural_alignment(48) == 16);  // a row of 48-byte blocks keeps each at a
-//     multiple of 16
+//     static_assert(millpond::detail::natural_alignment(48) == 16);  // so is each block of 48 in a row
 #pragma once
 
 #include <cstddef>

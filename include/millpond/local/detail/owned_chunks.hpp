@@ -5,7 +5,7 @@
 //   spare, after reset     ─▶│header│▒▒▒▒│─▶│header│▒▒▒▒▒▒▒▒▒│
 //                             ▲ next, bytes, block_bytes            sizes double from first_chunk up to a cap
 //
-// monotonic and multipool stand on it; It owns the block source.
+// monotonic and multipool stand on it. It owns the block source.
 // A new chunk comes from the spare ones if one fits, else from the source; where the source has not enough for a chunk
 // of the planned size, the smallest that serves the request is tried.
 //
