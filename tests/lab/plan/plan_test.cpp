@@ -40,7 +40,7 @@ struct refusal {
 refusal refusal_of(const std::function<void()>& act) {
     try {
         act();
-    } catch (const program::failure& error) {
+    } catch (const millpond::program::failure& error) {
         return {error.status, error.what()};
     }
     return {};
