@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "container_list.hpp"
+#include "lab/characterise/container_list.hpp"
 
 #include <cxxabi.h>
 
@@ -256,7 +256,7 @@ json container_list::of(std::uint32_t subsystem) {
     std::map<std::string, entry> entries;
     std::size_t looked_at = 0;
     for (const std::uint32_t context : all_.contexts(subsystem)) {
-        const context_counts& counts = all_.analysis().contexts()[context];
+        const context_counts& counts = all_.counts().contexts()[context];
         found one = look_at(context, looked_at++ < looked_at_max);
         json members = this->members(one, one.type);
         // Which stream writes, only the variable tells: they share the buffer.
@@ -277,7 +277,7 @@ json container_list::of(std::uint32_t subsystem) {
     }
     std::multimap<std::uint64_t, const entry*, std::greater<>> order;
     for (const auto& [key, one] : entries) order.emplace(one.bytes, &one);
-    const std::uint64_t bytes = all_.analysis().subsystems()[subsystem].bytes;
+    const std::uint64_t bytes = all_.counts().subsystems()[subsystem].bytes;
     json list = json::array();
     for (const auto& [of_entry, one] : order) {
         if (list.size() == containers_max) break;

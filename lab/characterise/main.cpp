@@ -13,12 +13,12 @@
 #include <string>
 #include <vector>
 
-#include "candidate_plans.hpp"
-#include "characterisation.hpp"
-#include "context_json.hpp"
+#include "lab/characterise/candidate_plans.hpp"
+#include "lab/characterise/characterisation.hpp"
+#include "lab/characterise/context_json.hpp"
+#include "lab/characterise/scope_list.hpp"
 #include "lab/program/aside_file.hpp"
 #include "lab/program/command_line.hpp"
-#include "scope_list.hpp"
 
 namespace {
 

@@ -15,7 +15,7 @@
 #include "lab/program/regular_file.hpp"
 #include "preload/word_position.hpp"
 
-namespace millpond::lab {
+namespace millpond::plan {
 namespace {
 
 using nlohmann::json;
@@ -102,7 +102,7 @@ std::vector<instance_key> read_instances(const fields& route, const std::string&
             at.fail("address", "must be an address of the module's file in hex digits, such as \"1a40\"");
         if (preload::word_position::of_name(key.word) == preload::word_position::count)
             at.fail("word",
-                    lab::quoted(key.word) + " is none of rbx, rbp, r12, r13, r14, r15, stack+0, stack+8, … stack+192");
+                    millpond::plan::quoted(key.word) + " is none of rbx, rbp, r12, r13, r14, r15, stack+0, stack+8, … stack+192");
         result.push_back(std::move(key));
     }
     if (result.empty()) route.fail("instances", "must say for at least one call site where the owner is");
@@ -270,4 +270,4 @@ void write_plan(const plan& written, const std::string& path) {
     program::write_whole(path, text);
 }
 
-}  // namespace millpond::lab
+}  // namespace millpond::plan

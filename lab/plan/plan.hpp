@@ -29,7 +29,7 @@
 
 #include "lab/plan/strategy.hpp"
 
-namespace millpond::lab {
+namespace millpond::plan {
 
 enum class scope_kind { none, function, thread, phase };
 
@@ -89,4 +89,4 @@ plan parse_plan(const std::string& text, const std::string& name_for_messages);
 void write_plan(const plan& written, const std::string& path);
 std::string to_text(const plan& printed);
 
-}  // namespace millpond::lab
+}  // namespace millpond::plan

@@ -34,7 +34,7 @@ struct recorder::image_state {
     std::uint64_t clock_ticks = 0;  // what two readings of the clock cost at least
     pthread_key_t thread_end = 0;
     bool has_thread_end = false;
-    probing::event_watcher watcher = nullptr;  // where scopes are observed
+    probes::event_watcher watcher = nullptr;  // where scopes are observed
 };
 
 thread_local recorder::per_thread recorder::thread_ = {};
@@ -147,7 +147,7 @@ bool recorder::start_process() noexcept {
 void recorder::start() noexcept { start_process(); }
 
 void recorder::start_probes() noexcept {
-    static constexpr probing::recorder_calls calls{&start, &note, &scope, &probes_room};
+    static constexpr probes::recorder_calls calls{&start, &note, &scope, &probes_room};
     if (millpond_probes_start != nullptr && is_recording() && !image_.facts.filtered)
         image_.watcher = millpond_probes_start(&calls);
 }
@@ -161,7 +161,7 @@ bool recorder::note(unsigned subject, std::uint64_t value, bool anywhere) noexce
 
 void* recorder::probes_room() noexcept {
     alignas(8)
-        [[gnu::tls_model("initial-exec")]] static thread_local std::uint8_t room[probing::recorder_calls::room_bytes];
+        [[gnu::tls_model("initial-exec")]] static thread_local std::uint8_t room[probes::recorder_calls::room_bytes];
     return room;
 }
 
@@ -325,8 +325,8 @@ template <class Call>
         void* const p = call();
         const std::uint64_t done = ticks();
         if (p != nullptr) {
-            const std::uint64_t took = done - in > image_.clock_ticks ? done - in - image_.clock_ticks : 1;
-            s->allocated(mpt_allocate, flags, p, bytes, alignment_log2, site, done, took);
+            const std::uint64_t duration = done - in > image_.clock_ticks ? done - in - image_.clock_ticks : 1;
+            s->allocated(mpt_allocate, flags, p, bytes, alignment_log2, site, done, duration);
         } else {
             failed();
         }
@@ -365,10 +365,10 @@ void* recorder::reallocate(void* old, std::size_t bytes, const preload::call_sit
     if (p != nullptr || bytes == 0) s->freed(mpt_realloc_free, old, before, 0);
     if (p != nullptr) {
         const std::uint64_t after = timed ? ticks() : s->stamp();
-        const std::uint64_t took = !timed                                ? 0
-                                   : after - before > image_.clock_ticks ? after - before - image_.clock_ticks
-                                                                         : 1;
-        s->allocated(mpt_realloc_allocate, 0, p, bytes, 0, site, after, took);
+        const std::uint64_t duration = !timed                                ? 0
+                                       : after - before > image_.clock_ticks ? after - before - image_.clock_ticks
+                                                                             : 1;
+        s->allocated(mpt_realloc_allocate, 0, p, bytes, 0, site, after, duration);
         if (timed) s->timed(ticks() - after);
     } else {
         failed();

@@ -86,7 +86,7 @@ std::string find_scopes(const record_options& options, const std::string& execut
     add_named(options.scopes, executable, places);
     add_listed(options.scopes_file, places);
     if (places.empty()) return "";
-    if (places.size() > probing::wanted_scopes::scopes_max) places.resize(probing::wanted_scopes::scopes_max);
+    if (places.size() > probes::wanted_scopes::scopes_max) places.resize(probes::wanted_scopes::scopes_max);
     std::string value = std::to_string(options.scope_entries_max);
     for (const std::string& place : places) value += ";" + place;
     return value;

@@ -307,7 +307,7 @@ ending run(const record_options& options) {
     if (!observed.empty()) libraries += ":" + own_library("libmillpond-probes.so");
     start_options.environment = {{"LD_PRELOAD", measure::preload_value(libraries)}, {variable, partial}};
     if (options.samples_owners) start_options.environment.emplace_back(owners_variable, "1");
-    if (!observed.empty()) start_options.environment.emplace_back(probing::scopes_variable, observed);
+    if (!observed.empty()) start_options.environment.emplace_back(probes::scopes_variable, observed);
     const keeper kept(partial, file);
     const signal_relay relay;
     pid_t child = 0;

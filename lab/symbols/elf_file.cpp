@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "elf_file.hpp"
+#include "lab/symbols/elf_file.hpp"
 
 #include <gelf.h>
 #include <unistd.h>
@@ -8,8 +8,8 @@
 #include <cstring>
 #include <stdexcept>
 
-#include "frame_entries.hpp"
 #include "lab/program/regular_file.hpp"
+#include "lab/symbols/frame_entries.hpp"
 
 namespace millpond::symbols {
 namespace {

@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "container_name.hpp"
-#include "container_sighting.hpp"
-#include "demangled_name.hpp"
+#include "lab/symbols/container_name.hpp"
+#include "lab/symbols/container_sighting.hpp"
+#include "lab/symbols/demangled_name.hpp"
 
 namespace millpond::symbols {
 namespace {

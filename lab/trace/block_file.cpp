@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "block_file.hpp"
+#include "lab/trace/block_file.hpp"
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -10,10 +10,10 @@
 #include <cstring>
 #include <string_view>
 
-#include "fields.hpp"
 #include "lab/program/program.hpp"
 #include "lab/program/regular_file.hpp"
-#include "seal.h"
+#include "lab/trace/fields.hpp"
+#include "lab/trace/seal.h"
 
 namespace millpond::trace {
 

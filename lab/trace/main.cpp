@@ -11,12 +11,12 @@
 #include <string>
 #include <system_error>
 
-#include "dump.hpp"
-#include "index.hpp"
 #include "lab/program/command_line.hpp"
 #include "lab/program/program.hpp"
-#include "reader.hpp"
-#include "trace_set.hpp"
+#include "lab/trace/dump.hpp"
+#include "lab/trace/index.hpp"
+#include "lab/trace/reader.hpp"
+#include "lab/trace/trace_set.hpp"
 
 namespace {
 

@@ -15,8 +15,8 @@
 #include <string>
 #include <vector>
 
-#include "format.h"
 #include "lab/program/program.hpp"
+#include "lab/trace/format.h"
 
 namespace millpond::trace {
 
@@ -34,7 +34,7 @@ struct event {
     std::uint64_t bytes;
     std::uint32_t context;         // node id; 0: unknown
     std::uint32_t thread;          // stream number
-    std::uint32_t duration_ticks;  // 0: not sampled
+    std::uint32_t duration_ticks;  // 0: not timed
     operation op;
     std::uint8_t alignment_log2;
     bool zeroed;

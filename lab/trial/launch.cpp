@@ -51,7 +51,7 @@ measure::measurement run(const launch& launched, const std::string& control_path
         std::string libraries = trial_library_path();
         if (!scopes.empty()) {
             libraries += ":" + library_path("libmillpond-probes.so");
-            options.environment.emplace_back(probing::scopes_variable, scopes);
+            options.environment.emplace_back(probes::scopes_variable, scopes);
         }
         options.environment.emplace_back("LD_PRELOAD", measure::preload_value(libraries));
         options.environment.emplace_back(control_variable, control_path);

@@ -87,12 +87,12 @@ void require(const std::string& value, const char* option, const char* mode) {
 
 void act(command_line& line) {
     if (!line.checked_plan_path.empty())
-        return program::print(millpond::lab::to_text(millpond::lab::read_plan(line.checked_plan_path)));
+        return program::print(millpond::plan::to_text(millpond::plan::read_plan(line.checked_plan_path)));
     if (line.pair_cost_rounds > 0) return program::print(trial::measure_pair_costs(line.pair_cost_rounds));
     if (!line.plan_path.empty()) {
         require(line.modules_path, "--modules", "--compile");
         require(line.output_path, "-o", "--compile");
-        const millpond::lab::plan plan = millpond::lab::read_plan(line.plan_path);
+        const millpond::plan::plan plan = millpond::plan::read_plan(line.plan_path);
         program::write_whole(line.output_path, trial::compile_routes(plan, trial::read_survey(line.modules_path)));
         return;
     }

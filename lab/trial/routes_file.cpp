@@ -72,7 +72,7 @@ std::vector<std::string> routes_file::pool_names() const {
 
 std::string routes_file::scopes() const {
     constexpr unsigned long long entries_max = 1'000'000'000'000;
-    const std::uint32_t count = std::min<std::uint32_t>(view_.header().scope_count, probing::wanted_scopes::scopes_max);
+    const std::uint32_t count = std::min<std::uint32_t>(view_.header().scope_count, probes::wanted_scopes::scopes_max);
     std::string result = count > 0 ? std::to_string(entries_max) : "";
     for (std::uint32_t i = 0; i < count; ++i) {
         const route_scope_entry& scope = view_.scopes()[i];

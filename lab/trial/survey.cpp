@@ -80,7 +80,7 @@ std::string to_text(const survey& printed) {
 
 survey read_survey(const std::string& path) {
     try {
-        const nlohmann::json root = lab::parse_strict(program::read_regular(path, survey_bytes_max));
+        const nlohmann::json root = plan::parse_strict(program::read_regular(path, survey_bytes_max));
         if (root.at("schema") != survey::schema)
             throw program::failure(program::input, path + ": schema is not \"" + survey::schema + "\"");
         survey result;
@@ -95,7 +95,7 @@ survey read_survey(const std::string& path) {
     } catch (const program::failure&) {
         throw;
     } catch (const std::exception& error) {
-        throw program::failure(program::input, path + ": not a list of modules: " + lab::short_reason(error) +
+        throw program::failure(program::input, path + ": not a list of modules: " + plan::short_reason(error) +
                                                    "; `millpond-trial --survey` writes one");
     }
 }

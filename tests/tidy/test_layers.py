@@ -32,7 +32,7 @@ ORDER = [
     [
         "lab/record",
         "lab/litter",
-        "lab/malloc",
+        "lab/pooled",
         "lab/characterise",
         "lab/trial",
         "lab/replay",

@@ -15,7 +15,7 @@
 
 namespace {
 
-using namespace millpond::lab;
+using namespace millpond::plan;
 
 plan example() {
     return {{"/usr/bin/gawk", "4f1c09"},
