@@ -3,8 +3,8 @@
 //
 //   library_misuse_… NAME                      runs it
 //   library_misuse_… --check MODE [COMMAND]    runs all under COMMAND (valgrind …); MODE: checked, asan, valgrind,
-//   release library_misuse_… --table [FILE]            prints the table of tests/misuse/README.md, or looks for it in
-//   FILE
+//                                              release
+//   library_misuse_… --table [FILE]            prints the table of tests/misuse/README.md, or looks for it in FILE
 #include <sys/wait.h>
 
 #include <cstdio>
