@@ -2,7 +2,7 @@
 // slab_map: says of any address which pool it belongs to and how big its block is; for malloc-like layers, whose free
 // has no size.
 //
-//   owners, one a slab  │ pool, block │  …  ▸    notes ▸   slabs │ slab 64 KiB │ slab │ … frontier ▸    free addresses
+//   owners, one a slab │ pool, block │ … ▸  notes ▸  slabs │ slab 64 KiB │ slab │ … frontier ▸  free addresses
 //   extents of 1, 2, … 32 slabs (2 MiB), aligned to their size, split and merged as buddies, lowest part first;
 //   a pool takes extents that double, so that neighbouring slabs mostly belong to one pool
 //
