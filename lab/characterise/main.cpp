@@ -49,7 +49,6 @@ void write(const std::string& to, const json& what, int indent = 2) {
 }
 
 void summarise_all(const options& chosen) {
-    if (chosen.traces.size() == 1) return write(chosen.json_to, summarise(chosen.traces.front()));
     json all = json::array();
     for (const std::string& trace : chosen.traces) all.push_back(summarise(trace));
     write(chosen.json_to, all);
@@ -99,7 +98,7 @@ int main(int argc, char** argv) {
     app.add_option("--group", chosen.groups, "NAME=PATTERN: owners that the pattern (*, ?) fits are one subsystem")
         ->expected(1)
         ->take_all();
-    app.add_flag("--summary", chosen.summary, "only the trace and the process; takes several traces");
+    app.add_flag("--summary", chosen.summary, "only the trace and the process, an array with an object for each trace");
     app.add_option("trace", chosen.traces, "the trace (*.mpt)")->required();
     return program::guarded_main(
         app, argc, argv,

@@ -63,12 +63,7 @@ void aside_file::remove_own() const noexcept {
 }
 
 void aside_file::write(std::string_view content) {
-    while (!content.empty()) {
-        const ssize_t done = ::write(descriptor_, content.data(), content.size());
-        if (done < 0 && errno == EINTR) continue;
-        if (done < 0) cannot_write(path_, errno);
-        content.remove_prefix(static_cast<std::size_t>(done));
-    }
+    if (!write_all(descriptor_, content)) cannot_write(path_, errno);
 }
 
 void aside_file::write_at(std::uint64_t offset, std::string_view content) {
@@ -87,6 +82,16 @@ void aside_file::commit() {
     const int error = errno;
     remove_own();
     cannot_write(path_, error);
+}
+
+bool write_all(int descriptor, std::string_view content) {
+    while (!content.empty()) {
+        const ssize_t done = ::write(descriptor, content.data(), content.size());
+        if (done < 0 && errno == EINTR) continue;
+        if (done < 0) return false;
+        content.remove_prefix(static_cast<std::size_t>(done));
+    }
+    return true;
 }
 
 void write_whole(const std::string& path, std::string_view content) {

@@ -41,6 +41,9 @@ class aside_file {
     ino_t inode_ = 0;
 };
 
+// Writes all of `content` to an open file. False, with errno set, where that failed.
+bool write_all(int descriptor, std::string_view content);
+
 // Writes `content` to `path` whole or not at all. Throws failure.
 void write_whole(const std::string& path, std::string_view content);
 

@@ -14,7 +14,6 @@
 #include <system_error>
 
 #include "lab/program/command_line.hpp"
-#include "lab/program/program.hpp"
 #include "lab/trace/dump.hpp"
 #include "lab/trace/index.hpp"
 #include "lab/trace/reader.hpp"
@@ -41,14 +40,14 @@ int show(const std::string& path, bool events) {
 int index(const std::string& path) {
     for (const damage& left_out : rebuild_index(path))
         program::say(path + ": left out at offset " + std::to_string(left_out.offset) + ": " + left_out.what);
-    return 0;
+    return program::ok;
 }
 
 int list(const std::string& path) {
     const std::vector<trace_file> found = find_trace_set(path);
     if (found.empty()) throw trace_error("there is no trace " + path);
     for (const trace_file& file : found) std::printf("%s\n", file.path.c_str());
-    return 0;
+    return program::ok;
 }
 
 }  // namespace

@@ -144,8 +144,7 @@ def record(
 def _summaries(traces: list[Path], folder: Path) -> list[Process]:
     out = folder / "summaries.json"
     native.require(CHARACTERISE, ["--summary", "--json", str(out), *map(str, traces)])
-    data = read_json(out)
-    found = data if isinstance(data, list) else [data]
+    found = read_json(out)
     by_path = {str(s.get("trace", {}).get("path")): s for s in found}
     ordered = [by_path.get(str(trace)) for trace in traces]
     if None in ordered and len(found) == len(traces):
