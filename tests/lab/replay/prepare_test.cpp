@@ -124,7 +124,7 @@ TEST_F(preparing, live_bytes_are_exactly_those_of_the_characterisation) {
     const auto compare = [&] {
         const json summary = prepare();
         const characterise::characterisation found(trace, {});
-        const characterise::trace_totals& totals = found.analysis().totals();
+        const characterise::trace_totals& totals = found.counts().totals();
         EXPECT_EQ(summary["events"], totals.events);
         EXPECT_EQ(summary["peak_live_bytes"], totals.peak_bytes);
         EXPECT_EQ(summary["peak_live_objects"], totals.peak_objects);
