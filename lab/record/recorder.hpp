@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
 // recorder: the backend of the malloc layer that writes every heap event of the process into its trace.
 //
-//   interpose_exports ─▶ recorder ─┬▶ the stream of this thread        (the usual way: no lock)
-//                                  └▶ the late stream, under a lock    (inside a signal handler that interrupted us,
-//                                  after the
-//                                                                       thread's end, before a thread could be given a
-//                                                                       stream)
-//                                  └▶ nothing but the real call        (not recording)
+//   interpose_exports ─▶ recorder ─┬▶ the stream of this thread        the usual way: no lock
+//                                  ├▶ the late stream, under a lock    inside a signal handler that interrupted us,
+//                                  │                                   after the thread's end, before a thread could
+//                                  │                                   be given a stream
+//                                  └▶ nothing but the real call        not recording
 //
 // A free is stamped and written before the real call, an allocation after it. Recording starts at the first event or in
 // the constructor, whichever comes first, and never ends: what lies in open blocks is salvaged by the finishing pass,
@@ -62,6 +61,9 @@ class recorder {
         bool interrupted;  // this child was forked inside a hook
     };
 
+    // What holds for the process image, and goes on in forked children.
+    struct image_state;
+
     // What belongs to one process. A forked child gets another one.
     struct process;
 
@@ -72,6 +74,7 @@ class recorder {
     static void* record_allocation(unsigned flags, std::size_t bytes, std::size_t alignment,
                                    const preload::call_site& site, const Call& call,
                                    bool has_registers = false) noexcept;
+    static void watch(const preload::call_site& site) noexcept;
     static bool is_recording() noexcept;
     static bool start_process() noexcept;
     static void begin_image() noexcept;
@@ -84,6 +87,7 @@ class recorder {
     static void on_new_context(std::uint32_t id, std::uint32_t parent, std::uintptr_t return_address) noexcept;
     static void after_fork_in_child() noexcept;
 
+    static image_state image_;
     static process first_;
     static process* now_;
     [[gnu::tls_model("initial-exec")]] static thread_local per_thread thread_;

@@ -23,7 +23,7 @@ ORDER = [
     ["include/millpond/container"],
     ["include/millpond"],
     ["preload"],
-    ["lab/files"],
+    ["lab/program"],
     ["lab/trace"],
     ["lab/symbols"],
     ["lab/plan"],
@@ -32,7 +32,7 @@ ORDER = [
     [
         "lab/record",
         "lab/litter",
-        "lab/malloc",
+        "lab/pooled",
         "lab/characterise",
         "lab/trial",
         "lab/replay",
@@ -104,6 +104,32 @@ def test_every_include_of_ours_is_found() -> None:
     assert not lost, "\n".join(lost)
 
 
+# The rooms of the suites still name their siblings bare.
+NATIVE = [path for path in repository.cxx_files() if path.parts[0] in ("lab", "preload") and path.parts[1] != "suites"]
+NAMESPACE = re.compile(r"^namespace millpond::(\w+) \{", re.MULTILINE)
+
+
+def test_native_includes_are_written_from_the_root() -> None:
+    """A reader sees the room of what is included, and a file that moves keeps its includes."""
+    bare = [
+        f"{path}: {name}"
+        for path in NATIVE
+        for name in includes(path)
+        if (repository.ROOT / path.parent / name).is_file()
+    ]
+    assert not bare, "\n".join(bare)
+
+
+def test_native_namespaces_are_those_of_their_folders() -> None:
+    wrong = []
+    for path in NATIVE:
+        for namespace in NAMESPACE.findall(repository.text(path)):
+            # A library tells the malloc layer its backend; the pairs are a program that is tried.
+            if namespace not in (path.parent.name, "preload") and path.name != "pairs_main.cpp":
+                wrong.append(f"{path}: millpond::{namespace}")
+    assert not wrong, "\n".join(wrong)
+
+
 def test_upward_includes_are_recognised() -> None:
     """The test of the test."""
     core, local = Path("include/millpond/core/bits.hpp"), Path("include/millpond/local/multipool.hpp")
@@ -118,13 +144,10 @@ def test_upward_includes_are_recognised() -> None:
 
 
 PACKAGE = Path("python/millpond")
-# The folders of the package, the lowest first; the verbs and the programs of benchmarks stand above them all.
-FOLDERS = (
-    "system", "statistics", "cells", "store", "execution", "validation", "advice", "drawing", "reporting", "comparison",
-    "library", "experiments", "documents", "laboratory_bench",
-)  # fmt: skip
+# The rooms of the package, the lowest first. The command line and `make demo` stand above them all.
+ROOMS = ("system", "statistics", "cells", "store", "rounds", "doctor", "advice", "report", "bench", "commands")
 # Who stands above the verbs: nothing else may import the command line.
-ABOVE = {"__main__", "demo", "bench_lab"}
+ABOVE = {"__main__", "demo"}
 
 
 def imported_modules(path: Path) -> set[str]:
@@ -149,9 +172,9 @@ def package_graph() -> dict[str, set[str]]:
 
 
 def level(module: str) -> int:
-    """How high a module of the package stands: by its folder; above all folders without one."""
-    folder, dot, _ = module.partition(".")
-    return FOLDERS.index(folder) if dot else len(FOLDERS)
+    """How high a module of the package stands: by its room; above all rooms without one."""
+    room, dot, _ = module.partition(".")
+    return ROOMS.index(room) if dot else len(ROOMS)
 
 
 def test_python_imports_have_no_cycle() -> None:
@@ -169,9 +192,28 @@ def test_python_imports_point_downward() -> None:
     assert not wrong, "\n".join(sorted(wrong))
 
 
-def test_every_folder_of_the_package_has_its_level() -> None:
+def test_verbs_import_no_other_verb() -> None:
+    """A verb is one file of `commands`, next to the options that they share."""
+    shared = {"commands.options"}
+    graph = package_graph()
+    wrong = [
+        f"{name} imports {other}"
+        for name, imports in graph.items()
+        for other in imports - shared
+        if name.startswith("commands.") and other.startswith("commands.")
+    ]
+    assert not wrong, "\n".join(sorted(wrong))
+
+
+def test_every_folder_of_the_package_is_a_room() -> None:
     have = {name.partition(".")[0] for name in package_graph() if "." in name}
-    assert have == set(FOLDERS)
+    assert have == set(ROOMS)
+
+
+def test_no_module_name_stands_twice() -> None:
+    """A reader who looks for a file by its name finds one. (A verb may be named as the room that serves it.)"""
+    names = [name.rpartition(".")[2] for name in package_graph()]
+    assert not {name for name in names if names.count(name) > 1}
 
 
 def test_python_talks_to_native_code_by_command_lines_only() -> None:

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 // lists_shuffled: Benchmark II of P0089R0, section 8: what shuffling does to the traversal of many linked lists.
 //
-//   subsystem 1 │pool│list│─▶ nodes        each list is popped in turn, and the number pushed to a list drawn at
-//   random, subsystem 2 │pool│list│─▶ nodes        shuffle_factor × nodes times: numbers move, nodes are freed and
-//   allocated …                                      before_ns, after_ns: a node visited, before and after
+//   subsystem 1 │pool│list│─▶ nodes      each list is popped in turn, and the number pushed to a list drawn at random,
+//   subsystem 2 │pool│list│─▶ nodes      shuffle_factor × nodes times: numbers move, nodes are freed and allocated
+//   …                                    before_ns, after_ns: a node visited, before and after
 //
 // `--size` nodes a list, 2^21 nodes in all (--scale-units). Lists are traversed access_factor times, one after the
 // other. Only as many evenly spaced lists are visited as keep a traversal at about two visits of every node, but at

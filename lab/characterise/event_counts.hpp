@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: BSL-1.0
+// event_counts: what one pass over the events of a trace counts, for each subsystem and for the whole.
+//
+//   event ─▶ live_objects ─▶ which object ─▶ its context ─▶ subsystem ─▶ counters, lifetimes, sizes
+//        └─▶ activations of its thread ───▶ how many of the scopes around the object have ended ─▶ legality
+//
+// Use: consume() every batch of reader::for_each_batch, then finish(); characterisation.hpp makes sense of the numbers.
+// An event costs O(1) look-ups in flat arrays and one in the table of live objects, which is prefetched. Memory grows
+// with contexts, live objects and (threads × subsystems that meet), never with events. Not thread-safe.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <numeric>
+#include <span>
+#include <vector>
+
+#include "lab/characterise/activation_bytes.hpp"
+#include "lab/characterise/activations.hpp"
+#include "lab/characterise/address_map.hpp"
+#include "lab/characterise/context_counts.hpp"
+#include "lab/characterise/histogram.hpp"
+#include "lab/characterise/legality.hpp"
+#include "lab/characterise/operation_durations.hpp"
+#include "lab/characterise/packed_object.hpp"
+#include "lab/characterise/page_survey.hpp"
+#include "lab/characterise/pinning.hpp"
+#include "lab/characterise/size_class.hpp"
+#include "lab/symbols/subsystem_map.hpp"
+#include "lab/trace/live_objects.hpp"
+#include "lab/trace/reader.hpp"
+
+namespace millpond::characterise {
+
+struct diffusion_point {
+    std::uint64_t tick, live_bytes, page_bytes;
+};
+
+// What every event touches comes first, in one cache line.
+struct alignas(64) subsystem_counts {
+    std::uint64_t live_bytes = 0, peak_bytes = 0, live_objects = 0, peak_objects = 0;
+    std::uint64_t frees = 0, last_tick = 0;
+    std::uint64_t first_tick = 0;
+    std::uint64_t reallocations = 0;
+
+    histogram lifetimes_ns;
+    std::vector<std::uint64_t> sizes = std::vector<std::uint64_t>(size_class_count);
+    std::uint64_t realloc_frees = 0;                          // ends by realloc, which are not in `frees`
+    std::uint64_t freed_by_others = 0;                        // by another thread than the one that allocated
+    std::uint64_t outlived_thread = 0;                        // still live when its thread ended, or the trace
+    std::uint64_t first_empty_tick = 0, last_empty_tick = 0;  // moments at which nothing of it was alive; 0: never
+    std::vector<diffusion_point> diffusion;
+    operation_durations durations;
+    // Summed up over the contexts at the end.
+    std::uint64_t objects = 0, bytes = 0;
+
+    std::uint64_t allocations() const { return objects - reallocations; }
+    std::uint64_t events() const { return objects + frees + realloc_frees; }
+};
+
+// What one thread did in one subsystem.
+struct thread_share {
+    std::uint32_t thread, subsystem;
+    operation_counts operations{};
+    std::uint64_t objects = 0;
+    activation_bytes of_activations;
+
+    std::uint64_t operations_in_all() const {
+        return std::accumulate(operations.begin(), operations.end(), std::uint64_t{0});
+    }
+};
+
+struct trace_totals {
+    std::uint64_t events = 0, allocations = 0, frees = 0, reallocations = 0, bytes = 0;
+    std::uint64_t live_bytes = 0, peak_bytes = 0, live_objects = 0, peak_objects = 0;
+    std::uint64_t words_noted = 0;  // at allocations: owners may be among them
+    std::uint64_t lost_by_notes = 0, unmatched_frees = 0, lost_frees = 0, mended = 0;
+    std::uint64_t first_tick = 0, last_tick = 0;
+    operation_durations durations;
+};
+
+class event_counts {
+  public:
+    static constexpr std::size_t diffusion_points_max = 64;
+
+    // `events`: how many there will be, about; it spaces the surveys of pages.
+    event_counts(const symbols::subsystem_map& subsystems, const scope_tree& scopes,
+                 const std::vector<trace::context_node>& nodes, std::uint64_t events, double ticks_per_ns);
+
+    void consume(const trace::event* batch, std::size_t count);
+    void finish();
+
+    const trace_totals& totals() const { return totals_; }
+    const std::vector<subsystem_counts>& subsystems() const { return counts_; }
+    const std::vector<context_counts>& contexts() const { return contexts_; }
+    const std::deque<thread_share>& shares() const { return shares_; }
+    const legality_record& legality() const { return legality_; }
+    const address_map& addresses() const { return addresses_; }
+    const class pinning& pinning() const { return pinning_; }
+    // Objects and bytes of each context that are live when the trace ends; known after finish().
+    const std::vector<live_counts>& left() const { return left_; }
+
+    struct thread_facts {
+        std::uint64_t last_tick = 0, operations = 0, timed = 0;
+
+        // A realloc is one operation in two events; either may carry its duration.
+        void add(const trace::event& e) {
+            last_tick = e.time_ticks;
+            operations += e.op != trace::operation::realloc_free;
+            timed += e.duration_ticks != 0;
+        }
+    };
+    // By number of the stream.
+    std::vector<thread_facts> threads() const;
+
+  private:
+    struct thread_state {
+        activations active;
+        std::vector<thread_share*> share_of;  // by subsystem; null: none
+        std::uint32_t last_context = 0;
+        bool ended = false;
+        thread_facts facts;
+    };
+
+    // An event ends in four places of memory, each of which the one before leads to: the object, its context, the
+    // subsystem, the row of legality. So events are taken in chunks, and each place is fetched a chunk ahead of the
+    // next.
+    static constexpr std::size_t chunk = 16;
+    // What a chunk of events will touch, as far as it is known before they are taken: hints.
+    struct look_ahead {
+        std::array<std::uint32_t, chunk> context{};
+        std::array<std::size_t, chunk> position{};  // in live_
+    };
+
+    void take(const trace::event& e, std::size_t position);
+    void fetch_objects(std::span<const trace::event> events) const;
+    void fetch_contexts(std::span<const trace::event> events, look_ahead& ahead) const;
+    void fetch_counts(std::size_t count, const look_ahead& ahead) const;
+    void allocate(const trace::event& e);
+    void end(const trace::event& e, std::size_t position);
+    void note(const trace::event& e);
+    // `event`: the one that ends the object, or null where an end that came too early has met it now.
+    void object_ended(const packed_object& o, trace::moment at, trace::ending how, const trace::event* event);
+    void object_left(const packed_object& o);
+    void add_operation(thread_share& s, const trace::event& e, std::uint64_t bytes);
+    thread_share& share(thread_state& t, std::uint32_t number, std::uint32_t subsystem);
+    thread_share& add_share(thread_state& t, std::uint32_t number, std::uint32_t subsystem);
+    thread_state& thread(std::uint32_t number);
+    void find_thread(std::uint32_t number);
+    void survey_pages();
+
+    const scope_tree& scopes_;
+    const std::vector<trace::context_node>& nodes_;
+    double ns_per_tick_;
+    trace_totals totals_;
+    std::vector<subsystem_counts> counts_;
+    std::vector<context_counts> contexts_;
+    std::deque<thread_state> threads_;  // by number
+    thread_state* recent_thread_ = nullptr;
+    std::uint32_t recent_number_ = ~std::uint32_t{0};
+    std::deque<thread_share> shares_;
+    trace::live_objects<packed_object> live_;
+    legality_record legality_;
+    std::uint64_t clock_ = 0;  // of activations
+
+    page_survey survey_;
+    address_map addresses_;
+    class pinning pinning_;
+    std::vector<live_counts> left_;
+    std::uint64_t next_survey_, survey_interval_, looks_ = 0;
+    double looks_an_event_;  // that surveys may take
+};
+
+}  // namespace millpond::characterise
