@@ -12,6 +12,7 @@ from millpond.advice.findings import Findings
 from millpond.advice.prediction import PREDICTED, Predictions, agree, disagreement
 from millpond.advice.rows import Tried, row
 from millpond.advice.verdict import pooled, sentence
+from millpond.rounds.mallocs import words_of
 
 SCHEMA = "millpond.advice/1"
 # What no trial can do, and why: part of every answer.
@@ -124,7 +125,9 @@ def alternatives(found: Findings) -> list[dict[str, Any]]:
     judged = judged_choices(found)
     names = {c.name for c in judged}
     result = [{**c.to_json(), "judged": True, "why_null": None} for c in judged]
-    seen = [Choice(MALLOC, n, c, found.mallocs[n].words) for n, c in found.screened_mallocs.items() if n not in names]
+    seen = [
+        Choice(MALLOC, n, c, words_of(found.mallocs[n])) for n, c in found.screened_mallocs.items() if n not in names
+    ]
     seen += [
         Choice(PLAN, t.plan.name, t.comparisons)
         for t in found.tried.values()

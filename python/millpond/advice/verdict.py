@@ -23,8 +23,8 @@ from millpond.advice.effects import NET, saves_memory, saves_time
 from millpond.advice.findings import Findings
 from millpond.advice.rows import NOT_DISPROVED, NOTHING, OUTERMOST
 from millpond.cells.plans import REST, Plan, Route
+from millpond.rounds.fresh_process import describe
 from millpond.rounds.schedule import VERDICT_ROUNDS
-from millpond.rounds.trial_rounds import describe
 from millpond.statistics.order_statistics import Comparison
 from millpond.system.wording import list_text, percent_text, plural, seconds_text
 

@@ -15,8 +15,8 @@ from millpond.advice.rows import NOT_DISPROVED, NOTHING, OUTERMOST
 from millpond.cells.plans import ARENA, REST, SUFFIX, has_arena
 from millpond.report.cases import Case
 from millpond.report.terminal import EFFECT_WORDS, trace_warnings
+from millpond.rounds.fresh_process import describe
 from millpond.rounds.schedule import VERDICT_ROUNDS
-from millpond.rounds.trial_rounds import describe
 from millpond.system.wording import (
     bytes_text,
     count_text,

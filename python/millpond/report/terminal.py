@@ -13,7 +13,7 @@ from rich.text import Text
 
 from millpond.advice import container_words
 from millpond.advice.rows import NOTHING, legality_text
-from millpond.rounds.trial_rounds import describe
+from millpond.rounds.fresh_process import describe
 from millpond.system.wording import (
     bytes_text,
     count_text,
