@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <system_error>
 
-namespace millpond::experiment {
+namespace millpond::frame {
 
 namespace {
 
@@ -56,12 +56,12 @@ void read_litter(std::string_view text, command_line& line) {
     }
 }
 
-void read_limit(std::string_view text, command_line& line) {
-    std::uint64_t bytes = 0;
-    if (read_number(text, bytes)) {
-        line.memory_limit_bytes = bytes;
+void read_count(std::string_view name, std::string_view text, auto& count, command_line& line) {
+    std::uint64_t value = 0;
+    if (read_number(text, value)) {
+        count = value;
     } else {
-        line.error = "--memory-limit-bytes needs a whole number";
+        line.error = std::string(name) + " needs a whole number";
     }
 }
 
@@ -114,19 +114,29 @@ std::optional<measure::event> read_raw_event(std::string_view text) noexcept {
 
 std::string usage_of(const suite& of) {
     const std::string program = "millpond-" + std::string(of.name) + "-suite";
-    return "usage: " + program + " --list\n       " + program +
-           " --workload W --strategy S [--PARAMETER VALUE]... [--seed N] [--litter F]\n" +
-           std::string(program.size() + 8, ' ') + "[--memory-limit-bytes N] [--counters] [--event NAME]...\n" +
-           std::string(program.size() + 8, ' ') + "[--perf-control CTL,ACK]\n" + "One round of " + std::string(of.of) +
-           ", in this process; one line of JSON. --list says what there is.\n"
-           "--litter F: first the workload's blocks are allocated, and the fraction F of them is freed in random "
-           "order.\n"
-           "--memory-limit-bytes N: what is known to need more is not run, but said to be a predicted bad_alloc.\n"
-           "--counters: also counts instructions, cycles, loads, misses and stalled cycles of the window, if it can.\n"
-           "--event NAME: counts that event too: a name of libpfm's, as MEM_LOAD_RETIRED:L3_MISS (millpond-events\n"
-           "--list has them), or NAME=0xCODE, the code being the processor's own.\n"
-           "--perf-control CTL,ACK: tells perf stat --control fd:CTL,ACK when the window begins and ends; also as\n"
-           "MILLPOND_PERF_CONTROL.\n";
+    const std::string indent(program.size() + 8, ' ');
+    std::string usage = "usage: " + program + " --list\n       " + program +
+                        " --workload W --contender C [--PARAMETER VALUE]... [--seed N]\n" + indent +
+                        "[--memory-limit-bytes N]";
+    if (of.measures_windows())
+        usage += " [--litter F] [--counters] [--event NAME]...\n" + indent + "[--perf-control CTL,ACK]";
+    if (of.peer != nullptr) usage += " [--peer LIBRARY] [--instructions N]";
+    usage += "\nOne round of " + std::string(of.of) +
+             ", in this process; one line of JSON. --list says what there is.\n"
+             "--memory-limit-bytes N: what is known to need more is not run, but said to be a predicted bad_alloc.\n";
+    if (of.measures_windows())
+        usage +=
+            "--litter F: first the workload's blocks are allocated, and the fraction F of them is freed in random "
+            "order.\n"
+            "--counters: also counts instructions, cycles, loads, misses and stalled cycles of the window, if it can.\n"
+            "--event NAME: counts that event too: a name of libpfm's, as MEM_LOAD_RETIRED:L3_MISS (millpond-events\n"
+            "--list has them), or NAME=0xCODE, the code being the processor's own.\n"
+            "--perf-control CTL,ACK: tells perf stat --control fd:CTL,ACK when the window begins and ends; also as\n"
+            "MILLPOND_PERF_CONTROL.\n";
+    if (of.peer != nullptr)
+        usage += "--peer LIBRARY: the library behind the contender " + std::string(of.peer->contender) +
+                 ".\n--instructions N: the workload's counted function N times, for a simulator; nothing is timed.\n";
+    return usage;
 }
 
 command_line read_command_line(int argc, char** argv) {
@@ -147,12 +157,16 @@ command_line read_command_line(int argc, char** argv) {
             line.error = std::string(name) + " is no option, or lacks its value";
         } else if (name == "--workload") {
             line.workload = value;
-        } else if (name == "--strategy") {
-            line.strategy = value;
+        } else if (name == "--contender" || name == "--strategy") {
+            line.contender = value;
+        } else if (name == "--peer") {
+            line.peer = value;
+        } else if (name == "--instructions") {
+            read_count(name, value, line.instructions, line);
         } else if (name == "--litter") {
             read_litter(value, line);
         } else if (is_same_name(name, "--memory-limit-bytes")) {
-            read_limit(value, line);
+            read_count(name, value, line.memory_limit_bytes, line);
         } else if (name == "--event") {
             read_event(value, line);
         } else if (is_same_name(name, "--perf-control")) {
@@ -186,4 +200,4 @@ std::string read_values(const command_line& line, point& asked) {
     return {};
 }
 
-}  // namespace millpond::experiment
+}  // namespace millpond::frame

@@ -1,45 +1,55 @@
 // SPDX-License-Identifier: BSL-1.0
-// suite: the program of a document's benchmarks: one point under one strategy, one round in a fresh process.
+// suite: a program of benchmarks: one point by one contender, one round in a fresh process.
 //
-//   millpond-NAME-suite --list
-//   millpond-NAME-suite --workload W --strategy S [--PARAMETER VALUE]... [--seed N] [--litter F]
-//                       [--memory-limit-bytes N] [--counters] [--event NAME]... [--perf-control CTL,ACK]
+//   arguments ──▶ point ──▶ littering ──▶ prepare ──▶ workload::run ──▶ one line of JSON, millpond.suite/2
 //
-//   arguments ──▶ point ──▶ littering ──▶ prepare ──▶ workload::run ──▶ one line of JSON, millpond.suite/1
-//
-// The conductor interleaves rounds and judges. A round that runs out of memory has "status": "bad_alloc". Exit status:
-// 0 done, that included · 2 usage, an unknown name or value · 4 no room to write, or the environment lacks something.
+// README.md here has the command line and the JSON. Whoever runs it interleaves rounds and judges.
 #pragma once
 
+#include <cstdint>
 #include <span>
-#include <string>
+#include <stdexcept>
 #include <string_view>
-#include <vector>
 
+#include "contender.hpp"
 #include "lab/measure/littering.hpp"
 #include "workload.hpp"
 
-namespace millpond::experiment {
+namespace millpond::frame {
 
-// A strategy's canonical name, and the document's own; empty where it has none.
-struct strategy_name {
-    std::string name, alias = {};
+// A library that cannot be loaded, or lacks a function.
+struct peer_error : std::runtime_error {
+    using std::runtime_error::runtime_error;
 };
 
+// The contender that stands for a library of the user's: --peer.
+struct foreign_peer {
+    std::string_view contender;
+    void (*load)(const char* library);  // Throws: peer_error, which says what is wrong with the library.
+    const char* (*name)();
+    const char* (*version)();
+};
+
+// What a suite leaves out it does not have: the options that need it are refused.
 struct suite {
     std::string_view name;
     std::string_view of;  // what the usage says that it is
     std::span<const workload* const> workloads;
-    const std::vector<strategy_name>& (*strategies)();
+    std::span<const contender> (*contenders)();
+    // Effects: runs the point once on the process's heap, and notes every block that it asks for. Suites that measure
+    // a window have it; the others measure in passes.
+    void (*note_blocks)(const point&, measure::littering&) = nullptr;
     // Effects: what has to be before the run of a point. After the heap was littered.
-    void (*prepare)(const point&);
-    // Effects: adds to what was measured what can be said when everything was freed.
-    void (*conclude)(const point&, outcome&);
-    // Effects: runs the point once on the process's heap, and notes every block that it asks for.
-    void (*note_blocks)(const point&, measure::littering&);
+    void (*prepare)(const point&) = nullptr;
+    // Effects: peers take their chunks from our cache from now on. Before the first pool is built.
+    void (*keep_chunks)() = nullptr;
+    std::uint64_t (*kept_bytes)() = nullptr;  // in that cache
+    const foreign_peer* peer = nullptr;
+
+    [[nodiscard]] constexpr bool measures_windows() const noexcept { return note_blocks != nullptr; }
 };
 
 // Runs what the command line asks for. Returns: the exit status.
 int run_suite(const suite& of, int argc, char** argv) noexcept;
 
-}  // namespace millpond::experiment
+}  // namespace millpond::frame

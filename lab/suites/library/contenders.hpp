@@ -19,15 +19,17 @@
 #endif
 
 #include "adapter.hpp"
-#include "cell.hpp"
 #include "ideal.hpp"
 #include "lab/suites/common/bindings.hpp"
 #include "lab/suites/common/multipool_2015.hpp"
 #include "millpond/bind/resource.hpp"
 #include "millpond/local/monotonic.hpp"
 #include "millpond/local/multipool.hpp"
+#include "workload.hpp"
 
-namespace millpond::suites {
+namespace millpond::library {
+
+using namespace suites;
 
 // An ideal, reached without any pointer; a fresh pool starts it anew.
 template <class Ideal>
@@ -152,4 +154,4 @@ std::vector<entry> entries(Lists... lists) {
     return found;
 }
 
-}  // namespace millpond::suites
+}  // namespace millpond::library

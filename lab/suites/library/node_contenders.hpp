@@ -8,7 +8,7 @@
 #include "contenders.hpp"
 #include "lab/suites/common/node_pools.hpp"
 
-namespace millpond::suites {
+namespace millpond::library {
 
 #if defined(MILLPOND_HARDENED)
 using our_slots = contender_list<>;
@@ -25,4 +25,4 @@ using slot_peers = contender_list<malloc_heap, pool_alloc_heap, mt_alloc_heap, p
 #endif
 #endif
 
-}  // namespace millpond::suites
+}  // namespace millpond::library

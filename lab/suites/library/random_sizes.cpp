@@ -11,15 +11,14 @@
 
 #include "contenders.hpp"
 #include "lab/suites/common/random_numbers.hpp"
+#include "lab/suites/frame/passes.hpp"
 #include "millpond/local/synchronized_multipool.hpp"
-#include "passes.hpp"
 #include "workload.hpp"
 
-namespace millpond::suites {
+namespace millpond::library {
 namespace {
 
 constexpr std::uint64_t level_bytes = std::uint64_t{32} << 20;
-constexpr std::uint64_t usual_blocks = std::uint64_t{1} << 14;
 constexpr std::size_t page_bytes = 4096;
 constexpr std::size_t block_alignment = 8;
 
@@ -88,24 +87,24 @@ template <bool IsReusing>
 struct runner {
     template <class C>
     struct of {
-        static outcome run(const cell& asked) {
+        static outcome run(const point& asked) {
             outcome result;
-            random_blocks<C> work(asked.size, asked.seed);
+            random_blocks<C> work(asked.count("size"), asked.seed());
             const resident_meter resident;
             const stopwatch clock;
             work.fill();
-            result.cold_ns = clock.elapsed_ns() / static_cast<double>(work.count());
+            result.set("cold_ns", clock.elapsed_ns() / static_cast<double>(work.count()));
             result.checksum = work.count();
-            result.units = work.count();
+            result.set_count("units", work.count());
             if constexpr (IsReusing) {
-                const std::uint64_t times = asked.scale_units != 0 ? asked.scale_units : usual_blocks;
+                const std::uint64_t times = asked.count("units");
                 const stopwatch warm_clock;
                 static_cast<void>(work.live(times));
-                result.warm_ns = warm_clock.elapsed_ns() / static_cast<double>(times);
-                result.units = times;
+                result.set("warm_ns", warm_clock.elapsed_ns() / static_cast<double>(times));
+                result.set_count("units", times);
             }
-            result.touched_bytes = work.live_bytes();
-            resident.finish(result);
+            result.set_count("touched_bytes", work.live_bytes());
+            set_resident(result, resident);
             return result;
         }
     };
@@ -126,9 +125,13 @@ std::vector<entry> all() {
     return found;
 }
 
+constexpr parameter parameters[] = {size_parameter(60'000, "bytes of the largest block"),
+                                    {"units", 1 << 14, 1, many, "blocks freed or allocated"},
+                                    seed_parameter};
+constexpr metric metrics[] = {warm, cold, touched_bytes};
+
 }  // namespace
 
-const workload random_sizes{
-    "random_sizes", "block", "bytes of the largest block", {60'000, 256 << 10, 2 << 20}, {}, all};
+const workload random_sizes = workload_of<all>("random_sizes", "block", parameters, metrics);
 
-}  // namespace millpond::suites
+}  // namespace millpond::library

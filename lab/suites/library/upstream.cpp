@@ -8,7 +8,7 @@
 #include "peers_boost.hpp"
 #endif
 
-namespace millpond::suites {
+namespace millpond::library {
 
 #if defined(MILLPOND_SUITE_BOOST) && !defined(MILLPOND_HARDENED)
 namespace {
@@ -29,11 +29,11 @@ class boost_chunk_cache final : public boost::container::pmr::memory_resource {
 
 void keep_chunks_of_peers() {
     static resource<chunk_cache> kept;
-    peer_upstream = &kept;
+    suites::peer_upstream = &kept;
 #if defined(MILLPOND_SUITE_BOOST) && !defined(MILLPOND_HARDENED)
     static boost_chunk_cache boost_kept;
     boost_upstream = &boost_kept;
 #endif
 }
 
-}  // namespace millpond::suites
+}  // namespace millpond::library

@@ -7,9 +7,9 @@
 
 #include "lab/suites/common/peer_upstream.hpp"
 
-namespace millpond::suites {
+namespace millpond::library {
 
 // Effects: peers take their chunks from millpond::chunk_cache from now on. Before the first pool is built.
 void keep_chunks_of_peers();
 
-}  // namespace millpond::suites
+}  // namespace millpond::library

@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "lab/suites/experiment/suite.hpp"
+#include "lab/suites/frame/suite.hpp"
 #include "workload.hpp"
 
 namespace {
@@ -18,15 +18,13 @@ using namespace millpond;
 
 constexpr std::string_view program = "millpond-reserve_commit-suite";
 
-constexpr const experiment::workload* workloads[] = {&reserve_commit::growth, &reserve_commit::latency,
-                                                     &reserve_commit::commit_step, &reserve_commit::give_back};
-constexpr experiment::suite suite{"reserve_commit",
-                                  "a measurement of \"Reserve and commit\"",
-                                  workloads,
-                                  reserve_commit::names,
-                                  [](const experiment::point&) {},
-                                  [](const experiment::point&, experiment::outcome&) {},
-                                  reserve_commit::note_blocks};
+constexpr const frame::workload* workloads[] = {&reserve_commit::growth, &reserve_commit::latency,
+                                                &reserve_commit::commit_step, &reserve_commit::give_back};
+constexpr frame::suite suite{.name = "reserve_commit",
+                             .of = "a measurement of \"Reserve and commit\"",
+                             .workloads = workloads,
+                             .contenders = reserve_commit::contenders,
+                             .note_blocks = reserve_commit::note_blocks};
 
 // Returns: the level that the line asks for; this program's own where it asks for none that there is: the suite says
 // so.
@@ -57,5 +55,5 @@ int start(int level, char** argv) {
 
 int main(int argc, char** argv) {
     const int level = level_of(argc, argv);
-    return level == MILLPOND_LEVEL ? experiment::run_suite(suite, argc, argv) : start(level, argv);
+    return level == MILLPOND_LEVEL ? frame::run_suite(suite, argc, argv) : start(level, argv);
 }

@@ -14,7 +14,7 @@
 
 #include "contenders.hpp"
 #include "lab/suites/common/slots.hpp"
-#include "lab/suites/experiment/window.hpp"
+#include "lab/suites/frame/window.hpp"
 #include "workload.hpp"
 
 namespace millpond::suballocator_suite {
@@ -25,12 +25,26 @@ constexpr std::int64_t most_elements = std::int64_t{1} << 32;
 
 constexpr parameter doubles_parameters[] = {
     {"count", 10'000'000, 1, most_elements, "doubles; the document: 100 000 000"},
-    experiment::seed_parameter,
+    frame::seed_parameter,
 };
 constexpr parameter five_parameters[] = {
     {"count", 5'000'000, 1, most_elements, "numbers; the document: 50 000 000"},
-    experiment::seed_parameter,
+    frame::seed_parameter,
 };
+
+constexpr metric doubles_metrics[] = {{"allocate_seconds", "seconds"},
+                                      {"deallocate_seconds", "seconds"},
+                                      {"elements_bytes", "bytes"},
+                                      {"freed_bytes", "bytes"},
+                                      {"kept_share", "share"}};
+constexpr metric five_metrics[] = {{"allocate_seconds", "seconds"},
+                                   {"free_from_last_seconds", "seconds"},
+                                   {"free_from_first_seconds", "seconds"},
+                                   {"free_odd_seconds", "seconds"},
+                                   {"free_and_allocate_odd_seconds", "seconds"},
+                                   {"elements_bytes", "bytes"},
+                                   {"freed_bytes", "bytes"},
+                                   {"kept_share", "share"}};
 
 // Both end within the window.
 template <class C, class T>
@@ -45,14 +59,14 @@ template <class C>
 struct doubles_runner {
     static outcome run(const point& asked) {
         outcome result;
-        experiment::window measured;
+        frame::window measured;
         std::optional<pool_and_array<C, double>> used(std::in_place, count_of(asked));
         const std::uint64_t base = suites::read_resident().now;
         measured.run(result, [&] {
             measure(used->array, base, result);
             used.reset();
         });
-        result.units = count_of(asked);
+        result.set_count("units", count_of(asked));
         return result;
     }
 
@@ -62,11 +76,11 @@ struct doubles_runner {
         result.checksum = work.sum();
         const double deallocate = seconds_of([&] { work.free_from_first(); });
         const double freed_bytes = resident_above(base);
-        result.more = {{"allocate_seconds", allocate},
-                       {"deallocate_seconds", deallocate},
-                       {"elements_bytes", elements_bytes},
-                       {"freed_bytes", freed_bytes},
-                       kept_share(elements_bytes, freed_bytes)};
+        result.set_all({{"allocate_seconds", allocate},
+                        {"deallocate_seconds", deallocate},
+                        {"elements_bytes", elements_bytes},
+                        {"freed_bytes", freed_bytes},
+                        kept_share(elements_bytes, freed_bytes)});
     }
 };
 
@@ -74,14 +88,14 @@ template <class C>
 struct five_runner {
     static outcome run(const point& asked) {
         outcome result;
-        experiment::window measured;
+        frame::window measured;
         std::optional<pool_and_array<C, std::uint64_t>> used(std::in_place, count_of(asked));
         const std::uint64_t base = suites::read_resident().now;
         measured.run(result, [&] {
             measure(used->array, base, result);
             used.reset();
         });
-        result.units = count_of(asked);
+        result.set_count("units", count_of(asked));
         return result;
     }
 
@@ -101,21 +115,21 @@ struct five_runner {
         });
         result.checksum = work.sum();
         work.free_from_first();
-        result.more = {{"allocate_seconds", allocate},
-                       {"free_from_last_seconds", from_last},
-                       {"free_from_first_seconds", from_first},
-                       {"free_odd_seconds", odd},
-                       {"free_and_allocate_odd_seconds", odd_and_back},
-                       {"elements_bytes", elements_bytes},
-                       {"freed_bytes", freed_bytes},
-                       kept_share(elements_bytes, freed_bytes)};
+        result.set_all({{"allocate_seconds", allocate},
+                        {"free_from_last_seconds", from_last},
+                        {"free_from_first_seconds", from_first},
+                        {"free_odd_seconds", odd},
+                        {"free_and_allocate_odd_seconds", odd_and_back},
+                        {"elements_bytes", elements_bytes},
+                        {"freed_bytes", freed_bytes},
+                        kept_share(elements_bytes, freed_bytes)});
     }
 };
 
 template <template <class> class Runner>
 outcome run(const point& asked) {
     if (asked.is_for_littering) return Runner<noted_heap>::run(asked);
-    return chosen<Runner, element_bytes>(asked.strategy)(asked);
+    return chosen<Runner, element_bytes>(asked.contender)(asked);
 }
 
 // The elements and the pointers to them.
@@ -123,9 +137,17 @@ std::uint64_t least_bytes(const point& asked) { return 2 * element_bytes * count
 
 }  // namespace
 
-const workload doubles{
-    "doubles", "element", doubles_parameters, takes_all, run<doubles_runner>, experiment::fits_always, least_bytes};
-const workload five_operations{"five_operations",       "element",  five_parameters, takes_all, run<five_runner>,
-                               experiment::fits_always, least_bytes};
+const workload doubles{.name = "doubles",
+                       .unit = "element",
+                       .parameters = doubles_parameters,
+                       .metrics = doubles_metrics,
+                       .run = run<doubles_runner>,
+                       .least_bytes = least_bytes};
+const workload five_operations{.name = "five_operations",
+                               .unit = "element",
+                               .parameters = five_parameters,
+                               .metrics = five_metrics,
+                               .run = run<five_runner>,
+                               .least_bytes = least_bytes};
 
 }  // namespace millpond::suballocator_suite

@@ -8,22 +8,20 @@
 // Plain data.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
-#include <string_view>
 
 #include "lab/suites/common/unique_characters.hpp"
+#include "lab/suites/frame/contender.hpp"
 
 namespace millpond::unique_chars {
 
-struct contender {
-    std::string_view name, alias;
-    // Returns: the sum of so many counts, of the strings one by one and again from the first.
-    std::uint64_t (*count)(const suites::character_strings& texts, std::uint64_t calls);
-    bool keeps_chunks = false;  // in our chunk cache, when its pool is gone
-};
+// Returns: the sum of so many counts, of the strings one by one and again from the first.
+using counting = std::uint64_t (*)(const suites::character_strings& texts, std::uint64_t calls);
 
-std::span<const contender> contenders();
+std::span<const frame::contender> contenders();
+counting counting_of(std::size_t contender);
 
 // Effects: counts by the talk's sets, std::set and std::unordered_set in turn, whose blocks are noted.
 void count_noted(const suites::character_strings& texts, std::uint64_t calls);

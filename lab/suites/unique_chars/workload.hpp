@@ -4,13 +4,13 @@
 #pragma once
 
 #include "lab/measure/littering.hpp"
-#include "lab/suites/experiment/workload.hpp"
+#include "lab/suites/frame/workload.hpp"
 
 namespace millpond::unique_chars {
 
-extern const experiment::workload unique_characters;
+extern const frame::workload unique_characters;
 
 // Effects: notes the blocks of so many of the point's calls as litter_calls says.
-void note_blocks(const experiment::point& asked, measure::littering& blocks);
+void note_blocks(const frame::point& asked, measure::littering& blocks);
 
 }  // namespace millpond::unique_chars
