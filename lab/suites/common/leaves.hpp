@@ -37,6 +37,8 @@ class leaves {
     [[nodiscard]] std::uint64_t left() const noexcept { return lengths_.size() - at_; }
     [[nodiscard]] int next_number() noexcept { return static_cast<int>(first_ + at_++); }
 
+    [[nodiscard]] std::size_t next_length() noexcept { return lengths_[at_++]; }
+
     struct text {
         const char* begin;
         std::size_t length;

@@ -5,11 +5,12 @@
 //                                                        wink: the structure lies in the allocator, and goes with it
 //                                                              (or on the stack, and is left there)
 //
-// Nested containers get their allocator by uses-allocator construction. Texts are copied in, as long as they are drawn.
+// Nested containers get their allocator by uses-allocator construction. Texts of sets are copied in, as long as drawn.
 // The paper says nothing of how containers are hashed: here by their first leaf, which no other one has, so that a hash
 // costs next to nothing, and equality the same. Texts are hashed whole, by the standard's hash.
 //
-// A Visit is what using a leaf is: Visit::number(int), Visit::text(text). Each returns what it adds to the sum.
+// A Use says how a text comes into a vector, and what using a leaf is:
+//   Use::append_text(vector, leaves)     Use::number(leaf), Use::text(leaf): what they add to the sum
 #pragma once
 
 #include <cstddef>
@@ -73,18 +74,18 @@ struct extent {
     std::uint64_t reserved;
 };
 
-template <class Container>
+template <class Use, class Container>
 void create(Container& to, extent wanted, leaves& from) {
     using element = typename Container::value_type;
     constexpr extent inner_extent{inner_elements, inner_elements};
     if constexpr (!is_set<Container>) to.reserve(wanted.reserved);
     for (std::uint64_t i = 0; i < wanted.elements; ++i) {
         if constexpr (is_text<element>) {
-            const auto text = from.next_text();
             if constexpr (is_set<Container>) {
+                const auto text = from.next_text();
                 to.emplace(text.begin, text.length);
             } else {
-                to.emplace_back(text.begin, text.length);
+                Use::append_text(to, from);
             }
         } else if constexpr (std::is_same_v<element, int>) {
             if constexpr (is_set<Container>) {
@@ -94,58 +95,58 @@ void create(Container& to, extent wanted, leaves& from) {
             }
         } else if constexpr (is_set<Container>) {
             element inner(to.get_allocator());
-            create(inner, inner_extent, from);
+            create<Use>(inner, inner_extent, from);
             to.insert(std::move(inner));
         } else {
             to.emplace_back();
-            create(to.back(), inner_extent, from);
+            create<Use>(to.back(), inner_extent, from);
         }
     }
 }
 
 // Effects: visits every leaf once. Returns: a sum over what they were before, in whatever order.
-template <class Visit, class Container>
+template <class Use, class Container>
 std::uint64_t use(Container& in) {
     std::uint64_t sum = 0;
     for (auto& element : in) {
         using type = std::remove_cvref_t<decltype(element)>;
         if constexpr (std::is_same_v<type, int>) {
-            sum += Visit::number(element);
+            sum += Use::number(element);
         } else if constexpr (is_text<type>) {
-            sum += Visit::text(element);
+            sum += Use::text(element);
         } else {
-            sum += use<Visit>(element);
+            sum += use<Use>(element);
         }
     }
     return sum;
 }
 
 // Out of line: the same code for a structure that is destroyed and for one that is winked out.
-template <class Visit, class Container>
+template <class Use, class Container>
 [[gnu::noinline]] std::uint64_t create_and_use(Container& structure, extent wanted, leaves& from) {
-    create(structure, wanted, from);
-    return use<Visit>(structure);
+    create<Use>(structure, wanted, from);
+    return use<Use>(structure);
 }
 
 // The lives of a structure S whose containers reach their allocator by C.
-template <class C, class S, class Visit>
+template <class C, class S, class Use>
 struct structure_lives {
     static std::uint64_t destroyed(extent wanted, leaves& from) {
         typename C::pool pool;
         S structure(C::template bind<typename S::value_type>(pool));
-        return create_and_use<Visit>(structure, wanted, from);
+        return create_and_use<Use>(structure, wanted, from);
     }
     static std::uint64_t winked(extent wanted, leaves& from) {
         static_assert(C::can_wink && is_winkable_v<S>);
         typename C::pool pool;
         void* const room = C::take(C::handle(pool), sizeof(S), alignof(S));
-        return create_and_use<Visit>(*constructed(room, pool), wanted, from);
+        return create_and_use<Use>(*constructed(room, pool), wanted, from);
     }
     static std::uint64_t winked_on_stack(extent wanted, leaves& from) {
         static_assert(C::can_wink && is_winkable_v<S>);
         typename C::pool pool;
         alignas(S) std::byte room[sizeof(S)];
-        return create_and_use<Visit>(*constructed(room, pool), wanted, from);
+        return create_and_use<Use>(*constructed(room, pool), wanted, from);
     }
 
   private:

@@ -57,14 +57,9 @@ std::string name_of(const contender& each, bool is_kept) {
     return std::string(each.name).append(is_kept ? kept_suffix : "");
 }
 
-constexpr metric window_metrics[] = {{"cpu_seconds", "seconds"}, {"wall_seconds", "seconds"}, {"peak_bytes", "bytes"},
-                                     {"end_bytes", "bytes"},     {"held_bytes", "bytes"},     {"page_faults", "faults"},
-                                     {"units", "units"}};
-constexpr metric pass_metrics[] = {{"resident_bytes", "bytes"},
-                                   {"peak_bytes", "bytes"},
-                                   {"end_bytes", "bytes"},
-                                   {"held_bytes", "bytes"},
-                                   {"left_bytes", "bytes"}};
+constexpr metric window_metrics[] = {"cpu_seconds", "wall_seconds", "peak_bytes", "end_bytes",
+                                     "held_bytes",  "page_faults",  "units"};
+constexpr metric pass_metrics[] = {"resident_bytes", "peak_bytes", "end_bytes", "held_bytes", "left_bytes"};
 
 std::vector<metric> metrics_of(const suite& in, const workload& of) {
     std::vector<metric> all(of.metrics.begin(), of.metrics.end());

@@ -30,10 +30,14 @@ inline constexpr std::size_t most_parameters = 10;
 inline constexpr std::uint64_t most_seed = 0x7fffffffffffffff;
 inline constexpr parameter seed_parameter{"seed", 1, 0, static_cast<std::int64_t>(most_seed), "of all that is drawn"};
 
-// What is stored of a round. A series has a value for each of something, and names as `step_ns:4096`.
+// What is stored of a round. A series has a value for each of something, and names as `step_ns:4096`. Units come last
+// in a name; where they do not, the unit is said.
 struct metric {
+    constexpr metric(const char* of, std::string_view in = {}, std::string_view differs_in = {})
+        : name(of), unit(in.empty() ? name.substr(name.rfind('_') + 1) : in), by(differs_in) {}
+
     std::string_view name, unit;
-    std::string_view by = {};  // what the values of a series differ in
+    std::string_view by;  // what the values of a series differ in
 };
 
 struct figure {

@@ -25,7 +25,7 @@ class constructions final : public frame::pass {
 };
 
 template <class C>
-struct runner {
+struct construct_runner {
     static outcome run(const point& asked) {
         constructions<C> work;
         if (asked.instructions > 0) {
@@ -38,7 +38,9 @@ struct runner {
     }
 };
 
-std::vector<entry> all() { return entries<runner>(our_pools{}, our_monotonics{}, pool_peers{}, monotonic_peers{}); }
+std::vector<entry> all() {
+    return entries<construct_runner>(our_pools{}, our_monotonics{}, pool_peers{}, monotonic_peers{});
+}
 
 constexpr parameter parameters[] = {units_parameter(1 << 18), seed_parameter};
 constexpr std::string_view counted[] = {"construct_empty_once"};

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "contender_table.hpp"
-
+// The names of all contenders, what they are, and what must be installed for them.
 #include "ideal.hpp"
 #include "millpond/block/chunk_cache.hpp"
+#include "workload.hpp"
 
 namespace millpond::library {
 namespace {

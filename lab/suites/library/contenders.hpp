@@ -141,7 +141,8 @@ using node_peers = contender_list<>;
 #endif
 #endif
 
-// Runner<C>::run is the workload for contender C.
+// Runner<C>::run is the workload for contender C. A Runner needs a name that no other file gives to one: for gcc 12 it
+// has none of the unnamed namespace that it stands in.
 template <template <class> class Runner, class... Contenders>
 void add_entries(std::vector<entry>& to, contender_list<Contenders...>) {
     (to.push_back({Contenders::name, &Runner<Contenders>::run}), ...);

@@ -188,7 +188,7 @@ std::vector<entry> all() {
 constexpr parameter pair_parameters[] = {size_parameter(1 << 10, "bytes a block"), units_parameter(1 << 22),
                                          seed_parameter};
 constexpr parameter sweep_parameters[] = {units_parameter(1 << 24), seed_parameter};
-constexpr metric sweep_metrics[] = {warm, {"step_ns", "ns", "size"}};
+constexpr metric sweep_metrics[] = {"warm_ns", {"step_ns", "ns", "size"}};
 constexpr std::string_view counted[] = {"pair_type_binding", "pair_base_binding"};
 
 }  // namespace

@@ -52,7 +52,7 @@ double traverse(System& system, const traversal& by, std::uint64_t& checksum) {
 }
 
 template <class C>
-struct runner {
+struct lists_runner {
     static outcome run(const point& asked) {
         const std::uint64_t nodes = asked.count("units");
         const std::uint64_t access_factor = asked.count("af");
@@ -96,7 +96,7 @@ using list_boost = contender_list<>;
 #endif
 
 std::vector<entry> all() {
-    return entries<runner>(our_pools{}, heap_peers{}, node_peers{}, list_pools{}, list_boost{}, list_ideals{});
+    return entries<lists_runner>(our_pools{}, heap_peers{}, node_peers{}, list_pools{}, list_boost{}, list_ideals{});
 }
 
 constexpr parameter parameters[] = {
@@ -106,7 +106,7 @@ constexpr parameter parameters[] = {
     {"sf", 5, 0, 1 << 10, "shuffle factor: moves for each node"},
     seed_parameter,
 };
-constexpr metric metrics[] = {cold, before, after};
+constexpr metric metrics[] = {"cold_ns", "before_ns", "after_ns"};
 
 }  // namespace
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
 // millpond-library-suite: the library's allocators and containers, and their peers, measured in passes.
 #include "adapter.hpp"
-#include "contender_table.hpp"
+#include "contenders.hpp"
+#include "lab/suites/common/peers_std.hpp"
 #include "lab/suites/frame/suite.hpp"
+#include "millpond/bind/resource.hpp"
 #include "millpond/block/chunk_cache.hpp"
-#include "upstream.hpp"
 #include "workload.hpp"
 
 namespace {
@@ -43,6 +44,29 @@ constexpr const frame::workload* workloads[] = {
     &set_of_numbers,
     &random_sizes,
 };
+#if defined(MILLPOND_SUITE_BOOST) && !defined(MILLPOND_HARDENED)
+// Our cache behind Boost's own base class.
+class boost_chunk_cache final : public boost::container::pmr::memory_resource {
+    void* do_allocate(std::size_t bytes, std::size_t alignment) override { return cache_.allocate(bytes, alignment); }
+    void do_deallocate(void* chunk, std::size_t bytes, std::size_t alignment) override {
+        cache_.deallocate(chunk, bytes, alignment);
+    }
+    bool do_is_equal(const memory_resource& other) const noexcept override { return this == &other; }
+
+    chunk_cache cache_;
+};
+#endif
+
+// NAME:kept: what a peer would cost if released chunks stayed, as ours do. Before the first pool is built.
+void keep_chunks_of_peers() {
+    static resource<chunk_cache> kept;
+    suites::peer_upstream = &kept;
+#if defined(MILLPOND_SUITE_BOOST) && !defined(MILLPOND_HARDENED)
+    static boost_chunk_cache boost_kept;
+    boost_upstream = &boost_kept;
+#endif
+}
+
 constexpr frame::foreign_peer peer{"adapter", load_adapter, [] { return adapter.name(); },
                                    [] { return adapter.version(); }};
 constexpr frame::suite suite{.name = "library",

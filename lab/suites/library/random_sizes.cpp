@@ -84,7 +84,7 @@ class random_blocks {
 };
 
 template <bool IsReusing>
-struct runner {
+struct random_sizes_runner {
     template <class C>
     struct of {
         static outcome run(const point& asked) {
@@ -120,15 +120,17 @@ using our_shared = contender_list<shared_by_type>;
 #endif
 
 std::vector<entry> all() {
-    std::vector<entry> found = entries<runner<true>::of>(our_pools{}, our_shared{}, heap_peers{}, pool_peers{});
-    for (const entry& each : entries<runner<false>::of>(our_monotonics{}, monotonic_peers{})) found.push_back(each);
+    std::vector<entry> found =
+        entries<random_sizes_runner<true>::of>(our_pools{}, our_shared{}, heap_peers{}, pool_peers{});
+    for (const entry& each : entries<random_sizes_runner<false>::of>(our_monotonics{}, monotonic_peers{}))
+        found.push_back(each);
     return found;
 }
 
 constexpr parameter parameters[] = {size_parameter(60'000, "bytes of the largest block"),
                                     {"units", 1 << 14, 1, many, "blocks freed or allocated"},
                                     seed_parameter};
-constexpr metric metrics[] = {warm, cold, touched_bytes};
+constexpr metric metrics[] = {"warm_ns", "cold_ns", "touched_bytes"};
 
 }  // namespace
 

@@ -56,7 +56,7 @@ class growing_set {
 };
 
 template <class C>
-struct runner {
+struct set_runner {
     static outcome run(const point& asked) {
         const std::uint64_t size = asked.count("size");
         outcome result;
@@ -82,10 +82,10 @@ struct runner {
     }
 };
 
-std::vector<entry> all() { return entries<runner>(our_nodes{}, slot_peers{}); }
+std::vector<entry> all() { return entries<set_runner>(our_nodes{}, slot_peers{}); }
 
 constexpr parameter parameters[] = {size_parameter(3'000'000, "elements"), seed_parameter};
-constexpr metric metrics[] = {cold, before, after};
+constexpr metric metrics[] = {"cold_ns", "before_ns", "after_ns"};
 
 }  // namespace
 

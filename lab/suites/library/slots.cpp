@@ -181,9 +181,9 @@ std::vector<entry> all_pairs() { return entries<pairs_runner>(our_slots{}); }
 
 constexpr parameter parameters[] = {size_parameter(50'000'000, "slots"), seed_parameter};
 constexpr parameter pair_parameters[] = {size_parameter(1000, "live slots"), units_parameter(1 << 22), seed_parameter};
-constexpr metric slot_metrics[] = {warm, cold, before, after};
-constexpr metric sparse_metrics[] = {warm, touched_bytes};
-constexpr metric pair_metrics[] = {before, after};
+constexpr metric slot_metrics[] = {"warm_ns", "cold_ns", "before_ns", "after_ns"};
+constexpr metric sparse_metrics[] = {"warm_ns", "touched_bytes"};
+constexpr metric pair_metrics[] = {"before_ns", "after_ns"};
 constexpr std::string_view counted[] = {"counted_slot_pair"};
 
 }  // namespace

@@ -151,7 +151,7 @@ struct cleared_dyn_array {
 };
 
 template <class Life>
-struct runner {
+struct small_array_runner {
     static outcome run(const point& asked) {
         const std::uint64_t size = asked.count("size");
         outcome result;
@@ -191,13 +191,13 @@ std::vector<entry> all() {
 #if defined(MILLPOND_HARDENED)
     return {};
 #else
-    return entries<runner>(
+    return entries<small_array_runner>(
         contender_list<fresh_dyn_array<T>, cleared_dyn_array<T>, fresh_vector<T>, cleared_vector<T>>{});
 #endif
 }
 
 constexpr parameter parameters[] = {size_parameter(100, "elements"), units_parameter(1 << 22), seed_parameter};
-constexpr metric metrics[] = {warm, cold, before, after};
+constexpr metric metrics[] = {"warm_ns", "cold_ns", "before_ns", "after_ns"};
 
 }  // namespace
 

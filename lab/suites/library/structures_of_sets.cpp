@@ -5,11 +5,11 @@
 namespace millpond::library {
 namespace {
 
-struct numbers : leaf_kind {
+struct flat_number_set : leaf_kind {
     template <class C>
     using structure = number_set_of<C>;
 };
-struct texts : leaf_kind {
+struct flat_text_set : leaf_kind {
     template <class C>
     using structure = text_set_of<C>;
 };
@@ -17,8 +17,8 @@ struct texts : leaf_kind {
 }  // namespace
 
 const workload unordered_set_int =
-    structure_workload<structure_runner<numbers>::of, 1 << 12>("unordered_set_int", "leaf");
+    structure_workload<structure_runner<flat_number_set>::of, 1 << 12>("unordered_set_int", "leaf");
 const workload unordered_set_string =
-    structure_workload<structure_runner<texts>::of, 1 << 12>("unordered_set_string", "leaf");
+    structure_workload<structure_runner<flat_text_set>::of, 1 << 12>("unordered_set_string", "leaf");
 
 }  // namespace millpond::library

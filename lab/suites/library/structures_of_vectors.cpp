@@ -5,15 +5,15 @@
 namespace millpond::library {
 namespace {
 
-struct strings : leaf_kind {
+struct text_vector : leaf_kind {
     template <class C>
     using structure = vector_of<C, text_of<C>>;
 };
-struct numbers : leaf_kind {
+struct number_vector : leaf_kind {
     template <class C>
     using structure = vector_of<C, int>;
 };
-struct whole_vectors : numbers {
+struct whole_number_vector : number_vector {
     static constexpr bool counts_structures = true;
 };
 
@@ -52,10 +52,11 @@ struct growing_runner {
 
 }  // namespace
 
-const workload vector_string = structure_workload<structure_runner<strings>::of, 1 << 12>("vector_string", "leaf");
-const workload vector_int = structure_workload<structure_runner<numbers>::of, 1 << 6, 1 << 22>("vector_int", "leaf");
+const workload vector_string = structure_workload<structure_runner<text_vector>::of, 1 << 12>("vector_string", "leaf");
+const workload vector_int =
+    structure_workload<structure_runner<number_vector>::of, 1 << 6, 1 << 22>("vector_int", "leaf");
 const workload vector_int_64 =
-    structure_workload<structure_runner<whole_vectors>::of, 64, 1 << 16>("vector_int_64", "vector");
+    structure_workload<structure_runner<whole_number_vector>::of, 64, 1 << 16>("vector_int_64", "vector");
 const workload vector_int_growing = structure_workload<growing_runner, 64, 1 << 16>("vector_int_growing", "vector");
 
 }  // namespace millpond::library

@@ -178,7 +178,7 @@ constexpr parameter parameters[] = {size_parameter(256, "bytes a block"),
                                     units_parameter(UsualUnits),
                                     {"threads", 2, 1, 1024, "that run at once"},
                                     seed_parameter};
-constexpr metric metrics[] = {warm, wall};
+constexpr metric metrics[] = {"warm_ns", "wall_ns"};
 
 }  // namespace
 

@@ -44,7 +44,7 @@ class counting final : public frame::pass {
 };
 
 template <class C>
-struct runner {
+struct characters_runner {
     static outcome run(const point& asked) {
         const std::uint64_t length = asked.count("size");
         counting<C> work(length, asked.seed());
@@ -55,8 +55,8 @@ struct runner {
 };
 
 std::vector<entry> all() {
-    return entries<runner>(our_pools{}, our_monotonics{}, heap_peers{}, node_peers{}, pool_peers{}, monotonic_peers{},
-                           ideals{});
+    return entries<characters_runner>(our_pools{}, our_monotonics{}, heap_peers{}, node_peers{}, pool_peers{},
+                                      monotonic_peers{}, ideals{});
 }
 
 constexpr parameter parameters[] = {

@@ -13,12 +13,15 @@
 #include <string_view>
 #include <vector>
 
-#include "contender_table.hpp"
+#include "lab/suites/frame/contender.hpp"
 #include "lab/suites/frame/workload.hpp"
 
 namespace millpond::library {
 
 using frame::metric, frame::outcome, frame::parameter, frame::point, frame::seed_parameter, frame::workload;
+
+// Those that this program was built with, and those that it could have been: contender_table.cpp.
+std::span<const frame::contender> contenders();
 
 struct entry {
     std::string_view contender;
@@ -60,10 +63,9 @@ constexpr parameter units_parameter(std::int64_t usual) {
     return {"units", usual, 1, many, "about so many in all warm passes"};
 }
 
-inline constexpr metric cold{"cold_ns", "ns"}, warm{"warm_ns", "ns"}, before{"before_ns", "ns"},
-    after{"after_ns", "ns"};
-inline constexpr metric wall{"wall_ns", "ns"}, touched_bytes{"touched_bytes", "bytes"};
-inline constexpr metric metrics_of_passes[] = {warm, cold, {"page_faults", "faults"}};
+inline constexpr metric cold "cold_ns", warm "warm_ns", before "before_ns", after "after_ns";
+inline constexpr metric wall "wall_ns", touched_bytes "touched_bytes";
+inline constexpr metric metrics_of_passes[] = {"warm_ns", "cold_ns", "page_faults"};
 
 extern const workload vector_int, vector_int_64, vector_int_growing, vector_string;
 extern const workload unordered_set_int, unordered_set_string;

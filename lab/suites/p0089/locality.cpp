@@ -43,7 +43,7 @@ constexpr parameter parameters[] = {
     frame::seed_parameter,
 };
 
-constexpr metric metrics[] = {{"shuffle_seconds", "seconds"}, {"access_seconds", "seconds"}};
+constexpr metric metrics[] = {"shuffle_seconds", "access_seconds"};
 
 template <class C>
 struct subsystem : suites::list_subsystem<C> {

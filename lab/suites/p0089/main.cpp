@@ -5,7 +5,6 @@
 
 #include "base_pool.hpp"
 #include "lab/suites/frame/suite.hpp"
-#include "litter.hpp"
 #include "millpond/block/chunk_cache.hpp"
 #include "workload.hpp"
 

@@ -28,6 +28,11 @@ inline void write_leaf(const void* leaf, std::size_t bytes) {
 }
 
 struct writes_leaves {
+    template <class Vector>
+    static void append_text(Vector& to, suites::leaves& from) {
+        const auto text = from.next_text();
+        to.emplace_back(text.begin, text.length);
+    }
     static std::uint64_t number(const int& leaf) {
         const std::uint64_t was = suites::number_of(leaf);
         write_leaf(&leaf, sizeof leaf);

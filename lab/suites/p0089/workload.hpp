@@ -2,6 +2,7 @@
 // workload: the benchmarks of P0089R0, each defined beside the code that it runs.
 #pragma once
 
+#include "lab/measure/littering.hpp"
 #include "lab/suites/frame/workload.hpp"
 #include "strategy.hpp"
 
@@ -17,6 +18,10 @@ inline bool takes_what_destroys(std::size_t place) {
     const strategy asked = all_strategies()[place];
     return !asked.winks && asked.is_usual();
 }
+
+// Effects: runs the point once with new and delete behind the base class, and notes every block that it asks for: the
+// same for every strategy.
+void note_blocks(const point& asked, measure::littering& blocks);
 
 extern const workload structures, locality, utilization, contention, dials;
 

@@ -20,7 +20,7 @@ using pages = counted_pages<false>;
 constexpr parameter parameters[] = {
     length_parameter, {"log2_step", 16, 12, 24, "bytes of a step"}, optimisation_parameter, frame::seed_parameter};
 
-constexpr metric metrics[] = {{"commits", "commits"}, {"populates", "populates"}, {"committed_bytes", "bytes"}};
+constexpr metric metrics[] = {"commits", "populates", "committed_bytes"};
 
 // `construct`: makes the array in the place that it is given.
 template <class Array, class Construct>

@@ -22,9 +22,8 @@ namespace {
 
 constexpr parameter parameters[] = {
     {"log2_bytes", 26, 12, 40, "bytes of the range"}, pages_parameter, frame::seed_parameter};
-constexpr metric metrics[] = {{"touch_seconds", "seconds"}, {"give_seconds", "seconds"}, {"again_seconds", "seconds"},
-                              {"both_seconds", "seconds"},  {"touched_bytes", "bytes"},  {"given_bytes", "bytes"},
-                              {"given_share", "share"}};
+constexpr metric metrics[] = {"touch_seconds", "give_seconds", "again_seconds", "both_seconds",
+                              "touched_bytes", "given_bytes",  "given_share"};
 constexpr std::size_t page = 4096;
 
 class mapped_range {

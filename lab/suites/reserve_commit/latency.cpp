@@ -23,25 +23,10 @@ using pages = counted_pages<true>;
 
 constexpr parameter parameters[] = {length_parameter, element_parameter, pages_parameter, optimisation_parameter,
                                     frame::seed_parameter};
-constexpr metric metrics[] = {{"clock_ns", "ns"},
-                              {"p50_ns", "ns"},
-                              {"p90_ns", "ns"},
-                              {"p99_ns", "ns"},
-                              {"p99_9_ns", "ns"},
-                              {"p99_99_ns", "ns"},
-                              {"longest_ns", "ns"},
-                              {"slow", "slow"},
-                              {"slow_step_share", "share"},
-                              {"steps", "steps"},
-                              {"step_seconds", "seconds"},
-                              {"step_p50_ns", "ns"},
-                              {"step_longest_ns", "ns"},
-                              {"plain_p50_ns", "ns"},
-                              {"mode_ratio", "ratio"},
-                              {"plain_longest_ns", "ns"},
-                              {"commits", "commits"},
-                              {"populates", "populates"},
-                              {"commit_seconds", "seconds"}};
+constexpr metric metrics[] = {
+    "clock_ns",   "p50_ns",           "p90_ns",  "p99_ns",       "p99_9_ns",      "p99_99_ns",       "longest_ns",
+    "slow",       "slow_step_share",  "steps",   "step_seconds", "step_p50_ns",   "step_longest_ns", "plain_p50_ns",
+    "mode_ratio", "plain_longest_ns", "commits", "populates",    "commit_seconds"};
 constexpr std::uint64_t slow_ns = 1024;  // a microsecond, on a bucket's start
 
 std::uint64_t now_ns() noexcept {

@@ -32,43 +32,42 @@ constexpr parameter five_parameters[] = {
     frame::seed_parameter,
 };
 
-constexpr metric doubles_metrics[] = {{"allocate_seconds", "seconds"},
-                                      {"deallocate_seconds", "seconds"},
-                                      {"elements_bytes", "bytes"},
-                                      {"freed_bytes", "bytes"},
-                                      {"kept_share", "share"}};
-constexpr metric five_metrics[] = {{"allocate_seconds", "seconds"},
-                                   {"free_from_last_seconds", "seconds"},
-                                   {"free_from_first_seconds", "seconds"},
-                                   {"free_odd_seconds", "seconds"},
-                                   {"free_and_allocate_odd_seconds", "seconds"},
-                                   {"elements_bytes", "bytes"},
-                                   {"freed_bytes", "bytes"},
-                                   {"kept_share", "share"}};
+constexpr metric doubles_metrics[] = {"allocate_seconds", "deallocate_seconds", "elements_bytes", "freed_bytes",
+                                      "kept_share"};
+constexpr metric five_metrics[] = {"allocate_seconds",
+                                   "free_from_last_seconds",
+                                   "free_from_first_seconds",
+                                   "free_odd_seconds",
+                                   "free_and_allocate_odd_seconds",
+                                   "elements_bytes",
+                                   "freed_bytes",
+                                   "kept_share"};
 
-// Both end within the window.
-template <class C, class T>
-struct pool_and_array {
-    typename C::pool pool;
-    suites::slot_array<C, T> array;
+// Effects: measure(array, resident bytes at first, result), around which pool and array live: both end within the
+// window.
+template <class C, class T, class Measure>
+outcome run_with(const point& asked, Measure measure) {
+    struct pool_and_array {
+        typename C::pool pool;
+        suites::slot_array<C, T> array;
 
-    explicit pool_and_array(std::uint64_t count) : array(pool, count) {}
-};
+        explicit pool_and_array(std::uint64_t count) : array(pool, count) {}
+    };
+    outcome result;
+    frame::window measured;
+    std::optional<pool_and_array> used(std::in_place, count_of(asked));
+    const std::uint64_t base = suites::read_resident().now;
+    measured.run(result, [&] {
+        measure(used->array, base, result);
+        used.reset();
+    });
+    result.set_count("units", count_of(asked));
+    return result;
+}
 
 template <class C>
 struct doubles_runner {
-    static outcome run(const point& asked) {
-        outcome result;
-        frame::window measured;
-        std::optional<pool_and_array<C, double>> used(std::in_place, count_of(asked));
-        const std::uint64_t base = suites::read_resident().now;
-        measured.run(result, [&] {
-            measure(used->array, base, result);
-            used.reset();
-        });
-        result.set_count("units", count_of(asked));
-        return result;
-    }
+    static outcome run(const point& asked) { return run_with<C, double>(asked, measure); }
 
     static void measure(suites::slot_array<C, double>& work, std::uint64_t base, outcome& result) {
         const double allocate = seconds_of([&] { work.fill(); });
@@ -86,18 +85,7 @@ struct doubles_runner {
 
 template <class C>
 struct five_runner {
-    static outcome run(const point& asked) {
-        outcome result;
-        frame::window measured;
-        std::optional<pool_and_array<C, std::uint64_t>> used(std::in_place, count_of(asked));
-        const std::uint64_t base = suites::read_resident().now;
-        measured.run(result, [&] {
-            measure(used->array, base, result);
-            used.reset();
-        });
-        result.set_count("units", count_of(asked));
-        return result;
-    }
+    static outcome run(const point& asked) { return run_with<C, std::uint64_t>(asked, measure); }
 
     static void measure(suites::slot_array<C, std::uint64_t>& work, std::uint64_t base, outcome& result) {
         const double allocate = seconds_of([&] { work.fill(); });

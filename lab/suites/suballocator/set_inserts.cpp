@@ -28,11 +28,7 @@ constexpr parameter parameters[] = {
     frame::seed_parameter,
 };
 
-constexpr metric metrics[] = {{"fill_seconds", "seconds"},
-                              {"clear_seconds", "seconds"},
-                              {"full_bytes", "bytes"},
-                              {"empty_bytes", "bytes"},
-                              {"kept_share", "share"}};
+constexpr metric metrics[] = {"fill_seconds", "clear_seconds", "full_bytes", "empty_bytes", "kept_share"};
 
 // As large as a node of the set.
 struct tree_node {

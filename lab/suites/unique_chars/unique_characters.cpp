@@ -6,9 +6,7 @@
 //
 // The checksum is the sum of all counts.
 #include "contenders.hpp"
-#include "lab/suites/frame/noted_new_delete.hpp"
 #include "lab/suites/frame/window.hpp"
-#include "workload.hpp"
 
 namespace millpond::unique_chars {
 namespace {
@@ -22,13 +20,9 @@ constexpr parameter parameters[] = {
     frame::seed_parameter,
 };
 
-suites::character_strings drawn(const point& asked) {
-    return {static_cast<std::uint64_t>(asked["length"]), asked.seed()};
-}
-
 outcome run(const point& asked) {
-    const suites::character_strings texts = drawn(asked);
-    const auto calls = static_cast<std::uint64_t>(asked["calls"]);
+    const suites::character_strings texts(asked.count("length"), asked.seed());
+    const std::uint64_t calls = asked.count("calls");
     outcome result;
     frame::window measured;
     measured.run(result, [&] { result.checksum = counting_of(asked.contender)(texts, calls); });
@@ -40,10 +34,5 @@ outcome run(const point& asked) {
 
 const frame::workload unique_characters{
     .name = "unique_characters", .unit = "string", .parameters = parameters, .run = run};
-
-void note_blocks(const point& asked, measure::littering& blocks) {
-    frame::noting = &blocks;
-    count_noted(drawn(asked), static_cast<std::uint64_t>(asked["litter_calls"]));
-}
 
 }  // namespace millpond::unique_chars

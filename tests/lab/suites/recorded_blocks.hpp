@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // recorded_blocks: what one round of a suite asks the heap for, as our own recorder saw it.
 //
-//   millpond-record -o FILE -- SUITE --strategy … ──▶ blocks: size, when allocated and freed, by which thread
+//   millpond-record -o FILE -- SUITE --contender … ──▶ blocks: size, when allocated and freed, by which thread
 //
 // The program's own books are in the trace, too: more_in tells them apart by what one more piece of work adds.
 #pragma once
