@@ -63,8 +63,6 @@ constexpr parameter units_parameter(std::int64_t usual) {
     return {"units", usual, 1, many, "about so many in all warm passes"};
 }
 
-inline constexpr metric cold "cold_ns", warm "warm_ns", before "before_ns", after "after_ns";
-inline constexpr metric wall "wall_ns", touched_bytes "touched_bytes";
 inline constexpr metric metrics_of_passes[] = {"warm_ns", "cold_ns", "page_faults"};
 
 extern const workload vector_int, vector_int_64, vector_int_growing, vector_string;
