@@ -8,9 +8,10 @@
 #include <map>
 #include <optional>
 
-#include "lab/files/aside_file.hpp"
 #include "lab/plan/arena_bound.hpp"
 #include "lab/plan/plan.hpp"
+#include "lab/program/aside_file.hpp"
+#include "lab/program/program.hpp"
 #include "preload/word_position.hpp"
 #include "subsystem_json.hpp"
 
@@ -224,10 +225,14 @@ std::vector<candidate_plan> candidate_plans(const characterisation& all) {
 }
 
 void write_candidate_plans(const std::vector<candidate_plan>& plans, const std::string& folder) {
-    std::filesystem::create_directories(folder);
+    std::error_code refused;
+    std::filesystem::create_directories(folder, refused);
+    if (refused)
+        throw program::failure(program::environment, "cannot write " + folder + ": " + refused.message() +
+                                                         "; choose a place that can be written");
     for (const candidate_plan& one : plans)
-        lab::write_whole(folder + "/" + one.file_name,
-                         one.plan.dump(2, ' ', false, json::error_handler_t::replace) + "\n");
+        program::write_whole(folder + "/" + one.file_name,
+                             one.plan.dump(2, ' ', false, json::error_handler_t::replace) + "\n");
 }
 
 }  // namespace millpond::characterise

@@ -10,7 +10,7 @@
 #include <optional>
 #include <set>
 
-#include "lab/files/regular_file.hpp"
+#include "lab/program/regular_file.hpp"
 #include "lab/symbols/container_name.hpp"
 #include "lab/symbols/demangled_name.hpp"
 #include "lab/symbols/owner.hpp"
@@ -194,7 +194,7 @@ bool container_list::is_named_at(const std::string& name, const symbols::source_
     std::vector<std::string>& lines = entry->second;
     if (is_new && !place.file.empty()) {
         try {
-            const std::string text = lab::read_regular(place.file, source_bytes_max);
+            const std::string text = program::read_regular(place.file, source_bytes_max);
             for (std::size_t first = 0; first < text.size();) {
                 const std::size_t past = std::min(text.find('\n', first), text.size());
                 lines.push_back(text.substr(first, past - first));

@@ -81,7 +81,7 @@ struct plan {
     [[nodiscard]] std::vector<std::string> pools() const;
 };
 
-// The only reader of plans: Python asks it through `millpond-trial --check-plan`. Each throws plan_error; its message
+// The only reader of plans: Python asks it through `millpond-trial --check-plan`. Each throws failure; its message
 // names the file and the place in it.
 plan read_plan(const std::string& path);
 plan parse_plan(const std::string& text, const std::string& name_for_messages);

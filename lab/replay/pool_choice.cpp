@@ -7,7 +7,7 @@
 #include <stdexcept>
 
 #include "lab/plan/near_names.hpp"
-#include "lab/replay/replay_error.hpp"
+#include "lab/program/program.hpp"
 #include "lab/symbols/module_functions.hpp"
 
 namespace millpond::replay {
@@ -22,7 +22,7 @@ void check_build(const trace::process_record& process, const lab::plan& chosen) 
                                  ? "the plan belongs to " + chosen.program.described()
                                  : "the plan does not say to which program it belongs: program.path and "
                                    "program.build_id are empty";
-    throw replay_error(replay_error::bad_input, what + ", and the trace is of " + recorded.described());
+    throw program::failure(program::input, what + ", and the trace is of " + recorded.described());
 }
 
 // Every owner that a plan may name: those of the trace, and those of its modules' functions that never allocated.
@@ -55,13 +55,13 @@ pool_choice::pool_choice(const trace::reader& reader, const lab::plan& chosen) :
     std::uint16_t pool_of_others = malloc_pool;
     for (const lab::route& route : chosen.routes) {
         if (route.allocator == lab::strategy::monotonic)
-            throw replay_error(replay_error::usage, "the pool \"" + route.pool +
-                                                        "\" is an arena for a scope, which no replay can reset; "
-                                                        "`millpond trial` tries it on the program");
+            throw program::failure(program::usage, "the pool \"" + route.pool +
+                                                       "\" is an arena for a scope, which no replay can reset; "
+                                                       "`millpond trial` tries it on the program");
         if (!route.instances.empty())
-            throw replay_error(replay_error::usage, "the pool \"" + route.pool +
-                                                        "\" has a pool for each instance, whose owners no trace has; "
-                                                        "`millpond trial` tries it on the program");
+            throw program::failure(program::usage, "the pool \"" + route.pool +
+                                                       "\" has a pool for each instance, whose owners no trace has; "
+                                                       "`millpond trial` tries it on the program");
         const auto [found, fresh] = pool_of_name.try_emplace(route.pool, static_cast<std::uint16_t>(pools_.size()));
         const bool one_thread = route.allocator == lab::strategy::multipool;
         if (fresh)
@@ -101,14 +101,14 @@ void pool_choice::check_names(const trace::reader& reader, const lab::plan& chos
         for (const symbols::subsystem_identity& other : map_->subsystems()) known.push_back(other.name);
         const std::vector<std::string> near = lab::near_names(subsystem, known);
         for (const std::string& name : near) message += (name == near.front() ? "; near it: \"" : ", \"") + name + "\"";
-        throw replay_error(replay_error::usage, message);
+        throw program::failure(program::usage, message);
     }
 }
 
 std::uint16_t pool_choice::add(std::uint32_t subsystem) {
     if (pools_.size() > pools_max)
-        throw replay_error(replay_error::environment_lacks,
-                           "the trace has more subsystems than a replay has pools (" + std::to_string(pools_max) + ")");
+        throw program::failure(program::environment, "the trace has more subsystems than a replay has pools (" +
+                                                         std::to_string(pools_max) + ")");
     pools_.push_back({map_->subsystems()[subsystem].name, "", false, 0, 0, 0, false});
     return static_cast<std::uint16_t>(pools_.size() - 1);
 }

@@ -8,7 +8,7 @@
 //                    first thread that allocates from it, and other threads' allocations stay with malloc; what realloc
 //                    resizes stays where it was
 //
-// Throws: plan_error, replay_error with the statuses of a trial: 2 for an arena or an unknown subsystem, 3
+// Throws: failure with the statuses of a trial: 2 for an arena or an unknown subsystem, 3
 // for a plan of another build. choose: O(1). Not thread-safe.
 #pragma once
 

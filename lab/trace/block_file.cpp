@@ -11,7 +11,8 @@
 #include <string_view>
 
 #include "fields.hpp"
-#include "lab/files/regular_file.hpp"
+#include "lab/program/program.hpp"
+#include "lab/program/regular_file.hpp"
 #include "seal.h"
 
 namespace millpond::trace {
@@ -66,8 +67,8 @@ void damage_list::add(std::uint64_t offset, std::string what) {
 
 block_file::block_file(std::string path) : path_(std::move(path)), decompressor_(std::make_unique<decompressor>()) {
     try {
-        descriptor_ = lab::open_regular(path_.c_str());
-    } catch (const lab::file_error& error) {
+        descriptor_ = program::open_regular(path_.c_str());
+    } catch (const program::failure& error) {
         throw trace_error(std::string("the trace ") + error.what() +
                           "; `millpond record -o FILE -- PROGRAM` writes one");
     }

@@ -12,16 +12,16 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "format.h"
+#include "lab/program/program.hpp"
 
 namespace millpond::trace {
 
-struct trace_error : std::runtime_error {
-    using std::runtime_error::runtime_error;
+struct trace_error : program::failure {
+    explicit trace_error(const std::string& message) : failure(program::input, message) {}
 };
 
 enum class operation : std::uint8_t { free, allocate, realloc_free, realloc_allocate, note };

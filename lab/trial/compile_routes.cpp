@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "lab/plan/near_names.hpp"
+#include "lab/program/program.hpp"
 #include "lab/symbols/module_functions.hpp"
 #include "lab/trial/routes.hpp"
-#include "lab/trial/trial_error.hpp"
 #include "preload/word_position.hpp"
 
 namespace millpond::trial {
@@ -88,7 +88,7 @@ class compiler {
             const std::vector<std::string> near = lab::near_names(subsystem, known);
             for (const std::string& name : near)
                 message += (name == near.front() ? "; near it: \"" : ", \"") + name + "\"";
-            throw trial_error(trial_error::usage, message);
+            throw program::failure(program::usage, message);
         }
     }
 
@@ -116,8 +116,7 @@ class compiler {
         header.strings_at = append(parts, strings_);
         header.bytes = sizeof header + parts.size();
         if (header.bytes > std::numeric_limits<std::uint32_t>::max())
-            throw trial_error(trial_error::environment_lacks,
-                              "the program has too many functions for a file of routes");
+            throw program::failure(program::environment, "the program has too many functions for a file of routes");
         return std::string(reinterpret_cast<const char*>(&header), sizeof header) + parts;
     }
 
@@ -125,15 +124,11 @@ class compiler {
     static symbols::module_functions open(const surveyed_module& module) {
         try {
             symbols::module_functions functions(module.path);
-            if (functions.build_id() != module.build_id)
-                throw trial_error(trial_error::bad_input, module.path + ": has changed since the survey (build-id " +
-                                                              functions.build_id() + ", was " + module.build_id +
-                                                              "); survey the program again");
-            return functions;
-        } catch (const trial_error&) {
-            throw;
+            if (functions.build_id() == module.build_id) return functions;
+            throw std::runtime_error("has changed since the survey (build-id " + functions.build_id() + ", was " +
+                                     module.build_id + "); survey the program again");
         } catch (const std::runtime_error& error) {
-            throw trial_error(trial_error::bad_input, module.path + ": " + error.what());
+            throw program::failure(program::input, module.path + ": " + error.what());
         }
     }
 
@@ -215,7 +210,7 @@ class compiler {
                                  ? "the plan belongs to " + compiled.program.described() + ", which did not run"
                                  : "the plan does not say to which program it belongs: program.path and "
                                    "program.build_id are empty";
-    throw trial_error(trial_error::bad_input, what + ran);
+    throw program::failure(program::input, what + ran);
 }
 
 // The modules of every process that runs the plan's program.

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "lab/plan/strategy.hpp"
+#include "lab/program/program.hpp"
 #include "lab/trial/compile_routes.hpp"
 #include "lab/trial/control_file.hpp"
 #include "lab/trial/launch.hpp"
@@ -15,7 +16,6 @@
 #include "lab/trial/routes_file.hpp"
 #include "lab/trial/scratch_file.hpp"
 #include "lab/trial/survey_loader.hpp"
-#include "lab/trial/trial_error.hpp"
 
 namespace millpond::trial {
 namespace {
@@ -67,7 +67,7 @@ ran run_once(const launch& started, variant mode, const std::string& routes) {
         if (mode == variant::plan) result.calls = totals_of(*shared, 0).calls;
     }
     if (result.found.signal != 0 || result.found.exit_status != 0)
-        throw trial_error(trial_error::environment_lacks, "millpond-pairs failed: is the installation whole?");
+        throw program::failure(program::environment, "millpond-pairs failed: is the installation whole?");
     return result;
 }
 

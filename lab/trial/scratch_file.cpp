@@ -4,7 +4,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "lab/trial/trial_error.hpp"
+#include "lab/program/program.hpp"
 
 namespace millpond::trial {
 
@@ -17,7 +17,7 @@ scratch_file::scratch_file(const std::string& content) : file_(::memfd_create("m
     }
     if (file_ < 0 || written < content.size()) {
         if (file_ >= 0) ::close(file_);
-        throw trial_error(trial_error::environment_lacks, "no memory for the routes of a plan");
+        throw program::failure(program::environment, "no memory for the routes of a plan");
     }
     path_ = "/proc/" + std::to_string(::getpid()) + "/fd/" + std::to_string(file_);
 }

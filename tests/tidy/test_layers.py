@@ -23,7 +23,7 @@ ORDER = [
     ["include/millpond/container"],
     ["include/millpond"],
     ["preload"],
-    ["lab/files"],
+    ["lab/program"],
     ["lab/trace"],
     ["lab/symbols"],
     ["lab/plan"],

@@ -11,7 +11,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "lab/plan/plan_error.hpp"
+#include "lab/program/program.hpp"
 
 namespace {
 
@@ -40,7 +40,7 @@ struct refusal {
 refusal refusal_of(const std::function<void()>& act) {
     try {
         act();
-    } catch (const plan_error& error) {
+    } catch (const program::failure& error) {
         return {error.status, error.what()};
     }
     return {};
