@@ -6,9 +6,13 @@
 #include <cstdlib>
 #include <system_error>
 
+#include "lab/program/program.hpp"
+
 namespace millpond::frame {
 
 namespace {
+
+[[noreturn]] void refuse(const std::string& why) { throw program::failure(program::usage, why + "; see --help"); }
 
 template <class Number>
 bool read_number(std::string_view text, Number& value) {
@@ -47,22 +51,17 @@ std::string read_value(const parameter& of, std::string_view text, std::int64_t&
            std::to_string(of.most);
 }
 
-void read_litter(std::string_view text, command_line& line) {
+double read_litter(std::string_view text) {
     double fraction = 0;
-    if (read_fraction(text, fraction) && fraction > 0 && fraction <= 1) {
-        line.litter = fraction;
-    } else {
-        line.error = "--litter needs a fraction above 0 and at most 1";
-    }
+    if (!read_fraction(text, fraction) || fraction <= 0 || fraction > 1)
+        refuse("--litter needs a fraction above 0 and at most 1");
+    return fraction;
 }
 
-void read_count(std::string_view name, std::string_view text, auto& count, command_line& line) {
+std::uint64_t read_count(std::string_view name, std::string_view text) {
     std::uint64_t value = 0;
-    if (read_number(text, value)) {
-        count = value;
-    } else {
-        line.error = std::string(name) + " needs a whole number";
-    }
+    if (!read_number(text, value)) refuse(std::string(name) + " needs a whole number");
+    return value;
 }
 
 // Returns: what an event is called in the result: NAME of NAME=0xCODE.
@@ -71,31 +70,51 @@ std::string_view label_of(std::string_view text) noexcept {
     return raw ? raw->name : text;
 }
 
-void read_event(const char* text, command_line& line) {
+void add_event(const char* text, command_line& line) {
     const std::string_view given = text;
     const std::size_t sign = given.find('=');
     // libpfm's names have a : or a . before a value.
     const bool has_code = sign != given.npos && given.substr(0, sign).find_first_of(":.") == given.npos;
-    if (given.empty() || (has_code && !read_raw_event(given))) {
-        line.error = "--event needs a name, as MEM_LOAD_RETIRED:L3_MISS, or NAME=0xCODE";
-        return;
-    }
+    if (given.empty() || (has_code && !read_raw_event(given)))
+        refuse("--event needs a name, as MEM_LOAD_RETIRED:L3_MISS, or NAME=0xCODE");
     for (std::size_t i = 0; i < line.event_count; ++i) {
-        if (label_of(given) == label_of(line.events[i])) {
-            line.error = "--event " + std::string(given) + ": that name is given twice";
-            return;
-        }
+        if (label_of(given) == label_of(line.events[i]))
+            refuse("--event " + std::string(given) + ": that name is given twice");
     }
-    if (line.event_count == line.events.size()) {
-        line.error = "--event: more events than the " + std::to_string(line.events.size()) + " there is room for";
-    } else {
-        line.events[line.event_count++] = text;
-    }
+    if (line.event_count == line.events.size())
+        refuse("--event: more events than the " + std::to_string(line.events.size()) + " there is room for");
+    line.events[line.event_count++] = text;
 }
 
-void read_control(std::string_view text, command_line& line) {
-    line.control = measure::perf_control::parse(text);
-    if (!line.control) line.error = "--perf-control needs two descriptors, CTL,ACK, as perf stat --control has them";
+measure::perf_control read_control(std::string_view text) {
+    const auto control = measure::perf_control::parse(text);
+    if (!control) refuse("--perf-control needs two descriptors, CTL,ACK, as perf stat --control has them");
+    return *control;
+}
+
+// Effects: the option has this value.
+void read_option(std::string_view name, const char* value, command_line& line) {
+    if (name == "--workload") {
+        line.workload = value;
+    } else if (name == "--contender" || name == "--strategy") {
+        line.contender = value;
+    } else if (name == "--peer") {
+        line.peer = value;
+    } else if (name == "--instructions") {
+        line.instructions = read_count(name, value);
+    } else if (name == "--litter") {
+        line.litter = read_litter(value);
+    } else if (is_same_name(name, "--memory-limit-bytes")) {
+        line.memory_limit_bytes = read_count(name, value);
+    } else if (name == "--event") {
+        add_event(value, line);
+    } else if (is_same_name(name, "--perf-control")) {
+        line.control = read_control(value);
+    } else if (line.setting_count == line.settings.size()) {
+        refuse("more parameters than any workload has");
+    } else {
+        line.settings[line.setting_count++] = {name.substr(2), value};
+    }
 }
 
 }  // namespace
@@ -141,40 +160,19 @@ std::string usage_of(const suite& of) {
 
 command_line read_command_line(int argc, char** argv) {
     command_line line;
-    if (const char* const control = std::getenv("MILLPOND_PERF_CONTROL")) read_control(control, line);
-    for (int i = 1; i < argc && line.error.empty(); ++i) {
+    if (const char* const control = std::getenv("MILLPOND_PERF_CONTROL")) line.control = read_control(control);
+    for (int i = 1; i < argc; ++i) {
         const std::string_view name = argv[i];
-        if (name == "--list" || name == "--help") {
-            (name == "--list" ? line.list : line.help) = true;
-            continue;
-        }
-        if (name == "--counters") {
+        if (name == "--list") {
+            line.list = true;
+        } else if (name == "--help") {
+            line.help = true;
+        } else if (name == "--counters") {
             line.counters = true;
-            continue;
-        }
-        const char* const value = i + 1 < argc ? argv[++i] : nullptr;
-        if (!name.starts_with("--") || value == nullptr) {
-            line.error = std::string(name) + " is no option, or lacks its value";
-        } else if (name == "--workload") {
-            line.workload = value;
-        } else if (name == "--contender" || name == "--strategy") {
-            line.contender = value;
-        } else if (name == "--peer") {
-            line.peer = value;
-        } else if (name == "--instructions") {
-            read_count(name, value, line.instructions, line);
-        } else if (name == "--litter") {
-            read_litter(value, line);
-        } else if (is_same_name(name, "--memory-limit-bytes")) {
-            read_count(name, value, line.memory_limit_bytes, line);
-        } else if (name == "--event") {
-            read_event(value, line);
-        } else if (is_same_name(name, "--perf-control")) {
-            read_control(value, line);
-        } else if (line.setting_count == line.settings.size()) {
-            line.error = "more parameters than any workload has";
+        } else if (!name.starts_with("--") || i + 1 == argc) {
+            refuse(std::string(name) + " is no option, or lacks its value");
         } else {
-            line.settings[line.setting_count++] = {name.substr(2), value};
+            read_option(name, argv[++i], line);
         }
     }
     return line;

@@ -37,9 +37,9 @@ struct command_line {
     std::optional<measure::perf_control> control;
     std::array<setting, 16> settings{};
     std::size_t setting_count = 0;
-    std::string error;  // what was wrong, or empty
 };
 
+// Throws: program::failure for what is no option, or has no value of its kind.
 command_line read_command_line(int argc, char** argv);
 
 // Effects: the point's values: what its workload has as usual, and what the line says. Returns: what is wrong, or

@@ -153,7 +153,7 @@ std::string list_as_json(const suite& of) {
         {"malloc", malloc_in_use()}, {"workloads", workloads},
         {"contenders", contenders},
     };
-    return all.dump(1);
+    return all.dump(1) + "\n";
 }
 
 std::string round_as_json(const suite& in, const point& asked, const outcome& measured) {
@@ -177,11 +177,11 @@ std::string round_as_json(const suite& in, const point& asked, const outcome& me
         line["peer"] = in.peer->name();
         line["peer_version"] = in.peer->version();
     }
-    return line.dump(-1, ' ', false, json::error_handler_t::replace);
+    return line.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
 }
 
 std::string failure_as_json(const suite& in, const point& asked, const char* status) {
-    return head_of(in, asked, status).dump();
+    return head_of(in, asked, status).dump() + "\n";
 }
 
 }  // namespace millpond::frame

@@ -8,7 +8,6 @@
 
 #include <cstdint>
 #include <span>
-#include <stdexcept>
 #include <string_view>
 
 #include "contender.hpp"
@@ -17,15 +16,10 @@
 
 namespace millpond::frame {
 
-// A library that cannot be loaded, or lacks a function.
-struct peer_error : std::runtime_error {
-    using std::runtime_error::runtime_error;
-};
-
 // The contender that stands for a library of the user's: --peer.
 struct foreign_peer {
     std::string_view contender;
-    void (*load)(const char* library);  // Throws: peer_error, which says what is wrong with the library.
+    void (*load)(const char* library);  // Throws: program::failure, which says what is wrong with it
     const char* (*name)();
     const char* (*version)();
 };
@@ -50,6 +44,6 @@ struct suite {
 };
 
 // Runs what the command line asks for. Returns: the exit status.
-int run_suite(const suite& of, int argc, char** argv) noexcept;
+int run_suite(const suite& of, int argc, char** argv);
 
 }  // namespace millpond::frame

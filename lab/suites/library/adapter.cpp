@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "lab/suites/frame/suite.hpp"
+#include "lab/program/program.hpp"
 
 namespace millpond::library {
 namespace {
@@ -14,7 +14,7 @@ template <class Function>
 void find(void* library, const char* path, const char* name, Function& function) {
     function = reinterpret_cast<Function>(::dlsym(library, name));
     if (function == nullptr) {
-        throw frame::peer_error(std::string(path) + " has no function " + name + "; see peer_adapter.h");
+        throw program::failure(program::input, std::string(path) + " has no function " + name + "; see peer_adapter.h");
     }
 }
 
@@ -22,7 +22,7 @@ void find(void* library, const char* path, const char* name, Function& function)
 
 void load_adapter(const char* path) {
     void* const library = ::dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    if (library == nullptr) throw frame::peer_error(::dlerror());
+    if (library == nullptr) throw program::failure(program::input, ::dlerror());
     find(library, path, "millpond_peer_create", adapter.create);
     find(library, path, "millpond_peer_allocate", adapter.allocate);
     find(library, path, "millpond_peer_deallocate", adapter.deallocate);

@@ -22,7 +22,7 @@ struct adapter_functions {
 
 inline adapter_functions adapter;
 
-// Effects: fills `adapter`. Throws: frame::peer_error, which says what is wrong with the library.
+// Effects: fills `adapter`. Throws: program::failure, which says what is wrong with the library.
 void load_adapter(const char* path);
 
 class adapter_pool {

@@ -4,11 +4,11 @@
 // The level is the program: --optimisation 0 starts millpond-reserve_commit-suite-O0, which lies beside this one.
 #include <unistd.h>
 
-#include <cstdio>
 #include <filesystem>
 #include <string>
 #include <string_view>
 
+#include "lab/program/program.hpp"
 #include "lab/suites/frame/suite.hpp"
 #include "workload.hpp"
 
@@ -16,7 +16,7 @@ namespace {
 
 using namespace millpond;
 
-constexpr std::string_view program = "millpond-reserve_commit-suite";
+constexpr std::string_view usual_program = "millpond-reserve_commit-suite";
 
 constexpr const frame::workload* workloads[] = {&reserve_commit::growth, &reserve_commit::latency,
                                                 &reserve_commit::commit_step, &reserve_commit::give_back};
@@ -42,13 +42,12 @@ int level_of(int argc, char** argv) {
 int start(int level, char** argv) {
     std::error_code error;
     const auto here = std::filesystem::read_symlink("/proc/self/exe", error).parent_path();
-    std::string name(program);
+    std::string name(usual_program);
     if (level != reserve_commit::optimisation_parameter.usual) name += "-O" + std::to_string(level);
     const std::string path = here / name;
     if (!error) ::execv(path.c_str(), argv);
-    std::fprintf(stderr, "millpond: cannot start %s, which has this optimisation: build it beside this program\n",
-                 path.c_str());
-    return 4;
+    return program::fail(program::environment,
+                         "cannot start " + path + ", which has this optimisation: build it beside this program");
 }
 
 }  // namespace
