@@ -79,7 +79,7 @@ bool has(const metric& of, std::string_view figure) {
 json workload_as_json(const suite& in, const workload& each) {
     json parameters = json::array();
     for (const parameter& of : each.parameters) {
-        json described = {{"name", of.name}, {"default", value_of(of, of.usual)}, {"meaning", of.meaning}};
+        json described = {{"name", of.name}, {"meaning", of.meaning}, {"default", value_of(of, of.usual)}};
         if (of.words.empty()) {
             described["least"] = of.least;
             described["most"] = of.most;
@@ -153,7 +153,7 @@ std::string list_as_json(const suite& of) {
         {"malloc", malloc_in_use()}, {"workloads", workloads},
         {"contenders", contenders},
     };
-    return all.dump(1) + "\n";
+    return all.dump(1);
 }
 
 std::string round_as_json(const suite& in, const point& asked, const outcome& measured) {
@@ -177,11 +177,11 @@ std::string round_as_json(const suite& in, const point& asked, const outcome& me
         line["peer"] = in.peer->name();
         line["peer_version"] = in.peer->version();
     }
-    return line.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
+    return line.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
 std::string failure_as_json(const suite& in, const point& asked, const char* status) {
-    return head_of(in, asked, status).dump() + "\n";
+    return head_of(in, asked, status).dump();
 }
 
 }  // namespace millpond::frame

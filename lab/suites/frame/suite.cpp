@@ -17,6 +17,11 @@ namespace {
 
 using program::failure, program::print;
 
+void print_line(const std::string& line) {
+    print(line);
+    print("\n");
+}
+
 // Effects: the point's contender is the one of this name or alias. Returns: whether its workload takes it.
 bool find_contender(const suite& in, std::string_view name, point& asked) {
     asked.is_kept = name.ends_with(kept_suffix);
@@ -116,7 +121,7 @@ int run(const suite& in, const command_line& line, const point& asked) {
     // What it kept, once everything was freed.
     const auto held_bytes = asked.is_kept ? in.kept_bytes : in.contenders()[asked.contender].held_bytes;
     if (held_bytes != nullptr) measured.set_count("held_bytes", held_bytes());
-    print(round_as_json(in, asked, measured));
+    print_line(round_as_json(in, asked, measured));
     return 0;
 }
 
@@ -132,7 +137,7 @@ int run_or_say_why_not(const suite& in, const command_line& line) {
             why_not = "bad_alloc";
         }
     }
-    print(failure_as_json(in, asked, why_not));
+    print_line(failure_as_json(in, asked, why_not));
     return 0;
 }
 
@@ -142,7 +147,7 @@ int run_suite(const suite& of, int argc, char** argv) {
     return program::guarded_main([&] {
         const command_line line = read_command_line(argc, argv);
         if (line.help || line.list) {
-            print(line.help ? usage_of(of) : list_as_json(of));
+            line.help ? print(usage_of(of)) : print_line(list_as_json(of));
             return 0;
         }
         if (line.workload.empty() || line.contender.empty())

@@ -24,11 +24,13 @@ std::span<const frame::contender> contenders() {
     };
     static const std::vector<named> names = [] {
         std::vector<named> found;
+        found.reserve(p0089::all_strategies().size());
         for (const p0089::strategy each : p0089::all_strategies()) found.push_back({name_of(each), alias_of(each)});
         return found;
     }();
     static const std::vector<frame::contender> all = [] {
         std::vector<frame::contender> found;
+        found.reserve(names.size());
         for (std::size_t i = 0; i < names.size(); ++i)
             found.push_back(contender_of(p0089::all_strategies()[i], names[i].name, names[i].alias));
         return found;

@@ -73,13 +73,14 @@ inline std::size_t most_live(const std::vector<block>& blocks) {
     return static_cast<std::size_t>(most);
 }
 
-// How many blocks of each size the second trace has more. Odd sizes are left out: texts, those that are printed too.
+// How many blocks of each size the second trace has more. What is no multiple of a word is left out: texts, those that
+// are printed too, whose growth depends on how many digits come before a name.
 inline std::map<std::uint64_t, std::int64_t> more_in(const std::vector<block>& second,
                                                      const std::vector<block>& first) {
     std::map<std::uint64_t, std::int64_t> counts;
     for (const block& each : second) ++counts[each.bytes];
     for (const block& each : first) --counts[each.bytes];
-    std::erase_if(counts, [](const auto& entry) { return entry.second == 0 || entry.first % 2 != 0; });
+    std::erase_if(counts, [](const auto& entry) { return entry.second == 0 || entry.first % sizeof(void*) != 0; });
     return counts;
 }
 
