@@ -8,7 +8,7 @@ export JOBS = $(or $(patsubst -j%,%,$(filter -j%,$(MAKEFLAGS))),$(shell nproc))
 
 SUITES = millpond-p0089-suite millpond-unique_chars-suite millpond-suballocator-suite millpond-reserve_commit-suite
 
-# Compilers and standard libraries, each with a preset toolchain-NAME (python/millpond/experiments/surroundings.py).
+# Compilers and standard libraries, each with a preset toolchain-NAME (python/millpond/bench/surroundings.py).
 TOOLCHAINS = gcc clang clang-libc++
 
 .PHONY: help setup build demo quick test test-all check bench bench-toolchains bench-lab bench-library coverage format \

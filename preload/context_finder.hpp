@@ -2,12 +2,12 @@
 // context_finder: the call stack at an allocation, as a node of the context_tree, in some nanoseconds. One for each
 // thread.
 //
-//   (return address, stack pointer) ──▶ entry │ node │ slot₁ word₁ │ slot₂ word₂ │ …     compared with the stack, inner
-//   to outer
-//                                                                     └ differs ─▶ (entry, 2, word seen) ──▶ entry that
-//                                                                     agrees so far
-//   no entry ──▶ walk by cached rules until a frame of the last walk is met, verify the rest of that ──▶ node, new
-//   entry
+//   (return address, stack pointer) ──▶ entry │ node │ slot₁ word₁ │ slot₂ word₂ │ …     compared with the stack,
+//                                                                    │                   inner to outer
+//                                                                    └ differs ─▶ (entry, 2, word seen)
+//                                                                              ──▶ an entry that agrees so far
+//   no entry ──▶ walk by cached rules until a frame of the last walk is met, verify the rest of that
+//            ──▶ node, new entry
 //
 // Two stacks can look alike at their inner end, so an entry only proposes: it is taken when every word of the stack
 // that its walk depended on (return addresses, saved rbp that led to a frame) still holds, for up to 40 words; a stack

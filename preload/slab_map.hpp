@@ -2,9 +2,9 @@
 // slab_map: says of any address which pool it belongs to and how big its block is; for malloc-like layers, whose free
 // has no size.
 //
-//   owners, one a slab  │ pool, block │  …  ▸    notes ▸    slabs │ slab 64 KiB │ slab │ … frontier ▸     free
-//   addresses extents of 1, 2, … 32 slabs (2 MiB), aligned to their size, split and merged as buddies, lowest part
-//   first; a pool takes extents that double, so that neighbouring slabs mostly belong to one pool
+//   owners, one a slab │ pool, block │ … ▸  notes ▸  slabs │ slab 64 KiB │ slab │ … frontier ▸  free addresses
+//   extents of 1, 2, … 32 slabs (2 MiB), aligned to their size, split and merged as buddies, lowest part first;
+//   a pool takes extents that double, so that neighbouring slabs mostly belong to one pool
 //
 // owner_of is one comparison and one load, takes no lock, and may run beside everything else. take, assign and
 // give_back must be serialised by the caller. Nothing here allocates or needs a C++ library, so it can stand below

@@ -2,10 +2,11 @@
 // dvluc: the five dimensions of a subsystem's use of an allocator, from counts. Pure functions.
 //
 //   D density      time in its operations / CPU time of its threads over its duration, both without the recorder
-//   (estimated) V variation    1 − exp(−H), H the entropy in nats over size classes; exp(H) is the effective number of
-//   sizes L locality     needs references to memory, which a recording does not have: null U utilization  peak live
-//   bytes / bytes allocated in total C contention   expected number of threads inside operations at once, counting
-//   moments with two or more, / threads
+//                  (estimated)
+//   V variation    1 − exp(−H), H the entropy in nats over size classes; exp(H) is the effective number of sizes
+//   L locality     needs references to memory, which a recording does not have: null
+//   U utilization  peak live bytes / bytes allocated in total
+//   C contention   expected number of threads inside operations at once, counting moments with two or more, / threads
 //                  (estimated: each thread inside for its share of the time, independently of the others)
 //
 // Every value lies in [0, 1]. An estimate beyond is no value: `estimated_share` has none then, and nothing is cut.

@@ -2,8 +2,8 @@
 // legality: which objects outlived which scopes, with witnesses.
 //
 //   scopes around a context   main(1) ─ run(2) ─ parse(3) ─ add(4)
-//   outlived, row of context    [0]       [1]      [2]        [3]      [d]: d scopes were still active when the object
-//   ended
+//   outlived, row of context    [0]       [1]      [2]        [3]      [d]: d scopes were still active
+//                                                                           when the object ended
 //
 // An object of [d] has outlived every scope deeper than d. So one counter is touched for each object, and every
 // function can be judged afterwards. An object that is live when the trace ends is in [0]: it has outlived all. Use:

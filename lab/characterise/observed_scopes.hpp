@@ -2,9 +2,9 @@
 // observed_scopes: legality from activations whose every beginning and end is in the trace (notes entered, left,
 // scope).
 //
-//   thread 1   main │ parse │ parse │         the activations that run now; serial: the moment each began, rising
-//   inward serial       1  │   7   │   9   │ object     born at 8 within main ─ parse; ends while main │ parse(9 has
-//   gone, 7 too) run ─▶ has outlived parse
+//   thread 1   main │ parse │ parse │         the activations that run now
+//   serial       1  │   7   │   9   │         the moment each began, rising inward
+//   object     born at 8 within main ─ parse; ends while main │ run (9 has gone, 7 too) ─▶ has outlived parse
 //
 // An object belongs to every activation that runs on its thread when it is allocated. Of a function that calls itself,
 // the *outermost* activation is the scope of an arena that the first call makes, the *innermost* that of one which

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // measurement: what one run of a program in a fresh process cost, and how it ended.
 //
-//   start ──────────── wall ────────────▶ end        cpu = user + system, of the process and of the descendants it
-//   waited for
+//   start ──────────── wall ────────────▶ end        cpu = user + system, of the process
+//                                                    and of the descendants it waited for
 //
 // Use it for one round; interleaving, repetition and statistics are the conductor's. Signals: an interrupt from the
 // terminal reaches the program by itself and leaves the caller waiting; SIGTERM and SIGHUP sent to the caller are

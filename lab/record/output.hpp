@@ -2,12 +2,10 @@
 // output: the slots of one recorded process in FILE.partial (lab/trace/slot_file.h).
 //
 //   claim a number in slot 0 ─▶ map the slot, make it ready 16 KiB at a time ─▶ open block ─(full)▶ seal
-//                                                                               ▲               ├▶ copy to another slot
-//                                                                               └─ the same slot ┘  of the file by
-//                                                                               pwrite
-//                                                                                               └▶ or leave it there,
-//                                                                                               and
-//                                                                                                  map another one
+//                                            ▲                                  ▲                   │ copied by pwrite
+//                                            │                                  └── the same slot ──┤ to another slot,
+//                                            └───────────── map another slot ───────────────────────┘ or left there
+//
 // No descriptor stays open. A full block is copied into the file through a descriptor that is opened for it, which is
 // the fastest way. Where that cannot be (no descriptor is free; another root folder, user or limit on file sizes),
 // blocks stay in the slots in which they were written, and new slots are reached from the mapping that there is

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
 // recorder: the backend of the malloc layer that writes every heap event of the process into its trace.
 //
-//   interpose_exports ─▶ recorder ─┬▶ the stream of this thread        (the usual way: no lock)
-//                                  └▶ the late stream, under a lock    (inside a signal handler that interrupted us,
-//                                  after the
-//                                                                       thread's end, before a thread could be given a
-//                                                                       stream)
-//                                  └▶ nothing but the real call        (not recording)
+//   interpose_exports ─▶ recorder ─┬▶ the stream of this thread        the usual way: no lock
+//                                  ├▶ the late stream, under a lock    inside a signal handler that interrupted us,
+//                                  │                                   after the thread's end, before a thread could
+//                                  │                                   be given a stream
+//                                  └▶ nothing but the real call        not recording
 //
 // A free is stamped and written before the real call, an allocation after it. Recording starts at the first event or in
 // the constructor, whichever comes first, and never ends: what lies in open blocks is salvaged by the finishing pass,

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // stream: the events of one thread on their way into the trace.
 //
-//   hook ─▶ stamp, find the context ─▶ writer ─▶ open block in a slot ─(full)▶ seal it where it lies, open the next
-//   slot
+//   hook ─▶ stamp, find the context ─▶ writer ─▶ open block in a slot ─(full)▶ seal it there, open the next slot
 //
 // One thread owns a stream; nothing here is shared or locked. When nothing can be written any more, events are dropped
 // and counted, and the program goes on. Sampling: one operation in 64 is timed, one allocation in check_interval is

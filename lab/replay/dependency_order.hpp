@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 // dependency_order: plays a script on a thread for each of the trace's, each in its own order.
 //
-//   script ─▶ dispatcher ─▶ queue of thread 1 ─▶ player 1 ─┐
-//             (total order,  queue of thread 2 ─▶ player 2 ─┼─▶ slots, each with the number of its next turn
-//              numbers the turns of each slot) …            ─┘
+//   script ─▶ dispatcher ─┬▶ queue of thread 1 ─▶ player 1 ─┐
+//                         ├▶ queue of thread 2 ─▶ player 2 ─┼─▶ slots, each with the number of its next turn
+//                         └▶ …                             ─┘
+//             (total order, numbers the turns of each slot)
 //
 // A record's turn comes when what the total order has before it at its slot has been done: a free waits for its
 // allocation, and the next object for the slot. Every wait is for an earlier record, and the earliest record not yet

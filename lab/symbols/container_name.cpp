@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "container_name.hpp"
 
+#include <array>
+#include <cctype>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -57,6 +60,63 @@ void refine(sighting& known, const sighting& more) {
         known = more;
 }
 
+// Of a type whose defaulted arguments are gone.
+std::string rewrite(std::string_view type) {
+    std::string written;
+    for (std::size_t at = 0; at < type.size();) {
+        if (type[at] != '<') {
+            written += type[at++];
+            continue;
+        }
+        const std::size_t end = skip_brackets(type, at);
+        std::vector<std::string> arguments;
+        for (const std::string_view one : split_arguments(type.substr(at, end - at))) arguments.push_back(rewrite(one));
+        bool pool = false;
+        const std::size_t scope = written.rfind("std::");
+        if (scope != std::string::npos && is_written_by_users(std::string_view(written).substr(scope + 5)) &&
+            arguments.size() > 1 && arguments.back().starts_with("std::pmr::polymorphic_allocator")) {
+            arguments.pop_back();
+            pool = true;
+        }
+        if (written.ends_with("priority_queue") && arguments.size() == 2 &&
+            arguments[1] == "std::vector<" + arguments[0] + ">")
+            arguments.pop_back();
+        std::string bracketed = "<";
+        for (std::size_t i = 0; i < arguments.size(); ++i) bracketed += (i > 0 ? ", " : "") + arguments[i];
+        // The library's defaults are dropped by the one function that knows them.
+        std::string tidied = tidy_type((scope == std::string::npos ? written : written.substr(scope)) + bracketed +
+                                       (bracketed == "<" ? "" : ">"));
+        if (bracketed == "<") tidied += ">";
+        if (scope != std::string::npos)
+            written.resize(scope);
+        else
+            written.clear();
+        if (pool) tidied.insert(5, "pmr::");
+        for (const std::string_view stream : {"stringstream", "ostringstream", "istringstream", "fstream", "ofstream",
+                                              "ifstream", "stringbuf", "regex"}) {
+            if (tidied.starts_with("std::basic_" + std::string(stream) + "<char"))
+                tidied = "std::" + std::string(stream);
+        }
+        for (const auto& [longer, shorter] : std::array<std::pair<std::string_view, std::string_view>, 2>{
+                 {{"std::pmr::basic_string<char>", "std::pmr::string"},
+                  {"std::pmr::basic_string<wchar_t>", "std::pmr::wstring"}}}) {
+            if (tidied == longer) tidied = shorter;
+        }
+        written += tidied;
+        at = end;
+    }
+    return tidy_type(written);
+}
+
+// Streams of one kind share their buffers. Empty for other types.
+std::string_view stream_kind(std::string_view type) {
+    if (!type.starts_with("std::")) return {};
+    for (const std::string_view kind : {"stringstream", "fstream"}) {
+        if (type.ends_with(kind)) return kind;
+    }
+    return {};
+}
+
 }  // namespace
 
 std::optional<container_name> name_container(std::span<const std::string> functions) {
@@ -90,6 +150,63 @@ std::optional<container_name> name_container(std::span<const std::string> functi
     if (!own) return std::nullopt;
     if (std::string future = of_future(own->type); !future.empty()) own->type = std::move(future);
     return container_name{own->type, around ? around->type : std::string()};
+}
+
+std::string written_type(std::string_view type) {
+    std::string written = rewrite(tidy_type(type));
+    // With -gsimple-template-names, a class has no arguments in its name; streams of char are what there is.
+    if (written.starts_with("std::basic_") && written.ends_with("stream")) written.erase(5, 6);
+    // `int ()` is written `int()`, and `int []` is written `int[]`.
+    for (std::size_t at = written.find(" ["); at != std::string::npos; at = written.find(" [", at + 1))
+        written.erase(at, 1);
+    for (std::size_t at = written.find(" ("); at != std::string::npos; at = written.find(" (", at + 1)) {
+        if (written.compare(at, 3, " (*") != 0 && written.compare(at, 3, " (&") != 0) written.erase(at, 1);
+    }
+    return written;
+}
+
+bool are_streams_of_one_kind(std::string_view a, std::string_view b) {
+    const auto plain = [](std::string_view type) { return type == "std::ifstream" || type == "std::ofstream"; };
+    if (plain(a)) a = "std::fstream";
+    if (plain(b)) b = "std::fstream";
+    return !stream_kind(a).empty() && stream_kind(a) == stream_kind(b);
+}
+
+bool is_adaptor_over(std::string_view adaptor, std::string_view container) {
+    const auto elements = [](std::string_view type, std::string_view name) {
+        if (!type.starts_with(name)) return std::string();
+        const auto arguments = split_arguments(type.substr(name.size() - 1));
+        return arguments.empty() ? std::string() : std::string(arguments.front());
+    };
+    for (const auto& [around, inside] :
+         std::array<std::pair<std::string_view, std::string_view>, 3>{{{"std::queue<", "std::deque<"},
+                                                                       {"std::stack<", "std::deque<"},
+                                                                       {"std::priority_queue<", "std::vector<"}}}) {
+        const std::string element = elements(adaptor, around);
+        if (!element.empty() && element == elements(container, inside)) return true;
+    }
+    return false;
+}
+
+std::string comparable_type(std::string_view type) {
+    std::string plain;
+    for (std::size_t at = 0; at < type.size(); ++at) {
+        const char letter = type[at];
+        const bool begins =
+            at == 0 || (std::isalnum(static_cast<unsigned char>(type[at - 1])) == 0 && type[at - 1] != '_');
+        if (begins && type.substr(at, 5) == "const" &&
+            (at + 5 == type.size() ||
+             (std::isalnum(static_cast<unsigned char>(type[at + 5])) == 0 && type[at + 5] != '_'))) {
+            at += 4;
+            continue;
+        }
+        if (letter == ' ') continue;
+        const bool after_digit = !plain.empty() && std::isdigit(static_cast<unsigned char>(plain.back())) != 0;
+        const bool ends = at + 1 == type.size() || type[at + 1] == ',' || type[at + 1] == '>' || type[at + 1] == 'l';
+        if (after_digit && ends && (letter == 'u' || letter == 'l')) continue;
+        plain += letter;
+    }
+    return plain;
 }
 
 }  // namespace millpond::symbols

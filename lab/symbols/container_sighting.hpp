@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // container_sighting: what one function of the standard library tells of the container that it belongs to.
 //
-//   std::_Rb_tree<int, std::pair<int const, order>, …>::_M_get_node   ─▶ tree │ inside │ int|order │ std::map<int,
-//   order> std::__new_allocator<std::_List_node<order>>::allocate            ─▶ list │ node   │ order     │
-//   std::list<order>
+//   std::_Rb_tree<int, std::pair<int const, order>, …>::_M_get_node ─▶ tree │ inside │ int|order │ std::map<int, order>
+//   std::__new_allocator<std::_List_node<order>>::allocate          ─▶ list │ node   │ order     │ std::list<order>
 //
 // Use it through container_name. Linear in the length of the name. Thread-safe: no state.
 #pragma once

@@ -12,9 +12,8 @@
 //
 // Two sorts of functions own nothing and pass ownership to their caller:
 // - *standard* ones: std::, __gnu_cxx::, __cxxabiv1::, operator new and delete, start-up code, and everything in the
-// modules
-//   that is_standard_module names. (A std:: function that carries a lambda into a thread or a std::function, because
-//   the compiler may have inlined the lambda into it, belongs to the lambda's owner.)
+//   modules that is_standard_module names. (A std:: function that carries a lambda into a thread or a std::function,
+//   because the compiler may have inlined the lambda into it, belongs to the lambda's owner.)
 // - *allocation functions*: those whose own name says that they only allocate (allocation_names.hpp). Without this rule
 //   perl, gawk and gcc would have a single subsystem, named after their wrapper of malloc.
 //

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 // event_decoder: turns the payload of one events block into events, a window at a time.
 //
-//   rows     │ tag time address bytes context │ tag address │ …        one cursor
-//   columns  │ tags │ addresses │ sizes │ contexts │ times │ durations │   six cursors, which the processor advances at
-//   once
+//   rows     │ tag time address bytes context │ tag address │ …            one cursor
+//   columns  │ tags │ addresses │ sizes │ contexts │ times │ durations │   six cursors, which the processor
+//                                                                          advances at once
 //
 // Use it under the merge, which needs only a window of each stream in memory. The payload needs the padding of
 // payload_buffer behind it: reads are unchecked within an event, and checked after it. O(1) an event, about 20 cycles.

@@ -2,9 +2,9 @@
 // finish: turns what a recorded process left in the slot file (sealed and open blocks) into one compressed, indexed
 // trace.
 //
-//   FILE.partial  the blocks of one process: rows, uncompressed ──▶ every block checked, events recounted by decoding,
-//                                                               rows turned into columns, zstd ──▶ OUT: blocks │ end │
-//                                                               index │ trailer
+//   FILE.partial  the blocks of one process: rows, uncompressed
+//     ──▶ every block checked, events recounted by decoding, rows turned into columns, zstd
+//     ──▶ OUT: blocks │ end │ index │ trailer
 //
 // Use it once for each process, after that process has ended (or was killed). It runs outside the recorded program.
 // On a full disk the blocks that have been written make room for the others: their slots are given back, the slot file

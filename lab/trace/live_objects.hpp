@@ -13,8 +13,7 @@
 // the wrong order by some ticks, so that the merged order breaks this rule. Within a window (ticks, and 64 hand-offs)
 // it is put right:
 //   begin where an object lives   the old object waits; the first end of that address by a thread other than the one
-//   that
-//                                 began the new object ends it. None in the window: its free was lost
+//                                 that began the new object ends it. None in the window: its free was lost
 //                                 (ending::lost_free).
 //   end where nothing lives       the end waits; the first begin of that address by another thread meets it, and that
 //                                 object ends at once. None in the window: an object from before the trace (unmatched).

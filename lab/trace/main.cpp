@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 // millpond-trace: look at a trace, and put its index back.
 //
-//   millpond-trace info TRACE     what is in it        millpond-trace dump TRACE     every record and event, a line
-//   each millpond-trace index TRACE    rebuild the index    millpond-trace list FILE      the traces of one recording
+//   millpond-trace info TRACE     what is in it
+//   millpond-trace dump TRACE     every record and event, a line each
+//   millpond-trace index TRACE    rebuild the index
+//   millpond-trace list FILE      the traces of one recording
 //
 // Exit status: 0 ok, 2 usage, 3 the trace is missing, empty or damaged (what could be read was shown), 4 the disk
 // refused.

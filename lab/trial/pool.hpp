@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 // pool: a local allocator as the router uses it: below malloc, with frees from anywhere. One of four kinds.
 //
-//   thread_pool    multipool                  for one thread; other threads stay with the program's allocator
-//   shared_pool    synchronized(multipool)    for all threads
-//   instance_pool  a small pool for each owner   for one thread, as thread_pool
-//   arena_pool     monotonic                  arenas for the blocks of a scope
+//   thread_pool    multipool                    for one thread; other threads stay with the program's allocator
+//   shared_pool    synchronized(multipool)      for all threads
+//   instance_pool  a small pool for each owner  for one thread, as thread_pool
+//   arena_pool     monotonic                    arenas for the blocks of a scope
 //
 // Every program stays correct, whatever a plan says: where a pool cannot serve, it gives null, and the router sends the
 // allocation to the program's own allocator.

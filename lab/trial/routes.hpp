@@ -2,7 +2,7 @@
 // routes: a compiled plan: for every function of every module of a program, the pool of its owner. A file that is
 // mapped and used as it is.
 //
-//   │ header │ pools │ modules │ ranges of module 0, by address │ ranges of module 1 │ … │ scopes │ keys │ strings │
+//   │ header │ pools │ modules │ ranges of module 0, by address │ of module 1 │ … │ scopes │ keys │ strings │
 //   return address ─module─▶ ranges ─binary search─▶ {pool, role}
 //
 // Addresses are those of the module's file (address in memory − bias). Pool 0 is the program's own allocator.

@@ -23,9 +23,9 @@ from pathlib import Path
 from typing import Any
 
 from millpond import __version__
-from millpond.execution.results import PLACE, SCHEMA, Row, print_table
-from millpond.laboratory_bench import bench_advice, bench_real, bench_rows, bench_truth
-from millpond.laboratory_bench.bench_rows import Bench
+from millpond.bench.laboratory import bench_advice, bench_real, bench_rows, bench_truth
+from millpond.bench.laboratory.bench_rows import Bench
+from millpond.bench.results import PLACE, SCHEMA, Row, print_table
 from millpond.store.observations import FIELDS, utc_now
 from millpond.store.observations import SCHEMA as OBSERVATION_SCHEMA
 from millpond.system import output

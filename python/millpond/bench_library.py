@@ -17,16 +17,16 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from millpond.bench.library.bars import Bar, bars_of
+from millpond.bench.library.comparisons import lines_of
+from millpond.bench.library.grid import BAR_ROUNDS, EXPERIMENT, SCALES, Grid, grid_of, sizes_given
+from millpond.bench.library.library_contenders import COUNTED, HARDENED, HARDENED_SUITE, KEPT, SUITE, Suite, read_suite
+from millpond.bench.library.library_rounds import POINT, SuiteRunner, require_loadable
+from millpond.bench.library.lines import Line, Rounds
+from millpond.bench.results import PLACE, SCHEMA, write
 from millpond.cells.cell import Cell, Outcome
-from millpond.execution.grids import GridOptions, forecast, listing, select, show
-from millpond.execution.results import PLACE, SCHEMA, write
-from millpond.execution.rounds import WHOLE, Work, measured_rounds, run_rounds
-from millpond.library.bars import Bar, bars_of
-from millpond.library.comparisons import lines_of
-from millpond.library.grid import BAR_ROUNDS, EXPERIMENT, SCALES, Grid, grid_of, sizes_given
-from millpond.library.library_contenders import COUNTED, HARDENED, HARDENED_SUITE, KEPT, SUITE, Suite, read_suite
-from millpond.library.lines import Line, Rounds
-from millpond.library.rounds import POINT, SuiteRunner, require_loadable
+from millpond.rounds.grids import GridOptions, forecast, listing, select, show
+from millpond.rounds.interleaved_rounds import WHOLE, Work, measured_rounds, run_rounds
 from millpond.store.observations import Journal, utc_now
 from millpond.store.round_log import RoundLog, logged_anyway, subject_of
 from millpond.store.store import Store
@@ -94,7 +94,7 @@ def _run(chosen: argparse.Namespace) -> int:
     lines, bars = bench.judge(outcomes)
     notes = bench.notes(outcomes)
     if chosen.json != STDOUT:
-        from millpond.library.table import print_results
+        from millpond.bench.library.library_table import print_results
 
         print_results(lines, bars, notes)
     write(bench.document(outcomes, lines, bars, notes), chosen.json)

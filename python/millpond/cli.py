@@ -25,7 +25,7 @@ def app() -> typer.Typer:
     """The Typer application, made when it is needed."""
     import typer
 
-    from millpond import advise, bench, characterise, compare, doctor, replay, report, trial
+    from millpond.commands import advise, bench, characterise, compare, doctor, replay, report, trial
 
     result = typer.Typer(
         name="millpond",
@@ -74,15 +74,15 @@ def main(words: list[str] | None = None) -> int:
     words = sys.argv[1:] if words is None else words
     try:
         if words and words[0] == "record":
-            from millpond.record import record
+            from millpond.commands.record import record
 
             return record(words[1:])
         if words and words[0] == "litter":
-            from millpond.litter import litter
+            from millpond.commands.litter import litter
 
             return litter(words[1:])
         if words and words[0] == "run":
-            from millpond.run import run
+            from millpond.commands.run import run
 
             return run(words[1:])
         watch_signals()

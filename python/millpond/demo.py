@@ -14,14 +14,14 @@ import argparse
 import sys
 from pathlib import Path
 
-from millpond.advise import Options, advise
-from millpond.compare import print_builds
-from millpond.comparison.builds import Asked, compare_builds
-from millpond.drawing import terminal
-from millpond.execution import real_inputs
-from millpond.execution.preparation import NO_PREPARATION
-from millpond.execution.schedule import VERDICT_ROUNDS
-from millpond.report import write_report
+from millpond.commands.advise import Options, advise
+from millpond.commands.compare import print_builds
+from millpond.report import terminal
+from millpond.report.comparison.builds import Asked, compare_builds
+from millpond.report.documents import write_report
+from millpond.rounds import more_real_programs
+from millpond.rounds.preparation import NO_PREPARATION
+from millpond.rounds.schedule import VERDICT_ROUNDS
 from millpond.store.store import DEFAULT, Store
 from millpond.system import native, output
 from millpond.system.errors import Failure, Status
@@ -42,7 +42,7 @@ def demonstrate(options: argparse.Namespace) -> None:
         raise Failure(Status.ENVIRONMENT, f"cannot make {PLACE}: {error.strerror}") from error
     server, changed = (str(native.find(f"request_server{form}")) for form in ("", "_changed"))
     requests = ("--repeats", str(options.requests), "--seed", str(options.seed))
-    xmllint = real_inputs.xmllint(PLACE, options.items).command
+    xmllint = more_real_programs.xmllint(PLACE, options.items).command
     programs = {"xmllint": xmllint, "request_server": (server, *requests)}
     advices = []
     for name, program in programs.items():

@@ -11,8 +11,8 @@ import pytest
 import sample_store
 from devtools import FAINT, Chromium, find_chromium
 
-from millpond.reporting import cases as report_cases
-from millpond.reporting import page as report_page
+from millpond.report import cases as report_cases
+from millpond.report import page as report_page
 from millpond.store.store import Store
 
 pytestmark = [

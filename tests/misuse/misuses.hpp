@@ -33,7 +33,6 @@ std::span<const program> source_misuses();
 std::span<const program> thread_misuses();
 std::span<const program> wink_misuses();
 std::span<const program> clean_programs();
-std::span<const program> more_clean_programs();
 
 using multi = in_mode<multipool<>>;
 using mono = in_mode<monotonic<>>;

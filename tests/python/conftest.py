@@ -22,10 +22,10 @@ from fakes.fake_library_suite import FakeSuite
 from fakes.fake_p0089_suite import FakeP0089
 from library_bench import LIBRARIES, Use
 
+from millpond.bench.library import library_contenders
 from millpond.cli import main
-from millpond.execution import mallocs
-from millpond.execution.mallocs import Malloc
-from millpond.library import library_contenders
+from millpond.rounds import mallocs
+from millpond.rounds.mallocs import Malloc
 from millpond.system import callgrind, native
 
 # How long an example takes says nothing: the machine may be busy. Examples are the same in every run, so that a change

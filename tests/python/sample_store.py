@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from millpond.advice import effects
-from millpond.advice.advice import document
+from millpond.advice.document import document
 from millpond.advice.findings import Findings
 from millpond.advice.rows import Tried
 from millpond.cells.cell import Cell, Outcome
 from millpond.cells.plans import Plan, Route, combine, merged
-from millpond.execution.mallocs import Malloc
-from millpond.execution.recording import Process, Recording
+from millpond.rounds.mallocs import Malloc
+from millpond.rounds.recording import Process, Recording
 from millpond.store.observations import Journal
 from millpond.store.store import Store
 

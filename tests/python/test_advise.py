@@ -15,8 +15,8 @@ from conftest import FakeLab
 from millpond.advice.choice import choice
 from millpond.advice.findings import Findings
 from millpond.advice.verdict import sentence
-from millpond.execution.mallocs import Malloc
-from millpond.execution.recording import Process, Recording
+from millpond.rounds.mallocs import Malloc
+from millpond.rounds.recording import Process, Recording
 from millpond.statistics.order_statistics import Comparison, Summary
 from millpond.store.observations import FIELDS
 from millpond.store.store import Store

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from fakes.fake_p0089_suite import FakeP0089
 
-from millpond import bench
+from millpond.bench.suites.p0089 import ALIASES
 from millpond.cli import main
-from millpond.documents.p0089 import ALIASES
+from millpond.commands import bench
 from millpond.system import native
 from millpond.system.errors import Status
 

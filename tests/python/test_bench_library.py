@@ -10,11 +10,11 @@ import pytest
 from library_bench import LIBRARIES, Use, line_of, run
 
 from millpond import bench_library
-from millpond.library.bars import RULES, Rule, judge
-from millpond.library.comparisons import QUESTIONS
-from millpond.library.grid import grid_of
-from millpond.library.library_contenders import ADAPTER_SYMBOL, read_suite
-from millpond.library.lines import Line, label
+from millpond.bench.library.bars import RULES, Rule, judge
+from millpond.bench.library.comparisons import QUESTIONS
+from millpond.bench.library.grid import grid_of
+from millpond.bench.library.library_contenders import ADAPTER_SYMBOL, read_suite
+from millpond.bench.library.lines import Line, label
 from millpond.statistics.order_statistics import summarise
 from millpond.system.errors import Failure, Status
 

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from millpond import bench_lab
-from millpond.execution import real_inputs
-from millpond.laboratory_bench import bench_followed, bench_real
-from millpond.laboratory_bench.bench_rounds import Round
-from millpond.laboratory_bench.bench_rows import Bench
+from millpond.bench.laboratory import bench_followed, bench_real
+from millpond.bench.laboratory.bench_rounds import Round
+from millpond.bench.laboratory.bench_rows import Bench
+from millpond.rounds import more_real_programs
 from millpond.statistics.order_statistics import summarise
 
 
@@ -99,11 +99,11 @@ def test_only_one_table_at_a_time() -> None:
 
 
 def test_inputs_are_whole_and_the_same_each_time() -> None:
-    text = real_inputs._xml(50)
-    assert text == real_inputs._xml(50)
+    text = more_real_programs._xml(50)
+    assert text == more_real_programs._xml(50)
     assert len(ElementTree.fromstring(text)) == 50
-    assert len(json.loads(real_inputs._sales())) == 60_000
-    history = "".join(real_inputs._history())
+    assert len(json.loads(more_real_programs._sales())) == 60_000
+    history = "".join(more_real_programs._history())
     assert history.count("commit refs/heads/main\n") == 1200
-    manifest = real_inputs._ninja()
+    manifest = more_real_programs._ninja()
     assert manifest.count(": compile ") == 30_000 and manifest.count(": write\n") == 300

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from conftest import FakeLab
 
-from millpond.laboratory_bench import bench_followed, bench_truth
-from millpond.laboratory_bench.bench_truth import Known
+from millpond.bench.laboratory import bench_followed, bench_truth
+from millpond.bench.laboratory.bench_truth import Known
 from millpond.system.errors import Failure
 
 TWO_LISTS = Known("two_lists", ("p",), ("p", "--by-hand"))

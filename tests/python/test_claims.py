@@ -12,8 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from millpond.documents.p0089 import ALL_ALIASES, CLAIMS, EXPERIMENTS
-from millpond.experiments.claim_rules import (
+from millpond.bench.claim_rules import (
     FAILS,
     FEWEST_ROUNDS,
     HOLDS,
@@ -27,8 +26,9 @@ from millpond.experiments.claim_rules import (
     judge_all,
     load,
 )
-from millpond.experiments.experiment import Point, surrounded
-from millpond.experiments.figures import Figures, published_figures
+from millpond.bench.experiment import Point, surrounded
+from millpond.bench.result_table import Figures, published_figures
+from millpond.bench.suites.p0089 import ALL_ALIASES, CLAIMS, EXPERIMENTS
 
 BY_NAME = {e.name: e for e in EXPERIMENTS}
 ONE = EXPERIMENTS[0]

@@ -14,7 +14,7 @@ from conftest import FakeLab
 
 from millpond.cells.cell import Cell, Outcome
 from millpond.cells.plans import Plan, Route
-from millpond.comparison import cell_samples, comparing
+from millpond.report.comparison import cell_samples, store_changes
 from millpond.statistics import conditions
 from millpond.statistics.order_statistics import ALPHA
 from millpond.store.observations import Journal
@@ -47,9 +47,9 @@ def journal(outcomes: list[Outcome], experiment: str = "advise", program: tuple[
     return result
 
 
-def compared(a: Journal, b: Journal, *texts: str) -> comparing.Comparison:
+def compared(a: Journal, b: Journal, *texts: str) -> store_changes.Comparison:
     sides = [cell_samples.cells_of(name, j.rows) for name, j in (("a", a), ("b", b))]
-    return comparing.compare(*sides, [conditions.parse(t) for t in texts])
+    return store_changes.compare(*sides, [conditions.parse(t) for t in texts])
 
 
 BARE = Cell(ARGV, "bare")

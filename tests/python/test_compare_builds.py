@@ -13,7 +13,7 @@ import pytest
 import sample_store
 from conftest import FakeLab
 
-from millpond.advice.came_out import CameOut, Line
+from millpond.advice.prediction_outcome import CameOut, Line
 from millpond.store.store import Store
 from millpond.system.build_id import build_id_of
 

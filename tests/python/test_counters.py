@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 from fakes.fake_p0089_suite import FakeP0089
 
+from millpond.bench.suites.p0089 import ALIASES
+from millpond.bench.suites.published_experiments import EXPERIMENTS
 from millpond.cells.cell import COUNTERS
 from millpond.cli import main
-from millpond.documents.p0089 import ALIASES
-from millpond.documents.published_experiments import EXPERIMENTS
 from millpond.system import callgrind
 from millpond.system.errors import Status
 

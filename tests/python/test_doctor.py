@@ -11,10 +11,10 @@ import pytest
 from conftest import FakeLab
 
 from millpond.cells.cell import Outcome
-from millpond.execution import mallocs
-from millpond.execution.noise import noise_of, twins
+from millpond.doctor import diagnosis
+from millpond.rounds import mallocs
+from millpond.rounds.noise import noise_of, twins
 from millpond.system import machine_facts
-from millpond.validation import diagnosis
 
 
 @pytest.fixture

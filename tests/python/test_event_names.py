@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from fakes.fake_p0089_suite import UNITS, FakeP0089
 
+from millpond.bench import event_names
 from millpond.cells.cell import COUNTERS
 from millpond.cli import main
-from millpond.experiments import event_names
 from millpond.system.errors import Status
 
 Use = Callable[..., FakeP0089]

@@ -12,7 +12,16 @@ from hypothesis import strategies as st
 
 from millpond.cells.cell import CONTROLS, Cell, Outcome
 from millpond.cells.plans import Plan, Route
-from millpond.execution.rounds import Shard, Silence, Work, by_round, groups_of, measured_rounds, order_of, run_rounds
+from millpond.rounds.interleaved_rounds import (
+    Shard,
+    Silence,
+    Work,
+    by_round,
+    groups_of,
+    measured_rounds,
+    order_of,
+    run_rounds,
+)
 from millpond.system.errors import Failure, Status
 
 CELLS = [Cell(("prog",), variant) for variant in CONTROLS]

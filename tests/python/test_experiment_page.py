@@ -14,12 +14,12 @@ from fakes.fake_p0089_suite import FakeP0089
 from hypothesis import given
 from hypothesis import strategies as st
 
+from millpond.bench.claim_rules import heading
+from millpond.bench.suites.p0089 import ALIASES
+from millpond.bench.suites.published_experiments import EXPERIMENTS
 from millpond.cli import main
-from millpond.documents.p0089 import ALIASES
-from millpond.documents.published_experiments import EXPERIMENTS
-from millpond.drawing.heat_tables import STEPS, Heat, Scale, heat_table
-from millpond.drawing.surfaces import Axes, surface
-from millpond.experiments.claim_rules import heading
+from millpond.report.figures.heat_tables import STEPS, Heat, Scale, heat_table
+from millpond.report.figures.surfaces import Axes, surface
 from millpond.system.errors import Status
 
 Use = Callable[..., FakeP0089]
@@ -165,7 +165,7 @@ def luminance(colour: str) -> float:
 
 
 def test_the_colours_darken_all_the_way_and_their_numbers_can_be_read() -> None:
-    style = (files("millpond") / "templates" / "experiment.css").read_text(encoding="utf-8")
+    style = (files("millpond.report") / "templates" / "experiment.css").read_text(encoding="utf-8")
     found = re.findall(r"\.h(\d) \{ background: #([0-9a-f]+); color: #([0-9a-f]+); \}", style)
     assert [int(n) for n, _, _ in found] == list(range(STEPS))
     grounds = [luminance(ground) for _, ground, _ in found]

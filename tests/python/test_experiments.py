@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from millpond.bench import published
+from millpond.bench.experiment import SCALES, Experiment
+from millpond.bench.experiment_run import cells_of
+from millpond.bench.suites.p0089 import ALIASES, LOCKED, in_notation, notation
+from millpond.bench.suites.published_experiments import EXPERIMENTS as ALL
 from millpond.cells.cell import METRICS_OF, P0089
-from millpond.documents.p0089 import ALIASES, LOCKED, in_notation, notation
-from millpond.documents.published_experiments import EXPERIMENTS as ALL
-from millpond.execution.rounds import groups_of
-from millpond.experiments import published
-from millpond.experiments.experiment import SCALES, Experiment
-from millpond.experiments.run import cells_of
+from millpond.rounds.interleaved_rounds import groups_of
 
 EXPERIMENTS = tuple(e for e in ALL if e.document == "p0089")
 EACH = pytest.mark.parametrize("experiment", EXPERIMENTS, ids=lambda e: e.name)

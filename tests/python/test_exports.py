@@ -20,8 +20,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sample_store import NAMES
 
-from millpond.reporting import export_chrome, export_pprof, export_stacks
-from millpond.reporting.export_csv import rows_text
+from millpond.report.exports import chrome, pprof, stacks
+from millpond.report.exports.csv import rows_text
 from millpond.store.store import Store
 
 # The public format of pprof, as far as we write it: names and numbers of fields.
@@ -149,14 +149,14 @@ def test_pprof_is_decoded_by_protoc_and_holds_every_stack(export: Any, tmp_path:
 
 @given(st.integers(min_value=0, max_value=2**63 - 1))
 def test_varints_are_read_back_by_the_definition_of_the_format(value: int) -> None:
-    encoded = export_pprof.varint(value)
+    encoded = pprof.varint(value)
     assert sum((byte & 0x7F) << 7 * i for i, byte in enumerate(encoded)) == value
     assert all(byte & 0x80 for byte in encoded[:-1]) and not encoded[-1] & 0x80
 
 
 def test_equal_trees_give_equal_profiles() -> None:
-    tree = export_stacks.tree_from("r", sample_store.contexts())
-    assert export_pprof.profile(tree) == export_pprof.profile(tree)
+    tree = stacks.tree_from("r", sample_store.contexts())
+    assert pprof.profile(tree) == pprof.profile(tree)
 
 
 def test_speedscope_accepts_the_file(export: Any, tmp_path: Path) -> None:
@@ -187,12 +187,12 @@ def test_counters_are_trace_events_in_the_order_of_time(export: Any) -> None:
         assert all(isinstance(v, int) and v >= 0 for v in event["args"].values())
     assert {e["name"] for e in counters} == {f"{n}: {w}" for n in NAMES for w in ("live bytes", "page bytes")}
     assert data["otherData"]["left_out"]["subsystems"] == 0
-    assert export_chrome.trace_events({})["traceEvents"][0]["ph"] == "M"
+    assert chrome.trace_events({})["traceEvents"][0]["ph"] == "M"
 
 
 def test_counters_that_are_too_many_are_left_out_and_stated(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(export_chrome, "SUBSYSTEMS_AT_MOST", 1)
-    found = export_chrome.trace_events(sample_store.characterisation())
+    monkeypatch.setattr(chrome, "SUBSYSTEMS_AT_MOST", 1)
+    found = chrome.trace_events(sample_store.characterisation())
     assert {e["name"].partition(": ")[0] for e in found["traceEvents"][1:]} == {NAMES[0]}
     assert found["otherData"]["left_out"]["subsystems"] == len(NAMES) - 1
 

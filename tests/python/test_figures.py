@@ -12,7 +12,7 @@ import sample_store
 from hypothesis import given
 from hypothesis import strategies as st
 
-from millpond.drawing import figures, figures_heap, figures_rounds
+from millpond.report.figures import flat_figures, heap_figures, round_figures
 from millpond.statistics.paired_rounds import PairedRounds, Ratio
 from millpond.system.wording import bytes_text, count_text, seconds_text
 
@@ -38,9 +38,9 @@ def test_every_round_lies_on_the_axis_and_no_change_does_too(values: list[float]
     rounds = [Ratio("judging", i, v) for i, v in enumerate(values, 1)]
     low, high = min(values), max(values)
     found = summary(low, math.sqrt(low * high), high)
-    axis = figures_rounds.axis_of([found], rounds)
+    axis = round_figures.axis_of([found], rounds)
     assert 0 < axis.place(1.0) < 1
-    svg = figures_rounds.strip(axis, found, rounds)
+    svg = round_figures.strip(axis, found, rounds)
     assert svg.count("<circle") == len(values)
     assert all(0 <= f <= 100 for f in fractions(svg))
     ticks = axis.ticks()
@@ -51,22 +51,22 @@ def test_every_round_lies_on_the_axis_and_no_change_does_too(values: list[float]
 
 @given(st.lists(st.floats(min_value=0, max_value=1e15), max_size=40))
 def test_bars_are_as_tall_as_their_values(values: list[float]) -> None:
-    svg = figures.bars([(str(i), v) for i, v in enumerate(values)], count_text, "objects", "a < label")
+    svg = flat_figures.bars([(str(i), v) for i, v in enumerate(values)], count_text, "objects", "a < label")
     drawn = [e for e in ElementTree.fromstring(svg).iter() if e.get("class") == "bar"]
     assert len(drawn) == len(values)
-    top = figures.nice_ceiling(max(values, default=0))
+    top = flat_figures.nice_ceiling(max(values, default=0))
     for element, value in zip(drawn, values, strict=True):
         assert abs(float(element.get("height", "")) - max(96 * value / top, 1.0 if value else 0.0)) < 0.1
 
 
 @given(st.floats(min_value=1e-9, max_value=1e18))
 def test_the_top_of_an_axis_is_above_the_value_and_not_far_above(value: float) -> None:
-    top = figures.nice_ceiling(value)
+    top = flat_figures.nice_ceiling(value)
     assert value <= top * (1 + 1e-9) and top <= 1.6 * value
 
 
 def test_curves_go_from_edge_to_edge() -> None:
-    svg = figures.curves([0.0, 1.0, 4.0], [("live", "x", [0, 5, 10])], bytes_text, seconds_text, "label")
+    svg = flat_figures.curves([0.0, 1.0, 4.0], [("live", "x", [0, 5, 10])], bytes_text, seconds_text, "label")
     points = next(e.get("points", "") for e in ElementTree.fromstring(svg).iter() if e.tag == "polyline")
     xs = [float(p.split(",")[0]) for p in points.split()]
     assert xs == [0, 250, 1000]
@@ -75,7 +75,7 @@ def test_curves_go_from_edge_to_edge() -> None:
 def test_the_map_of_the_heap_covers_every_cell_once_and_its_table_says_the_same() -> None:
     data = sample_store.characterisation()["heat_map"]
     names = list(sample_store.NAMES)
-    found = figures_heap.heat_map(data, names)
+    found = heap_figures.heat_map(data, names)
     assert found is not None
     columns = len(data["columns"])
     covered = Counter[str]()
@@ -89,7 +89,7 @@ def test_the_map_of_the_heap_covers_every_cell_once_and_its_table_says_the_same(
 
 
 def test_a_map_without_cells_is_none() -> None:
-    assert figures_heap.heat_map({"rows": [], "columns": [], "cells": []}, []) is None
+    assert heap_figures.heat_map({"rows": [], "columns": [], "cells": []}, []) is None
 
 
 def test_rounds_without_a_partner_are_left_out() -> None:

@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 from fakes.fake_p0089_suite import FakeP0089
 
+from millpond.bench.suites.p0089 import ALIASES
 from millpond.cli import main
-from millpond.documents.p0089 import ALIASES
 from millpond.system.errors import Status
 
 Use = Callable[..., FakeP0089]

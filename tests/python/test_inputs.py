@@ -13,11 +13,11 @@ from conftest import FakeLab
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from millpond import advise
 from millpond.advice import inputs, merged
 from millpond.advice.rejudging import Judged
 from millpond.advice.rows import NOTHING
 from millpond.cells.plans import Plan
+from millpond.commands import advise
 from millpond.statistics.order_statistics import Comparison, Summary
 from millpond.store.store import Store
 from millpond.system.errors import Failure, Status

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from millpond.advice.rows import NOT_DISPROVED, OUTERMOST, legality_text
-from millpond.reporting.report_words import short_legality
+from millpond.report.report_words import short_legality
 
 
 def scope(legality: str, name: str = "parse") -> dict[str, Any]:

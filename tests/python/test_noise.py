@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from millpond.cells.cell import Cell, Outcome
-from millpond.execution.noise import noise_of, stored_noise, twins
-from millpond.execution.rounds import Silence, run_rounds
+from millpond.rounds.interleaved_rounds import Silence, run_rounds
+from millpond.rounds.noise import noise_of, stored_noise, twins
 from millpond.store.observations import Journal
 from millpond.store.store import Store
 

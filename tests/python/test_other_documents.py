@@ -14,16 +14,16 @@ from typing import Any
 import pytest
 from fakes.fake_p0089_suite import FakeP0089
 
+from millpond.bench import published
+from millpond.bench.claim_rules import FAILS, HOLDS, NOT_MEASURED, UNTESTABLE, Claim, judge, load
+from millpond.bench.experiment import ROUNDS, SCALES, Experiment
+from millpond.bench.experiment_run import cells_of
+from millpond.bench.result_table import Figures, published_figures
+from millpond.bench.suites import suballocator, unique_chars
+from millpond.bench.suites.published_experiments import EXPERIMENTS as ALL
 from millpond.cells.cell import COUNTERS, LITTER, METRICS_OF, SUBALLOCATOR
 from millpond.cli import main
-from millpond.documents import suballocator, unique_chars
-from millpond.documents.published_experiments import EXPERIMENTS as ALL
-from millpond.execution.rounds import groups_of
-from millpond.experiments import published
-from millpond.experiments.claim_rules import FAILS, HOLDS, NOT_MEASURED, UNTESTABLE, Claim, judge, load
-from millpond.experiments.experiment import ROUNDS, SCALES, Experiment
-from millpond.experiments.figures import Figures, published_figures
-from millpond.experiments.run import cells_of
+from millpond.rounds.interleaved_rounds import groups_of
 from millpond.system.errors import Status
 
 Use = Callable[..., FakeP0089]
@@ -57,7 +57,7 @@ def test_a_document_says_its_own_title_and_machine() -> None:
 
 
 def test_every_row_of_the_published_table_is_a_figure_or_said_to_be_none() -> None:
-    text = (files("millpond") / published.FOLDER / suballocator.TABLE).read_text(encoding="utf-8")
+    text = (files("millpond.bench.suites") / published.FOLDER / suballocator.TABLE).read_text(encoding="utf-8")
     rows = list(csv.DictReader(text.splitlines()))
     read = [e.published(row) for e in suballocator.EXPERIMENTS for row in rows]
     taken = [one for one in read if one is not None]

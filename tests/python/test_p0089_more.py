@@ -12,17 +12,8 @@ from typing import Any
 import pytest
 from fakes.fake_p0089_suite import FakeP0089
 
-from millpond.bench import named
-from millpond.cells.cell import COUNTERS, Outcome
-from millpond.cli import main
-from millpond.documents.p0089 import ALIASES
-from millpond.documents.p0089_anomalies import EXPERIMENT as ANOMALIES
-from millpond.documents.p0089_bindings import CLANG, VIRTUAL
-from millpond.documents.p0089_dials import CENTRE, DIALS, SETTINGS
-from millpond.documents.p0089_dials import EXPERIMENT as DIALLED
-from millpond.documents.p0089_spike import EXPERIMENT as SPIKE
-from millpond.experiments import claim_rules, experiment_rounds
-from millpond.experiments.claim_rules import (
+from millpond.bench import claim_rules, experiment_rounds
+from millpond.bench.claim_rules import (
     HOLDS,
     NOT_MEASURED,
     UNDECIDED,
@@ -33,10 +24,19 @@ from millpond.experiments.claim_rules import (
     judge_all,
     load,
 )
-from millpond.experiments.experiment import SCALES, Experiment
-from millpond.experiments.figures import Figures, Results, published_figures
-from millpond.experiments.run import cells_of
-from millpond.library.library_contenders import KEEPING
+from millpond.bench.experiment import SCALES, Experiment
+from millpond.bench.experiment_run import cells_of
+from millpond.bench.library.library_contenders import KEEPING
+from millpond.bench.result_table import Figures, Results, published_figures
+from millpond.bench.suites.p0089 import ALIASES
+from millpond.bench.suites.p0089_anomalies import EXPERIMENT as ANOMALIES
+from millpond.bench.suites.p0089_bindings import CLANG, VIRTUAL
+from millpond.bench.suites.p0089_dials import CENTRE, DIALS, SETTINGS
+from millpond.bench.suites.p0089_dials import EXPERIMENT as DIALLED
+from millpond.bench.suites.p0089_spike import EXPERIMENT as SPIKE
+from millpond.cells.cell import COUNTERS, Outcome
+from millpond.cli import main
+from millpond.commands.bench import named
 from millpond.system.errors import Status
 
 CANDIDATES = load(ANOMALIES.claims)
@@ -148,7 +148,7 @@ def test_kept_memory_is_the_environments_matter_and_no_parameter_of_the_program(
 
     monkeypatch.setattr(experiment_rounds.native, "capture", capture)
     monkeypatch.setattr(experiment_rounds.native, "find", Path)
-    monkeypatch.setattr("millpond.experiments.run.subject_of", lambda *_: "a program")
+    monkeypatch.setattr("millpond.bench.experiment_run.subject_of", lambda *_: "a program")
     words = ("p0089.anomalies", "--scale=quick", "--rounds=1", "--cells=structures/ds=7/*/AS1", "--json=out.json")
     assert main(["bench", *words]) == Status.OK
     rounds = [(argv, environment) for argv, environment in seen if "--list" not in argv]

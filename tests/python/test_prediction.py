@@ -13,9 +13,9 @@ from test_advise import SUBSYSTEMS, advise, rows
 
 from millpond.advice.prediction import PREDICTED, Predictions, agree, predict
 from millpond.cells.plans import Plan, Route
+from millpond.doctor.replay_error import DEFAULT_ERROR, NOT_VALIDATED, ReplayError
 from millpond.statistics.order_statistics import summarise
 from millpond.system.progress import ProgressReport
-from millpond.validation.validation import DEFAULT_ERROR, NOT_VALIDATED, ReplayError
 
 SLOW = {"bare": 1.0, "empty": 1.0, "shared": 0.9, "shared_huge": 0.9, "looked_up": 0.93}
 

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from conftest import FakeLab
 
-from millpond.execution import preparation
-from millpond.execution.preparation import Preparation
+from millpond.rounds import preparation
+from millpond.rounds.preparation import Preparation
 from millpond.system.errors import Failure, Status
 
 Write = Callable[..., Path]

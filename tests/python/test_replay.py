@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 from conftest import FakeLab
 
-from millpond import replay
 from millpond.cells.cell import Cell, Outcome
-from millpond.execution.mallocs import Malloc
-from millpond.execution.replaying import (
+from millpond.commands import replay
+from millpond.rounds.mallocs import Malloc
+from millpond.rounds.replay_rounds import (
     NULL,
     RECORDED,
     STRATEGIES,

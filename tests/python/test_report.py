@@ -18,10 +18,10 @@ import sample_store
 from markdown_it import MarkdownIt
 from sample_store import NAMES, PROGRAM, ROUNDS
 
-from millpond.report import Format, document
-from millpond.reporting import cases as report_cases
-from millpond.reporting import page as report_page
-from millpond.reporting.cases import Case
+from millpond.report import cases as report_cases
+from millpond.report import page as report_page
+from millpond.report.cases import Case
+from millpond.report.documents import Format, document
 from millpond.store.store import Store
 from millpond.system.arguments import split
 
@@ -226,7 +226,7 @@ def answers(**changes: Any) -> dict[str, Any]:
 
 
 def test_the_answer_follows_the_evidence() -> None:
-    from millpond.reporting.report_words import answer
+    from millpond.report.report_words import answer
 
     assert answer(answers())[0] == "nothing"
     assert answer(answers(rounds=0))[0] == answer(answers(rounds=3))[0] == "unknown"

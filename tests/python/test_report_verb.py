@@ -15,7 +15,8 @@ from conftest import FakeLab
 
 from millpond.advice.inputs import read_inputs
 from millpond.advice.merged import merge
-from millpond.report import Format, format_of
+from millpond.commands.report import format_of
+from millpond.report.documents import Format
 from millpond.store.store import Store
 
 

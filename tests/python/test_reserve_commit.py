@@ -12,16 +12,16 @@ from pathlib import Path
 import pytest
 from fakes.fake_reserve_commit_suite import FakeReserveCommit
 
-from millpond.bench import named
+from millpond.bench.claim_rules import Claim, evaluate, load
+from millpond.bench.experiment import SCALES, Experiment, place_of
+from millpond.bench.experiment_run import cells_of
+from millpond.bench.result_table import Figures
+from millpond.bench.suites.reserve_commit import ALIASES, EXPERIMENTS, LENGTHS, dtrace
+from millpond.bench.suites.reserve_commit import CLAIMS as FILE
 from millpond.cells.cell import METRICS_OF, RESERVE_COMMIT
 from millpond.cli import main
-from millpond.documents.reserve_commit import ALIASES, EXPERIMENTS, LENGTHS, dtrace
-from millpond.documents.reserve_commit import CLAIMS as FILE
-from millpond.execution.rounds import groups_of
-from millpond.experiments.claim_rules import Claim, evaluate, load
-from millpond.experiments.experiment import SCALES, Experiment, place_of
-from millpond.experiments.figures import Figures
-from millpond.experiments.run import cells_of
+from millpond.commands.bench import named
+from millpond.rounds.interleaved_rounds import groups_of
 from millpond.system import native
 from millpond.system.errors import Status
 

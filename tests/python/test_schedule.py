@@ -6,7 +6,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from millpond.execution import schedule
+from millpond.rounds import schedule
 
 seconds = st.floats(min_value=0.0, max_value=3600.0)
 run_seconds = st.floats(min_value=0.001, max_value=600.0)

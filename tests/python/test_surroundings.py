@@ -14,15 +14,15 @@ from fakes.fake_p0089_suite import LIBC, FakeP0089
 from hypothesis import given
 from hypothesis import strategies as st
 
+from millpond.bench.experiment import points, surrounded
+from millpond.bench.experiment_run import cells_of
+from millpond.bench.suites import p0089
+from millpond.bench.suites.published_experiments import EXPERIMENTS
+from millpond.bench.surroundings import TOOLCHAINS, Surroundings, said
 from millpond.cells.cell import SURROUNDINGS, Cell
 from millpond.cli import main
-from millpond.comparison import cell_samples
-from millpond.documents import p0089
-from millpond.documents.published_experiments import EXPERIMENTS
-from millpond.execution import mallocs
-from millpond.experiments.experiment import points, surrounded
-from millpond.experiments.run import cells_of
-from millpond.experiments.surroundings import TOOLCHAINS, Surroundings, said
+from millpond.report.comparison import cell_samples
+from millpond.rounds import mallocs
 from millpond.store.store import Store
 from millpond.system import native
 from millpond.system.errors import Failure, Status

@@ -9,7 +9,7 @@ import pytest
 from conftest import FakeLab
 from test_advise import CPU, MALLOCS, SUBSYSTEMS, advise
 
-from millpond.advice.advising import Advising
+from millpond.advice.advice_rounds import Advising
 
 
 def test_too_few_rounds_give_no_verdict_but_what_they_showed(lab: FakeLab) -> None:

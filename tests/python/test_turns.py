@@ -17,8 +17,8 @@ from pathlib import Path
 import pytest
 
 from millpond.cells.cell import Cell, Outcome
-from millpond.execution import turns
-from millpond.execution.turns import SideBySide
+from millpond.rounds import side_by_side
+from millpond.rounds.side_by_side import SideBySide
 from millpond.system import native
 from millpond.system.errors import Failure, Status
 
@@ -53,7 +53,7 @@ def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (tmp_path / name).write_text(text)
         (tmp_path / name).chmod(0o755)
     monkeypatch.setenv("MILLPOND_BIN", str(tmp_path))
-    monkeypatch.setattr(turns, "_PATIENCE_SECONDS", 0.2)
+    monkeypatch.setattr(side_by_side, "_PATIENCE_SECONDS", 0.2)
     return tmp_path
 
 
@@ -134,7 +134,7 @@ def test_an_interruption_ends_all_even_what_would_start_next(
 KILLED_CONDUCTOR = """
 import signal, sys
 from millpond.cells.cell import Cell
-from millpond.execution.turns import SideBySide
+from millpond.rounds.side_by_side import SideBySide
 from millpond.system import native
 class Runner:
     def run(self, *_):

@@ -12,18 +12,18 @@ from typing import Any
 import pytest
 from conftest import FakeLab
 
-from millpond import doctor
 from millpond.cells.cell import METRICS_OF, Cell, Outcome
-from millpond.execution import mallocs
-from millpond.execution.bench_inputs import Workload
-from millpond.execution.mallocs import Malloc
-from millpond.execution.replaying import PACED
-from millpond.execution.rounds import Silence
+from millpond.commands import doctor
+from millpond.doctor import replay_error, validation_rounds
+from millpond.doctor.replay_error import Difference
+from millpond.rounds import mallocs
+from millpond.rounds.interleaved_rounds import Silence
+from millpond.rounds.mallocs import Malloc
+from millpond.rounds.real_programs import Workload
+from millpond.rounds.replay_rounds import PACED
 from millpond.statistics.order_statistics import summarise
 from millpond.store.store import Store
 from millpond.system.errors import Failure, Status
-from millpond.validation import validating, validation
-from millpond.validation.validation import Difference
 
 GLIBC, FAST, LEAN = Malloc("glibc", None), Malloc("fast", Path("/lib/fast.so")), Malloc("lean", Path("/lib/lean.so"))
 MALLOCS = (GLIBC, FAST, LEAN)
@@ -46,14 +46,16 @@ class FakeRunner:
 def programs(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two programs that need no input, in the place of the real ones."""
     made = {name: lambda _, name=name: Workload(name, ("true", name)) for name in ("one", "two")}
-    monkeypatch.setattr(validating, "PROGRAMS", made)
-    monkeypatch.setattr(validation, "FEWEST_PROGRAMS", 2)
-    monkeypatch.setattr(validating, "MallocRunner", lambda *_, **__: FakeRunner((1.0, 0.9, 1.1), (1e7, 1.2e7, 9e6)))
-    monkeypatch.setattr(validating, "library_bytes", lambda *_: dict.fromkeys((m.name for m in MALLOCS), 0.0))
+    monkeypatch.setattr(validation_rounds, "PROGRAMS", made)
+    monkeypatch.setattr(replay_error, "FEWEST_PROGRAMS", 2)
+    monkeypatch.setattr(
+        validation_rounds, "MallocRunner", lambda *_, **__: FakeRunner((1.0, 0.9, 1.1), (1e7, 1.2e7, 9e6))
+    )
+    monkeypatch.setattr(validation_rounds, "library_bytes", lambda *_: dict.fromkeys((m.name for m in MALLOCS), 0.0))
 
 
-def validated(tmp_path: Path, cpu: Sequence[float], peak: Sequence[float]) -> validating.Validating:
-    work = validating.Validating(MALLOCS, tmp_path, lambda *_: FakeRunner(cpu, peak), Silence(), rounds=3)
+def validated(tmp_path: Path, cpu: Sequence[float], peak: Sequence[float]) -> validation_rounds.Validating:
+    work = validation_rounds.Validating(MALLOCS, tmp_path, lambda *_: FakeRunner(cpu, peak), Silence(), rounds=3)
     work.run(["one", "two"])
     return work
 
@@ -82,7 +84,7 @@ def test_seconds_are_predicted_at_full_speed_and_bytes_at_the_programs_pace(
         def run(self, cell: Cell, stage: str, number: int) -> Outcome:
             return (pace if PACED in cell.parameters else full_speed).run(cell, stage, number)
 
-    work = validating.Validating(MALLOCS, tmp_path, lambda *_: Either(), Silence(), rounds=3)
+    work = validation_rounds.Validating(MALLOCS, tmp_path, lambda *_: Either(), Silence(), rounds=3)
     work.run(["one", "two"])
     assert all(s["holds"] and s["within"] == 6 for s in work.document()["summary"].values())
 
@@ -99,8 +101,8 @@ def test_what_a_round_measures_and_what_it_predicts_lie_side_by_side(
             return super().run(cell, stage, number)
 
     noting = Noting((1.0, 0.9, 1.1), (1e7, 1.2e7, 9e6))
-    monkeypatch.setattr(validating, "MallocRunner", lambda *_, **__: noting)
-    work = validating.Validating(MALLOCS, tmp_path, lambda *_: noting, Silence(), rounds=2)
+    monkeypatch.setattr(validation_rounds, "MallocRunner", lambda *_, **__: noting)
+    work = validation_rounds.Validating(MALLOCS, tmp_path, lambda *_: noting, Silence(), rounds=2)
     work.run(["one"])
     assert rounds == [0] * 9 + [1] * 9 + [2] * 9
 
@@ -158,7 +160,7 @@ def test_a_program_that_fails_becomes_a_note_and_the_others_go_on(
     def absent(_: Path) -> Workload:
         raise Failure(Status.ENVIRONMENT, "one is missing")
 
-    monkeypatch.setattr(validating, "PROGRAMS", {**validating.PROGRAMS, "one": absent})
+    monkeypatch.setattr(validation_rounds, "PROGRAMS", {**validation_rounds.PROGRAMS, "one": absent})
     work = validated(tmp_path, (0.3, 0.2, 0.4), (3e6, 5e6, 2e6))
     assert [p["name"] for p in work.programs] == ["two"]
     assert work.notes == ["one: one is missing"]
@@ -169,14 +171,14 @@ def test_the_error_of_the_latest_validation_of_this_machine_is_taken(
 ) -> None:
     lab.configure(events=1000)
     store = Store(tmp_path / "store")
-    assert validation.replay_error(store) == validation.NOT_VALIDATED
-    assert "not validated on this machine" in validation.NOT_VALIDATED.sentence
+    assert replay_error.replay_error(store) == replay_error.NOT_VALIDATED
+    assert "not validated on this machine" in replay_error.NOT_VALIDATED.sentence
     for cpu in ((0.3, 0.4, 0.4), (0.3, 0.2, 0.4)):
         work = validated(tmp_path, cpu, (3e6, 5e6, 2e6))
         store.write(work.journal)
         document = work.document()
-        store.write_document(validation.KIND, work.journal.run, document)
-    found = validation.replay_error(store)
+        store.write_document(replay_error.KIND, work.journal.run, document)
+    found = replay_error.replay_error(store)
     assert found.validated and found.programs == 2
     assert found.run == max(r.run for r in store.runs() if r.time_utc)
     assert found.of("end_bytes") == found.of("peak_bytes")
@@ -184,12 +186,14 @@ def test_the_error_of_the_latest_validation_of_this_machine_is_taken(
 
 def test_a_validation_of_few_programs_is_kept_and_not_used(lab: FakeLab, programs: None, tmp_path: Path) -> None:
     lab.configure(events=1000)
-    work = validating.Validating(MALLOCS, tmp_path, lambda *_: FakeRunner((0.3,) * 3, (3e6,) * 3), Silence(), rounds=2)
+    work = validation_rounds.Validating(
+        MALLOCS, tmp_path, lambda *_: FakeRunner((0.3,) * 3, (3e6,) * 3), Silence(), rounds=2
+    )
     work.run(["one"])
     store = Store(tmp_path / "store")
     store.write(work.journal)
-    store.write_document(validation.KIND, work.journal.run, work.document())
-    assert validation.replay_error(store) == validation.NOT_VALIDATED
+    store.write_document(replay_error.KIND, work.journal.run, work.document())
+    assert replay_error.replay_error(store) == replay_error.NOT_VALIDATED
 
 
 def test_a_validation_of_another_machine_counts_for_nothing(lab: FakeLab, programs: None, tmp_path: Path) -> None:
@@ -199,18 +203,18 @@ def test_a_validation_of_another_machine_counts_for_nothing(lab: FakeLab, progra
         row["machine"] = "another [abc]"
     store = Store(tmp_path / "store")
     store.write(work.journal)
-    store.write_document(validation.KIND, work.journal.run, {**work.document(), "machine": "another [abc]"})
-    assert not validation.replay_error(store).validated
+    store.write_document(replay_error.KIND, work.journal.run, {**work.document(), "machine": "another [abc]"})
+    assert not replay_error.replay_error(store).validated
 
 
 def test_a_widened_interval_contains_the_narrow_one_and_says_why_it_is_wide() -> None:
     narrow = summarise([1.0, 1.1, 1.2])
-    wide = validation.widen(narrow, 0.5)
+    wide = replay_error.widen(narrow, 0.5)
     assert (wide.low, wide.median, wide.high) == (narrow.low - 0.5, narrow.median, narrow.high + 0.5)
     assert "widened" in wide.method
-    assert validation.widen(wide, 0.0) == wide
+    assert replay_error.widen(wide, 0.0) == wide
     with pytest.raises(ValueError, match="never made narrower"):
-        validation.widen(narrow, -1.0)
+        replay_error.widen(narrow, -1.0)
 
 
 def test_the_verb_keeps_what_it_found_and_doctor_tells_of_it(

@@ -118,13 +118,10 @@ def test_upward_includes_are_recognised() -> None:
 
 
 PACKAGE = Path("python/millpond")
-# The folders of the package, the lowest first; the verbs and the programs of benchmarks stand above them all.
-FOLDERS = (
-    "system", "statistics", "cells", "store", "execution", "validation", "advice", "drawing", "reporting", "comparison",
-    "library", "experiments", "documents", "laboratory_bench",
-)  # fmt: skip
+# The rooms of the package, the lowest first. The command line and `make demo` stand above them all.
+ROOMS = ("system", "statistics", "cells", "store", "rounds", "doctor", "advice", "report", "bench", "commands")
 # Who stands above the verbs: nothing else may import the command line.
-ABOVE = {"__main__", "demo", "bench_lab"}
+ABOVE = {"__main__", "demo"}
 
 
 def imported_modules(path: Path) -> set[str]:
@@ -149,9 +146,9 @@ def package_graph() -> dict[str, set[str]]:
 
 
 def level(module: str) -> int:
-    """How high a module of the package stands: by its folder; above all folders without one."""
-    folder, dot, _ = module.partition(".")
-    return FOLDERS.index(folder) if dot else len(FOLDERS)
+    """How high a module of the package stands: by its room; above all rooms without one."""
+    room, dot, _ = module.partition(".")
+    return ROOMS.index(room) if dot else len(ROOMS)
 
 
 def test_python_imports_have_no_cycle() -> None:
@@ -169,9 +166,28 @@ def test_python_imports_point_downward() -> None:
     assert not wrong, "\n".join(sorted(wrong))
 
 
-def test_every_folder_of_the_package_has_its_level() -> None:
+def test_verbs_import_no_other_verb() -> None:
+    """A verb is one file of `commands`, next to the options that they share."""
+    shared = {"commands.options"}
+    graph = package_graph()
+    wrong = [
+        f"{name} imports {other}"
+        for name, imports in graph.items()
+        for other in imports - shared
+        if name.startswith("commands.") and other.startswith("commands.")
+    ]
+    assert not wrong, "\n".join(sorted(wrong))
+
+
+def test_every_folder_of_the_package_is_a_room() -> None:
     have = {name.partition(".")[0] for name in package_graph() if "." in name}
-    assert have == set(FOLDERS)
+    assert have == set(ROOMS)
+
+
+def test_no_module_name_stands_twice() -> None:
+    """A reader who looks for a file by its name finds one. (A verb may be named as the room that serves it.)"""
+    names = [name.rpartition(".")[2] for name in package_graph()]
+    assert not {name for name in names if names.count(name) > 1}
 
 
 def test_python_talks_to_native_code_by_command_lines_only() -> None:

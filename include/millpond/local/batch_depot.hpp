@@ -2,7 +2,7 @@
 // batch_depot: what the threads of a synchronized_multipool have in common: batches of freed blocks, and fresh memory.
 //
 //   thread 1 ─give─▶  class 24:  batch ─▶ batch       ─take─▶ thread 2
-//                     class 40:  –                    ─take─▶ a run of fresh blocks, cut from the room of a chunk
+//                     class 40:  –                    ─take─▶ a run of fresh blocks, cut from a chunk
 //                     chunks (chunk_stock) ◀─ block source
 //
 // Part of synchronized_multipool; nothing else uses it. One patient_lock, held for a few instructions, or for one call

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // shared_large_blocks: blocks that come from a block source one by one, for many threads, without a lock.
 //
-//   │block……………………………│redzone│ slots, index, bytes, alignment │     the record lies behind the block, as in
-//   large_blocks
-//                             ▲
+//   │block……………………………│redzone│ slots, index, bytes, alignment │     the record lies behind the block,
+//                             ▲                                       as in large_blocks
 //   slots │used 1101…│ ▲ │ ▲ │ – │ ▲ │ … ─▶ slots │used …│ … │      64 to a group; the first group is a member
 //
 // synchronized_multipool serves with it what its classes do not. A list would need a lock to take a block out of its

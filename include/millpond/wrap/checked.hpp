@@ -2,7 +2,7 @@
 // checked: any allocator, with every block guarded, every free looked up, and every misuse reported with its sites.
 //
 //   allocate   ─▶ │guard│ block │guard│  from the allocator beneath; its record apart from it (block_ledger.hpp)
-//   deallocate ─▶ known? live? same size and alignment? guards whole? ─▶ overwritten, and kept in quarantine for a
+//   deallocate ─▶ known? live? same size and alignment? guards whole? ─▶ overwritten, and kept in quarantine
 //   reset, release, rewind ─▶ all blocks closed; done at the next allocation, when nobody has written to them
 //   …                         or at once, where memory would go to a source that may be gone by then
 //

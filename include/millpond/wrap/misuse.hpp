@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // misuse: what checked found out about a program, the line that says so, and the handler that is called with it.
 //
-//   millpond: double free: block of 24 bytes at 0x5581a0 was given back before; allocated at 0x…(app+0x1a2b), freed at
-//   …
+//   millpond: double free: block of 24 bytes at 0x5581a0 was given back before; allocated at 0x…(app+0x1a2b), …
 //             └ name of the kind     └ the block               └ what happened          └ sites (call_site.hpp)
 //
 // The default handler writes the line to standard error and aborts. Set misuse_handler to go on instead: the call that

@@ -3,9 +3,8 @@
 //
 //   hidden(value)    the same value, of which the compiler knows nothing any more (no dynamic type, no constant)
 //   escape(pointer)  whatever the pointer leads to may have been read and written
-//   clobber()        all memory may have been. Between a free and an allocation it keeps the pair from being folded
-//   into
-//                    nothing: a compiler that inlines both knows that the block freed last comes back
+//   clobber()        all memory may have been. Between a free and an allocation it keeps the pair from being
+//                    folded into nothing: a compiler that inlines both knows that the block freed last comes back
 // They cost no instruction of their own.
 #pragma once
 

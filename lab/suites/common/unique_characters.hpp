@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // unique_characters: what is counted in, and where, when a set of its own counts the different characters of a string.
 //
-//   character_strings ── string, string, … again and again      with_fresh_pool<C>(f) ── f(pool), then the pool is gone
+//   character_strings ── string, string, … again and again   with_fresh_pool<C>(f) ── f(pool), then the pool is gone
 //   10 240 bytes of stack │node│node│node│…      contenders that have in_buffer begin there
 //
 // After the talk "Understanding Allocator Impact on Runtime Performance". Drawn before anything is measured, the same

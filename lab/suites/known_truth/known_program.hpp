@@ -3,8 +3,8 @@
 //
 //   millpond-known_truth two_lists                 the program that `millpond advise` looks at
 //   millpond-known_truth two_lists --by-hand       the same work after the change that is right for it
-//   millpond-known_truth NAME --by-hand=destroy    an arena whose objects are destroyed, as a trial of one keeps all
-//   frees
+//   millpond-known_truth NAME --by-hand=destroy    an arena whose objects are destroyed, as a trial of one
+//                                                  keeps all frees
 //
 // All print the same checksum. The difference between their CPU seconds and peak bytes is the truth that advice is
 // compared with (`python -m millpond.bench_lab --truth`).

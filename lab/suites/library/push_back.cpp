@@ -3,8 +3,9 @@
 // how many will come.
 //
 //   push_back          pages of 4 KB, whatever the system is set to. cold_ns: construct, append, destroy
-//   push_back_huge     huge pages allowed: where an array may ask for them it does; mallocs are told by their
-//   environment push_back_pauses   pages of 4 KB. pause_ns: the longest that 64 elements took, by the wall clock
+//   push_back_huge     huge pages allowed: where an array may ask for them it does; mallocs are told by
+//                      their environment
+//   push_back_pauses   pages of 4 KB. pause_ns: the longest that 64 elements took, by the wall clock
 //   commit_steps       dyn_array alone, once for each size of the step that it commits and populates
 //
 // One pass a process: a program that grows an array for the first time. Bytes are those of that pass.

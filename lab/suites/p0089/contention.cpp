@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // contention: Benchmark IV of P0089R0, section 10: threads that allocate a block and free it at once, again and again.
 //
-//   private    thread 1: own allocator: allocate, write, free, …   thread 2: own allocator: …     the paper; new_delete
-//              is one for all
+//   private    thread 1: own allocator: allocate, write, free, …   thread 2: own allocator: …
+//              the paper; new_delete is one for all
 //   shared     the same with one allocator for all
 //   handover   thread 1: allocate, write ─▶ queue ─▶ thread 2: read, free; thread 2: allocate ─▶ queue ─▶ … ─▶ thread 1
 //

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // dials_shape: what the dials of a point come to: counts, which every thread then simply carries out.
 //
-//   density      d    a pair of allocation and free is taken to be as long as `pair_accesses` accesses to memory; a
-//   thread
-//                     has so many accesses that pairs are d of all its work
+//   density      d    a pair of allocation and free is taken to be as long as `pair_accesses` accesses to memory;
+//                     a thread has so many accesses that pairs are d of all its work
 //   variation    v    sizes, each the largest of its class, of which 1 − exp(−entropy) is v
 //   utilization  u    blocks alive at once = u × blocks allocated in all
 //   locality     l    accesses of a visit to a subsystem = l / (1 − l) × its blocks, each on a cache line of its own

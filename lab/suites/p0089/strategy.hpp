@@ -2,9 +2,8 @@
 // strategy: allocator × binding × disposal, the product of which P0089R0's fourteen strategies are values.
 //
 //   multipool(monotonic):base:wink      new_delete has nothing to wink out with; of all others there are four each
-//   multipool:type_called:destroy       a binding that asks for the cause of an anomaly: of multipool alone, and
-//   compiled
-//                                       only for the structures that the anomaly was seen in
+//   multipool:type_called:destroy       a binding that asks for the cause of an anomaly: of multipool alone,
+//                                       and compiled only for the structures that the anomaly was seen in
 //   AS1 … AS14, AS7s … AS14s            aliases: the paper's labels (section 4), and those with a lock around the pool
 //
 // Plain data. Names: O(strategies), for the command line.

@@ -8,8 +8,7 @@
 // 16-143 bytes an object, `--paths` different call stacks of different depths and frame sizes in turns. It does little
 // besides, so a real program suffers less; hot_loop is harder still.
 // Options: --threads T (each with its own `--live` objects), --events N (in all threads, filling and emptying
-// included),
-// --live N, --paths N, --seed S. Prints events, CPU seconds and ns an event.
+// included), --live N, --paths N, --seed S. Prints events, CPU seconds and ns an event.
 // Time O(events), memory O(threads × live). Each thread works on its own heap; nothing is shared but malloc.
 
 #include <algorithm>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // latency: how long each append takes by the wall clock, and which of them had the array's memory grow.
 //
-//   append ─── its memory did not change ──▶ plain ─┐
-//          └── a step: commit, populate, reallocate ──▶ stepped ─┴─▶ all: p50 … longest, appends:2^k ns
+//   append ─┬─ its memory did not change ──▶ plain ──────────────┐
+//           └─ a step: commit, populate, reallocate ──▶ stepped ─┴─▶ all: p50 … longest, appends:2^k ns
 //
 // clock_ns: what the clock itself adds to each, by the median. slow: those of a microsecond or more, the finest that
 // the document's clock could see; mode_ratio: step_p50_ns / plain_p50_ns; slow_step_share: the part of them that had a

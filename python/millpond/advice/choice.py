@@ -14,7 +14,7 @@ from typing import Any
 
 from millpond.advice.effects import NET, saves_memory, saves_time, verdict_of
 from millpond.advice.findings import Findings
-from millpond.execution.schedule import VERDICT_ROUNDS
+from millpond.rounds.schedule import VERDICT_ROUNDS
 from millpond.statistics.order_statistics import Comparison
 from millpond.system.wording import verdict_text
 

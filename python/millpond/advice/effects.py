@@ -19,7 +19,7 @@ from collections.abc import Mapping, Sequence
 
 from millpond.cells.cell import CONTROLS, MALLOC, POOL_COST, POOL_COST_BYTES, PRELOADED, Cell, Outcome
 from millpond.cells.plans import Plan, merged
-from millpond.execution.rounds import by_round
+from millpond.rounds.interleaved_rounds import by_round
 from millpond.statistics.order_statistics import Comparison, compare, judge_family
 
 # Effect → the contender and what it is compared with. Roles: a variant; `malloc`, the best one; `huge`, the C library's

@@ -10,8 +10,8 @@ from millpond.advice.effects import Effects
 from millpond.advice.prediction import Predictions
 from millpond.advice.rows import Tried
 from millpond.cells.plans import Plan
-from millpond.execution.mallocs import Malloc
-from millpond.execution.recording import Process, Recording
+from millpond.rounds.mallocs import Malloc
+from millpond.rounds.recording import Process, Recording
 from millpond.statistics.order_statistics import Comparison
 
 

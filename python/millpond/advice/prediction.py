@@ -20,7 +20,9 @@ from typing import Any
 
 from millpond.cells.cell import Cell, Outcome
 from millpond.cells.plans import REST, Plan
-from millpond.execution.replaying import (
+from millpond.doctor.replay_error import ReplayError, widen
+from millpond.rounds.interleaved_rounds import Listener, measured_rounds, run_rounds
+from millpond.rounds.replay_rounds import (
     ORDERS,
     RECORDED,
     STAGE,
@@ -30,11 +32,9 @@ from millpond.execution.replaying import (
     predicted_difference,
     replay_cell,
 )
-from millpond.execution.rounds import Listener, measured_rounds, run_rounds
 from millpond.statistics.order_statistics import Summary
 from millpond.store.round_log import RoundLog
 from millpond.system.wording import bytes_text, plural, seconds_text
-from millpond.validation.validation import ReplayError, widen
 
 ROUNDS = 7
 PREDICTED = {"cpu_seconds": "saves_cpu_seconds", "peak_bytes": "saves_bytes"}

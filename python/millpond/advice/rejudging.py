@@ -18,10 +18,10 @@ from millpond.advice.effects import METRICS_COMPARED, compare_net, plan_cell, sa
 from millpond.advice.rows import NOTHING, summary_json
 from millpond.cells.cell import Cell
 from millpond.cells.plans import Plan
-from millpond.execution.laboratory import Laboratory
-from millpond.execution.preparation import NO_PREPARATION, Preparation
-from millpond.execution.rounds import run_rounds
-from millpond.execution.schedule import VERDICT_ROUNDS
+from millpond.rounds.interleaved_rounds import run_rounds
+from millpond.rounds.preparation import NO_PREPARATION, Preparation
+from millpond.rounds.schedule import VERDICT_ROUNDS
+from millpond.rounds.trial_rounds import Laboratory
 from millpond.statistics.order_statistics import Comparison, judge_family
 from millpond.store.observations import Journal
 from millpond.store.store import Store

@@ -7,14 +7,24 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from millpond.advice.choice import MALLOC, NONE, PLAN, UNDECIDED, Choice, choice, judged_choices, too_large, unsettled
+from millpond.advice.choice import (
+    MALLOC,
+    NONE,
+    PLAN,
+    UNDECIDED,
+    Choice,
+    choice,
+    judged_choices,
+    too_large,
+    unsettled,
+)
 from millpond.advice.container_words import named_with_container
 from millpond.advice.effects import NET, saves_memory, saves_time
 from millpond.advice.findings import Findings
 from millpond.advice.rows import NOT_DISPROVED, NOTHING, OUTERMOST
 from millpond.cells.plans import REST, Plan, Route
-from millpond.execution.laboratory import describe
-from millpond.execution.schedule import VERDICT_ROUNDS
+from millpond.rounds.schedule import VERDICT_ROUNDS
+from millpond.rounds.trial_rounds import describe
 from millpond.statistics.order_statistics import Comparison
 from millpond.system.wording import list_text, percent_text, plural, seconds_text
 

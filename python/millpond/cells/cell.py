@@ -140,7 +140,7 @@ METRICS_OF |= dict.fromkeys(RESERVE_COMMIT, _RESERVE_COMMIT_METRICS)
 SUITES = ("library", *P0089, "unique_chars", *SUBALLOCATOR, *RESERVE_COMMIT)
 # What a cell has besides its workload's own parameters: the share of a heap that was littered before it.
 LITTER = "litter"
-# And what surrounds its program and is not said to it (experiments/surroundings.py): who compiled it, the malloc that
+# And what surrounds its program and is not said to it (bench/surroundings.py): who compiled it, the malloc that
 # it runs on, whether that keeps all memory that was ever freed. What is true of a cell without the parameter.
 TOOLCHAIN, MALLOC, KEPT = "toolchain", "malloc", "kept"
 SURROUNDINGS = {TOOLCHAIN: "release", MALLOC: "glibc", KEPT: "0"}

@@ -14,7 +14,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from millpond import __version__
-from millpond.cells.cell import COUNTERS, EVENTS, LITTER, POOL_COST, POOL_COST_BYTES, SUITES, Cell, Outcome, metrics_of
+from millpond.cells.cell import (
+    COUNTERS,
+    EVENTS,
+    LITTER,
+    POOL_COST,
+    POOL_COST_BYTES,
+    SUITES,
+    Cell,
+    Outcome,
+    metrics_of,
+)
 from millpond.system.machine import this_machine
 
 SCHEMA = "millpond.observation/1"

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
 // processes: the ways in which one process becomes several, or another program. Usage: processes MODE [N]
 //
-//   fork     three children, each with N objects of its own, and a grandchild
+//   fork           three children, each with N objects of its own, and a grandchild
 //   forked_thread  a child forked by a thread while another thread allocates
-//   vfork    a child that execs, one that fails to and leaves by _exit
-//   exec     N objects, then the same pid becomes `processes pass N`
-//   spawn    posix_spawn of `processes pass N`
-//   system   a shell, which starts `processes pass N` in a pipe
-//   pass     N objects come and go
+//   vfork          a child that execs, one that fails to and leaves by _exit
+//   exec           N objects, then the same pid becomes `processes pass N`
+//   spawn          posix_spawn of `processes pass N`
+//   system         a shell, which starts `processes pass N` in a pipe
+//   pass           N objects come and go
 //
 // Each process says what it did itself, children first: the output is the same on every run.
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
 // stacks: objects allocated below call stacks that are not what a stack usually is. Usage: stacks MODE
 //
-//   jump        longjmp out of frames that have allocated, 1000 times
-//   coroutines  eight ucontext coroutines on stacks of their own take turns to allocate
+//   jump               longjmp out of frames that have allocated, 1000 times
+//   coroutines         eight ucontext coroutines on stacks of their own take turns to allocate
 //   thread_coroutines  the same, each coroutine resumed by one thread and then by another
-//   frames      frames of up to a megabyte (alloca)
-//   recursion   5000 frames deep, an object on each way down and freed on the way up
-//   exceptions  thrown through frames that hold objects, and rethrown
+//   frames             frames of up to a megabyte (alloca)
+//   recursion          5000 frames deep, an object on each way down and freed on the way up
+//   exceptions         thrown through frames that hold objects, and rethrown
 
 #include <alloca.h>
 #include <setjmp.h>

@@ -2,17 +2,14 @@
 // Dials in, DVLUC out: the workload `dials` recorded under AS1, and what millpond-characterise measures of it.
 //
 //   V, U  counted: what is left between dial and measurement is rounding to whole blocks, and the draw of the sizes
-//   that
-//         are alive. Tolerances: 0.01, and a twentieth of the dial
+//         that are alive. Tolerances: 0.01, and a twentieth of the dial
 //   D     time in operations / CPU time, which a machine decides. With D1 what is measured where the dial says that
-//   there
-//         is nothing else (the turn itself is), and k the time of a pair in units of the nominal one, 1/D − 1/D1 =
-//         (1/dial − 1) / k for every setting: only D1 and k are the machine's. Tolerance: k from 1/4 to 4; and each
-//         setting's D is above that of the one before
+//         there is nothing else (the turn itself is), and k the time of a pair in units of the nominal one,
+//         1/D − 1/D1 = (1/dial − 1) / k for every setting: only D1 and k are the machine's. Tolerance: k from 1/4
+//         to 4; and each setting's D is above that of the one before
 //   C     d0 × d1 for two threads, d the time of each inside / the wall clock, which falls with whatever else runs on
-//   the
-//         machine. C / (d0 + d1)² does not: it says how unequal the threads are. Tolerance: 3, as much as an operation
-//         may take longer in one thread than in the other; and the same order
+//         the machine. C / (d0 + d1)² does not: it says how unequal the threads are. Tolerance: 3, as much as an
+//         operation may take longer in one thread than in the other; and the same order
 #include <gtest/gtest.h>
 
 #include <algorithm>

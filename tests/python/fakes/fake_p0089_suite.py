@@ -21,12 +21,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from millpond.bench import published
+from millpond.bench.experiment import Experiment, percent, place_of
+from millpond.bench.suites.p0089 import ALL_ALIASES, OF_2015
+from millpond.bench.suites.published_experiments import EXPERIMENTS
+from millpond.bench.surroundings import TOOLCHAINS
 from millpond.cells.cell import LITTER, METRICS_OF, SURROUNDINGS
-from millpond.documents.p0089 import ALL_ALIASES, OF_2015
-from millpond.documents.published_experiments import EXPERIMENTS
-from millpond.experiments import published
-from millpond.experiments.experiment import Experiment, percent, place_of
-from millpond.experiments.surroundings import TOOLCHAINS
 from millpond.system.native import Captured
 
 _OURS = ("synchronized_multipool:type:destroy", "synchronized_multipool:base:destroy")

@@ -11,8 +11,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from millpond.bench.suites.reserve_commit import EXPERIMENTS
 from millpond.cells.cell import METRICS_OF, RESERVE_COMMIT
-from millpond.documents.reserve_commit import EXPERIMENTS
 from millpond.system.native import Captured
 
 

@@ -1,0 +1,242 @@
+# SPDX-License-Identifier: BSL-1.0
+"""What a published experiment is: data. Nothing that runs, judges or draws one knows which of them it has.
+
+    Experiment ── axes, strategies, figure ──▶ the cells of a scale       ── rounds ──▶ our figures
+               ── columns of its CSV       ──▶ the document's own figures ────────────▶ beside them, point by point
+
+A **point** is a place in the document's tables: a value on each of the experiment's axes. A cell lies on a point if it
+has no other parameter but those that the document leaves open (`free`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from itertools import product
+
+from millpond.cells.cell import LITTER, MALLOC, SURROUNDINGS, TOOLCHAIN, Cell
+from millpond.rounds.schedule import VERDICT_ROUNDS
+
+SCALES = ("quick", "standard", "paper")
+ROUNDS = {"quick": 3, "standard": VERDICT_ROUNDS, "paper": 3}
+
+Parameters = tuple[tuple[str, str], ...]
+Point = tuple[tuple[str, int | str], ...]
+
+
+@dataclass(frozen=True)
+class Figure:
+    """The number that the document's tables hold, made from a `metric` of the suite's program.
+
+    `per_units`: for so many units of work, where cells may do less than the document did. `twin`: divided by the same
+    of the cell in which that parameter has the other sign.
+    """
+
+    name: str
+    unit: str
+    metric: str
+    per_units: int = 0
+    twin: str = ""
+
+
+@dataclass(frozen=True)
+class Published:
+    """One cell of the document's tables: as printed (`fail` has no value), and in the figure's unit if it can be.
+
+    `metric`: another metric of the suite's program that it is the value of, rather than the experiment's figure.
+    """
+
+    point: Point
+    strategy: str
+    printed: str
+    unit: str
+    metric: str = ""
+
+    @property
+    def value(self) -> float | None:
+        """The printed number; None where the document has a word in its place."""
+        try:
+            return float(self.printed)
+        except ValueError:
+            return None
+
+
+@dataclass(frozen=True)
+class Part:
+    """Points that are measured alike: `points` have the parameters of the workload, in the order of a cell's name.
+
+    `strategies`: without, the experiment's own.
+    """
+
+    points: tuple[Parameters, ...]
+    strategies: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Tables:
+    """How the document lays its figures out: a table for each value of `split`, rows of `rows`, columns of `columns`.
+
+    `strategy` stands for the strategy among them. `corner` says what the rows are. `relative`: all columns but the
+    baseline's are shares of it. `own_rows`: points of ours that the document has no figures of stand there, too.
+    """
+
+    split: tuple[str, ...]
+    rows: tuple[str, ...]
+    columns: str
+    corner: str
+    relative: bool = False
+    titles: Callable[[Mapping[str, int | str]], str] = lambda at: ", ".join(f"{k} {v}" for k, v in at.items())
+    labels: Callable[[str, int | str], str] = lambda _name, value: str(value)
+    own_rows: bool = False
+
+
+@dataclass(frozen=True)
+class Needs:
+    """About what one process of a cell takes where this was laid out."""
+
+    seconds: float
+    bytes: int
+
+
+@dataclass(frozen=True, eq=False)
+class Experiment:
+    """One published experiment. `strategies` are canonical names, the baseline first; `aliases` are the document's.
+
+    `table` is the document's own in `paper/`, empty where none of its figures is left; `claims` its statements in
+    `claims/`. `beside`: strategies that the document does not have, run at paper scale. `optional`: those that a
+    program may have been built without, and is then not asked for. `notes`: what a reader must know. The axis `litter`
+    is the share of the heap, in percent, that is littered first. `under`: axes of ours that the document has not, what
+    surrounds the program (`surrounded` adds them), each with its values, the usual one first.
+    `source` and `machine`: the document's title, and what it was measured on.
+    """
+
+    name: str
+    title: str
+    section: str
+    source: str
+    machine: str
+    measured: str
+    suite: str
+    workload: str
+    figure: Figure
+    beside_metrics: tuple[str, ...]
+    axes: tuple[str, ...]
+    free: tuple[str, ...]
+    strategies: tuple[str, ...]
+    aliases: Mapping[str, str]
+    table: str
+    published: Callable[[Mapping[str, str]], Published | None]
+    tables: Tables
+    parts: Mapping[str, tuple[Part, ...]]
+    needs: Callable[[Mapping[str, str], str], Needs]
+    claims: str
+    notes: tuple[str, ...] = ()
+    beside: tuple[str, ...] = ()
+    optional: tuple[str, ...] = ()
+    under: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    notation: Callable[[str], Parameters | None] = field(default=lambda _text: None)
+
+    @property
+    def document(self) -> str:
+        """The document's name: `p0089` of `p0089.1`."""
+        return self.name.partition(".")[0]
+
+    @property
+    def baseline(self) -> str:
+        return self.strategies[0]
+
+    def alias(self, strategy: str) -> str | None:
+        """What the document calls a strategy."""
+        return next((alias for alias, name in self.aliases.items() if name == strategy), None)
+
+    def canonical(self, strategy: str) -> str:
+        """The name behind an alias; any other name is itself."""
+        return self.aliases.get(strategy, strategy)
+
+    def point_of(self, cell: Cell) -> Point | None:
+        """Where in the document's tables a cell lies; None beside them."""
+        given = {**SURROUNDINGS, **dict(cell.parameters)}
+        if not {*self.axes} - {LITTER} <= given.keys():
+            return None
+        if dict(cell.parameters).keys() - {*self.axes, *self.free, LITTER}:
+            return None
+        return tuple((name, percent(given) if name == LITTER else place_of(given[name])) for name in self.axes)
+
+    def published_point(self, point: Point) -> Point:
+        """Where in the document's tables a point of ours lies, whatever surrounds the program there."""
+        return tuple(pair for pair in point if pair[0] not in self.under)
+
+    def around(self, point: Point) -> Point:
+        """The rest of a point: what surrounds the program."""
+        return tuple(pair for pair in point if pair[0] in self.under)
+
+    @property
+    def usual(self) -> Point:
+        """What surrounds the program where nothing else is said."""
+        return tuple((name, values[0]) for name, values in self.under.items())
+
+    def cells(self, part: Part, given: Parameters = (), every: bool = False) -> Iterable[Cell]:
+        """The cells of a part, point by point. `every`: those beside the document's strategies, too.
+
+        `given` takes the place of what a point has of the same names.
+        """
+        strategies = part.strategies or (*self.strategies, *(self.beside if every else ()))
+        for point in part.points:
+            own = tuple(pair for pair in point if pair[0] not in dict(given))
+            for strategy in strategies:
+                yield Cell((self.workload,), strategy, None, (*own, *given), self.name)
+
+    def twin_of(self, cell: Cell) -> Cell | None:
+        """The cell that the figure of this one is divided by; None where this is such a cell itself, or none is due."""
+        given = dict(cell.parameters)
+        value = given.get(self.figure.twin)
+        if value is None or value.startswith("-"):
+            return None
+        parameters = tuple((k, f"-{v}" if k == self.figure.twin else v) for k, v in cell.parameters)
+        return Cell(cell.workload, cell.variant, cell.plan, parameters, cell.experiment)
+
+
+def crossed(parts: Iterable[Part], strategies: tuple[str, ...], **values: tuple[str, ...]) -> tuple[Part, ...]:
+    """The points of these parts with every combination of these values behind them, under these strategies."""
+    more = points(**values)
+    return tuple(Part(tuple((*point, *each) for point in part.points for each in more), strategies) for part in parts)
+
+
+def surrounded(experiment: Experiment, **under: tuple[str, ...]) -> Experiment:
+    """The experiment with these axes of what surrounds its program, and a table for each of their values.
+
+    An axis that it has already gets these values. The document's figures stand beside ours under all of them.
+    """
+    new = tuple(name for name in under if name not in experiment.axes)
+    tables = experiment.tables
+
+    def titles(at: Mapping[str, int | str]) -> str:
+        around = [word for name in new if name in at and (word := _around(name, at[name]))]
+        return ", ".join([tables.titles(at), *around])
+
+    split = replace(tables, split=(*tables.split, *new), titles=titles)
+    return replace(experiment, axes=(*experiment.axes, *new), tables=split, under={**experiment.under, **under})
+
+
+def _around(name: str, value: int | str) -> str:
+    """In the title of a table; nothing of what is usual."""
+    words = {TOOLCHAIN: "by {}", MALLOC: "on {}"}
+    return words.get(name, f"{name} {{}}").format(value) if value != SURROUNDINGS[name] else ""
+
+
+def percent(given: Mapping[str, str]) -> int:
+    """The share of the heap that is littered before a cell."""
+    return round(100 * float(given.get(LITTER, "0")))
+
+
+def place_of(text: str) -> int | str:
+    """A value on an axis: a number where it is one, else a word."""
+    return int(text) if text.lstrip("-").isdecimal() else text
+
+
+def points(**axes: Iterable[object]) -> tuple[Parameters, ...]:
+    """Every combination of these values, the last name running fastest."""
+    return tuple(
+        tuple((name, str(value)) for name, value in zip(axes, values, strict=True))
+        for values in product(*axes.values())
+    )

@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: BSL-1.0
+"""One round of one cell of a published experiment: a fresh process of the suite's program, and what it printed.
+
+    env … millpond-p0089-suite --workload W --strategy S --PARAMETER VALUE … --seed N  ──▶ one line of JSON ──▶ Outcome
+
+What a strategy cannot do is a value: `bad_alloc` where memory ran out, `refused` where it would have, by what the cell
+needs and the machine has. What a process needs of memory is never tried out.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import signal
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from millpond.bench import window_counters
+from millpond.bench.library.library_rounds import PADDING_LIMIT_BYTES
+from millpond.bench.surroundings import Surroundings, said
+from millpond.bench.window_counters import UNCOUNTED, Counting
+from millpond.cells.cell import MALLOC, METRICS_OF, SURROUNDINGS, TOOLCHAIN, Cell, Outcome
+from millpond.cells.checksums import Checksums
+from millpond.rounds.trial_rounds import describe
+from millpond.store.observations import utc_now
+from millpond.system import native
+from millpond.system.errors import Failure, Status
+
+SCHEMA = "millpond.suite/1"
+_LEAST_PATIENCE_SECONDS = 120.0
+_SLOWER = 30.0
+# What the program says of a strategy that ran out of memory, or saw beforehand that it would.
+_BAD_ALLOC, _PREDICTED = "bad_alloc", "predicted_bad_alloc"
+
+
+@dataclass(frozen=True)
+class SuiteProgram:
+    """What a suite's program says of itself. `strategies`: those of each workload, by their canonical names.
+
+    `malloc`: the library that its malloc is in.
+    """
+
+    name: str
+    around: Surroundings
+    compiler: str
+    standard_library: str
+    malloc: str
+    strategies: Mapping[str, frozenset[str]]
+
+    @property
+    def built_by(self) -> str:
+        """`g++ 12.2.0, libstdc++ 12`."""
+        return ", ".join(filter(None, (self.compiler, self.standard_library)))
+
+    def require(self, cells: Sequence[Cell]) -> None:
+        """Failure (status 4) for the first cell that the program has no workload or strategy for."""
+        for cell in cells:
+            known = self.strategies.get(cell.workload[0])
+            if known is None:
+                have = ", ".join(self.strategies)
+                raise Failure(
+                    Status.ENVIRONMENT, f"{self.name} has no workload {cell.workload[0]}; it has {have}: build it anew"
+                )
+            if cell.variant not in known:
+                raise Failure(
+                    Status.ENVIRONMENT, f"{self.name} has no {cell.variant} for {cell.workload[0]}: build it anew"
+                )
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "name": self.name, "compiler": self.compiler, "standard_library": self.standard_library,
+            "toolchain": self.around.toolchain or SURROUNDINGS[TOOLCHAIN],
+            "malloc": self.around.malloc or SURROUNDINGS[MALLOC], "malloc_library": self.malloc or None,
+            "kept": self.around.kept,
+        }  # fmt: skip
+
+
+def read_suite(name: str, aliases: Mapping[str, str], around: Surroundings) -> SuiteProgram:
+    """Asks the program for its list. Failure (status 4) where it is missing or has none, or runs on another malloc."""
+    done = native.capture([str(around.program(name)), "--list"], around.environment({}))
+    listed = _json_of(done)
+    if done.status != 0 or listed is None or listed.get("schema") != SCHEMA:
+        raise Failure(Status.ENVIRONMENT, _said(done) or f"{name} --list gave no list ({SCHEMA})")
+    malloc = str(listed.get("malloc") or "")
+    around.confirm(name, malloc)
+    return SuiteProgram(
+        name,
+        around,
+        str(listed.get("compiler") or ""),
+        str(listed.get("standard_library") or ""),
+        malloc,
+        {w["name"]: frozenset(aliases.get(s, s) for s in w["strategies"]) for w in listed["workloads"]},
+    )
+
+
+class ExperimentRunner:
+    """A runner for `execution.rounds.run_rounds`. Not thread-safe: the environment's size comes from one sequence.
+
+    `refused`: cells that are not run, and why. `seconds`: what a process of a cell is expected to take. `room_bytes`:
+    the memory that there is; the program, too, does not run what it knows to need more. `counting`: by the processor.
+    """
+
+    def __init__(
+        self,
+        program: str,
+        seed: int,
+        refused: Mapping[Cell, str],
+        seconds: Mapping[Cell, float],
+        room_bytes: int,
+        *,
+        counting: Counting = UNCOUNTED,
+    ) -> None:
+        self._program = program
+        self._room_bytes = room_bytes
+        self._counting = counting
+        self._seed = seed
+        self._refused = refused
+        self._seconds = seconds
+        self._random = random.Random(f"padding {seed}")
+        self._checksums = Checksums()
+
+    def run(self, cell: Cell, stage: str, number: int) -> Outcome:
+        """One round. Failure where the program itself refuses; a strategy that dies or runs on gives `killed`."""
+        if cell in self._refused:
+            return Outcome(cell, stage, number, {}, 0, 0, "refused", utc_now(), self._refused[cell])
+        padding = {"MILLPOND_PAD": "x" * self._random.randrange(PADDING_LIMIT_BYTES)}
+        patience = max(_LEAST_PATIENCE_SECONDS, _SLOWER * self._seconds.get(cell, 0.0))
+        around, counting = Surroundings.of(cell), self._counting
+        done = native.capture([*self.argv(cell), *counting.words], around.environment(padding), seconds=patience,
+                              descriptors=counting.descriptors)  # fmt: skip
+        if done.timed_out:
+            return _failed(cell, stage, number, signal.SIGKILL, "killed", f"took longer than {patience:.0f} s")
+        if done.status < 0:
+            return _failed(cell, stage, number, -done.status, "killed", describe(0, -done.status))
+        printed = self._printed(done)
+        around.confirm(self._program, str(printed.get("malloc") or ""))
+        return self._outcome(cell, stage, number, printed)
+
+    def without_other_work(self, outcomes: Sequence[Outcome]) -> list[Outcome]:
+        """The outcomes, `killed` where a strategy did not compute what most of those at the same point did."""
+        return self._checksums.without_other_work(outcomes)
+
+    def argv(self, cell: Cell) -> list[str]:
+        """The command line of a round, without what is counted."""
+        options = [word for name, value in said(cell.parameters) for word in (f"--{name}", value)]
+        program = Surroundings.of(cell).program(self._program)
+        return [str(program), "--workload", cell.workload[0], "--strategy", cell.variant, *options,
+                "--seed", str(self._seed), "--memory-limit-bytes", str(self._room_bytes)]  # fmt: skip
+
+    def _printed(self, done: native.Captured) -> dict[str, Any]:
+        printed = _json_of(done)
+        if done.status == 0 and printed is not None and printed.get("schema") == SCHEMA:
+            return printed
+        status = Status(done.status) if done.status in (2, 3, 4, 5) else Status.ENVIRONMENT
+        raise Failure(status, f"{self._program}: {_said(done) or 'it printed no result'}")
+
+    def _outcome(self, cell: Cell, stage: str, number: int, printed: Mapping[str, Any]) -> Outcome:
+        status = str(printed.get("status") or "ok")
+        if status == _PREDICTED:
+            return _failed(cell, stage, number, 0, "refused", "it would need more memory than there is")
+        if status == _BAD_ALLOC:
+            return _failed(cell, stage, number, 0, _BAD_ALLOC, "ran out of memory")
+        if status != "ok":
+            return _failed(cell, stage, number, 0, "killed", status)
+        if printed.get("checksum") is not None:
+            self._checksums.add(cell, str(printed["checksum"]))
+        known = METRICS_OF[cell.experiment]
+        values = {
+            name: float(value) for name, value in printed.items() if name in known and isinstance(value, int | float)
+        }
+        counted, absent = window_counters.read(printed)
+        return Outcome(cell, stage, number, values | counted, 0, 0, "ok", utc_now(), absent=absent)
+
+
+def _failed(cell: Cell, stage: str, number: int, died_of: int, status: str, why: str) -> Outcome:
+    return Outcome(cell, stage, number, {}, 0, died_of, status, utc_now(), why)
+
+
+def _json_of(done: native.Captured) -> dict[str, Any] | None:
+    try:
+        printed = json.loads(done.printed)
+    except ValueError:
+        return None
+    return printed if isinstance(printed, dict) else None
+
+
+def _said(done: native.Captured) -> str:
+    return done.said.strip().removeprefix("millpond: ")[-500:]

@@ -1,0 +1,261 @@
+# SPDX-License-Identifier: BSL-1.0
+"""The rows of bench-lab for what advice rests on: replay, its error, the report, and whether advice comes out twice.
+
+replay      peak live bytes of the script / of the characterisation      must be the same number
+            CPU seconds of a round on 10 M events                        decoding and the loop included
+its error   predicted − measured difference between two mallocs          `millpond doctor --validate`
+report      wall seconds and bytes of a page with 5 000 subsystems
+advice      values of two complete runs whose intervals meet; verdicts that differ
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from millpond.bench.laboratory.bench_rounds import Contender, Round, interleave
+from millpond.bench.laboratory.bench_rows import Bench, make_big_trace
+from millpond.bench.results import Row, Value
+from millpond.cells.cell import Cell, Outcome
+from millpond.rounds import real_programs
+from millpond.rounds.real_programs import EXAMPLE_ORDERS, Workload
+from millpond.rounds.replay_rounds import REPLAY, STRATEGIES
+from millpond.statistics.order_statistics import summarise
+from millpond.store.observations import Journal, utc_now
+from millpond.store.store import Store
+from millpond.system import native
+from millpond.system.environment import user_environment
+from millpond.system.errors import Failure, Status
+
+SUBSYSTEMS = 5000
+_ADVICE_BUDGET_SECONDS = 54.0
+_NO_INPUT = Workload("", ())
+
+
+def run_verb(arguments: Sequence[str], *accepted: int, workload: Workload = _NO_INPUT) -> None:
+    """`millpond ARGUMENTS` in a process of its own, with the input and the environment of a workload.
+
+    Failure (4) where its status is neither 0 nor accepted.
+    """
+    with (workload.stdin or Path(os.devnull)).open("rb") as stdin:
+        done = subprocess.run(
+            [sys.executable, "-m", "millpond", *arguments], capture_output=True, check=False, stdin=stdin,
+            env={**user_environment(), **workload.environment},
+        )  # fmt: skip
+    if done.returncode not in (0, *accepted):
+        said = done.stderr.decode(errors="replace").strip()[-300:]
+        raise Failure(Status.ENVIRONMENT, f"millpond {arguments[0]} failed: {said}")
+
+
+def _json(path: Path) -> dict[str, Any]:
+    data = json.loads(path.read_text(encoding="utf-8"))
+    assert isinstance(data, dict)
+    return data
+
+
+def replay_exact(bench: Bench) -> list[Row]:
+    """Peak live bytes as replay's script has them, less what the characterisation counts, on a real program."""
+    workload = real_programs.perl(bench.inputs)
+    bench.record(workload)
+    script, prepared, counted = (bench.folder / n for n in ("script", "script.json", "counted.json"))
+    native.require(REPLAY, ["--prepare", str(bench.trace), "-o", str(script), "--json", str(prepared)])
+    native.require("millpond-characterise", ["--json", str(counted), str(bench.trace)])
+    script.unlink()
+    found, expected = _json(prepared)["peak_live_bytes"], _json(counted)["trace"]["peak_live_bytes"]
+    value = Value("script", 1, "peak_live_bytes", "bytes", found, "counted")
+    return [
+        Row("replay: peak live bytes, distance from the truth", workload.name, "bytes",
+            summarise([abs(found - expected)]), 0, note=f"{expected} bytes", values=(value,))
+    ]  # fmt: skip
+
+
+def replay_speed(bench: Bench) -> list[Row]:
+    """CPU of whole rounds on 10 M events with 1 M objects live, and what the slowest needs of memory."""
+    trace, script = bench.folder / "replay.mpt", bench.folder / "replay.script"
+    make_big_trace(trace, 10_000_000, 1_000_000)
+    native.require(REPLAY, ["--prepare", str(trace), "--per-subsystem", "-o", str(script), "--json", "/dev/null"])
+    trace.unlink()
+    result = str(bench.folder / "round.json")
+    workload = Workload("10 M events, 1 M live objects", ())
+
+    def contender(strategy: str) -> Contender:
+        argv = [str(native.find(REPLAY)), "--play", str(script), "--strategy", strategy, "--result", result]
+        return Contender(strategy, lambda: bench.run(argv, workload))
+
+    measured = interleave([contender(s) for s in ("recorded", *STRATEGIES)], min(bench.rounds, 5), bench.rng)
+    script.unlink()
+    return [_replay_row(strategy, rounds, workload.name) for strategy, rounds in measured.items()]
+
+
+def _replay_row(strategy: str, rounds: list[Round], workload: str) -> Row:
+    values = tuple(Value(strategy, i, "cpu_seconds", "seconds", r.cpu_seconds) for i, r in enumerate(rounds, 1))
+    note = f"peak {max(r.peak_bytes for r in rounds) / 1e6:.0f} MB"
+    figure = summarise([v.value for v in values])
+    return Row(f"replay of 10 M events: a round of {strategy}", workload, "s", figure, 3, note=note, values=values)
+
+
+def validation(bench: Bench) -> list[Row]:
+    """Replay's error by `millpond doctor --validate`: the median over programs, as a multiple of what is allowed."""
+    out = bench.folder / "validation.json"
+    rounds = ["--rounds", str(min(bench.rounds, 11)), "--budget", "900"]
+    run_verb(["doctor", "--validate", *rounds, "--store", str(bench.folder / "validated"), f"--json={out}"])
+    found = _json(out)
+    rows = []
+    for metric, words in (("cpu_seconds", "CPU"), ("peak_bytes", "peak resident bytes")):
+        shares = [
+            Value(f"{d['program']}: {d['of']} less {d['against']}", 1, f"{metric}_error", "share of the allowed",
+                  abs(d["error"]) / d["allowed"])
+            for d in found["differences"] if d["metric"] == metric
+        ]  # fmt: skip
+        name = f"replay's error, {words}: median share of what is allowed"
+        if not shares:
+            rows.append(Row.missing(name, "no difference was validated"))
+            continue
+        note = f"{sum(v.value <= 1 for v in shares)} of {len(shares)} differences hold"
+        rows.append(Row(name, "real programs", "×", summarise([v.value for v in shares]), 1, note=note,
+                        values=tuple(shares)))  # fmt: skip
+    return rows
+
+
+def report(bench: Bench) -> list[Row]:
+    """A page from a store with a run of 5 000 subsystems: the largest are shown, the rest stated."""
+    store = Store(bench.folder / "report-store")
+    run = _large_run(bench, store)
+    page = bench.folder / "report.html"
+    started = time.monotonic()
+    run_verb(["report", str(bench.folder / "report-store"), "--run", run, "-o", str(page)])
+    seconds = time.monotonic() - started
+    workload = f"{SUBSYSTEMS} subsystems"
+    return [
+        Row("report: wall seconds", workload, "s", summarise([seconds]), 10,
+            values=(Value("report", 1, "wall_seconds", "seconds", seconds),)),
+        Row("report: size of the page", workload, "MB", summarise([page.stat().st_size / 1e6]), 3,
+            values=(Value("report", 1, "page_bytes", "bytes", page.stat().st_size, "counted"),)),
+    ]  # fmt: skip
+
+
+def _large_run(bench: Bench, store: Store) -> str:
+    """A run whose documents are those of a large trace, each subsystem many times over under other names."""
+    trace, found, contexts = (bench.folder / n for n in ("large.mpt", "large.json", "large-contexts.json"))
+    make_big_trace(trace, 2_000_000, 200_000)
+    native.require("millpond-characterise", ["--json", str(found), "--contexts", str(contexts), str(trace)])
+    trace.unlink()
+    data = _json(found)
+    data["trace"]["events"] = 100_000_000
+    own = data["subsystems"]
+    data["subsystems"] = [
+        {
+            **own[i % len(own)],
+            "name": f"{own[i % len(own)]['name']}<{i}>",
+            "bytes": own[i % len(own)]["bytes"] // (i + 1),
+        }
+        for i in range(SUBSYSTEMS)
+    ]
+    program = tuple(data["process"]["argv"])
+    journal = Journal("advise", program)
+    journal.add_outcomes(
+        Outcome(Cell(program, variant), "judging", number, {"cpu_seconds": 1.0}, 0, 0, "ok", utc_now())
+        for number in range(1, 12)
+        for variant in ("bare", "empty", "shared", "shared_huge", "looked_up")
+    )
+    store.write(journal)
+    store.write_characterisation(journal.run, data)
+    store.write_contexts(journal.run, _json(contexts))
+    store.write_document("advice", journal.run, _advice_of(data, journal.run))
+    return journal.run
+
+
+def _advice_of(data: dict[str, Any], run: str) -> dict[str, Any]:
+    row: dict[str, Any] = {
+        "best": "nothing",
+        "saves_cpu_seconds": None,
+        "saves_bytes": None,
+        "reason": "not tried",
+        "evidence": [],
+    }
+    kept = ("name", "kind", "events", "bytes", "peak_live_bytes", "dvluc", "legality")
+    process, trace = data["process"], data["trace"]
+    return {
+        "schema": "millpond.advice/1", "verdict": "Do nothing: nothing was tried.", "effects": {}, "sums": {},
+        "program": {"argv": process["argv"], "exit": 0, "signal": 0, "processes": []},
+        "trace": {k: trace.get(k) for k in ("events", "bytes", "lost", "aliasing", "named_share")},
+        "errors": {}, "notes": [], "plan": None, "plan_tried": None, "rounds": 0, "run": run, "machine": "", "seed": 1,
+        "subsystems": [{**{k: s.get(k) for k in kept}, **row} for s in data["subsystems"]],
+    }  # fmt: skip
+
+
+def twice(bench: Bench) -> list[Row]:
+    """Two complete runs of `advise` on what the demo advises on: do their values and verdicts agree?"""
+    program = [str(native.find("orders")), "--orders", str(EXAMPLE_ORDERS)]
+    documents = []
+    for number in (1, 2):
+        out = bench.folder / f"advice-{number}.json"
+        store = str(bench.folder / "advised")
+        budget = ["--budget", str(_ADVICE_BUDGET_SECONDS), "--seed", str(number)]
+        run_verb(["advise", *budget, "--store", store, f"--json={out}", "--", *program])
+        documents.append(_json(out))
+    first, second = (dict(_values(d)) for d in documents)
+    both = sorted(first.keys() & second.keys())
+    meet = [_meet(first[k], second[k]) for k in both]
+    apart = "; ".join(k for k, m in zip(both, meet, strict=True) if not m)
+    flips = _flips(*documents)
+    values = tuple(Value(k, 1, "agrees", "share", float(m)) for k, m in zip(both, meet, strict=True))
+    return [
+        Row("advice twice: values whose intervals meet", "orders", "%", summarise([100 * sum(meet) / len(meet)]), 90,
+            at_least=True, note=f"of {len(meet)} values; apart: {apart or 'none'}", values=values),
+        Row("advice twice: verdicts that differ", "orders", "", summarise([len(flips)]), 0, note="; ".join(flips)),
+    ]  # fmt: skip
+
+
+def _values(advice: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Every figure with an interval: the effects, and what each subsystem saves."""
+    for part in ("effects", "sums"):
+        for name, found in (advice.get(part) or {}).items():
+            if found and found.get("n"):
+                yield name, found
+                if found.get("saved"):
+                    yield f"{name}, saved", found["saved"]
+    for row in advice["subsystems"]:
+        for key in ("saves_cpu_seconds", "saves_bytes"):
+            if (row.get(key) or {}).get("n"):
+                yield f"{row['name']}, {key}", row[key]
+
+
+def _meet(a: dict[str, Any], b: dict[str, Any]) -> bool:
+    """Whether the interval of their difference (each side's half-width towards the other, in quadrature) has zero."""
+    low, high = sorted((a, b), key=lambda s: float(s["median"]))
+    reach = math.hypot(low["high"] - low["median"], high["median"] - high["low"])
+    return bool(high["median"] - low["median"] <= reach)
+
+
+def _flips(first: dict[str, Any], second: dict[str, Any]) -> list[str]:
+    """Subsystems and effects of which one run says "do it" and the other does not."""
+    best = {row["name"]: row["best"] for row in first["subsystems"]}
+    flips = [
+        f"{row['name']}: {best[row['name']]} / {row['best']}"
+        for row in second["subsystems"]
+        if row["name"] in best and best[row["name"]] != row["best"]
+    ]
+    for name, found in (first.get("effects") or {}).items():
+        other = ((second.get("effects") or {}).get(name) or {}).get("verdict")
+        if found and other is not None and {found.get("verdict"), other} == {"better", "worse"}:
+            flips.append(f"{name}: {found.get('verdict')} / {other}")
+    return flips
+
+
+def steps() -> list[tuple[str, Callable[[Bench], list[Row]]]]:
+    """All steps, by name."""
+    return [
+        ("replay exact", replay_exact),
+        ("replay speed", replay_speed),
+        ("replay error", validation),
+        ("report", report),
+        ("advice twice", twice),
+    ]

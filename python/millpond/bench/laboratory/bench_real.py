@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: BSL-1.0
+"""The rows of `bench_lab --real`: advice on real programs, and the same advice followed by hand.
+
+    millpond advise -- PROGRAM  ─▶ the best malloc's figure, what is advised, how long it took
+    fresh rounds: as it is, on that malloc, on the advised one; `millpond trial` of an advised plan  ─▶ what it gives
+
+best malloc         predicted CPU against preloading it                     within 3 points
+CPU, peak followed  what is advised, by hand, against the program as it is  not above 1.01 beyond the noise
+seconds of advise   wall time of the verb                                   at most 5 % above the budget
+
+Nobody can follow an advised plan without the program's source. Its trial, without what look-ups cost, stands for it.
+Each advice is kept as results/bench/advice/NAME.json.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from millpond.bench.laboratory.bench_advice import run_verb
+from millpond.bench.laboratory.bench_followed import (
+    AS_IT_IS,
+    BUDGET_SECONDS,
+    METRICS,
+    ask,
+    judged_mallocs,
+    malloc_row,
+    measure,
+    ratio,
+    values_of,
+)
+from millpond.bench.laboratory.bench_rows import Bench
+from millpond.bench.results import Row, Value
+from millpond.cells.plans import from_json
+from millpond.rounds.more_real_programs import PROGRAMS
+from millpond.rounds.real_programs import Workload
+from millpond.rounds.recording import read_json
+from millpond.statistics.order_statistics import Summary, summarise
+from millpond.system.errors import Failure
+
+HARM = 1.01  # no advice may make a program slower or larger than this beyond the noise
+_OVERRUN = 1.05
+_WORDS = {"cpu_seconds": "CPU", "peak_bytes": "peak"}
+# What follows, by metric: the ratio to the program as it is.
+Followed = Mapping[str, Summary]
+
+
+def real(name: str, make: Callable[[Path], Workload]) -> Callable[[Bench], list[Row]]:
+    """The rows of one program."""
+
+    def step(bench: Bench) -> list[Row]:
+        workload = make(bench.inputs)
+        kept = bench.inputs.parent / "advice"
+        kept.mkdir(parents=True, exist_ok=True)
+        asked = ask(bench, workload, kept / f"{name}.json")
+        advice = asked.advice
+        best, advised = judged_mallocs(advice)[:1], advice["choice"]
+        wanted = [*best, *([advised["name"]] if advised["kind"] == "malloc" else [])]
+        measured = measure(bench, {AS_IT_IS: workload}, list(dict.fromkeys(wanted))) if wanted else {}
+        ratios = {c: {m: ratio(rounds, measured[AS_IT_IS], m) for m in METRICS} for c, rounds in measured.items()}
+        rows = [malloc_row(name, advice, ratios[b]["cpu_seconds"].median, b, values_of(measured)) for b in best] or [
+            Row.missing(f"{name}: the best malloc, predicted against preloaded", advice["verdict"])
+        ]
+        try:
+            followed = (
+                _trial(bench, workload, advice["plan"]) if advised["kind"] == "plan" else ratios.get(advised["name"])
+            )
+            rows += following(name, advice, followed)
+        except Failure as failure:
+            rows.append(Row.missing(f"{name}: following the advice", failure.message))
+        return [*rows, budget_row(name, asked.wall_seconds)]
+
+    return step
+
+
+def _trial(bench: Bench, workload: Workload, plan: dict[str, Any]) -> Followed:
+    """What a plan gives by `millpond trial`, without the look-ups that only a trial pays."""
+    given, out = bench.folder / "advised.plan.json", bench.folder / "trial.json"
+    from_json(plan, "advised").write(given)
+    cells = [word for cell in ("bare", "looked_up", "plan:advised") for word in ("--cells", cell)]
+    options = ["--plan", str(given), "--rounds", str(bench.rounds), *cells, f"--json={out}"]
+    run_verb(["trial", *options, "--", *workload.command], workload=workload)
+    found = read_json(out)
+    assert isinstance(found, dict)
+    return net_of(found)
+
+
+def net_of(trial: Mapping[str, Any]) -> Followed:
+    """The net effect of the only plan of a trial ("millpond.trial/1"), by metric."""
+    (plan,) = trial["plans"]
+    fields = ("n", "median", "low", "high", "level", "method", "verdict")
+    return {m: Summary(**{f: plan["effects"]["net"][m][f] for f in fields}) for m in METRICS}
+
+
+def following(name: str, advice: Mapping[str, Any], followed: Followed | None) -> list[Row]:
+    """What the user has who follows the advice: a row for CPU and one for peak memory, against the program as it is.
+
+    A row holds unless its whole interval lies above HARM. Without a change there is nothing to measure.
+    """
+    advised = advice["choice"]
+    said = _said(advice)
+    if advised["kind"] not in ("malloc", "plan"):
+        followed = {m: summarise([1.0]) for m in METRICS}
+        said += ": nothing to follow, so the program stays as it is"
+    assert followed is not None
+    values = {m: (Value("followed", 1, f"{m}_ratio", "ratio", r.median),) for m, r in followed.items()}
+    predicted = {"cpu_seconds": advised["cpu"], "peak_bytes": advised["peak"]}
+    return [
+        Row(f"{name}: {_WORDS[m]} with the advice followed, against as it is", name, "×", found, HARM,
+            note=said + (f"; predicted {predicted[m]['median']:.3f} ×" if predicted[m] else ""),
+            values=values[m], kept=found.low <= HARM)
+        for m, found in followed.items()
+    ]  # fmt: skip
+
+
+def _said(advice: Mapping[str, Any]) -> str:
+    """What is advised, and how it was followed."""
+    advised = advice["choice"]
+    purpose = f" to save {advised['for']}" if advised["for"] else ""
+    if advised["kind"] == "malloc":
+        return f"advised: {advised['name']}{purpose}, preloaded by hand"
+    if advised["kind"] == "plan":
+        pools = ", ".join(r["pool"] for r in advice["plan"]["routes"])
+        return f"advised: pools for {pools}{purpose}, by `millpond trial`, for no source was changed"
+    return (
+        "advised: do nothing" if advised["kind"] == "nothing" else f"no advice: {advice['verdict'].removesuffix('.')}"
+    )
+
+
+def budget_row(name: str, wall_seconds: float) -> Row:
+    """The wall time of `advise` against its budget."""
+    value = Value("advise", 1, "wall_seconds", "seconds", wall_seconds)
+    return Row(f"{name}: seconds of advise", name, "s", summarise([wall_seconds]), _OVERRUN * BUDGET_SECONDS,
+               note=f"budget {BUDGET_SECONDS} s", values=(value,))  # fmt: skip
+
+
+def steps() -> list[tuple[str, Callable[[Bench], list[Row]]]]:
+    """One step a program, by its name."""
+    return [(name, real(name, make)) for name, make in PROGRAMS.items()]

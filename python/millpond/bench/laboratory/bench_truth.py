@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: BSL-1.0
+"""The rows of `bench_lab --truth` and `--examples`: programs whose right change is known, advice, and what is so.
+
+    millpond advise -- PROGRAM                                                  ─▶ predicted, and what is advised
+    fresh rounds: as it is, changed by hand, on each judged malloc by hand      ─▶ what is so
+
+predicted CPU   of the judged plan against the same change by hand      within 20 % of the effect or 2 % of the program
+predicted peak  of the judged plan against the same change by hand      within 10 %
+best malloc     predicted CPU against preloading it                     within 3 points
+following it    what is advised against the best of what can be tried   within 3 points
+
+A trial keeps every free, so an arena that was judged is held against one by hand whose destructors run. A change that
+no trial can make yet has no predicted figures; its row says what it would give.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from millpond.bench.laboratory.bench_followed import (
+    AS_IT_IS,
+    METRICS,
+    ask,
+    judged_mallocs,
+    malloc_row,
+    measure,
+    ratio,
+    values_of,
+)
+from millpond.bench.laboratory.bench_rows import Bench
+from millpond.bench.results import Row, Value
+from millpond.cells.plans import has_arena
+from millpond.rounds.real_programs import Workload
+from millpond.statistics.order_statistics import summarise
+from millpond.system import native
+
+_PROGRAM = "millpond-known_truth"
+_WINKED_OUT = "an arena that is winked out"
+# Changes of millpond-known_truth that need more than a pool for a subsystem.
+NO_TRIAL_CAN = {
+    "tree_for_each_request": _WINKED_OUT,
+    "size_churn_on_two_threads": "a pool for each thread",
+    "recursive_descent": _WINKED_OUT,
+    "phase_after_phase": _WINKED_OUT,
+}
+_BY_HAND, _ARENA = "by hand", "by hand in an arena, destroyed"
+
+
+@dataclass(frozen=True)
+class Known:
+    """A program whose right change is known: its command lines as it is and with the change made by hand.
+
+    `arena`: with an arena whose destructors run, which a trial can be held against. `no_trial_can`: what `by_hand`
+    needs that no trial can do yet; empty where one can.
+    """
+
+    name: str
+    as_it_is: tuple[str, ...]
+    by_hand: tuple[str, ...]
+    arena: tuple[str, ...] | None = None
+    no_trial_can: str = ""
+
+    def workloads(self) -> dict[str, Workload]:
+        """The contenders by their names."""
+        forms = {AS_IT_IS: self.as_it_is, _BY_HAND: self.by_hand, _ARENA: self.arena}
+        return {label: Workload(self.name, argv) for label, argv in forms.items() if argv}
+
+    def form_of(self, plan: dict[str, Any]) -> str | None:
+        """The contender that makes the change of a plan by hand; None where there is none."""
+        if has_arena(plan):
+            return _ARENA if self.arena else None
+        return None if self.arena or self.no_trial_can else _BY_HAND
+
+
+def truth(known: Known) -> Callable[[Bench], list[Row]]:
+    """The rows of one program."""
+
+    def step(bench: Bench) -> list[Row]:
+        advice = ask(bench, Workload(known.name, known.as_it_is)).advice
+        judged = judged_mallocs(advice)
+        measured = measure(bench, known.workloads(), judged)
+        cpu, peak = (
+            {c: ratio(rounds, measured[AS_IT_IS], metric).median for c, rounds in measured.items()}
+            for metric in METRICS
+        )
+        rows = [_following(known, advice, cpu, peak, values_of(measured))]
+        rows += [malloc_row(known.name, advice, cpu[best], best) for best in judged[:1]]
+        return rows + _predicted(known, advice, cpu, peak)
+
+    return step
+
+
+def _following(
+    known: Known, advice: dict[str, Any], cpu: dict[str, float], peak: dict[str, float], values: tuple[Value, ...]
+) -> Row:
+    """What the user has who follows the advice, against the best of what can be tried, both as measured by hand."""
+    choice, name = advice["choice"], known.name
+    said, followed = "no verdict", AS_IT_IS
+    follows = None
+    if choice["kind"] == "plan":
+        form = known.form_of(advice["plan"])
+        said, followed = "an arena" if has_arena(advice["plan"]) else "the pools", form or AS_IT_IS
+        if form is None:
+            # No source was changed in this way, so what follows from it is what its trial gave.
+            follows = advice["sums"]["net"]["median"]
+            said += f", in its trial {100 * (follows - 1):+.1f} % CPU"
+    elif choice["kind"] == "malloc":
+        said = followed = choice["name"]
+    elif choice["kind"] == "nothing":
+        said = "do nothing"
+    options = [r for c, r in cpu.items() if c != _BY_HAND or not known.no_trial_can]
+    points = 100 * ((cpu[followed] if follows is None else follows) - min(options))
+    hand = f"by hand {_effects(cpu, peak, _BY_HAND)}"
+    if known.no_trial_can:
+        hand += f", which no trial can do yet ({known.no_trial_can})"
+    found = "; ".join([hand, *(f"{c} {_effects(cpu, peak, c)}" for c in cpu if c not in (AS_IT_IS, _BY_HAND))])
+    return Row(f"{name}: what is advised, against the best that can be tried", name, "points", summarise([points]), 3,
+               note=f"advised: {said}; {found}", values=values)  # fmt: skip
+
+
+def _effects(cpu: dict[str, float], peak: dict[str, float], contender: str) -> str:
+    return f"{100 * (cpu[contender] - 1):+.1f} % CPU, {100 * (peak[contender] - 1):+.1f} % peak"
+
+
+def _predicted(known: Known, advice: dict[str, Any], cpu: dict[str, float], peak: dict[str, float]) -> list[Row]:
+    """The judged plan's figures against the same change by hand; no row where no trial could make the change."""
+    if known.no_trial_can and known.arena is None:
+        return []
+    words = (f"{known.name}: CPU of the plan, predicted against by hand", f"{known.name}: peak of the plan, predicted "
+             "against by hand")  # fmt: skip
+    net = advice["sums"]["net"]
+    nothing = not net["n"] and advice["choice"]["kind"] == "nothing"
+    plan = advice["plan_tried"] or {"routes": []}
+    form = known.form_of(plan)
+    if not net["n"] and (not nothing or form is None):
+        return [Row.missing(w, "no plan was judged") for w in words]
+    if form is None:
+        judged, hand = ("pools were", "an arena") if known.arena else ("an arena was", "a pool")
+        return [Row.missing(w, f"{judged} judged, and the change by hand is {hand}") for w in words]
+    # Advice to do nothing that judged no plan says that none of them changes anything.
+    cpu_ratio, bytes_ratio = 1.0, 1.0
+    if not nothing:
+        cpu_ratio, bytes_ratio = net["median"], net["other_metrics"]["peak_bytes"]["median"]
+    effect, predicted = cpu[form] - 1, cpu_ratio - 1
+    allowed = max(0.2 * abs(effect), 0.02)
+    pools = ", ".join(r["pool"] for r in plan["routes"]) or "none was judged"
+    note = f"predicted {100 * predicted:+.1f} %, {form} {100 * effect:+.1f} %; plan: {pools}"
+    error = 100 * abs(bytes_ratio / peak[form] - 1)
+    peak_note = f"predicted {100 * (bytes_ratio - 1):+.1f} %, {form} {100 * (peak[form] - 1):+.1f} %"
+    name = known.name
+    return [
+        Row(words[0], name, "× allowed", summarise([abs(predicted - effect) / allowed]), 1, note=note),
+        Row(words[1], name, "%", summarise([error]), 10, note=peak_note),
+    ]
+
+
+def steps() -> list[tuple[str, Callable[[Bench], list[Row]]]]:
+    """One step a program of millpond-known_truth, by its name."""
+    program = str(native.find(_PROGRAM))
+    found = []
+    for line in native.answer(_PROGRAM, ["--list"]).splitlines():
+        name, _, rest = line.partition("\t")
+        argv = (program, name)
+        arena = (*argv, "--by-hand=destroy") if rest.endswith("\tdestroy") else None
+        found.append(Known(name, argv, (*argv, "--by-hand"), arena, NO_TRIAL_CAN.get(name, "")))
+    return [(known.name, truth(known)) for known in found]
+
+
+def examples() -> list[tuple[str, Callable[[Bench], list[Row]]]]:
+    """One step an example (`examples/NAME`), which is two programs: as it is, and changed."""
+    found = []
+    for name in ("request_server", "parser", "order_queues", "catalogue", "pipeline", "heat_plate"):
+        as_it_is, changed = ((str(native.find(f"{name}{form}")),) for form in ("", "_changed"))
+        if name in ("request_server", "parser"):
+            found.append(Known(name, as_it_is, (*changed, "--wink-out"), changed, _WINKED_OUT))
+        else:
+            # The records of `catalogue` live until the end: an arena for them is reset nowhere.
+            why = "an arena as long as the program" if name == "catalogue" else ""
+            found.append(Known(name, as_it_is, changed, None, why))
+    return [(known.name, truth(known)) for known in found]

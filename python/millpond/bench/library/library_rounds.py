@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: BSL-1.0
+"""One round of one cell of bench-library: a fresh process of the suite's program, and the values that it printed.
+
+    env [LD_PRELOAD=…] millpond-library-suite --workload W --contender C --size N …  ──▶ one line of JSON ──▶ Outcome
+    valgrind --tool=callgrind … --instructions N, and 3 N: half the difference over N ──▶ instructions of one unit
+
+The environment has a new size in each round: the stack's position alone moves small caches. What tunes a malloc is
+taken out of it, so that a default is a default.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import signal
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from millpond.bench.library.grid import EXPERIMENT
+from millpond.bench.library.library_contenders import COUNTED, Contender, clean_environment
+from millpond.cells.cell import METRICS_OF, Cell, Outcome
+from millpond.cells.checksums import Checksums
+from millpond.rounds.trial_rounds import describe
+from millpond.store.observations import utc_now
+from millpond.system import callgrind, native
+from millpond.system.errors import Failure, Status
+
+_OPTIONS = {
+    "size": "--size",
+    "af": "--af",
+    "sf": "--sf",
+    "threads": "--threads",
+    "seed": "--seed",
+    "units": "--scale-units",
+}
+POINT = tuple(_OPTIONS)
+_NAMES = {"faults": "page_faults"}
+PADDING_LIMIT_BYTES = 4096
+_PATIENCE_SECONDS = 120.0
+# Instructions are the difference between two runs that differ in length alone.
+_COUNTS = (1000, 3000)
+# What the suite keeps out of line to be counted alone, with all that it calls, without the loop around it.
+_COUNTED_FUNCTIONS = ("pair_type_binding", "pair_base_binding", "construct_empty_once", "counted_slot_pair")
+_NOT_LOADED = "cannot be preloaded"
+
+
+class SuiteRunner:
+    """A runner for `execution.rounds.run_rounds`. Not thread-safe: the environment's size comes from one sequence."""
+
+    def __init__(self, contenders: Mapping[str, Contender], seed: int) -> None:
+        self._contenders = contenders
+        self._random = random.Random(f"padding {seed}")
+        self._checksums = Checksums()
+
+    def run(self, cell: Cell, stage: str, number: int) -> Outcome:
+        """One round. Failure where the program itself refuses; a contender that dies or runs on gives `killed`."""
+        contender = self._contenders[cell.variant]
+        if cell.workload[0] in COUNTED:
+            return self._counted(cell, contender, stage, number)
+        done = self._start(_argv(cell, contender), contender)
+        if done.timed_out:
+            return _killed(cell, stage, number, signal.SIGKILL, f"took longer than {_PATIENCE_SECONDS:.0f} s")
+        if done.status < 0:
+            return _killed(cell, stage, number, -done.status, describe(0, -done.status))
+        printed = _result_of(done, contender)
+        status = str(printed.get("status") or "ok")
+        if status != "ok":
+            return Outcome(cell, stage, number, {}, 0, 0, status, utc_now(), status)
+        if isinstance(printed.get("checksum"), int):
+            self._checksums.add(cell, str(printed["checksum"]))
+        return Outcome(cell, stage, number, values_of(printed), 0, 0, "ok", utc_now())
+
+    def without_other_work(self, outcomes: Sequence[Outcome]) -> list[Outcome]:
+        """The outcomes, `killed` where a contender did not compute what most of those at the same point did."""
+        return self._checksums.without_other_work(outcomes)
+
+    def _start(self, argv: list[str], contender: Contender) -> native.Captured:
+        padding = {"MILLPOND_PAD": "x" * self._random.randrange(PADDING_LIMIT_BYTES)}
+        environment = clean_environment({**dict(contender.environment), **padding})
+        return native.capture(argv, environment, seconds=_PATIENCE_SECONDS)
+
+    def _counted(self, cell: Cell, contender: Contender, stage: str, number: int) -> Outcome:
+        valgrind = callgrind.command(f"*{function}*" for function in _COUNTED_FUNCTIONS)
+        collected = []
+        for count in _COUNTS:
+            done = self._start([*valgrind, *_argv(cell, contender), "--instructions", str(count)], contender)
+            found = callgrind.collected(done.said) if done.status == 0 else {}
+            if not found:
+                said = "it took too long" if done.timed_out else done.said.strip()[-300:]
+                return _killed(cell, stage, number, 0, f"instructions could not be counted: {said}")
+            collected.append(found["Ir"])
+        value = (collected[1] - collected[0]) / (_COUNTS[1] - _COUNTS[0])
+        return Outcome(cell, stage, number, {"instructions": value}, 0, 0, "ok", utc_now())
+
+
+def _argv(cell: Cell, contender: Contender) -> list[str]:
+    program = str(native.find(contender.program))
+    workload = COUNTED.get(cell.workload[0], cell.workload[0])
+    options = [word for name, value in cell.parameters for word in (_OPTIONS[name], value)]
+    return [program, "--workload", workload, "--contender", contender.asked, *options, *contender.options]
+
+
+def require_loadable(contenders: Iterable[Contender]) -> None:
+    """Failure (status 4) that names the first library that cannot be preloaded: before anything is measured."""
+    for contender in contenders:
+        environment = dict(contender.environment)
+        if "LD_PRELOAD" in environment:
+            done = native.capture([str(native.find(contender.program)), "--list"], clean_environment(environment))
+            _result_of(done, contender)
+
+
+def _killed(cell: Cell, stage: str, number: int, died_of: int, why: str) -> Outcome:
+    return Outcome(cell, stage, number, {}, 0, died_of, "killed", utc_now(), why)
+
+
+def _result_of(done: native.Captured, contender: Contender) -> dict[str, Any]:
+    """What a round printed. Failure where it printed nothing of use, or ran on another malloc than it should have."""
+    if _NOT_LOADED in done.said:
+        said = done.said.strip()[-300:]
+        raise Failure(Status.ENVIRONMENT, f"{contender.name}: {contender.path} cannot be preloaded: {said}")
+    try:
+        printed = json.loads(done.printed)
+    except ValueError:
+        printed = None
+    if done.status != 0 or not isinstance(printed, dict):
+        what = done.said.strip().removeprefix("millpond: ")[-500:] or "it printed no result"
+        raise Failure(
+            Status(done.status) if done.status in (2, 3, 4, 5) else Status.ENVIRONMENT,
+            f"{contender.program} for {contender.name}: {what}",
+        )
+    return printed
+
+
+def values_of(printed: Mapping[str, Any]) -> dict[str, float]:
+    """The metrics in one line of the program, in their units; `resident_bytes` is what the measured part added at
+    most, `left_bytes` what of it is there at the end."""
+    values = {
+        _NAMES.get(name, name): float(value)
+        for name, value in printed.items()
+        if _NAMES.get(name, name) in METRICS_OF[EXPERIMENT] and isinstance(value, int | float)
+    }
+    for step in printed.get("steps") or []:
+        values[f"step_ns:{int(step['size'])}"] = float(step["ns"])
+    peak, base = printed.get("peak_bytes"), printed.get("base_bytes")
+    if isinstance(peak, int) and isinstance(base, int):
+        values["resident_bytes"] = float(max(0, peak - base))
+    end = printed.get("end_bytes")
+    if isinstance(end, int) and isinstance(base, int):
+        values["left_bytes"] = float(max(0, end - base))
+    return values

@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: BSL-1.0
+"""What stands in each place of an experiment's tables: the document's figure, ours, their quotient, the bytes held."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TypeVar
+
+from millpond.bench import published
+from millpond.bench.experiment import Point
+from millpond.bench.result_table import Results
+from millpond.cells.cell import Cell
+from millpond.report.figures.heat_tables import Heat
+from millpond.statistics.order_statistics import summarise
+from millpond.system.wording import bytes_text, plural
+
+_BYTES, _MB = "peak_bytes", 1e6
+Key = tuple[Point, str]
+Value = TypeVar("Value")
+
+
+def text_of(value: float) -> str:
+    """Three digits or so, and no exponent."""
+    for least, form in ((99.95, ".0f"), (9.995, ".1f"), (0.0995, ".2f")):
+        if abs(value) >= least:
+            return format(value, form)
+    return f"{value:.2g}"
+
+
+def percent_of(share: float) -> str:
+    """A share as the document prints it, with the sign that it leaves out."""
+    return f"{100 * share:.0f} %"
+
+
+class Look:
+    """What is known of each place in the tables, and how it is written."""
+
+    def __init__(self, results: Results) -> None:
+        self.experiment = results.experiment
+        self._results = results
+        self.cells: dict[Key, Cell] = {}
+        for cell in results.cells:
+            at = results.experiment.point_of(cell)
+            if at is not None and results.has_figure(cell):
+                self.cells.setdefault((at, cell.variant), cell)
+        self.printed = self._everywhere(published.printed(results.experiment))
+        self._values = self._everywhere(published.values(results.experiment))
+        self.ours = {key: found for key, cell in self.cells.items() if (found := results.figure(cell))}
+        self._medians = {key: summarise(list(found.values())).median for key, found in self.ours.items()}
+
+    def _everywhere(self, of: Mapping[Key, Value]) -> dict[Key, Value]:
+        """The document's figures under every surroundings of ours: all under the usual ones, else where ours are."""
+        experiment = self.experiment
+        ours = dict.fromkeys((experiment.around(at), experiment.published_point(at)) for at, _ in self.cells)
+        around = dict.fromkeys(each for each, _ in ours) or {experiment.usual: None}
+        return {
+            ((*at, *each), name): value
+            for (at, name), value in of.items()
+            for each in around
+            if each == experiment.usual or (each, at) in ours
+        }
+
+    def _is_share(self, key: Key) -> bool:
+        return self.experiment.tables.relative and key[1] != self.experiment.baseline
+
+    def _level(self, values: Mapping[Key, float], key: Key) -> float | None:
+        """What is coloured: the figure, or its share of the baseline's."""
+        value = values.get(key)
+        if not self.experiment.tables.relative or value is None:
+            return value
+        base = values.get((key[0], self.experiment.baseline))
+        return value / base if base and self._is_share(key) else None
+
+    def published_level(self, key: Key) -> float | None:
+        return self._level(self._values, key)
+
+    def our_level(self, key: Key) -> float | None:
+        return self._level(self._medians, key)
+
+    def to_published(self, key: Key) -> float | None:
+        """Ours / the document's, of what the tables show: figures, or shares."""
+        shares = self.our_level(key), self.published_level(key)
+        ours, theirs = shares if self._is_share(key) else (self._medians.get(key), self._values.get(key))
+        return ours / theirs if ours is not None and theirs else None
+
+    def published(self, key: Key) -> Heat | None:
+        one = self.printed.get(key)
+        return None if one is None else Heat(self.published_level(key), one.printed, one.unit)
+
+    def here(self, key: Key) -> Heat | None:
+        cell = self.cells.get(key)
+        if cell is None:
+            return None
+        if key not in self.ours:
+            why = self._results.rounds.failed.get(cell, "not run")
+            status = next((o.status for o in self._results.outcomes if o.cell == cell and o.status != "ok"), "")
+            return Heat(None, status.replace("_", " "), why)
+        found = summarise(list(self.ours[key].values()))
+        level, unit = self.our_level(key), self.experiment.figure.unit
+        interval = f"{text_of(found.low)} to {text_of(found.high)}"
+        title = f"{text_of(found.median)} {unit} ({interval}), {plural(found.n, 'round')}"
+        return Heat(level, f"{100 * (level or 0.0):.0f}" if self._is_share(key) else text_of(found.median), title)
+
+    def quotient(self, key: Key) -> Heat | None:
+        value = self.to_published(key)
+        return None if value is None else Heat(value, text_of(value), "of shares" if self._is_share(key) else "")
+
+    def held(self, key: Key) -> Heat | None:
+        cell = self.cells.get(key)
+        values = list(self._results.rounds.by_round(cell, _BYTES).values()) if cell else []
+        if not values:
+            return None
+        found = summarise(values)
+        return Heat(1.0, text_of(found.median / _MB), f"{bytes_text(found.low)} to {bytes_text(found.high)}")
+
+
+class Gain(Look):
+    """The same of what a strategy gains: the baseline's figures / its own, paired within rounds."""
+
+    def __init__(self, results: Results) -> None:
+        super().__init__(results)
+        base = results.experiment.baseline
+        known, ours = self._values, self.ours
+        self._values = {
+            (at, name): known[at, base] / value
+            for (at, name), value in known.items()
+            if name != base and (at, base) in known and value > 0.0
+        }
+        pairs = {
+            (at, name): {n: ours[at, base][n] / v for n, v in found.items() if n in ours[at, base] and v > 0.0}
+            for (at, name), found in ours.items()
+            if name != base and (at, base) in ours
+        }
+        self.ours = {key: found for key, found in pairs.items() if found}
+        self._medians = {key: summarise(list(found.values())).median for key, found in self.ours.items()}
+
+    def published(self, key: Key) -> Heat | None:
+        value = self._values.get(key)
+        return None if value is None else Heat(value, text_of(value), "quotient of two tables")
+
+    def held(self, key: Key) -> Heat | None:
+        return None

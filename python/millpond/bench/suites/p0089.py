@@ -1,0 +1,311 @@
+# SPDX-License-Identifier: BSL-1.0
+"""The four experiments of P0089R0 (Lakos, Mendelsohn, Meredith, Myers, 2015), as data.
+
+p0089.1   section 7    structures    twelve containers built and dropped under fourteen strategies
+p0089.2   section 8    locality      lists whose links are shuffled among them, one allocator or one for each
+p0089.3   section 9    utilization   blocks freed and allocated again until a total is reached
+p0089.4   section 10   contention    threads that allocate and free one block
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+
+from millpond.bench.experiment import (
+    Experiment,
+    Figure,
+    Parameters,
+    Part,
+    Point,
+    Published,
+    Tables,
+    crossed,
+    points,
+    surrounded,
+)
+from millpond.bench.suites import p0089_needs as needs
+
+SUITE, CLAIMS = "millpond-p0089-suite", "p0089.toml"
+SOURCE = "P0089R0"
+MACHINE = "dual Intel Xeon E5-2620v2, 12 cores at 2.1 GHz, 16 GB, gcc 5.1, Linux 3.18 (2015), one run of each"
+LEAVES = 2**27
+SHUFFLES, TRAVERSALS = 5, 2560
+COLUMNS = range(9)  # of Benchmark II: the access factor is 2^8 … 2^0
+_RESOURCES = ("monotonic", "multipool", "multipool(monotonic)")
+_BOUND = [f"{binding}:{disposal}" for binding in ("type", "base") for disposal in ("destroy", "wink")]
+_NAMES = ["new_delete:type:destroy", "new_delete:base:destroy", *(f"{r}:{b}" for r in _RESOURCES for b in _BOUND)]
+ALIASES: Mapping[str, str] = {f"AS{n}": name for n, name in enumerate(_NAMES, 1)}
+# The same behind a lock: what the document used in Benchmarks I and II.
+LOCKED: Mapping[str, str] = {f"{a}s": re.sub(r"^(.*?):", r"synchronized(\1):", n)
+                             for a, n in ALIASES.items() if n.startswith("multipool")}  # fmt: skip
+ALL_ALIASES = {**ALIASES, **LOCKED}
+OF_2015 = tuple(f"multipool_2015:{b}" for b in _BOUND)
+_DESTROYED = tuple(n for n in _NAMES if n.endswith(":destroy"))
+# Every allocator that a subsystem can have to itself, beside the global one.
+_LOCAL = (ALIASES["AS1"], *_DESTROYED[2:])
+STRUCTURES = (
+    "vector<int>", "vector<string>", "unordered_set<int>", "unordered_set<string>",
+    *(f"{outer}<{inner}>" for outer in ("vector", "unordered_set")
+      for inner in ("vector<int>", "vector<string>", "unordered_set<int>", "unordered_set<string>")),
+)  # fmt: skip
+# The document tried other compilers and other global allocators, and says what it saw without figures: few points.
+AROUND = {
+    "toolchain": ("release", "gcc", "clang", "clang-libc++"),
+    "malloc": ("glibc", "tcmalloc", "jemalloc", "mimalloc"),
+}
+COMPILERS, MALLOCS = AROUND["toolchain"][1:3], AROUND["malloc"][1:3]
+_GLOBAL_AND_LOCAL = (ALIASES["AS1"], ALIASES["AS3"], ALIASES["AS7"])
+BESIDE = ("cpu_seconds", "peak_bytes", "held_bytes", "page_faults")
+
+
+def point(**axes: object) -> Point:
+    return tuple((name, int(str(value))) for name, value in axes.items())
+
+
+def _structures(row: Mapping[str, str]) -> Published:
+    at = point(ds=row["data_structure"].removeprefix("DS"), log2_size=row["log2_size"])
+    return Published(at, ALIASES[row["strategy"]], row["seconds"], "seconds")
+
+
+def _structures_parts(leaves: int, *sizes: int) -> tuple[Part, ...]:
+    """Below the document's own number of leaves, more of those that take a few nanoseconds each."""
+    more = {1: 4, 2: 0, 3: 1, 0: 0} if 2**leaves < LEAVES else {}
+    return tuple(
+        Part(points(ds=[ds], log2_size=sizes, log2_leaves=[leaves + more.get(1 if ds in (5, 9) else ds % 4, 0)],
+                    text_most=[1000]))
+        for ds in range(1, 13)
+    )  # fmt: skip
+
+
+def _structure_title(at: Mapping[str, int | str]) -> str:
+    return f"DS{at['ds']}, {STRUCTURES[int(at['ds']) - 1]}"
+
+
+def _power(_name: str, value: int | str) -> str:
+    return f"2^{value}"
+
+
+BENCHMARK_1 = surrounded(Experiment(
+    name="p0089.1", title="Benchmark I: isolated data structures", section="7",
+    source=SOURCE, machine=MACHINE,
+    measured="CPU seconds to build, write once and drop a structure again and again, for 2^27 leaf elements in all",
+    suite=SUITE, workload="structures",
+    figure=Figure("leaves_cpu_seconds", "seconds for 2^27 leaves", "cpu_seconds", per_units=LEAVES),
+    beside_metrics=BESIDE, axes=("ds", "log2_size"), free=("log2_leaves", "text_most"), strategies=tuple(_NAMES),
+    aliases=ALL_ALIASES, table="p0089_benchmark1.csv", published=_structures,
+    tables=Tables(("ds",), ("log2_size",), "strategy", "elements", titles=_structure_title, labels=_power),
+    parts={
+        "quick": _structures_parts(18, 8, 11),
+        "standard": (
+            *_structures_parts(19, 6, 8, 10, 12),
+            # What the lock costs, at a few points.
+            *(replace(part, strategies=tuple(LOCKED.values())) for part in _structures_parts(19, 10)[1:7:5]),
+            *crossed(_structures_parts(19, 8), _GLOBAL_AND_LOCAL, malloc=MALLOCS),
+            *crossed(_structures_parts(18, 8), _DESTROYED, toolchain=COMPILERS),
+        ),
+        "paper": (
+            *_structures_parts(27, *range(6, 17)),
+            *crossed(_structures_parts(27, 8), _GLOBAL_AND_LOCAL, malloc=AROUND["malloc"][1:]),
+            *crossed(_structures_parts(24, 8), _DESTROYED, toolchain=AROUND["toolchain"][1:]),
+        ),
+    },
+    needs=needs.structures, claims=CLAIMS, beside=(*LOCKED.values(), *OF_2015),
+    notes=("The document's multipools took a lock in this benchmark; AS7 to AS14 here take none, AS7s to AS14s do.",
+           "Texts have 33 to 1000 characters. The document says so of DS2 and DS4, and 33 to 100 of all at first."),
+), **AROUND)  # fmt: skip
+
+
+def _locality(row: Mapping[str, str]) -> Published | None:
+    strategy = {"without": "AS1", "with": "AS7"}.get(row["local_allocators"])
+    if strategy is None:
+        return None  # the third kind of table is the quotient of the two others
+    factor = 2 ** (8 + int(row["column_exponent"]))
+    at = point(log2_g=row["log2_G"], log2_s=row["log2_S"], af=factor, sf=SHUFFLES)
+    return Published(at, ALIASES[strategy], row["value"], "ratio")
+
+
+def lists(log2_g: int, sizes: tuple[int, ...], columns: tuple[int, ...], product: int) -> tuple[Parameters, ...]:
+    """Points of Benchmark II and their twins. `product`: traversals of a link in all; 2560 in the document."""
+    return tuple(
+        made
+        for log2_s in sizes
+        for c in columns
+        for made in points(log2_g=[log2_g], log2_s=[log2_s], af=[2 ** (8 - c)], sf=[SHUFFLES, -SHUFFLES],
+                           rf=[max(1, product >> (8 - c))])
+    )  # fmt: skip
+
+
+def _elsewhere(log2_g: int, log2_s: int, mallocs: tuple[str, ...], compilers: tuple[str, ...]) -> tuple[Part, ...]:
+    """Large lists and small ones on other mallocs and by other compilers."""
+    some = (Part(lists(log2_g, (log2_s,), (4,), 16)), Part(lists(16, (10,), (8,), 256)))
+    strategies = (ALIASES["AS1"], ALIASES["AS7"])
+    return (*crossed(some, strategies, malloc=mallocs), *crossed(some, strategies, toolchain=compilers))
+
+
+def _shuffles(log2_g: int, *sizes: int) -> Part:
+    """How fast shuffling takes hold: the document's Table 15, of which only the sentences are left."""
+    return Part(points(log2_g=[log2_g], log2_s=sizes, af=[8], sf=[1, -1, 5, -5, 8, -8], rf=[1]), (ALIASES["AS1"],))
+
+
+_NOTATION = re.compile(r"-(\d{1,2}) (\d{1,2}) (\d{1,4}) ([+-])(\d{1,4}) (\d{1,6})")
+
+
+def notation(text: str) -> Parameters | None:
+    """`-21 18 8 +3 32`: the document's way to name a run of Benchmark II; None for anything else."""
+    found = _NOTATION.fullmatch(" ".join(text.split()))
+    if found is None:
+        return None
+    log2_g, log2_s, af, sign, sf, rf = found.groups()
+    shuffles = f"{'-' if sign == '-' else ''}{int(sf)}"
+    (made,) = points(log2_g=[int(log2_g)], log2_s=[int(log2_s)], af=[int(af)], sf=[shuffles], rf=[int(rf)])
+    return made
+
+
+def in_notation(parameters: Mapping[str, str]) -> str:
+    """The same backwards."""
+    sf = parameters["sf"]
+    signed = sf if sf.startswith("-") else f"+{sf}"
+    return f"-{parameters['log2_g']} {parameters['log2_s']} {parameters['af']} {signed} {parameters['rf']}"
+
+
+def _locality_title(at: Mapping[str, int | str]) -> str:
+    how = "without local allocators" if at["strategy"] == ALIASES["AS1"] else "with a multipool for each subsystem"
+    return f"|G| = 2^{at['log2_g']}, {how}"
+
+
+def _locality_label(name: str, value: int | str) -> str:
+    return f"2^{value}" if name == "log2_s" else f"{value} ×"
+
+
+BENCHMARK_2 = surrounded(Experiment(
+    name="p0089.2", title="Benchmark II: locality in a long run", section="8",
+    source=SOURCE, machine=MACHINE,
+    measured="Time to traverse the lists after shuffling / before it, five shuffles; columns: traversals of a "
+             "subsystem before the next one, the total held constant",
+    suite=SUITE, workload="locality",
+    figure=Figure("slowdown", "ratio", "access_seconds", twin="sf"),
+    beside_metrics=("access_seconds", "shuffle_seconds", *BESIDE), axes=("log2_g", "log2_s", "af", "sf"), free=("rf",),
+    strategies=(ALIASES["AS1"], ALIASES["AS7"]), aliases=ALL_ALIASES, table="p0089_benchmark2.csv",
+    published=_locality,
+    tables=Tables(("log2_g", "strategy"), ("log2_s",), "af", "|S|", titles=_locality_title, labels=_locality_label),
+    parts={
+        "quick": (Part(lists(21, (21, 18, 12, 6), (4,), 16)), Part(lists(21, (18, 12, 6), (8,), 1))),
+        "standard": (
+            Part(lists(21, (21, 18, 15, 12, 6), (4,), 16)),
+            Part(lists(21, (21, 18, 15, 12, 9, 6), (8,), 4)),
+            Part(lists(21, (9, 6), (0,), 256)),
+            # As many visits of links for each size of the system.
+            *(Part(lists(g, tuple(s for s in (14, 10, 6) if s < g), (0, 8), 2 ** (24 - g))) for g in (10, 13, 16)),
+            Part(lists(19, (17, 6), (4,), 16), _LOCAL),
+            _shuffles(20, 18, 12, 8),
+            *_elsewhere(20, 16, MALLOCS, COMPILERS),
+        ),
+        "paper": (
+            Part(lists(21, tuple(range(21, -1, -1)), tuple(COLUMNS), TRAVERSALS)),
+            Part(lists(25, tuple(range(25, -1, -1)), tuple(COLUMNS), TRAVERSALS)),
+            *(Part(lists(g, tuple(range(g, 5, -2)), (0, 4, 8), TRAVERSALS)) for g in range(10, 19, 2)),
+            Part(lists(21, (21, 18, 12, 6), (0, 4, 8), TRAVERSALS), _LOCAL),
+            _shuffles(23, 23, *range(22, 0, -2)),
+            *_elsewhere(21, 16, AROUND["malloc"][1:], AROUND["toolchain"][1:]),
+        ),
+    },
+    needs=needs.locality, claims=CLAIMS, beside=(LOCKED["AS7s"], OF_2015[0]),
+    notation=notation,
+    notes=("The document's multipools took a lock in this benchmark; AS7 here takes none, AS7s does.",
+           "Below paper scale links are traversed fewer times than the document's 2560: a slowdown is a quotient.",
+           "Traversals are timed apart from shuffling; the document subtracted a run without traversals."),
+), **AROUND)  # fmt: skip
+
+
+def _utilization(row: Mapping[str, str]) -> Published:
+    at = point(log2_t=row["log2_T"], log2_a=row["log2_A"], log2_s=row["log2_S"])
+    return Published(at, ALIASES[row["strategy"]], row["value"], row["unit"])
+
+
+def _totals(*totals: int, live: tuple[int, ...] = tuple(range(15, 21))) -> Part:
+    """The document's rows: first more live memory at blocks of 2^10 bytes, then larger blocks at 2^20 live."""
+    return Part(tuple(
+        made
+        for total in totals
+        for made in (*points(log2_t=[total], log2_a=live, log2_s=[10]),
+                     *points(log2_t=[total], log2_a=[20], log2_s=range(11, 16)))
+    ))  # fmt: skip
+
+
+def _on_mallocs(mallocs: tuple[str, ...]) -> tuple[Part, ...]:
+    some = Part(points(log2_t=[30], log2_a=[15, 20], log2_s=[10]))
+    return crossed([some], (ALIASES["AS1"], ALIASES["AS7"]), malloc=mallocs)
+
+
+def _utilization_title(at: Mapping[str, int | str]) -> str:
+    return f"T = 2^{at['log2_t']} bytes in all"
+
+
+BENCHMARK_3 = surrounded(Experiment(
+    name="p0089.3", title="Benchmark III: utilization", section="9",
+    source=SOURCE, machine=MACHINE,
+    measured="CPU seconds to allocate T bytes in blocks of S with A bytes alive, the oldest block freed first",
+    suite=SUITE, workload="utilization", figure=Figure("cpu_seconds", "seconds", "cpu_seconds"),
+    beside_metrics=BESIDE[1:], axes=("log2_t", "log2_a", "log2_s"), free=(), strategies=_DESTROYED,
+    aliases=ALL_ALIASES, table="p0089_benchmark3.csv", published=_utilization,
+    tables=Tables(("log2_t",), ("log2_a", "log2_s"), "strategy", "A, S", True, _utilization_title, _power),
+    parts={
+        "quick": (_totals(30, live=(15, 20)),),
+        "standard": (_totals(30), _totals(32, live=()), *_on_mallocs(MALLOCS)),
+        "paper": (_totals(*range(30, 36)), *_on_mallocs(AROUND["malloc"][1:]),
+                  Part(points(log2_t=[30], log2_a=[15, 20], log2_s=[10], order=["lifo", "random"], sizes=["fixed"])),
+                  Part(points(log2_t=[30], log2_a=[15, 20], log2_s=[10], order=["fifo"], sizes=["mixed"]))),
+    },
+    needs=needs.utilization, claims=CLAIMS, beside=OF_2015[::2],
+    notes=("A strategy that would need more memory than there is does not run: it is refused, where the document "
+           "prints `fail`.",),
+), **AROUND)  # fmt: skip
+
+
+def _contention(row: Mapping[str, str]) -> Published:
+    at = point(log2_n=row["log2_N"], log2_s=row["log2_S"], threads=row["threads"])
+    return Published(at, ALIASES[row["strategy"]], row["value"], row["unit"])
+
+
+def _threads(pairs: tuple[tuple[int, int], ...], threads: tuple[int, ...], sharing: str = "") -> tuple[Parameters, ...]:
+    how = {"sharing": [sharing]} if sharing else {}
+    return tuple(p for n, s in pairs for p in points(log2_n=[n], log2_s=[s], threads=threads, **how))
+
+
+def _contending(mallocs: tuple[str, ...]) -> tuple[Part, ...]:
+    some = Part(_threads(((15, 6), (19, 8)), (1, 2, 4)))
+    return crossed([some], (ALIASES["AS1"], ALIASES["AS7"]), malloc=mallocs)
+
+
+_ITERATIONS = ((15, 6), (15, 7), (15, 8), (16, 8), (17, 8), (18, 8), (19, 8))
+_SHARED = (ALIASES["AS1"], ALIASES["AS2"], "synchronized_multipool:type:destroy", LOCKED["AS7s"])
+
+
+def _contention_title(at: Mapping[str, int | str]) -> str:
+    return f"2^{at['log2_n']} iterations, blocks of 2^{at['log2_s']} bytes"
+
+
+BENCHMARK_4 = surrounded(Experiment(
+    name="p0089.4", title="Benchmark IV: contention", section="10",
+    source=SOURCE, machine=MACHINE,
+    measured="Wall seconds until every thread has allocated and freed its block 2^N times; rows: threads",
+    suite=SUITE, workload="contention", figure=Figure("wall_seconds", "seconds", "wall_seconds"),
+    beside_metrics=BESIDE, axes=("log2_n", "log2_s", "threads"), free=(), strategies=_DESTROYED, aliases=ALL_ALIASES,
+    table="p0089_benchmark4.csv", published=_contention,
+    tables=Tables(("log2_n", "log2_s"), ("threads",), "strategy", "threads", True, titles=_contention_title),
+    parts={
+        "quick": (Part(_threads(((15, 6), (19, 8)), (1, 2, 4))),),
+        "standard": (Part(_threads(_ITERATIONS, (1, 2, 4, 8))),
+                     Part(_threads(((18, 8),), (1, 2, 4), "shared"), _SHARED), *_contending(MALLOCS)),
+        "paper": (Part(_threads(_ITERATIONS, tuple(range(1, 9)))),
+                  Part(_threads(((18, 8),), tuple(range(1, 9)), "shared"), _SHARED),
+                  Part(_threads(((18, 8),), tuple(range(1, 9)), "handover"), _SHARED),
+                  *_contending(AROUND["malloc"][1:])),
+    },
+    needs=needs.contention, claims=CLAIMS, beside=OF_2015[::2],
+    notes=("The document's machine had 12 cores. Where there are fewer cores than threads, threads take turns.",),
+), **AROUND)  # fmt: skip
+
+EXPERIMENTS = (BENCHMARK_1, BENCHMARK_2, BENCHMARK_3, BENCHMARK_4)

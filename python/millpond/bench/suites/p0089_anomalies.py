@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: BSL-1.0
+"""p0089.anomalies: what P0089R0 found and left unexplained, with cells that tell the candidate causes apart.
+
+on_stack 1   a structure that is winked out lies on the stack: without the block that winking out takes of the allocator
+kept 1       the process's malloc never gives memory back to the system, and maps no large blocks apart
+
+The questions and their candidates are data: claims/p0089_anomalies.toml.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+from millpond.bench.experiment import Experiment, Parameters, Part, Published, Tables, points
+from millpond.bench.suites.p0089 import ALIASES, BENCHMARK_1, point
+
+_AXES = ("ds", "log2_size", "on_stack", "kept")
+_WINKED = tuple(name for name in ALIASES.values() if not name.startswith("new_delete"))
+_GLOBAL = (ALIASES["AS1"], ALIASES["AS2"])
+# Structures whose time through the global allocator rises with their size, and falls again.
+_PEAKED = (6, 7, 8, 10, 11, 12)
+_ALL_SIZES = tuple(range(6, 17))
+
+
+def _published(row: Mapping[str, str]) -> Published | None:
+    found = BENCHMARK_1.published(row)
+    if found is None:
+        return None
+    ds = dict(found.point)["ds"]
+    if (ds == 1 and found.strategy != ALIASES["AS2"]) or (ds in _PEAKED and found.strategy in _GLOBAL):
+        return replace(found, point=(*found.point, *point(on_stack=0, kept=0)))
+    return None
+
+
+def _at(
+    structures: tuple[int, ...], sizes: tuple[int, ...], leaves: int, **more: Iterable[int]
+) -> tuple[Parameters, ...]:
+    axes: dict[str, Iterable[int]] = {"on_stack": [0], "kept": [0], **more}
+    return points(ds=structures, log2_size=sizes, log2_leaves=[leaves], text_most=[1000], **axes)
+
+
+def _winks(sizes: tuple[int, ...], leaves: int) -> Part:
+    return Part(_at((1,), sizes, leaves, on_stack=[0, 1]), (ALIASES["AS1"], *_WINKED))
+
+
+def _peaks(structures: tuple[int, ...], sizes: tuple[int, ...], leaves: int) -> Part:
+    return Part(_at(structures, sizes, leaves, kept=[0, 1]), _GLOBAL)
+
+
+def _title(at: Mapping[str, int | str]) -> str:
+    return BENCHMARK_1.tables.titles(at)
+
+
+EXPERIMENT = Experiment(
+    name="p0089.anomalies", title="What the document leaves open", section="7",
+    source=BENCHMARK_1.source, machine=BENCHMARK_1.machine,
+    measured="CPU seconds to build, write once and drop a structure again and again, for 2^27 leaf elements in all, "
+             "with one thing changed that may be the cause",
+    suite=BENCHMARK_1.suite, workload=BENCHMARK_1.workload, figure=BENCHMARK_1.figure,
+    beside_metrics=BENCHMARK_1.beside_metrics, axes=_AXES, free=BENCHMARK_1.free,
+    strategies=(ALIASES["AS1"], *_WINKED, ALIASES["AS2"]), aliases=ALIASES, table=BENCHMARK_1.table,
+    published=_published,
+    tables=Tables(("ds",), ("log2_size",), "strategy", "elements", titles=_title, labels=BENCHMARK_1.tables.labels),
+    parts={
+        "quick": (_winks((8, 11), 22), _peaks((7,), (6, 12, 14), 21)),
+        "standard": (_winks((6, 8, 10, 12), 24), _peaks((7, 11), (6, 9, 12, 14, 16), 23), _peaks((6, 8), (6, 12), 20)),
+        "paper": (_winks(_ALL_SIZES, 27), _peaks(_PEAKED, _ALL_SIZES, 27)),
+    },
+    needs=BENCHMARK_1.needs, claims="p0089_anomalies.toml",
+    notes=("A statement here is a candidate cause: it holds, does not hold, or is undecided, as the rounds of this run "
+           "go. What the document saw and does not appear here needs no cause.",
+           "on_stack 1: a structure that is winked out lies on the stack. kept 1: glibc's malloc keeps all memory "
+           "(no trimming, no maps for large blocks)."),
+)  # fmt: skip

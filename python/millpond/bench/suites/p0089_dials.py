@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: BSL-1.0
+"""p0089.dials: the benchmark that P0089R0 found hard to invent (section 6): one workload, a dial for each dimension.
+
+One dial at a time is turned around a centre. What the dials mean stands in lab/suites/p0089/dials_shape.hpp; that what
+`millpond characterise` measures follows them is a test of the laboratory. There is nothing published to compare with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from millpond.bench.experiment import Experiment, Figure, Parameters, Part, Tables, points
+from millpond.bench.suites.p0089 import ALIASES, ALL_ALIASES, BESIDE, CLAIMS, LOCKED, MACHINE, OF_2015, SOURCE, SUITE
+from millpond.bench.suites.p0089_needs import dials as needs
+
+DIALS = ("density", "variation", "locality", "utilization", "contention")
+CENTRE: Mapping[str, int] = {"density": 400, "variation": 800, "locality": 500, "utilization": 100, "contention": 0}
+# Thousandths, the least first. Two threads at the centre's density cannot contend more than the last one says.
+SETTINGS: Mapping[str, tuple[int, ...]] = {
+    "density": (50, 200, 400, 700, 950),
+    "variation": (0, 500, 800, 900, 950),
+    "locality": (100, 300, 500, 800, 950),
+    "utilization": (10, 50, 100, 300, 900),
+    "contention": (0, 40, 80, 120, 160),
+}
+
+
+def turned(dial: str, settings: tuple[int, ...], log2_operations: int) -> tuple[Parameters, ...]:
+    """One dial at these settings, the others at the centre. A thread alone meets nobody."""
+    axes = {name: settings if name == dial else (CENTRE[name],) for name in DIALS}
+    return points(**axes, threads=[2 if dial == "contention" else 1], log2_operations=[log2_operations])
+
+
+def _parts(log2_operations: int, step: int = 1) -> tuple[Part, ...]:
+    made = [point for dial in DIALS for point in turned(dial, SETTINGS[dial][::step], log2_operations)]
+    return (Part(tuple(dict.fromkeys(made))),)
+
+
+def _title(at: Mapping[str, int | str]) -> str:
+    return "one thread" if at["threads"] == 1 else f"{at['threads']} threads"
+
+
+def _label(name: str, value: int | str) -> str:
+    return f"{name[0].upper()} {int(value) / 10:g} %" if name in DIALS else str(value)
+
+
+EXPERIMENT = Experiment(
+    name="p0089.dials", title="A dial for each dimension", section="6",
+    source=SOURCE, machine=MACHINE,
+    measured="CPU seconds for the same work under each strategy, one dial of D, V, L, U and C turned at a time",
+    suite=SUITE, workload="dials", figure=Figure("cpu_seconds", "seconds", "cpu_seconds"),
+    beside_metrics=BESIDE, axes=(*DIALS, "threads"), free=("log2_operations",),
+    strategies=tuple(ALIASES[name] for name in ("AS1", "AS3", "AS7", "AS11")), aliases=ALL_ALIASES,
+    table="", published=lambda _row: None,
+    tables=Tables(("threads",), DIALS, "strategy", "dials", True, _title, _label),
+    parts={"quick": _parts(18, 2), "standard": _parts(20), "paper": _parts(22)},
+    needs=needs, claims=CLAIMS, beside=(LOCKED["AS7s"], OF_2015[0]),
+    notes=("Nothing was published of this: the document names it as what it would have liked to have.",
+           "D is a share of the work in which a pair of allocation and free counts as 20 accesses to memory: what the "
+           "global allocator takes. A strategy that takes less has a lower density of its own."),
+)  # fmt: skip

@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: BSL-1.0
+"""Every published experiment that there is, document by document. A new document adds its own here."""
+
+from __future__ import annotations
+
+from millpond.bench.suites import (
+    p0089,
+    p0089_anomalies,
+    p0089_bindings,
+    p0089_dials,
+    p0089_spike,
+    reserve_commit,
+    suballocator,
+    unique_chars,
+)
+
+EXPERIMENTS = (
+    *p0089.EXPERIMENTS,
+    p0089_dials.EXPERIMENT,
+    p0089_anomalies.EXPERIMENT,
+    p0089_spike.EXPERIMENT,
+    *p0089_bindings.EXPERIMENTS,
+    *unique_chars.EXPERIMENTS,
+    *suballocator.EXPERIMENTS,
+    *reserve_commit.EXPERIMENTS,
+)

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: BSL-1.0
+"""The case studies of "Understanding Allocator Impact on Runtime Performance" (Amini, 2022), as data.
+
+unique_chars   unique_characters   a fresh set for each string counts its different characters, on a heap that is fresh
+                                   (Case Study 1) or littered (Case Study 2)
+
+The talk's figures were charts, and are lost: what is left of it are its contenders and its statements.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from millpond.bench.experiment import Experiment, Figure, Needs, Parameters, Part, Published, Tables
+from millpond.cells.cell import LITTER
+
+SUITE = "millpond-unique_chars-suite"
+SOURCE = "Understanding Allocator Impact on Runtime Performance"
+MACHINE = "Xeon Silver 4210 (Cascade Lake), Core i7-980 (Gulftown) and Xeon E5-2450 (Sandy Bridge EN), glibc (2022)"
+ALIASES: Mapping[str, str] = {
+    "1.1": "set:new_delete:type:destroy",
+    "1.2": "set:pmr_monotonic:base:destroy",
+    "1.3": "set:pmr_monotonic(buffer):base:destroy",
+    "2.1": "unordered_set:new_delete:type:destroy",
+    "2.2": "unordered_set:pmr_monotonic:base:destroy",
+    "4": "bitset",
+    "4A": "array",
+}
+# Ours in the places of the talk's.
+OURS = (
+    "set:monotonic:type:destroy", "set:monotonic(buffer):type:destroy", "set:monotonic(buffer):type:wink",
+    "set:multipool:type:destroy", "unordered_set:monotonic:type:destroy", "unordered_set:multipool:type:destroy",
+)  # fmt: skip
+_OTHER_WAYS = (
+    "set:monotonic:type:wink", "set:monotonic:base:destroy", "set:monotonic(buffer):base:destroy",
+    "set:multipool:type:wink", "set:multipool:base:destroy", "unordered_set:monotonic:type:wink",
+    "unordered_set:monotonic:base:destroy", "unordered_set:multipool:type:wink", "unordered_set:multipool:base:destroy",
+)  # fmt: skip
+_LITTERED = "0.5"
+_FEWEST_CALLS, _LITTER_CALLS = 64, 4096
+
+
+def _nothing(_row: Mapping[str, str]) -> Published | None:
+    return None
+
+
+def _strings(characters: int, *lengths: int) -> tuple[Part, ...]:
+    """Strings of each length, about so many characters in all; on a fresh heap and on a littered one."""
+    points: list[Parameters] = []
+    for length in lengths:
+        made = (("length", str(length)), ("calls", str(max(_FEWEST_CALLS, characters // length))))
+        points += [made, (*made, (LITTER, _LITTERED))]
+    return (Part(tuple(points)),)
+
+
+def _needs(at: Mapping[str, str], strategy: str) -> Needs:
+    """Twenty nanoseconds a character, twice that where each is a node of its own."""
+    length = int(at["length"])
+    each = length * (1e-9 if strategy in ("bitset", "array") else 20e-9) + min(length, 256) * 40e-9
+    own = Needs(0.03 + int(at["calls"]) * each, 16 * 2**20 + 2 * length)
+    if LITTER not in at:
+        return own
+    # A heap is littered by the nodes and tables of as many sets, each of 256 characters at most.
+    return Needs(own.seconds + _LITTER_CALLS * length * 20e-9, own.bytes + _LITTER_CALLS * 2**14)
+
+
+def _title(at: Mapping[str, int | str]) -> str:
+    return f"heap littered, {at[LITTER]} % of it freed" if at[LITTER] else "fresh heap"
+
+
+def _label(_name: str, value: int | str) -> str:
+    return f"{value} characters"
+
+
+COUNTING = Experiment(
+    name="unique_chars", title="Unique characters: allocator impact, and littering", section="Case Study 1",
+    source=SOURCE, machine=MACHINE,
+    measured="CPU time to count the different characters of a string by a container of its own, a string after the "
+             "other",
+    suite=SUITE, workload="unique_characters",
+    figure=Figure("string_ns", "ns a string", "cpu_seconds", per_units=10**9),
+    beside_metrics=("cpu_seconds", "peak_bytes", "held_bytes", "page_faults"), axes=("length", LITTER),
+    free=("calls",), strategies=(*ALIASES.values(), *OURS), aliases=ALIASES, table="", published=_nothing,
+    tables=Tables((LITTER,), ("length",), "strategy", "strings of", titles=_title, labels=_label, own_rows=True),
+    parts={
+        "quick": _strings(2**20, 16, 256, 4096),
+        "standard": _strings(2**22, 4, 16, 64, 256, 1024, 4096, 16384),
+        "paper": _strings(2**24, *(2**n for n in range(17))),
+    },
+    needs=_needs, claims="unique_chars.toml", beside=_OTHER_WAYS,
+    notes=("The talk's charts are lost: there are no figures beside ours, and lengths are our own.",
+           "Littered: 4096 strings were counted by the talk's sets first, their blocks held, half of them freed at "
+           "random."),
+)  # fmt: skip
+
+EXPERIMENTS = (COUNTING,)

@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: BSL-1.0
+"""Counters of the measured window of a suite's round: by the processor, or simulated where it gives none.
+
+    --counters            each round counts, beside its clocks                    kind `counted`
+    --event NAME          … and that event of the processor                       kind `counted`
+    --counters=simulated  one process more for each cell, under callgrind         kind `simulated`
+    --perf-control C,A    an outer perf counts what it was told to, in each round's window
+
+What is not available is null, with the reason. Simulated caches are callgrind's: those of this machine, two levels of
+them; misses are of reads.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cached_property
+from typing import Any
+
+from millpond.bench.perf_control import PerfControl
+from millpond.bench.surroundings import Surroundings
+from millpond.cells.cell import RUNNING, Cell, Outcome
+from millpond.rounds.trial_rounds import describe
+from millpond.store.observations import utc_now
+from millpond.system import callgrind, native
+
+STAGE = "simulated"
+# What the suites' frame keeps out of line, so that a simulator can be told what to count.
+_WINDOW = "millpond_measured_window"
+# What callgrind calls them; of branches it has conditional and indirect ones apart.
+_EVENTS = {
+    "instructions": ("Ir",),
+    "l1d_loads": ("Dr",),
+    "l1d_misses": ("D1mr",),
+    "llc_misses": ("DLmr",),
+    "branch_misses": ("Bcm", "Bim"),
+}
+_NO_CLOCK = "callgrind simulates caches and has no clock: it knows no cycles"
+_NO_TLB = "callgrind simulates no TLB"
+_NOT_SIMULATED = dict.fromkeys(("cycles", "stalled_cycles"), _NO_CLOCK) | dict.fromkeys(
+    ("dtlb_misses", "page_walks"), _NO_TLB
+)
+# How much longer a process takes under callgrind, about: with caches and branches simulated.
+SLOWDOWN = 130.0
+_LEAST_PATIENCE_SECONDS = 600.0
+_SLOWER = 600.0
+
+
+class Counters(StrEnum):
+    """How a window's events are counted."""
+
+    MEASURED = "measured"
+    SIMULATED = "simulated"
+
+
+@dataclass(frozen=True)
+class Counting:
+    """What the user wants counted: `how` for COUNTERS, `events` by name beside them, and whether perf counts too."""
+
+    how: Counters | None = None
+    events: tuple[str, ...] = ()
+    control: PerfControl | None = None
+
+    @property
+    def simulated(self) -> bool:
+        return self.how == Counters.SIMULATED
+
+    @property
+    def words(self) -> list[str]:
+        """The options of a round's program."""
+        counters = ["--counters"] if self.how == Counters.MEASURED else []
+        control = ["--perf-control", self.control.text] if self.control else []
+        return [*counters, *(word for event in self.events for word in ("--event", event)), *control]
+
+    @property
+    def descriptors(self) -> tuple[int, ...]:
+        """What a round's program inherits."""
+        return self.control.descriptors if self.control else ()
+
+    @cached_property
+    def subject(self) -> list[str]:
+        """What makes the rounds others than those without counters.
+
+        Where perf counts, no other run's are taken over, nor are these by others: perf would not have seen them.
+        """
+        return [*self.words, *([f"perf {secrets.token_hex(8)}"] if self.control else [])]
+
+
+UNCOUNTED = Counting()
+
+
+def read(printed: Mapping[str, Any]) -> tuple[dict[str, float], dict[str, str]]:
+    """The counters in a round's line: those that have a value, and why the others have none.
+
+    A value that was scaled has the share beside it for which its event ran.
+    """
+    values, absent = {}, {}
+    for name, found in (printed.get("counters") or {}).items():
+        if isinstance(found.get("value"), int | float):
+            values[name] = float(found["value"])
+            if isinstance(share := found.get("running_share"), int | float) and share < 1.0:
+                values[f"{name}{RUNNING}"] = float(share)
+        else:
+            absent[name] = str(found.get("why_null") or "the program gave no reason")
+    return values, absent
+
+
+def notes_on_turns(outcomes: Iterable[Outcome]) -> list[str]:
+    """What a reader must know of events that took turns on the processor's counters: their values are scaled."""
+    least: dict[str, float] = {}
+    for outcome in outcomes:
+        for name, share in outcome.values.items():
+            if name.endswith(RUNNING):
+                least[name] = min(share, least.get(name, 1.0))
+    return [
+        f"{name.removesuffix(RUNNING)} took turns with other events: counted for {100 * share:.0f} % of a window at "
+        "the least, and scaled"
+        for name, share in sorted(least.items())
+    ]
+
+
+class SimulatedRunner:
+    """A runner for `execution.rounds.run_rounds`: a round's window under callgrind.
+
+    `argv_of`: the command line of a cell's round, which gets the cell's surroundings. `seconds`: what a process of a
+    cell is expected to take.
+    """
+
+    def __init__(self, argv_of: Mapping[Cell, Sequence[str]], seconds: Mapping[Cell, float]) -> None:
+        self._argv_of = argv_of
+        self._seconds = seconds
+        self._valgrind = callgrind.command([_WINDOW], caches=True)
+
+    def run(self, cell: Cell, stage: str, number: int) -> Outcome:
+        """One process. Its outcome is ok in any case: a cell that cannot be simulated was measured all the same."""
+        patience = max(_LEAST_PATIENCE_SECONDS, _SLOWER * self._seconds.get(cell, 0.0))
+        environment = Surroundings.of(cell).environment({})
+        done = native.capture([*self._valgrind, *self._argv_of[cell]], environment, seconds=patience)
+        totals = callgrind.collected(done.said) if done.status == 0 else {}
+        values = {
+            name: float(sum(totals[event] for event in events))
+            for name, events in _EVENTS.items()
+            if totals.keys() >= set(events)
+        }
+        absent = _NOT_SIMULATED | {name: f"callgrind printed no {'; '.join(_EVENTS[name])}" for name in _EVENTS}
+        absent = {name: why for name, why in absent.items() if name not in values}
+        if not values.get("instructions"):
+            absent |= dict.fromkeys(_EVENTS, _why_none(done, patience))
+            values = {}
+        return Outcome(cell, stage, number, values, 0, 0, "ok", utc_now(), absent=absent, kind="simulated")
+
+
+def _why_none(done: native.Captured, patience: float) -> str:
+    if done.timed_out:
+        return f"under callgrind it took longer than {patience:.0f} s"
+    if done.status != 0:
+        return f"under callgrind it ended otherwise: {describe(max(done.status, 0), max(-done.status, 0))}"
+    return f"callgrind saw nothing of {_WINDOW}: the program lacks symbols, or does not measure through it"

@@ -1,0 +1,255 @@
+# SPDX-License-Identifier: BSL-1.0
+"""`millpond advise -- PROGRAM ARGS`: the main job, from an unmodified program to a verdict with its evidence.
+
+record ─▶ the process that allocated most ─▶ characterise ─▶ candidate plans
+       ─▶ choosing rounds: each large subsystem alone ─▶ those that helped, together
+       ─▶ judging rounds, fresh: every control, the chosen plan, the helpers alone ─▶ verdict ─▶ store
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from millpond.advice import code_writing
+from millpond.advice.advice_rounds import Advising
+from millpond.advice.document import document
+from millpond.advice.findings import Findings
+from millpond.advice.inputs import advise_on_inputs
+from millpond.advice.inputs_table import print_inputs
+from millpond.advice.prediction import BUDGET_SHARE, agreement_note, expected_seconds, predict
+from millpond.advice.rejudging import Judged, judge_again
+from millpond.cells.plans import Plan
+from millpond.commands.options import CopyOption, Json, PrepareOption
+from millpond.doctor.replay_error import replay_error
+from millpond.rounds import recording, schedule
+from millpond.rounds.preparation import NO_PREPARATION, Preparation
+from millpond.rounds.trial_rounds import Laboratory, describe
+from millpond.store.observations import Journal
+from millpond.store.round_log import RoundLog, logged
+from millpond.store.store import DEFAULT, Store
+from millpond.system import machine, output
+from millpond.system.arguments import CommandLine, bytes_of, program_of
+from millpond.system.progress import ProgressReport, say
+from millpond.system.standard_input import StandardInput
+from millpond.system.temporary import temporary_folder
+from millpond.system.wording import bytes_text, plural, seconds_text
+
+# Of the whole budget, for the recording, which takes as long again to be finished: a program that takes longer could
+# not be judged in what is left.
+RECORDING_SHARE = 0.4
+# Even where the budget is less, so that `--budget 0` shows what a short program allocates.
+RECORDING_SECONDS_MIN = 2.0
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the user decides. `budget_seconds` is for everything, recording included; `process` is a number from 1.
+
+    `trace_bytes`: what the recording may write; None: a share of the disk's free bytes.
+    """
+
+    budget_seconds: float = 120.0
+    process: int | None = None
+    store: Path = DEFAULT
+    seed: int = 1
+    preparation: Preparation = NO_PREPARATION
+    trace_bytes: int | None = None
+
+
+def command(
+    context: typer.Context,
+    program: Annotated[list[str] | None, typer.Argument(metavar="-- PROGRAM ARGS...", show_default=False)] = None,
+    budget: Annotated[float, typer.Option(metavar="SECONDS", min=0.0, help="For everything together.")] = 120.0,
+    process: Annotated[
+        int | None, typer.Option(metavar="N", help="Analyse the N-th process, not the one that allocated most.")
+    ] = None,
+    store: Annotated[Path, typer.Option(metavar="DIR", help="Where the observations are kept.")] = DEFAULT,
+    json: Json = None,
+    html: Annotated[Path | None, typer.Option(metavar="FILE", help="Also write the report as a page.")] = None,
+    write: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR", help="Also write the advised change: a header, a note and a test, in a new folder."
+        ),
+    ] = None,
+    inputs: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Advise on several inputs: a line of arguments each, in the place of {}."),
+    ] = None,
+    seed: Annotated[int, typer.Option(metavar="N", help="Decides the order of the rounds.")] = 1,
+    prepare: PrepareOption = None,
+    cwd_copy: CopyOption = False,
+    max_trace: Annotated[
+        int | None,
+        typer.Option(
+            metavar="SIZE", parser=bytes_of, help="Record no more than this. Default: a quarter of the free disk."
+        ),
+    ] = None,
+) -> None:
+    """Say where a local allocator would pay in a program, and how much, or that none does."""
+    line: CommandLine = context.obj
+    argv = program_of("advise", line, program)
+    output.prove_writable(json)
+    output.prove_writable(str(html) if html else None)
+    if write is not None:
+        code_writing.prove_empty(write)
+
+    preparation = Preparation(prepare, cwd_copy)
+
+    def within(words: tuple[str, ...], seconds: float) -> dict[str, Any]:
+        return advise(words, Options(seconds, process, store, seed, preparation, max_trace))
+
+    def again(words: tuple[str, ...], plans: Mapping[str, Plan], seconds: float) -> Mapping[str, Judged]:
+        return judge_again(words, plans, seconds, Store(store), seed, preparation)
+
+    advice = within(argv, budget) if inputs is None else advise_on_inputs(argv, inputs, budget, within, again)
+    if inputs is not None:  # beside the last input's run, which is the one that made it whole
+        Store(store).write_document("inputs", advice["inputs"][-1]["run"], advice)
+    if json is not None:
+        output.write_json(advice, json)
+    if html is not None:
+        from millpond.report.documents import write_report
+
+        write_report(html, [advice], Store(store))
+    written = code_writing.write(advice, write) if write is not None else ""
+    if json != "-":
+        from millpond.report import terminal
+
+        terminal.print_advice(advice, terminal.console())
+        if inputs is not None:
+            print_inputs(advice, terminal.console())
+    if written:
+        say(f"wrote {written}")
+
+
+def advise(program: tuple[str, ...], options: Options) -> dict[str, Any]:
+    """The whole job; returns the advice ("millpond.advice/1"). Failure (shared statuses) where it cannot be done."""
+    deadline = time.monotonic() + options.budget_seconds
+    store = Store(options.store)
+    store.prepare()
+    with temporary_folder() as folder:
+        stdin = StandardInput(folder)
+        say(f"recording {program[0]}")
+        found = _record(program, folder, stdin, options)
+        _observe(found, folder, stdin, deadline - time.monotonic(), options.preparation)
+        journal = Journal("advise", program, seed=options.seed)
+        _note_counts(found, journal)
+        laboratory = Laboratory(folder, program, stdin, options.seed, options.preparation)
+        with logged(store, journal) as log:
+            if not found.why_no_trial:
+                reserved = _replay_seconds(found, deadline - time.monotonic())
+                Advising(found, log, laboratory, deadline - reserved, deadline, options.seed).run()
+                _predict(found, log, folder, store, deadline, options.seed)
+        about = {"machine": str(machine.this_machine()), "run": journal.run, "seed": options.seed}
+        advice = {**document(found), **about}
+        _keep(store, journal, found, advice)
+        return advice
+
+
+def _replay_seconds(found: Findings, left_seconds: float) -> float:
+    """What the trial leaves for replays: what they need, but a small part of the budget at most."""
+    events = int(found.process.summary["trace"]["events"])
+    return min(max(left_seconds, 0.0) * BUDGET_SHARE, expected_seconds(events, len(found.candidates)))
+
+
+def _predict(found: Findings, log: RoundLog, folder: Path, store: Store, deadline: float, seed: int) -> None:
+    """Replays the plans that were tried, those that were judged first."""
+    tried = sorted(found.tried.values(), key=lambda t: not t.judged)
+    trace = found.process.summary["trace"]
+    if tried:
+        say(f"replaying {plural(len(tried), 'plan')}")
+    found.predictions = predict(
+        found.program, found.process.trace, [t.plan for t in tried], found.whole, replay_error(store),
+        folder=folder, listener=ProgressReport(), deadline=deadline, seed=seed, events=int(trace["events"]),
+        threads=int(trace.get("threads") or 1), log=log,
+    )  # fmt: skip
+    found.notes.append(agreement_note(found.predictions))
+
+
+def _keep(store: Store, journal: Journal, found: Findings, advice: dict[str, Any]) -> None:
+    """What the run found out, beside its observations; the advice last, so that where it is, the rest is too."""
+    if found.characterisation:
+        store.write_contexts(journal.run, found.contexts)
+        store.write_characterisation(journal.run, found.characterisation)
+    store.write_document("advice", journal.run, advice)
+
+
+def _record(program: tuple[str, ...], folder: Path, stdin: StandardInput, options: Options) -> Findings:
+    bounds = recording.Bounds(
+        max(RECORDING_SHARE * options.budget_seconds, RECORDING_SECONDS_MIN),
+        options.trace_bytes or recording.trace_bytes_in(folder),
+    )
+    recorded = recording.record(program, folder, stdin, options.preparation, bounds)
+    chosen = recording.choose(recorded.processes, options.process)
+    found = Findings(program, recorded, chosen, budget_seconds=options.budget_seconds)
+    if not chosen.summary.get("trace", {}).get("events"):
+        found.why_no_trial = "not tried: the program has no heap events"
+        return found
+    found.characterisation, found.contexts, found.candidates = recording.characterise(chosen, folder)
+    if chosen.summary["trace"].get("stopped_early"):
+        found.notes.append(
+            f"the recording reached {bytes_text(bounds.trace_bytes)} (--max-trace) and stopped there; what is said of "
+            "the trace covers the time before"
+        )
+    if recorded.was_stopped:
+        found.why_no_trial = (
+            f"not tried: the program had not ended after {seconds_text(bounds.seconds)} of recording, its share of the "
+            "budget, and was stopped; runs that do not end cannot be compared: give it an input with which it ends, or "
+            "more --budget (`millpond record --for SECONDS` keeps the trace of a program that never ends)"
+        )
+    elif recorded.signal:
+        how = describe(recorded.exit_status, recorded.signal)
+        found.why_no_trial = f"not tried: the program {how}, so that its runs cannot be compared"
+    elif not found.candidates:
+        found.notes.append("no subsystem is large enough to be tried alone")
+    return found
+
+
+def _bare_seconds(found: Findings) -> float:
+    """What a run takes without the recorder, as far as the trace says: the recorder may take nine tenths of it."""
+    recorder = float(found.characterisation.get("trace", {}).get("recorder_seconds") or 0.0)
+    return max(found.recording.seconds - recorder, 0.1 * found.recording.seconds)
+
+
+def _observe(
+    found: Findings, folder: Path, stdin: StandardInput, left_seconds: float, preparation: Preparation
+) -> None:
+    """A second recording, in which the candidate scopes are observed: without it no function is called legal.
+
+    It is left out where its share of what is left would cost the verdict.
+    """
+    if found.recording.signal or not recording.scopes_file(folder).is_file():
+        return
+    seconds = schedule.observing(left_seconds, schedule.seconds_of_run(_bare_seconds(found)))
+    observed = None
+    if seconds == 0:
+        why_not = "the time goes to the verdict; more --budget observes them"
+    else:
+        say("observing scopes")
+        observed, why_not = recording.observe(
+            found.program, found.recording, found.process, folder, stdin, seconds, preparation
+        )  # fmt: skip
+    if observed is None:
+        found.notes.append(f"no scope was observed, so none is called legal: {why_not}")
+    else:
+        found.characterisation, found.candidates = observed
+
+
+def _note_counts(found: Findings, journal: Journal) -> None:
+    """Makes observations of what the trace says of each subsystem, so that rows can point at them."""
+    for s in found.characterisation.get("subsystems", []):
+        name = s["name"]
+        ids = [
+            journal.add_counted(name, metric, unit, s.get(metric), "counted")
+            for metric, unit in (("events", "events"), ("bytes", "bytes"), ("peak_live_bytes", "bytes"))
+        ]
+        for letter, d in (s.get("dvluc") or {}).items():
+            kind, why = d.get("kind") or "estimated", d.get("why_null") or ""
+            ids.append(journal.add_counted(name, letter, "share", d.get("value"), kind, why))
+        found.counted[name] = ids

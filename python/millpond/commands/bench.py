@@ -1,0 +1,243 @@
+# SPDX-License-Identifier: BSL-1.0
+"""`millpond bench EXPERIMENT…`: a published experiment, run here and shown beside the published figures.
+
+    grid of cells ──▶ rounds, interleaved, a fresh process each ──▶ summary beside the document's tables ──▶ JSON, page
+                                                                └─▶ the document's statements, judged on both
+
+What the experiments are is data (`bench/suites/p0089.py` and others); what each of them states is too (`claims/`).
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from enum import StrEnum
+from itertools import chain
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from millpond.bench import surroundings
+from millpond.bench.counting import counting_of, show_events
+from millpond.bench.experiment import ROUNDS, Experiment, Parameters, points, surrounded
+from millpond.bench.experiment_run import Asked, Found, Run, cells_of, document, memory_bytes
+from millpond.bench.results import PLACE, write
+from millpond.bench.suites.published_experiments import EXPERIMENTS
+from millpond.cells.cell import Cell
+from millpond.commands.options import (
+    CellsOption,
+    CountersOption,
+    DryRunOption,
+    EventOption,
+    Json,
+    ListEventsOption,
+    ListOption,
+    PerfControlOption,
+    SeedOption,
+    ShardOption,
+    StoreOption,
+)
+from millpond.rounds.grids import GridOptions, listing, select, show_all
+from millpond.rounds.mallocs import known_mallocs
+from millpond.store.store import Store
+from millpond.system import output
+from millpond.system.arguments import STDOUT
+from millpond.system.errors import Failure, Status, cannot_write
+from millpond.system.progress import say
+
+ALL = "all"
+
+
+ToolchainOption = Annotated[
+    str | None,
+    typer.Option(metavar="NAME,...", help=f"As these have built the programs: {', '.join(surroundings.TOOLCHAINS)}."),
+]
+MallocOption = Annotated[
+    str | None, typer.Option(metavar="NAME,...", help=f"On these mallocs: {', '.join(known_mallocs())}.")
+]
+
+
+class Scale(StrEnum):
+    """How much of a grid is run."""
+
+    QUICK = "quick"
+    STANDARD = "standard"
+    PAPER = "paper"
+
+
+def command(
+    experiments: Annotated[
+        list[str] | None, typer.Argument(metavar="EXPERIMENT", help="As p0089.1; p0089: all of a document; all.")
+    ] = None,
+    scale: Annotated[
+        Scale, typer.Option(help="A few minutes, half an hour, or the document's own grid.")
+    ] = Scale.STANDARD,
+    rounds: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="Measured rounds of each; 3, 11 and 3 by scale.")
+    ] = None,
+    litter: Annotated[
+        float | None, typer.Option(metavar="F", min=0.0, max=1.0, help="First litter the heap; this share is freed.")
+    ] = None,
+    counters: CountersOption = None,
+    event: EventOption = None,
+    perf_control: PerfControlOption = None,
+    list_events: ListEventsOption = False,
+    toolchain: ToolchainOption = None,
+    malloc: MallocOption = None,
+    json: Json = None,
+    report: Annotated[Path | None, typer.Option(metavar="FILE", help="The page; results/bench/NAME.html.")] = None,
+    google: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Also every round in the form of Google Benchmark.")
+    ] = None,
+    store: StoreOption = None,
+    seed: SeedOption = 1,
+    list_only: ListOption = False,
+    dry_run: DryRunOption = False,
+    cells: CellsOption = None,
+    shard: ShardOption = None,
+) -> None:
+    """Run published experiments here; show their figures beside the published ones."""
+    if list_events:
+        show_events(json)
+        return
+    grid = GridOptions.given(list_only, dry_run, cells, shard)
+    grid.require_store(store)
+    around = surroundings.chosen(toolchain=toolchain, malloc=malloc)
+    asked = Asked(rounds or ROUNDS[scale], seed, grid.shard, Store(store) if store else None,
+                  counting_of(counters, event or [], perf_control), frozenset(chain(*around.values())))  # fmt: skip
+    if grid.list_only and not experiments:
+        print("\n".join(f"{e.name}  section {e.section:3}  {e.title}: {e.measured}" for e in EXPERIMENTS))
+        return
+    under = [surrounded(e, **around) for e in named(experiments or [])]
+    chosen = chosen_cells(under, scale, f"{litter:g}" if litter else "", grid.filters, points(**around))
+    if grid.list_only:
+        show_all([listing(e.name, found) for e, found in chosen], json)
+        return
+    runs = [Run(e, found, asked, memory_bytes()) for e, found in chosen]
+    if grid.dry_run:
+        show_all([run.forecast() for run in runs], json)
+        return
+    places = Places(json, report, google, [e.name for e, _ in chosen])
+    for run in runs:
+        run.require()
+    places.prove_writable()
+    from millpond.bench.terminal_table import print_found
+
+    found = []
+    for run in runs:
+        with said_when_stopped(store):
+            one = run.measure()
+        found.append(one)
+        if json != STDOUT:
+            print_found(one)
+        places.write_one(one)
+    places.write_all(found)
+
+
+@contextmanager
+def said_when_stopped(store: Path | None) -> Iterator[None]:
+    """Whoever stops us by a signal is told what became of the rounds so far."""
+    try:
+        yield
+    except Exception:
+        raise
+    except BaseException:
+        say(f"stopped; the rounds so far are in {store}: the same command goes on from there" if store else
+            "stopped; nothing is kept: with --store DIR the same command would go on from here")  # fmt: skip
+        raise
+
+
+def named(words: Sequence[str]) -> list[Experiment]:
+    """The experiments that were asked for, in the document's order. Failure (status 2) for an unknown one."""
+    known, documents = {e.name: e for e in EXPERIMENTS}, {e.document for e in EXPERIMENTS}
+    have = f"the experiments are {', '.join(known)}; a document's name means all of its own, {ALL} all there are"
+    if not words:
+        raise Failure(Status.USAGE, f"no experiment is given: millpond bench EXPERIMENT; {have}")
+    for word in words:
+        if word not in known and word != ALL and word not in documents:
+            hint = f"; a file is given as --json={word}" if word.endswith(".json") else ""
+            raise Failure(Status.USAGE, f"there is no experiment {word!r}; {have}{hint}")
+    return [e for e in EXPERIMENTS if ALL in words or any(f"{e.name}.".startswith(f"{word}.") for word in words)]
+
+
+def chosen_cells(
+    experiments: Sequence[Experiment], scale: str, litter: str, filters: Sequence[str],
+    around: Sequence[Parameters] = ((),),
+) -> list[tuple[Experiment, list[Cell]]]:  # fmt: skip
+    """The cells of each experiment that a filter names; a point in the document's notation is made if it is not there.
+
+    `around`: each cell once in each of these surroundings, in the place of its own.
+    Failure (status 2) for a filter that fits nothing. An experiment of which nothing was chosen is left out.
+    """
+    made: list[tuple[Experiment, list[Cell]]] = []
+    patterns = list(filters)
+    for experiment in experiments:
+        more = {text: point for text in filters if (point := experiment.notation(text)) is not None}
+        made.append((experiment, cells_of(experiment, scale, litter, list(more.values()), around)))
+        patterns = [_pattern(experiment, more[t]) if t in more else _canonical(experiment, t) for t in patterns]
+    wanted = set(select([cell for _, cells in made for cell in cells], patterns))
+    kept = [(experiment, [cell for cell in cells if cell in wanted]) for experiment, cells in made]
+    return [(experiment, cells) for experiment, cells in kept if cells]
+
+
+def _pattern(experiment: Experiment, point: Parameters) -> str:
+    return "/".join([experiment.workload, *(f"{key}={value}" for key, value in point), "*"])
+
+
+def _canonical(experiment: Experiment, text: str) -> str:
+    """A filter that ends with an alias, as `*/AS7`, with the strategy's name in its place."""
+    before, slash, last = text.rpartition("/")
+    return f"{before}/{experiment.canonical(last)}" if slash else text
+
+
+class Places:
+    """Where the results go: what was not said lies below results/bench, a file for each experiment."""
+
+    def __init__(self, json: str | None, report: Path | None, google: Path | None, names: Sequence[str]) -> None:
+        self._json, self._report, self._google = json, report, google
+        self._names = names
+
+    def prove_writable(self) -> None:
+        """Failure (status 4) before hours of rounds, not after them."""
+        for target in (self._json, *(str(path) if path else None for path in (self._report, self._google))):
+            output.prove_writable(target)
+        if self._json is None or self._report is None:
+            try:
+                PLACE.mkdir(parents=True, exist_ok=True)
+            except OSError as error:
+                raise cannot_write(PLACE, error) from error
+        endings = [ending for given, ending in ((self._json, "json"), (self._report, "html")) if given is None]
+        for target in [str(PLACE / f"{name}.{ending}") for name in self._names for ending in endings]:
+            output.prove_writable(target)
+
+    def write_one(self, found: Found) -> None:
+        """What each experiment has for itself, as soon as it is there."""
+        name = found.run.experiment.name
+        if self._json is None:
+            write(document([found]), str(PLACE / f"{name}.json"))
+        if self._report is None:
+            self._write_page([found], PLACE / f"{name}.html")
+
+    def write_all(self, found: Sequence[Found]) -> None:
+        """What was asked for by name: all experiments in one file."""
+        if self._json is not None:
+            write(document(found), self._json)
+        if self._report is not None:
+            self._write_page(found, self._report)
+        if self._google is not None:
+            from millpond.bench import export_google
+
+            output.write_json(export_google.document(found), str(self._google))
+        names = ", ".join(str(PLACE / f"{n}.json") for n in self._names) if self._json is None else self._json
+        where = "standard output" if self._json == STDOUT else names
+        sys.stdout.flush()
+        say(f"all rounds are in {where}")
+
+    @staticmethod
+    def _write_page(found: Sequence[Found], path: Path) -> None:
+        from millpond.bench import experiment_page
+
+        output.write_text(path, experiment_page.render(found))
+        say(f"the page is {path}")

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: BSL-1.0
+"""`millpond characterise TRACE`: what the subsystems of a recorded program do with memory, as a table and as JSON."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from millpond.commands.options import Json
+from millpond.rounds.recording import CHARACTERISE, read_json
+from millpond.system import native, output
+from millpond.system.temporary import temporary_folder
+
+
+def command(
+    trace: Annotated[Path, typer.Argument(metavar="TRACE", help="A trace that `millpond record` has written.")],
+    json: Json = None,
+    plan_out: Annotated[
+        Path | None, typer.Option("--plan-out", metavar="DIR", help="Write candidate plans into this folder.")
+    ] = None,
+    observed: Annotated[
+        Path | None,
+        typer.Option(metavar="TRACE", help="Take legality from this trace, which `record --scopes` has written."),
+    ] = None,
+    scopes_out: Annotated[
+        Path | None,
+        typer.Option("--scopes-out", metavar="FILE", help="Write the functions that `record --scopes` should observe."),
+    ] = None,
+) -> None:
+    """Group a trace's allocations into subsystems; show their DVLUC, lifetimes and legality."""
+    output.prove_writable(json)
+    with temporary_folder() as folder:
+        out = folder / "characterisation.json"
+        words = [f"--plan-out={plan_out}"] if plan_out else []
+        words += [f"--observed={observed}"] if observed else []
+        words += [f"--scopes-out={scopes_out}"] if scopes_out else []
+        said = native.require(CHARACTERISE, ["--json", str(out), *words, "--", str(trace)])
+        data = read_json(out)
+    if said:
+        typer.echo(said, err=True, nl=False)
+    if json is not None:
+        output.write_json(data, json)
+    if json != "-":
+        from millpond.report import terminal
+
+        terminal.print_characterisation(data, terminal.console())

@@ -1,0 +1,234 @@
+# SPDX-License-Identifier: BSL-1.0
+"""`millpond compare`: two runs or two stores, as a gate for CI; or two builds of a program, before and after a change.
+
+compare A B --fail-if "peak_bytes > +5%"     observations that are there already
+compare --after NEW -- PROGRAM ARGS...       runs both, and shows what advice had predicted
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from millpond.advice.prediction_outcome import WORDS, CameOut
+from millpond.commands.options import CopyOption, Json, PrepareOption
+from millpond.report.comparison.builds import Asked, command_after, compare_builds
+from millpond.report.comparison.cell_samples import QUERY_FIELDS, Cells, cells_of
+from millpond.report.comparison.store_changes import Comparison
+from millpond.report.comparison.store_changes import compare as compare_cells
+from millpond.rounds.preparation import Preparation
+from millpond.rounds.schedule import VERDICT_ROUNDS
+from millpond.statistics import conditions
+from millpond.statistics.conditions import value_text
+from millpond.store.store import DEFAULT, Misfit, Store
+from millpond.system import output
+from millpond.system.arguments import CommandLine, program_of
+from millpond.system.errors import Failure, Status
+from millpond.system.progress import say
+from millpond.system.temporary import temporary_folder
+from millpond.system.wording import percent_text, plural
+
+ROWS_AT_MOST = 40
+
+
+def command(
+    context: typer.Context,
+    sides: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="A B | --after NEW -- PROGRAM ARGS...",
+            show_default=False,
+            help="Two runs or stores (folders); or, with --after, the program before the change.",
+        ),
+    ] = None,
+    after: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NEW",
+            help="The changed build: a program, which gets the same ARGS, or a command line "
+            "in quotes. Runs both builds and shows what the advice had predicted.",
+        ),
+    ] = None,
+    fail_if: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="CONDITION", help='For example "peak_bytes > +5%"; may be repeated. Status 1 on a breach.'
+        ),
+    ] = None,
+    cells: Annotated[str, typer.Option(metavar="TEXT", help="Only cells whose name or workload contains this.")] = "",
+    rounds: Annotated[
+        int, typer.Option(metavar="N", min=VERDICT_ROUNDS, help="With --after: rounds of each build.")
+    ] = VERDICT_ROUNDS,
+    store: Annotated[Path, typer.Option(metavar="DIR", help="Where runs are looked up, and kept.")] = DEFAULT,
+    json: Json = None,
+    seed: Annotated[
+        int, typer.Option(metavar="N", help="With --after: decides the order of the rounds. Else nothing is random.")
+    ] = 1,
+    prepare: PrepareOption = None,
+    cwd_copy: CopyOption = False,
+) -> int:
+    """Compare two runs or two stores, cell by cell, or two builds of a program: before a change and after it.
+
+    `millpond compare A B --fail-if CONDITION`: a change inside the noise never fails a condition.
+
+    `millpond compare --after NEW -- PROGRAM ARGS...`: both builds in interleaved rounds, next to the prediction of the
+    latest `millpond advise -- PROGRAM ARGS...` in the store.
+    """
+    line: CommandLine = context.obj
+    if after is None:
+        a, b = _two(sides or [])  # behind -- stand names that begin with a dash
+        return _compare_runs(a, b, [conditions.parse(text) for text in fail_if or []], cells, store, json)
+    if fail_if or cells:
+        raise Failure(Status.USAGE, "--fail-if and --cells belong to two runs (A B), not to two builds (--after)")
+    program = program_of("compare", line, sides)
+    output.prove_writable(json)
+    with temporary_folder() as folder:
+        preparation = Preparation(prepare, cwd_copy)
+        asked = Asked(program, command_after(after, program), rounds, store, seed, preparation)
+        document, damaged = compare_builds(asked, folder)
+    if json is not None:
+        output.write_json(document, json)
+    if json != "-":
+        from millpond.report import terminal
+
+        print_builds(document, terminal.console())
+    for what in damaged:
+        say(what)
+    return Status.INPUT if damaged else Status.OK
+
+
+def _two(sides: list[str]) -> tuple[str, str]:
+    if len(sides) == 2:
+        return sides[0], sides[1]
+    raise Failure(
+        Status.USAGE,
+        f"{plural(len(sides), 'side')} given: `millpond compare A B` compares two runs or stores, "
+        "`millpond compare --after NEW -- PROGRAM ARGS...` two builds of a program",
+    )
+
+
+def _compare_runs(a: str, b: str, wanted: list[conditions.Condition], cells: str, store: Path, json: str | None) -> int:
+    output.prove_writable(json)
+    damaged: list[str] = []
+    found = compare_cells(_side(a, store, damaged), _side(b, store, damaged), wanted, cells)
+    if json is not None:
+        output.write_json(found.to_json(), json)
+    if json != "-":
+        from millpond.report import terminal
+
+        print_comparison(found, terminal.console())
+    for breach in found.breaches:
+        say(f"breached {breach.condition.text!r}: {breach.sentence}")
+    for what in damaged:
+        say(what)
+    return Status.GATE if found.breaches else Status.INPUT if damaged else Status.OK
+
+
+def _side(text: str, default: Path, damaged: list[str]) -> Cells:
+    """The cells of a store, or of one run of the default store; files that cannot be read are named in `damaged`."""
+    fields = ", ".join(QUERY_FIELDS)
+    folder = Path(text)
+    if folder.is_dir():
+        store = Store(folder)
+        rows = store.query(f"select {fields} from observations order by id")
+    else:
+        store = Store(default)
+        run = _find_run(store, text, default)
+        rows = store.query(f"select {fields} from observations where run = ? order by id", [run])
+    found = cells_of(text, rows)
+    for name in sorted(found.runs):
+        advice = store.document("advice", name)
+        if advice is not None:
+            with suppress(Misfit), store.fitting(("advice", name)):
+                found.add_advice(advice)
+    for skipped in store.skipped:
+        line = f"skipped {skipped.path}: {skipped.reason}"
+        if line not in damaged:
+            damaged.append(line)
+    return found
+
+
+def _find_run(store: Store, text: str, default: Path) -> str:
+    try:
+        return store.find_run(text).run
+    except Failure as failure:
+        if "/" in text:
+            raise Failure(Status.INPUT, f"{text} is no folder, and no run of {default} either") from failure
+        raise
+
+
+def print_comparison(found: Comparison, out: Console) -> None:
+    """The verdict first; then a row for each pair that is gated or that changed."""
+    gated = {c.metric for c in found.conditions}
+    out.print(Text(_verdict(found)), style="bold red" if found.breaches else "bold")
+    for note in found.notes:
+        out.print(Text(f"! {note}"), style="yellow")
+    shown = [
+        (cell, metric, change)
+        for (cell, metric), change in sorted(found.changes.items(), key=lambda item: item[0])
+        if metric in gated or change.verdict != "inside noise"
+    ]
+    if shown:
+        out.print(_table(found, shown[:ROWS_AT_MOST], len(shown)))
+    for workload, subsystem, before, after in found.changed_advice:
+        out.print(Text(f"! {subsystem} of {workload}: advice was {before}, and is {after}"), style="yellow")
+    for side, alone in (("A", found.only_a), ("B", found.only_b)):
+        if alone:
+            names = ", ".join(c.text for c in alone[:6]) + (" …" if len(alone) > 6 else "")
+            out.print(Text(f"only in {side}: {plural(len(alone), 'cell')} ({names})"))
+
+
+def _verdict(found: Comparison) -> str:
+    pairs = plural(len(found.changes), "pair")
+    if found.breaches:
+        broken = {b.condition.text for b in found.breaches}
+        return f"{plural(len(broken), 'condition')} of {len(found.conditions)} breached ({pairs} compared)"
+    changed = sum(c.verdict != "inside noise" for c in found.changes.values())
+    words = f"{changed} of {pairs} changed beyond the noise"
+    return f"every condition holds; {words}" if found.conditions else words
+
+
+def _table(found: Comparison, rows: list[Any], total: int) -> Table:
+    table = Table(title="A → B", title_justify="left", title_style="bold", header_style="bold")
+    for heading in ("cell", "metric", "A", "B", "change", "interval", "verdict"):
+        table.add_column(heading, justify="left" if heading in ("cell", "metric") else "right", overflow="fold")
+    several = len({cell.workload for cell, _ in found.changes}) > 1
+    breached = {(b.cell, b.condition.metric) for b in found.breaches}
+    for cell, metric, change in rows:
+        unit, ratio = found.b.units[metric], change.ratio
+        name = f"{cell.workload[:60]}: {cell.text}" if several else cell.text
+        interval = "counted" if change.exact else "–"
+        if ratio is not None and not change.exact:
+            interval = f"{percent_text(ratio.low)} to {percent_text(ratio.high)}"
+        amount = percent_text(ratio.median) if ratio else value_text(change.difference.median, unit)
+        style = "bold red" if (cell, metric) in breached else None
+        words = [value_text(change.a, unit), value_text(change.b, unit), amount, interval, change.verdict]
+        table.add_row(Text(name), metric, *words, style=style)
+    if total > len(rows):
+        table.caption = f"and {total - len(rows)} more; --json has them all"
+    return table
+
+
+def print_builds(document: dict[str, Any], out: Console) -> None:
+    """The sentences first, then both metrics: before, after, measured and predicted."""
+    found = CameOut.of_document(document)
+    for line in found.lines:
+        out.print(Text(line.sentence), style="bold")
+    out.print(Text(f"Output: {document['output']['words']}."), style=None if document["output"]["same"] else "yellow")
+    if document["prediction"] is None:
+        out.print(Text(f"! no prediction: {document['why_no_prediction']}"), style="yellow")
+    table = Table(title=found.heading, title_justify="left", title_style="bold", header_style="bold")
+    for heading in ("what", "predicted", "came out", "intervals meet"):
+        table.add_column(heading, justify="left" if heading == "what" else "right", overflow="fold")
+    for line in found.lines:
+        meets = "–" if line.meets is None else "yes" if line.meets else "no"
+        table.add_row(WORDS[line.metric], line.predicted_text, line.measured_text, meets)
+    out.print(table)
+    if found.of:
+        out.print(Text(f"Predicted for {found.of} (run {document['prediction']['run']})."))

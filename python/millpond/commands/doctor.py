@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: BSL-1.0
+"""`millpond doctor`: what this machine is like, what is installed and works, and what follows for the results."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from millpond.commands.options import Json
+from millpond.doctor.diagnosis import Finding, cost, diagnose, ns_text
+from millpond.doctor.examination import examine
+from millpond.doctor.replay_error import KIND, replay_error
+from millpond.doctor.validation_rounds import PROGRAMS, ROUNDS, Validating
+from millpond.rounds.mallocs import find_mallocs
+from millpond.rounds.replay_rounds import ReplayRunner
+from millpond.store.store import DEFAULT, Store
+from millpond.system import output
+from millpond.system.errors import Failure, Status
+from millpond.system.progress import ProgressReport, say
+from millpond.system.wording import bytes_text, percent_text
+
+INPUTS = Path("results/bench/inputs")
+FEWEST_MALLOCS = 2
+_MARKS = {"missing": ("✗", "bold red"), "warning": ("!", "yellow"), "note": ("·", "")}
+
+
+def command(
+    store: Annotated[Path, typer.Option(metavar="DIR", help="The store whose place is examined.")] = DEFAULT,
+    json: Json = None,
+    seed: Annotated[int, typer.Option(metavar="N", help="Decides the order of the rounds.")] = 1,
+    validate: Annotated[
+        bool, typer.Option("--validate", help="Hold replay against real programs, and keep how far it is off.")
+    ] = False,
+    programs: Annotated[
+        str, typer.Option(metavar="NAMES", help="With --validate: which, separated by commas.")
+    ] = ",".join(PROGRAMS),
+    rounds: Annotated[
+        int, typer.Option(metavar="N", min=1, help="With --validate: rounds of each contender.")
+    ] = ROUNDS,
+    budget: Annotated[
+        float, typer.Option(metavar="SECONDS", min=0.0, help="With --validate: for everything together.")
+    ] = 1800.0,
+) -> int:
+    """Examine this machine and this installation; say what follows for the results. Status 4: something is missing."""
+    output.prove_writable(json)
+    if validate:
+        return _validate([n.strip() for n in programs.split(",") if n.strip()], rounds, budget, store, seed, json)
+    say("measuring costs and noise")
+    document = examine(store, ProgressReport(), seed=seed)
+    document["replay_error"] = replay_error(Store(store)).to_json()
+    findings = diagnose(document)
+    document["findings"] = [f.to_json() for f in findings]
+    document["ok"] = not any(f.level == "missing" for f in findings)
+    if json is not None:
+        output.write_json(document, json)
+    if json != "-":
+        from millpond.report import terminal
+
+        print_document(document, findings, terminal.console())
+    return Status.OK if document["ok"] else Status.ENVIRONMENT
+
+
+def _validate(names: list[str], rounds: int, budget: float, folder: Path, seed: int, json: str | None) -> int:
+    mallocs, missing = find_mallocs()
+    if len(mallocs) < FEWEST_MALLOCS:
+        packages = " ".join(missing.values())
+        raise Failure(
+            Status.ENVIRONMENT,
+            "replay is validated on differences between mallocs, and the C library's is the only one here; "
+            f"install others: {packages}",
+        )
+    store = Store(folder)
+    store.prepare()
+    for name, package in missing.items():
+        say(f"{name} is not here ({package} has it); the others are compared without it")
+    work = Validating(mallocs, INPUTS, ReplayRunner, ProgressReport(), rounds, seed)
+    work.run(names, time.monotonic() + budget)
+    document = work.document()
+    if not work.differences:
+        raise Failure(
+            Status.ENVIRONMENT, f"nothing could be validated: {'; '.join(work.notes) or 'no program was named'}"
+        )
+    store.write(work.journal)
+    store.write_document(KIND, work.journal.run, document)
+    if json is not None:
+        output.write_json(document, json)
+    if json != "-":
+        from millpond.doctor.validation_table import print_validation
+        from millpond.report import terminal
+
+        print_validation(document, terminal.console())
+    return Status.OK
+
+
+def print_document(document: dict[str, Any], findings: list[Finding], out: Console) -> None:
+    """What follows first, then the facts that it rests on."""
+    out.print(Text(document["machine"]), style="bold")
+    for finding in findings:
+        mark, style = _MARKS[finding.level]
+        out.print(Text(f"{mark} {finding.sentence}"), style=style)
+    table = Table(title="What it rests on", title_justify="left", title_style="bold", show_header=False)
+    table.add_column(overflow="fold")
+    table.add_column(overflow="fold")
+    for name, words in _facts(document):
+        table.add_row(name, Text(words))
+    out.print(table)
+
+
+def _facts(document: dict[str, Any]) -> list[tuple[str, str]]:
+    facts, installed, store = document["facts"], document["installed"], document["store"]
+    names = {"time_stamp": "time stamp", "clock": "clock", "allocation": "malloc and free", "page_fault": "page fault",
+             "huge_page_fault": "huge page", "memory_latency": "memory"}  # fmt: skip
+    costs = [f"{words} {ns_text(cost(document, name))}" for name, words in names.items() if cost(document, name)]
+    works = [a["name"] + ("" if a["available"] else " does not") for a in document["works"]]
+    counted = [c["name"] for c in document["counters"] if c["available"]]
+    limits = [
+        f"{n} {bytes_text(x['value']) if x['unit'] == 'bytes' else x['value']}"
+        for n, x in facts["limits"].items()
+        if x["value"] is not None
+    ]
+    mallocs = [m["name"] + (f" {m['path']}" if m["path"] else "") for m in installed["mallocs"]]
+    present = [t["name"] for t in installed["tools"] if t["path"]]
+    absent = [t["name"] for t in installed["tools"] if not t["path"]]
+    noise = [
+        f"{n['metric']} {percent_text(n['ratio']['low'])} to {percent_text(n['ratio']['high'])}"
+        for n in document["noise"]["metrics"]
+    ]
+    return [
+        ("cores, load, clock", f"{facts['cores']}, {facts['load']}, {facts['clock_source']}"),
+        ("costs", ", ".join(costs) or "not measured"),
+        ("counters", ", ".join(counted) or "none"),
+        ("works", ", ".join(works)),
+        ("huge pages", f"{facts['huge_pages']}, defrag {facts['huge_pages_defrag']}"),
+        ("overcommit, addresses", f"{facts['overcommit']}, randomised {facts['address_randomisation']}"),
+        ("limits", ", ".join(limits) or "none"),
+        ("programs", ", ".join(p["name"] for p in installed["programs"] if p["path"]) or "none"),
+        ("mallocs", ", ".join(mallocs)),
+        ("tools", ", ".join(present) + (f"; not {', '.join(absent)}" if absent else "")),
+        ("store", f"{store['path']}, {bytes_text(store['free_bytes'])} free"),
+        ("noise (equal contenders)", "; ".join(noise) or "not measured"),
+    ]

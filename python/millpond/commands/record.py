@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: BSL-1.0
+"""`millpond record -o FILE [OPTIONS] -- PROGRAM ARGS`: becomes millpond-record.
+
+The process is replaced, not wrapped: status, signals, standard streams and job control are then the program's own
+without any code of ours. No option parser is imported: the recorder checks its own command line.
+"""
+
+from __future__ import annotations
+
+from millpond.system.becoming import become
+
+USAGE = """\
+usage: millpond record -o FILE [--max-bytes N] [--for SECONDS] [--ahead N] [--mode OCTAL] [--check-contexts]
+                       [--owners] [--scopes FILE] [--scope FUNCTION]... [--scope-entries N] -- PROGRAM ARGS...
+       millpond record --finish FILE
+
+Records every heap event of PROGRAM and of the processes that it starts: the trace of PROGRAM itself goes to FILE,
+that of the process with pid P to FILE.P. Exits as PROGRAM does.
+
+  -o FILE           the trace to write
+  --max-bytes N     stop recording (not the program) when the trace has N bytes
+  --for SECONDS     stop the program after so long: SIGINT, 5 s later SIGTERM, 5 s later SIGKILL
+  --ahead N         map N bytes of the trace at the start, and make no system call for it later: for programs that
+                    forbid themselves system calls (seccomp) without the C library
+  --mode OCTAL      permissions of the traces (600: only their owner may read them, for they hold command lines)
+  --check-contexts  also walk the stack at 1 event in 64 and state how many contexts differed
+  --scopes FILE     observe each activation of the functions in this list, which characterise --scopes-out writes: only
+                    then can characterise say of a function that it is legal for an arena
+  --scope FUNCTION  observe this function of the executable (as often as needed)
+  --scope-entries N observe a function no more after N entries (1000000); each takes some 6 us
+  --owners          sample the registers and the stack at allocations: only then can characterise say which instance
+                    of a type each object belongs to
+  --finish FILE     complete a recording whose recorder was killed, or whose program has left processes behind
+"""
+
+
+def record(words: list[str]) -> int:
+    """Runs the verb. Returns only for help: otherwise this process has become the recorder, or a Failure is raised."""
+    return become("millpond-record", words, USAGE)

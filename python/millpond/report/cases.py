@@ -1,0 +1,243 @@
+# SPDX-License-Identifier: BSL-1.0
+"""What a report is made of: a case for each run of `advise`, with everything that the store keeps of that run.
+
+    STORE ──▶ runs of advise ──▶ the latest of each workload ──▶ Case(advice, characterisation, replay, observations)
+
+What a store does not keep (an older run, a damaged file) is None or empty; whoever shows a case says so.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from millpond.advice.prediction_outcome import KIND as OUTCOMES
+from millpond.advice.prediction_outcome import CameOut
+from millpond.advice.rows import NOTHING
+from millpond.statistics.paired_rounds import PairedRounds
+from millpond.store.store import Misfit, Store
+from millpond.system.errors import Failure, Status
+
+# A run of advise; one that made no observations is known by its document.
+EXPERIMENTS = ("advise", "advice")
+SHOWN_AT_MOST = 80  # subsystems of a case whose details are read
+_OBSERVATIONS = "select * from observations where run = ? order by id"
+_NAMES = "select name from subsystems where run = ? order by position"
+_DETAILS = "select detail from subsystems where run = ? and list_contains(?, name) order by position"
+
+
+@dataclass(frozen=True)
+class Case:
+    """One run of `advise`. Only the advice is always there.
+
+    `characterisation` holds the subsystems that were asked for; `names` has all of them, for whoever counts from the
+    first (the map of the heap does).
+    """
+
+    advice: dict[str, Any]
+    characterisation: dict[str, Any] | None = None
+    names: Sequence[str] = field(default=(), repr=False)
+    replay: dict[str, Any] | None = None
+    observations: Sequence[dict[str, Any]] = field(default=(), repr=False)
+    kind: str = "advice"  # of document, and under which run it is kept
+    kept_as: str = ""
+    outcome: dict[str, Any] | None = None  # of `compare --after`: how its prediction came out
+
+    @property
+    def came_out(self) -> CameOut | None:
+        """How the prediction came out; None where no changed build was compared."""
+        return None if self.outcome is None else CameOut.of_document(self.outcome)
+
+    @property
+    def run(self) -> str:
+        return str(self.advice.get("run") or "")
+
+    @property
+    def inputs(self) -> list[dict[str, Any]]:
+        """What was found for each input, where the advice is on several; the run of each is a case of its own."""
+        return list(self.advice.get("inputs") or [])
+
+    @property
+    def argv(self) -> list[str]:
+        """The program as it was started."""
+        return [str(word) for word in self.advice["program"]["argv"]]
+
+    @property
+    def name(self) -> str:
+        """The program's name without its folder."""
+        return Path(self.argv[0]).name if self.argv and self.argv[0] else "program"
+
+    @cached_property
+    def rounds(self) -> PairedRounds:
+        """Every measured round of the run."""
+        return PairedRounds(self.observations)
+
+    @cached_property
+    def trace(self) -> dict[str, Any]:
+        """What is known of the trace; the characterisation's figures where it is kept."""
+        return {**self.advice["trace"], **((self.characterisation or {}).get("trace") or {})}
+
+    @cached_property
+    def process(self) -> dict[str, Any]:
+        """The process that was analysed."""
+        analysed = self.advice["program"].get("analysed")
+        known = [p for p in self.advice["program"].get("processes") or [] if p.get("number") == analysed]
+        return {**(known[0] if known else {}), **((self.characterisation or {}).get("process") or {})}
+
+    @cached_property
+    def subsystems(self) -> list[dict[str, Any]]:
+        """Rows of the advice with what was characterised beside them: the advised first, then by bytes."""
+        characterised = {s["name"]: s for s in (self.characterisation or {}).get("subsystems") or []}
+        return [{**characterised.get(row["name"], {}), **row} for row in by_importance(self.advice)]
+
+    def to_json(self) -> dict[str, Any]:
+        """The case as plain data: the advice, all that is known of each subsystem, every round of the effects."""
+        effects = {**self.advice["effects"], **self.advice["sums"]}
+        return {
+            "run": self.run,
+            "advice": {**self.advice, "subsystems": self.subsystems},
+            "characterisation": {k: v for k, v in (self.characterisation or {}).items() if k != "subsystems"} or None,
+            "replay": self.replay,
+            "outcome": self.outcome,
+            "rounds": {
+                name: [r.to_json() for r in self.rounds.ratios(effect["of"], effect["against"])]
+                for name, effect in effects.items()
+                if effect.get("n") and effect.get("of")
+            },
+        }
+
+
+def by_importance(advice: dict[str, Any]) -> list[dict[str, Any]]:
+    """The rows of an advice: the advised first, then by bytes."""
+    return sorted(advice["subsystems"], key=lambda row: (row["best"] == NOTHING, -(row.get("bytes") or 0)))
+
+
+def of_run(store: Store, run: str, advice: dict[str, Any], whole: bool = False) -> Case:
+    """The case of a run whose advice is at hand; `whole`: with every subsystem, not only those a page has room for."""
+    shown = [str(row["name"]) for row in by_importance(advice)[: None if whole else SHOWN_AT_MOST]]
+    rest = store.document("characterisation", run)
+    names = [str(row["name"]) for row in store.query(_NAMES, [run])] if rest is not None else []
+    details = store.query(_DETAILS, [run, shown]) if names else []
+    return Case(
+        {"run": run, **advice},
+        {**(rest or {}), "subsystems": [json.loads(row["detail"]) for row in details]} if names else None,
+        names,
+        advice.get("replay"),
+        store.query(_OBSERVATIONS, [run]) if store.files("observations") else [],
+        kept_as=run,
+        outcome=_outcome(store, run),
+    )
+
+
+def _outcome(store: Store, run: str) -> dict[str, Any] | None:
+    """How the prediction of a run came out; None where nobody looked, or the document does not fit."""
+    found = store.document(OUTCOMES, run)
+    if found is not None:
+        with suppress(Misfit), store.fitting((OUTCOMES, run)):
+            CameOut.of_document(found)
+            return found
+    return None
+
+
+def load(store: Store, run: str | None, whole: bool = False) -> list[Case]:
+    """The run that was asked for, or the latest of each workload; the newest first. `whole`: see `of_run`.
+
+    Failure (status 3) where the run is unknown or keeps no advice, and where no run of the store does. Advice that does
+    not have the form of one is among what the store has skipped.
+    """
+    if run is not None:
+        found = store.find_run(run)
+        case = _kept(store, found.run, whole)
+        if not case:
+            raise Failure(
+                Status.INPUT,
+                f"run {found.run} ({found.experiment}) has no readable advice; `millpond advise` writes one. "
+                "What any run has: --format csv",
+            )
+        return [*_merged(store, found.run), *case]
+    cases: dict[str, list[Case]] = {}
+    for known in reversed(store.runs()):
+        if known.experiment not in EXPERIMENTS or known.workload in cases:
+            continue
+        case = _kept(store, known.run, whole)
+        if case:
+            cases[known.workload] = [*_merged(store, known.run), *case]
+    if not cases:
+        skipped = "".join(f"; not read: {one}" for one in store.skipped)
+        raise Failure(
+            Status.INPUT, f"the store {store.folder} holds no advice; `millpond advise --store` writes it{skipped}"
+        )
+    return [case for found in cases.values() for case in found]
+
+
+def _kept(store: Store, run: str, whole: bool) -> list[Case]:
+    """The case of a run whose advice the store keeps; none where it keeps none, or one that does not fit."""
+    advice = store.document("advice", run)
+    if advice is None:
+        return []
+    try:
+        with store.fitting(("advice", run)):
+            return [of_run(store, run, advice, whole)]
+    except Misfit:
+        return []
+
+
+def _merged(store: Store, run: str) -> list[Case]:
+    """The advice on several inputs that this run completed, if it did: it comes before the inputs' own."""
+    advice = store.document("inputs", run)
+    return [Case(advice, kind="inputs", kept_as=run)] if advice is not None else []
+
+
+def missing(store: Store, cases: Sequence[Case], *, all_runs: bool = True) -> list[str]:
+    """What the store once kept of these cases and keeps no longer, a sentence each, with what that means.
+
+    `all_runs`: also runs of advise that keep observations and no advice, which are no case at all.
+    """
+    found = [line for case in cases if case.run and not case.inputs for line in _missing_of(store, case)]
+    for case in cases:
+        found += [
+            f"advice/{of.get('run')}.json.gz is gone: what was found for input {of.get('number')} is here in short only"
+            for of in case.inputs
+            if isinstance(of, dict) and of.get("run") and not store.has("advice", str(of["run"]))
+        ]
+    known = {run.run for run in store.runs() if run.experiment in EXPERIMENTS} if all_runs else set()
+    found += [
+        f"advice/{run}.json.gz is gone or was never written (the run was ended): run {run} is not in this report"
+        for run in sorted(known)
+        if not store.has("advice", run)
+    ]
+    return found
+
+
+# What a run of advise that analysed a trace keeps beside its advice, and what a report lacks without it.
+_PARTS = (
+    ("observations", "the rounds cannot be shown, and no figure can be checked"),
+    ("subsystems", "lifetimes, sizes, witnesses and the map of the heap are not shown"),
+    ("characterisation", "lifetimes, sizes, witnesses and the map of the heap are not shown"),
+    ("contexts", "the call tree cannot be exported"),
+)
+
+
+def _missing_of(store: Store, case: Case) -> list[str]:
+    if not case.advice.get("subsystems"):
+        return []  # a program without heap events: nothing else was ever kept
+    return [
+        f"{store.place(kind, case.run)} is gone: of run {case.run} {meaning}"
+        for kind, meaning in _PARTS
+        if not store.has(kind, case.run)
+    ]
+
+
+def latest(store: Store, run: str | None) -> str:
+    """The id of the run that --run names, or of the latest run of advise. Failure (status 3) where there is none."""
+    if run is not None:
+        return str(store.find_run(run).run)
+    ids = [known.run for known in store.runs() if known.experiment in EXPERIMENTS]
+    if not ids:
+        raise Failure(Status.INPUT, f"the store {store.folder} holds no run of advise; --run names another run")
+    return str(ids[-1])

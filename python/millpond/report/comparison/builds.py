@@ -1,0 +1,226 @@
+# SPDX-License-Identifier: BSL-1.0
+"""Two builds of a program, before and after a change: interleaved rounds, and what the advice had predicted of them.
+
+    BEFORE ARGS ─┐ once each: do they end alike, is their output the same?
+    AFTER ARGS  ─┴▶ rounds in changing order, a fresh process each ─▶ CPU, peak, wall, faults: after / before
+    store ──▶ the latest advice on BEFORE (its build-id, or its path; its arguments) ──▶ predicted
+
+The rounds are observations of the experiment `builds`; the document is kept beside the advice, or under the run of the
+rounds where there is none.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import shlex
+import shutil
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from millpond.advice.effects import METRICS_COMPARED
+from millpond.advice.prediction_outcome import KIND, SCHEMA, WORDS, CameOut, prediction_of
+from millpond.cells.cell import Cell, Outcome
+from millpond.rounds.interleaved_rounds import by_round, measured_rounds, run_rounds
+from millpond.rounds.preparation import Preparation
+from millpond.rounds.trial_rounds import Laboratory, describe, time_limit
+from millpond.statistics.order_statistics import Comparison, compare, judge_family
+from millpond.store.observations import Journal
+from millpond.store.round_log import logged
+from millpond.store.store import Misfit, Store
+from millpond.system import machine
+from millpond.system.build_id import build_id_of
+from millpond.system.errors import Failure, Status
+from millpond.system.progress import ProgressReport
+from millpond.system.standard_input import StandardInput
+
+BEFORE, AFTER = "before", "after"
+_ADVISED = ("advise", "advice")
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a user compares: two command lines, in how many rounds, and where all is kept."""
+
+    before: tuple[str, ...]
+    after: tuple[str, ...]
+    rounds: int
+    store: Path
+    seed: int
+    preparation: Preparation
+
+    def cell(self, side: str) -> Cell:
+        return Cell(self.before, side, experiment="builds")
+
+
+def command_after(text: str, before: Sequence[str]) -> tuple[str, ...]:
+    """The command line of `--after`: one word is a program that gets BEFORE's arguments, more are all of it.
+
+    Failure (status 2) where it is no command line.
+    """
+    if Path(text).is_file():  # its name may have a space
+        return (text, *before[1:])
+    try:
+        words = shlex.split(text)
+    except ValueError as error:
+        raise Failure(Status.USAGE, f"--after {text!r} is no command line: {error}") from error
+    if not words:
+        raise Failure(Status.USAGE, "--after is empty; it names the changed build, say --after build-new/program")
+    return (words[0], *(words[1:] or before[1:]))
+
+
+def compare_builds(asked: Asked, folder: Path) -> tuple[dict[str, Any], list[str]]:
+    """Runs it all; the document ("millpond.builds/1"), and a line for each file of the store that was skipped.
+
+    Temporary files lie in `folder`. Failure: 2 a program that is not there, 3 builds that end in other ways.
+    """
+    for argv in (asked.before, asked.after):
+        if shutil.which(argv[0]) is None:
+            raise Failure(Status.USAGE, f"there is no program {argv[0]!r} that can be run")
+    store = Store(asked.store)
+    store.prepare()
+    advice, why_none = find_advice(store, asked.before)
+    runner = _Builds(asked, folder)
+    output = runner.rehearse()
+    journal = Journal("builds", asked.before, seed=asked.seed)
+    with logged(store, journal) as log:
+        outcomes = run_rounds(
+            [asked.cell(BEFORE), asked.cell(AFTER)], runner, ProgressReport(), stage="judging", rounds=asked.rounds,
+            seed=asked.seed, memory=log,
+        )  # fmt: skip
+    measured = _measured(asked, outcomes)
+    if "cpu_seconds" not in measured:
+        why = next((o.why for o in outcomes if o.status != "ok"), "no round has a value of both")
+        raise Failure(Status.INPUT, f"the builds cannot be compared: {why}")
+    prediction = prediction_of(advice) if advice else None
+    if advice and prediction is None:
+        why_none = f"the advice of run {advice.get('run')} judged no plan and no malloc; more --budget does"
+    document = {
+        **journal.head(SCHEMA),
+        "machine": str(machine.this_machine()),
+        "seed": asked.seed,
+        BEFORE: _side(asked.before),
+        AFTER: _side(asked.after),
+        "rounds": measured_rounds(outcomes),
+        "output": output,
+        "prediction": prediction,
+        "why_no_prediction": None if prediction else why_none,
+        "measured": {metric: found.to_json() for metric, found in measured.items()},
+        "evidence": journal.evidence("judging", [asked.cell(BEFORE), asked.cell(AFTER)], measured),
+    }
+    document["came_out"] = [
+        {"metric": line.metric, "intervals_meet": line.meets, "sentence": line.sentence}
+        for line in CameOut.of_document(document).lines
+    ]
+    store.write_document(KIND, prediction["run"] if prediction else journal.run, document)
+    return document, [f"skipped {skipped}" for skipped in store.skipped]
+
+
+def _side(argv: Sequence[str]) -> dict[str, Any]:
+    return {"argv": list(argv), "build_id": _build_id(argv[0]) or None}
+
+
+def _build_id(program: str) -> str:
+    found = shutil.which(program)
+    return build_id_of(Path(found)) if found else ""
+
+
+def _measured(asked: Asked, outcomes: Sequence[Outcome]) -> dict[str, Comparison]:
+    family = {}
+    for metric in METRICS_COMPARED:
+        before, after = (by_round(outcomes, asked.cell(side), metric) for side in (BEFORE, AFTER))
+        both = sorted(before.keys() & after.keys())
+        found = compare(metric, AFTER, BEFORE, [after[n] for n in both], [before[n] for n in both])
+        if found:
+            family[metric] = found
+    judged = judge_family({m: c for m, c in family.items() if m in WORDS})
+    return family | judged
+
+
+class _Builds:
+    """A runner: the rounds of each side in a laboratory of its own, on one standard input."""
+
+    def __init__(self, asked: Asked, folder: Path) -> None:
+        self._asked = asked
+        self._folder = folder
+        stdin = StandardInput(folder)
+        self._programs = {BEFORE: asked.before, AFTER: asked.after}
+        self._laboratories = {
+            side: Laboratory(folder, argv, stdin, asked.seed, asked.preparation)
+            for side, argv in self._programs.items()
+        }
+
+    def run(self, cell: Cell, stage: str, number: int) -> Outcome:
+        side = cell.variant
+        return replace(self._laboratories[side].run(Cell(self._programs[side], "bare"), stage, number), cell=cell)
+
+    def rehearse(self) -> dict[str, Any]:
+        """Runs both once, before any round; says whether their output is the same. Failure (3): they end otherwise."""
+        started = time.monotonic()
+        ended, first = self._output(BEFORE, first=True)
+        limit = time_limit(time.monotonic() - started)
+        for laboratory in self._laboratories.values():
+            laboratory.expected, laboratory.limit_seconds = ended, limit
+        if ended[1]:
+            how = describe(*ended)
+            raise Failure(Status.INPUT, f"{self._asked.before[0]} {how}: there is nothing to compare")
+        ended_after, other = self._output(AFTER)
+        if ended_after != ended:
+            raise Failure(
+                Status.INPUT,
+                f"{self._asked.after[0]} {describe(*ended_after)} where {self._asked.before[0]} {describe(*ended)}: "
+                "they do not do the same work, so that their rounds cannot be compared",
+            )
+        if first == other:
+            return {"same": True, "words": "both builds print the same"}
+        _, again = self._output(BEFORE)
+        if again != first:
+            words = "what the program prints differs from run to run, so that it tells nothing about the change"
+            return {"same": None, "words": words}
+        return {"same": False, "words": "the builds print something else: they do not do the same work"}
+
+    def _output(self, side: str, *, first: bool = False) -> tuple[tuple[int, int], str]:
+        path = self._folder / "output"
+        outcome = self._laboratories[side].run_into(Cell(self._programs[side], "bare"), path, first=first)
+        with path.open("rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+        return (0 if outcome.signal else outcome.exit_status, outcome.signal), digest
+
+
+def find_advice(store: Store, program: Sequence[str]) -> tuple[dict[str, Any] | None, str]:
+    """The latest advice on this build of the program with these arguments, else on its path; or why there is none."""
+    build = _build_id(program[0])
+    others: dict[str, Any] | None = None
+    for known in reversed(store.runs()):
+        advice = store.document("advice", known.run) if known.experiment in _ADVISED else None
+        try:
+            if advice is None or list(advice["program"]["argv"])[1:] != list(program[1:]):
+                continue
+            with store.fitting(("advice", known.run)):
+                prediction_of(advice)
+            path = str(advice["program"]["argv"][0])
+        except (Misfit, KeyError, TypeError, IndexError):
+            continue
+        advised = _advised_build(store, known.run, advice)
+        if build and advised == build:
+            return advice, ""
+        if others is None and _place(path) == _place(program[0]) and not (build and advised):
+            others = advice
+    if others is not None:
+        return others, ""
+    command = shlex.join(["millpond", "advise", "--store", str(store.folder), "--", *program])
+    return None, f"the store {store.folder} has no advice on this build and these arguments; `{command}` makes one"
+
+
+def _advised_build(store: Store, run: str, advice: Mapping[str, Any]) -> str:
+    characterised = (store.document("characterisation", run) or {}).get("process")
+    found = characterised.get("build_id") if isinstance(characterised, dict) else None
+    plan = advice.get("plan_tried")
+    return str(found or ((plan.get("program") or {}).get("build_id") if isinstance(plan, dict) else "") or "")
+
+
+def _place(program: str) -> str:
+    found = shutil.which(program)
+    return str(Path(found).resolve()) if found else program

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: BSL-1.0
+"""What every page of ours is made of: templates that escape, a style and a script of their own, and nothing else.
+
+The page carries a content security policy that names its style and its script by their hashes: whatever else a text
+might smuggle in could never run, and nothing is ever asked of a network.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from millpond import __version__
+from millpond.store.observations import utc_now
+
+
+@dataclass(frozen=True)
+class OfflinePage:
+    """The templates, and what goes into the page beside them."""
+
+    environment: Environment
+    style: str
+    script: str
+
+    @property
+    def policy(self) -> str:
+        """Only what this page brought itself."""
+        return (
+            f"default-src 'none'; style-src '{_hash(self.style)}'; script-src '{_hash(self.script)}'; "
+            "base-uri 'none'; form-action 'none'"
+        )
+
+    def render(self, template: str, **more: Any) -> str:
+        """The page, with what every page has in its head."""
+        return self.environment.get_template(template).render(
+            policy=self.policy, style=Markup(self.style), script=Markup(self.script), version=__version__,
+            time=utc_now()[:19].replace("T", " "), **more,
+        )  # fmt: skip
+
+
+def _hash(text: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+@cache
+def load(script: str, *styles: str) -> OfflinePage:
+    """A page with this script and these style sheets, one after the other; templates are found by name."""
+    loader = PackageLoader("millpond.report")
+    environment = Environment(
+        loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    source = [loader.get_source(environment, name)[0] for name in (script, *styles)]
+    return OfflinePage(environment, "".join(source[1:]), source[0])

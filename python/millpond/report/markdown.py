@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: BSL-1.0
+"""The report for a pull request: verdict, table, effects; what is long is folded."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from millpond.advice import container_words
+from millpond.advice.prediction_outcome import WORDS
+from millpond.report import replay_words, report_words
+from millpond.report.cases import Case
+from millpond.report.page_case import rest_text
+from millpond.report.terminal import EFFECT_WORDS
+from millpond.system.wording import bytes_text, count_text, effect_text, saved_text, share_text
+
+ROWS_AT_MOST = 15
+# What Markdown would take for its own; names of programs are full of them.
+_SPECIAL = re.compile(r"([\\`*_\[\]|~$])")
+_SPECIAL_FIRST = re.compile(r"^(\d*)(?=[-+#=>.)])")
+# What a forge would turn into a link to a user or to an entry of its tracker; a word joiner behind it is not seen.
+_REFERENCE = re.compile(r"(?<!\w)([@#])(?=\w)")
+_JOINER = "\u2060"
+
+
+def escaped(text: str) -> str:
+    """Text of a program as text: no markup, no HTML, no mention of a user, one line."""
+    plain = _REFERENCE.sub(rf"\1{_JOINER}", " ".join(text.split()))
+    marked = _SPECIAL_FIRST.sub(r"\1\\", _SPECIAL.sub(r"\\\1", plain))
+    return html.escape(marked, quote=False)
+
+
+def code(text: str) -> str:
+    """The same for a name, in the letters of code."""
+    return f"<code>{escaped(text)}</code>"
+
+
+def fenced(text: str, language: str = "") -> str:
+    """A block of code around any text, whatever fences it holds itself."""
+    longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return f"{fence}{language}\n{text}\n{fence}"
+
+
+def render(cases: Sequence[Case], damaged: Sequence[str] = (), missing: Sequence[str] = ()) -> str:
+    """The Markdown of these cases, in their order."""
+    lines = [f"> **Not read:** {escaped(line)}\n" for line in damaged]
+    lines += [f"> **Missing:** {escaped(line)}\n" for line in missing]
+    lines += [_case(case) for case in cases]
+    return "\n".join(lines)
+
+
+def _case(case: Case) -> str:
+    _, headline = report_words.answer(case.advice)
+    parts = [
+        f"### {code(case.name)}: {escaped(headline)}",
+        escaped(case.advice["verdict"]),
+        *[f"> {escaped(note)}" for note in report_words.notes(case)],
+        _subsystems(case),
+        _inputs(case),
+        _effects(case.advice),
+        _came_out(case),
+        _replay(case),
+        f"{escaped(' · '.join(report_words.facts(case)))}  \n{escaped(str(case.advice.get('machine') or ''))}",
+        _fold("Reasons", "\n".join(
+            f"- {code(s['name'])}: {escaped(str(s.get('reason') or ''))}" for s in case.subsystems[:ROWS_AT_MOST]
+        )) if case.subsystems else "",
+        _fold("What to change", _changes(case)) if any(s.get("code") for s in case.subsystems) else "",
+        _fold("Do it again", fenced("\n".join(
+            f"# {what}\n{command}" for what, command in report_words.commands(case)), "sh")),
+    ]  # fmt: skip
+    plan = case.advice["plan"] or case.advice["plan_tried"]
+    if plan:
+        text = json.dumps(plan, indent=2, ensure_ascii=False)
+        parts.append(_fold(escaped(report_words.plan_name(case)), fenced(text, "json")))
+    left_out = "\n".join(f"- {escaped(line)}" for line in report_words.not_measured(case))
+    parts.append(_fold("What was not measured", left_out))
+    return "\n\n".join(p for p in parts if p) + "\n"
+
+
+def _changes(case: Case) -> str:
+    lines = []
+    for s in case.subsystems[:ROWS_AT_MOST]:
+        if s.get("code"):
+            lines.append(f"- {code(s['name'])}: {escaped(s['code']['owner'])}")
+            said = [*container_words.lines(s), *container_words.change_lines(s["code"])]
+            lines += [f"  - {escaped(line)}" for line in said]
+    return "\n".join(lines)
+
+
+def _fold(summary: str, body: str) -> str:
+    return f"<details><summary>{summary}</summary>\n\n{body}\n\n</details>"
+
+
+def _table(head: Sequence[str], left: int, rows: Sequence[Sequence[str]]) -> str:
+    rule = [":--" if i < left else "--:" for i in range(len(head))]
+    return "\n".join("| " + " | ".join(cells) + " |" for cells in (head, rule, *rows))
+
+
+def _subsystems(case: Case) -> str:
+    if not case.subsystems:
+        return ""
+    rows = []
+    for s in case.subsystems[:ROWS_AT_MOST]:
+        share = report_words.cpu_share(s, case.trace)
+        letters = [share_text(((s.get("dvluc") or {}).get(k) or {}).get("value")) for k in report_words.DVLUC_NAMES]
+        ratio = s.get("cpu_ratio") or {}
+        rows.append([
+            code(s["name"]), bytes_text(s.get("bytes")), count_text(s.get("events")),
+            "–" if share is None else f"{100 * share:.1f} %", *letters, escaped(report_words.short_advice(s)),
+            escaped(effect_text(ratio)) if ratio.get("n") else "–", escaped(report_words.short_legality(s)[1]),
+        ])  # fmt: skip
+    head = ["subsystem", "bytes", "events", "CPU", *report_words.DVLUC_NAMES, "advice", "predicted gain", "arena in"]
+    rest = rest_text(case.subsystems[ROWS_AT_MOST:])
+    return _table(head, 1, rows) + (f"\n\n{escaped(rest)}" if rest else "")
+
+
+def _inputs(case: Case) -> str:
+    rows = [[str(i["number"]), code(" ".join(map(str, i["arguments"]))), escaped(i["verdict"])] for i in case.inputs]
+    return _table(["input", "arguments", "verdict"], 3, rows) if rows else ""
+
+
+def _effects(advice: dict[str, Any]) -> str:
+    found = {**advice["effects"], **advice["sums"]}
+    rows = [
+        [escaped(words), escaped(effect_text(found[name])), saved_text(found[name].get("saved"), "seconds")]
+        for name, words in EFFECT_WORDS.items()
+        if (found.get(name) or {}).get("n")
+    ]
+    return _table(["effect on CPU time", "change", "saves"], 1, rows) if rows else ""
+
+
+def _came_out(case: Case) -> str:
+    found = case.came_out
+    if found is None:
+        return ""
+    rows = [
+        [WORDS[line.metric], escaped(line.predicted_text), escaped(line.measured_text), _yes_or_no(line.meets)]
+        for line in found.lines
+    ]
+    return f"{escaped(found.heading)}\n\n{_table(['what', 'predicted', 'came out', 'intervals meet'], 1, rows)}"
+
+
+def _yes_or_no(truth: bool | None) -> str:
+    return "–" if truth is None else "yes" if truth else "no"
+
+
+def _replay(case: Case) -> str:
+    lines = replay_words.lines(case)[:ROWS_AT_MOST]
+    rows = [
+        [code(line.subject) if line.kind == "trial" else "", escaped(line.what), escaped(line.cpu), escaped(line.peak)]
+        for line in lines
+    ]
+    words = escaped(replay_words.sentence(case))
+    return (
+        _fold("Replay beside the trial", f"{_table(['of', 'saves', 'CPU', 'peak'], 2, rows)}\n\n{words}")
+        if rows
+        else words
+    )

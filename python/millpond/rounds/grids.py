@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: BSL-1.0
+"""What the options of a grid ask for, and what a grid would cost.
+
+--list            the cells, nothing is run
+--dry-run         the cells, their runs and the seconds that they will take; nothing is written or kept
+--cells FILTER    only cells whose name fits (a shell pattern; may be repeated)
+--shard i/n       one of n equal parts, for n machines; see `interleaved_rounds.Shard`
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from fnmatch import fnmatchcase
+from typing import Any
+
+from millpond.cells.cell import Cell
+from millpond.rounds.interleaved_rounds import WHOLE, Shard, Work
+from millpond.rounds.schedule import VERDICT_ROUNDS, seconds_of_run
+from millpond.store.store import Store
+from millpond.system import output
+from millpond.system.arguments import STDOUT
+from millpond.system.errors import Failure, Status
+from millpond.system.machine import this_machine
+from millpond.system.wording import bytes_text, plural, seconds_text
+
+SCHEMA = "millpond.grid/1"
+_NAMES_AT_MOST = 12
+
+
+@dataclass(frozen=True)
+class GridOptions:
+    """What the user asks of a grid."""
+
+    list_only: bool = False
+    dry_run: bool = False
+    filters: tuple[str, ...] = ()
+    shard: Shard = WHOLE
+
+    @classmethod
+    def given(cls, list_only: bool, dry_run: bool, filters: Sequence[str] | None, shard: str | None) -> GridOptions:
+        """From the command line. Failure (status 2) for a shard that is none."""
+        return cls(list_only, dry_run, tuple(filters or ()), Shard.parse(shard) if shard else WHOLE)
+
+    def require_store(self, store: object) -> None:
+        """Failure (status 2) where the rounds of a part would be kept nowhere."""
+        if self.shard != WHOLE and store is None and not (self.list_only or self.dry_run):
+            raise Failure(Status.USAGE, f"--shard {self.shard} needs --store DIR: a part is only worth having if kept")
+
+
+def select(cells: Sequence[Cell], filters: Sequence[str]) -> list[Cell]:
+    """The cells that any of the filters names, in their order; all without filters. Failure (2) for one without any."""
+    for text in filters:
+        if not any(_fits(cell, text) for cell in cells):
+            raise Failure(Status.USAGE, f"--cells {text!r} fits no cell; {_there_are(cells, text)}")
+    return [c for c in cells if not filters or any(_fits(c, text) for text in filters)]
+
+
+def _there_are(cells: Sequence[Cell], text: str) -> str:
+    """All names, or of many those that are most like the filter: a grid may have thousands."""
+    names = list(dict.fromkeys(cell.name for cell in cells))
+    if len(names) <= _NAMES_AT_MOST:
+        return f"the cells are {', '.join(names)}"
+    alike = get_close_matches(text, names, _NAMES_AT_MOST, cutoff=0.0)
+    return f"of the {len(names)} cells that --list shows, the most alike are {', '.join(alike)}"
+
+
+def _fits(cell: Cell, text: str) -> bool:
+    return cell.name == text or fnmatchcase(cell.name, text)
+
+
+def stored_seconds(store: Store | None, workload: str) -> tuple[float, int] | None:
+    """The median wall time of the stored bare rounds of a workload on this machine, and how many; None without any."""
+    if store is None or not store.files("observations"):
+        return None
+    sql = (
+        "select median(value) as middle, count(*) n from observations where metric = 'wall_seconds' and status = 'ok' "
+        "and strategy = 'bare' and workload = ? and machine = ?"
+    )
+    (found,) = store.query(sql, [workload, str(this_machine())])
+    return (float(found["middle"]), int(found["n"])) if found["n"] else None
+
+
+def listing(experiment: str, cells: Sequence[Cell]) -> dict[str, Any]:
+    """The cells of a grid as data."""
+    return {"schema": SCHEMA, "experiment": experiment, "cells": [_described(cell) for cell in cells]}
+
+
+def _described(cell: Cell) -> dict[str, Any]:
+    return {"name": cell.name, **cell.to_json()}
+
+
+def forecast(
+    experiment: str, work: Work, *, warm_up: bool, source: str, bare_seconds: float = 0.0,
+    seconds_of: Callable[[Cell], float] | None = None,
+) -> dict[str, Any]:  # fmt: skip
+    """What is left to run of a grid, and how long that takes: as `seconds_of` has it, else as if every run was bare."""
+    rows = []
+    each_seconds = seconds_of or (lambda _: seconds_of_run(bare_seconds))
+    seconds = 0.0
+    for group in work.groups:
+        numbers = work.numbers(group)
+        each = len(numbers) + (1 if warm_up and numbers else 0)
+        rows += [{**_described(cell), "group": group.index, "runs": each} for cell in group.alive]
+        seconds += each * sum(map(each_seconds, group.alive))
+    runs = sum(row["runs"] for row in rows)
+    return {
+        "schema": SCHEMA,
+        "experiment": experiment,
+        "cells": rows,
+        "rounds": work.rounds,
+        "shard": str(work.shard),
+        "runs": runs,
+        "stored_runs": len(work.recalled()),
+        "estimated_seconds": seconds,
+        "estimated_from": source,
+    }
+
+
+def text_of(grid: dict[str, Any]) -> str:
+    """A listing or a forecast as lines for a terminal."""
+    counted = "runs" in grid
+    width = max((len(cell["name"]) for cell in grid["cells"]), default=0)
+    lines = [
+        f"{c['name']:{width}}  {plural(c['runs'], 'run')}{_needs_text(c)}" if counted else c["name"]
+        for c in grid["cells"]
+    ]
+    if counted:
+        part = "" if grid["shard"] == str(WHOLE) else f", part {grid['shard']}"
+        stored = f", {plural(grid['stored_runs'], 'run')} stored already" if grid["stored_runs"] else ""
+        seconds = seconds_text(grid["estimated_seconds"])
+        lines.append(
+            f"{plural(grid['rounds'], 'round')}{part}: {plural(grid['runs'], 'run')}{stored}, about {seconds} "
+            f"(from {grid['estimated_from']}){_memory_text(grid)}"
+        )
+    return "\n".join(lines)
+
+
+def _needs_text(cell: Mapping[str, Any]) -> str:
+    """What one process of a cell takes, where that is known beforehand."""
+    if cell.get("refused"):
+        return f", refused: {cell['refused']}"
+    simulated = f", and {cell['simulated_runs']} under callgrind" if cell.get("simulated_runs") else ""
+    return f" of {seconds_text(cell['seconds'])}, {bytes_text(cell['bytes'])}{simulated}" if "bytes" in cell else ""
+
+
+def _memory_text(grid: Mapping[str, Any]) -> str:
+    refused = sum(bool(cell.get("refused")) for cell in grid["cells"])
+    more = f"; {plural(refused, 'cell')} refused, which would not fit into the memory" if refused else ""
+    return f", at most {bytes_text(grid['bytes'])} of memory{more}" if "bytes" in grid else ""
+
+
+def show(grid: dict[str, Any], json: str | None) -> None:
+    """Puts a listing or a forecast where the user wants it: as JSON, and as lines unless JSON takes their place."""
+    show_all([grid], json)
+
+
+def show_all(grids: Sequence[dict[str, Any]], json: str | None) -> None:
+    """The same for several: in JSON one is itself, several stand in a list."""
+    if json is not None:
+        output.write_json(grids[0] if len(grids) == 1 else {"schema": SCHEMA, "grids": list(grids)}, json)
+    if json != STDOUT:
+        print("\n".join(map(text_of, grids)))
+
+
+def notes_on_rounds(ran: int, asked: int, shard: Shard) -> list[str]:
+    """What a reader must know where fewer rounds ran than were asked for, or than a verdict should rest on."""
+    wanted = sum(shard.has(0, n) for n in range(1, asked + 1))
+    notes = [] if ran >= wanted else [f"the budget allowed {plural(ran, 'round')} of {wanted}"]
+    if shard != WHOLE:
+        notes.append(f"part {shard} of the rounds: copy the parts into one store to see the whole")
+    elif ran < VERDICT_ROUNDS:
+        notes.append(f"{plural(ran, 'round')}: fewer than the {VERDICT_ROUNDS} that a verdict should rest on")
+    return notes

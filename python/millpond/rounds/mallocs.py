@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: BSL-1.0
+"""Malloc libraries of this machine, and rounds of a program under them: what advice tries, and replay is held against.
+
+env LD_PRELOAD=libjemalloc.so.2 PROGRAM ARGS      in a fresh process, measured by `millpond-trial --round bare`
+env                             PROGRAM ARGS      the C library's own, started in the same way
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import random
+import shutil
+import statistics
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from millpond.cells.cell import METRICS, Cell, Outcome
+from millpond.rounds.trial_rounds import TRIAL, describe
+from millpond.store.observations import utc_now
+from millpond.system import native
+from millpond.system.environment import user_environment
+from millpond.system.errors import Failure, Status
+
+GLIBC = "glibc"
+# Name → the files that it is known by, the best first, and the Debian package that has it.
+_KNOWN = {
+    "jemalloc": (("libjemalloc.so.2",), "libjemalloc2"),
+    "mimalloc": (("libmimalloc.so.3", "libmimalloc.so.2", "libmimalloc.so.2.0"), "libmimalloc2.0"),
+    "tcmalloc": (("libtcmalloc_minimal.so.4", "libtcmalloc.so.4"), "libtcmalloc-minimal4"),
+}
+# Slower in most programs, so replay is not held against it; benchmarks and `advise` leave no peer out.
+_ONLY_IN_BENCHMARKS = {"tbb": (("libtbbmalloc_proxy.so.2",), "libtbbmalloc2")}
+_PADDING_LIMIT_BYTES = 4096
+_SIGKILL = 9
+_ASKED = 5
+
+
+# Ours, by the name of its library, which lies where the trial's own does.
+OURS, _OUR_LIBRARY = "millpond", "libmillpond-multipool.so"
+# The C library's own malloc, on transparent huge pages (glibc 2.35 and later).
+HUGE, _HUGE_SETTING = "glibc on huge pages", "GLIBC_TUNABLES=glibc.malloc.hugetlb=1"
+
+
+@dataclass(frozen=True)
+class Malloc:
+    """A malloc that a program can run on. `path` is None for the C library's own, which is not preloaded.
+
+    `tunables`: NAME=VALUE, what else is set in the program's environment; empty for nothing.
+    """
+
+    name: str
+    path: Path | None
+    tunables: str = ""
+
+    @property
+    def setting(self) -> str:
+        """NAME=VALUE that makes a program run on it, behind what the user preloads already; empty for nothing."""
+        if self.path is None:
+            return self.tunables
+        return _preload(str(self.path))
+
+    @property
+    def words(self) -> str:
+        """The setting as a user types it: a library of the system by its name alone."""
+        if self.path is None:
+            return self.tunables
+        name = self.path.name if self.path.parent in library_folders() else str(self.path)
+        return _preload(name)
+
+    @property
+    def variant(self) -> str:
+        """How cells of the experiment `mallocs` name it."""
+        return str(self.path) if self.path else GLIBC
+
+
+def library_folders() -> list[Path]:
+    """Where shared libraries lie: what the user has named first, then the system's places."""
+    given = [Path(p) for p in os.environ.get("LD_LIBRARY_PATH", "").split(":") if p]
+    triple = f"{platform.machine()}-linux-gnu"
+    return [*given, *(Path(p) for p in ("/usr/local/lib", f"/usr/lib/{triple}", "/usr/lib64", "/usr/lib"))]
+
+
+def known_mallocs() -> tuple[str, ...]:
+    """The names of all that `find_mallocs` looks for, the C library's own first."""
+    return (GLIBC, *sorted(_KNOWN, reverse=True))
+
+
+def find_mallocs(
+    folders: Sequence[Path] | None = None, *, benchmark: bool = False
+) -> tuple[list[Malloc], dict[str, str]]:
+    """The mallocs that are here, the C library's first, and of those that are not the package that has them.
+
+    `benchmark`: all peers of a benchmark, which `advise` tries too, not only those on which replay is validated.
+    """
+    found, missing = [Malloc(GLIBC, None)], {}
+    places = library_folders() if folders is None else folders
+    for name, (files, package) in {**_KNOWN, **(_ONLY_IN_BENCHMARKS if benchmark else {})}.items():
+        path = next((f / file for file in files for f in places if (f / file).is_file()), None)
+        if path is None:
+            missing[name] = package
+        else:
+            found.append(Malloc(name, path))
+    return found, missing
+
+
+def contenders() -> tuple[list[Malloc], dict[str, str]]:
+    """The mallocs that `advise` tries in the place of the C library's, and of those that are absent how to get them."""
+    found, missing = find_mallocs(benchmark=True)
+    tried = [m for m in found if m.path is not None]
+    ours = native.find(TRIAL).parent.parent / "lib" / "millpond" / _OUR_LIBRARY
+    if ours.is_file():
+        tried.append(Malloc(OURS, ours))
+    if _has_huge_pages():
+        tried.append(Malloc(HUGE, None, _HUGE_SETTING))
+    return tried, {name: f"apt install {package}" for name, package in missing.items()}
+
+
+def _has_huge_pages() -> bool:
+    """Whether the kernel gives transparent huge pages to who asks for them."""
+    try:
+        return "[never]" not in Path("/sys/kernel/mm/transparent_hugepage/enabled").read_text(encoding="ascii")
+    except OSError:
+        return False
+
+
+def preloaded(command: Sequence[str], variant: str, environment: Mapping[str, str] | None = None) -> list[str]:
+    """The command line that runs `command` under the malloc of a cell's variant, behind what is preloaded already."""
+    env = shutil.which("env")
+    if env is None:
+        raise Failure(Status.ENVIRONMENT, "the program env is missing, by which a malloc library is preloaded")
+    preload = [] if variant == GLIBC else [_preload(variant)]
+    return [env, *(f"{k}={v}" for k, v in (environment or {}).items()), *preload, *command]
+
+
+def library_bytes(mallocs: Sequence[Malloc]) -> dict[str, float]:
+    """Resident bytes of mapped files in a program that does nothing, by malloc: what a library's own code takes.
+
+    A malloc library brings its code, and the libraries that it needs, into every program; no heap event tells of that.
+    """
+    # The page tables are asked: counters of the kernel lag by some tens of pages a processor.
+    cat = shutil.which("cat") or "cat"
+    result = {}
+    for malloc in mallocs:
+        command = preloaded([cat, "/proc/self/smaps_rollup"], malloc.variant)
+        found = []
+        for _ in range(_ASKED):
+            said = subprocess.run(command, capture_output=True, text=True, env=user_environment(), check=False).stdout
+            lines = dict(line.split(":", 1) for line in said.splitlines()[1:] if ":" in line)
+            found.append(_kibibytes(lines.get("Rss")) - _kibibytes(lines.get("Anonymous")))
+        result[malloc.name] = 1024.0 * statistics.median(found)
+    return result
+
+
+def _kibibytes(text: str | None) -> int:
+    return int(text.split()[0]) if text else 0
+
+
+def _preload(library: str) -> str:
+    """The setting that loads it before a program, in front of what the user preloads already."""
+    given = os.environ.get("LD_PRELOAD", "")
+    return f"LD_PRELOAD={library}:{given}" if given else f"LD_PRELOAD={library}"
+
+
+@dataclass
+class MallocRunner:
+    """Runs rounds of cells of the experiment `mallocs`. Not thread-safe. `expected`: how the program ends by itself."""
+
+    folder: Path
+    stdin: Path | None = None
+    environment: Mapping[str, str] = field(default_factory=dict)
+    seed: int = 1
+    expected: tuple[int, int] = (0, 0)
+    limit_seconds: float | None = None
+
+    def __post_init__(self) -> None:
+        self._random = random.Random(f"padding {self.seed}")
+
+    def run(self, cell: Cell, stage: str, number: int) -> Outcome:
+        """One round. Failure where it cannot be run at all."""
+        result = self.folder / "malloc_round.json"
+        result.unlink(missing_ok=True)
+        streams = ["--stdin", str(self.stdin or os.devnull), "--stdout", os.devnull, "--stderr", os.devnull]
+        pad = ["--pad", str(self._random.randrange(_PADDING_LIMIT_BYTES))]
+        command = preloaded(cell.workload, cell.variant, self.environment)
+        finished = native.run(
+            TRIAL,
+            ["--round", "bare", *pad, "--result", str(result), *streams, "--", *command],
+            seconds=self.limit_seconds,
+        )
+        if finished.timed_out:
+            why = f"took longer than {self.limit_seconds:.0f} s"
+            return Outcome(cell, stage, number, {}, 0, _SIGKILL, "killed", utc_now(), why)
+        if not result.exists():
+            raise native.failure_of(TRIAL, finished)
+        data = json.loads(result.read_text(encoding="utf-8"))
+        exit_status, signal = int(data.get("exit_status") or 0), int(data.get("signal") or 0)
+        how = (0 if signal else exit_status, signal)
+        status, why = "ok", ""
+        if how != self.expected:
+            status, why = "killed", f"{describe(*how)} where {describe(*self.expected)} was expected"
+        values = {m: float(data[m]) for m in METRICS if isinstance(data.get(m), int | float)}
+        return Outcome(cell, stage, number, values, exit_status, signal, status, utc_now(), why)

@@ -1,0 +1,230 @@
+# SPDX-License-Identifier: BSL-1.0
+"""Records a program for `advise`: its traces, its processes, and the characterisation of one of them.
+
+program ──millpond-record──▶ FILE, FILE.PID, FILE.PID.IMAGE ──summaries──▶ processes ──the one chosen──▶ subsystems
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from millpond.cells.plans import Plan, read_folder
+from millpond.rounds.preparation import NO_PREPARATION, Preparation
+from millpond.system import native
+from millpond.system.errors import Failure, Status
+from millpond.system.standard_input import StandardInput
+from millpond.system.wording import bytes_text
+
+RECORD = "millpond-record"
+CHARACTERISE = "millpond-characterise"
+TRACE = "millpond-trace"
+# A function is observed no more after so many entries: each takes some 7 us, and together they have half of the time.
+_ENTRY_SECONDS = 7e-6
+_ENTRIES_SHARE = 0.5
+_ENTRIES_MIN = 10_000
+
+
+@dataclass(frozen=True)
+class Process:
+    """One recorded process image, as the summary of its trace has it."""
+
+    number: int
+    trace: Path
+    summary: dict[str, Any]
+
+    @property
+    def allocated_bytes(self) -> int:
+        return int(self.summary.get("trace", {}).get("bytes") or 0)
+
+    def to_json(self) -> dict[str, Any]:
+        """What the advice says of each process."""
+        process, trace = self.summary.get("process", {}), self.summary.get("trace", {})
+        status = process.get("exit_status")  # -1 where nobody has seen this process end
+        return {
+            "number": self.number,
+            "pid": process.get("pid"),
+            "parent_pid": process.get("parent_pid"),
+            "executable": process.get("executable"),
+            "argv": process.get("argv"),
+            "exit": status if isinstance(status, int) and status >= 0 else None,
+            "signal": process.get("signal"),
+            "events": trace.get("events"),
+            "bytes": trace.get("bytes"),
+        }
+
+
+@dataclass(frozen=True)
+class Recording:
+    """How the recorded program ended, how long it took under the recorder, and its processes, the first first.
+
+    `was_stopped`: it had not ended in the time that it was given.
+    """
+
+    exit_status: int
+    signal: int
+    seconds: float
+    processes: tuple[Process, ...]
+    was_stopped: bool = False
+
+
+def trace_set(file: Path) -> list[Path]:
+    """The traces of one recording: FILE, then FILE.PID and FILE.PID.IMAGE in the order of their numbers.
+
+    `millpond-trace list` decides: a file belongs to a recording by what it says, not by its name. Empty if there is
+    none.
+    """
+    try:
+        return [Path(line) for line in native.answer(TRACE, ["list", str(file)]).splitlines()]
+    except Failure:
+        return []
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """What a recording may take. A program that has not ended after `seconds` is stopped as its user would: SIGINT,
+    then SIGTERM. After `trace_bytes` nothing more is recorded, and the program goes on."""
+
+    seconds: float
+    trace_bytes: int
+
+    def options(self) -> list[str]:
+        """As the recorder has them."""
+        return ["--for", f"{self.seconds:.3f}", "--max-bytes", str(self.trace_bytes)]
+
+
+# Of the disk's free bytes a trace takes so much, and never the last of them.
+_SHARE_OF_DISK = 0.25
+_LEFT_ON_DISK_BYTES = 1 << 30
+
+
+def trace_bytes_in(folder: Path) -> int:
+    """What a trace may take where it is written. Failure (status 4) where that is too little for any."""
+    free = shutil.disk_usage(folder).free
+    bytes_max = int(min(_SHARE_OF_DISK * free, free - _LEFT_ON_DISK_BYTES))
+    if bytes_max < 1 << 20:
+        raise Failure(
+            Status.ENVIRONMENT,
+            f"{folder} has {bytes_text(free)} free, and recordings leave {bytes_text(_LEFT_ON_DISK_BYTES)} on a disk: "
+            "make room, set TMPDIR to another disk, or allow a size with --max-trace",
+        )
+    return bytes_max
+
+
+def record(
+    program: tuple[str, ...],
+    folder: Path,
+    stdin: StandardInput,
+    preparation: Preparation = NO_PREPARATION,
+    bounds: Bounds | None = None,
+) -> Recording:
+    """Runs the program once under the recorder, its output dropped. Failure (the recorder's status) where it fails.
+
+    The recorder's status is the program's, so a failure of its own is told by the trace that is missing.
+    """
+    file = folder.absolute() / "program.mpt"
+    argv = preparation.program(program)
+    options = bounds.options() if bounds else []
+    with preparation.ready(folder) as cwd, stdin.first() as descriptor:
+        started = time.monotonic()
+        finished = native.run(RECORD, [*options, "-o", str(file), "--", *argv], stdin=descriptor, folder=cwd)
+        seconds = time.monotonic() - started
+    traces = trace_set(file)
+    if not traces:
+        raise native.failure_of(RECORD, finished)
+    exit_status, signal = (0, -finished.status) if finished.status < 0 else (finished.status, 0)
+    processes = tuple(_summaries(traces, folder))
+    return Recording(exit_status, signal, seconds, processes, was_stopped="(--for)" in finished.said)
+
+
+def _summaries(traces: list[Path], folder: Path) -> list[Process]:
+    out = folder / "summaries.json"
+    native.require(CHARACTERISE, ["--summary", "--json", str(out), *map(str, traces)])
+    data = read_json(out)
+    found = data if isinstance(data, list) else [data]
+    by_path = {str(s.get("trace", {}).get("path")): s for s in found}
+    ordered = [by_path.get(str(trace)) for trace in traces]
+    if None in ordered and len(found) == len(traces):
+        ordered = list(found)
+    return [Process(n, t, s) for n, (t, s) in enumerate(zip(traces, ordered, strict=True), 1) if s is not None]
+
+
+def choose(processes: tuple[Process, ...], wanted: int | None) -> Process:
+    """The process with that number, else the one that allocated most. Failure (status 2) for an unknown number."""
+    if wanted is None:
+        return max(processes, key=lambda p: (p.allocated_bytes, -p.number))
+    for process in processes:
+        if process.number == wanted:
+            return process
+    raise Failure(
+        Status.USAGE,
+        f"--process {wanted}: the program had {len(processes)} process(es), numbered from 1; "
+        "leave the option out to see them all",
+    )
+
+
+def characterise(process: Process, folder: Path) -> tuple[dict[str, Any], dict[str, Any], list[Plan]]:
+    """One trace: "millpond.characterisation/1", "millpond.contexts/1", and its candidate plans, the largest first."""
+    out, contexts, plans = folder / "characterisation.json", folder / "contexts.json", folder / "plans"
+    plans.mkdir(exist_ok=True)
+    options = ["--json", str(out), "--contexts", str(contexts), "--plan-out", str(plans)]
+    native.require(CHARACTERISE, [*options, "--scopes-out", str(scopes_file(folder)), str(process.trace)])
+    return read_json(out), read_json(contexts), read_folder(plans)
+
+
+def scopes_file(folder: Path) -> Path:
+    """Where `characterise` leaves the list of functions that a second recording should observe."""
+    return folder / "scopes"
+
+
+def observe(
+    program: tuple[str, ...],
+    recorded: Recording,
+    process: Process,
+    folder: Path,
+    stdin: StandardInput,
+    seconds: float,
+    preparation: Preparation = NO_PREPARATION,
+) -> tuple[tuple[dict[str, Any], list[Plan]] | None, str]:
+    """Records the program again with its scopes observed; the characterisation with what that says of legality, and the
+    candidate plans that follow.
+
+    None and the reason where it cannot be had: the run took more than `seconds`, failed, or was another program's.
+    """
+    if seconds < max(1.0, recorded.seconds):
+        return None, "the budget leaves no time for it"
+    inner = folder.absolute() / "observed"
+    inner.mkdir(exist_ok=True)
+    file = inner / "program.mpt"
+    wanted = scopes_file(folder.absolute())
+    functions = max(1, wanted.read_text(encoding="utf-8").count("\n") - 1)
+    limit = max(_ENTRIES_MIN, int(seconds * _ENTRIES_SHARE / _ENTRY_SECONDS / functions))
+    options = ["--owners", "--scopes", str(wanted), "--scope-entries", str(limit), "-o", str(file)]
+    argv = preparation.program(program)
+    with preparation.ready(folder) as cwd, stdin.first() as descriptor:
+        finished = native.run(RECORD, [*options, "--", *argv], stdin=descriptor, seconds=seconds, folder=cwd)
+    if finished.timed_out:
+        return None, f"the recording that observes them took more than {seconds:.0f} s"
+    traces = trace_set(file)
+    if len(traces) < process.number:
+        return None, "the recording that observes them failed"
+    trace, out, plans = traces[process.number - 1], inner / "characterisation.json", inner / "plans"
+    plans.mkdir(exist_ok=True)
+    options = ["--json", str(out), "--plan-out", str(plans), "--observed", str(trace)]
+    try:
+        native.require(CHARACTERISE, [*options, str(process.trace)])
+    except Failure as failure:
+        return None, str(failure)
+    return (read_json(out), read_folder(plans)), ""
+
+
+def read_json(path: Path) -> Any:
+    """The content of a file that a native program wrote. Failure (status 4) where it is not there or damaged."""
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise Failure(Status.ENVIRONMENT, f"{path.name} was not written whole: {error}") from error

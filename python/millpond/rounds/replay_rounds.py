@@ -1,0 +1,234 @@
+# SPDX-License-Identifier: BSL-1.0
+"""Replays a trace: its heap events on a real allocator, one fresh process a round, through millpond-replay.
+
+    TRACE ──prepare──▶ script ──play──▶ CPU, wall, peak, end, faults      recorded, any malloc, a strategy, a plan
+                         └─────play──▶ the same of `null`: the loop's own cost, subtracted within the round
+
+What a replay predicts is a *difference* between two allocators, never what the program takes: the program's own work
+is not in it. Each block is written once a cache line after its allocation, an assumption that the results state.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from millpond.cells.cell import METRICS_OF, Cell, Outcome
+from millpond.cells.plans import Plan
+from millpond.rounds.interleaved_rounds import Listener, Memory, Silence, by_round, run_rounds
+from millpond.statistics.order_statistics import Comparison, Summary, compare, judge_family, summarise
+from millpond.store.observations import utc_now
+from millpond.system import native
+from millpond.system.errors import Failure
+
+REPLAY = "millpond-replay"
+EXPERIMENT = "replay"
+STAGE = "replay"
+RECORDED = "recorded"
+NULL = "null"
+STRATEGIES = ("multipool", "monotonic", "multipool(monotonic)")
+ORDERS = ("total", "dependency")
+TOUCH = "each block is written once a cache line after its allocation"
+# What the loop of a replay has of its own, so that it is taken off; the others are the allocator's alone.
+LOOPS_OWN = ("cpu_seconds", "wall_seconds", "peak_bytes", "end_bytes", "page_faults")
+METRICS_COMPARED = ("cpu_seconds", "peak_bytes", "end_bytes", "page_faults")
+# Beside a cell's order: events at their times in the trace, so that a malloc which gives pages back by the wall clock
+# does so as in the program. A round then takes as long as the program did; the waits count for nothing.
+PACED = ("pace", "recorded")
+_ORDER, _STRATEGY = "order", "strategy"
+_PADDING_LIMIT_BYTES = 4096
+_SIGKILL = 9
+
+
+def replay_cell(
+    trace: Path,
+    variant: str,
+    plan: Plan | None = None,
+    order: str = ORDERS[0],
+    strategy: str = "",
+    *,
+    paced: bool = False,
+) -> Cell:
+    """A contender: RECORDED, NULL, one of STRATEGIES for every subsystem, the path of a malloc library, or a plan.
+
+    `strategy`: one of STRATEGIES for all pools of the plan, instead of what it names: a trial could not take it.
+    """
+    parameters = ((_ORDER, order), *(((_STRATEGY, strategy),) if strategy else ()), *((PACED,) if paced else ()))
+    return Cell((str(trace),), "plan" if plan else variant, plan, parameters, EXPERIMENT)
+
+
+def replay_cells(
+    trace: Path,
+    *,
+    plans: Sequence[Plan] = (),
+    strategies: Sequence[str] = (),
+    mallocs: Sequence[Path] = (),
+    order: str = ORDERS[0],
+    paced: bool = False,
+) -> list[Cell]:
+    """The contenders of a replay; RECORDED, which all are compared with, and NULL are always among them."""
+    variants = dict.fromkeys([RECORDED, NULL, *strategies, *map(str, mallocs)])
+    cells = [replay_cell(trace, variant, order=order, paced=paced) for variant in variants]
+    return cells + [replay_cell(trace, "plan", plan, order, paced=paced) for plan in plans]
+
+
+class ReplayRunner:
+    """Runs rounds of cells of the experiment `replay`: a runner for `execution.rounds.run_rounds`. Not thread-safe.
+
+    Scripts lie in `folder`, each prepared once: about 16 bytes an event. `limit_seconds`: a round that takes longer is
+    `killed`.
+    """
+
+    def __init__(self, folder: Path, seed: int = 1, limit_seconds: float | None = None) -> None:
+        self._folder = folder
+        self._random = random.Random(f"padding {seed}")
+        self._scripts: dict[tuple[str, str], tuple[Path, dict[str, Any]]] = {}
+        self.limit_seconds = limit_seconds
+
+    def prepare(self, cell: Cell) -> dict[str, Any]:
+        """The script of a cell, made now; returns its summary ("millpond.replay.script/1").
+
+        Failure 2: a plan names a subsystem that the program does not have; 3: no trace, a plan of another build.
+        """
+        return self._script(cell)[1]
+
+    def _script(self, cell: Cell) -> tuple[Path, dict[str, Any]]:
+        (trace,) = cell.workload
+        kind = cell.plan.text() if cell.plan else "per subsystem" if cell.variant in STRATEGIES else "malloc"
+        key = (trace, kind)
+        if key not in self._scripts:
+            self._scripts[key] = self._prepared(trace, cell, len(self._scripts))
+        return self._scripts[key]
+
+    def _prepared(self, trace: str, cell: Cell, number: int) -> tuple[Path, dict[str, Any]]:
+        script = self._folder / f"{number}.script"
+        summary = self._folder / f"{number}.script.json"
+        options: list[str] = []
+        if cell.plan is not None:
+            source = self._folder / f"{number}.plan.json"
+            cell.plan.write(source)
+            options = ["--plan", str(source)]
+        elif cell.variant in STRATEGIES:
+            options = ["--per-subsystem"]
+        try:
+            native.require(REPLAY, [f"--prepare={trace}", *options, "-o", str(script), "--json", str(summary)])
+        except Failure as failure:
+            if cell.plan is None:
+                raise
+            message = failure.message.replace(options[1], f"the plan {cell.plan.name!r}")
+            raise Failure(failure.status, message) from failure
+        return script, json.loads(summary.read_text(encoding="utf-8"))
+
+    def run(self, cell: Cell, stage: str, number: int) -> Outcome:
+        """One round. Failure where it cannot be run at all."""
+        finished, data = self._play(cell, ["--pad", str(self._random.randrange(_PADDING_LIMIT_BYTES))])
+        if finished.timed_out:
+            why = f"took longer than {self.limit_seconds:.0f} s"
+            return Outcome(cell, stage, number, {}, 0, _SIGKILL, "killed", utc_now(), why)
+        if finished.status < 0:
+            why = f"died of {native.signal_name(-finished.status)}"
+            return Outcome(cell, stage, number, {}, 0, -finished.status, "killed", utc_now(), why)
+        if data is None:
+            raise native.failure_of(REPLAY, finished)
+        values = {m: float(data[m]) for m in METRICS_OF[EXPERIMENT] if isinstance(data.get(m), int | float)}
+        why = str(data.get("why") or data.get("held_why_null") or "")
+        return Outcome(cell, stage, number, values, 0, 0, str(data.get("status", "ok")), utc_now(), why)
+
+    def diffusion(self, cell: Cell, points: int) -> list[dict[str, Any]]:
+        """Bytes live and bytes of the pages that they touch, at `points` moments of an untimed pass."""
+        finished, data = self._play(cell, ["--diffusion", str(points)])
+        if data is None:
+            raise native.failure_of(REPLAY, finished)
+        found = data.get("diffusion")
+        return found if isinstance(found, list) else []
+
+    def _play(self, cell: Cell, options: list[str]) -> tuple[native.Finished, dict[str, Any] | None]:
+        result = self._folder / "round.json"
+        script, _ = self._script(cell)
+        parameters = dict(cell.parameters)
+        variant = parameters.get(_STRATEGY, cell.variant)
+        named = variant in (RECORDED, NULL, "plan", *STRATEGIES)
+        chosen = ["--strategy", variant] if named else ["--strategy", RECORDED, "--malloc", variant]
+        order = parameters.get(_ORDER, ORDERS[0])
+        pace = ["--pace"] if PACED in cell.parameters and "--diffusion" not in options else []
+        result.unlink(missing_ok=True)
+        finished = native.run(
+            REPLAY,
+            ["--play", str(script), *chosen, "--order", order, *pace, *options, "--result", str(result)],
+            seconds=self.limit_seconds,
+        )
+        try:
+            data = json.loads(result.read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return finished, None
+        return finished, data if isinstance(data, dict) and finished.status == 0 else None
+
+
+def replay(
+    cells: Sequence[Cell],
+    folder: Path,
+    *,
+    rounds: int,
+    deadline: float = float("inf"),
+    seed: int = 1,
+    listener: Listener | None = None,
+    memory: Memory | None = None,
+) -> list[Outcome]:
+    """Replays these cells in interleaved rounds; raw outcomes, those of NULL among them. `deadline`: monotonic."""
+    return run_rounds(
+        cells, ReplayRunner(folder, seed), listener or Silence(), stage=STAGE, rounds=rounds, deadline=deadline,
+        seed=seed, memory=memory,
+    )  # fmt: skip
+
+
+def subtract_null(outcomes: Sequence[Outcome]) -> list[Outcome]:
+    """The outcomes less what the loop itself took in the same round, without those of NULL itself.
+
+    A round without an outcome of NULL is left out, for it has nothing that could be subtracted.
+    """
+    null = {_round_of(o): o.values for o in outcomes if o.cell.variant == NULL and o.status == "ok"}
+    result = []
+    for outcome in outcomes:
+        loop = null.get(_round_of(outcome))
+        if outcome.cell.variant == NULL or (loop is None and outcome.status == "ok"):
+            continue
+        values = {m: v - (loop or {}).get(m, 0.0) if m in LOOPS_OWN else v for m, v in outcome.values.items()}
+        result.append(replace(outcome, values=values))
+    return result
+
+
+def _round_of(outcome: Outcome) -> tuple[object, ...]:
+    return outcome.stage, outcome.round, outcome.cell.workload, outcome.cell.parameters
+
+
+def predicted_difference(outcomes: Sequence[Outcome], of: Cell, against: Cell, metric: str) -> Summary | None:
+    """`of` less `against`, paired within rounds, in the metric's unit; None where no round has both.
+
+    The loop's own cost is in both, so that it does not matter whether it has been subtracted.
+    """
+    left, right = by_round(outcomes, of, metric), by_round(outcomes, against, metric)
+    both = sorted(left.keys() & right.keys())
+    return summarise([left[i] - right[i] for i in both]) if both else None
+
+
+def against_recorded(subtracted: Sequence[Outcome], cells: Sequence[Cell]) -> dict[tuple[Cell, str], Comparison]:
+    """Each contender against RECORDED of the same trace and order, by cell and metric, judged together by metric."""
+    found: dict[tuple[Cell, str], Comparison] = {}
+    for metric in METRICS_COMPARED:
+        family: dict[tuple[Cell, str], Comparison] = {}
+        for cell in cells:
+            base = replace(cell, variant=RECORDED, plan=None)
+            if cell in (base, replace(base, variant=NULL)):
+                continue
+            left, right = by_round(subtracted, cell, metric), by_round(subtracted, base, metric)
+            both = sorted(left.keys() & right.keys())
+            of, against = [left[i] for i in both], [right[i] for i in both]
+            comparison = compare(metric, cell.name, RECORDED, of, against)
+            if comparison is not None:
+                family[cell, metric] = comparison
+        found.update(judge_family(family))
+    return found

@@ -1,0 +1,210 @@
+# SPDX-License-Identifier: BSL-1.0
+"""Runs single rounds through millpond-trial: one cell, one fresh process, one outcome.
+
+Every round gets the same standard input, an environment whose size is drawn afresh (the stack's position alone moves
+small caches), and its output goes nowhere; only the first run of `trial` is let through to the user.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from millpond.cells.cell import MALLOC, METRICS, POOL_COST, POOL_COST_BYTES, PRELOADED, Cell, Outcome
+from millpond.cells.plans import Plan
+from millpond.rounds.preparation import NO_PREPARATION, Preparation
+from millpond.statistics.order_statistics import summarise
+from millpond.store.observations import utc_now
+from millpond.system import native
+from millpond.system.errors import Failure
+from millpond.system.standard_input import StandardInput
+
+TRIAL = "millpond-trial"
+THROUGH = "through"  # the stage of a run that shows how the program ends; it is compared with nothing
+_PADDING_LIMIT_BYTES = 4096
+_SIGKILL = 9
+_SLOWEST = 20.0
+_PATIENCE_SECONDS = 60.0
+_PAIR_COST_ROUNDS = 11  # 0.1 s each
+
+
+class Laboratory:
+    """The place where the rounds of one program run. Temporary files lie in `folder`. Not thread-safe.
+
+    A runner for `execution.rounds.run_rounds`. `expected` (exit status and signal of the bare program) and
+    `limit_seconds` are set by whoever has seen a bare run: a round that ends otherwise is `killed`, its values are not
+    compared.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        program: Sequence[str],
+        stdin: StandardInput,
+        seed: int,
+        preparation: Preparation = NO_PREPARATION,
+    ) -> None:
+        self._folder = folder.absolute()
+        self._preparation = preparation
+        self._program = tuple(program)
+        self._stdin = stdin
+        self._random = random.Random(f"padding {seed}")
+        self._routes: dict[str, Path] = {}
+        self._modules: Path | None = None
+        self._looked_up: Plan | None = None
+        self._pair_seconds: dict[str, float] = {}  # strategy → what a pair costs more here than in the source
+        self._call_seconds = 0.0  # what observing a call of a function costs
+        self._call_bytes = 0.0  # what observing takes in all
+        self.settings: dict[str, str] = {}  # malloc → NAME=VALUE of the environment that makes the program run on it
+        self.expected = (0, 0)
+        self.limit_seconds: float | None = None
+
+    def compile(self, plan: Plan) -> Path:
+        """The routes of a plan as address ranges. Failure 2: an unknown subsystem; 3: a plan of another build."""
+        text = plan.text()
+        if text not in self._routes:
+            if self._modules is None:
+                self._modules = self._survey()
+            number = len(self._routes)
+            source = self._folder / f"{number}.plan.json"
+            routes = self._folder / f"{number}.routes"
+            plan.write(source)
+            try:
+                native.require(TRIAL, ["--compile", str(source), "--modules", str(self._modules), "-o", str(routes)])
+            except Failure as failure:
+                message = failure.message.replace(str(source), f"the plan {plan.name!r}")
+                raise Failure(failure.status, message) from failure
+            self._routes[text] = routes
+        return self._routes[text]
+
+    def _survey(self) -> Path:
+        modules = self._folder / "modules"
+        argv = self._preparation.program(self._program)
+        with self._preparation.ready(self._folder) as cwd, self._stdin.first() as descriptor:
+            native.require(TRIAL, ["--survey", str(modules), "--", *argv], stdin=descriptor, folder=cwd)
+        return modules
+
+    def look_up(self, plans: Sequence[Plan]) -> None:
+        """Compiles the plans now, before any round, and measures what pools cost here beyond what they cost in the
+        source. The controls try the first one's process and look up its owners."""
+        for plan in plans:
+            self.compile(plan)
+        self._looked_up = plans[0] if plans else None
+        if any(plan.routes for plan in plans):
+            found = json.loads(native.answer(TRIAL, [f"--pair-costs={_PAIR_COST_ROUNDS}"]))
+            self._pair_seconds = {strategy: summarise(rounds).median for strategy, rounds in found["seconds"].items()}
+            if found["call_seconds"]:
+                self._call_seconds = summarise(found["call_seconds"]).median
+                self._call_bytes = summarise(found["call_bytes"]).median
+
+    def run_through(self, cell: Cell) -> Outcome:
+        """The first run of a program: the user's own input goes in, its output comes out. Not a measured round."""
+        with self._stdin.first() as descriptor:
+            return self._run(cell, THROUGH, 0, [], descriptor)
+
+    def run_bare(self, cell: Cell) -> Outcome:
+        """A quiet run that shows how the program ends and how long it takes, whatever that is. Not a measured round."""
+        return self._run(cell, THROUGH, 0, self._quiet(), None)
+
+    def rehearse(self, cell: Cell) -> Outcome:
+        """As `run_bare`, but the first run of all: standard input goes in, output nowhere."""
+        silent = ["--stdout", os.devnull, "--stderr", os.devnull]
+        with self._stdin.first() as descriptor:
+            return self._run(cell, THROUGH, 0, silent, descriptor)
+
+    def run_into(self, cell: Cell, output: Path, *, first: bool = False) -> Outcome:
+        """As `run_bare`, with the program's standard output in a file. `first`: the first run of all, as `rehearse`."""
+        streams = ["--stdout", str(output.absolute()), "--stderr", os.devnull]
+        output.unlink(missing_ok=True)
+        output.touch()
+        if not first:
+            return self._run(cell, THROUGH, 0, ["--stdin", str(self._stdin.path.absolute()), *streams], None)
+        with self._stdin.first() as descriptor:
+            return self._run(cell, THROUGH, 0, streams, descriptor)
+
+    def _quiet(self) -> list[str]:
+        return ["--stdin", str(self._stdin.path.absolute()), "--stdout", os.devnull, "--stderr", os.devnull]
+
+    def run(self, cell: Cell, stage: str, number: int) -> Outcome:
+        """One round. Failure where the laboratory itself cannot run it."""
+        return self._run(cell, stage, number, self._quiet(), None)
+
+    def _run(self, cell: Cell, stage: str, number: int, streams: list[str], descriptor: int | None) -> Outcome:
+        result = self._folder / "round.json"
+        result.unlink(missing_ok=True)
+        preloaded = cell.variant == PRELOADED
+        setting = ["--set", self.settings[dict(cell.parameters)[MALLOC]]] if preloaded else []
+        variant = "bare" if preloaded else cell.variant
+        plan = cell.plan or (self._looked_up if variant != "bare" else None)
+        routes = ["--routes", str(self.compile(plan))] if plan else []
+        pad = ["--pad", str(self._random.randrange(_PADDING_LIMIT_BYTES))]
+        argv = self._preparation.program(cell.workload)
+        command = ["--round", variant, *setting, *routes, *pad, "--result", str(result), *streams, "--", *argv]
+        with self._preparation.ready(self._folder) as cwd:
+            finished = native.run(
+                TRIAL,
+                command,
+                passing=descriptor is not None,
+                seconds=self.limit_seconds,
+                folder=cwd,
+                **({} if descriptor is None else {"stdin": descriptor}),
+            )
+        if finished.timed_out:
+            why = f"took longer than {self.limit_seconds:.0f} s"
+            return Outcome(cell, stage, number, {}, 0, _SIGKILL, "killed", utc_now(), why)
+        data = _read(result)
+        if data is None:
+            failure = native.failure_of(TRIAL, finished)
+            # What was let through to the user has been read already.
+            raise Failure(failure.status, "" if descriptor is not None else failure.message)
+        return self._outcome(cell, stage, number, data)
+
+    def _outcome(self, cell: Cell, stage: str, number: int, data: dict[str, Any]) -> Outcome:
+        exit_status, signal = int(data.get("exit_status") or 0), int(data.get("signal") or 0)
+        values = {m: float(data[m]) for m in METRICS if isinstance(data.get(m), int | float)}
+        status, why = "ok", ""
+        if stage != THROUGH:
+            how = (0 if signal else exit_status, signal)
+            if how != self.expected:
+                status, why = "killed", f"{describe(*how)} where the bare program {describe(*self.expected)}"
+        router = data.get("router")
+        if cell.plan is not None and isinstance(router, dict):
+            values[POOL_COST] = self._pool_cost(cell.plan, router)
+            observes = any(int(pool.get("calls") or 0) for pool in router.get("pools", []))
+            values[POOL_COST_BYTES] = self._call_bytes if observes else 0.0
+        return Outcome(
+            cell, stage, number, values, exit_status, signal, status, utc_now(), why,
+            router if isinstance(router, dict) else {},
+        )  # fmt: skip
+
+    def _pool_cost(self, plan: Plan, router: dict[str, Any]) -> float:
+        """The CPU that pools behind malloc took, beyond what they would take in the source."""
+        pools = router.get("pools", [])
+        pairs = {str(pool["pool"]): int(pool["allocations"]) for pool in pools}
+        strategies = {route.pool: route.strategy for route in plan.routes}
+        calls = sum(int(pool.get("calls") or 0) for pool in pools)
+        return calls * self._call_seconds + sum(
+            n * self._pair_seconds.get(strategies.get(pool, ""), 0.0) for pool, n in pairs.items()
+        )
+
+
+def time_limit(bare_seconds: float) -> float:
+    """How long one round may take before it counts as hung, in seconds."""
+    return _PATIENCE_SECONDS + _SLOWEST * bare_seconds
+
+
+def describe(exit_status: int, signal: int) -> str:
+    """How a program ended, as a half-sentence: "exits with 1", "dies of SIGSEGV"."""
+    return f"dies of {native.signal_name(signal)}" if signal else f"exits with {exit_status}"
+
+
+def _read(path: Path) -> dict[str, Any] | None:
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return data if isinstance(data, dict) else None
