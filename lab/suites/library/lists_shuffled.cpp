@@ -78,25 +78,13 @@ struct lists_runner {
     }
 };
 
-#if !defined(MILLPOND_HARDENED)
 struct ideal_node_pool : by_type<ideal_nodes> {
     static constexpr std::string_view name = "ideal_free_list";
 };
-using list_pools = contender_list<pmr_pool, old_multipool, foreign_pool>;
-using list_ideals = contender_list<ideal_node_pool>;
-#if defined(MILLPOND_SUITE_BOOST)
-using list_boost = contender_list<boost_pool>;
-#else
-using list_boost = contender_list<>;
-#endif
-#else
-using list_pools = contender_list<>;
-using list_ideals = contender_list<>;
-using list_boost = contender_list<>;
-#endif
 
 std::vector<entry> all() {
-    return entries<lists_runner>(our_pools{}, heap_peers{}, node_peers{}, list_pools{}, list_boost{}, list_ideals{});
+    return entries<lists_runner>(our_pools{}, heap_peers{}, node_peers{}, std_pools{}, boost_pools{}, other_pools{},
+                                 contender_list<ideal_node_pool>{});
 }
 
 constexpr parameter parameters[] = {

@@ -44,7 +44,7 @@ constexpr const frame::workload* workloads[] = {
     &set_of_numbers,
     &random_sizes,
 };
-#if defined(MILLPOND_SUITE_BOOST) && !defined(MILLPOND_HARDENED)
+#if defined(MILLPOND_SUITE_BOOST)
 // Our cache behind Boost's own base class.
 class boost_chunk_cache final : public boost::container::pmr::memory_resource {
     void* do_allocate(std::size_t bytes, std::size_t alignment) override { return cache_.allocate(bytes, alignment); }
@@ -61,7 +61,7 @@ class boost_chunk_cache final : public boost::container::pmr::memory_resource {
 void keep_chunks_of_peers() {
     static resource<chunk_cache> kept;
     suites::peer_upstream = &kept;
-#if defined(MILLPOND_SUITE_BOOST) && !defined(MILLPOND_HARDENED)
+#if defined(MILLPOND_SUITE_BOOST)
     static boost_chunk_cache boost_kept;
     boost_upstream = &boost_kept;
 #endif

@@ -117,20 +117,14 @@ struct step_runner {
     }
 };
 
-#if defined(MILLPOND_HARDENED)
-using arrays = contender_list<>;
-using our_array = contender_list<>;
-#else
 using arrays = contender_list<millpond_array<int>, vector_array<int>, deque_array<int>, realloc_array<int>,
                               mremap_array<int>, control_array<int>>;
-using our_array = contender_list<millpond_array<int>>;
-#endif
 
 template <template <class> class Runner>
 std::vector<entry> all() {
     return entries<Runner>(arrays{});
 }
-std::vector<entry> ours() { return entries<step_runner>(our_array{}); }
+std::vector<entry> ours() { return entries<step_runner>(contender_list<millpond_array<int>>{}); }
 
 constexpr parameter parameters[] = {size_parameter(100'000'000, "elements"), seed_parameter};
 constexpr parameter step_parameters[] = {size_parameter(1 << 24, "elements"), seed_parameter};

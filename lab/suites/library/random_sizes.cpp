@@ -12,7 +12,6 @@
 #include "contenders.hpp"
 #include "lab/suites/common/random_numbers.hpp"
 #include "lab/suites/frame/passes.hpp"
-#include "millpond/local/synchronized_multipool.hpp"
 #include "workload.hpp"
 
 namespace millpond::library {
@@ -110,18 +109,9 @@ struct random_sizes_runner {
     };
 };
 
-#if defined(MILLPOND_HARDENED)
-using our_shared = contender_list<>;
-#else
-struct shared_by_type : by_type<synchronized_multipool<>> {
-    static constexpr std::string_view name = "synchronized_multipool";
-};
-using our_shared = contender_list<shared_by_type>;
-#endif
-
 std::vector<entry> all() {
-    std::vector<entry> found =
-        entries<random_sizes_runner<true>::of>(our_pools{}, our_shared{}, heap_peers{}, pool_peers{});
+    std::vector<entry> found = entries<random_sizes_runner<true>::of>(
+        our_pools{}, contender_list<concurrent_multipool>{}, heap_peers{}, pool_peers{});
     for (const entry& each : entries<random_sizes_runner<false>::of>(our_monotonics{}, monotonic_peers{}))
         found.push_back(each);
     return found;

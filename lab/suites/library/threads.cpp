@@ -15,12 +15,7 @@
 #include "lab/suites/common/batch_queue.hpp"
 #include "lab/suites/common/team.hpp"
 #include "lab/suites/frame/passes.hpp"
-#include "millpond/wrap/synchronized.hpp"
 #include "workload.hpp"
-#if __has_include("millpond/local/synchronized_multipool.hpp")
-#include "millpond/local/synchronized_multipool.hpp"
-#define MILLPOND_SUITE_SYNCHRONIZED_MULTIPOOL 1
-#endif
 
 namespace millpond::library {
 namespace {
@@ -142,30 +137,6 @@ struct handover_runner {
         return result;
     }
 };
-
-#if !defined(MILLPOND_HARDENED)
-struct locked_multipool : by_type<synchronized<multipool<>>> {
-    static constexpr std::string_view name = "synchronized(multipool)";
-    static constexpr bool is_shared = true;
-};
-#if defined(MILLPOND_SUITE_SYNCHRONIZED_MULTIPOOL)
-struct concurrent_multipool : by_type<synchronized_multipool<>> {
-    static constexpr std::string_view name = "synchronized_multipool";
-    static constexpr bool is_shared = true;
-};
-using our_shared = contender_list<concurrent_multipool, locked_multipool>;
-#else
-using our_shared = contender_list<locked_multipool>;
-#endif
-#if defined(MILLPOND_SUITE_BOOST)
-using shared_peers = contender_list<pmr_synchronized_pool, boost_synchronized_pool>;
-#else
-using shared_peers = contender_list<pmr_synchronized_pool>;
-#endif
-#else
-using our_shared = contender_list<>;
-using shared_peers = contender_list<>;
-#endif
 
 // Without monotonic contenders, which reuse nothing, and without fast_pool, whose pools are for a type's size.
 std::vector<entry> own() {

@@ -28,13 +28,14 @@ struct entry {
     outcome (*run)(const point&);
 };
 
-// Finds the code for a contender by its name in the suite's table.
+// Finds the code for a contender by its name, or its alias, in the suite's table.
 template <std::vector<entry> (*Entries)()>
 struct dispatch {
     static const entry* find(std::size_t contender) {
         static const std::vector<entry> all = Entries();
+        const frame::contender& wanted = contenders()[contender];
         for (const entry& each : all) {
-            if (each.contender == contenders()[contender].name) return &each;
+            if (each.contender == wanted.name || each.contender == wanted.alias) return &each;
         }
         return nullptr;
     }
