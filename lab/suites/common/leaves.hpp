@@ -36,6 +36,7 @@ class leaves {
     // Returns: how many there are before the first one must come again.
     [[nodiscard]] std::uint64_t left() const noexcept { return lengths_.size() - at_; }
     [[nodiscard]] int next_number() noexcept { return static_cast<int>(first_ + at_++); }
+
     [[nodiscard]] std::size_t next_length() noexcept { return lengths_[at_++]; }
 
     struct text {

@@ -33,17 +33,20 @@ class stopwatch {
     double started_ = 0;
 };
 
+// Resident bytes of a part of the process's life. The kernel counts pages, and may have taken some of the base's away.
+struct resident_range {
+    std::uint64_t base = 0, peak = 0, end = 0;
+    [[nodiscard]] std::uint64_t peak_above_base() const noexcept { return peak > base ? peak - base : 0; }
+    [[nodiscard]] std::uint64_t end_above_base() const noexcept { return end > base ? end - base : 0; }
+};
+
 // What becomes resident from its construction on: one for each process.
 class resident_meter {
   public:
     resident_meter() noexcept;
-    // Effects: writes what was and is resident into the outcome.
-    template <class Outcome>
-    void finish(Outcome& result) const noexcept {
+    [[nodiscard]] resident_range finish() const noexcept {
         const resident_bytes resident = read_resident();
-        result.base_bytes = base_bytes_;
-        result.peak_bytes = resident.peak;
-        result.end_bytes = resident.now;
+        return {base_bytes_, resident.peak, resident.now};
     }
 
   private:

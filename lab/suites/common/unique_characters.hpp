@@ -12,6 +12,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <new>
 #include <string_view>
 #include <vector>
 
@@ -59,6 +60,30 @@ template <class C, class Use>
         typename C::pool pool;
         return use(pool);
     }
+}
+
+// How a container of one string ends: by its destructor, or with its pool, on the stack or in the pool itself.
+enum class set_ending : unsigned char { destroy, wink_on_stack, wink_in_pool };
+
+// Returns: how many different characters the text has, by a container and a pool of its own.
+template <class C, class Container, set_ending Ending>
+[[gnu::noinline]] std::uint64_t count_different(std::string_view text) {
+    const auto count_in = [text](Container& found) -> std::uint64_t {
+        found.insert(text.begin(), text.end());
+        return found.size();
+    };
+    return with_fresh_pool<C>([&](typename C::pool& pool) -> std::uint64_t {
+        if constexpr (Ending == set_ending::wink_in_pool) {
+            void* const room = C::take(C::handle(pool), sizeof(Container), alignof(Container));
+            return count_in(*::new (room) Container(C::template bind<char>(pool)));
+        } else if constexpr (Ending == set_ending::wink_on_stack) {
+            alignas(Container) std::byte room[sizeof(Container)];
+            return count_in(*::new (static_cast<void*>(room)) Container(C::template bind<char>(pool)));
+        } else {
+            Container found(C::template bind<char>(pool));
+            return count_in(found);
+        }
+    });
 }
 
 }  // namespace millpond::suites

@@ -3,14 +3,18 @@
 
 #include <dlfcn.h>
 
-namespace millpond::suites {
+#include <string>
+
+#include "lab/program/program.hpp"
+
+namespace millpond::library {
 namespace {
 
 template <class Function>
 void find(void* library, const char* path, const char* name, Function& function) {
     function = reinterpret_cast<Function>(::dlsym(library, name));
     if (function == nullptr) {
-        throw adapter_error(std::string(path) + " has no function " + name + "; see peer_adapter.h");
+        throw program::failure(program::input, std::string(path) + " has no function " + name + "; see peer_adapter.h");
     }
 }
 
@@ -18,7 +22,7 @@ void find(void* library, const char* path, const char* name, Function& function)
 
 void load_adapter(const char* path) {
     void* const library = ::dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    if (library == nullptr) throw adapter_error(::dlerror());
+    if (library == nullptr) throw program::failure(program::input, ::dlerror());
     find(library, path, "millpond_peer_create", adapter.create);
     find(library, path, "millpond_peer_allocate", adapter.allocate);
     find(library, path, "millpond_peer_deallocate", adapter.deallocate);
@@ -27,4 +31,4 @@ void load_adapter(const char* path) {
     find(library, path, "millpond_peer_version", adapter.version);
 }
 
-}  // namespace millpond::suites
+}  // namespace millpond::library

@@ -8,15 +8,8 @@
 
 #include <cstddef>
 #include <new>
-#include <stdexcept>
-#include <string>
 
-namespace millpond::suites {
-
-// A library that cannot be loaded, or lacks a function.
-struct adapter_error : std::runtime_error {
-    using std::runtime_error::runtime_error;
-};
+namespace millpond::library {
 
 struct adapter_functions {
     void* (*create)() = nullptr;
@@ -29,7 +22,7 @@ struct adapter_functions {
 
 inline adapter_functions adapter;
 
-// Effects: fills `adapter`. Throws: adapter_error, which says what is wrong with the library.
+// Effects: fills `adapter`. Throws: program::failure, which says what is wrong with the library.
 void load_adapter(const char* path);
 
 class adapter_pool {
@@ -57,4 +50,4 @@ class adapter_pool {
     void* pool_;
 };
 
-}  // namespace millpond::suites
+}  // namespace millpond::library

@@ -10,13 +10,12 @@
 
 #include "contenders.hpp"
 #include "lab/suites/common/random_numbers.hpp"
-#include "passes.hpp"
+#include "lab/suites/frame/passes.hpp"
 #include "workload.hpp"
 
-namespace millpond::suites {
+namespace millpond::library {
 namespace {
 
-constexpr std::uint64_t usual_pairs = std::uint64_t{1} << 21;
 constexpr std::uint32_t size_steps = 15;
 constexpr std::size_t block_alignment = 8;
 
@@ -35,7 +34,7 @@ class size_cycle {
 };
 
 template <class C, bool IsRandom>
-class churn final : public pass {
+class churn final : public frame::pass {
   public:
     churn(std::uint64_t live, std::uint64_t seed)
         : random_(seed), sizes_(seed), blocks_(live, nullptr), eighths_(live, 0) {}
@@ -93,18 +92,19 @@ template <bool IsRandom>
 struct churn_runner {
     template <class C>
     struct of {
-        static outcome run(const cell& asked) {
+        static outcome run(const point& asked) {
+            const std::uint64_t size = asked.count("size");
             outcome result;
-            auto work = std::make_unique<churn<C, IsRandom>>(asked.size, asked.seed);
+            auto work = std::make_unique<churn<C, IsRandom>>(size, asked.seed());
             const resident_meter resident;
             const stopwatch clock;
             work->fill();
-            result.cold_ns = clock.elapsed_ns() / static_cast<double>(asked.size);
-            const std::uint64_t pairs = asked.scale_units != 0 ? asked.scale_units : usual_pairs;
+            result.set("cold_ns", clock.elapsed_ns() / static_cast<double>(size));
+            const std::uint64_t pairs = asked.count("units");
             result.checksum = work->repeat(pairs < 64 ? pairs : pairs / 8);
             measure_groups(*work, 1, pairs, result);
             work.reset();
-            resident.finish(result);
+            set_resident(result, resident);
             return result;
         }
     };
@@ -115,9 +115,11 @@ std::vector<entry> all() {
     return entries<churn_runner<IsRandom>::template of>(our_pools{}, heap_peers{}, pool_peers{}, local_ideals{});
 }
 
+constexpr parameter parameters[] = {size_parameter(1'000'000, "live blocks"), units_parameter(1 << 21), seed_parameter};
+
 }  // namespace
 
-const workload churn_fifo{"churn_fifo", "pair", "live blocks", {1'000'000, 10'000'000}, {}, all<false>};
-const workload churn_random{"churn_random", "pair", "live blocks", {1'000'000, 10'000'000}, {}, all<true>};
+const workload churn_fifo = workload_of<all<false>>("churn_fifo", "pair", parameters, metrics_of_passes);
+const workload churn_random = workload_of<all<true>>("churn_random", "pair", parameters, metrics_of_passes);
 
-}  // namespace millpond::suites
+}  // namespace millpond::library

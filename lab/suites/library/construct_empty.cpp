@@ -3,10 +3,10 @@
 //
 // --instructions counts construct_empty_once. Local contenders only: a heap has nothing to construct.
 #include "contenders.hpp"
-#include "passes.hpp"
+#include "lab/suites/frame/passes.hpp"
 #include "workload.hpp"
 
-namespace millpond::suites {
+namespace millpond::library {
 namespace {
 
 template <class C>
@@ -16,7 +16,7 @@ template <class C>
 }
 
 template <class C>
-class constructions final : public pass {
+class constructions final : public frame::pass {
   public:
     std::uint64_t repeat(std::uint64_t repetitions) override {
         for (std::uint64_t i = 0; i < repetitions; ++i) construct_empty_once<C>();
@@ -25,23 +25,28 @@ class constructions final : public pass {
 };
 
 template <class C>
-struct runner {
-    static outcome run(const cell& asked) {
+struct construct_runner {
+    static outcome run(const point& asked) {
         constructions<C> work;
         if (asked.instructions > 0) {
             work.repeat(asked.instructions);
             outcome result;
-            result.units = asked.instructions;
+            result.set_count("units", asked.instructions);
             return result;
         }
-        return measure(work, 1, asked.scale_units != 0 ? asked.scale_units : std::uint64_t{1} << 18);
+        return measure_passes(work, 1, asked.count("units"));
     }
 };
 
-std::vector<entry> all() { return entries<runner>(our_pools{}, our_monotonics{}, pool_peers{}, monotonic_peers{}); }
+std::vector<entry> all() {
+    return entries<construct_runner>(our_pools{}, our_monotonics{}, pool_peers{}, monotonic_peers{});
+}
+
+constexpr parameter parameters[] = {units_parameter(1 << 18), seed_parameter};
+constexpr std::string_view counted[] = {"construct_empty_once"};
 
 }  // namespace
 
-const workload construct_empty{"construct_empty", "pool", "", {}, {}, all, "construct_empty_once"};
+const workload construct_empty = workload_of<all>("construct_empty", "pool", parameters, metrics_of_passes, counted);
 
-}  // namespace millpond::suites
+}  // namespace millpond::library

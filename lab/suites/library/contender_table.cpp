@@ -1,105 +1,77 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "contender_table.hpp"
+// The names of all contenders, what they are, and what must be installed for them.
+#include "ideal.hpp"
+#include "millpond/block/chunk_cache.hpp"
+#include "workload.hpp"
 
-#include <gnu/libc-version.h>
-
-#if defined(MILLPOND_SUITE_BOOST)
-#include <boost/version.hpp>
-#endif
-
-namespace millpond::suites {
+namespace millpond::library {
 namespace {
 
+using frame::contender, frame::package;
+using namespace frame::packages;
+
+constexpr contender ours(std::string_view name, std::string_view source = "default", std::string_view alias = {}) {
+    return {.name = name, .alias = alias, .source = source, .held_bytes = chunk_cache::held_bytes};
+}
+
 #if defined(MILLPOND_HARDENED)
-constexpr contender_facts table[] = {
-    {"multipool:hardened", "multipool", "type", "default", "ours"},
-    {"monotonic:hardened", "monotonic", "type", "default", "ours"},
+// By their plain names, too.
+constexpr contender table[] = {
+    ours("multipool:hardened", "default", "multipool"),
+    ours("monotonic:hardened", "default", "monotonic"),
 };
 #else
-constexpr contender_facts table[] = {
-    {"multipool", "multipool", "type", "default", "ours"},
-    {"monotonic", "monotonic", "type", "default", "ours"},
-    {"multipool:base", "multipool", "base", "default", "ours"},
-    {"monotonic:base", "monotonic", "base", "default", "ours"},
-    {"multipool:wink", "multipool", "type", "default", "ours"},
-    {"monotonic:wink", "monotonic", "type", "default", "ours"},
-    {"multipool(monotonic)", "multipool(monotonic)", "type", "default", "ours"},
-    {"synchronized_multipool", "synchronized_multipool", "type", "default", "ours"},
-    {"synchronized(multipool)", "synchronized(multipool)", "type", "default", "ours"},
-    {"compact_pool", "compact_pool", "type", "none", "ours"},
-    {"suballocator", "suballocator", "type", "none", "ours"},
-    {"pmr_monotonic", "pmr_monotonic", "base", "default", "monotonic_peer", package::libstdcxx, true},
-    {"pmr_pool", "pmr_pool", "base", "default", "pool_peer", package::libstdcxx, true},
-    {"pmr_synchronized_pool", "pmr_synchronized_pool", "base", "default", "pool_peer", package::libstdcxx, true},
-    {"boost_monotonic", "boost_monotonic", "base", "default", "monotonic_peer", package::boost_container, true},
-    {"boost_pool", "boost_pool", "base", "default", "pool_peer", package::boost_container, true},
-    {"boost_synchronized_pool", "boost_synchronized_pool", "base", "default", "pool_peer", package::boost_container,
-     true},
-    {"pool_alloc", "pool_alloc", "type", "none", "pool_peer", package::libstdcxx},
-    {"mt_alloc", "mt_alloc", "type", "none", "pool_peer", package::libstdcxx},
-    {"fast_pool", "fast_pool", "type", "none", "pool_peer", package::boost_pool},
-    {"fast_pool_no_mutex", "fast_pool_no_mutex", "type", "none", "pool_peer", package::boost_pool},
-    {"multipool_2015", "multipool_2015", "type", "default", "pool_peer", package::none, true},
-    {"adapter", "adapter", "type", "default", "pool_peer"},
-    {"malloc", "malloc", "none", "none", "malloc", package::libc},
-    {"dyn_array", "dyn_array", "none", "none", "ours"},
-    {"dyn_array:cleared", "dyn_array", "none", "none", "ours"},
-    {"vector", "vector", "none", "none", "heap_array", package::libstdcxx},
-    {"vector:cleared", "vector", "none", "none", "heap_array", package::libstdcxx},
-    {"deque", "deque", "none", "none", "heap_array", package::libstdcxx},
-    {"realloc", "realloc", "none", "none", "heap_array"},
-    {"mremap", "mremap", "none", "none", "array"},
-    {"reserved", "reserved", "none", "none", "ideal"},
-    {"ideal_bump", "ideal_bump", "type", "none", "ideal"},
-    {"ideal_free_list", "ideal_free_list", "type", "none", "ideal"},
+// A peer with a source of chunks that can be chosen.
+constexpr contender over_chunks(std::string_view name, std::string_view kind, const package& from) {
+    return {.name = name, .kind = kind, .source = "default", .from = &from, .can_be_kept = true};
+}
+constexpr contender over_heap(std::string_view name, std::string_view kind, const package& from = own) {
+    return {.name = name, .kind = kind, .from = &from};
+}
+constexpr contender ideal(std::string_view name) {
+    return {.name = name, .kind = "ideal", .held_bytes = ideal_bump::held_bytes};
+}
+
+constexpr contender table[] = {
+    ours("multipool"),
+    ours("monotonic"),
+    ours("multipool:base"),
+    ours("monotonic:base"),
+    ours("multipool:wink"),
+    ours("monotonic:wink"),
+    ours("multipool(monotonic)"),
+    ours("synchronized_multipool"),
+    ours("synchronized(multipool)"),
+    ours("compact_pool", "none"),
+    ours("suballocator", "none"),
+    over_chunks("pmr_monotonic", "monotonic_peer", standard_library),
+    over_chunks("pmr_pool", "pool_peer", standard_library),
+    over_chunks("pmr_synchronized_pool", "pool_peer", standard_library),
+    over_chunks("boost_monotonic", "monotonic_peer", boost_container),
+    over_chunks("boost_pool", "pool_peer", boost_container),
+    over_chunks("boost_synchronized_pool", "pool_peer", boost_container),
+    over_heap("pool_alloc", "pool_peer", standard_library),
+    over_heap("mt_alloc", "pool_peer", standard_library),
+    over_heap("fast_pool", "pool_peer", boost_pool),
+    over_heap("fast_pool_no_mutex", "pool_peer", boost_pool),
+    over_chunks("multipool_2015", "pool_peer", own),
+    {.name = "adapter", .kind = "pool_peer", .source = "default"},
+    over_heap("malloc", "malloc", libc),
+    ours("dyn_array", "none"),
+    ours("dyn_array:cleared", "none"),
+    over_heap("vector", "heap_array", standard_library),
+    over_heap("vector:cleared", "heap_array", standard_library),
+    over_heap("deque", "heap_array", standard_library),
+    over_heap("realloc", "heap_array"),
+    over_heap("mremap", "array"),
+    ideal("reserved"),
+    ideal("ideal_bump"),
+    ideal("ideal_free_list"),
 };
 #endif
 
 }  // namespace
 
-std::span<const contender_facts> all_contenders() { return table; }
+std::span<const contender> contenders() { return table; }
 
-bool was_built_with(package from) {
-#if defined(MILLPOND_SUITE_BOOST)
-    static_cast<void>(from);
-    return true;
-#else
-    return from != package::boost_container && from != package::boost_pool;
-#endif
-}
-
-std::string_view package_name(package from) {
-    switch (from) {
-        case package::libc:
-            return "libc6";
-        case package::libstdcxx:
-            return "libstdc++-12-dev";
-        case package::boost_container:
-            return "libboost-container-dev";
-        case package::boost_pool:
-            return "libboost-dev";
-        case package::none:
-            break;
-    }
-    return {};
-}
-
-std::string version_of(package from) {
-    switch (from) {
-        case package::libc:
-            return ::gnu_get_libc_version();
-        case package::libstdcxx:
-            return std::to_string(_GLIBCXX_RELEASE) + " (" + std::to_string(__GLIBCXX__) + ")";
-        case package::boost_container:
-        case package::boost_pool:
-#if defined(MILLPOND_SUITE_BOOST)
-            return std::to_string(BOOST_VERSION / 100000) + "." + std::to_string(BOOST_VERSION / 100 % 1000) + "." +
-                   std::to_string(BOOST_VERSION % 100);
-#endif
-        case package::none:
-            break;
-    }
-    return MILLPOND_VERSION;
-}
-
-}  // namespace millpond::suites
+}  // namespace millpond::library

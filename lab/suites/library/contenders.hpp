@@ -9,25 +9,28 @@
 
 #include <memory>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
-#if !defined(MILLPOND_HARDENED)
-#include "lab/suites/common/peers_std.hpp"
 #if defined(MILLPOND_SUITE_BOOST)
 #include "peers_boost.hpp"
 #endif
-#endif
 
 #include "adapter.hpp"
-#include "cell.hpp"
 #include "ideal.hpp"
 #include "lab/suites/common/bindings.hpp"
 #include "lab/suites/common/multipool_2015.hpp"
+#include "lab/suites/common/peers_std.hpp"
 #include "millpond/bind/resource.hpp"
 #include "millpond/local/monotonic.hpp"
 #include "millpond/local/multipool.hpp"
+#include "millpond/local/synchronized_multipool.hpp"
+#include "millpond/wrap/synchronized.hpp"
+#include "workload.hpp"
 
-namespace millpond::suites {
+namespace millpond::library {
+
+using namespace suites;
 
 // An ideal, reached without any pointer; a fresh pool starts it anew.
 template <class Ideal>
@@ -48,7 +51,8 @@ struct by_static : binding {
     }
 };
 
-template <class... Contenders>
+// Of contenders, or of further lists.
+template <class... Parts>
 struct contender_list {};
 
 // The same contender, whose containers are dropped without destructors.
@@ -57,25 +61,6 @@ struct winked : C {
     static constexpr bool winks = true;
 };
 
-#if defined(MILLPOND_HARDENED)
-struct multipool_by_type : by_type<multipool<>> {
-    static constexpr std::string_view name = "multipool:hardened";
-};
-struct monotonic_by_type : by_type<monotonic<>> {
-    static constexpr std::string_view name = "monotonic:hardened";
-    static pool in_buffer(void* memory, std::size_t bytes) { return pool(initial_buffer{memory, bytes}); }
-};
-
-using our_pools = contender_list<multipool_by_type>;
-using our_monotonics = contender_list<monotonic_by_type>;
-using our_winked = contender_list<>;
-using pool_peers = contender_list<>;
-using monotonic_peers = contender_list<>;
-using heap_peers = contender_list<>;
-using node_peers = contender_list<>;
-using ideals = contender_list<>;
-using local_ideals = contender_list<>;
-#else
 struct multipool_by_type : by_type<multipool<>> {
     static constexpr std::string_view name = "multipool";
 };
@@ -98,6 +83,15 @@ struct monotonic_by_base : by_pmr<resource<monotonic<>>> {
 };
 struct monotonic_winked : winked<by_type<monotonic<>>> {
     static constexpr std::string_view name = "monotonic:wink";
+};
+
+struct concurrent_multipool : by_type<synchronized_multipool<>> {
+    static constexpr std::string_view name = "synchronized_multipool";
+    static constexpr bool is_shared = true;
+};
+struct locked_multipool : by_type<synchronized<multipool<>>> {
+    static constexpr std::string_view name = "synchronized(multipool)";
+    static constexpr bool is_shared = true;
 };
 
 struct pmr_monotonic : by_pmr<over_upstream<std::pmr::monotonic_buffer_resource>> {
@@ -127,29 +121,50 @@ using our_winked = contender_list<multipool_winked, monotonic_winked>;
 using heap_peers = contender_list<malloc_heap, pool_alloc_heap, mt_alloc_heap>;
 using ideals = contender_list<static_ideal_bump, static_ideal_free_list>;
 using local_ideals = contender_list<local_ideal_free_list>;
+using our_shared = contender_list<concurrent_multipool, locked_multipool>;
+using std_pools = contender_list<pmr_pool>;
+using std_shared = contender_list<pmr_synchronized_pool>;
+using other_pools = contender_list<old_multipool, foreign_pool>;
+using std_monotonics = contender_list<pmr_monotonic>;
 #if defined(MILLPOND_SUITE_BOOST)
-using pool_peers =
-    contender_list<pmr_pool, pmr_synchronized_pool, boost_pool, boost_synchronized_pool, old_multipool, foreign_pool>;
-using monotonic_peers = contender_list<pmr_monotonic, boost_monotonic>;
+using boost_pools = contender_list<boost_pool>;
+using boost_shared = contender_list<boost_synchronized_pool>;
+using boost_monotonics = contender_list<boost_monotonic>;
 using node_peers = contender_list<fast_pool, fast_pool_no_mutex>;
 #else
-using pool_peers = contender_list<pmr_pool, pmr_synchronized_pool, old_multipool, foreign_pool>;
-using monotonic_peers = contender_list<pmr_monotonic>;
+using boost_pools = contender_list<>;
+using boost_shared = contender_list<>;
+using boost_monotonics = contender_list<>;
 using node_peers = contender_list<>;
 #endif
+using pool_peers = contender_list<std_pools, std_shared, boost_pools, boost_shared, other_pools>;
+using monotonic_peers = contender_list<std_monotonics, boost_monotonics>;
+using shared_peers = contender_list<std_shared, boost_shared>;
+
+#if defined(MILLPOND_HARDENED)
+template <class C>
+constexpr bool takes_part = C::name == "multipool" || C::name == "monotonic";
+#else
+template <class C>
+constexpr bool takes_part = true;
 #endif
 
-// Runner<C>::run is the workload for contender C.
-template <template <class> class Runner, class... Contenders>
-void add_entries(std::vector<entry>& to, contender_list<Contenders...>) {
-    (to.push_back({Contenders::name, &Runner<Contenders>::run}), ...);
+// Runner<C>::run is the workload for contender C. A Runner needs a name that no other file gives to one: for gcc 12 it
+// has none of the unnamed namespace that it stands in.
+template <template <class> class Runner, class C>
+void add_entries(std::vector<entry>& to, std::type_identity<C>) {
+    if constexpr (takes_part<C>) to.push_back({C::name, &Runner<C>::run});
+}
+template <template <class> class Runner, class... Parts>
+void add_entries(std::vector<entry>& to, std::type_identity<contender_list<Parts...>>) {
+    (add_entries<Runner>(to, std::type_identity<Parts>{}), ...);
 }
 
 template <template <class> class Runner, class... Lists>
-std::vector<entry> entries(Lists... lists) {
+std::vector<entry> entries(Lists...) {
     std::vector<entry> found;
-    (add_entries<Runner>(found, lists), ...);
+    add_entries<Runner>(found, std::type_identity<contender_list<Lists...>>{});
     return found;
 }
 
-}  // namespace millpond::suites
+}  // namespace millpond::library

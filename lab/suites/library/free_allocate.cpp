@@ -13,18 +13,17 @@
 #include <vector>
 
 #include "contenders.hpp"
-#include "passes.hpp"
+#include "lab/suites/frame/passes.hpp"
 #include "workload.hpp"
 
-namespace millpond::suites {
+namespace millpond::library {
 namespace {
 
 constexpr std::uint64_t live_bytes = std::uint64_t{1} << 20;
-constexpr std::uint64_t usual_pairs = std::uint64_t{1} << 22;
 
 // Free and allocate. Blocks are aligned to 16 where their size is a multiple of it, otherwise to 8.
 template <class C>
-class pairs final : public pass {
+class pairs final : public frame::pass {
   public:
     pairs(std::uint64_t bytes, std::uint64_t live) : bytes_(bytes), blocks_(live) {
         for (void*& block : blocks_) {
@@ -108,23 +107,24 @@ outcome count_pairs(std::uint64_t times) {
     live[0] = block;
     for (block_64* each : live) binding.deallocate(each, 1);
     outcome result;
-    result.units = times;
+    result.set_count("units", times);
     return result;
 }
 
 template <class C>
 struct pair_runner {
-    static outcome run(const cell& asked) {
+    static outcome run(const point& asked) {
+        const std::uint64_t size = asked.count("size");
         if (asked.instructions > 0) return count_pairs<C>(asked.instructions);
-        const std::uint64_t live = std::max<std::uint64_t>(1, live_bytes / asked.size);
+        const std::uint64_t live = std::max<std::uint64_t>(1, live_bytes / size);
         outcome result;
         const resident_meter resident;
         const stopwatch clock;
-        pairs<C> work(asked.size, live);
-        result.cold_ns = clock.elapsed_ns() / static_cast<double>(live);
+        pairs<C> work(size, live);
+        result.set("cold_ns", clock.elapsed_ns() / static_cast<double>(live));
         result.checksum = work.repeat(live);
-        measure_groups(work, 1, asked.scale_units != 0 ? asked.scale_units : usual_pairs, result);
-        resident.finish(result);
+        measure_groups(work, 1, asked.count("units"), result);
+        set_resident(result, resident);
         return result;
     }
 };
@@ -155,27 +155,27 @@ double step_of(std::uint64_t bytes, std::uint64_t pairs_a_group) {
         work.repeat(repetitions);
         group = clock.elapsed_ns() / static_cast<double>(repetitions);
     }
-    return median(groups);
+    return frame::median(groups);
 }
 
 template <class C>
 struct sweep_runner {
-    static outcome run(const cell& asked) {
+    static outcome run(const point& asked) {
         const std::vector<std::uint64_t> sizes = swept_sizes();
-        const std::uint64_t wanted = asked.scale_units != 0 ? asked.scale_units : usual_pairs * 4;
+        const std::uint64_t wanted = asked.count("units");
         const std::uint64_t pairs_a_group = std::max<std::uint64_t>(1, wanted / (3 * sizes.size()));
         outcome result;
         const resident_meter resident;
         std::vector<double> all;
         for (const std::uint64_t size : sizes) {
             const double ns = step_of<C>(size, pairs_a_group);
-            result.steps.push_back({size, ns});
+            result.set("step_ns:" + std::to_string(size), ns);
             all.push_back(ns);
             result.checksum += size;
         }
-        result.units = 3 * pairs_a_group * sizes.size();
-        result.warm_ns = median(all);
-        resident.finish(result);
+        result.set_count("units", 3 * pairs_a_group * sizes.size());
+        result.set("warm_ns", frame::median(all));
+        set_resident(result, resident);
         return result;
     }
 };
@@ -185,15 +185,16 @@ std::vector<entry> all() {
     return entries<Runner>(our_pools{}, heap_peers{}, pool_peers{}, local_ideals{});
 }
 
+constexpr parameter pair_parameters[] = {size_parameter(1 << 10, "bytes a block"), units_parameter(1 << 22),
+                                         seed_parameter};
+constexpr parameter sweep_parameters[] = {units_parameter(1 << 24), seed_parameter};
+constexpr metric sweep_metrics[] = {"warm_ns", {"step_ns", "ns", "size"}};
+constexpr std::string_view counted[] = {"pair_type_binding", "pair_base_binding"};
+
 }  // namespace
 
-const workload free_allocate{"free_allocate",
-                             "pair",
-                             "bytes a block",
-                             {1 << 10, 16, 64, 256, 1 << 11, 1 << 12, 1 << 13, 1 << 14, 1 << 15, 1 << 20},
-                             {},
-                             all<pair_runner>,
-                             "pair_type_binding, pair_base_binding"};
-const workload size_sweep{"size_sweep", "pair", "", {}, {}, all<sweep_runner>};
+const workload free_allocate =
+    workload_of<all<pair_runner>>("free_allocate", "pair", pair_parameters, metrics_of_passes, counted);
+const workload size_sweep = workload_of<all<sweep_runner>>("size_sweep", "pair", sweep_parameters, sweep_metrics);
 
-}  // namespace millpond::suites
+}  // namespace millpond::library

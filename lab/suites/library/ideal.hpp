@@ -18,7 +18,7 @@
 #include <new>
 #include <vector>
 
-namespace millpond::suites {
+namespace millpond::library {
 
 class ideal_bump {
   public:
@@ -177,4 +177,4 @@ struct ideal_allocator {
     friend bool operator==(const ideal_allocator&, const ideal_allocator&) noexcept { return true; }
 };
 
-}  // namespace millpond::suites
+}  // namespace millpond::library

@@ -8,21 +8,10 @@
 #include "contenders.hpp"
 #include "lab/suites/common/node_pools.hpp"
 
-namespace millpond::suites {
+namespace millpond::library {
 
-#if defined(MILLPOND_HARDENED)
-using our_slots = contender_list<>;
-using our_nodes = contender_list<>;
-using slot_peers = contender_list<>;
-#else
 using our_slots = contender_list<compact_pool_of<8>>;
 using our_nodes = contender_list<suballocated, compact_pool_of<40>>;
-#if defined(MILLPOND_SUITE_BOOST)
-using slot_peers = contender_list<malloc_heap, pool_alloc_heap, mt_alloc_heap, fast_pool, fast_pool_no_mutex, pmr_pool,
-                                  pmr_synchronized_pool, boost_pool, boost_synchronized_pool>;
-#else
-using slot_peers = contender_list<malloc_heap, pool_alloc_heap, mt_alloc_heap, pmr_pool, pmr_synchronized_pool>;
-#endif
-#endif
+using slot_peers = contender_list<heap_peers, node_peers, std_pools, std_shared, boost_pools, boost_shared>;
 
-}  // namespace millpond::suites
+}  // namespace millpond::library

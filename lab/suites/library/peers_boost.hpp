@@ -16,7 +16,7 @@
 #include "lab/suites/common/bindings.hpp"
 #include "lab/suites/common/peers_boost_pool.hpp"
 
-namespace millpond::suites {
+namespace millpond::library {
 
 inline boost::container::pmr::memory_resource* boost_upstream = boost::container::pmr::new_delete_resource();
 
@@ -29,7 +29,8 @@ struct over_boost_upstream : Resource {
 template <class T>
 using boost_allocator = boost::container::pmr::polymorphic_allocator<T>;
 template <class Resource>
-using by_boost = by_base<over_boost_upstream<Resource>, boost::container::pmr::memory_resource, boost_allocator>;
+using by_boost =
+    suites::by_base<over_boost_upstream<Resource>, boost::container::pmr::memory_resource, boost_allocator>;
 
 struct boost_monotonic : by_boost<boost::container::pmr::monotonic_buffer_resource> {
     static constexpr std::string_view name = "boost_monotonic";
@@ -43,4 +44,4 @@ struct boost_synchronized_pool : by_boost<boost::container::pmr::synchronized_po
     static constexpr bool is_shared = true;
 };
 
-}  // namespace millpond::suites
+}  // namespace millpond::library

@@ -17,10 +17,10 @@
 #include "contenders.hpp"
 #include "lab/replay/clocks.hpp"
 #include "lab/suites/common/arrays.hpp"
-#include "passes.hpp"
+#include "lab/suites/frame/passes.hpp"
 #include "workload.hpp"
 
-namespace millpond::suites {
+namespace millpond::library {
 namespace {
 
 constexpr std::uint64_t part = 64;
@@ -57,21 +57,22 @@ template <bool Huge>
 struct push_back_runner {
     template <class Array>
     struct of {
-        static outcome run(const cell& asked) {
+        static outcome run(const point& asked) {
+            const std::uint64_t size = asked.count("size");
             if constexpr (!Huge) forbid_huge_pages();
             constexpr bool is_control = std::is_same_v<Array, control_array<int>>;
             outcome result;
-            result.units = asked.size;
+            result.set_count("units", size);
             const resident_meter resident;
             std::unique_ptr<Array> array;
-            if constexpr (is_control) array = std::make_unique<Array>(asked.size, Huge);
+            if constexpr (is_control) array = std::make_unique<Array>(size, Huge);
             const stopwatch clock;
-            if constexpr (!is_control) array = std::make_unique<Array>(asked.size, Huge);
-            append(*array, asked.size);
-            result.checksum = sampled(*array, asked.size);
+            if constexpr (!is_control) array = std::make_unique<Array>(size, Huge);
+            append(*array, size);
+            result.checksum = sampled(*array, size);
             array.reset();
-            result.cold_ns = clock.elapsed_ns() / static_cast<double>(asked.size);
-            resident.finish(result);
+            result.set("cold_ns", clock.elapsed_ns() / static_cast<double>(size));
+            set_resident(result, resident);
             return result;
         }
     };
@@ -79,60 +80,66 @@ struct push_back_runner {
 
 template <class Array>
 struct pause_runner {
-    static outcome run(const cell& asked) {
+    static outcome run(const point& asked) {
+        const std::uint64_t size = asked.count("size");
         forbid_huge_pages();
         outcome result;
-        result.units = asked.size;
+        result.set_count("units", size);
         const resident_meter resident;
-        Array array(asked.size, false);
-        result.pause_ns = append_watched(array, asked.size);
-        result.checksum = sampled(array, asked.size);
-        resident.finish(result);
+        Array array(size, false);
+        result.set("pause_ns", append_watched(array, size));
+        result.checksum = sampled(array, size);
+        set_resident(result, resident);
         return result;
     }
 };
 
 template <class Array>
 struct step_runner {
-    static outcome run(const cell& asked) {
+    static outcome run(const point& asked) {
+        const std::uint64_t size = asked.count("size");
         forbid_huge_pages();
         outcome result;
+        std::uint64_t units = 0;
         const resident_meter resident;
         for (std::size_t step = 4096; step <= std::size_t{16} << 20; step *= 2) {
             const stopwatch clock;
-            dyn_array<int> array(asked.size * 16, commit_steps{step, step, std::max(step, commit_steps{}.ahead)});
-            append(array, asked.size);
-            result.checksum = sampled(array, asked.size);
+            dyn_array<int> array(size * 16, commit_steps{step, step, std::max(step, commit_steps{}.ahead)});
+            append(array, size);
+            result.checksum = sampled(array, size);
             array = {};
-            result.steps.push_back({step, clock.elapsed_ns() / static_cast<double>(asked.size)});
-            result.units += asked.size;
+            result.set("step_ns:" + std::to_string(step), clock.elapsed_ns() / static_cast<double>(size));
+            units += size;
         }
-        resident.finish(result);
+        result.set_count("units", units);
+        set_resident(result, resident);
         return result;
     }
 };
 
-#if defined(MILLPOND_HARDENED)
-using arrays = contender_list<>;
-using our_array = contender_list<>;
-#else
 using arrays = contender_list<millpond_array<int>, vector_array<int>, deque_array<int>, realloc_array<int>,
                               mremap_array<int>, control_array<int>>;
-using our_array = contender_list<millpond_array<int>>;
-#endif
 
 template <template <class> class Runner>
 std::vector<entry> all() {
     return entries<Runner>(arrays{});
 }
-std::vector<entry> ours() { return entries<step_runner>(our_array{}); }
+std::vector<entry> ours() { return entries<step_runner>(contender_list<millpond_array<int>>{}); }
+
+constexpr parameter parameters[] = {size_parameter(100'000'000, "elements"), seed_parameter};
+constexpr parameter step_parameters[] = {size_parameter(1 << 24, "elements"), seed_parameter};
+constexpr metric pass_metrics[] = {"cold_ns"};
+constexpr metric pause_metrics[] = {"pause_ns"};
+constexpr metric step_metrics[] = {{"step_ns", "ns", "step"}};
 
 }  // namespace
 
-const workload push_back{"push_back", "element", "elements", {100'000'000}, {}, all<push_back_runner<false>::of>};
-const workload push_back_huge{"push_back_huge", "element", "elements",
-                              {100'000'000},    {},        all<push_back_runner<true>::of>};
-const workload push_back_pauses{"push_back_pauses", "element", "elements", {100'000'000}, {}, all<pause_runner>};
-const workload commit_steps_sweep{"commit_steps", "element", "elements", {1 << 24}, {}, ours};
+const workload push_back =
+    workload_of<all<push_back_runner<false>::of>>("push_back", "element", parameters, pass_metrics);
+const workload push_back_huge =
+    workload_of<all<push_back_runner<true>::of>>("push_back_huge", "element", parameters, pass_metrics);
+const workload push_back_pauses =
+    workload_of<all<pause_runner>>("push_back_pauses", "element", parameters, pause_metrics);
+const workload commit_steps_sweep = workload_of<ours>("commit_steps", "element", step_parameters, step_metrics);
 
-}  // namespace millpond::suites
+}  // namespace millpond::library

@@ -11,15 +11,13 @@
 
 #include "contenders.hpp"
 #include "lab/suites/common/random_numbers.hpp"
-#include "millpond/local/synchronized_multipool.hpp"
-#include "passes.hpp"
+#include "lab/suites/frame/passes.hpp"
 #include "workload.hpp"
 
-namespace millpond::suites {
+namespace millpond::library {
 namespace {
 
 constexpr std::uint64_t level_bytes = std::uint64_t{32} << 20;
-constexpr std::uint64_t usual_blocks = std::uint64_t{1} << 14;
 constexpr std::size_t page_bytes = 4096;
 constexpr std::size_t block_alignment = 8;
 
@@ -85,50 +83,47 @@ class random_blocks {
 };
 
 template <bool IsReusing>
-struct runner {
+struct random_sizes_runner {
     template <class C>
     struct of {
-        static outcome run(const cell& asked) {
+        static outcome run(const point& asked) {
             outcome result;
-            random_blocks<C> work(asked.size, asked.seed);
+            random_blocks<C> work(asked.count("size"), asked.seed());
             const resident_meter resident;
             const stopwatch clock;
             work.fill();
-            result.cold_ns = clock.elapsed_ns() / static_cast<double>(work.count());
+            result.set("cold_ns", clock.elapsed_ns() / static_cast<double>(work.count()));
             result.checksum = work.count();
-            result.units = work.count();
+            result.set_count("units", work.count());
             if constexpr (IsReusing) {
-                const std::uint64_t times = asked.scale_units != 0 ? asked.scale_units : usual_blocks;
+                const std::uint64_t times = asked.count("units");
                 const stopwatch warm_clock;
                 static_cast<void>(work.live(times));
-                result.warm_ns = warm_clock.elapsed_ns() / static_cast<double>(times);
-                result.units = times;
+                result.set("warm_ns", warm_clock.elapsed_ns() / static_cast<double>(times));
+                result.set_count("units", times);
             }
-            result.touched_bytes = work.live_bytes();
-            resident.finish(result);
+            result.set_count("touched_bytes", work.live_bytes());
+            set_resident(result, resident);
             return result;
         }
     };
 };
 
-#if defined(MILLPOND_HARDENED)
-using our_shared = contender_list<>;
-#else
-struct shared_by_type : by_type<synchronized_multipool<>> {
-    static constexpr std::string_view name = "synchronized_multipool";
-};
-using our_shared = contender_list<shared_by_type>;
-#endif
-
 std::vector<entry> all() {
-    std::vector<entry> found = entries<runner<true>::of>(our_pools{}, our_shared{}, heap_peers{}, pool_peers{});
-    for (const entry& each : entries<runner<false>::of>(our_monotonics{}, monotonic_peers{})) found.push_back(each);
+    std::vector<entry> found = entries<random_sizes_runner<true>::of>(
+        our_pools{}, contender_list<concurrent_multipool>{}, heap_peers{}, pool_peers{});
+    for (const entry& each : entries<random_sizes_runner<false>::of>(our_monotonics{}, monotonic_peers{}))
+        found.push_back(each);
     return found;
 }
 
+constexpr parameter parameters[] = {size_parameter(60'000, "bytes of the largest block"),
+                                    {"units", 1 << 14, 1, many, "blocks freed or allocated"},
+                                    seed_parameter};
+constexpr metric metrics[] = {"warm_ns", "cold_ns", "touched_bytes"};
+
 }  // namespace
 
-const workload random_sizes{
-    "random_sizes", "block", "bytes of the largest block", {60'000, 256 << 10, 2 << 20}, {}, all};
+const workload random_sizes = workload_of<all>("random_sizes", "block", parameters, metrics);
 
-}  // namespace millpond::suites
+}  // namespace millpond::library

@@ -12,11 +12,11 @@
 #include <vector>
 
 #include "lab/suites/common/number_set.hpp"
+#include "lab/suites/frame/passes.hpp"
 #include "node_contenders.hpp"
-#include "passes.hpp"
 #include "workload.hpp"
 
-namespace millpond::suites {
+namespace millpond::library {
 namespace {
 
 constexpr std::size_t left_of = 10;  // one in so many stays
@@ -56,35 +56,39 @@ class growing_set {
 };
 
 template <class C>
-struct runner {
-    static outcome run(const cell& asked) {
+struct set_runner {
+    static outcome run(const point& asked) {
+        const std::uint64_t size = asked.count("size");
         outcome result;
-        growing_set<C> work(asked.size, asked.seed);
+        growing_set<C> work(size, asked.seed());
         const resident_meter resident;
         stopwatch clock;
         work.insert_all();
-        result.cold_ns = clock.elapsed_ns() / static_cast<double>(asked.size);
+        result.set("cold_ns", clock.elapsed_ns() / static_cast<double>(size));
         work.shrink();
         clock.start();
-        work.change(asked.size);
-        result.before_ns = clock.elapsed_ns() / static_cast<double>(asked.size);
+        work.change(size);
+        result.set("before_ns", clock.elapsed_ns() / static_cast<double>(size));
         std::vector<double> passes(5);
         for (double& pass : passes) {
             clock.start();
             result.checksum = work.traverse();
             pass = clock.elapsed_ns() / static_cast<double>(work.size());
         }
-        result.after_ns = median(passes);
-        result.units = asked.size;
-        resident.finish(result);
+        result.set("after_ns", frame::median(passes));
+        result.set_count("units", size);
+        set_resident(result, resident);
         return result;
     }
 };
 
-std::vector<entry> all() { return entries<runner>(our_nodes{}, slot_peers{}); }
+std::vector<entry> all() { return entries<set_runner>(our_nodes{}, slot_peers{}); }
+
+constexpr parameter parameters[] = {size_parameter(3'000'000, "elements"), seed_parameter};
+constexpr metric metrics[] = {"cold_ns", "before_ns", "after_ns"};
 
 }  // namespace
 
-const workload set_of_numbers{"set_of_numbers", "element", "elements", {3'000'000}, {}, all};
+const workload set_of_numbers = workload_of<all>("set_of_numbers", "element", parameters, metrics);
 
-}  // namespace millpond::suites
+}  // namespace millpond::library

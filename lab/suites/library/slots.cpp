@@ -15,15 +15,14 @@
 
 #include "lab/suites/common/random_numbers.hpp"
 #include "lab/suites/common/slots.hpp"
+#include "lab/suites/frame/passes.hpp"
 #include "node_contenders.hpp"
-#include "passes.hpp"
 #include "workload.hpp"
 
-namespace millpond::suites {
+namespace millpond::library {
 namespace {
 
 constexpr std::size_t page_bytes = 4096;
-constexpr std::uint64_t usual_pairs = std::uint64_t{1} << 22;
 constexpr std::uint64_t kept_of = 1000;  // one in so many stays
 
 using number = std::uint64_t;
@@ -91,11 +90,12 @@ class slots : public slot_array<C, number> {
 
 template <class C>
 struct slots_runner {
-    static outcome run(const cell& asked) {
-        const auto count = static_cast<double>(asked.size);
+    static outcome run(const point& asked) {
+        const std::uint64_t size = asked.count("size");
+        const auto count = static_cast<double>(size);
         outcome result;
         typename C::pool pool;
-        slots<C> work(pool, asked.size);
+        slots<C> work(pool, size);
         const resident_meter resident;
         stopwatch clock;
         const auto lap = [&clock](auto step) {
@@ -103,45 +103,46 @@ struct slots_runner {
             step();
             return clock.elapsed_ns();
         };
-        result.cold_ns = lap([&] { work.fill(); }) / count;
+        result.set("cold_ns", lap([&] { work.fill(); }) / count);
         result.checksum = work.sum();
-        result.before_ns = lap([&] { work.free_from_last(); }) / count;
+        result.set("before_ns", lap([&] { work.free_from_last(); }) / count);
         work.fill();
-        result.warm_ns = lap([&] { work.free_odd_and_back(); }) * 2 / count;
-        result.after_ns = lap([&] { work.free_from_first(); }) / count;
-        result.units = asked.size;
-        resident.finish(result);
+        result.set("warm_ns", lap([&] { work.free_odd_and_back(); }) * 2 / count);
+        result.set("after_ns", lap([&] { work.free_from_first(); }) / count);
+        result.set_count("units", size);
+        set_resident(result, resident);
         return result;
     }
 };
 
 template <class C>
 struct sparse_runner {
-    static outcome run(const cell& asked) {
+    static outcome run(const point& asked) {
+        const std::uint64_t size = asked.count("size");
         outcome result;
         typename C::pool pool;
-        slots<C> work(pool, asked.size);
-        random_numbers random(asked.seed);
+        slots<C> work(pool, size);
+        random_numbers random(asked.seed());
         const resident_meter resident;
         work.fill();
         const stopwatch clock;
         work.thin_out(random);
-        result.warm_ns = clock.elapsed_ns() / static_cast<double>(asked.size);
-        resident.finish(result);
-        result.touched_bytes = work.touched_bytes();
+        result.set("warm_ns", clock.elapsed_ns() / static_cast<double>(size));
+        set_resident(result, resident);
+        result.set_count("touched_bytes", work.touched_bytes());
         result.checksum = work.sum();
-        result.units = asked.size;
+        result.set_count("units", size);
         return result;
     }
 };
 
 template <class C>
-double pair_ns(const cell& asked, std::uint64_t live) {
+double pair_ns(const point& asked, std::uint64_t live) {
     typename C::pool pool;
     slots<C> work(pool, live);
     work.fill();
-    random_numbers random(asked.seed);
-    const std::uint64_t pairs = asked.scale_units != 0 ? asked.scale_units : usual_pairs;
+    random_numbers random(asked.seed());
+    const std::uint64_t pairs = asked.count("units");
     work.free_any_and_back(random, pairs / 8);
     std::vector<double> groups(5);
     for (double& group : groups) {
@@ -149,27 +150,27 @@ double pair_ns(const cell& asked, std::uint64_t live) {
         work.free_any_and_back(random, pairs / groups.size());
         group = clock.elapsed_ns() / static_cast<double>(pairs / groups.size());
     }
-    return median(groups);
+    return frame::median(groups);
 }
 
 template <class C>
 struct pairs_runner {
-    static outcome run(const cell& asked) {
+    static outcome run(const point& asked) {
         outcome result;
         if (asked.instructions > 0) {
             typename C::pool pool;
-            slots<C> work(pool, asked.size);
+            slots<C> work(pool, asked.count("size"));
             work.fill();
-            random_numbers random(asked.seed);
+            random_numbers random(asked.seed());
             work.count_pairs(random, asked.instructions);
-            result.units = asked.instructions;
+            result.set_count("units", asked.instructions);
             return result;
         }
         const resident_meter resident;
-        result.before_ns = pair_ns<by_type<multipool<>>>(asked, 1000);
-        result.after_ns = pair_ns<C>(asked, asked.size);
-        result.units = asked.size;
-        resident.finish(result);
+        result.set("before_ns", pair_ns<by_type<multipool<>>>(asked, 1000));
+        result.set("after_ns", pair_ns<C>(asked, asked.count("size")));
+        result.set_count("units", asked.count("size"));
+        set_resident(result, resident);
         return result;
     }
 };
@@ -178,10 +179,17 @@ std::vector<entry> all_slots() { return entries<slots_runner>(our_slots{}, slot_
 std::vector<entry> all_sparse() { return entries<sparse_runner>(our_slots{}, slot_peers{}); }
 std::vector<entry> all_pairs() { return entries<pairs_runner>(our_slots{}); }
 
+constexpr parameter parameters[] = {size_parameter(50'000'000, "slots"), seed_parameter};
+constexpr parameter pair_parameters[] = {size_parameter(1000, "live slots"), units_parameter(1 << 22), seed_parameter};
+constexpr metric slot_metrics[] = {"warm_ns", "cold_ns", "before_ns", "after_ns"};
+constexpr metric sparse_metrics[] = {"warm_ns", "touched_bytes"};
+constexpr metric pair_metrics[] = {"before_ns", "after_ns"};
+constexpr std::string_view counted[] = {"counted_slot_pair"};
+
 }  // namespace
 
-const workload slots_of_numbers{"slots", "slot", "slots", {50'000'000}, {}, all_slots};
-const workload slots_sparse{"slots_sparse", "slot", "slots", {50'000'000}, {}, all_sparse};
-const workload slots_pairs{"slots_pairs", "pair", "live slots", {1000}, {}, all_pairs, "counted_slot_pair"};
+const workload slots_of_numbers = workload_of<all_slots>("slots", "slot", parameters, slot_metrics);
+const workload slots_sparse = workload_of<all_sparse>("slots_sparse", "slot", parameters, sparse_metrics);
+const workload slots_pairs = workload_of<all_pairs>("slots_pairs", "pair", pair_parameters, pair_metrics, counted);
 
-}  // namespace millpond::suites
+}  // namespace millpond::library

@@ -22,14 +22,13 @@
 #include "contenders.hpp"
 #include "lab/replay/clocks.hpp"
 #include "lab/suites/common/hidden.hpp"
+#include "lab/suites/frame/passes.hpp"
 #include "millpond/container/dyn_array.hpp"
-#include "passes.hpp"
 #include "workload.hpp"
 
-namespace millpond::suites {
+namespace millpond::library {
 namespace {
 
-constexpr std::uint64_t usual_units = std::uint64_t{1} << 22;
 constexpr unsigned groups = 5;
 
 template <class T>
@@ -152,23 +151,24 @@ struct cleared_dyn_array {
 };
 
 template <class Life>
-struct runner {
-    static outcome run(const cell& asked) {
+struct small_array_runner {
+    static outcome run(const point& asked) {
+        const std::uint64_t size = asked.count("size");
         outcome result;
         const resident_meter resident;
         const double clock_ns = ns_to_read_the_clock();
         parts cold;
-        result.checksum = Life::live(asked.size, cold);
-        result.cold_ns = cold.fill / static_cast<double>(asked.size);
-        const std::uint64_t units = asked.scale_units != 0 ? asked.scale_units : usual_units;
-        const std::uint64_t lives = std::max<std::uint64_t>(1, units / (asked.size * groups));
+        result.checksum = Life::live(size, cold);
+        result.set("cold_ns", cold.fill / static_cast<double>(size));
+        const std::uint64_t units = asked.count("units");
+        const std::uint64_t lives = std::max<std::uint64_t>(1, units / (size * groups));
         std::array<std::vector<double>, 3> of_lives;
         of_lives.fill(std::vector<double>(lives));
         std::array<double, groups> construct{}, fill{}, destroy{};
         for (unsigned group = 0; group < groups; ++group) {
             for (std::uint64_t i = 0; i < lives; ++i) {
                 parts spent;
-                Life::live(asked.size, spent);
+                Life::live(size, spent);
                 of_lives[0][i] = spent.construct;
                 of_lives[1][i] = spent.fill;
                 of_lives[2][i] = spent.destroy;
@@ -177,29 +177,28 @@ struct runner {
             fill[group] = std::max(0.0, middle(of_lives[1]) - clock_ns);
             destroy[group] = middle(of_lives[2]);
         }
-        result.units = lives * groups * asked.size;
-        result.warm_ns = median(fill) / static_cast<double>(asked.size);
-        result.before_ns = median(construct);
-        result.after_ns = median(destroy);
-        resident.finish(result);
+        result.set_count("units", lives * groups * size);
+        result.set("warm_ns", frame::median(fill) / static_cast<double>(size));
+        result.set("before_ns", frame::median(construct));
+        result.set("after_ns", frame::median(destroy));
+        set_resident(result, resident);
         return result;
     }
 };
 
 template <class T>
 std::vector<entry> all() {
-#if defined(MILLPOND_HARDENED)
-    return {};
-#else
-    return entries<runner>(
+    return entries<small_array_runner>(
         contender_list<fresh_dyn_array<T>, cleared_dyn_array<T>, fresh_vector<T>, cleared_vector<T>>{});
-#endif
 }
+
+constexpr parameter parameters[] = {size_parameter(100, "elements"), units_parameter(1 << 22), seed_parameter};
+constexpr metric metrics[] = {"warm_ns", "cold_ns", "before_ns", "after_ns"};
 
 }  // namespace
 
-const workload small_array_int{"small_array_int", "element", "elements", {100, 1000, 10'000, 100'000}, {}, all<int>};
-const workload small_array_unique{"small_array_unique",         "element", "elements",
-                                  {100, 1000, 10'000, 100'000}, {},        all<std::unique_ptr<int>>};
+const workload small_array_int = workload_of<all<int>>("small_array_int", "element", parameters, metrics);
+const workload small_array_unique =
+    workload_of<all<std::unique_ptr<int>>>("small_array_unique", "element", parameters, metrics);
 
-}  // namespace millpond::suites
+}  // namespace millpond::library

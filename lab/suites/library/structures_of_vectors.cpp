@@ -1,28 +1,25 @@
 // SPDX-License-Identifier: BSL-1.0
 // vector_string, vector_int and what a vector of 64 numbers pays for an allocator of its own.
 #include "structures.hpp"
-#include "workload.hpp"
 
-namespace millpond::suites {
+namespace millpond::library {
 namespace {
 
-struct strings : leaf_kind {
+struct text_vector : leaf_kind {
     template <class C>
     using structure = vector_of<C, text_of<C>>;
 };
-struct numbers : leaf_kind {
-    static constexpr std::uint64_t scale_units = std::uint64_t{1} << 22;
+struct number_vector : leaf_kind {
     template <class C>
     using structure = vector_of<C, int>;
 };
-struct whole_vectors : numbers {
+struct whole_number_vector : number_vector {
     static constexpr bool counts_structures = true;
-    static constexpr std::uint64_t scale_units = std::uint64_t{1} << 16;
 };
 
 // Not reserved: 1, 2, 4 … 64 elements, seven sizes of blocks.
 template <class C>
-class growing_pass final : public pass {
+class growing_pass final : public frame::pass {
   public:
     growing_pass(std::uint64_t elements, leaves& from) : elements_(elements), leaves_(from) {}
     std::uint64_t repeat(std::uint64_t repetitions) override {
@@ -37,7 +34,7 @@ class growing_pass final : public pass {
         typename C::pool pool;
         vector_of<C, int> numbers(C::template bind<int>(pool));
         for (std::uint64_t i = 0; i < elements_; ++i) numbers.push_back(leaves_.next_number());
-        return touch(numbers);
+        return use<touches_leaves>(numbers);
     }
 
     std::uint64_t elements_;
@@ -46,26 +43,20 @@ class growing_pass final : public pass {
 
 template <class C>
 struct growing_runner {
-    static outcome run(const cell& asked) {
-        leaves from(asked.size, asked.seed);
-        growing_pass<C> work(asked.size, from);
-        return measure(work, 1, asked.scale_units != 0 ? asked.scale_units : whole_vectors::scale_units);
+    static outcome run(const point& asked) {
+        leaves from(asked.count("size"), asked.seed());
+        growing_pass<C> work(asked.count("size"), from);
+        return measure_passes(work, 1, asked.count("units"));
     }
 };
 
-// Without fast_pool: it searches its free nodes for an array.
-template <template <class> class Runner>
-std::vector<entry> all() {
-    return entries<Runner>(our_pools{}, our_monotonics{}, our_winked{}, heap_peers{}, pool_peers{}, monotonic_peers{},
-                           ideals{});
-}
-
 }  // namespace
 
-const workload vector_string{
-    "vector_string", "leaf", "strings", {1 << 12, 1 << 14, 1 << 16}, {}, all<structure_runner<strings>::of>};
-const workload vector_int{"vector_int", "leaf", "numbers", {1 << 6, 1 << 12}, {}, all<structure_runner<numbers>::of>};
-const workload vector_int_64{"vector_int_64", "vector", "numbers", {64}, {}, all<structure_runner<whole_vectors>::of>};
-const workload vector_int_growing{"vector_int_growing", "vector", "numbers", {64}, {}, all<growing_runner>};
+const workload vector_string = structure_workload<structure_runner<text_vector>::of, 1 << 12>("vector_string", "leaf");
+const workload vector_int =
+    structure_workload<structure_runner<number_vector>::of, 1 << 6, 1 << 22>("vector_int", "leaf");
+const workload vector_int_64 =
+    structure_workload<structure_runner<whole_number_vector>::of, 64, 1 << 16>("vector_int_64", "vector");
+const workload vector_int_growing = structure_workload<growing_runner, 64, 1 << 16>("vector_int_growing", "vector");
 
-}  // namespace millpond::suites
+}  // namespace millpond::library

@@ -14,18 +14,12 @@
 #include "contenders.hpp"
 #include "lab/suites/common/batch_queue.hpp"
 #include "lab/suites/common/team.hpp"
-#include "millpond/wrap/synchronized.hpp"
-#include "passes.hpp"
+#include "lab/suites/frame/passes.hpp"
 #include "workload.hpp"
-#if __has_include("millpond/local/synchronized_multipool.hpp")
-#include "millpond/local/synchronized_multipool.hpp"
-#define MILLPOND_SUITE_SYNCHRONIZED_MULTIPOOL 1
-#endif
 
-namespace millpond::suites {
+namespace millpond::library {
 namespace {
 
-constexpr std::uint64_t usual_pairs = std::uint64_t{1} << 21;
 constexpr std::uint64_t groups = 3;
 constexpr std::size_t block_alignment = 16;
 
@@ -43,9 +37,10 @@ template <class Handle, class C>
 
 template <class C>
 struct own_runner {
-    static outcome run(const cell& asked) {
-        const std::uint64_t threads = asked.threads;
-        const std::uint64_t pairs = asked.scale_units != 0 ? asked.scale_units : usual_pairs;
+    static outcome run(const point& asked) {
+        const std::uint64_t size = asked.count("size");
+        const std::uint64_t threads = asked.count("threads");
+        const std::uint64_t pairs = asked.count("units");
         outcome result;
         const resident_meter resident;
         std::vector<double> wall, cpu;
@@ -54,20 +49,20 @@ struct own_runner {
             const auto work = [&](std::uint64_t, auto arrive) {
                 typename C::pool own;
                 const auto from = C::handle(C::is_shared ? shared : own);
-                allocate_and_free<decltype(C::handle(own)), C>(from, pairs / 16 + 1, asked.size);
+                allocate_and_free<decltype(C::handle(own)), C>(from, pairs / 16 + 1, size);
                 arrive();
-                allocate_and_free<decltype(C::handle(own)), C>(from, pairs, asked.size);
+                allocate_and_free<decltype(C::handle(own)), C>(from, pairs, size);
                 arrive();
             };
             const auto times = team().run(threads, work);
             wall.push_back(times.wall_ns / static_cast<double>(pairs));
             cpu.push_back(times.cpu_ns / static_cast<double>(pairs * threads));
         }
-        result.wall_ns = median(wall);
-        result.warm_ns = median(cpu);
-        result.units = groups * pairs * threads;
-        result.checksum = pairs * asked.size;
-        resident.finish(result);
+        result.set("wall_ns", frame::median(wall));
+        result.set("warm_ns", frame::median(cpu));
+        result.set_count("units", groups * pairs * threads);
+        result.checksum = pairs * size;
+        set_resident(result, resident);
         return result;
     }
 };
@@ -105,9 +100,10 @@ struct line {
 
 template <class C>
 struct handover_runner {
-    static outcome run(const cell& asked) {
-        const std::uint64_t lines = asked.threads < 2 ? 1 : asked.threads / 2;
-        const std::uint64_t wanted = asked.scale_units != 0 ? asked.scale_units : usual_pairs / 2;
+    static outcome run(const point& asked) {
+        const std::uint64_t size = asked.count("size");
+        const std::uint64_t lines = asked.count("threads") < 2 ? 1 : asked.count("threads") / 2;
+        const std::uint64_t wanted = asked.count("units");
         const std::uint64_t batches = wanted / batch_queue::batch_blocks + 1;
         const auto blocks = static_cast<double>(batches * batch_queue::batch_blocks);
         outcome result;
@@ -121,9 +117,9 @@ struct handover_runner {
                 line<C>& mine = *all[index / 2];
                 for (const std::uint64_t part : {batches / 16 + 1, batches}) {
                     if (index % 2 == 0) {
-                        mine.produce(pool, part, asked.size);
+                        mine.produce(pool, part, size);
                     } else {
-                        mine.consume(pool, part, asked.size);
+                        mine.consume(pool, part, size);
                     }
                     arrive();
                 }
@@ -134,37 +130,13 @@ struct handover_runner {
             result.checksum = 0;
             for (const auto& each : all) result.checksum += each->read;
         }
-        result.wall_ns = median(wall);
-        result.warm_ns = median(cpu);
-        result.units = groups * batches * batch_queue::batch_blocks * lines;
-        resident.finish(result);
+        result.set("wall_ns", frame::median(wall));
+        result.set("warm_ns", frame::median(cpu));
+        result.set_count("units", groups * batches * batch_queue::batch_blocks * lines);
+        set_resident(result, resident);
         return result;
     }
 };
-
-#if !defined(MILLPOND_HARDENED)
-struct locked_multipool : by_type<synchronized<multipool<>>> {
-    static constexpr std::string_view name = "synchronized(multipool)";
-    static constexpr bool is_shared = true;
-};
-#if defined(MILLPOND_SUITE_SYNCHRONIZED_MULTIPOOL)
-struct concurrent_multipool : by_type<synchronized_multipool<>> {
-    static constexpr std::string_view name = "synchronized_multipool";
-    static constexpr bool is_shared = true;
-};
-using our_shared = contender_list<concurrent_multipool, locked_multipool>;
-#else
-using our_shared = contender_list<locked_multipool>;
-#endif
-#if defined(MILLPOND_SUITE_BOOST)
-using shared_peers = contender_list<pmr_synchronized_pool, boost_synchronized_pool>;
-#else
-using shared_peers = contender_list<pmr_synchronized_pool>;
-#endif
-#else
-using our_shared = contender_list<>;
-using shared_peers = contender_list<>;
-#endif
 
 // Without monotonic contenders, which reuse nothing, and without fast_pool, whose pools are for a type's size.
 std::vector<entry> own() {
@@ -172,9 +144,16 @@ std::vector<entry> own() {
 }
 std::vector<entry> handover() { return entries<handover_runner>(our_shared{}, heap_peers{}, shared_peers{}); }
 
+template <std::int64_t UsualUnits>
+constexpr parameter parameters[] = {size_parameter(256, "bytes a block"),
+                                    units_parameter(UsualUnits),
+                                    {"threads", 2, 1, 1024, "that run at once"},
+                                    seed_parameter};
+constexpr metric metrics[] = {"warm_ns", "wall_ns"};
+
 }  // namespace
 
-const workload threads_own{"threads_own", "pair", "bytes a block", {256}, {"threads"}, own};
-const workload threads_handover{"threads_handover", "block", "bytes a block", {256}, {"threads"}, handover};
+const workload threads_own = workload_of<own>("threads_own", "pair", parameters<1 << 21>, metrics);
+const workload threads_handover = workload_of<handover>("threads_handover", "block", parameters<1 << 20>, metrics);
 
-}  // namespace millpond::suites
+}  // namespace millpond::library

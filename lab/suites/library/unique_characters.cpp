@@ -7,21 +7,22 @@
 // Every contender that can is winked out: the set lies in the pool, and its destructor does not run. A unit is a
 // string.
 #include <algorithm>
-#include <new>
 #include <set>
 #include <string_view>
 #include <vector>
 
 #include "contenders.hpp"
 #include "lab/suites/common/unique_characters.hpp"
-#include "passes.hpp"
+#include "lab/suites/frame/passes.hpp"
 #include "workload.hpp"
 
-namespace millpond::suites {
+namespace millpond::library {
 namespace {
 
+constexpr std::uint64_t usual_characters = std::uint64_t{1} << 20;
+
 template <class C>
-class counting final : public pass {
+class counting final : public frame::pass {
   public:
     counting(std::uint64_t size, std::uint64_t seed) : texts_(size, seed) {}
 
@@ -29,7 +30,7 @@ class counting final : public pass {
         std::uint64_t sum = 0;
         for (std::uint64_t i = 0; i < repetitions; ++i) {
             sum = 0;
-            for (std::uint64_t at = 0; at < texts_.size(); ++at) sum += count(texts_[at]);
+            for (std::uint64_t at = 0; at < texts_.size(); ++at) sum += count_different<C, set, ending>(texts_[at]);
         }
         return sum;
     }
@@ -37,44 +38,35 @@ class counting final : public pass {
 
   private:
     using set = std::set<char, std::less<char>, typename C::template allocator<char>>;
-
-    [[gnu::noinline]] static std::uint64_t count(std::string_view text) {
-        return with_fresh_pool<C>([&](typename C::pool& pool) { return count_in(pool, text); });
-    }
-
-    static std::uint64_t count_in(typename C::pool& pool, std::string_view text) {
-        if constexpr (C::can_wink) {
-            void* const place = C::take(C::handle(pool), sizeof(set), alignof(set));
-            set& found = *::new (place) set(C::template bind<char>(pool));
-            found.insert(text.begin(), text.end());
-            return found.size();
-        } else {
-            set found(C::template bind<char>(pool));
-            found.insert(text.begin(), text.end());
-            return found.size();
-        }
-    }
+    static constexpr set_ending ending = C::can_wink ? set_ending::wink_in_pool : set_ending::destroy;
 
     character_strings texts_;
 };
 
 template <class C>
-struct runner {
-    static outcome run(const cell& asked) {
-        counting<C> work(asked.size, asked.seed);
-        constexpr std::uint64_t usual_characters = std::uint64_t{1} << 20;
-        const std::uint64_t usual = std::max<std::uint64_t>(1, usual_characters / asked.size);
-        return measure(work, work.strings(), asked.scale_units != 0 ? asked.scale_units : usual);
+struct characters_runner {
+    static outcome run(const point& asked) {
+        const std::uint64_t length = asked.count("size");
+        counting<C> work(length, asked.seed());
+        const std::uint64_t usual = std::max<std::uint64_t>(1, usual_characters / length);
+        const std::uint64_t units = asked.count("units");
+        return measure_passes(work, work.strings(), units != 0 ? units : usual);
     }
 };
 
 std::vector<entry> all() {
-    return entries<runner>(our_pools{}, our_monotonics{}, heap_peers{}, node_peers{}, pool_peers{}, monotonic_peers{},
-                           ideals{});
+    return entries<characters_runner>(our_pools{}, our_monotonics{}, heap_peers{}, node_peers{}, pool_peers{},
+                                      monotonic_peers{}, ideals{});
 }
+
+constexpr parameter parameters[] = {
+    size_parameter(16, "characters of a string"),
+    {"units", 0, 0, many, "about so many strings in all warm passes; 0: as many as have 2^20 characters"},
+    seed_parameter,
+};
 
 }  // namespace
 
-const workload unique_characters{"unique_characters", "string", "characters", {16, 64, 256}, {}, all};
+const workload unique_characters = workload_of<all>("unique_characters", "string", parameters, metrics_of_passes);
 
-}  // namespace millpond::suites
+}  // namespace millpond::library

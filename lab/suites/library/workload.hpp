@@ -1,33 +1,70 @@
 // SPDX-License-Identifier: BSL-1.0
-// workload: what the suite knows of each of its workloads: what a unit is, which sizes, who can run it.
+// workload: the workloads of the library's suite: what the frame needs of each, and the lists of who can run them.
 //
-// One object for each, defined beside the code that it runs; all_workloads lists them.
+//   std::vector<entry> all();      a function for each contender, from contenders.hpp
+//   const workload churn_fifo = workload_of<all>("churn_fifo", …);
+//
+// One object for each, defined beside the code that it runs; main.cpp lists them.
 #pragma once
 
-#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string_view>
 #include <vector>
 
-#include "cell.hpp"
+#include "lab/suites/frame/contender.hpp"
+#include "lab/suites/frame/workload.hpp"
 
-namespace millpond::suites {
+namespace millpond::library {
 
-struct workload {
-    std::string_view name;
-    std::string_view unit;     // what the times are for
-    std::string_view size_is;  // what --size means; empty: it has none
-    std::vector<std::uint64_t> sizes;
-    std::vector<std::string_view> options;  // what else it takes: af, sf, threads
-    std::vector<entry> (*contenders)();
-    // Whether --instructions counts something here: the name of the function.
-    std::string_view counted_function = {};
+using frame::metric, frame::outcome, frame::parameter, frame::point, frame::seed_parameter, frame::workload;
 
-    [[nodiscard]] bool takes(std::string_view option) const {
-        return std::find(options.begin(), options.end(), option) != options.end();
-    }
+// Those that this program was built with, and those that it could have been: contender_table.cpp.
+std::span<const frame::contender> contenders();
+
+struct entry {
+    std::string_view contender;
+    outcome (*run)(const point&);
 };
+
+// Finds the code for a contender by its name, or its alias, in the suite's table.
+template <std::vector<entry> (*Entries)()>
+struct dispatch {
+    static const entry* find(std::size_t contender) {
+        static const std::vector<entry> all = Entries();
+        const frame::contender& wanted = contenders()[contender];
+        for (const entry& each : all) {
+            if (each.contender == wanted.name || each.contender == wanted.alias) return &each;
+        }
+        return nullptr;
+    }
+    static bool takes(std::size_t contender) { return find(contender) != nullptr; }
+    static outcome run(const point& asked) { return find(asked.contender)->run(asked); }
+};
+
+template <std::vector<entry> (*Entries)()>
+constexpr workload workload_of(std::string_view name, std::string_view unit, std::span<const parameter> parameters,
+                               std::span<const metric> metrics,
+                               std::span<const std::string_view> counted_functions = {}) {
+    return {.name = name,
+            .unit = unit,
+            .parameters = parameters,
+            .metrics = metrics,
+            .takes = dispatch<Entries>::takes,
+            .run = dispatch<Entries>::run,
+            .counted_functions = counted_functions};
+}
+
+inline constexpr std::int64_t many = std::int64_t{1} << 32;
+constexpr parameter size_parameter(std::int64_t usual, std::string_view meaning) {
+    return {"size", usual, 1, many - 1, meaning};
+}
+constexpr parameter units_parameter(std::int64_t usual) {
+    return {"units", usual, 1, many, "about so many in all warm passes"};
+}
+
+inline constexpr metric metrics_of_passes[] = {"warm_ns", "cold_ns", "page_faults"};
 
 extern const workload vector_int, vector_int_64, vector_int_growing, vector_string;
 extern const workload unordered_set_int, unordered_set_string;
@@ -39,6 +76,4 @@ extern const workload small_array_int, small_array_unique;
 extern const workload slots_of_numbers, slots_sparse, slots_pairs, set_of_numbers;
 extern const workload random_sizes;
 
-std::span<const workload* const> all_workloads();
-
-}  // namespace millpond::suites
+}  // namespace millpond::library

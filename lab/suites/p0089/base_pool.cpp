@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "base_pool.hpp"
 
+#include "lab/suites/frame/noted_new_delete.hpp"
 #include "millpond/bind/resource.hpp"
 #include "pools.hpp"
+#include "workload.hpp"
 
 namespace millpond::p0089 {
 namespace {
@@ -19,6 +21,14 @@ constexpr auto makers = makers_of(local_pools{});
 void choose_base(pool_kind chosen) {
     const auto place = static_cast<std::size_t>(chosen);
     base_made = place == 0 ? maker_of<resource<new_delete>>() : makers[place - 1];
+}
+
+void note_blocks(const point& asked, measure::littering& blocks) {
+    frame::noting = &blocks;
+    point once = asked;
+    for (once.contender = 0; by(once) != strategy{pool_kind::new_delete, binding_kind::base, false};) ++once.contender;
+    base_made = maker_of<resource<frame::noted_new_delete>>();
+    once.of->run(once);
 }
 
 }  // namespace millpond::p0089

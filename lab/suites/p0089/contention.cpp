@@ -19,7 +19,7 @@
 #include "blocks.hpp"
 #include "lab/suites/common/batch_queue.hpp"
 #include "lab/suites/common/team.hpp"
-#include "lab/suites/experiment/window.hpp"
+#include "lab/suites/frame/window.hpp"
 #include "pools.hpp"
 #include "workload.hpp"
 
@@ -35,7 +35,7 @@ constexpr parameter parameters[] = {
     {"threads", 1, 1, 256, "W"},
     {"sharing", private_pools, 0, 2, "an allocator for each thread, one for all, or frees by the next thread",
      sharings},
-    experiment::seed_parameter,
+    frame::seed_parameter,
 };
 
 template <class C>
@@ -115,7 +115,7 @@ struct contention_runner {
         for (std::uint64_t i = 0; i < threads; ++i) queues.push_back(std::make_unique<suites::batch_queue>());
         std::atomic<std::uint64_t> sum = 0;
 
-        experiment::window measured;
+        frame::window measured;
         std::optional<typename C::pool> shared;  // ends after the window, as what it keeps is there at its end
         const auto work = [&](std::uint64_t index) {
             if (how == handover) {
@@ -133,14 +133,14 @@ struct contention_runner {
             shared.emplace();
             times = suites::team().run(threads, [&](std::uint64_t index, auto arrive) {
                 arrive();
-                experiment::measured_part([&] { work(index); });
+                frame::measured_part([&] { work(index); });
                 arrive();
             });
         });
-        result.wall_seconds = times.wall_ns * 1e-9;
-        result.cpu_seconds = times.cpu_ns * 1e-9;
+        result.set("wall_seconds", times.wall_ns * 1e-9);
+        result.set("cpu_seconds", times.cpu_ns * 1e-9);
         result.checksum = sum * bytes;
-        result.units = threads * pairs;
+        result.set_count("units", threads * pairs);
         return result;
     }
 };
@@ -165,6 +165,12 @@ std::uint64_t least_bytes(const point& asked) {
 
 }  // namespace
 
-const workload contention{"contention", "pair", parameters, takes_what_destroys, run, misfit, least_bytes};
+const workload contention{.name = "contention",
+                          .unit = "pair",
+                          .parameters = parameters,
+                          .takes = takes_what_destroys,
+                          .run = run,
+                          .misfit = misfit,
+                          .least_bytes = least_bytes};
 
 }  // namespace millpond::p0089

@@ -19,7 +19,7 @@
 #include "blocks.hpp"
 #include "dials_shape.hpp"
 #include "lab/suites/common/team.hpp"
-#include "lab/suites/experiment/window.hpp"
+#include "lab/suites/frame/window.hpp"
 #include "pools.hpp"
 #include "workload.hpp"
 
@@ -34,7 +34,7 @@ constexpr parameter parameters[] = {
     {"contention", 0, 0, 1000, "C in thousandths: threads that allocate at once, of all. Density limits it"},
     {"threads", 1, 1, 64, "W"},
     {"log2_operations", 20, 8, 34, "allocations and frees in all"},
-    experiment::seed_parameter,
+    frame::seed_parameter,
 };
 
 class size_sequence {
@@ -166,7 +166,7 @@ class visitor {
         return sum;
     }
     // I, M and T of the first subsystem.
-    [[nodiscard]] std::vector<experiment::figure> locality() const {
+    [[nodiscard]] std::vector<frame::figure> locality() const {
         return {{"accesses", static_cast<double>(all_.front()->accesses())},
                 {"lines", static_cast<double>(all_.front()->lines())},
                 {"transitions", static_cast<double>(transitions_)}};
@@ -207,7 +207,7 @@ struct dials_runner {
         }
         outcome result;
         std::atomic<std::uint64_t> sum = 0;
-        experiment::window measured;
+        frame::window measured;
         // `part`: what calls each part of the work. They wait for one another between parts.
         const auto work = [&](std::uint64_t index, auto arrive, auto part) {
             std::optional<visitor<C>> mine;
@@ -219,7 +219,7 @@ struct dials_runner {
             arrive();
             part([&] {
                 sum += mine->end();
-                if (index == 0) result.more = mine->locality();
+                if (index == 0) result.set_all(mine->locality());
                 mine.reset();
             });
         };
@@ -228,12 +228,14 @@ struct dials_runner {
                 work(0, [] {}, [](auto body) { body(); });
             } else {
                 suites::team().run(works.size(), [&](std::uint64_t index, auto arrive) {
-                    work(index, arrive, [](auto body) { experiment::measured_part(body); });
+                    work(index, arrive, [](auto body) { frame::measured_part(body); });
                 });
             }
         });
         result.checksum = sum;
-        for (const thread_work& each : works) result.units += each.blocks;
+        std::uint64_t blocks = 0;
+        for (const thread_work& each : works) blocks += each.blocks;
+        result.set_count("units", blocks);
         return result;
     }
 };
@@ -261,6 +263,12 @@ std::uint64_t least_bytes(const point& asked) {
 
 }  // namespace
 
-const workload dials{"dials", "block", parameters, takes_what_destroys, run, misfit, least_bytes};
+const workload dials{.name = "dials",
+                     .unit = "block",
+                     .parameters = parameters,
+                     .takes = takes_what_destroys,
+                     .run = run,
+                     .misfit = misfit,
+                     .least_bytes = least_bytes};
 
 }  // namespace millpond::p0089

@@ -16,7 +16,7 @@ constexpr std::uint64_t sizes_drawn = 1 << 12;
 constexpr std::uint64_t cache_line_bytes = 64;
 constexpr int bisections = 60;
 
-double share(const experiment::point& asked, const char* dial) { return static_cast<double>(asked[dial]) / 1000; }
+double share(const frame::point& asked, const char* dial) { return static_cast<double>(asked[dial]) / 1000; }
 
 // Returns: where a continuous function, whose ends lie on both sides of `wanted`, meets it.
 template <class Function>
@@ -56,7 +56,7 @@ double share_of_first(std::size_t sizes, double nats) {
 
 }  // namespace
 
-dialled::dialled(const experiment::point& asked)
+dialled::dialled(const frame::point& asked)
     : density(share(asked, "density")),
       variation(share(asked, "variation")),
       locality(share(asked, "locality")),

@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-#include "lab/suites/experiment/workload.hpp"
+#include "lab/suites/frame/workload.hpp"
 
 namespace millpond::p0089 {
 
@@ -27,7 +27,7 @@ inline constexpr std::uint64_t subsystems_of_a_thread = 8;
 struct dialled {
     double density, variation, locality, utilization, contention;
     std::uint64_t threads, blocks;
-    explicit dialled(const experiment::point& asked);
+    explicit dialled(const frame::point& asked);
 };
 
 // The least and the most that C can be: all threads alike, and one of them with all that it has time for.

@@ -7,18 +7,12 @@
 
 #include <cstdint>
 
-#include "lab/suites/common/leaves.hpp"
+#include "lab/suites/common/structures.hpp"
 #include "strategy.hpp"
 
 namespace millpond::p0089 {
 
-// Of the outer container. A vector that is reserved for fewer elements than it gets grows on the way.
-struct extent {
-    std::uint64_t elements;
-    std::uint64_t reserved;
-};
-
-using life = std::uint64_t (*)(extent wanted, suites::leaves& from);
+using life = std::uint64_t (*)(suites::extent wanted, suites::leaves& from);
 
 // On the stack a structure that is winked out takes no block of its own from its allocator: whether that block is what
 // winking out costs.

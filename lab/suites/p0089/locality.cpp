@@ -18,13 +18,10 @@
 #include <algorithm>
 #include <bit>
 #include <iterator>
-#include <list>
-#include <memory>
-#include <vector>
 
 #include "lab/suites/common/hidden.hpp"
-#include "lab/suites/common/random_numbers.hpp"
-#include "lab/suites/experiment/window.hpp"
+#include "lab/suites/common/list_system.hpp"
+#include "lab/suites/frame/window.hpp"
 #include "pools.hpp"
 #include "workload.hpp"
 
@@ -43,19 +40,16 @@ constexpr parameter parameters[] = {
     {"walk", 0, 0, 2, "what a visit to a list is: all of it, af times, or af * |S| links of it", walks},
     {"chained", 0, 0, 1, "whether a visit has to wait for what the last one read"},
     {"subtracted", 0, 0, 1, "whether as many visits without a link are taken off the time, as in the document"},
-    experiment::seed_parameter,
+    frame::seed_parameter,
 };
 
-template <class C>
-struct subsystem {
-    using list = std::list<int, typename C::template allocator<int>>;
-    // One heap for all takes no room in a subsystem.
-    [[no_unique_address]] typename C::pool pool;
-    list numbers;
+constexpr metric metrics[] = {"shuffle_seconds", "access_seconds"};
 
-    explicit subsystem(std::uint64_t links) : numbers(C::template bind<int>(pool)) {
-        for (std::uint64_t i = 0; i < links; ++i) numbers.push_back(static_cast<int>(i));
-    }
+template <class C>
+struct subsystem : suites::list_subsystem<C> {
+    using typename suites::list_subsystem<C>::list;
+    using suites::list_subsystem<C>::list_subsystem, suites::list_subsystem<C>::numbers;
+
     // Each returns the number that it wrote last, or 0.
     [[gnu::noinline]] unsigned access_lists(std::uint64_t times) {
         unsigned last = 0;
@@ -104,25 +98,9 @@ struct subsystem {
 };
 
 template <class C>
-class many_subsystems {
+class many_subsystems : public suites::list_system<subsystem<C>> {
   public:
-    many_subsystems(std::uint64_t count, std::uint64_t links, std::uint64_t seed) : random_(seed) {
-        all_.reserve(count);
-        for (std::uint64_t i = 0; i < count; ++i) all_.push_back(std::make_unique<subsystem<C>>(links));
-    }
-
-    void shuffle(std::uint64_t pairs) {
-        const auto count = static_cast<std::uint32_t>(all_.size());
-        std::uint64_t done = 0;
-        while (done < pairs) {
-            for (std::uint32_t i = 0; i < count && done < pairs; ++i) {
-                auto& from = all_[i]->numbers;
-                if (from.empty()) continue;
-                from.pop_front();
-                all_[random_.below(count)]->numbers.push_back(static_cast<int>(++done));
-            }
-        }
-    }
+    using suites::list_system<subsystem<C>>::list_system, suites::list_system<subsystem<C>>::size;
 
     // `each`: what a visit takes, traversals or links. `times`: visits of every subsystem.
     void access(walk by, bool chained, std::uint64_t each, std::uint64_t times) {
@@ -138,18 +116,10 @@ class many_subsystems {
     }
 
     // Returns: how many lists are not empty.
-    [[nodiscard]] std::uint64_t filled() const {
-        return static_cast<std::uint64_t>(
-            std::count_if(all_.begin(), all_.end(), [](const auto& one) { return !one->numbers.empty(); }));
-    }
-
-    // Returns: a sum that tells lists apart, but not the order of the numbers in each.
-    [[nodiscard]] std::uint64_t checksum() const {
-        std::uint64_t sum = 0;
-        for (std::uint64_t i = 0; i < all_.size(); ++i) {
-            for (const int number : all_[i]->numbers) sum += (i + 1) * static_cast<std::uint32_t>(number);
-        }
-        return sum;
+    [[nodiscard]] std::uint64_t filled() {
+        std::uint64_t count = 0;
+        for (std::size_t i = 0; i < size(); ++i) count += !(*this)[i].numbers.empty();
+        return count;
     }
 
   private:
@@ -159,7 +129,7 @@ class many_subsystems {
             if (chained) {
                 access_chained<Visit>(each);
             } else {
-                for (auto& one : all_) ((*one).*Visit)(each);
+                for (std::size_t i = 0; i < size(); ++i) ((*this)[i].*Visit)(each);
             }
         }
     }
@@ -169,11 +139,8 @@ class many_subsystems {
     void access_chained(std::uint64_t each) {
         const std::size_t zero = suites::hidden(std::size_t{0});
         std::size_t read = 0;
-        for (std::size_t i = 0; i < all_.size(); ++i) read = ((*all_[i + read * zero]).*Visit)(each);
+        for (std::size_t i = 0; i < size(); ++i) read = ((*this)[i + read * zero].*Visit)(each);
     }
-
-    suites::random_numbers random_;
-    std::vector<std::unique_ptr<subsystem<C>>> all_;
 };
 
 template <class C>
@@ -187,7 +154,7 @@ struct locality_runner {
         const std::uint64_t each = traversals * (how == walk::lists ? 1 : asked.power("log2_s"));
         const auto times = asked.is_for_littering ? 0 : static_cast<std::uint64_t>(asked["rf"]);
         outcome result;
-        experiment::window measured;
+        frame::window measured;
         many_subsystems<C> system(links >> asked["log2_s"], asked.power("log2_s"), asked.seed());
         double access_ns = 0;
         double shuffle_ns = 0;
@@ -211,8 +178,8 @@ struct locality_runner {
         result.checksum = system.checksum();
         // Lists that shuffling left empty have no link to go to.
         const std::uint64_t lists = shuffle_factor < 0 ? links >> asked["log2_s"] : system.filled();
-        result.units = times * each * (how == walk::lists ? links : lists);
-        result.more = {{"shuffle_seconds", shuffle_ns * 1e-9}, {"access_seconds", access_ns * 1e-9}};
+        result.set_count("units", times * each * (how == walk::lists ? links : lists));
+        result.set_all({{"shuffle_seconds", shuffle_ns * 1e-9}, {"access_seconds", access_ns * 1e-9}});
         return result;
     }
 };
@@ -238,6 +205,13 @@ std::uint64_t least_bytes(const point& asked) {
 
 }  // namespace
 
-const workload locality{"locality", "access", parameters, takes_what_destroys, run, misfit, least_bytes};
+const workload locality{.name = "locality",
+                        .unit = "access",
+                        .parameters = parameters,
+                        .metrics = metrics,
+                        .takes = takes_what_destroys,
+                        .run = run,
+                        .misfit = misfit,
+                        .least_bytes = least_bytes};
 
 }  // namespace millpond::p0089

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 // millpond-p0089-suite: Benchmarks I to IV of P0089R0 under every strategy of the paper, and some more.
+#include <string>
+#include <vector>
+
 #include "base_pool.hpp"
-#include "lab/suites/experiment/suite.hpp"
-#include "litter.hpp"
+#include "lab/suites/frame/suite.hpp"
 #include "millpond/block/chunk_cache.hpp"
 #include "workload.hpp"
 
@@ -10,29 +12,41 @@ namespace {
 
 using namespace millpond;
 
-const std::vector<experiment::strategy_name>& names() {
-    static const std::vector<experiment::strategy_name> all = [] {
-        std::vector<experiment::strategy_name> found;
+frame::contender contender_of(p0089::strategy each, const std::string& name, const std::string& alias) {
+    if (!each.is_local()) return {.name = name, .alias = alias, .kind = "malloc", .from = &frame::packages::libc};
+    if (each.pool == p0089::pool_kind::multipool_2015) return {.name = name, .alias = alias, .kind = "pool_peer"};
+    return {.name = name, .alias = alias, .source = "default", .held_bytes = chunk_cache::held_bytes};
+}
+
+std::span<const frame::contender> contenders() {
+    struct named {
+        std::string name, alias;
+    };
+    static const std::vector<named> names = [] {
+        std::vector<named> found;
         found.reserve(p0089::all_strategies().size());
-        for (const p0089::strategy each : p0089::all_strategies())
-            found.push_back({p0089::name_of(each), p0089::alias_of(each)});
+        for (const p0089::strategy each : p0089::all_strategies()) found.push_back({name_of(each), alias_of(each)});
+        return found;
+    }();
+    static const std::vector<frame::contender> all = [] {
+        std::vector<frame::contender> found;
+        found.reserve(names.size());
+        for (std::size_t i = 0; i < names.size(); ++i)
+            found.push_back(contender_of(p0089::all_strategies()[i], names[i].name, names[i].alias));
         return found;
     }();
     return all;
 }
 
-void prepare(const experiment::point& asked) { p0089::choose_base(p0089::by(asked).pool); }
-
-void conclude(const experiment::point& asked, experiment::outcome& measured) {
-    const p0089::strategy by = p0089::by(asked);
-    if (by.is_local() && by.pool != p0089::pool_kind::multipool_2015) measured.held_bytes = chunk_cache::held_bytes();
-}
-
-constexpr const experiment::workload* workloads[] = {&p0089::structures, &p0089::locality, &p0089::utilization,
-                                                     &p0089::contention, &p0089::dials};
-constexpr experiment::suite suite{"p0089",  "a benchmark of P0089R0", workloads, names, prepare,
-                                  conclude, p0089::note_blocks};
+constexpr const frame::workload* workloads[] = {&p0089::structures, &p0089::locality, &p0089::utilization,
+                                                &p0089::contention, &p0089::dials};
+constexpr frame::suite suite{.name = "p0089",
+                             .of = "a benchmark of P0089R0",
+                             .workloads = workloads,
+                             .contenders = contenders,
+                             .note_blocks = p0089::note_blocks,
+                             .prepare = [](const frame::point& asked) { p0089::choose_base(p0089::by(asked).pool); }};
 
 }  // namespace
 
-int main(int argc, char** argv) { return experiment::run_suite(suite, argc, argv); }
+int main(int argc, char** argv) { return frame::run_suite(suite, argc, argv); }

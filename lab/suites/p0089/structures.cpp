@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "counted_blocks.hpp"
-#include "lab/suites/experiment/window.hpp"
+#include "lab/suites/frame/window.hpp"
 #include "life.hpp"
 #include "workload.hpp"
 
@@ -21,8 +21,10 @@ constexpr parameter parameters[] = {
     {"on_stack", 0, 0, 1, "where a structure that is winked out lies: in its allocator (0), on the stack (1)"},
     {"short_by", 0, 0, 1, "elements that an outer vector is reserved too few for, so that it grows at the last"},
     {"counted", 0, 0, 1, "count the blocks of one structure more, after the measured ones (bindings by base)"},
-    experiment::seed_parameter,
+    frame::seed_parameter,
 };
+
+constexpr metric metrics[] = {{"blocks_each", "blocks"}};
 
 using chooser = life (*)(strategy, ending);
 constexpr chooser choosers[] = {ds1, ds2, ds3, ds4, ds5, ds6, ds7, ds8, ds9, ds10, ds11, ds12};
@@ -43,27 +45,26 @@ outcome run(const point& asked) {
     const std::uint64_t count = asked.is_for_littering ? 1 : std::uint64_t{1} << log2_structures;
     const std::uint64_t leaves_each = std::uint64_t{1} << log2_leaves_each(asked);
     const std::uint64_t elements = asked.power("log2_size");
-    const extent wanted{elements, elements - static_cast<std::uint64_t>(asked["short_by"])};
+    const suites::extent wanted{elements, elements - static_cast<std::uint64_t>(asked["short_by"])};
     // Structures draw on from where the last one ended, so that small ones are not all alike.
     suites::leaves from(std::max(leaves_each, least_leaves_drawn), asked.seed(),
                         static_cast<std::uint32_t>(asked["text_most"]));
     const life live_once = life_of(asked, ending_of(asked));
 
     outcome result;
-    experiment::window measured;
+    frame::window measured;
     measured.run(result, [&] {
         for (std::uint64_t i = 0; i < count; ++i) {
             if (from.left() < leaves_each) from.reset();
             result.checksum += live_once(wanted, from);
         }
     });
-    result.units = count * leaves_each;
-    result.more = {{"structures", static_cast<double>(count)}};
+    result.set_count("units", count * leaves_each);
+    result.set_count("structures", count);
     if (asked["counted"] != 0 && by(asked).by_base()) {
         from.reset();
         const life destroyed = life_of(asked, ending::destroy);
-        const std::uint64_t blocks = counted_blocks([&] { destroyed(wanted, from); });
-        result.more.push_back({"blocks_each", static_cast<double>(blocks)});
+        result.set_count("blocks_each", counted_blocks([&] { destroyed(wanted, from); }));
     }
     return result;
 }
@@ -89,6 +90,12 @@ std::uint64_t least_bytes(const point& asked) {
 
 }  // namespace
 
-const workload structures{"structures", "leaf", parameters, takes_all, run, misfit, least_bytes};
+const workload structures{.name = "structures",
+                          .unit = "leaf",
+                          .parameters = parameters,
+                          .metrics = metrics,
+                          .run = run,
+                          .misfit = misfit,
+                          .least_bytes = least_bytes};
 
 }  // namespace millpond::p0089

@@ -10,7 +10,7 @@
 
 #include "blocks.hpp"
 #include "lab/suites/common/random_numbers.hpp"
-#include "lab/suites/experiment/window.hpp"
+#include "lab/suites/frame/window.hpp"
 #include "pools.hpp"
 #include "workload.hpp"
 
@@ -27,7 +27,7 @@ constexpr parameter parameters[] = {
     {"log2_s", 10, 0, 30, "bytes of a block, S"},
     {"order", fifo, 0, 2, "which block is freed: the oldest, the newest, any", orders},
     {"sizes", 0, 0, 1, "of the blocks: S, or S/2 to S", kinds_of_sizes},
-    experiment::seed_parameter,
+    frame::seed_parameter,
 };
 
 class size_cycle {
@@ -114,7 +114,7 @@ struct utilization_runner {
         outcome result;
         const std::uint64_t blocks = asked.power("log2_t") / asked.power("log2_s");
         const std::uint64_t live = asked.power("log2_a") / asked.power("log2_s");
-        experiment::window measured;
+        frame::window measured;
         measured.run(result, [&] {
             churn<C> work(asked);
             work.fill();
@@ -122,7 +122,7 @@ struct utilization_runner {
             work.empty();
             result.checksum = work.checksum() + blocks;
         });
-        result.units = blocks;
+        result.set_count("units", blocks);
         return result;
     }
 };
@@ -144,6 +144,12 @@ std::uint64_t least_bytes(const point& asked) {
 
 }  // namespace
 
-const workload utilization{"utilization", "block", parameters, takes_what_destroys, run, misfit, least_bytes};
+const workload utilization{.name = "utilization",
+                           .unit = "block",
+                           .parameters = parameters,
+                           .takes = takes_what_destroys,
+                           .run = run,
+                           .misfit = misfit,
+                           .least_bytes = least_bytes};
 
 }  // namespace millpond::p0089

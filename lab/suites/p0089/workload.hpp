@@ -2,22 +2,26 @@
 // workload: the benchmarks of P0089R0, each defined beside the code that it runs.
 #pragma once
 
-#include "lab/suites/experiment/workload.hpp"
+#include "lab/measure/littering.hpp"
+#include "lab/suites/frame/workload.hpp"
 #include "strategy.hpp"
 
 namespace millpond::p0089 {
 
-using experiment::outcome, experiment::parameter, experiment::point, experiment::workload;
+using frame::metric, frame::outcome, frame::parameter, frame::point, frame::workload;
 
 // Returns: the strategy of a point.
-[[nodiscard]] inline strategy by(const point& asked) { return all_strategies()[asked.strategy]; }
+[[nodiscard]] inline strategy by(const point& asked) { return all_strategies()[asked.contender]; }
 
-inline bool takes_all(std::size_t) { return true; }
 // Where it makes no difference how a structure ends.
 inline bool takes_what_destroys(std::size_t place) {
     const strategy asked = all_strategies()[place];
     return !asked.winks && asked.is_usual();
 }
+
+// Effects: runs the point once with new and delete behind the base class, and notes every block that it asks for: the
+// same for every strategy.
+void note_blocks(const point& asked, measure::littering& blocks);
 
 extern const workload structures, locality, utilization, contention, dials;
 

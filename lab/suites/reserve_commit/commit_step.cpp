@@ -10,7 +10,7 @@
 
 #include "counted_pages.hpp"
 #include "growing.hpp"
-#include "lab/suites/experiment/window.hpp"
+#include "lab/suites/frame/window.hpp"
 
 namespace millpond::reserve_commit {
 namespace {
@@ -18,7 +18,9 @@ namespace {
 using pages = counted_pages<false>;
 
 constexpr parameter parameters[] = {
-    length_parameter, {"log2_step", 16, 12, 24, "bytes of a step"}, optimisation_parameter, experiment::seed_parameter};
+    length_parameter, {"log2_step", 16, 12, 24, "bytes of a step"}, optimisation_parameter, frame::seed_parameter};
+
+constexpr metric metrics[] = {"commits", "populates", "committed_bytes"};
 
 // `construct`: makes the array in the place that it is given.
 template <class Array, class Construct>
@@ -27,19 +29,17 @@ outcome grow(const point& asked, Construct construct) {
     const std::uint64_t length = length_of(asked);
     const std::uint64_t seed = asked.seed();
     std::optional<Array> array;
-    experiment::window measured;
+    frame::window measured;
     measured.run(result, [&] {
         construct(array);
         require_addresses(*array, length);
         append(*array, length, seed);
     });
-    result.units = array->size();
+    result.set_count("units", array->size());
     result.checksum = checksum_of(*array);
-    result.more = {
-        {"commits", static_cast<double>(pages::account.commits)},
-        {"populates", static_cast<double>(pages::account.populates)},
-        {"committed_bytes", static_cast<double>(pages::account.committed_bytes)},
-    };
+    result.set_count("commits", pages::account.commits);
+    result.set_count("populates", pages::account.populates);
+    result.set_count("committed_bytes", pages::account.committed_bytes);
     return result;
 }
 
@@ -47,7 +47,7 @@ outcome run(const point& asked) {
     suites::forbid_huge_pages();
     const std::uint64_t most = length_of(asked) * suites::more_than_needed;
     const std::size_t step = asked.power("log2_step");
-    if (strategy_at(asked.strategy) == strategy::dyn_array_2023) {
+    if (contender_of(asked) == contender::dyn_array_2023) {
         using array = suites::dyn_array_2023<int, pages>;
         return grow<array>(asked, [&](std::optional<array>& place) { place.emplace(most, step); });
     }
@@ -58,9 +58,13 @@ outcome run(const point& asked) {
 
 }  // namespace
 
-const workload commit_step{
-    "commit_step", "element", parameters, has_steps, run, misfit_of_level, [](const point& asked) {
-        return length_of(asked) * sizeof(int);
-    }};
+const workload commit_step{.name = "commit_step",
+                           .unit = "element",
+                           .parameters = parameters,
+                           .metrics = metrics,
+                           .takes = has_steps,
+                           .run = run,
+                           .misfit = misfit_of_level,
+                           .least_bytes = [](const point& asked) { return length_of(asked) * sizeof(int); }};
 
 }  // namespace millpond::reserve_commit

@@ -13,7 +13,7 @@
 
 #include <stdexcept>
 
-#include "lab/suites/experiment/window.hpp"
+#include "lab/suites/frame/window.hpp"
 #include "millpond/os/pages.hpp"
 #include "workload.hpp"
 
@@ -21,7 +21,9 @@ namespace millpond::reserve_commit {
 namespace {
 
 constexpr parameter parameters[] = {
-    {"log2_bytes", 26, 12, 40, "bytes of the range"}, pages_parameter, experiment::seed_parameter};
+    {"log2_bytes", 26, 12, 40, "bytes of the range"}, pages_parameter, frame::seed_parameter};
+constexpr metric metrics[] = {"touch_seconds", "give_seconds", "again_seconds", "both_seconds",
+                              "touched_bytes", "given_bytes",  "given_share"};
 constexpr std::size_t page = 4096;
 
 class mapped_range {
@@ -39,14 +41,14 @@ class mapped_range {
     void touch(std::uint64_t seed) noexcept {
         for (std::size_t at = 0; at < bytes_; at += page) data_[at] = static_cast<unsigned char>(at / page + seed);
     }
-    void give_back(strategy how) {
-        if (how == strategy::madv_free) advise(MADV_FREE);
-        if (how == strategy::madv_dontneed) advise(MADV_DONTNEED);
-        if (how == strategy::decommit && !os::pages::decommit(data_, bytes_)) throw std::bad_alloc();
+    void give_back(contender how) {
+        if (how == contender::madv_free) advise(MADV_FREE);
+        if (how == contender::madv_dontneed) advise(MADV_DONTNEED);
+        if (how == contender::decommit && !os::pages::decommit(data_, bytes_)) throw std::bad_alloc();
     }
     // Effects: it may be touched again.
-    void take_again(strategy how) {
-        if (how == strategy::decommit && !os::pages::commit(data_, bytes_)) throw std::bad_alloc();
+    void take_again(contender how) {
+        if (how == contender::decommit && !os::pages::commit(data_, bytes_)) throw std::bad_alloc();
     }
     [[nodiscard]] std::uint64_t checksum() const noexcept {
         std::uint64_t sum = 0;
@@ -67,9 +69,9 @@ double resident() noexcept { return static_cast<double>(suites::read_resident().
 
 outcome run(const point& asked) {
     const bool huge = choose_pages(asked);
-    const strategy how = strategy_at(asked.strategy);
+    const contender how = contender_of(asked);
     outcome result;
-    experiment::window measured;
+    frame::window measured;
     const double base = resident();
     mapped_range range(asked.power("log2_bytes"), huge);
     suites::stopwatch clock;
@@ -90,8 +92,8 @@ outcome run(const point& asked) {
         again_ns = clock.elapsed_ns();
     });
     result.checksum = range.checksum();
-    result.units = asked.power("log2_bytes") / page;
-    result.more = {
+    result.set_count("units", asked.power("log2_bytes") / page);
+    result.set_all({
         {"touch_seconds", touch_ns * 1e-9},
         {"give_seconds", give_ns * 1e-9},
         {"again_seconds", again_ns * 1e-9},
@@ -99,15 +101,18 @@ outcome run(const point& asked) {
         {"touched_bytes", touched - base},
         {"given_bytes", given - base},
         {"given_share", touched > base ? std::optional<double>((given - base) / (touched - base)) : std::nullopt},
-    };
+    });
     return result;
 }
 
 }  // namespace
 
-const workload give_back{
-    "give_back", "page", parameters, is_way_back, run, experiment::fits_always, [](const point& asked) {
-        return asked.power("log2_bytes");
-    }};
+const workload give_back{.name = "give_back",
+                         .unit = "page",
+                         .parameters = parameters,
+                         .metrics = metrics,
+                         .takes = is_way_back,
+                         .run = run,
+                         .least_bytes = [](const point& asked) { return asked.power("log2_bytes"); }};
 
 }  // namespace millpond::reserve_commit

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// growing: what the workloads over growing arrays have in common: the array of a strategy, its room, and a checksum.
+// growing: what the workloads over growing arrays have in common: the array of a contender, its room, and a checksum.
 //
-//   point ── strategy, element ──▶ with_array<Runner, Pages> ──▶ Runner<Array>::run(point)
+//   point ── contender, element ──▶ with_array<Runner, Pages> ──▶ Runner<Array>::run(point)
 #pragma once
 
 #include <cstdint>
@@ -25,25 +25,25 @@ struct published_array : suites::dyn_array_2023<T, Pages> {
 
 template <template <class> class Runner, class Pages, class T>
 outcome with_array_of(const point& asked) {
-    switch (strategy_at(asked.strategy)) {
-        case strategy::vector:
+    switch (contender_of(asked)) {
+        case contender::vector:
             return Runner<suites::vector_array<T>>::run(asked);
-        case strategy::dyn_array_2023:
+        case contender::dyn_array_2023:
             return Runner<published_array<T, Pages>>::run(asked);
-        case strategy::dyn_array:
+        case contender::dyn_array:
             return Runner<suites::millpond_array<T, Pages>>::run(asked);
-        case strategy::deque:
+        case contender::deque:
             return Runner<suites::deque_array<T>>::run(asked);
-        case strategy::chunked:
+        case contender::chunked:
             return Runner<suites::chunked_array<T>>::run(asked);
         default:
             break;
     }
     if constexpr (std::is_same_v<T, int>) {
-        if (strategy_at(asked.strategy) == strategy::realloc) return Runner<suites::realloc_array<T>>::run(asked);
-        if (strategy_at(asked.strategy) == strategy::mremap) return Runner<suites::mremap_array<T>>::run(asked);
+        if (contender_of(asked) == contender::realloc) return Runner<suites::realloc_array<T>>::run(asked);
+        if (contender_of(asked) == contender::mremap) return Runner<suites::mremap_array<T>>::run(asked);
     }
-    throw std::logic_error("no array of this strategy");
+    throw std::logic_error("no array of this contender");
 }
 
 template <template <class> class Runner, class Pages>

@@ -12,7 +12,7 @@
 #include <optional>
 
 #include "counted_pages.hpp"
-#include "lab/suites/experiment/window.hpp"
+#include "lab/suites/frame/window.hpp"
 
 namespace millpond::reserve_commit {
 namespace {
@@ -20,11 +20,14 @@ namespace {
 using pages = counted_pages<false>;
 
 constexpr parameter parameters[] = {length_parameter, element_parameter, pages_parameter, optimisation_parameter,
-                                    experiment::seed_parameter};
+                                    frame::seed_parameter};
+
+constexpr metric metrics[] = {
+    "destroy_seconds", "capacity_bytes", "used_share",     {"peak_to_end", "ratio"}, {"moves_an_element", "ratio"},
+    "commits",         "populates",      "committed_bytes"};
 
 template <class Element>
-std::vector<experiment::figure> figures_of(const point& asked, const outcome& measured,
-                                           std::optional<std::uint64_t> room) {
+std::vector<frame::figure> figures_of(const point& asked, const outcome& measured, std::optional<std::uint64_t> room) {
     const auto length = static_cast<double>(length_of(asked));
     std::optional<double> moves;
     if (std::is_same_v<Element, counted_element>) moves = static_cast<double>(counted_element::moves) - length;
@@ -32,12 +35,11 @@ std::vector<experiment::figure> figures_of(const point& asked, const outcome& me
         return value ? std::optional<double>(*value / by) : std::nullopt;
     };
     const auto if_commits = [&](std::uint64_t count) {
-        return has_steps(asked.strategy) ? std::optional<double>(static_cast<double>(count)) : std::nullopt;
+        return has_steps(asked.contender) ? std::optional<double>(static_cast<double>(count)) : std::nullopt;
     };
     const auto room_elements = room ? std::optional<double>(static_cast<double>(*room)) : std::nullopt;
-    const double base = static_cast<double>(measured.base_bytes);
-    const double end = static_cast<double>(measured.end_bytes) - base;
-    const double peak = static_cast<double>(measured.peak_bytes) - base;
+    const double end = measured["end_bytes"].value_or(0);
+    const double peak = measured["peak_bytes"].value_or(0);
     return {
         {"capacity_bytes", per(room_elements, 1.0 / sizeof(Element))},
         {"used_share", room_elements ? std::optional<double>(length / *room_elements) : std::nullopt},
@@ -58,19 +60,19 @@ struct growth_runner {
         const std::uint64_t length = length_of(asked);
         outcome result;
         std::optional<Array> array;
-        experiment::window measured;
+        frame::window measured;
         measured.run(result, [&] {
             array.emplace(length, huge);
             require_addresses(*array, length);
             append(*array, length, asked.seed());
         });
-        result.units = array->size();
+        result.set_count("units", array->size());
         result.checksum = checksum_of(*array);
         const auto room = room_of(*array);
-        result.more = figures_of<element>(asked, result, room);
+        result.set_all(figures_of<element>(asked, result, room));
         const suites::stopwatch clock;
         array.reset();
-        result.more.push_back({"destroy_seconds", clock.elapsed_ns() * 1e-9});
+        result.set("destroy_seconds", clock.elapsed_ns() * 1e-9);
         return result;
     }
 };
@@ -78,19 +80,20 @@ struct growth_runner {
 }  // namespace
 
 void note_blocks(const point& asked, measure::littering& blocks) {
-    if (!is_array(asked.strategy)) return;
+    if (!is_array(asked.contender)) return;
     const std::uint64_t each = asked.of == &commit_step ? sizeof(int) : element_bytes(asked);
     for (std::uint64_t room = 1; room < 2 * length_of(asked) && room * each <= blocks.most_bytes; room *= 2) {
         blocks.note(room * each);
     }
 }
 
-const workload growth{"growth",
-                      "element",
-                      parameters,
-                      is_array,
-                      with_array<growth_runner, pages>,
-                      misfit_of_element,
-                      least_bytes_of_elements};
+const workload growth{.name = "growth",
+                      .unit = "element",
+                      .parameters = parameters,
+                      .metrics = metrics,
+                      .takes = is_array,
+                      .run = with_array<growth_runner, pages>,
+                      .misfit = misfit_of_element,
+                      .least_bytes = least_bytes_of_elements};
 
 }  // namespace millpond::reserve_commit

@@ -14,7 +14,7 @@
 #include "counted_pages.hpp"
 #include "growing.hpp"
 #include "histogram.hpp"
-#include "lab/suites/experiment/window.hpp"
+#include "lab/suites/frame/window.hpp"
 
 namespace millpond::reserve_commit {
 namespace {
@@ -22,7 +22,11 @@ namespace {
 using pages = counted_pages<true>;
 
 constexpr parameter parameters[] = {length_parameter, element_parameter, pages_parameter, optimisation_parameter,
-                                    experiment::seed_parameter};
+                                    frame::seed_parameter};
+constexpr metric metrics[] = {
+    "clock_ns",   "p50_ns",           "p90_ns",  "p99_ns",       "p99_9_ns",      "p99_99_ns",       "longest_ns",
+    "slow",       "slow_step_share",  "steps",   "step_seconds", "step_p50_ns",   "step_longest_ns", "plain_p50_ns",
+    "mode_ratio", "plain_longest_ns", "commits", "populates",    "commit_seconds"};
 constexpr std::uint64_t slow_ns = 1024;  // a microsecond, on a bucket's start
 
 std::uint64_t now_ns() noexcept {
@@ -72,18 +76,15 @@ double clock_ns() noexcept {
     return idle.quantile_ns(0.5).value_or(0);
 }
 
-void note_powers(const char* what, const histogram& in, std::vector<experiment::figure>& to) {
-    static std::vector<std::string> names;  // figures refer to them
-    names.reserve(2 * histogram::powers);
+void note_powers(const char* what, const histogram& in, std::vector<frame::figure>& to) {
     for (std::size_t power = 0; power < histogram::powers; ++power) {
         const std::uint64_t found = in.of_power(power);
         if (found == 0) continue;
-        names.push_back(std::string(what) + ":" + std::to_string(std::uint64_t{1} << power));
-        to.push_back({names.back(), static_cast<double>(found)});
+        to.push_back({std::string(what) + ":" + std::to_string(std::uint64_t{1} << power), static_cast<double>(found)});
     }
 }
 
-std::vector<experiment::figure> figures_of(const times& noted, bool tells_steps, bool commits) {
+std::vector<frame::figure> figures_of(const times& noted, bool tells_steps, bool commits) {
     const auto if_told = [&](auto value) { return tells_steps ? std::optional<double>(value) : std::nullopt; };
     const auto if_commits = [&](auto value) {
         return commits ? std::optional<double>(static_cast<double>(value)) : std::nullopt;
@@ -94,7 +95,7 @@ std::vector<experiment::figure> figures_of(const times& noted, bool tells_steps,
     const auto slow_steps = static_cast<double>(noted.stepped.from(slow_ns));
     const auto step_p50 = noted.stepped.quantile_ns(0.5);
     const auto plain_p50 = noted.plain.quantile_ns(0.5);
-    std::vector<experiment::figure> found = {
+    std::vector<frame::figure> found = {
         {"clock_ns", clock_ns()},
         {"p50_ns", all.quantile_ns(0.5)},
         {"p90_ns", all.quantile_ns(0.9)},
@@ -129,27 +130,28 @@ struct latency_runner {
         outcome result;
         times noted;
         std::optional<Array> array;
-        experiment::window measured;
+        frame::window measured;
         measured.run(result, [&] {
             array.emplace(length, huge);
             require_addresses(*array, length);
             append_timed(*array, length, asked.seed(), noted);
         });
-        result.units = array->size();
+        result.set_count("units", array->size());
         result.checksum = checksum_of(*array);
-        result.more = figures_of(noted, strategy_at(asked.strategy) != strategy::deque, has_steps(asked.strategy));
+        result.set_all(figures_of(noted, contender_of(asked) != contender::deque, has_steps(asked.contender)));
         return result;
     }
 };
 
 }  // namespace
 
-const workload latency{"latency",
-                       "element",
-                       parameters,
-                       is_array,
-                       with_array<latency_runner, pages>,
-                       misfit_of_element,
-                       least_bytes_of_elements};
+const workload latency{.name = "latency",
+                       .unit = "element",
+                       .parameters = parameters,
+                       .metrics = metrics,
+                       .takes = is_array,
+                       .run = with_array<latency_runner, pages>,
+                       .misfit = misfit_of_element,
+                       .least_bytes = least_bytes_of_elements};
 
 }  // namespace millpond::reserve_commit

@@ -4,29 +4,27 @@
 // The level is the program: --optimisation 0 starts millpond-reserve_commit-suite-O0, which lies beside this one.
 #include <unistd.h>
 
-#include <cstdio>
 #include <filesystem>
 #include <string>
 #include <string_view>
 
-#include "lab/suites/experiment/suite.hpp"
+#include "lab/program/program.hpp"
+#include "lab/suites/frame/suite.hpp"
 #include "workload.hpp"
 
 namespace {
 
 using namespace millpond;
 
-constexpr std::string_view program = "millpond-reserve_commit-suite";
+constexpr std::string_view usual_program = "millpond-reserve_commit-suite";
 
-constexpr const experiment::workload* workloads[] = {&reserve_commit::growth, &reserve_commit::latency,
-                                                     &reserve_commit::commit_step, &reserve_commit::give_back};
-constexpr experiment::suite suite{"reserve_commit",
-                                  "a measurement of \"Reserve and commit\"",
-                                  workloads,
-                                  reserve_commit::names,
-                                  [](const experiment::point&) {},
-                                  [](const experiment::point&, experiment::outcome&) {},
-                                  reserve_commit::note_blocks};
+constexpr const frame::workload* workloads[] = {&reserve_commit::growth, &reserve_commit::latency,
+                                                &reserve_commit::commit_step, &reserve_commit::give_back};
+constexpr frame::suite suite{.name = "reserve_commit",
+                             .of = "a measurement of \"Reserve and commit\"",
+                             .workloads = workloads,
+                             .contenders = reserve_commit::contenders,
+                             .note_blocks = reserve_commit::note_blocks};
 
 // Returns: the level that the line asks for; this program's own where it asks for none that there is: the suite says
 // so.
@@ -44,18 +42,17 @@ int level_of(int argc, char** argv) {
 int start(int level, char** argv) {
     std::error_code error;
     const auto here = std::filesystem::read_symlink("/proc/self/exe", error).parent_path();
-    std::string name(program);
+    std::string name(usual_program);
     if (level != reserve_commit::optimisation_parameter.usual) name += "-O" + std::to_string(level);
     const std::string path = here / name;
     if (!error) ::execv(path.c_str(), argv);
-    std::fprintf(stderr, "millpond: cannot start %s, which has this optimisation: build it beside this program\n",
-                 path.c_str());
-    return 4;
+    return program::fail(program::environment,
+                         "cannot start " + path + ", which has this optimisation: build it beside this program");
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
     const int level = level_of(argc, argv);
-    return level == MILLPOND_LEVEL ? experiment::run_suite(suite, argc, argv) : start(level, argv);
+    return level == MILLPOND_LEVEL ? frame::run_suite(suite, argc, argv) : start(level, argv);
 }

@@ -10,13 +10,14 @@
 #include <string>
 #include <string_view>
 
+#include "contender.hpp"
+#include "lab/measure/littering.hpp"
 #include "lab/suites/common/arrays.hpp"
-#include "lab/suites/experiment/workload.hpp"
-#include "strategy.hpp"
+#include "lab/suites/frame/workload.hpp"
 
 namespace millpond::reserve_commit {
 
-using experiment::outcome, experiment::parameter, experiment::point, experiment::workload;
+using frame::metric, frame::outcome, frame::parameter, frame::point, frame::workload;
 
 inline constexpr std::string_view element_words[] = {"int", "unique_ptr", "counted"};
 enum class element_kind : unsigned char { integer, unique_ptr, counted };
@@ -31,13 +32,14 @@ inline constexpr parameter pages_parameter{
     page_words};
 inline constexpr parameter optimisation_parameter{"optimisation", 2, 0, 2, "the compiler's level, as in -O2"};
 
-[[nodiscard]] inline std::uint64_t length_of(const point& asked) { return static_cast<std::uint64_t>(asked["length"]); }
+[[nodiscard]] inline std::uint64_t length_of(const point& asked) { return asked.count("length"); }
 [[nodiscard]] inline element_kind element_of(const point& asked) {
     return element_kind{static_cast<unsigned char>(asked["element"])};
 }
 [[nodiscard]] inline std::uint64_t element_bytes(const point& asked) {
     return element_of(asked) == element_kind::unique_ptr ? sizeof(void*) : sizeof(int);
 }
+[[nodiscard]] inline contender contender_of(const point& asked) { return contender_at(asked.contender); }
 // Effects: forbids huge pages unless the point asks for them. Returns: whether it does.
 inline bool choose_pages(const point& asked) {
     const bool huge = asked["pages"] != 0;
@@ -52,8 +54,8 @@ inline std::string misfit_of_level(const point& asked) {
 
 // Bytes alone are moved by realloc and mremap.
 inline std::string misfit_of_element(const point& asked) {
-    const strategy by = strategy_at(asked.strategy);
-    if ((by == strategy::realloc || by == strategy::mremap) && element_of(asked) != element_kind::integer)
+    const contender by = contender_of(asked);
+    if ((by == contender::realloc || by == contender::mremap) && element_of(asked) != element_kind::integer)
         return "element must be int: realloc and mremap move bytes and call no constructor";
     return misfit_of_level(asked);
 }

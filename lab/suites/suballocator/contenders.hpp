@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // contenders: every allocator that the document names, in today's libraries, and ours.
 //
-//   chosen<Runner, slot_bytes>(strategy) ─▶ &Runner<C>::run, C the way to that allocator; names in the same order
+//   chosen<Runner, slot_bytes>(contender) ─▶ &Runner<C>::run, C the way to that allocator; names in the same order
 //
 // All have one binding each and destroy: blocks are asked for one by one, and freed one by one. Boost's are there where
 // Boost is (MILLPOND_SUITE_BOOST), and libstdc++'s where it is the standard library (MILLPOND_SUITE_LIBSTDCXX).
@@ -10,40 +10,54 @@
 
 #include <array>
 #include <cstddef>
-#include <string_view>
 
 #include "lab/suites/common/node_pools.hpp"
 #include "lab/suites/common/peers_std.hpp"
 #if defined(MILLPOND_SUITE_BOOST)
 #include "lab/suites/common/peers_boost_pool.hpp"
 #endif
-#include "lab/suites/experiment/noted_new_delete.hpp"
+#include "lab/suites/frame/contender.hpp"
+#include "lab/suites/frame/noted_new_delete.hpp"
+#include "millpond/block/chunk_cache.hpp"
 #include "millpond/local/multipool.hpp"
 
 namespace millpond::suballocator_suite {
 
-struct contender {
-    std::string_view name, alias;
-    bool keeps_chunks = false;  // in our chunk cache, when its pool is gone
-};
-
-inline constexpr contender contenders[] = {
-    {"new_delete:type:destroy", "std::allocator"},
+inline constexpr frame::contender contenders[] = {
+    {.name = "new_delete:type:destroy", .alias = "std::allocator", .kind = "malloc", .from = &frame::packages::libc},
 #if defined(MILLPOND_SUITE_BOOST)
-    {"fast_pool:type:destroy", "boost::fast_pool_allocator"},
-    {"fast_pool_no_mutex:type:destroy", ""},
+    {.name = "fast_pool:type:destroy",
+     .alias = "boost::fast_pool_allocator",
+     .kind = "pool_peer",
+     .from = &frame::packages::boost_pool},
+    {.name = "fast_pool_no_mutex:type:destroy", .kind = "pool_peer", .from = &frame::packages::boost_pool},
 #endif
 #if defined(MILLPOND_SUITE_LIBSTDCXX)
-    {"malloc_alloc:type:destroy", "malloc_allocator"},
-    {"mt_alloc:type:destroy", "mt_allocator"},
-    {"pool_alloc:type:destroy", "pool_allocator"},
+    {.name = "malloc_alloc:type:destroy",
+     .alias = "malloc_allocator",
+     .kind = "malloc",
+     .from = &frame::packages::standard_library},
+    {.name = "mt_alloc:type:destroy",
+     .alias = "mt_allocator",
+     .kind = "pool_peer",
+     .from = &frame::packages::standard_library},
+    {.name = "pool_alloc:type:destroy",
+     .alias = "pool_allocator",
+     .kind = "pool_peer",
+     .from = &frame::packages::standard_library},
 #endif
-    {"pmr_pool:base:destroy", ""},
-    {"pmr_synchronized_pool:base:destroy", ""},
-    {"suballocator:type:destroy", "suballocator64"},
-    {"suballocator32:type:destroy", "suballocator32"},
-    {"compact_pool:type:destroy", "", true},
-    {"multipool:type:destroy", "", true},
+    {.name = "pmr_pool:base:destroy",
+     .kind = "pool_peer",
+     .source = "default",
+     .from = &frame::packages::standard_library},
+    {.name = "pmr_synchronized_pool:base:destroy",
+     .kind = "pool_peer",
+     .source = "default",
+     .from = &frame::packages::standard_library},
+    {.name = "suballocator:type:destroy", .alias = "suballocator64"},
+    {.name = "suballocator32:type:destroy", .alias = "suballocator32"},
+    {.name = "compact_pool:type:destroy", .held_bytes = chunk_cache::held_bytes},
+    {.name = "multipool:type:destroy", .source = "default", .held_bytes = chunk_cache::held_bytes},
 };
 
 template <class... Contenders>
@@ -62,18 +76,18 @@ using all_of = contender_list<suites::malloc_heap,
                               suites::by_type<multipool<>>>;
 
 // What littering runs: the heap of the process, which notes what it is asked for.
-using noted_heap = suites::by_type<experiment::noted_new_delete>;
+using noted_heap = suites::by_type<frame::noted_new_delete>;
 
 template <template <class> class Runner, class... Contenders>
-auto chosen_of(std::size_t strategy, contender_list<Contenders...>) {
+auto chosen_of(std::size_t contender, contender_list<Contenders...>) {
     static_assert(sizeof...(Contenders) == std::size(contenders));
     static constexpr std::array runs = {&Runner<Contenders>::run...};
-    return runs[strategy];
+    return runs[contender];
 }
 
 template <template <class> class Runner, std::size_t SlotBytes>
-auto chosen(std::size_t strategy) {
-    return chosen_of<Runner>(strategy, all_of<SlotBytes>{});
+auto chosen(std::size_t contender) {
+    return chosen_of<Runner>(contender, all_of<SlotBytes>{});
 }
 
 }  // namespace millpond::suballocator_suite

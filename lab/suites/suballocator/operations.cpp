@@ -14,7 +14,7 @@
 
 #include "contenders.hpp"
 #include "lab/suites/common/slots.hpp"
-#include "lab/suites/experiment/window.hpp"
+#include "lab/suites/frame/window.hpp"
 #include "workload.hpp"
 
 namespace millpond::suballocator_suite {
@@ -25,36 +25,49 @@ constexpr std::int64_t most_elements = std::int64_t{1} << 32;
 
 constexpr parameter doubles_parameters[] = {
     {"count", 10'000'000, 1, most_elements, "doubles; the document: 100 000 000"},
-    experiment::seed_parameter,
+    frame::seed_parameter,
 };
 constexpr parameter five_parameters[] = {
     {"count", 5'000'000, 1, most_elements, "numbers; the document: 50 000 000"},
-    experiment::seed_parameter,
+    frame::seed_parameter,
 };
 
-// Both end within the window.
-template <class C, class T>
-struct pool_and_array {
-    typename C::pool pool;
-    suites::slot_array<C, T> array;
+constexpr metric doubles_metrics[] = {"allocate_seconds", "deallocate_seconds", "elements_bytes", "freed_bytes",
+                                      "kept_share"};
+constexpr metric five_metrics[] = {"allocate_seconds",
+                                   "free_from_last_seconds",
+                                   "free_from_first_seconds",
+                                   "free_odd_seconds",
+                                   "free_and_allocate_odd_seconds",
+                                   "elements_bytes",
+                                   "freed_bytes",
+                                   "kept_share"};
 
-    explicit pool_and_array(std::uint64_t count) : array(pool, count) {}
-};
+// Effects: measure(array, resident bytes at first, result), around which pool and array live: both end within the
+// window.
+template <class C, class T, class Measure>
+outcome run_with(const point& asked, Measure measure) {
+    struct pool_and_array {
+        typename C::pool pool;
+        suites::slot_array<C, T> array;
+
+        explicit pool_and_array(std::uint64_t count) : array(pool, count) {}
+    };
+    outcome result;
+    frame::window measured;
+    std::optional<pool_and_array> used(std::in_place, count_of(asked));
+    const std::uint64_t base = suites::read_resident().now;
+    measured.run(result, [&] {
+        measure(used->array, base, result);
+        used.reset();
+    });
+    result.set_count("units", count_of(asked));
+    return result;
+}
 
 template <class C>
 struct doubles_runner {
-    static outcome run(const point& asked) {
-        outcome result;
-        experiment::window measured;
-        std::optional<pool_and_array<C, double>> used(std::in_place, count_of(asked));
-        const std::uint64_t base = suites::read_resident().now;
-        measured.run(result, [&] {
-            measure(used->array, base, result);
-            used.reset();
-        });
-        result.units = count_of(asked);
-        return result;
-    }
+    static outcome run(const point& asked) { return run_with<C, double>(asked, measure); }
 
     static void measure(suites::slot_array<C, double>& work, std::uint64_t base, outcome& result) {
         const double allocate = seconds_of([&] { work.fill(); });
@@ -62,28 +75,17 @@ struct doubles_runner {
         result.checksum = work.sum();
         const double deallocate = seconds_of([&] { work.free_from_first(); });
         const double freed_bytes = resident_above(base);
-        result.more = {{"allocate_seconds", allocate},
-                       {"deallocate_seconds", deallocate},
-                       {"elements_bytes", elements_bytes},
-                       {"freed_bytes", freed_bytes},
-                       kept_share(elements_bytes, freed_bytes)};
+        result.set_all({{"allocate_seconds", allocate},
+                        {"deallocate_seconds", deallocate},
+                        {"elements_bytes", elements_bytes},
+                        {"freed_bytes", freed_bytes},
+                        kept_share(elements_bytes, freed_bytes)});
     }
 };
 
 template <class C>
 struct five_runner {
-    static outcome run(const point& asked) {
-        outcome result;
-        experiment::window measured;
-        std::optional<pool_and_array<C, std::uint64_t>> used(std::in_place, count_of(asked));
-        const std::uint64_t base = suites::read_resident().now;
-        measured.run(result, [&] {
-            measure(used->array, base, result);
-            used.reset();
-        });
-        result.units = count_of(asked);
-        return result;
-    }
+    static outcome run(const point& asked) { return run_with<C, std::uint64_t>(asked, measure); }
 
     static void measure(suites::slot_array<C, std::uint64_t>& work, std::uint64_t base, outcome& result) {
         const double allocate = seconds_of([&] { work.fill(); });
@@ -101,21 +103,21 @@ struct five_runner {
         });
         result.checksum = work.sum();
         work.free_from_first();
-        result.more = {{"allocate_seconds", allocate},
-                       {"free_from_last_seconds", from_last},
-                       {"free_from_first_seconds", from_first},
-                       {"free_odd_seconds", odd},
-                       {"free_and_allocate_odd_seconds", odd_and_back},
-                       {"elements_bytes", elements_bytes},
-                       {"freed_bytes", freed_bytes},
-                       kept_share(elements_bytes, freed_bytes)};
+        result.set_all({{"allocate_seconds", allocate},
+                        {"free_from_last_seconds", from_last},
+                        {"free_from_first_seconds", from_first},
+                        {"free_odd_seconds", odd},
+                        {"free_and_allocate_odd_seconds", odd_and_back},
+                        {"elements_bytes", elements_bytes},
+                        {"freed_bytes", freed_bytes},
+                        kept_share(elements_bytes, freed_bytes)});
     }
 };
 
 template <template <class> class Runner>
 outcome run(const point& asked) {
     if (asked.is_for_littering) return Runner<noted_heap>::run(asked);
-    return chosen<Runner, element_bytes>(asked.strategy)(asked);
+    return chosen<Runner, element_bytes>(asked.contender)(asked);
 }
 
 // The elements and the pointers to them.
@@ -123,9 +125,17 @@ std::uint64_t least_bytes(const point& asked) { return 2 * element_bytes * count
 
 }  // namespace
 
-const workload doubles{
-    "doubles", "element", doubles_parameters, takes_all, run<doubles_runner>, experiment::fits_always, least_bytes};
-const workload five_operations{"five_operations",       "element",  five_parameters, takes_all, run<five_runner>,
-                               experiment::fits_always, least_bytes};
+const workload doubles{.name = "doubles",
+                       .unit = "element",
+                       .parameters = doubles_parameters,
+                       .metrics = doubles_metrics,
+                       .run = run<doubles_runner>,
+                       .least_bytes = least_bytes};
+const workload five_operations{.name = "five_operations",
+                               .unit = "element",
+                               .parameters = five_parameters,
+                               .metrics = five_metrics,
+                               .run = run<five_runner>,
+                               .least_bytes = least_bytes};
 
 }  // namespace millpond::suballocator_suite

@@ -15,7 +15,7 @@
 #include "contenders.hpp"
 #include "lab/suites/common/number_set.hpp"
 #include "lab/suites/common/slots.hpp"
-#include "lab/suites/experiment/window.hpp"
+#include "lab/suites/frame/window.hpp"
 #include "workload.hpp"
 
 namespace millpond::suballocator_suite {
@@ -25,8 +25,10 @@ constexpr parameter parameters[] = {
     {"count", 1'000'000, 1, std::int64_t{1} << 31, "numbers of a collection; the document: 30 000 000"},
     {"collections_before", 0, 0, 1000, "inserted into the same memory, and cleared, before the one that is measured"},
     {"inserts", 1, 0, 1, "1: the numbers are inserted; 0: only as many nodes are allocated"},
-    experiment::seed_parameter,
+    frame::seed_parameter,
 };
+
+constexpr metric metrics[] = {"fill_seconds", "clear_seconds", "full_bytes", "empty_bytes", "kept_share"};
 
 // As large as a node of the set.
 struct tree_node {
@@ -66,7 +68,7 @@ struct set_inserts_runner {
         suites::random_numbers random(asked.seed());
         std::vector<std::uint64_t> numbers(count_of(asked));
         for (std::uint64_t& number : numbers) number = suites::next_number(random);
-        experiment::window measured;
+        frame::window measured;
         std::optional<pool_and<Filled>> used(std::in_place, numbers.size());
         const std::uint64_t base = suites::read_resident().now;
         live_before(used->pool, asked, random);
@@ -74,7 +76,7 @@ struct set_inserts_runner {
             measure(used->filled, numbers, base, result);
             used.reset();
         });
-        result.units = numbers.size();
+        result.set_count("units", numbers.size());
         return result;
     }
 
@@ -95,11 +97,11 @@ struct set_inserts_runner {
         result.checksum = filled.sum();
         const double clear = seconds_of([&] { filled.clear(); });
         const double empty_bytes = resident_above(base);
-        result.more = {{"fill_seconds", fill},
-                       {"clear_seconds", clear},
-                       {"full_bytes", full_bytes},
-                       {"empty_bytes", empty_bytes},
-                       kept_share(full_bytes, empty_bytes)};
+        result.set_all({{"fill_seconds", fill},
+                        {"clear_seconds", clear},
+                        {"full_bytes", full_bytes},
+                        {"empty_bytes", empty_bytes},
+                        kept_share(full_bytes, empty_bytes)});
     }
 
     static void live_before(typename C::pool& pool, const point& asked, suites::random_numbers& random) {
@@ -113,7 +115,7 @@ struct set_inserts_runner {
 
 outcome run(const point& asked) {
     if (asked.is_for_littering) return set_inserts_runner<noted_heap>::run(asked);
-    return chosen<set_inserts_runner, sizeof(tree_node)>(asked.strategy)(asked);
+    return chosen<set_inserts_runner, sizeof(tree_node)>(asked.contender)(asked);
 }
 
 // The nodes, and the numbers that were drawn.
@@ -121,6 +123,11 @@ std::uint64_t least_bytes(const point& asked) { return (sizeof(tree_node) + size
 
 }  // namespace
 
-const workload set_inserts{"set_inserts", "element", parameters, takes_all, run, experiment::fits_always, least_bytes};
+const workload set_inserts{.name = "set_inserts",
+                           .unit = "element",
+                           .parameters = parameters,
+                           .metrics = metrics,
+                           .run = run,
+                           .least_bytes = least_bytes};
 
 }  // namespace millpond::suballocator_suite

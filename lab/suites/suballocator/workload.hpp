@@ -8,16 +8,15 @@
 #include <optional>
 
 #include "lab/suites/common/meter.hpp"
-#include "lab/suites/experiment/workload.hpp"
+#include "lab/suites/frame/workload.hpp"
 
 namespace millpond::suballocator_suite {
 
-using experiment::outcome, experiment::parameter, experiment::point, experiment::workload;
+using frame::metric, frame::outcome, frame::parameter, frame::point, frame::workload;
 
 extern const workload doubles, five_operations, set_inserts;
 
-inline bool takes_all(std::size_t) { return true; }
-[[nodiscard]] inline std::uint64_t count_of(const point& asked) { return static_cast<std::uint64_t>(asked["count"]); }
+[[nodiscard]] inline std::uint64_t count_of(const point& asked) { return asked.count("count"); }
 
 // Returns: CPU seconds of a step.
 template <class Step>
@@ -34,7 +33,7 @@ template <class Step>
 }
 
 // Returns: how much of what was resident still is; nothing where it was too little for the kernel to count.
-[[nodiscard]] inline experiment::figure kept_share(double full_bytes, double kept_bytes) {
+[[nodiscard]] inline frame::figure kept_share(double full_bytes, double kept_bytes) {
     if (full_bytes <= 0.0) return {"kept_share", std::nullopt};
     return {"kept_share", kept_bytes / full_bytes};
 }

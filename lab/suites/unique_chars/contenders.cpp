@@ -7,20 +7,21 @@
 #include <cstddef>
 #include <functional>
 #include <memory_resource>
-#include <new>
 #include <set>
 #include <unordered_set>
+#include <vector>
 
 #include "lab/suites/common/bindings.hpp"
-#include "lab/suites/experiment/noted_new_delete.hpp"
+#include "lab/suites/frame/noted_new_delete.hpp"
 #include "millpond/bind/resource.hpp"
+#include "millpond/block/chunk_cache.hpp"
 #include "millpond/local/monotonic.hpp"
 #include "millpond/local/multipool.hpp"
 
 namespace millpond::unique_chars {
 namespace {
 
-using suites::character_strings;
+using suites::character_strings, suites::set_ending;
 
 template <class C>
 using set_of = std::set<char, std::less<char>, typename C::template allocator<char>>;
@@ -36,7 +37,7 @@ struct refusing_source {
 using stack_monotonic = monotonic<refusing_source>;
 
 using heap = suites::by_heap<std::allocator>;
-using noted_heap = suites::by_type<experiment::noted_new_delete>;
+using noted_heap = suites::by_type<frame::noted_new_delete>;
 using pmr_monotonic = suites::by_pmr<std::pmr::monotonic_buffer_resource>;
 struct pmr_in_buffer : pmr_monotonic {
     static pool in_buffer(void* memory, std::size_t bytes) {
@@ -54,23 +55,10 @@ struct winked : Way {
     static constexpr bool winks = true;
 };
 
-// A container of its own for each string. It lies on the stack; winked out, its destructor does not run.
-template <class C, template <class> class Container>
+template <class C, class Container>
 struct counts_by {
-    [[gnu::noinline]] static std::uint64_t count(std::string_view text) {
-        return suites::with_fresh_pool<C>([&](typename C::pool& pool) -> std::uint64_t {
-            using container = Container<C>;
-            if constexpr (C::winks) {
-                alignas(container) std::byte room[sizeof(container)];
-                container& found = *::new (room) container(C::template bind<char>(pool));
-                found.insert(text.begin(), text.end());
-                return found.size();
-            } else {
-                container found(C::template bind<char>(pool));
-                found.insert(text.begin(), text.end());
-                return found.size();
-            }
-        });
+    static std::uint64_t count(std::string_view text) {
+        return suites::count_different<C, Container, C::winks ? set_ending::wink_on_stack : set_ending::destroy>(text);
     }
 };
 
@@ -103,9 +91,9 @@ std::uint64_t count_all(const character_strings& texts, std::uint64_t calls) {
 }
 
 template <class C>
-constexpr auto by_set = count_all<counts_by<C, set_of>>;
+constexpr auto by_set = count_all<counts_by<C, set_of<C>>>;
 template <class C>
-constexpr auto by_unordered_set = count_all<counts_by<C, unordered_set_of>>;
+constexpr auto by_unordered_set = count_all<counts_by<C, unordered_set_of<C>>>;
 
 using suites::by_pmr, suites::by_type;
 using monotonic_by_type = by_type<monotonic<>>;
@@ -115,34 +103,62 @@ using stack_by_base = in_our_buffer<by_pmr<resource<stack_monotonic>>>;
 using multipool_by_type = by_type<multipool<>>;
 using multipool_by_base = by_pmr<resource<multipool<>>>;
 
-constexpr contender all[] = {
-    {"set:new_delete:type:destroy", "1.1", by_set<heap>},
-    {"set:pmr_monotonic:base:destroy", "1.2", by_set<pmr_monotonic>},
-    {"set:pmr_monotonic(buffer):base:destroy", "1.3", by_set<pmr_in_buffer>},
-    {"unordered_set:new_delete:type:destroy", "2.1", by_unordered_set<heap>},
-    {"unordered_set:pmr_monotonic:base:destroy", "2.2", by_unordered_set<pmr_monotonic>},
-    {"bitset", "4", count_all<counts_by_bitset>},
-    {"array", "4A", count_all<counts_by_array>},
-    {"set:monotonic:type:destroy", "", by_set<monotonic_by_type>, true},
-    {"set:monotonic:type:wink", "", by_set<winked<monotonic_by_type>>, true},
-    {"set:monotonic:base:destroy", "", by_set<monotonic_by_base>, true},
-    {"set:monotonic(buffer):type:destroy", "", by_set<stack_by_type>},
-    {"set:monotonic(buffer):type:wink", "", by_set<winked<stack_by_type>>},
-    {"set:monotonic(buffer):base:destroy", "", by_set<stack_by_base>},
-    {"set:multipool:type:destroy", "", by_set<multipool_by_type>, true},
-    {"set:multipool:type:wink", "", by_set<winked<multipool_by_type>>, true},
-    {"set:multipool:base:destroy", "", by_set<multipool_by_base>, true},
-    {"unordered_set:monotonic:type:destroy", "", by_unordered_set<monotonic_by_type>, true},
-    {"unordered_set:monotonic:type:wink", "", by_unordered_set<winked<monotonic_by_type>>, true},
-    {"unordered_set:monotonic:base:destroy", "", by_unordered_set<monotonic_by_base>, true},
-    {"unordered_set:multipool:type:destroy", "", by_unordered_set<multipool_by_type>, true},
-    {"unordered_set:multipool:type:wink", "", by_unordered_set<winked<multipool_by_type>>, true},
-    {"unordered_set:multipool:base:destroy", "", by_unordered_set<multipool_by_base>, true},
+struct taker {
+    frame::contender is;
+    counting count;
+};
+
+constexpr frame::contender of_malloc(std::string_view name, std::string_view alias) {
+    return {.name = name, .alias = alias, .kind = "malloc", .from = &frame::packages::libc};
+}
+constexpr frame::contender of_pmr(std::string_view name, std::string_view alias) {
+    return {.name = name, .alias = alias, .kind = "monotonic_peer", .from = &frame::packages::standard_library};
+}
+constexpr frame::contender of_array(std::string_view name, std::string_view alias) {
+    return {.name = name, .alias = alias, .kind = "array"};
+}
+// On a buffer of the stack alone: it has no chunks.
+constexpr frame::contender ours_in_buffer(std::string_view name) { return {.name = name}; }
+constexpr frame::contender ours(std::string_view name) {
+    return {.name = name, .source = "default", .held_bytes = chunk_cache::held_bytes};
+}
+
+constexpr taker all[] = {
+    {of_malloc("set:new_delete:type:destroy", "1.1"), by_set<heap>},
+    {of_pmr("set:pmr_monotonic:base:destroy", "1.2"), by_set<pmr_monotonic>},
+    {of_pmr("set:pmr_monotonic(buffer):base:destroy", "1.3"), by_set<pmr_in_buffer>},
+    {of_malloc("unordered_set:new_delete:type:destroy", "2.1"), by_unordered_set<heap>},
+    {of_pmr("unordered_set:pmr_monotonic:base:destroy", "2.2"), by_unordered_set<pmr_monotonic>},
+    {of_array("bitset", "4"), count_all<counts_by_bitset>},
+    {of_array("array", "4A"), count_all<counts_by_array>},
+    {ours("set:monotonic:type:destroy"), by_set<monotonic_by_type>},
+    {ours("set:monotonic:type:wink"), by_set<winked<monotonic_by_type>>},
+    {ours("set:monotonic:base:destroy"), by_set<monotonic_by_base>},
+    {ours_in_buffer("set:monotonic(buffer):type:destroy"), by_set<stack_by_type>},
+    {ours_in_buffer("set:monotonic(buffer):type:wink"), by_set<winked<stack_by_type>>},
+    {ours_in_buffer("set:monotonic(buffer):base:destroy"), by_set<stack_by_base>},
+    {ours("set:multipool:type:destroy"), by_set<multipool_by_type>},
+    {ours("set:multipool:type:wink"), by_set<winked<multipool_by_type>>},
+    {ours("set:multipool:base:destroy"), by_set<multipool_by_base>},
+    {ours("unordered_set:monotonic:type:destroy"), by_unordered_set<monotonic_by_type>},
+    {ours("unordered_set:monotonic:type:wink"), by_unordered_set<winked<monotonic_by_type>>},
+    {ours("unordered_set:monotonic:base:destroy"), by_unordered_set<monotonic_by_base>},
+    {ours("unordered_set:multipool:type:destroy"), by_unordered_set<multipool_by_type>},
+    {ours("unordered_set:multipool:type:wink"), by_unordered_set<winked<multipool_by_type>>},
+    {ours("unordered_set:multipool:base:destroy"), by_unordered_set<multipool_by_base>},
 };
 
 }  // namespace
 
-std::span<const contender> contenders() { return all; }
+std::span<const frame::contender> contenders() {
+    static const std::vector<frame::contender> found = [] {
+        std::vector<frame::contender> each;
+        for (const taker& one : all) each.push_back(one.is);
+        return each;
+    }();
+    return found;
+}
+counting counting_of(std::size_t contender) { return all[contender].count; }
 
 void count_noted(const character_strings& texts, std::uint64_t calls) {
     by_set<noted_heap>(texts, calls - calls / 2);

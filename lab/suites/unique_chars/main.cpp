@@ -1,35 +1,26 @@
 // SPDX-License-Identifier: BSL-1.0
 // millpond-unique_chars-suite: the case studies of the talk "Understanding Allocator Impact on Runtime Performance".
 #include "contenders.hpp"
-#include "lab/suites/experiment/suite.hpp"
-#include "millpond/block/chunk_cache.hpp"
-#include "workload.hpp"
+#include "lab/suites/frame/noted_new_delete.hpp"
+#include "lab/suites/frame/suite.hpp"
 
 namespace {
 
 using namespace millpond;
 
-const std::vector<experiment::strategy_name>& names() {
-    static const std::vector<experiment::strategy_name> all = [] {
-        std::vector<experiment::strategy_name> found;
-        for (const unique_chars::contender& each : unique_chars::contenders()) {
-            found.push_back({std::string(each.name), std::string(each.alias)});
-        }
-        return found;
-    }();
-    return all;
+// The blocks of as many calls as litter_calls says.
+void note_blocks(const frame::point& asked, measure::littering& blocks) {
+    frame::noting = &blocks;
+    unique_chars::count_noted({asked.count("length"), asked.seed()}, asked.count("litter_calls"));
 }
 
-void prepare(const experiment::point&) {}
-
-void conclude(const experiment::point& asked, experiment::outcome& measured) {
-    if (unique_chars::contenders()[asked.strategy].keeps_chunks) measured.held_bytes = chunk_cache::held_bytes();
-}
-
-constexpr const experiment::workload* workloads[] = {&unique_chars::unique_characters};
-constexpr experiment::suite suite{"unique_chars", "a case study of allocator impact", workloads, names, prepare,
-                                  conclude,       unique_chars::note_blocks};
+constexpr const frame::workload* workloads[] = {&unique_chars::unique_characters};
+constexpr frame::suite suite{.name = "unique_chars",
+                             .of = "a case study of allocator impact",
+                             .workloads = workloads,
+                             .contenders = unique_chars::contenders,
+                             .note_blocks = note_blocks};
 
 }  // namespace
 
-int main(int argc, char** argv) { return experiment::run_suite(suite, argc, argv); }
+int main(int argc, char** argv) { return frame::run_suite(suite, argc, argv); }

@@ -6,47 +6,33 @@
 //
 // The checksum is the sum of all counts.
 #include "contenders.hpp"
-#include "lab/suites/experiment/noted_new_delete.hpp"
-#include "lab/suites/experiment/window.hpp"
-#include "workload.hpp"
+#include "lab/suites/frame/window.hpp"
 
 namespace millpond::unique_chars {
 namespace {
 
-using experiment::outcome, experiment::parameter, experiment::point;
+using frame::outcome, frame::parameter, frame::point;
 
 constexpr parameter parameters[] = {
     {"length", 256, 1, std::int64_t{1} << 24, "characters of a string"},
     {"calls", 4096, 1, std::int64_t{1} << 40, "strings counted"},
     {"litter_calls", 4096, 1, std::int64_t{1} << 24, "strings counted to litter the heap, where --litter is given"},
-    experiment::seed_parameter,
+    frame::seed_parameter,
 };
 
-suites::character_strings drawn(const point& asked) {
-    return {static_cast<std::uint64_t>(asked["length"]), asked.seed()};
-}
-
 outcome run(const point& asked) {
-    const suites::character_strings texts = drawn(asked);
-    const auto calls = static_cast<std::uint64_t>(asked["calls"]);
-    const contender& by = contenders()[asked.strategy];
+    const suites::character_strings texts(asked.count("length"), asked.seed());
+    const std::uint64_t calls = asked.count("calls");
     outcome result;
-    experiment::window measured;
-    measured.run(result, [&] { result.checksum = by.count(texts, calls); });
-    result.units = calls;
+    frame::window measured;
+    measured.run(result, [&] { result.checksum = counting_of(asked.contender)(texts, calls); });
+    result.set_count("units", calls);
     return result;
 }
 
-bool takes_all(std::size_t) { return true; }
-
 }  // namespace
 
-const experiment::workload unique_characters{
-    "unique_characters", "string", parameters, takes_all, run, experiment::fits_always, experiment::needs_no_more};
-
-void note_blocks(const point& asked, measure::littering& blocks) {
-    experiment::noting = &blocks;
-    count_noted(drawn(asked), static_cast<std::uint64_t>(asked["litter_calls"]));
-}
+const frame::workload unique_characters{
+    .name = "unique_characters", .unit = "string", .parameters = parameters, .run = run};
 
 }  // namespace millpond::unique_chars

@@ -24,7 +24,7 @@ using millpond::test::most_live;
 using millpond::test::of_size;
 
 std::vector<block> recorded(const std::string& point) {
-    return millpond::test::recorded(RECORD_PROGRAM, P0089_SUITE " --strategy AS1 --seed 5 --workload " + point);
+    return millpond::test::recorded(RECORD_PROGRAM, P0089_SUITE " --contender AS1 --seed 5 --workload " + point);
 }
 
 // Those that were allocated and freed while this one was there.
@@ -195,7 +195,7 @@ TEST(p0089_allocations, blocks_of_one_structure_are_counted_as_recorded) {
     const auto inner_vectors = [](const std::string& binding, int counted) {
         const std::string round =
             P0089_SUITE " --workload structures --ds 5 --log2_size 4 --log2_leaves 11 --short_by 1";
-        const auto all = millpond::test::recorded(RECORD_PROGRAM, round + " --strategy multipool:" + binding +
+        const auto all = millpond::test::recorded(RECORD_PROGRAM, round + " --contender multipool:" + binding +
                                                                       ":destroy --counted " + std::to_string(counted));
         return of_size(all, 4 << 7, 4 << 7).size();
     };

@@ -15,7 +15,7 @@ using millpond::test::run;
 using nlohmann::json;
 
 const std::string suite = P0089_SUITE;
-const std::string round = "--workload structures --strategy AS7 --log2_leaves 10";
+const std::string round = "--workload structures --contender AS7 --log2_leaves 10";
 
 json line_of(const std::string& program, const std::string& arguments) {
     const ended done = run(program, arguments);

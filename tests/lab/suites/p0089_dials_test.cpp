@@ -29,7 +29,7 @@ json measured(const std::string& dials) {
     const std::string trace = folder.path("trace.mpt");
     const auto done = millpond::test::run(
         RECORD_PROGRAM,
-        "-o " + trace + " -- " P0089_SUITE " --workload dials --strategy AS1 --seed 5 --log2_operations 19" + dials);
+        "-o " + trace + " -- " P0089_SUITE " --workload dials --contender AS1 --seed 5 --log2_operations 19" + dials);
     EXPECT_EQ(done.status, 0) << done.out;
     const auto found = millpond::test::run(CHARACTERISE_PROGRAM, "--group 'rings=*visitor*' " + trace);
     const json all = json::parse(found.out, nullptr, false);

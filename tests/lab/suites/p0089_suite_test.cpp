@@ -122,7 +122,7 @@ TEST(p0089_suite, locality_is_what_the_dial_says) {
 TEST(p0089_suite, what_is_shared_by_threads_is_refused_where_it_is_not_safe) {
     for (const std::string sharing : {"shared", "handover"}) {
         for (const std::string name : {"AS3", "AS7", "AS13", "multipool_2015:type:destroy"}) {
-            const ended done = run(suite, "--workload contention --strategy " + name + " --sharing " + sharing);
+            const ended done = run(suite, "--workload contention --contender " + name + " --sharing " + sharing);
             EXPECT_EQ(done.status, 2) << done.out;
             EXPECT_NE(done.out.find("synchronized_multipool:type:destroy"), std::string::npos) << done.out;
         }
@@ -131,7 +131,7 @@ TEST(p0089_suite, what_is_shared_by_threads_is_refused_where_it_is_not_safe) {
 
 TEST(p0089_suite, figures_of_a_round_are_there) {
     const json line = round("structures", "AS8", " --ds 4 --log2_size 8 --log2_leaves 12");
-    EXPECT_EQ(line["schema"], "millpond.suite/1");
+    EXPECT_EQ(line["schema"], "millpond.suite/2");
     EXPECT_EQ(line["parameters"]["text_most"], 1000);
     EXPECT_EQ(line["parameters"]["seed"], 7);
     EXPECT_EQ(line["structures"], 16);
@@ -159,7 +159,7 @@ TEST(p0089_suite, the_papers_labels_are_names_too) {
     std::map<std::string, std::string> by_alias;
     std::set<std::string> names;
     const json list = listed(suite);
-    for (const json& each : list["strategies"]) {
+    for (const json& each : list["contenders"]) {
         EXPECT_TRUE(names.insert(each["name"]).second) << each;
         if (each["alias"].is_null()) continue;
         EXPECT_TRUE(by_alias.emplace(each["alias"], each["name"]).second) << each;
@@ -176,16 +176,16 @@ TEST(p0089_suite, the_papers_labels_are_names_too) {
     EXPECT_EQ(by_alias["AS14"], "multipool(monotonic):base:wink");
     EXPECT_EQ(by_alias["AS7s"], "synchronized(multipool):type:destroy");
     for (const auto& [alias, name] : by_alias) {
-        EXPECT_EQ(round("structures", alias, " --log2_leaves 6")["strategy"], name);
+        EXPECT_EQ(round("structures", alias, " --log2_leaves 6")["contender"], name);
     }
     for (const json& workload : list["workloads"]) {
-        for (const std::string name : workload["strategies"]) EXPECT_TRUE(names.contains(name)) << name;
+        for (const std::string name : workload["contenders"]) EXPECT_TRUE(names.contains(name)) << name;
     }
 }
 
 TEST(p0089_suite, what_it_lists_is_what_it_takes) {
     const json list = listed(suite);
-    EXPECT_EQ(list["schema"], "millpond.suite/1");
+    EXPECT_EQ(list["schema"], "millpond.suite/2");
     EXPECT_EQ(list["suite"], "p0089");
     for (const std::string part : {"compiler", "standard_library"}) EXPECT_FALSE(list[part].get<std::string>().empty());
     for (const json& workload : list["workloads"]) {
@@ -206,7 +206,8 @@ TEST(p0089_suite, what_it_lists_is_what_it_takes) {
 
 // The loader only warns of a library that it cannot preload: whoever asks for a malloc has to be told what came of it.
 TEST(p0089_suite, says_which_malloc_it_runs_on) {
-    const std::string work = " --workload structures --strategy AS1 --ds 8 --log2_size 3 --log2_leaves 11 --litter 0.5";
+    const std::string work =
+        " --workload structures --contender AS1 --ds 8 --log2_size 3 --log2_leaves 11 --litter 0.5";
     const std::string preloading = std::string("LD_PRELOAD=") + ANOTHER_MALLOC + " " + suite;
     for (const std::string& arguments : {std::string(" --list"), work}) {
         const json alone = json::parse(run(suite, arguments).out, nullptr, false);
@@ -240,58 +241,59 @@ TEST(p0089_suite, a_littered_heap_changes_no_work) {
 
 TEST(p0089_suite, wrong_usage_is_refused_with_what_there_is) {
     rounds.expect_refused({
-        {"--workload nothing --strategy AS1", "structures, locality, utilization, contention, dials"},
-        {"--workload structures --strategy AS15", "multipool(monotonic):base:wink"},
-        {"--workload structures --strategy new_delete:type:wink", "new_delete:type:destroy"},
-        {"--workload locality --strategy AS8", "multipool:type:destroy"},
-        {"--workload structures --strategy AS1 --colour 3",
+        {"--workload nothing --contender AS1", "structures, locality, utilization, contention, dials"},
+        {"--workload structures --contender AS15", "multipool(monotonic):base:wink"},
+        {"--workload structures --contender new_delete:type:wink", "new_delete:type:destroy"},
+        {"--workload locality --contender AS8", "multipool:type:destroy"},
+        {"--workload structures --contender AS1 --colour 3",
          "ds, log2_size, log2_leaves, text_most, on_stack, short_by, counted, seed"},
-        {"--workload structures --strategy AS1 --ds 13", "from 1 to 12"},
-        {"--workload structures --strategy AS1 --ds one", "from 1 to 12"},
-        {"--workload structures --strategy AS1 --text_most 32", "from 33 to 1000"},
-        {"--workload structures --strategy AS1 --ds 9 --short_by 1", "short_by is of an outer vector"},
-        {"--workload structures --strategy multipool:type_called:destroy --ds 5", "ds 4 and 12"},
-        {"--workload structures --strategy multipool:base_copied:wink --ds 4", "ds 5 to 8"},
-        {"--workload structures --strategy monotonic:base_copied:wink --ds 5", "multipool:base_copied:wink"},
-        {"--workload locality --strategy multipool:type_called:destroy", "multipool:type:destroy"},
-        {"--workload locality --strategy AS1 --walk jumps", "lists, links, links_unbranched"},
-        {"--workload structures --strategy AS1 --ds", "lacks its value"},
-        {"--workload utilization --strategy AS1 --order newest", "fifo, lifo, random"},
-        {"--workload utilization --strategy AS1 --log2_t 10 --log2_a 12", "log2_a must not be above log2_t"},
-        {"--workload utilization --strategy AS1 --log2_s 16", "log2_s must not be above log2_a"},
-        {"--workload locality --strategy AS1 --log2_g 4 --log2_s 5", "log2_s must not be above log2_g"},
-        {"--workload dials --strategy AS1 --threads 2 --contention 161", "contention is from 0 to 160"},
-        {"--workload dials --strategy AS1 --contention 1", "contention is from 0 to 0"},
-        {"--workload dials --strategy AS1 --density 0", "from 1 to 1000"},
-        {"--workload structures --strategy AS1 --litter 0", "above 0 and at most 1"},
-        {"--workload structures --strategy AS1 --litter 1.5", "above 0 and at most 1"},
-        {"--workload structures --strategy AS1 --litter 0x1", "above 0 and at most 1"},
-        {"--workload structures --strategy AS1 --litter nan", "above 0 and at most 1"},
-        {"--workload structures --strategy AS1 --litter 0.5.5", "above 0 and at most 1"},
-        {"--workload structures --strategy AS1 --litter ' 0.5'", "above 0 and at most 1"},
+        {"--workload structures --contender AS1 --ds 13", "from 1 to 12"},
+        {"--workload structures --contender AS1 --ds one", "from 1 to 12"},
+        {"--workload structures --contender AS1 --text_most 32", "from 33 to 1000"},
+        {"--workload structures --contender AS1 --ds 9 --short_by 1", "short_by is of an outer vector"},
+        {"--workload structures --contender multipool:type_called:destroy --ds 5", "ds 4 and 12"},
+        {"--workload structures --contender multipool:base_copied:wink --ds 4", "ds 5 to 8"},
+        {"--workload structures --contender monotonic:base_copied:wink --ds 5", "multipool:base_copied:wink"},
+        {"--workload locality --contender multipool:type_called:destroy", "multipool:type:destroy"},
+        {"--workload locality --contender AS1 --walk jumps", "lists, links, links_unbranched"},
+        {"--workload structures --contender AS1 --ds", "lacks its value"},
+        {"--workload utilization --contender AS1 --order newest", "fifo, lifo, random"},
+        {"--workload utilization --contender AS1 --log2_t 10 --log2_a 12", "log2_a must not be above log2_t"},
+        {"--workload utilization --contender AS1 --log2_s 16", "log2_s must not be above log2_a"},
+        {"--workload locality --contender AS1 --log2_g 4 --log2_s 5", "log2_s must not be above log2_g"},
+        {"--workload dials --contender AS1 --threads 2 --contention 161", "contention is from 0 to 160"},
+        {"--workload dials --contender AS1 --contention 1", "contention is from 0 to 0"},
+        {"--workload dials --contender AS1 --density 0", "from 1 to 1000"},
+        {"--workload structures --contender AS1 --litter 0", "above 0 and at most 1"},
+        {"--workload structures --contender AS1 --litter 1.5", "above 0 and at most 1"},
+        {"--workload structures --contender AS1 --litter 0x1", "above 0 and at most 1"},
+        {"--workload structures --contender AS1 --litter nan", "above 0 and at most 1"},
+        {"--workload structures --contender AS1 --litter 0.5.5", "above 0 and at most 1"},
+        {"--workload structures --contender AS1 --litter ' 0.5'", "above 0 and at most 1"},
         {"--workload structures", "--list"},
         {"", "--list"},
     });
     EXPECT_EQ(run(suite, "--help").status, 0);
     EXPECT_EQ(run(suite, "--list > /dev/full").status, 4);
+    EXPECT_EQ(run(suite, "--workload structures --strategy AS1 --log2_leaves 6").status, 0);
 }
 
 // None of these would end within the test's time, or within this memory.
 TEST(p0089_suite, what_is_known_to_need_too_much_memory_is_not_run) {
     const std::map<std::string, std::string> points = {
-        {"utilization --strategy AS3 --log2_t 40 --log2_a 15", "monotonic:type:destroy"},
-        {"utilization --strategy AS13 --log2_t 40 --log2_a 21 --log2_s 21", "multipool(monotonic):base:destroy"},
-        {"contention --strategy AS5 --log2_n 30 --log2_s 10", "monotonic:base:destroy"},
-        {"locality --strategy AS3 --log2_g 29 --log2_s 20 --sf 1000", "monotonic:type:destroy"},
-        {"locality --strategy AS7 --log2_g 29 --log2_s 0", "multipool:type:destroy"},
-        {"structures --strategy AS1 --ds 12 --log2_size 20", "new_delete:type:destroy"},
+        {"utilization --contender AS3 --log2_t 40 --log2_a 15", "monotonic:type:destroy"},
+        {"utilization --contender AS13 --log2_t 40 --log2_a 21 --log2_s 21", "multipool(monotonic):base:destroy"},
+        {"contention --contender AS5 --log2_n 30 --log2_s 10", "monotonic:base:destroy"},
+        {"locality --contender AS3 --log2_g 29 --log2_s 20 --sf 1000", "monotonic:type:destroy"},
+        {"locality --contender AS7 --log2_g 29 --log2_s 0", "multipool:type:destroy"},
+        {"structures --contender AS1 --ds 12 --log2_size 20", "new_delete:type:destroy"},
     };
     for (const auto& [point, name] : points) {
         const ended done = run("ulimit -v 1000000; " + suite, "--memory-limit-bytes 12884901888 --workload " + point);
         EXPECT_EQ(done.status, 0) << done.out;
         const json line = json::parse(done.out, nullptr, false);
         EXPECT_EQ(line.value("status", ""), "predicted_bad_alloc") << done.out;
-        EXPECT_EQ(line["strategy"], name);
+        EXPECT_EQ(line["contender"], name);
         EXPECT_FALSE(line.contains("checksum"));
     }
     const std::string small = " --log2_t 20 --log2_a 15 --memory-limit-bytes ";
@@ -303,9 +305,9 @@ TEST(p0089_suite, what_is_known_to_need_too_much_memory_is_not_run) {
 
 TEST(p0089_suite, a_round_that_runs_out_of_memory_says_so) {
     for (const std::string point :
-         {"utilization --strategy AS3", "contention --strategy AS5 --log2_n 20 --log2_s 11 --threads 2",
-          "contention --strategy AS13 --log2_n 9 --log2_s 22 --threads 2",
-          "structures --strategy AS8 --ds 4 --log2_size 20", "locality --strategy AS1 --log2_g 24"}) {
+         {"utilization --contender AS3", "contention --contender AS5 --log2_n 20 --log2_s 11 --threads 2",
+          "contention --contender AS13 --log2_n 9 --log2_s 22 --threads 2",
+          "structures --contender AS8 --ds 4 --log2_size 20", "locality --contender AS1 --log2_g 24"}) {
         const ended done = run("ulimit -v 400000; " + suite, "--workload " + point);
         EXPECT_EQ(done.status, 0) << point << ": " << done.out;
         EXPECT_EQ(json::parse(done.out, nullptr, false).value("status", ""), "bad_alloc") << point << ": " << done.out;

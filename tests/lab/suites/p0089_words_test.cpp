@@ -62,7 +62,7 @@ struct figures {
 json recorded(const words& one, int log2_size) {
     const millpond::test::scratch_folder folder;
     const std::string trace = folder.path("trace.mpt");
-    const std::string point = " --workload structures --strategy AS1 --seed 5 --log2_size " +
+    const std::string point = " --workload structures --contender AS1 --seed 5 --log2_size " +
                               std::to_string(log2_size) + " --ds " + std::to_string(one.ds) + " --log2_leaves " +
                               std::to_string(one.log2_leaves);
     const auto done = millpond::test::run(RECORD_PROGRAM, "-o " + trace + " -- " P0089_SUITE + point);

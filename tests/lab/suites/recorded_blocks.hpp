@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // recorded_blocks: what one round of a suite asks the heap for, as our own recorder saw it.
 //
-//   millpond-record -o FILE -- SUITE --strategy … ──▶ blocks: size, when allocated and freed, by which thread
+//   millpond-record -o FILE -- SUITE --contender … ──▶ blocks: size, when allocated and freed, by which thread
 //
 // The program's own books are in the trace, too: more_in tells them apart by what one more piece of work adds.
 #pragma once
@@ -73,13 +73,14 @@ inline std::size_t most_live(const std::vector<block>& blocks) {
     return static_cast<std::size_t>(most);
 }
 
-// How many blocks of each size the second trace has more. Odd sizes are left out: texts, those that are printed too.
+// How many blocks of each size the second trace has more. What is no multiple of a word is left out: texts, those that
+// are printed too, whose growth depends on how many digits come before a name.
 inline std::map<std::uint64_t, std::int64_t> more_in(const std::vector<block>& second,
                                                      const std::vector<block>& first) {
     std::map<std::uint64_t, std::int64_t> counts;
     for (const block& each : second) ++counts[each.bytes];
     for (const block& each : first) --counts[each.bytes];
-    std::erase_if(counts, [](const auto& entry) { return entry.second == 0 || entry.first % 2 != 0; });
+    std::erase_if(counts, [](const auto& entry) { return entry.second == 0 || entry.first % sizeof(void*) != 0; });
     return counts;
 }
 

@@ -26,22 +26,12 @@ using nlohmann::json;
 
 const std::string suite = RESERVE_COMMIT_SUITE;
 
-json round(const std::string& workload, const std::string& strategy, const std::string& more) {
-    const std::string arguments = "--workload " + workload + " --strategy " + strategy + " --seed 7" + more;
-    const ended done = run(suite, arguments);
-    EXPECT_EQ(done.status, 0) << arguments << ": " << done.out;
-    const json line = json::parse(done.out, nullptr, false);
-    EXPECT_TRUE(line.is_object()) << arguments << ": " << done.out;
-    return line;
+json round(const std::string& workload, const std::string& contender, const std::string& more) {
+    return millpond::test::round_of(suite, "--workload " + workload + " --contender " + contender + " --seed 7" + more);
 }
 
-std::vector<std::string> strategies_of(const std::string& workload) {
-    const json list = listed(suite);
-    for (const json& each : list["workloads"]) {
-        if (each["name"] == workload) return each["strategies"];
-    }
-    ADD_FAILURE() << "no workload " << workload;
-    return {};
+std::vector<std::string> contenders_of(const std::string& workload) {
+    return millpond::test::contenders_of(suite, workload);
 }
 
 bool takes(const std::string& strategy, const std::string& element) {
@@ -56,7 +46,7 @@ void expect_same_work(const std::string& workload, const std::vector<std::string
         const json line = round(workload, strategy, more);
         ASSERT_EQ(line.value("status", ""), "ok") << line.dump();
         EXPECT_EQ(line["workload"], workload);
-        EXPECT_EQ(line["strategy"], strategy);
+        EXPECT_EQ(line["contender"], strategy);
         EXPECT_EQ(line["units"], units) << line.dump();
         checksums.insert(line["checksum"].get<std::string>());
     }
@@ -66,7 +56,7 @@ void expect_same_work(const std::string& workload, const std::vector<std::string
 TEST(reserve_commit_suite, every_array_ends_up_with_the_same_elements) {
     for (const std::string workload : {"growth", "latency"}) {
         for (const std::string element : {"int", "unique_ptr", "counted"}) {
-            std::vector<std::string> able = strategies_of(workload);
+            std::vector<std::string> able = contenders_of(workload);
             std::erase_if(able, [&](const std::string& name) { return !takes(name, element); });
             EXPECT_EQ(able.size(), element == "int" ? 7u : 5u);
             for (const std::uint64_t length : {1u, 1025u, 70000u}) {
@@ -75,8 +65,8 @@ TEST(reserve_commit_suite, every_array_ends_up_with_the_same_elements) {
             }
         }
     }
-    expect_same_work("growth", strategies_of("growth"), " --pages huge --length 700000", 700000);
-    expect_same_work("commit_step", strategies_of("commit_step"), " --length 70000 --log2_step 13", 70000);
+    expect_same_work("growth", contenders_of("growth"), " --pages huge --length 700000", 700000);
+    expect_same_work("commit_step", contenders_of("commit_step"), " --length 70000 --log2_step 13", 70000);
 }
 
 TEST(reserve_commit_suite, every_level_of_optimisation_does_the_same_work) {
@@ -91,7 +81,7 @@ TEST(reserve_commit_suite, every_level_of_optimisation_does_the_same_work) {
 
 // A level is a program of its own. It must not be said to be another.
 TEST(reserve_commit_suite, a_level_is_the_program_that_was_compiled_with_it) {
-    const std::string asked = " --workload growth --strategy vector --length 10";
+    const std::string asked = " --workload growth --contender vector --length 10";
     for (const std::string program : {"", "-O0", "-O1"}) {
         const json usual = json::parse(run(suite + program, asked).out, nullptr, false);
         EXPECT_EQ(usual["parameters"]["optimisation"], 2);
@@ -170,7 +160,7 @@ TEST(reserve_commit_suite, every_append_is_in_the_histogram_and_every_step_is_to
     constexpr std::uint64_t length = 50'000;
     const std::map<std::string, std::uint64_t> steps = {
         {"vector", 17}, {"dyn_array_2023", 49}, {"realloc", 17}, {"mremap", 7}, {"chunked", 9}};
-    for (const std::string& strategy : strategies_of("latency")) {
+    for (const std::string& strategy : contenders_of("latency")) {
         const json line = round("latency", strategy, " --length 50000");
         std::uint64_t appends = 0;
         std::uint64_t stepped = 0;
@@ -226,7 +216,7 @@ TEST(reserve_commit_suite, a_histogram_counts_all_and_is_wrong_by_a_sixteenth_at
 }
 
 TEST(reserve_commit_suite, a_range_is_the_same_after_it_was_given_back_and_touched) {
-    const std::vector<std::string> ways = strategies_of("give_back");
+    const std::vector<std::string> ways = contenders_of("give_back");
     EXPECT_EQ(ways, (std::vector<std::string>{"keep", "madv_free", "madv_dontneed", "decommit"}));
     expect_same_work("give_back", ways, " --log2_bytes 14", 4);
     expect_same_work("give_back", ways, " --log2_bytes 23 --pages huge", 2048);
@@ -247,11 +237,11 @@ TEST(reserve_commit_suite, a_range_is_the_same_after_it_was_given_back_and_touch
 
 TEST(reserve_commit_suite, what_it_lists_is_what_it_takes) {
     const json list = listed(suite);
-    EXPECT_EQ(list["schema"], "millpond.suite/1");
+    EXPECT_EQ(list["schema"], "millpond.suite/2");
     EXPECT_EQ(list["suite"], "reserve_commit");
     ASSERT_EQ(list["workloads"].size(), 4u);
     std::map<std::string, std::string> aliases;
-    for (const json& each : list["strategies"]) {
+    for (const json& each : list["contenders"]) {
         if (!each["alias"].is_null()) aliases[each["alias"]] = each["name"];
     }
     EXPECT_EQ(aliases["DynArray"], "dyn_array_2023");
@@ -267,27 +257,27 @@ TEST(reserve_commit_suite, what_it_lists_is_what_it_takes) {
                 all += " --" + name + " " + (value.is_string() ? value.get<std::string>() : value.dump());
         }
         EXPECT_TRUE(names.contains("seed"));
-        const json line = round(workload["name"], workload["strategies"].back(), all);
+        const json line = round(workload["name"], workload["contenders"].back(), all);
         for (const std::string& name : names) EXPECT_TRUE(line["parameters"].contains(name)) << name;
-        const json littered = round(workload["name"], workload["strategies"].front(), " --litter 0.5");
-        EXPECT_EQ(littered["checksum"], round(workload["name"], workload["strategies"].front(), "")["checksum"]);
+        const json littered = round(workload["name"], workload["contenders"].front(), " --litter 0.5");
+        EXPECT_EQ(littered["checksum"], round(workload["name"], workload["contenders"].front(), "")["checksum"]);
     }
 }
 
 TEST(reserve_commit_suite, wrong_usage_is_refused_with_what_there_is) {
     const std::map<std::string, std::string> wrong = {
-        {"--workload nothing --strategy vector", "growth, latency, commit_step, give_back"},
-        {"--workload growth --strategy list", "vector, dyn_array_2023, dyn_array, deque"},
-        {"--workload growth --strategy keep", "no strategy"},
-        {"--workload give_back --strategy vector", "keep, madv_free, madv_dontneed, decommit"},
-        {"--workload commit_step --strategy vector", "dyn_array_2023, dyn_array"},
-        {"--workload growth --strategy vector --element long", "int, unique_ptr, counted"},
-        {"--workload growth --strategy realloc --element unique_ptr", "element must be int"},
-        {"--workload latency --strategy mremap --element counted", "element must be int"},
-        {"--workload growth --strategy vector --pages large", "small, huge"},
-        {"--workload growth --strategy vector --length 0", "from 1 to"},
-        {"--workload commit_step --strategy dyn_array --log2_step 11", "from 12 to 24"},
-        {"--workload give_back --strategy keep --optimisation 2", "log2_bytes, pages, seed"},
+        {"--workload nothing --contender vector", "growth, latency, commit_step, give_back"},
+        {"--workload growth --contender list", "vector, dyn_array_2023, dyn_array, deque"},
+        {"--workload growth --contender keep", "no contender"},
+        {"--workload give_back --contender vector", "keep, madv_free, madv_dontneed, decommit"},
+        {"--workload commit_step --contender vector", "dyn_array_2023, dyn_array"},
+        {"--workload growth --contender vector --element long", "int, unique_ptr, counted"},
+        {"--workload growth --contender realloc --element unique_ptr", "element must be int"},
+        {"--workload latency --contender mremap --element counted", "element must be int"},
+        {"--workload growth --contender vector --pages large", "small, huge"},
+        {"--workload growth --contender vector --length 0", "from 1 to"},
+        {"--workload commit_step --contender dyn_array --log2_step 11", "from 12 to 24"},
+        {"--workload give_back --contender keep --optimisation 2", "log2_bytes, pages, seed"},
         {"", "--list"},
     };
     for (const auto& [arguments, part] : wrong) {
@@ -301,9 +291,9 @@ TEST(reserve_commit_suite, wrong_usage_is_refused_with_what_there_is) {
 }
 
 TEST(reserve_commit_suite, an_array_that_runs_out_of_memory_says_so) {
-    for (const std::string& strategy : strategies_of("growth")) {
+    for (const std::string& strategy : contenders_of("growth")) {
         const ended done =
-            run("ulimit -v 200000; " + suite, "--workload growth --length 100000000 --strategy " + strategy);
+            run("ulimit -v 200000; " + suite, "--workload growth --length 100000000 --contender " + strategy);
         EXPECT_EQ(done.status, 0) << done.out;
         const json line = json::parse(done.out, nullptr, false);
         EXPECT_EQ(line.value("status", ""), "bad_alloc") << done.out;

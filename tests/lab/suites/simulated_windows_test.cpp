@@ -45,7 +45,7 @@ seen seen_of(const std::string& program, const std::string& workload, const std:
         run("valgrind --tool=callgrind --callgrind-out-file=/dev/null --cache-sim=yes --trace-children=yes "
             "--toggle-collect=millpond_measured_window " +
                 program,
-            "--workload " + workload + " --strategy '" + strategy + "' --seed 1 " + values);
+            "--workload " + workload + " --contender '" + strategy + "' --seed 1 " + values);
     EXPECT_EQ(done.status, 0) << done.out;
     seen found;
     const std::string key = "Collected :";
@@ -64,7 +64,7 @@ TEST_P(simulated_windows, are_seen_in_every_workload) {
     const json list = millpond::test::listed(program);
     for (const json& workload : list["workloads"]) {
         const std::string name = workload["name"];
-        const std::string strategy = workload["strategies"].back();
+        const std::string strategy = workload["contenders"].back();
         ASSERT_TRUE(rounds.contains(name)) << name << " needs a small round here";
         const seen few = seen_of(program, name, strategy, rounds.at(name).few);
         const seen more = seen_of(program, name, strategy, rounds.at(name).more);

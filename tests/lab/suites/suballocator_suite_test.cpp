@@ -20,13 +20,13 @@ const millpond::test::suite_rounds suite(SUBALLOCATOR_SUITE);
 
 std::vector<block> recorded(const std::string& strategy, const std::string& point) {
     return millpond::test::recorded(RECORD_PROGRAM,
-                                    SUBALLOCATOR_SUITE " --seed 5 --strategy '" + strategy + "' --workload " + point);
+                                    SUBALLOCATOR_SUITE " --seed 5 --contender '" + strategy + "' --workload " + point);
 }
 
 std::vector<std::string> names() {
     std::vector<std::string> found;
     const json list = millpond::test::listed(suite.program());
-    for (const json& each : list["strategies"]) found.push_back(each["name"]);
+    for (const json& each : list["contenders"]) found.push_back(each["name"]);
     EXPECT_GE(found.size(), 10u);
     return found;
 }
@@ -113,13 +113,13 @@ TEST(suballocator_suite, a_littered_heap_changes_no_work) {
 
 TEST(suballocator_suite, wrong_usage_is_refused_with_what_there_is) {
     suite.expect_refused({
-        {"--workload nothing --strategy suballocator64", "doubles, five_operations, set_inserts"},
-        {"--workload doubles --strategy pool", "compact_pool:type:destroy"},
-        {"--workload doubles --strategy mt_allocator --size 3", "count, seed"},
-        {"--workload doubles --strategy mt_allocator --count 0", "from 1 to"},
-        {"--workload set_inserts --strategy mt_allocator --inserts 2", "from 0 to 1"},
-        {"--workload set_inserts --strategy mt_allocator --count", "lacks its value"},
-        {"--strategy mt_allocator", "--list"},
+        {"--workload nothing --contender suballocator64", "doubles, five_operations, set_inserts"},
+        {"--workload doubles --contender pool", "compact_pool:type:destroy"},
+        {"--workload doubles --contender mt_allocator --size 3", "count, seed"},
+        {"--workload doubles --contender mt_allocator --count 0", "from 1 to"},
+        {"--workload set_inserts --contender mt_allocator --inserts 2", "from 0 to 1"},
+        {"--workload set_inserts --contender mt_allocator --count", "lacks its value"},
+        {"--contender mt_allocator", "--list"},
     });
 }
 
@@ -131,7 +131,7 @@ TEST(suballocator_suite, what_cannot_fit_is_not_run_and_what_runs_out_says_so) {
         return json::parse(done.out, nullptr, false).value("status", "");
     };
     for (const std::string workload : {"doubles", "five_operations", "set_inserts"}) {
-        const std::string point = " --workload " + workload + " --strategy suballocator64 --count ";
+        const std::string point = " --workload " + workload + " --contender suballocator64 --count ";
         EXPECT_EQ(status("", "--memory-limit-bytes 1000000" + point + "1000000000"), "predicted_bad_alloc");
         EXPECT_EQ(status("ulimit -v 300000; ", point + "20000000"), "bad_alloc");
     }

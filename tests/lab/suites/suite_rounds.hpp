@@ -24,26 +24,12 @@ class suite_rounds {
     [[nodiscard]] const std::string& program() const { return program_; }
 
     // Returns: the line of one round, of seed 7.
-    [[nodiscard]] nlohmann::json round(const std::string& workload, const std::string& strategy,
+    [[nodiscard]] nlohmann::json round(const std::string& workload, const std::string& contender,
                                        const std::string& more) const {
-        const std::string arguments = "--workload " + workload + " --strategy '" + strategy + "' --seed 7" + more;
-        const ended done = run(program_, arguments);
-        EXPECT_EQ(done.status, 0) << arguments << ": " << done.out;
-        const nlohmann::json line = nlohmann::json::parse(done.out, nullptr, false);
-        EXPECT_TRUE(line.is_object()) << arguments << ": " << done.out;
-        return line;
+        return round_of(program_, "--workload " + workload + " --contender '" + contender + "' --seed 7" + more);
     }
 
-    [[nodiscard]] std::vector<std::string> strategies_of(const std::string& workload) const {
-        const nlohmann::json list = listed(program_);
-        for (const nlohmann::json& each : list["workloads"]) {
-            if (each["name"] == workload) return each["strategies"];
-        }
-        ADD_FAILURE() << "no workload " << workload;
-        return {};
-    }
-
-    // Every strategy whose name has `only` in it ends well, with these units and one checksum. Returns: it.
+    // Every contender whose name has `only` in it ends well, with these units and one checksum. Returns: it.
     std::string expect_same_work(const std::string& workload, const std::string& more, std::uint64_t units,
                                  const std::string& only = "") const {
         const auto has = [&](const std::string& name) { return name.find(only) != std::string::npos; };
@@ -55,18 +41,18 @@ class suite_rounds {
     std::string expect_same_work_of(const std::string& workload, const std::string& more, std::uint64_t units,
                                     Takes takes) const {
         std::map<std::string, std::string> checksums;
-        for (const std::string& strategy : strategies_of(workload)) {
-            if (!takes(strategy)) continue;
-            const nlohmann::json line = round(workload, strategy, more);
+        for (const std::string& contender : contenders_of(program_, workload)) {
+            if (!takes(contender)) continue;
+            const nlohmann::json line = round(workload, contender, more);
             EXPECT_EQ(line.value("status", ""), "ok") << line.dump();
             EXPECT_EQ(line.value("workload", ""), workload);
-            EXPECT_EQ(line.value("strategy", ""), strategy);
+            EXPECT_EQ(line.value("contender", ""), contender);
             EXPECT_EQ(line.value("units", std::uint64_t{0}), units) << line.dump();
-            checksums[strategy] = line.value("checksum", "");
+            checksums[contender] = line.value("checksum", "");
         }
         EXPECT_GT(checksums.size(), 5u);
-        for (const auto& [strategy, sum] : checksums) {
-            EXPECT_EQ(sum, checksums.begin()->second) << workload << more << ": " << strategy;
+        for (const auto& [contender, sum] : checksums) {
+            EXPECT_EQ(sum, checksums.begin()->second) << workload << more << ": " << contender;
         }
         return checksums.empty() ? std::string() : checksums.begin()->second;
     }
@@ -77,13 +63,13 @@ class suite_rounds {
         std::map<std::string, std::string> by_alias;
         std::set<std::string> names;
         const nlohmann::json list = listed(program_);
-        for (const nlohmann::json& each : list["strategies"]) {
+        for (const nlohmann::json& each : list["contenders"]) {
             EXPECT_TRUE(names.insert(each["name"]).second) << each;
             if (each["alias"].is_null()) continue;
             EXPECT_TRUE(by_alias.emplace(each["alias"], each["name"]).second) << each;
         }
         EXPECT_EQ(by_alias, expected);
-        for (const auto& [alias, name] : by_alias) EXPECT_EQ(round(workload, alias, small)["strategy"], name);
+        for (const auto& [alias, name] : by_alias) EXPECT_EQ(round(workload, alias, small)["contender"], name);
     }
 
     // Each of these command lines is refused with one line that holds its text.

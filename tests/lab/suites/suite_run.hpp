@@ -9,6 +9,8 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace millpond::test {
 
@@ -35,6 +37,32 @@ inline nlohmann::json listed(const std::string& program) {
     const ended list = run(program, "--list");
     EXPECT_EQ(list.status, 0) << list.out;
     return nlohmann::json::parse(list.out, nullptr, false);
+}
+
+// Returns: a round's line, and its metrics and details in it by their names.
+inline nlohmann::json with_figures(nlohmann::json line) {
+    for (const char* const part : {"metrics", "details"}) {
+        if (line.contains(part)) line.update(line[part]);
+    }
+    return line;
+}
+
+// Effects: runs one round, which has to end well. Returns: its line, with_figures.
+inline nlohmann::json round_of(const std::string& program, const std::string& arguments) {
+    const ended done = run(program, arguments);
+    EXPECT_EQ(done.status, 0) << arguments << ": " << done.out;
+    nlohmann::json line = nlohmann::json::parse(done.out, nullptr, false);
+    EXPECT_TRUE(line.is_object()) << arguments << ": " << done.out;
+    return with_figures(std::move(line));
+}
+
+inline std::vector<std::string> contenders_of(const std::string& program, const std::string& workload) {
+    const nlohmann::json list = listed(program);
+    for (const nlohmann::json& each : list["workloads"]) {
+        if (each["name"] == workload) return each["contenders"];
+    }
+    ADD_FAILURE() << "no workload " << workload;
+    return {};
 }
 
 }  // namespace millpond::test

@@ -23,7 +23,7 @@ constexpr std::uint64_t unordered_node_bytes = 16;
 
 std::vector<block> recorded(const std::string& strategy, const std::string& more) {
     return millpond::test::recorded(RECORD_PROGRAM, UNIQUE_CHARS_SUITE
-                                                        " --workload unique_characters --seed 5 --strategy '" +
+                                                        " --workload unique_characters --seed 5 --contender '" +
                                                         strategy + "'" + more);
 }
 
@@ -60,7 +60,7 @@ TEST(unique_chars_suite, the_talks_numbers_are_names_too) {
 
 TEST(unique_chars_suite, figures_of_a_round_are_there) {
     const json line = suite.round(workload, "set:multipool:type:destroy", " --length 64 --calls 5000");
-    EXPECT_EQ(line["schema"], "millpond.suite/1");
+    EXPECT_EQ(line["schema"], "millpond.suite/2");
     EXPECT_EQ(line["parameters"]["length"], 64);
     for (const std::string name : {"cpu_seconds", "wall_seconds", "held_bytes"}) EXPECT_GT(line[name], 0) << name;
     for (const std::string name : {"page_faults", "peak_bytes", "end_bytes"}) EXPECT_GE(line[name], 0) << name;
@@ -79,9 +79,9 @@ TEST(unique_chars_suite, a_littered_heap_changes_no_count) {
 }
 
 TEST(unique_chars_suite, wrong_usage_is_refused_with_what_there_is) {
-    const std::string with = "--workload unique_characters --strategy ";
+    const std::string with = "--workload unique_characters --contender ";
     suite.expect_refused({
-        {"--workload characters --strategy 1.1", "unique_characters"},
+        {"--workload characters --contender 1.1", "unique_characters"},
         {with + "3", "set:pmr_monotonic(buffer):base:destroy"},
         {with + "1.1 --size 3", "length, calls, litter_calls, seed"},
         {with + "1.1 --length 0", "from 1 to"},

@@ -12,7 +12,7 @@
 #include "lab/measure/littering.hpp"
 #include "millpond/block/new_delete.hpp"
 
-namespace millpond::experiment {
+namespace millpond::frame {
 
 inline measure::littering* noting = nullptr;
 
@@ -24,4 +24,4 @@ class noted_new_delete : public new_delete {
     }
 };
 
-}  // namespace millpond::experiment
+}  // namespace millpond::frame

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // command_line: the suite's options, read without a library, so that nothing has been allocated on their behalf.
 //
-//   --workload W --strategy S --log2_size 8 … ──▶ names and texts where argv has them ──▶ read_values ──▶ numbers
+//   --workload W --contender C --log2_size 8 … ──▶ names and texts where argv has them ──▶ read_values ──▶ numbers
 //
 // O(options × parameters). Names of parameters may have - for _.
 #pragma once
@@ -17,7 +17,7 @@
 #include "lab/measure/perf_control.hpp"
 #include "suite.hpp"
 
-namespace millpond::experiment {
+namespace millpond::frame {
 
 struct command_line {
     struct setting {
@@ -26,8 +26,10 @@ struct command_line {
 
     bool list = false;
     bool help = false;
-    std::string_view workload, strategy;
-    std::optional<double> litter;  // the fraction of blocks that is freed
+    std::string_view workload, contender;
+    const char* peer = nullptr;      // its library
+    std::uint64_t instructions = 0;  // 0: not asked for
+    std::optional<double> litter;    // the fraction of blocks that is freed
     std::optional<std::uint64_t> memory_limit_bytes;
     bool counters = false;
     std::array<const char*, 16> events{};  // --event: a name, or NAME=0xCODE
@@ -35,9 +37,9 @@ struct command_line {
     std::optional<measure::perf_control> control;
     std::array<setting, 16> settings{};
     std::size_t setting_count = 0;
-    std::string error;  // what was wrong, or empty
 };
 
+// Throws: program::failure for what is no option, or has no value of its kind.
 command_line read_command_line(int argc, char** argv);
 
 // Effects: the point's values: what its workload has as usual, and what the line says. Returns: what is wrong, or
@@ -51,4 +53,4 @@ std::optional<measure::event> read_raw_event(std::string_view text) noexcept;
 // How the program is called.
 std::string usage_of(const suite& of);
 
-}  // namespace millpond::experiment
+}  // namespace millpond::frame

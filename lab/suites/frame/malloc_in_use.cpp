@@ -3,7 +3,7 @@
 
 #include <dlfcn.h>
 
-namespace millpond::experiment {
+namespace millpond::frame {
 
 std::string malloc_in_use() {
     // What every library of the process calls: the first malloc in the loader's order.
@@ -13,4 +13,4 @@ std::string malloc_in_use() {
     return info.dli_fname;
 }
 
-}  // namespace millpond::experiment
+}  // namespace millpond::frame

@@ -17,7 +17,7 @@
 #include "lab/suites/common/meter.hpp"
 #include "workload.hpp"
 
-namespace millpond::experiment {
+namespace millpond::frame {
 
 inline std::uint64_t minor_faults() noexcept {
     rusage usage;
@@ -60,12 +60,17 @@ class window {
         cpu_seconds_ = replay::process_cpu_seconds();
     }
     void stop(outcome& result) const {
-        result.cpu_seconds = replay::process_cpu_seconds() - cpu_seconds_;
-        result.wall_seconds = replay::wall_seconds() - wall_seconds_;
-        result.page_faults = minor_faults() - faults_;
+        const double cpu_seconds = replay::process_cpu_seconds() - cpu_seconds_;
+        const double wall_seconds = replay::wall_seconds() - wall_seconds_;
+        const std::uint64_t faults = minor_faults() - faults_;
         if (in_use != nullptr && in_use->counters) in_use->counters->stop();
         if (in_use != nullptr && in_use->control) in_use->control->disable();
-        resident_.finish(result);
+        const suites::resident_range resident = resident_.finish();
+        result.set("cpu_seconds", cpu_seconds);
+        result.set("wall_seconds", wall_seconds);
+        result.set_count("page_faults", faults);
+        result.set_count("peak_bytes", resident.peak_above_base());
+        result.set_count("end_bytes", resident.end_above_base());
         if (in_use != nullptr && in_use->counters) result.counts = in_use->counters->read();
     }
 
@@ -75,4 +80,4 @@ class window {
     double cpu_seconds_ = 0;
 };
 
-}  // namespace millpond::experiment
+}  // namespace millpond::frame

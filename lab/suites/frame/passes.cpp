@@ -6,7 +6,7 @@
 
 #include "lab/replay/clocks.hpp"
 
-namespace millpond::suites {
+namespace millpond::frame {
 namespace {
 
 constexpr unsigned most_groups = 5;
@@ -28,30 +28,38 @@ void measure_groups(pass& work, std::uint64_t units, std::uint64_t scale_units, 
     const unsigned wanted = units * 2 > scale_units ? 3 : most_groups;
     std::array<double, most_groups> groups{};
     const std::uint64_t faults = replay::page_faults();
-    const double begun = cpu_ns();
+    const double begun = suites::cpu_ns();
     unsigned done = 0;
     double now = begun;
     while (done < wanted && (done == 0 || now - begun < patience_ns)) {
         const double started = now;
         work.repeat(repetitions);
-        now = cpu_ns();
+        now = suites::cpu_ns();
         groups[done++] = (now - started) / static_cast<double>(repetitions * units);
     }
-    result.faults = static_cast<double>(replay::page_faults() - faults) / done;
-    result.warm_ns = median({groups.data(), done});
-    result.units = units * repetitions * done;
+    result.set("page_faults", static_cast<double>(replay::page_faults() - faults) / done);
+    result.set("warm_ns", median({groups.data(), done}));
+    result.set_count("units", units * repetitions * done);
 }
 
-outcome measure(pass& work, std::uint64_t units, std::uint64_t scale_units) {
+outcome measure_passes(pass& work, std::uint64_t units, std::uint64_t scale_units) {
     outcome result;
-    const resident_meter resident;
-    const stopwatch clock;
+    const suites::resident_meter resident;
+    const suites::stopwatch clock;
     result.checksum = work.repeat(1);
     const double cold = clock.elapsed_ns();
-    if (cold >= shortest_cold_ns) result.cold_ns = cold / static_cast<double>(units);
+    if (cold >= shortest_cold_ns) result.set("cold_ns", cold / static_cast<double>(units));
     measure_groups(work, units, scale_units, result);
-    resident.finish(result);
+    set_resident(result, resident);
     return result;
 }
 
-}  // namespace millpond::suites
+void set_resident(outcome& result, const suites::resident_meter& since) {
+    const suites::resident_range range = since.finish();
+    result.set_count("peak_bytes", range.peak);
+    result.set_count("end_bytes", range.end);
+    result.set_count("resident_bytes", range.peak_above_base());
+    result.set_count("left_bytes", range.end_above_base());
+}
+
+}  // namespace millpond::frame

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: BSL-1.0
-// strategy: what takes part in the measurements of "Reserve and commit": arrays that grow, and ways to give memory
+// contender: what takes part in the measurements of "Reserve and commit": arrays that grow, and ways to give memory
 // back.
 //
-// In the order of `names`. Plain data.
+// In the order of `contenders`. Plain data.
 #pragma once
 
 #include <cstddef>
-#include <vector>
+#include <span>
 
-#include "lab/suites/experiment/suite.hpp"
+#include "lab/suites/frame/contender.hpp"
 
 namespace millpond::reserve_commit {
 
-enum class strategy : unsigned char {
+enum class contender : unsigned char {
     vector,          // the baseline
     dyn_array_2023,  // the document's own array
     dyn_array,
@@ -27,14 +27,14 @@ enum class strategy : unsigned char {
     decommit,  // os::pages::decommit and commit, as dyn_array gives back
 };
 
-[[nodiscard]] constexpr strategy strategy_at(std::size_t place) { return static_cast<strategy>(place); }
-inline bool is_array(std::size_t place) { return strategy_at(place) < strategy::keep; }
+[[nodiscard]] constexpr contender contender_at(std::size_t place) { return static_cast<contender>(place); }
+inline bool is_array(std::size_t place) { return contender_at(place) < contender::keep; }
 inline bool is_way_back(std::size_t place) { return !is_array(place); }
 // Those whose memory comes in steps that they can be told.
 inline bool has_steps(std::size_t place) {
-    return strategy_at(place) == strategy::dyn_array || strategy_at(place) == strategy::dyn_array_2023;
+    return contender_at(place) == contender::dyn_array || contender_at(place) == contender::dyn_array_2023;
 }
 
-const std::vector<experiment::strategy_name>& names();
+std::span<const frame::contender> contenders();
 
 }  // namespace millpond::reserve_commit

@@ -9,9 +9,9 @@
 
 #include <string>
 
-namespace millpond::experiment {
+namespace millpond::frame {
 
 // Returns: the path of the library (or program) that malloc is in, as the loader has it; empty where it cannot tell.
 std::string malloc_in_use();
 
-}  // namespace millpond::experiment
+}  // namespace millpond::frame

@@ -8,10 +8,10 @@
 #include <cstdint>
 #include <span>
 
-#include "cell.hpp"
 #include "lab/suites/common/meter.hpp"
+#include "workload.hpp"
 
-namespace millpond::suites {
+namespace millpond::frame {
 
 // What is measured; derive one for each workload and contender.
 class pass {
@@ -25,9 +25,12 @@ double median(std::span<double> values) noexcept;
 
 // Runs the pass. `units`: of one repetition; `scale_units`: about so many in all groups together, though at least one
 // repetition a group. Groups that would take longer than about ten seconds in all are left out, but for one.
-outcome measure(pass& work, std::uint64_t units, std::uint64_t scale_units);
+outcome measure_passes(pass& work, std::uint64_t units, std::uint64_t scale_units);
 
-// Runs the groups alone, after the caller's own cold pass, and writes units, warm_ns and faults.
+// Runs the groups alone, after the caller's own cold pass, and sets units, warm_ns and page_faults.
 void measure_groups(pass& work, std::uint64_t units, std::uint64_t scale_units, outcome& result);
 
-}  // namespace millpond::suites
+// Effects: sets what was resident since the meter's construction, and is: of the process, and above its base.
+void set_resident(outcome& result, const suites::resident_meter& since);
+
+}  // namespace millpond::frame

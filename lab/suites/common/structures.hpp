@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: BSL-1.0
+// structures: the life of one isolated structure, Benchmark I of P0089R0, section 7, for any binding (bindings.hpp).
+//
+//   fresh allocator ─▶ create: vectors reserved, sets not ─▶ use: each leaf visited once ─▶ destroy ─▶ allocator gone
+//                                                        wink: the structure lies in the allocator, and goes with it
+//                                                              (or on the stack, and is left there)
+//
+// Nested containers get their allocator by uses-allocator construction. Texts of sets are copied in, as long as drawn.
+// The paper says nothing of how containers are hashed: here by their first leaf, which no other one has, so that a hash
+// costs next to nothing, and equality the same. Texts are hashed whole, by the standard's hash.
+//
+// A Use says how a text comes into a vector, and what using a leaf is:
+//   Use::append_text(vector, leaves)     Use::number(leaf), Use::text(leaf): what they add to the sum
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <type_traits>
+#include <unordered_set>
+#include <utility>
+
+#include "containers.hpp"
+#include "leaves.hpp"
+#include "millpond/bind/is_winkable.hpp"
+
+namespace millpond::suites {
+
+// Returns: a number that no other leaf of the structure has: an int itself, or what a text begins with.
+template <class Leaf>
+std::uint32_t number_of(const Leaf& leaf) noexcept {
+    std::uint32_t number = 0;
+    if constexpr (is_text<Leaf>) {
+        std::memcpy(&number, leaf.data(), sizeof number);
+    } else {
+        number = static_cast<std::uint32_t>(leaf);
+    }
+    return number;
+}
+
+struct first_leaf_hash {
+    template <class Container>
+    std::size_t operator()(const Container& container) const {
+        return number_of(*container.begin());
+    }
+};
+struct first_leaf_equal {
+    template <class Container>
+    bool operator()(const Container& a, const Container& b) const {
+        return number_of(*a.begin()) == number_of(*b.begin());
+    }
+};
+
+// A container within a container: as the binding has it, if it says so.
+template <class C, class Container>
+struct nested {
+    using type = Container;
+};
+template <class C, class Container>
+    requires requires { typename C::template nested<Container>; }
+struct nested<C, Container> {
+    using type = typename C::template nested<Container>;
+};
+template <class C, class Container>
+using nested_of = typename nested<C, Container>::type;
+
+template <class C, class T>
+using container_set_of = std::unordered_set<T, first_leaf_hash, first_leaf_equal, typename C::template allocator<T>>;
+
+// Elements of the outer container. A vector that is reserved for fewer than it gets grows on the way.
+struct extent {
+    std::uint64_t elements;
+    std::uint64_t reserved;
+};
+
+template <class Use, class Container>
+void create(Container& to, extent wanted, leaves& from) {
+    using element = typename Container::value_type;
+    constexpr extent inner_extent{inner_elements, inner_elements};
+    if constexpr (!is_set<Container>) to.reserve(wanted.reserved);
+    for (std::uint64_t i = 0; i < wanted.elements; ++i) {
+        if constexpr (is_text<element>) {
+            if constexpr (is_set<Container>) {
+                const auto text = from.next_text();
+                to.emplace(text.begin, text.length);
+            } else {
+                Use::append_text(to, from);
+            }
+        } else if constexpr (std::is_same_v<element, int>) {
+            if constexpr (is_set<Container>) {
+                to.insert(from.next_number());
+            } else {
+                to.push_back(from.next_number());
+            }
+        } else if constexpr (is_set<Container>) {
+            element inner(to.get_allocator());
+            create<Use>(inner, inner_extent, from);
+            to.insert(std::move(inner));
+        } else {
+            to.emplace_back();
+            create<Use>(to.back(), inner_extent, from);
+        }
+    }
+}
+
+// Effects: visits every leaf once. Returns: a sum over what they were before, in whatever order.
+template <class Use, class Container>
+std::uint64_t use(Container& in) {
+    std::uint64_t sum = 0;
+    for (auto& element : in) {
+        using type = std::remove_cvref_t<decltype(element)>;
+        if constexpr (std::is_same_v<type, int>) {
+            sum += Use::number(element);
+        } else if constexpr (is_text<type>) {
+            sum += Use::text(element);
+        } else {
+            sum += use<Use>(element);
+        }
+    }
+    return sum;
+}
+
+// Out of line: the same code for a structure that is destroyed and for one that is winked out.
+template <class Use, class Container>
+[[gnu::noinline]] std::uint64_t create_and_use(Container& structure, extent wanted, leaves& from) {
+    create<Use>(structure, wanted, from);
+    return use<Use>(structure);
+}
+
+// The lives of a structure S whose containers reach their allocator by C.
+template <class C, class S, class Use>
+struct structure_lives {
+    static std::uint64_t destroyed(extent wanted, leaves& from) {
+        typename C::pool pool;
+        S structure(C::template bind<typename S::value_type>(pool));
+        return create_and_use<Use>(structure, wanted, from);
+    }
+    static std::uint64_t winked(extent wanted, leaves& from) {
+        static_assert(C::can_wink && is_winkable_v<S>);
+        typename C::pool pool;
+        void* const room = C::take(C::handle(pool), sizeof(S), alignof(S));
+        return create_and_use<Use>(*constructed(room, pool), wanted, from);
+    }
+    static std::uint64_t winked_on_stack(extent wanted, leaves& from) {
+        static_assert(C::can_wink && is_winkable_v<S>);
+        typename C::pool pool;
+        alignas(S) std::byte room[sizeof(S)];
+        return create_and_use<Use>(*constructed(room, pool), wanted, from);
+    }
+
+  private:
+    static S* constructed(void* room, typename C::pool& pool) {
+        return ::new (room) S(C::template bind<typename S::value_type>(pool));
+    }
+};
+
+}  // namespace millpond::suites
