@@ -74,7 +74,7 @@ def test_each_round_is_a_process_that_is_given_every_parameter(p0089: Use) -> No
     words = next(c for c in fake.calls if AS7 in c and "-5" in c)
     point = ("--log2_g", "21", "--log2_s", "18", "--af", "16", "--sf", "-5", "--rf", "1")
     room = ("--memory-limit-bytes", str(bench.memory_bytes()))
-    assert words[1:] == ("--workload", "locality", "--strategy", AS7, *point, "--seed", "7", *room)
+    assert words[1:] == ("--workload", "locality", "--contender", AS7, *point, "--seed", "7", *room)
 
 
 def test_benchmark_ii_is_the_time_after_shuffling_against_the_time_before(p0089: Use) -> None:
@@ -100,7 +100,7 @@ def test_a_point_in_the_documents_notation_is_made_and_nothing_else_runs(p0089: 
 def test_a_filter_may_end_with_an_alias(p0089: Use) -> None:
     fake = p0089()
     run("p0089.1", "--scale=quick", "--rounds=1", "--cells=structures/ds=1/*/AS7")
-    assert {c[c.index("--strategy") + 1] for c in fake.calls} == {AS7}
+    assert {c[c.index("--contender") + 1] for c in fake.calls} == {AS7}
 
 
 @pytest.mark.parametrize("words", [("p0089.5",), (), ("p0089.1", "--cells=nothing*"), ("p0089.1", "--shard=1/2"),

@@ -196,7 +196,7 @@ def test_simulated_counters_judge_statements_on_loads_and_say_why_others_cannot_
 @EACH
 def test_every_cell_of_every_scale_is_one_that_the_program_is_asked_for(experiment: Experiment, p0089: Use) -> None:
     fake = p0089()
-    known = {s for w in fake.listed(experiment.suite)["workloads"] for s in w["strategies"]}
+    known = {s for w in fake.listed(experiment.suite)["workloads"] for s in w["contenders"]}
     for scale in SCALES:
         for cell in cells_of(experiment, scale, ""):
             assert cell.contender.name in known
@@ -216,14 +216,14 @@ def test_a_document_names_all_its_experiments_and_an_alias_ends_a_filter(p0089: 
     fake = p0089()
     _, document = run("suballocator", "--scale=quick", "--rounds=1", "--cells=*/suballocator32")
     assert [e["name"] for e in document["experiments"]] == [*SUBALLOCATOR]
-    assert {c[c.index("--strategy") + 1] for c in fake.calls} == {suballocator.ALIASES["suballocator32"]}
+    assert {c[c.index("--contender") + 1] for c in fake.calls} == {suballocator.ALIASES["suballocator32"]}
 
 
 def test_a_program_without_boost_is_asked_for_all_others_and_that_is_said(p0089: Use) -> None:
     fake = p0089(lacks=suballocator.OPTIONAL)
     status, document = run("suballocator.2", "--scale=quick", "--rounds=1")
     assert status == Status.OK
-    assert not {c[c.index("--strategy") + 1] for c in fake.calls} & {*suballocator.OPTIONAL}
+    assert not {c[c.index("--contender") + 1] for c in fake.calls} & {*suballocator.OPTIONAL}
     assert len(fake.calls) == len(suballocator.STRATEGIES) - len(suballocator.OPTIONAL)
     assert all(any(name in note for note in document["notes"]) for name in suballocator.OPTIONAL)
     p0089(lacks=[SUBALLOCATOR64])

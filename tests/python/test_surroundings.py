@@ -61,7 +61,7 @@ def test_every_value_multiplies_the_cells_and_none_is_said_to_the_program(p0089:
     assert len(fake.calls) == 2 * 2 * 2
     assert not any(word.startswith(("--toolchain", "--malloc")) for call in fake.calls for word in call)
     ran = {
-        (Path(call[0]).parent.name, environment.get("LD_PRELOAD"), call[call.index("--strategy") + 1])
+        (Path(call[0]).parent.name, environment.get("LD_PRELOAD"), call[call.index("--contender") + 1])
         for call, environment in zip(fake.calls, fake.environments, strict=True)
     }
     tcmalloc = str(libraries / "libtcmalloc_minimal.so.4")

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import subprocess
+import tomllib
 from functools import cache
 from pathlib import Path
 
@@ -30,6 +31,12 @@ def cxx_files() -> list[Path]:
 
 def library_headers() -> list[Path]:
     return [path for path in files() if path.parts[0] == "include" and path.suffix == ".hpp"]
+
+
+def public_names() -> dict[str, list[str]]:
+    """The headers that a program may include, below include/millpond, and the names that each declares."""
+    listed: dict[str, list[str]] = tomllib.loads(text(Path("tests/tidy/public_names.toml")))["headers"]
+    return listed
 
 
 def python_files() -> list[Path]:

@@ -29,9 +29,11 @@ MACROS_ALLOWED = 6
 
 
 def compile_alone(compiler: str, header: Path, *flags: str) -> str:
-    """What the compiler has to say about a source that includes the header twice, and nothing else."""
+    """What the compiler has to say about a source that includes the header twice, and uses what is listed for it."""
     name = header.relative_to("include").as_posix()
     source = f"#include <{name}>\n#include <{name}>\n"
+    listed = repository.public_names().get(header.relative_to("include/millpond").as_posix(), [])
+    source += "".join(f"using millpond::{public};\n" for public in listed)
     command = [compiler, *FLAGS, *flags, "-"]
     done = subprocess.run(command, cwd=repository.ROOT, input=source, capture_output=True, text=True, check=False)
     return "" if done.returncode == 0 else f"{header}:\n{done.stderr[:2000]}"
@@ -58,33 +60,39 @@ def test_every_header_compiles_alone(compiler: str, flags: tuple[str, ...]) -> N
     assert not said, "\n".join(said)
 
 
-def test_every_header_is_in_its_umbrella() -> None:
-    """millpond/local.hpp includes every header of millpond/local/, and millpond.hpp every umbrella."""
-    missing = []
-    for header in repository.library_headers():
-        inside = header.relative_to("include/millpond")
-        if len(inside.parts) == 1:
-            umbrella = Path("include/millpond/millpond.hpp")
-            if header == umbrella:
-                continue
+def test_umbrellas_have_every_public_header_and_no_other() -> None:
+    """local.hpp includes the headers of local/ and none of its detail/; millpond.hpp includes every umbrella."""
+    included = re.compile(r'#include "([^"]+)"')
+    wrong = []
+    for umbrella in [path for path in repository.library_headers() if path.parent == Path("include/millpond")]:
+        if umbrella.stem == "millpond":
+            wanted = {path.name for path in repository.library_headers() if path.parent == umbrella.parent} - {
+                umbrella.name
+            }
         else:
-            umbrella = Path("include/millpond", f"{inside.parts[0]}.hpp")
-        wanted = rf'#include [<"](?:millpond/)?{re.escape(inside.as_posix())}[>"]'
-        if umbrella not in repository.library_headers() or not re.search(wanted, repository.text(umbrella)):
-            missing.append(f"{umbrella} does not include {inside}")
-    assert not missing, "\n".join(missing)
+            wanted = {name for name in repository.public_names() if name.split("/")[0] == umbrella.stem}
+        if set(included.findall(repository.text(umbrella))) != wanted:
+            wrong.append(f"{umbrella} should include {sorted(wanted)}")
+    assert not wrong, "\n".join(wrong)
+
+
+def test_headers_include_one_another_by_relative_paths() -> None:
+    """So they work wherever the folder lies, and never meet those of another version."""
+    wrong = [str(path) for path in repository.library_headers() if "#include <millpond/" in repository.text(path)]
+    assert not wrong, wrong
 
 
 def test_every_header_opens_the_namespace_of_the_mode() -> None:
     """Else its names are the same in all modes, and translation units that do not agree would link."""
     exempt = {Path("include/millpond/os/pages.hpp")}  # compiled once, for all modes
+    public = "namespace millpond::inline MILLPOND_ABI {"
+    detail = "namespace millpond::inline MILLPOND_ABI::detail {"
     wrong = []
-    for header in repository.library_headers():
-        opened = re.findall(r"^namespace .*$", repository.text(header), re.MULTILINE)
+    for header in set(repository.library_headers()) - exempt:
+        opened = re.findall(r"^namespace [^\n{]*\{", repository.text(header), re.MULTILINE)
         is_umbrella = header.parent == Path("include/millpond")
-        if header in exempt or (is_umbrella and not opened):
-            continue
-        if not opened or any(line.split(" {")[0] != "namespace millpond::inline MILLPOND_ABI" for line in opened):
+        allowed = {detail} if header.parent.name == "detail" else {public, detail}
+        if not set(opened) <= allowed or bool(opened) == is_umbrella:
             wrong.append(f"{header}: {opened}")
     assert not wrong, "\n".join(wrong)
 

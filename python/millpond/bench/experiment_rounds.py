@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSL-1.0
 """One round of one cell of a published experiment: a fresh process of the suite's program, and what it printed.
 
-    env … millpond-p0089-suite --workload W --strategy S --PARAMETER VALUE … --seed N  ──▶ one line of JSON ──▶ Outcome
+    env … millpond-p0089-suite --workload W --contender C --PARAMETER VALUE … --seed N  ──▶ one line of JSON ──▶ Outcome
 
 What a strategy cannot do is a value: `bad_alloc` where memory ran out, `refused` where it would have, by what the cell
 needs and the machine has. What a process needs of memory is never tried out.
@@ -24,7 +24,7 @@ from millpond.rounds.fresh_process import Padding, killed
 from millpond.system import native
 from millpond.system.errors import Failure, Status
 
-SCHEMA = "millpond.suite/1"
+SCHEMA = "millpond.suite/2"
 _LEAST_PATIENCE_SECONDS = 120.0
 _SLOWER = 30.0
 # What the program says of a strategy that ran out of memory, or saw beforehand that it would.
@@ -90,7 +90,7 @@ def read_suite(name: str, aliases: Mapping[str, str], around: Surroundings) -> S
         str(listed.get("compiler") or ""),
         str(listed.get("standard_library") or ""),
         malloc,
-        {w["name"]: frozenset(aliases.get(s, s) for s in w["strategies"]) for w in listed["workloads"]},
+        {w["name"]: frozenset(aliases.get(s, s) for s in w["contenders"]) for w in listed["workloads"]},
     )
 
 
@@ -145,7 +145,7 @@ class ExperimentRunner:
         """The command line of a round, without what is counted."""
         options = [word for name, value in said(cell.parameters) for word in (f"--{name}", value)]
         program = Surroundings.of(cell).program(self._program)
-        return [str(program), "--workload", cell.subject.words[0], "--strategy", cell.contender.name, *options,
+        return [str(program), "--workload", cell.subject.words[0], "--contender", cell.contender.name, *options,
                 "--seed", str(self._seed), "--memory-limit-bytes", str(self._room_bytes)]  # fmt: skip
 
     def _printed(self, done: native.Captured) -> dict[str, Any]:
@@ -165,13 +165,18 @@ class ExperimentRunner:
             return Outcome.failed(cell, stage, number, "killed", status)
         if printed.get("checksum") is not None:
             self._checksums.add(cell, str(printed["checksum"]))
-        values = {
-            name: float(value)
-            for name, value in printed.items()
-            if name in self._metrics.units and isinstance(value, int | float)
-        }
+        values = values_of(printed, self._metrics)
         counted, absent = window_counters.read(printed)
         return Outcome(cell, stage, number, values | counted, absent=absent)
+
+
+def values_of(printed: Mapping[str, Any], metrics: Metrics) -> dict[str, float]:
+    """The values that a suite's program printed of a round, by the names of the store; without those that are null."""
+    return {
+        name: float(value)
+        for name, value in printed["metrics"].items()
+        if metrics.is_declared(name) and isinstance(value, int | float)
+    }
 
 
 def _json_of(done: native.Captured) -> dict[str, Any] | None:

@@ -53,7 +53,7 @@ WORKLOADS: Mapping[str, tuple[str, ...]] = {
 def listed() -> dict[str, Any]:
     def contender(name: str, kind: str, source: str) -> dict[str, Any]:
         return {"name": name, "allocator": name, "binding": "type", "source": source, "kind": kind, "package": None,
-                "version": "1"}  # fmt: skip
+                "version": "1", "is_built_in": True}  # fmt: skip
 
     kinds = [contender(n, "ours", "default") for n in OURS]
     for name in SOURCES:
@@ -64,9 +64,9 @@ def listed() -> dict[str, Any]:
     kinds += [contender("malloc", "malloc", "none"), contender("mremap", "array", "none")]
     kinds += [contender(n, "ours", "none") for n in ARRAYS] + [contender(n, "heap_array", "none") for n in HEAP_ARRAYS]
     kinds += [contender("reserved", "ideal", "none")] + [contender(n, "ours", "none") for n in SLOTS]
-    works = [{"name": n, "unit": "element", "sizes": [64], "parameters": {}, "contenders": list(c)}
+    works = [{"name": n, "unit": "element", "parameters": [], "contenders": list(c)}
              for n, c in WORKLOADS.items()]  # fmt: skip
-    return {"schema": "millpond.library_suite/1", "workloads": works, "contenders": kinds}
+    return {"schema": "millpond.suite/2", "workloads": works, "contenders": kinds}
 
 
 class FakeSuite:
@@ -107,10 +107,12 @@ class FakeSuite:
         ns = float(self.config.get("ns", {}).get(name, usual))
         filled = 4 * int(given["--size"]) if given["--workload"].startswith("push_back") else 10_000_000
         resident = int(self.config.get("bytes", {}).get(name, filled))
-        result = {"workload": given["--workload"], "contender": given["--contender"], "units": 1000,
-                  "checksum": self.config.get("checksum", {}).get(name, 7), "base_bytes": 1_000_000,
-                  "peak_bytes": 1_000_000 + resident, "end_bytes": 1_000_000, "held_bytes": None,
-                  "faults": 3}  # fmt: skip
+        result: dict[str, Any] = {
+            "peak_bytes": 1_000_000 + resident,
+            "end_bytes": 1_000_000,
+            "held_bytes": None,
+            "page_faults": 3,
+        }
         if given["--workload"].startswith("threads"):
             result |= {"wall_ns": ns}
         elif given["--workload"] == "lists_shuffled":
@@ -119,7 +121,7 @@ class FakeSuite:
             usual = {"dyn_array": 3.0, "reserved": 1.0}.get(name, 100.0)
             result |= {"pause_ns": self.config.get("pauses", {}).get(name, usual)}
         elif given["--workload"] in ("size_sweep", "commit_steps"):
-            result["steps"] = [{"size": 16 << n, "ns": ns + n} for n in range(4)]
+            result |= {f"step_ns:{16 << n}": ns + n for n in range(4)}
         elif given["--workload"].startswith("slots") or given["--workload"] == "set_of_numbers":
             full = int(self.config.get("bytes", {}).get(name, 8 * int(given["--size"])))
             left = int(self.config.get("left", {}).get(name, full // 100))
@@ -130,7 +132,11 @@ class FakeSuite:
             result |= {"cold_ns": ns, "warm_ns": ns, "end_bytes": 1_000_000 + left, "touched_bytes": 10_000_000}
         else:
             result |= {"cold_ns": 2 * ns, "warm_ns": ns, "before_ns": 5.0, "after_ns": 2.0}
-        return Captured(0, json.dumps(result) + "\n", "")
+        result |= {"resident_bytes": result["peak_bytes"] - 1_000_000, "left_bytes": result["end_bytes"] - 1_000_000}
+        head = {"schema": "millpond.suite/2", "status": "ok", "workload": given["--workload"],
+                "contender": given["--contender"],
+                "checksum": str(self.config.get("checksum", {}).get(name, 7))}  # fmt: skip
+        return Captured(0, json.dumps({**head, "metrics": result, "details": {"units": 1000}}) + "\n", "")
 
     def _name(self, asked: str, program: str, environment: Mapping[str, str], given: Mapping[str, str]) -> str:
         tuned = any(n in environment for n in ("MALLOC_CONF", "MIMALLOC_LARGE_OS_PAGES", "TBB_MALLOC_USE_HUGE_PAGES"))

@@ -83,22 +83,22 @@ class FakeP0089:
         self.inherited.append(tuple(descriptors))
         own_words = argv[: next((i for i, w in enumerate(argv) if w in _COUNTING), len(argv))]
         given = {own_words[i].removeprefix("--"): own_words[i + 1] for i in range(1, len(own_words) - 1, 2)}
-        strategy = given["strategy"]
+        strategy = given["contender"]
         if strategy in self.config.get("dies", ()):
             return Captured(-11, "", "")
         failed = {"bad_alloc": "bad_alloc", "predicted_bad_alloc": "refuses"}
         status = next((s for s, key in failed.items() if strategy in self.config.get(key, ())), "ok")
-        own = {k: v for k, v in given.items() if k not in ("workload", "strategy", "seed", "memory-limit-bytes")}
-        head = {"schema": "millpond.suite/1", "status": status, "workload": given["workload"], "strategy": strategy,
+        own = {k: v for k, v in given.items() if k not in ("workload", "contender", "seed", "memory-limit-bytes")}
+        head = {"schema": "millpond.suite/2", "status": status, "workload": given["workload"], "contender": strategy,
                 "parameters": own, "malloc": malloc}  # fmt: skip
         if status != "ok":
             return Captured(0, json.dumps(head), "")
         checksum = self.config.get("checksum", {}).get(strategy, "18446744073709551615")
         took = self.seconds(given["workload"], strategy, own) * self.config.get("factor", {}).get(strategy, 1.0)
         times = dict.fromkeys(self.times(given["workload"], own), took)
-        result = {**head, **times, "checksum": checksum, "units": UNITS, "page_faults": 7, "peak_bytes": 1_000_000,
-                  "end_bytes": 0, "held_bytes": None, "shuffle_seconds": 0.5, "kept_share": 0.5,
-                  "elements_bytes": 4e7}  # fmt: skip
+        values = {**times, "units": UNITS, "page_faults": 7, "peak_bytes": 1_000_000, "end_bytes": 0,
+                  "held_bytes": None, "shuffle_seconds": 0.5, "kept_share": 0.5, "elements_bytes": 4e7}  # fmt: skip
+        result = {**head, "checksum": checksum, "metrics": values}
         if "--counters" in argv or "--event" in argv:
             result["counters"] = self.config.get("counters", {})
         return Captured(0, json.dumps(result) + "\n", "")
@@ -109,7 +109,7 @@ class FakeP0089:
         compiler, library = BUILT_BY[toolchain]
         lacks = self.config.get("lacks_by", {}).get(toolchain, ())
         listed = {"compiler": compiler, "standard_library": library, **self.listed(Path(program).name)}
-        works = [{**w, "strategies": [s for s in w["strategies"] if s not in lacks]} for w in listed["workloads"]]
+        works = [{**w, "contenders": [s for s in w["contenders"] if s not in lacks]} for w in listed["workloads"]]
         return {**listed, "workloads": works}
 
     def name_events(self, argv: Sequence[str]) -> Captured:
@@ -147,7 +147,7 @@ class FakeP0089:
         known = {*(s for e in own for s in (*e.strategies, *e.beside)), *(STRATEGIES if "p0089" in program else ())}
         have = sorted(known - {*self.config.get("lacks", ())})
         aliases = {name: alias for e in own for alias, name in e.aliases.items()}
-        works = [{"name": e.workload, "unit": "unit", "parameters": [], "strategies": have} for e in own]
+        works = [{"name": e.workload, "unit": "unit", "parameters": [], "contenders": have} for e in own]
         name = program.removeprefix("millpond-").removesuffix("-suite")
-        return {"schema": "millpond.suite/1", "suite": name, "workloads": works,
-                "strategies": [{"name": s, "alias": aliases.get(s)} for s in have]}  # fmt: skip
+        return {"schema": "millpond.suite/2", "suite": name, "workloads": works,
+                "contenders": [{"name": s, "alias": aliases.get(s)} for s in have]}  # fmt: skip

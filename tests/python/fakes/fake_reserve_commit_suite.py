@@ -29,17 +29,17 @@ class FakeReserveCommit:
             return Captured(0, json.dumps(self._listed()), "")
         given = {argv[i].removeprefix("--"): argv[i + 1] for i in range(1, len(argv) - 1, 2)}
         self.calls.append(given)
-        strategy = given["strategy"]
+        strategy = given["contender"]
         status = "bad_alloc" if strategy in self._fails else "ok"
-        printed: dict[str, Any] = {"schema": "millpond.suite/1", "status": status, "checksum": "7"}
+        printed: dict[str, Any] = {"schema": "millpond.suite/2", "status": status, "checksum": "7"}
         if status == "ok":
             value = self._values.get(strategy, 1.0)
-            printed |= {**dict.fromkeys(METRICS.units, value), "units": 10**9}
+            printed["metrics"] = {**dict.fromkeys(METRICS.units, value), "units": 10**9}
         return Captured(0, json.dumps(printed), "")
 
     @staticmethod
     def _listed() -> dict[str, Any]:
         names = list(dict.fromkeys(s for e in EXPERIMENTS for s in e.strategies))
-        works = [{"name": e.workload, "unit": "unit", "parameters": [], "strategies": names} for e in EXPERIMENTS]
-        return {"schema": "millpond.suite/1", "suite": "reserve_commit", "compiler": "g++ 12.2.0",
+        works = [{"name": e.workload, "unit": "unit", "parameters": [], "contenders": names} for e in EXPERIMENTS]
+        return {"schema": "millpond.suite/2", "suite": "reserve_commit", "compiler": "g++ 12.2.0",
                 "standard_library": "libstdc++", "workloads": works}  # fmt: skip

@@ -28,7 +28,7 @@ from millpond.system.errors import Failure, Status
 
 SUITE = "millpond-library-suite"
 HARDENED_SUITE = "millpond-library-suite-hardened"
-SCHEMA = "millpond.library_suite/1"
+SCHEMA = "millpond.suite/2"
 
 OURS, POOL, MONOTONIC, MALLOC, IDEAL = "ours", "pool_peer", "monotonic_peer", "malloc", "ideal"
 # Arrays: those that grow on whatever malloc the process has, and those that ask the system themselves.
@@ -149,7 +149,8 @@ def read_suite(peers: Sequence[str] = (), folders: Sequence[Path] | None = None)
         str(w["name"]): Workload(str(w["name"]), str(w.get("unit") or "unit"), tuple(map(str, w["contenders"])))
         for w in listed["workloads"]
     }
-    built_in = [_built_in(c) for c in listed["contenders"] if c["kind"] != MALLOC and c["name"] != ADAPTER]
+    of_ours = [c for c in listed["contenders"] if c["kind"] != MALLOC and c["name"] != ADAPTER]
+    built_in = [_built_in(c) for c in of_ours if c["is_built_in"]]
     ours = tuple(c.name for c in built_in if c.kind == OURS)
     workloads |= {name: Workload(name, "instruction", ours) for name in COUNTED}
     names = {c.name for c in built_in}
@@ -169,7 +170,7 @@ def read_suite(peers: Sequence[str] = (), folders: Sequence[Path] | None = None)
                 raise Failure(Status.USAGE, f"--peer {text!r}: there is a {peer.name!r} already; choose another name")
             found[peer.name] = peer
     found |= {c.name: c for c in _arrays_on_mallocs(list(found.values()))}
-    absent = {str(c["name"]): str(c["package"]) for c in listed.get("absent") or []}
+    absent = {str(c["name"]): str(c["package"]) for c in of_ours if not c["is_built_in"]}
     missing = {**{n: package for n, package in _BUILT_IN.items() if n not in names}, **absent, **missing}
     return Suite(workloads, _with_packages(found), missing)
 

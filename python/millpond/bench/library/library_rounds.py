@@ -14,6 +14,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from millpond.bench.experiment_rounds import values_of
 from millpond.bench.library.grid import METRICS
 from millpond.bench.library.library_contenders import COUNTED, Contender, clean_environment
 from millpond.cells.cell import Cell, Outcome
@@ -22,16 +23,7 @@ from millpond.rounds.fresh_process import Padding, killed
 from millpond.system import callgrind, native
 from millpond.system.errors import Failure, Status
 
-_OPTIONS = {
-    "size": "--size",
-    "af": "--af",
-    "sf": "--sf",
-    "threads": "--threads",
-    "seed": "--seed",
-    "units": "--scale-units",
-}
-POINT = tuple(_OPTIONS)
-_NAMES = {"faults": "page_faults"}
+POINT = ("size", "af", "sf", "threads", "seed", "units")
 _PATIENCE_SECONDS = 120.0
 # Instructions are the difference between two runs that differ in length alone.
 _COUNTS = (1000, 3000)
@@ -60,9 +52,9 @@ class SuiteRunner:
         status = str(printed.get("status") or "ok")
         if status != "ok":
             return Outcome.failed(cell, stage, number, status, status)
-        if isinstance(printed.get("checksum"), int):
+        if printed.get("checksum") is not None:
             self._checksums.add(cell, str(printed["checksum"]))
-        return Outcome(cell, stage, number, values_of(printed))
+        return Outcome(cell, stage, number, values_of(printed, METRICS))
 
     def without_other_work(self, outcomes: Sequence[Outcome]) -> list[Outcome]:
         """The outcomes, `killed` where a contender did not compute what most of those at the same point did."""
@@ -89,7 +81,7 @@ class SuiteRunner:
 def _argv(cell: Cell, contender: Contender) -> list[str]:
     program = str(native.find(contender.program))
     workload = COUNTED.get(cell.subject.words[0], cell.subject.words[0])
-    options = [word for name, value in cell.parameters for word in (_OPTIONS[name], value)]
+    options = [word for name, value in cell.parameters for word in (f"--{name}", value)]
     return [program, "--workload", workload, "--contender", contender.asked, *options, *contender.options]
 
 
@@ -118,22 +110,3 @@ def _result_of(done: native.Captured, contender: Contender) -> dict[str, Any]:
             f"{contender.program} for {contender.name}: {what}",
         )
     return printed
-
-
-def values_of(printed: Mapping[str, Any]) -> dict[str, float]:
-    """The metrics in one line of the program, in their units; `resident_bytes` is what the measured part added at
-    most, `left_bytes` what of it is there at the end."""
-    values = {
-        _NAMES.get(name, name): float(value)
-        for name, value in printed.items()
-        if _NAMES.get(name, name) in METRICS.units and isinstance(value, int | float)
-    }
-    for step in printed.get("steps") or []:
-        values[f"step_ns:{int(step['size'])}"] = float(step["ns"])
-    peak, base = printed.get("peak_bytes"), printed.get("base_bytes")
-    if isinstance(peak, int) and isinstance(base, int):
-        values["resident_bytes"] = float(max(0, peak - base))
-    end = printed.get("end_bytes")
-    if isinstance(end, int) and isinstance(base, int):
-        values["left_bytes"] = float(max(0, end - base))
-    return values
