@@ -13,6 +13,7 @@ import pytest
 import sample_store
 from conftest import FakeLab
 
+from millpond.advice.advice_data import Advice
 from millpond.advice.inputs import read_inputs
 from millpond.advice.merged import merge
 from millpond.commands.report import format_of
