@@ -16,7 +16,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "scope_tree.hpp"
+#include "lab/characterise/scope_tree.hpp"
 
 namespace millpond::characterise {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "address_map.hpp"
+#include "lab/characterise/address_map.hpp"
 
 #include <algorithm>
 #include <map>

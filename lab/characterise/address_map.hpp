@@ -14,7 +14,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
-#include "page_survey.hpp"
+#include "lab/characterise/page_survey.hpp"
 
 namespace millpond::characterise {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "candidate_plans.hpp"
+#include "lab/characterise/candidate_plans.hpp"
 
 #include <algorithm>
 #include <cctype>
@@ -8,11 +8,12 @@
 #include <map>
 #include <optional>
 
-#include "lab/files/aside_file.hpp"
+#include "lab/characterise/subsystem_json.hpp"
 #include "lab/plan/arena_bound.hpp"
 #include "lab/plan/plan.hpp"
+#include "lab/program/aside_file.hpp"
+#include "lab/program/program.hpp"
 #include "preload/word_position.hpp"
-#include "subsystem_json.hpp"
 
 namespace millpond::characterise {
 namespace {
@@ -33,20 +34,20 @@ std::string slug(const std::string& name) {
     return result.empty() ? "subsystem" : result;
 }
 
-lab::route own_pool(const characterisation& all, std::uint32_t subsystem) {
+plan::route own_pool(const characterisation& all, std::uint32_t subsystem) {
     const symbols::subsystem_identity& identity = all.subsystems().subsystems()[subsystem];
     const bool several = all.shares(subsystem).size() > 1;
-    return {identity.owners, identity.name, several ? lab::strategy::synchronized_multipool : lab::strategy::multipool,
-            false};
+    return {identity.owners, identity.name,
+            several ? plan::strategy::synchronized_multipool : plan::strategy::multipool, false};
 }
 
-json plan_of(const characterisation& all, std::vector<lab::route> routes) {
+json plan_of(const characterisation& all, std::vector<plan::route> routes) {
     const trace::process_record& process = all.reader().process();
-    return json::parse(lab::to_text({{process.executable, process.build_id}, std::move(routes)}));
+    return json::parse(plan::to_text({{process.executable, process.build_id}, std::move(routes)}));
 }
 
 std::vector<std::uint32_t> large_subsystems(const characterisation& all) {
-    const trace_totals& totals = all.analysis().totals();
+    const trace_totals& totals = all.counts().totals();
     struct ranked {
         double share;
         std::uint32_t subsystem;
@@ -55,7 +56,7 @@ std::vector<std::uint32_t> large_subsystems(const characterisation& all) {
     for (const std::uint32_t s : all.order()) {
         const std::string& kind = all.subsystems().subsystems()[s].kind;
         if (kind == "module") continue;
-        const subsystem_counts& counts = all.analysis().subsystems()[s];
+        const subsystem_counts& counts = all.counts().subsystems()[s];
         const auto events = static_cast<double>(counts.events());
         const double share =
             std::max(events / static_cast<double>(std::max<std::uint64_t>(1, totals.events)),
@@ -71,7 +72,7 @@ std::vector<std::uint32_t> large_subsystems(const characterisation& all) {
 
 // What an arena's life may be tied to, and the function that it is named after.
 struct arena_scope {
-    lab::scope_kind kind;
+    plan::scope_kind kind;
     std::string around;
     bool outermost = false, observed = true;
     auto operator<=>(const arena_scope&) const = default;
@@ -89,7 +90,7 @@ bool is_legal(const json& scope) {
 bool is_bounded(const json& scope, std::uint64_t peak_live_bytes) {
     const json& most = scope.at("instance_bytes").at("max");
     if (!most.is_number()) return false;
-    using bound = lab::arena_bound;
+    using bound = plan::arena_bound;
     return most.get<double>() <= static_cast<double>(std::max<std::uint64_t>(
                                      bound::held_bytes_min, bound::held_per_live_max * peak_live_bytes));
 }
@@ -97,14 +98,14 @@ bool is_bounded(const json& scope, std::uint64_t peak_live_bytes) {
 // Whether a trial may observe the calls of a function: two traps for each must not change what is measured.
 bool can_observe(const characterisation& all, const json& scope) {
     constexpr double seconds_a_call = 6e-6, share_max = 0.05;
-    const trace_totals& totals = all.analysis().totals();
+    const trace_totals& totals = all.counts().totals();
     const double seconds = all.seconds(totals.last_tick) - all.seconds(totals.first_tick);
     return scope.at("calls").get<double>() * seconds_a_call <= share_max * seconds;
 }
 
 arena_scope scope_of_calls(const characterisation& all, const json& scope, const std::string& function) {
     const bool outermost = scope.at("legality") == scope_legality::legal_outermost;
-    return {lab::scope_kind::function, function, outermost, can_observe(all, scope)};
+    return {plan::scope_kind::function, function, outermost, can_observe(all, scope)};
 }
 
 // Of the legal functions, the outermost that begins as often as the innermost, so that subsystems of one request share
@@ -121,20 +122,20 @@ std::optional<arena_scope> arena_scope_of(const characterisation& all, std::uint
         if (is_left || times * objects_an_activation_min > scope.at("total").get<double>()) continue;
         if (scope.at("scope") == "thread") {
             // For the one thread of a program that scope is the process, and nothing would ever be reset.
-            if (all.shares(subsystem).size() > 1) thread = {lab::scope_kind::thread, "thread"};
-        } else if (is_legal(scope) && is_bounded(scope, all.analysis().subsystems()[subsystem].peak_bytes)) {
+            if (all.shares(subsystem).size() > 1) thread = {plan::scope_kind::thread, "thread"};
+        } else if (is_legal(scope) && is_bounded(scope, all.counts().subsystems()[subsystem].peak_bytes)) {
             if (!function) activations = times;
             const bool as_often = 2 * times >= activations && name != "main";
             if (!function || as_often) function = scope_of_calls(all, scope, name);
         } else if (!phase || name != "main") {
-            phase = {lab::scope_kind::phase, name};
+            phase = {plan::scope_kind::phase, name};
         }
     }
     return function ? function : phase ? phase : thread;
 }
 
 struct candidate_arena {
-    arena_scope scope = {lab::scope_kind::phase, ""};
+    arena_scope scope = {plan::scope_kind::phase, ""};
     std::uint64_t bytes = 0;
     std::vector<std::string> owners;
 };
@@ -146,7 +147,7 @@ std::vector<candidate_arena> candidate_arenas(const characterisation& all) {
         if (!scope) continue;
         candidate_arena& arena = by_scope[*scope];
         arena.scope = *scope;
-        arena.bytes += all.analysis().subsystems()[s].bytes;
+        arena.bytes += all.counts().subsystems()[s].bytes;
         const std::vector<std::string>& owners = all.subsystems().subsystems()[s].owners;
         arena.owners.insert(arena.owners.end(), owners.begin(), owners.end());
     }
@@ -167,9 +168,9 @@ std::optional<std::uint32_t> subsystem_named(const characterisation& in, const s
 }
 
 // A pool for each owner that the samples found for a subsystem; none where most of its call sites have none.
-std::vector<lab::instance_key> instances_of(const characterisation& all, std::uint32_t subsystem) {
+std::vector<plan::instance_key> instances_of(const characterisation& all, std::uint32_t subsystem) {
     constexpr double keyed_share_min = 0.5;
-    std::vector<lab::instance_key> keys;
+    std::vector<plan::instance_key> keys;
     for (const characterisation* from : {&all, &all.observed()}) {
         const auto there = subsystem_named(*from, all.subsystems().subsystems()[subsystem].name);
         if (!keys.empty() || !from->owners() || !there || from->owners()->share_of(*there) < keyed_share_min) continue;
@@ -187,7 +188,7 @@ std::vector<lab::instance_key> instances_of(const characterisation& all, std::ui
 
 std::vector<candidate_plan> candidate_plans(const characterisation& all) {
     std::vector<candidate_plan> plans;
-    std::vector<lab::route> every;
+    std::vector<plan::route> every;
     for (const std::uint32_t s : large_subsystems(all)) {
         char number[16];
         std::snprintf(number, sizeof number, "%02zu-", plans.size() + 1);
@@ -197,14 +198,14 @@ std::vector<candidate_plan> candidate_plans(const characterisation& all) {
     if (!plans.empty()) plans.push_back({"all.plan.json", plan_of(all, std::move(every))});
     std::size_t instances = 0;
     for (const std::uint32_t s : large_subsystems(all)) {
-        std::vector<lab::instance_key> keys = instances_of(all, s);
+        std::vector<plan::instance_key> keys = instances_of(all, s);
         if (keys.empty() || instances == candidate_instances_max) continue;
         char number[20];
         std::snprintf(number, sizeof number, "instances-%02zu-", ++instances);
-        lab::route route = own_pool(all, s);
+        plan::route route = own_pool(all, s);
         const std::string file_name = number + slug(route.pool) + ".plan.json";
         route.pool = "instances of " + route.pool;
-        route.allocator = lab::strategy::multipool;
+        route.allocator = plan::strategy::multipool;
         route.instances = std::move(keys);
         plans.push_back({file_name, plan_of(all, {route})});
     }
@@ -212,22 +213,26 @@ std::vector<candidate_plan> candidate_plans(const characterisation& all) {
     for (const auto& [scope, bytes, owners] : candidate_arenas(all)) {
         char number[16];
         std::snprintf(number, sizeof number, "arena-%02zu-", ++arenas);
-        const bool is_function = scope.kind == lab::scope_kind::function;
-        const lab::route arena{owners,
-                               "arena of " + scope.around,
-                               lab::strategy::monotonic,
-                               false,
-                               {scope.kind, is_function ? scope.around : "", scope.outermost, scope.observed}};
+        const bool is_function = scope.kind == plan::scope_kind::function;
+        const plan::route arena{owners,
+                                "arena of " + scope.around,
+                                plan::strategy::monotonic,
+                                false,
+                                {scope.kind, is_function ? scope.around : "", scope.outermost, scope.observed}};
         plans.push_back({number + slug(scope.around) + ".plan.json", plan_of(all, {arena})});
     }
     return plans;
 }
 
 void write_candidate_plans(const std::vector<candidate_plan>& plans, const std::string& folder) {
-    std::filesystem::create_directories(folder);
+    std::error_code refused;
+    std::filesystem::create_directories(folder, refused);
+    if (refused)
+        throw program::failure(program::environment, "cannot write " + folder + ": " + refused.message() +
+                                                         "; choose a place that can be written");
     for (const candidate_plan& one : plans)
-        lab::write_whole(folder + "/" + one.file_name,
-                         one.plan.dump(2, ' ', false, json::error_handler_t::replace) + "\n");
+        program::write_whole(folder + "/" + one.file_name,
+                             one.plan.dump(2, ' ', false, json::error_handler_t::replace) + "\n");
 }
 
 }  // namespace millpond::characterise

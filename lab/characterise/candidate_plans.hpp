@@ -12,13 +12,13 @@
 // it is alive ("phase"). A trial observes the calls of a function only where their traps would take at most a twentieth
 // of the recorded time ("observed"). Scopes in whose activations fewer than 4 objects are allocated get none. The scope
 // with most bytes comes first. Where the owners of a large subsystem's objects were sampled and found
-// (owner_survey.hpp), one gives each owner a pool. Schema "millpond.plan/1".
+// (owner_keys.hpp), one gives each owner a pool. Schema "millpond.plan/1".
 #pragma once
 
 #include <string>
 #include <vector>
 
-#include "characterisation.hpp"
+#include "lab/characterise/characterisation.hpp"
 
 namespace millpond::characterise {
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "characterisation.hpp"
+#include "lab/characterise/characterisation.hpp"
 
 #include <algorithm>
 
-#include "container_list.hpp"
-#include "subsystem_json.hpp"
+#include "lab/characterise/container_list.hpp"
+#include "lab/characterise/subsystem_json.hpp"
 
 namespace millpond::characterise {
 namespace {
@@ -21,7 +21,7 @@ characterisation::characterisation(const std::string& path, const std::vector<sy
       subsystems_(*functions_, groups),
       scopes_(*functions_, subsystems_),
       ticks_per_ns_(reader_.ticks_per_ns()),
-      analysis_(subsystems_, scopes_, reader_.contexts(), reader_.event_count(), ticks_per_ns_),
+      counts_(subsystems_, scopes_, reader_.contexts(), reader_.event_count(), ticks_per_ns_),
       observations_(*functions_, subsystems_) {
     run();
 }
@@ -35,29 +35,29 @@ characterisation::characterisation(const std::string& path, trace::reader&& read
       subsystems_(*functions_, groups),
       scopes_(*functions_, subsystems_),
       ticks_per_ns_(reader_.ticks_per_ns()),
-      analysis_(subsystems_, scopes_, reader_.contexts(), reader_.event_count(), ticks_per_ns_),
+      counts_(subsystems_, scopes_, reader_.contexts(), reader_.event_count(), ticks_per_ns_),
       observations_(*functions_, subsystems_) {
     run();
 }
 
 void characterisation::run() {
     reader_.for_each_batch([this](const trace::event* batch, std::size_t count) {
-        analysis_.consume(batch, count);
+        counts_.consume(batch, count);
         observations_.consume(batch, count);
     });
-    analysis_.finish();
-    if (analysis_.totals().words_noted > 0) owners_.emplace(reader_, subsystems_);
-    observations_.finish(std::max(reader_.process().events_lost, analysis_.totals().lost_by_notes));
+    counts_.finish();
+    if (counts_.totals().words_noted > 0) owners_.emplace(reader_, subsystems_);
+    observations_.finish(std::max(reader_.process().events_lost, counts_.totals().lost_by_notes));
 
-    const std::vector<analysis::thread_facts> threads = analysis_.threads();
+    const std::vector<event_counts::thread_facts> threads = counts_.threads();
     std::vector<thread_clock::stream_facts> facts;
     for (std::uint32_t number = 0; number < threads.size(); ++number) {
-        const analysis::thread_facts& t = threads[number];
-        if (t.last_tick != 0) facts.push_back({number, t.last_tick, t.operations, t.sampled});
+        const event_counts::thread_facts& t = threads[number];
+        if (t.last_tick != 0) facts.push_back({number, t.last_tick, t.operations, t.timed});
     }
     clock_ = std::make_unique<thread_clock>(reader_.blocks(), facts, reader_.process().first_tick, ticks_per_ns_);
 
-    const std::vector<subsystem_counts>& counts = analysis_.subsystems();
+    const std::vector<subsystem_counts>& counts = counts_.subsystems();
     for (std::uint32_t s = 0; s < counts.size(); ++s) {
         if (counts[s].objects > 0) order_.push_back(s);
     }
@@ -67,11 +67,11 @@ void characterisation::run() {
         return subsystems_.subsystems()[a].name < subsystems_.subsystems()[b].name;
     });
     shares_.resize(counts.size());
-    for (const thread_share& share : analysis_.shares()) shares_[share.subsystem].push_back(&share);
+    for (const thread_share& share : counts_.shares()) shares_[share.subsystem].push_back(&share);
     for (std::vector<const thread_share*>& of_one : shares_) {
         std::sort(of_one.begin(), of_one.end(), [](const auto* a, const auto* b) { return a->thread < b->thread; });
     }
-    const std::vector<context_counts>& contexts = analysis_.contexts();
+    const std::vector<context_counts>& contexts = counts_.contexts();
     contexts_.resize(counts.size());
     for (std::uint32_t c = 0; c < contexts.size(); ++c) {
         if (contexts[c].objects > 0) contexts_[contexts[c].subsystem].push_back(c);
@@ -86,7 +86,7 @@ void characterisation::run() {
 
 double characterisation::seconds(std::uint64_t tick) const {
     const trace::process_record& process = reader_.process();
-    std::uint64_t origin = analysis_.totals().first_tick;
+    std::uint64_t origin = counts_.totals().first_tick;
     if (process.first_tick != 0) origin = std::min(origin, process.first_tick);
     const double ticks = tick > origin ? static_cast<double>(tick - origin) : 0.0;
     return ticks / ticks_per_ns_ * 1e-9;
@@ -110,7 +110,7 @@ json characterisation::stack(std::uint32_t context) const {
 }
 
 json characterisation::to_json() const {
-    const trace_totals& totals = analysis_.totals();
+    const trace_totals& totals = counts_.totals();
     json facts;
     facts["path"] = path_;
     facts["events"] = totals.events;
@@ -125,7 +125,7 @@ json characterisation::to_json() const {
     facts["mended_hand_offs"] = totals.mended;
     std::uint64_t owned = 0, named = 0, contexts = 0;
     for (const std::uint32_t s : order_) {
-        const std::uint64_t events = analysis_.subsystems()[s].events();
+        const std::uint64_t events = counts_.subsystems()[s].events();
         owned += events;
         if (subsystems_.subsystems()[s].named) named += events;
         contexts += contexts_[s].size();
@@ -161,8 +161,8 @@ json characterisation::to_json() const {
     }
     std::vector<std::size_t> position(subsystems_.subsystems().size());
     for (std::size_t i = 0; i < order_.size(); ++i) position[order_[i]] = i;
-    all["heat_map"] = analysis_.addresses().to_json([this](std::uint64_t tick) { return seconds(tick); },
-                                                    [&](std::uint32_t s) { return position[s]; });
+    all["heat_map"] = counts_.addresses().to_json([this](std::uint64_t tick) { return seconds(tick); },
+                                                  [&](std::uint32_t s) { return position[s]; });
     all["pins"] = pins_json();
     all["notes"] = {
         "a function is legal only where its activations were observed; else it is not disproved at most, for a trace "
@@ -174,7 +174,7 @@ json characterisation::to_json() const {
 }
 
 json characterisation::pins_json() const {
-    const class pinning& pins = analysis_.pinning();
+    const class pinning& pins = counts_.pinning();
     const std::vector<pinned_pair> pairs = pins.pairs();
     if (pairs.empty()) return nullptr;
     double bytes = 0;

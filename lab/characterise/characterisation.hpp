@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
 // characterisation: everything that is known of one trace after the pass over its events, and its wording as JSON.
 //
-//   reader ─▶ context_functions ─▶ subsystem_map ─▶ scope_tree ─▶ analysis ─▶ characterisation ─▶ JSON, candidate plans
+//   reader ─▶ context_functions ─▶ subsystem_map ─▶ scope_tree ─▶ event_counts ─▶ characterisation ─▶ JSON, plans
 //
-// Schema "millpond.characterisation/1". Use characterise() for all of it, summarise() for what is told without a table
-// of live objects. Memory and time are those of analysis. Not thread-safe. Throws trace::trace_error where nothing can
-// be read.
+// Schema "millpond.characterisation/1". Use the class for all of it, summarise() for what is told without a table
+// of live objects. Memory and time are those of event_counts. Not thread-safe. Throws trace::trace_error where nothing
+// can be read.
 #pragma once
 
 #include <memory>
@@ -14,14 +14,14 @@
 #include <string>
 #include <vector>
 
-#include "analysis.hpp"
+#include "lab/characterise/event_counts.hpp"
+#include "lab/characterise/observed_scopes.hpp"
+#include "lab/characterise/owner_keys.hpp"
+#include "lab/characterise/scope_tree.hpp"
+#include "lab/characterise/thread_clock.hpp"
 #include "lab/symbols/context_functions.hpp"
 #include "lab/symbols/subsystem_map.hpp"
 #include "lab/trace/reader.hpp"
-#include "observed_scopes.hpp"
-#include "owner_survey.hpp"
-#include "scope_tree.hpp"
-#include "thread_clock.hpp"
 
 namespace millpond::characterise {
 
@@ -46,18 +46,18 @@ class characterisation {
     const characterisation& observed() const { return *observed_; }
     const observed_scopes& observations() const { return observations_; }
     // Null: no owner was sampled.
-    const owner_survey* owners() const { return owners_ ? &*owners_ : nullptr; }
+    const owner_keys* owners() const { return owners_ ? &*owners_ : nullptr; }
 
     const trace::reader& reader() const { return reader_; }
     const symbols::context_functions& functions() const { return *functions_; }
     const symbols::subsystem_map& subsystems() const { return subsystems_; }
     const scope_tree& scopes() const { return scopes_; }
-    const class analysis& analysis() const { return analysis_; }
+    const event_counts& counts() const { return counts_; }
     const thread_clock& clock() const { return *clock_; }
 
     // Subsystems that had events, the one that allocated most bytes first.
     const std::vector<std::uint32_t>& order() const { return order_; }
-    // Shares of the analysis, by subsystem.
+    // Shares of threads, by subsystem.
     const std::vector<const thread_share*>& shares(std::uint32_t subsystem) const { return shares_[subsystem]; }
     // Contexts of a subsystem that had allocations, the one with most bytes first.
     const std::vector<std::uint32_t>& contexts(std::uint32_t subsystem) const { return contexts_[subsystem]; }
@@ -82,9 +82,9 @@ class characterisation {
     symbols::subsystem_map subsystems_;
     scope_tree scopes_;
     double ticks_per_ns_;
-    class analysis analysis_;
+    event_counts counts_;
     observed_scopes observations_;
-    std::optional<owner_survey> owners_;
+    std::optional<owner_keys> owners_;
     const characterisation* observed_ = this;
     std::unique_ptr<thread_clock> clock_;
     std::vector<std::uint32_t> order_;

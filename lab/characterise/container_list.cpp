@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "container_list.hpp"
+#include "lab/characterise/container_list.hpp"
 
 #include <cxxabi.h>
 
@@ -10,7 +10,7 @@
 #include <optional>
 #include <set>
 
-#include "lab/files/regular_file.hpp"
+#include "lab/program/regular_file.hpp"
 #include "lab/symbols/container_name.hpp"
 #include "lab/symbols/demangled_name.hpp"
 #include "lab/symbols/owner.hpp"
@@ -194,7 +194,7 @@ bool container_list::is_named_at(const std::string& name, const symbols::source_
     std::vector<std::string>& lines = entry->second;
     if (is_new && !place.file.empty()) {
         try {
-            const std::string text = lab::read_regular(place.file, source_bytes_max);
+            const std::string text = program::read_regular(place.file, source_bytes_max);
             for (std::size_t first = 0; first < text.size();) {
                 const std::size_t past = std::min(text.find('\n', first), text.size());
                 lines.push_back(text.substr(first, past - first));
@@ -256,7 +256,7 @@ json container_list::of(std::uint32_t subsystem) {
     std::map<std::string, entry> entries;
     std::size_t looked_at = 0;
     for (const std::uint32_t context : all_.contexts(subsystem)) {
-        const context_counts& counts = all_.analysis().contexts()[context];
+        const context_counts& counts = all_.counts().contexts()[context];
         found one = look_at(context, looked_at++ < looked_at_max);
         json members = this->members(one, one.type);
         // Which stream writes, only the variable tells: they share the buffer.
@@ -277,7 +277,7 @@ json container_list::of(std::uint32_t subsystem) {
     }
     std::multimap<std::uint64_t, const entry*, std::greater<>> order;
     for (const auto& [key, one] : entries) order.emplace(one.bytes, &one);
-    const std::uint64_t bytes = all_.analysis().subsystems()[subsystem].bytes;
+    const std::uint64_t bytes = all_.counts().subsystems()[subsystem].bytes;
     json list = json::array();
     for (const auto& [of_entry, one] : order) {
         if (list.size() == containers_max) break;

@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-#include "characterisation.hpp"
+#include "lab/characterise/characterisation.hpp"
 #include "lab/symbols/debug_info.hpp"
 
 namespace millpond::characterise {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "context_json.hpp"
+#include "lab/characterise/context_json.hpp"
 
 #include <string>
 #include <unordered_map>
@@ -10,7 +10,7 @@ namespace {
 
 // Nodes that lie on the way from the outside to an allocation.
 std::vector<char> on_the_way(const characterisation& all) {
-    const std::vector<context_counts>& counts = all.analysis().contexts();
+    const std::vector<context_counts>& counts = all.counts().contexts();
     std::vector<char> wanted(all.functions().node_count(), 0);
     for (std::uint32_t node = 1; node < wanted.size(); ++node) {
         if (counts[node].objects == 0) continue;
@@ -22,8 +22,8 @@ std::vector<char> on_the_way(const characterisation& all) {
 }  // namespace
 
 json contexts_json(const characterisation& all) {
-    const std::vector<context_counts>& counts = all.analysis().contexts();
-    std::vector<std::int64_t> position(counts.empty() ? 0 : all.analysis().subsystems().size(), -1);
+    const std::vector<context_counts>& counts = all.counts().contexts();
+    std::vector<std::int64_t> position(counts.empty() ? 0 : all.counts().subsystems().size(), -1);
     json subsystems = json::array();
     for (const std::uint32_t s : all.order()) {
         position[s] = static_cast<std::int64_t>(subsystems.size());
@@ -37,7 +37,7 @@ json contexts_json(const characterisation& all) {
         const auto [function, is_new] = known.try_emplace(name, static_cast<std::uint32_t>(known.size()));
         if (is_new) functions.push_back(std::move(name));
         const bool allocates = counts[node].objects > 0;
-        const live_counts left = allocates ? all.analysis().left()[node] : live_counts{};
+        const live_counts left = allocates ? all.counts().left()[node] : live_counts{};
         const std::uint32_t parent = node == 0 ? 0 : number[all.functions().node(node).parent];
         nodes.push_back({parent, function->second, allocates ? position[counts[node].subsystem] : -1,
                          counts[node].objects, counts[node].bytes, left.objects, left.bytes});

@@ -10,7 +10,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "characterisation.hpp"
+#include "lab/characterise/characterisation.hpp"
 
 namespace millpond::characterise {
 

@@ -4,8 +4,8 @@
 #include <optional>
 #include <vector>
 
-#include "dvluc.hpp"
-#include "subsystem_json.hpp"
+#include "lab/characterise/dvluc.hpp"
+#include "lab/characterise/subsystem_json.hpp"
 
 namespace millpond::characterise {
 namespace {
@@ -19,7 +19,7 @@ json dimension(json value, const char* kind, json absolute) {
 
 // What one thread did in a subsystem, between the subsystem's first event and its last.
 struct thread_time {
-    double operations_ns = 0, cpu_ns = 0, recorder_ns = 0;
+    double operation_ns = 0, cpu_ns = 0, recorder_ns = 0;
     std::uint64_t operations = 0;
 };
 
@@ -28,7 +28,7 @@ thread_time time_of(const characterisation& all, const thread_share& share, cons
     const auto within = [&](double (thread_clock::*at)(std::uint32_t, std::uint64_t) const) {
         return (clock.*at)(share.thread, s.last_tick) - (clock.*at)(share.thread, s.first_tick);
     };
-    const double ticks = s.times.ticks_of(share.operations, all.analysis().totals().times);
+    const double ticks = s.durations.ticks_of(share.operations, all.counts().totals().durations);
     return {ticks / all.ticks_per_ns(), within(&thread_clock::at), within(&thread_clock::recorder_at),
             share.operations_in_all()};
 }
@@ -38,7 +38,7 @@ thread_time time_of(const characterisation& all, const thread_share& share, cons
 std::optional<std::vector<double>> shares_inside(const std::vector<thread_time>& working, double duration_ns) {
     std::vector<double> inside;
     for (const thread_time& t : working) {
-        const std::optional<double> share = estimated_share(t.operations_ns, duration_ns);
+        const std::optional<double> share = estimated_share(t.operation_ns, duration_ns);
         if (!share) return std::nullopt;
         inside.push_back(*share);
     }
@@ -69,14 +69,14 @@ json contention_json(const std::vector<thread_time>& working, double duration_ns
 }  // namespace
 
 dimensions measure_dimensions(const characterisation& all, std::uint32_t subsystem) {
-    const subsystem_counts& s = all.analysis().subsystems()[subsystem];
-    const trace_totals& totals = all.analysis().totals();
+    const subsystem_counts& s = all.counts().subsystems()[subsystem];
+    const trace_totals& totals = all.counts().totals();
     std::vector<thread_time> threads;
     for (const thread_share* share : all.shares(subsystem)) threads.push_back(time_of(all, *share, s));
     thread_time sum;
     std::uint64_t busiest = 0;
     for (const thread_time& t : threads) {
-        sum.operations_ns += t.operations_ns;
+        sum.operation_ns += t.operation_ns;
         sum.cpu_ns += t.cpu_ns;
         sum.operations += t.operations;
         sum.recorder_ns = std::max(sum.recorder_ns, t.recorder_ns);
@@ -88,25 +88,26 @@ dimensions measure_dimensions(const characterisation& all, std::uint32_t subsyst
     }
     const double recorded_ns = static_cast<double>(s.last_tick - s.first_tick) / all.ticks_per_ns();
     const double duration_ns = recorded_ns - sum.recorder_ns;
-    const bool timed = totals.times.count() > 0;
+    const bool timed = totals.durations.count() > 0;
     const bool has_cpu = sum.cpu_ns > 0;
 
     dimensions result;
     result.working_threads = working.size();
     result.threads = threads.size();
     result.cpu_seconds = has_cpu ? json(sum.cpu_ns * 1e-9) : json();
-    result.operation_seconds = timed ? json(sum.operations_ns * 1e-9) : json();
+    result.operation_seconds = timed ? json(sum.operation_ns * 1e-9) : json();
     operation_counts frees{};
     constexpr auto deallocation = static_cast<std::size_t>(operation_kind::deallocation);
     for (const thread_share* share : all.shares(subsystem)) frees[deallocation] += share->operations[deallocation];
-    result.free_seconds = timed ? json(s.times.ticks_of(frees, totals.times) / all.ticks_per_ns() * 1e-9) : json();
+    result.free_seconds =
+        timed ? json(s.durations.ticks_of(frees, totals.durations) / all.ticks_per_ns() * 1e-9) : json();
 
-    const std::optional<double> dense = timed ? estimated_share(sum.operations_ns, sum.cpu_ns) : std::nullopt;
+    const std::optional<double> dense = timed ? estimated_share(sum.operation_ns, sum.cpu_ns) : std::nullopt;
     json density = dimension(dense ? json(*dense) : json(), "estimated",
                              {{"operation_seconds", result.operation_seconds},
                               {"cpu_seconds", result.cpu_seconds},
                               {"operations", sum.operations},
-                              {"timed", s.times.count()}});
+                              {"timed", s.durations.count()}});
     if (!timed)
         density["why_null"] = "no operation was timed";
     else if (!has_cpu)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "dvluc.hpp"
+#include "lab/characterise/dvluc.hpp"
 
 #include <algorithm>
 #include <cmath>

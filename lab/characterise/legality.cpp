@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "legality.hpp"
+#include "lab/characterise/legality.hpp"
 
 #include <algorithm>
 

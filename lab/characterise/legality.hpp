@@ -14,9 +14,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "context_counts.hpp"
-#include "histogram.hpp"
-#include "scope_tree.hpp"
+#include "lab/characterise/context_counts.hpp"
+#include "lab/characterise/histogram.hpp"
+#include "lab/characterise/scope_tree.hpp"
 
 namespace millpond::characterise {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include <algorithm>
 
-#include "subsystem_json.hpp"
+#include "lab/characterise/subsystem_json.hpp"
 
 namespace millpond::characterise {
 namespace {
@@ -18,15 +18,15 @@ struct judged_scope {
 
 std::vector<judged_scope> judge(const characterisation& all, std::uint32_t subsystem, std::uint64_t objects) {
     std::vector<judged_scope> judged;
-    for (const candidate_record& record : all.analysis().legality().candidates(subsystem)) {
+    for (const candidate_record& record : all.counts().legality().candidates(subsystem)) {
         judged_scope scope{&record};
         for (const std::uint32_t c : all.contexts(subsystem)) {
-            const context_counts& context = all.analysis().contexts()[c];
+            const context_counts& context = all.counts().contexts()[c];
             const std::uint32_t owning = all.scopes().innermost_of(context.scope, record.function);
             if (owning == 0) continue;
             const std::uint32_t depth = all.scopes().depth(owning);
             scope.enclosed += context.objects;
-            scope.outlived += all.analysis().legality().outlived_depth(context.outlived, depth);
+            scope.outlived += all.counts().legality().outlived_depth(context.outlived, depth);
             scope.depth += static_cast<double>(depth) * static_cast<double>(context.objects);
         }
         if (static_cast<double>(scope.enclosed) < enclosing_share_min * static_cast<double>(objects)) continue;
@@ -181,14 +181,14 @@ json scope_json(const characterisation& all, const subsystem_counts& s, const ch
 }  // namespace
 
 json legality_json(const characterisation& all, std::uint32_t subsystem) {
-    const subsystem_counts& s = all.analysis().subsystems()[subsystem];
+    const subsystem_counts& s = all.counts().subsystems()[subsystem];
     json scopes = json::array();
     for (const judged_scope& scope : select(judge(all, subsystem, s.objects)))
         scopes.push_back(scope_json(all, s, "function", all.functions().function(scope.record->function).name,
                                     scope.enclosed, judge_function(all, subsystem, scope)));
     histogram instances;
     for (const thread_share* share : all.shares(subsystem)) {
-        if (share->objects > 0) instances.add(share->instances.thread_bytes());
+        if (share->objects > 0) instances.add(share->of_activations.thread_bytes());
     }
     const std::uint64_t outlived = s.outlived_thread;
     scopes.push_back(scope_json(all, s, "thread", "of the allocation", s.objects,
@@ -200,7 +200,7 @@ json legality_json(const characterisation& all, std::uint32_t subsystem) {
                                  instances.count(),
                                  &instances,
                                  &all,
-                                 &all.analysis().legality().thread_witnesses(subsystem),
+                                 &all.counts().legality().thread_witnesses(subsystem),
                                  "the ends of threads are in the trace",
                                  {}}));
     return scopes;
@@ -208,7 +208,7 @@ json legality_json(const characterisation& all, std::uint32_t subsystem) {
 
 std::vector<std::uint32_t> legality_functions(const characterisation& all, std::uint32_t subsystem) {
     std::vector<std::uint32_t> functions;
-    for (const judged_scope& scope : select(judge(all, subsystem, all.analysis().subsystems()[subsystem].objects)))
+    for (const judged_scope& scope : select(judge(all, subsystem, all.counts().subsystems()[subsystem].objects)))
         functions.push_back(scope.record->function);
     return functions;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "observed_scopes.hpp"
+#include "lab/characterise/observed_scopes.hpp"
 
 #include <algorithm>
 

@@ -20,12 +20,12 @@
 #include <utility>
 #include <vector>
 
-#include "histogram.hpp"
+#include "lab/characterise/histogram.hpp"
+#include "lab/characterise/legality.hpp"
 #include "lab/symbols/context_functions.hpp"
 #include "lab/symbols/subsystem_map.hpp"
 #include "lab/trace/live_objects.hpp"
 #include "lab/trace/reader.hpp"
-#include "legality.hpp"
 
 namespace millpond::characterise {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "pinning.hpp"
+#include "lab/characterise/pinning.hpp"
 
 #include <algorithm>
 #include <map>

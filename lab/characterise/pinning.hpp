@@ -13,7 +13,7 @@
 #include <optional>
 #include <vector>
 
-#include "page_survey.hpp"
+#include "lab/characterise/page_survey.hpp"
 
 namespace millpond::characterise {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "scope_list.hpp"
+#include "lab/characterise/scope_list.hpp"
 
 #include <algorithm>
 #include <cstdio>
@@ -9,8 +9,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "lab/characterise/subsystem_json.hpp"
 #include "lab/symbols/module_functions.hpp"
-#include "subsystem_json.hpp"
 
 namespace millpond::characterise {
 namespace {
@@ -23,13 +23,13 @@ std::vector<std::uint32_t> choose(const characterisation& all) {
     std::vector<std::uint32_t> chosen;
     double bytes = 0;
     std::size_t subsystems = 0;
-    const auto enough = share_of_bytes * static_cast<double>(all.analysis().totals().bytes);
+    const auto enough = share_of_bytes * static_cast<double>(all.counts().totals().bytes);
     for (const std::uint32_t s : all.order()) {
         for (const std::uint32_t f : legality_functions(all, s)) {
             if (chosen.size() < scope_list_max && std::find(chosen.begin(), chosen.end(), f) == chosen.end())
                 chosen.push_back(f);
         }
-        bytes += static_cast<double>(all.analysis().subsystems()[s].bytes);
+        bytes += static_cast<double>(all.counts().subsystems()[s].bytes);
         if (++subsystems >= subsystems_min && bytes >= enough) break;
     }
     return chosen;

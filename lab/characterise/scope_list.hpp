@@ -12,7 +12,7 @@
 #include <cstddef>
 #include <string>
 
-#include "characterisation.hpp"
+#include "lab/characterise/characterisation.hpp"
 
 namespace millpond::characterise {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "scope_tree.hpp"
+#include "lab/characterise/scope_tree.hpp"
 
 #include <algorithm>
 #include <unordered_map>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "subsystem_json.hpp"
+#include "lab/characterise/subsystem_json.hpp"
 
 #include <algorithm>
 #include <cmath>
 
-#include "dvluc.hpp"
+#include "lab/characterise/dvluc.hpp"
 #include "preload/word_position.hpp"
 
 namespace millpond::characterise {
@@ -46,10 +46,10 @@ json diffusion_json(const characterisation& all, const subsystem_counts& s) {
 
 json contexts_json(const characterisation& all, std::uint32_t subsystem) {
     json top = json::array();
-    const subsystem_counts& s = all.analysis().subsystems()[subsystem];
+    const subsystem_counts& s = all.counts().subsystems()[subsystem];
     for (const std::uint32_t c : all.contexts(subsystem)) {
         if (top.size() == top_contexts) break;
-        const context_counts& context = all.analysis().contexts()[c];
+        const context_counts& context = all.counts().contexts()[c];
         const double share = s.bytes > 0
                                  ? share_of(static_cast<double>(context.bytes), static_cast<double>(s.bytes))
                                  : share_of(static_cast<double>(context.objects), static_cast<double>(s.objects));
@@ -72,7 +72,7 @@ json owners_json(const characterisation& all, std::uint32_t subsystem) {
 }  // namespace
 
 json subsystem_json(const characterisation& all, std::uint32_t subsystem) {
-    const subsystem_counts& s = all.analysis().subsystems()[subsystem];
+    const subsystem_counts& s = all.counts().subsystems()[subsystem];
     const symbols::subsystem_identity& identity = all.subsystems().subsystems()[subsystem];
     dimensions measured = measure_dimensions(all, subsystem);
     json one;

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
-// subsystem_json: one subsystem of a characterisation in words and numbers.
-//
-// Split from characterisation because it is long, not because it is separate: figures, DVLUC, diffusion, legality,
-// contexts.
+// subsystem_json: the JSON of one subsystem of a characterisation: figures, legality (legality_json.cpp) and DVLUC
+// (dimensions.cpp).
 #pragma once
 
 #include <cstdint>
 
-#include "characterisation.hpp"
+#include "lab/characterise/characterisation.hpp"
 
 namespace millpond::characterise {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "thread_clock.hpp"
+#include "lab/characterise/thread_clock.hpp"
 
 #include <algorithm>
 
@@ -39,9 +39,9 @@ thread_clock::thread_clock(const std::vector<trace::block_record>& blocks, const
             is_first ? std::min(process_first_tick, headers.front().first) : headers.front().first;
         std::vector<point>& points = points_[stream.thread];
         points.push_back({start, 0.0, 0.0});
-        const double scale = stream.sampled == 0 ? 0.0
-                                                 : static_cast<double>(stream.operations) /
-                                                       static_cast<double>(stream.sampled) / ticks_per_ns;
+        const double scale = stream.timed == 0 ? 0.0
+                                               : static_cast<double>(stream.operations) /
+                                                     static_cast<double>(stream.timed) / ticks_per_ns;
         const double most = unusual * usual_overhead(headers);
         double recorder_ns = 0;
         for (std::size_t i = 0; i < headers.size(); ++i) {

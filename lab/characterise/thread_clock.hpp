@@ -4,7 +4,7 @@
 //   cpu ns   0 ─────── c1 ──────────── c2 ── c3       known at the end of each block, straight lines between
 //   ticks    start     block 1 ends    2     3
 //
-// The recorder's own time is estimated: what it measured in the operations that it sampled, times operations / sampled,
+// The recorder's own time is estimated: what it measured in the operations that it timed, times operations / timed,
 // in each block no more than twice what the middle block has for each event: one preemption must not count 64 times.
 // Use it for density and contention. at(): O(log blocks). Read-only after construction.
 #pragma once
@@ -21,8 +21,8 @@ class thread_clock {
   public:
     struct stream_facts {
         std::uint32_t thread;
-        std::uint64_t last_tick;            // of the stream's last event
-        std::uint64_t operations, sampled;  // of the whole stream
+        std::uint64_t last_tick;          // of the stream's last event
+        std::uint64_t operations, timed;  // of the whole stream
     };
 
     thread_clock(const std::vector<trace::block_record>& blocks, const std::vector<stream_facts>& streams,

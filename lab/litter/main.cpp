@@ -4,12 +4,10 @@
 //   options ──▶ pattern ──▶ LD_PRELOAD, an inherited descriptor ──execve──▶ the program, without a process of ours
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <iostream>
 #include <string>
 #include <vector>
 
@@ -17,13 +15,11 @@
 #include "lab/litter/pattern_layout.hpp"
 #include "lab/measure/preload_check.hpp"
 #include "lab/measure/start.hpp"
-#include "lab/trace/reader.hpp"
+#include "lab/program/command_line.hpp"
 
 namespace {
 
 using namespace millpond;
-
-constexpr int usage = 2, input = 3, environment_lacks = 4, not_started = 5;
 
 struct litter_options {
     std::uint64_t blocks = 100'000;
@@ -33,23 +29,15 @@ struct litter_options {
     std::vector<std::string> command;
 };
 
-int fail(int status, const std::string& message) {
-    std::cerr << "millpond: " << message << '\n';
-    return status;
-}
-
 std::string own_library() {
     const auto folder = std::filesystem::read_symlink("/proc/self/exe").parent_path();
     return (folder / "../lib/millpond/libmillpond-litter.so").lexically_normal();
 }
 
-// Returns only where it failed.
-int become(const litter_options& options) {
-    std::string path;
-    if (const auto error = measure::check_preloadable(options.command.front(), path))
-        return fail(error->status, error->message);
+[[noreturn]] void become(const litter_options& options) {
+    const std::string path = measure::check_preloadable(options.command.front()).path;
     const std::string library = own_library();
-    if (::access(library.c_str(), R_OK) != 0) return fail(environment_lacks, library + " is missing");
+    if (::access(library.c_str(), R_OK) != 0) throw program::failure(program::environment, library + " is missing");
     std::vector<std::uint32_t> sizes =
         options.trace.empty() ? litter::drawn_sizes(options.blocks, options.seed) : litter::traced_sizes(options.trace);
     const int file = litter::write_pattern(litter::draw(std::move(sizes), options.fraction, options.seed));
@@ -59,7 +47,7 @@ int become(const litter_options& options) {
     ::setenv("LD_PRELOAD", measure::preload_value(library).c_str(), 1);
     ::setenv(litter::pattern_variable, std::to_string(file).c_str(), 1);
     ::execv(path.c_str(), arguments.data());
-    return fail(not_started, "cannot start " + path + ": " + std::strerror(errno));
+    throw program::failure(program::not_started, "cannot start " + path + ": " + std::strerror(errno));
 }
 
 }  // namespace
@@ -78,18 +66,11 @@ int main(int argc, char** argv) {
         ->check(CLI::Range(0.0, 1.0));
     app.add_option("--seed", options.seed, "of all that is drawn; 1")->type_name("N");
     app.add_option("command", options.command, "-- PROGRAM ARGS")->type_name("");
-    try {
-        app.parse(argc, argv);
-        if (options.command.empty()) throw CLI::ValidationError("millpond-litter [OPTIONS] -- PROGRAM ARGS");
-    } catch (const CLI::ParseError& error) {
-        if (error.get_exit_code() == 0) return app.exit(error);
-        return fail(usage, std::string(error.what()) + "\nmillpond: run with --help for the options");
-    }
-    try {
-        return become(options);
-    } catch (const trace::trace_error& error) {
-        return fail(input, error.what());
-    } catch (const std::exception& error) {
-        return fail(environment_lacks, error.what());
-    }
+    return program::guarded_main(
+        app, argc, argv,
+        [&]() -> int {
+            if (options.command.empty()) throw CLI::ValidationError("millpond-litter [OPTIONS] -- PROGRAM ARGS");
+            become(options);
+        },
+        "\nmillpond: run with --help for the options");
 }

@@ -14,6 +14,7 @@
 
 #include "lab/litter/pattern_layout.hpp"
 #include "lab/measure/littering.hpp"
+#include "lab/program/aside_file.hpp"
 #include "lab/trace/reader.hpp"
 
 namespace millpond::litter {
@@ -28,15 +29,10 @@ std::uint64_t total(const std::vector<std::uint32_t>& sizes) {
     return std::accumulate(sizes.begin(), sizes.end(), std::uint64_t{0});
 }
 
-void write_whole(int file, const void* from, std::size_t bytes) {
-    const char* at = static_cast<const char*>(from);
-    while (bytes > 0) {
-        const ssize_t written = ::write(file, at, bytes);
-        if (written < 0 && errno == EINTR) continue;
-        if (written <= 0) throw std::system_error(errno, std::generic_category(), "cannot write the littering pattern");
-        at += written;
-        bytes -= static_cast<std::size_t>(written);
-    }
+template <class Value>
+void append(int file, const Value* from, std::size_t count) {
+    if (!program::write_all(file, {reinterpret_cast<const char*>(from), count * sizeof(Value)}))
+        throw std::system_error(errno, std::generic_category(), "cannot write the littering pattern");
 }
 
 }  // namespace
@@ -99,9 +95,9 @@ int write_pattern(const pattern& of) {
     if (file < 0) throw std::system_error(errno, std::generic_category(), "cannot make the littering pattern");
     pattern_head head{of.sizes.size(), of.free_order.size(), {}};
     std::snprintf(head.note, sizeof head.note, "%s", of.note().c_str());
-    write_whole(file, &head, sizeof head);
-    write_whole(file, of.sizes.data(), of.sizes.size() * sizeof of.sizes[0]);
-    write_whole(file, of.free_order.data(), of.free_order.size() * sizeof of.free_order[0]);
+    append(file, &head, 1);
+    append(file, of.sizes.data(), of.sizes.size());
+    append(file, of.free_order.data(), of.free_order.size());
     return file;
 }
 

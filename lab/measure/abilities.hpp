@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "counters.hpp"
+#include "lab/measure/counters.hpp"
 
 namespace millpond::measure {
 

@@ -11,8 +11,8 @@
 #include <optional>
 #include <string>
 
-#include "event_names.hpp"
-#include "named_events.hpp"
+#include "lab/measure/event_names.hpp"
+#include "lab/measure/named_events.hpp"
 
 namespace millpond::measure {
 

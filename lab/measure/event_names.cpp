@@ -9,8 +9,8 @@
 #include <memory>
 #include <stdexcept>
 
+#include "lab/measure/named_events.hpp"
 #include "lab/plan/near_names.hpp"
-#include "named_events.hpp"
 
 namespace millpond::measure {
 namespace {
@@ -134,8 +134,8 @@ unknown_event not_found(const std::string& name) {
             (unit.is_present != 0 ? here : elsewhere).emplace_back(each.name);
         });
     });
-    std::vector<std::string> near = lab::near_names(sought, here);
-    if (near.empty()) near = lab::near_names(sought, elsewhere);
+    std::vector<std::string> near = plan::near_names(sought, here);
+    if (near.empty()) near = plan::near_names(sought, elsewhere);
     return {"no event is called \"" + name + "\"" + (near.empty() ? "" : "; near it: " + listed(near))};
 }
 
@@ -151,7 +151,7 @@ unknown_event malformed(const std::string& name, int status) {
     for (const event_names::described& each : masks_of(found)) masks.push_back(each.name);
     if (masks.empty()) return {what + "; this event has no unit masks"};
     const std::vector<std::string> near =
-        colon == name.npos ? std::vector<std::string>{} : lab::near_names(name.substr(colon + 1), masks, most_named);
+        colon == name.npos ? std::vector<std::string>{} : plan::near_names(name.substr(colon + 1), masks, most_named);
     return {what + (near.empty() ? "; its unit masks are " + listed(masks) : "; near it: " + listed(near))};
 }
 

@@ -15,7 +15,7 @@
 #include <variant>
 #include <vector>
 
-#include "counters.hpp"
+#include "lab/measure/counters.hpp"
 
 namespace millpond::measure {
 

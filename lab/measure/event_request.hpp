@@ -13,7 +13,7 @@
 #include <span>
 #include <string_view>
 
-#include "counters.hpp"
+#include "lab/measure/counters.hpp"
 
 namespace millpond::measure {
 

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
 // millpond-events: the events that this machine's processor and kernel can count, by name.
-#include <CLI/CLI.hpp>
-#include <cstdio>
-#include <exception>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -11,32 +8,28 @@
 #include "lab/measure/event_choice.hpp"
 #include "lab/measure/event_request.hpp"
 #include "lab/measure/named_events.hpp"
+#include "lab/program/command_line.hpp"
 
 namespace {
 
 using namespace millpond::measure;
+namespace program = millpond::program;
 using nlohmann::ordered_json;
-
-int write(const std::string& text) {
-    if (std::fputs(text.c_str(), stdout) >= 0 && std::fflush(stdout) == 0) return 0;
-    std::fprintf(stderr, "millpond: cannot write to standard output\n");
-    return 4;
-}
 
 int resolve(const event_names& known, const std::vector<std::string>& names) {
     std::string lines;
-    int status = 0;
+    int status = program::ok;
     for (const std::string& name : names) {
         std::string wrong;
         const auto chosen = choose_event(known, name, wrong);
         if (!chosen) {
-            std::fprintf(stderr, "millpond: %s; `millpond bench --list-events` has all of them\n", wrong.c_str());
-            status = 2;
+            status = program::fail(program::usage, wrong + "; `millpond bench --list-events` has all of them");
             continue;
         }
         lines.append(answer_line(chosen->of, chosen->counted_as, chosen->why_null)).append("\n");
     }
-    return status != 0 ? status : write(lines);
+    if (status == program::ok) program::print(lines);
+    return status;
 }
 
 ordered_json named_as_json(const event_names& known, const named_event& each) {
@@ -62,7 +55,8 @@ int list(const event_names& known) {
     });
     const ordered_json all = {
         {"schema", "millpond.events/1"}, {"units", known.units()}, {"named", named}, {"events", events}};
-    return write(all.dump(1, ' ', false, ordered_json::error_handler_t::replace) + "\n");
+    program::print(all.dump(1, ' ', false, ordered_json::error_handler_t::replace) + "\n");
+    return program::ok;
 }
 
 }  // namespace
@@ -79,17 +73,8 @@ int main(int argc, char** argv) {
     mode->require_option(1);
     app.add_option("names", names, "as MEM_LOAD_RETIRED:L3_MISS; llc_misses")->type_name("NAME");
     app.footer("Exit status: 0 done, 2 usage or an unknown event, 4 the result cannot be written.");
-    try {
-        app.parse(argc, argv);
+    return program::guarded_main(app, argc, argv, [&] {
         const event_names known;
         return wants_names ? resolve(known, names) : list(known);
-    } catch (const CLI::CallForHelp& help) {
-        return app.exit(help);
-    } catch (const CLI::ParseError& error) {
-        std::fprintf(stderr, "millpond: %s\n", error.what());
-        return 2;
-    } catch (const std::exception& error) {
-        std::fprintf(stderr, "millpond: %s\n", error.what());
-        return 4;
-    }
+    });
 }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
 // millpond-probe: what this machine's basic operations cost, and what its kernel allows.
-#include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cstdio>
 #include <nlohmann/json.hpp>
 #include <string>
 
 #include "lab/measure/abilities.hpp"
 #include "lab/measure/costs.hpp"
+#include "lab/program/aside_file.hpp"
+#include "lab/program/command_line.hpp"
 
 namespace {
 
@@ -48,16 +48,6 @@ ordered_json probe() {
     return result;
 }
 
-int write(const std::string& path, const std::string& text) {
-    std::FILE* const file = path == "-" ? stdout : std::fopen(path.c_str(), "w");
-    if (file == nullptr || std::fputs(text.c_str(), file) < 0 || std::fflush(file) != 0) {
-        std::fprintf(stderr, "millpond: cannot write %s\n", path.c_str());
-        return 4;
-    }
-    if (file != stdout) std::fclose(file);
-    return 0;
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -70,14 +60,9 @@ int main(int argc, char** argv) {
     mode->add_option("--spin", steps, "do a fixed piece of work of N steps, for measuring noise")->type_name("N");
     mode->require_option(1);
     app.footer("Exit status: 0 done, 2 usage, 4 the result cannot be written.");
-    try {
-        app.parse(argc, argv);
-    } catch (const CLI::CallForHelp& help) {
-        return app.exit(help);
-    } catch (const CLI::ParseError& error) {
-        std::fprintf(stderr, "millpond: %s\n", error.what());
-        return 2;
-    }
-    if (!json_path.empty()) return write(json_path, probe().dump(2) + "\n");
-    return spin(steps) == ~0UL;  // never: the sum must be used, or there would be no work
+    return millpond::program::guarded_main(app, argc, argv, [&]() -> int {
+        if (json_path.empty()) return spin(steps) == ~0UL;  // never: the sum must be used, or there would be no work
+        millpond::program::write_or_print(json_path, probe().dump(2) + "\n");
+        return millpond::program::ok;
+    });
 }

@@ -9,6 +9,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "lab/program/program.hpp"
+
 namespace millpond::measure {
 namespace {
 
@@ -69,22 +71,21 @@ double monotonic_seconds() {
 
 }  // namespace
 
-std::optional<start_error> measure(const std::string& path, const std::vector<std::string>& arguments,
-                                   const start_options& options, measurement& result) {
+measurement measure(const std::string& path, const std::vector<std::string>& arguments, const start_options& options) {
     signal_guard guard;
     const double begin = monotonic_seconds();
-    pid_t pid = -1;
-    if (auto error = start(path, arguments, options, pid)) return error;
+    const pid_t pid = start(path, arguments, options);
     running_child = pid;
     if (early_signal != 0) ::kill(pid, early_signal);
     int status = 0;
     rusage usage;
     while (::wait4(pid, &status, 0, &usage) < 0) {
         if (errno != EINTR)
-            return start_error{start_error::environment_lacks,
-                               "lost the program '" + path + "' while waiting for it: " + std::strerror(errno)};
+            throw program::failure(program::environment,
+                                   "lost the program '" + path + "' while waiting for it: " + std::strerror(errno));
     }
     running_child = 0;
+    measurement result;
     result.wall_seconds = monotonic_seconds() - begin;
     result.user_seconds = seconds(usage.ru_utime);
     result.system_seconds = seconds(usage.ru_stime);
@@ -93,7 +94,7 @@ std::optional<start_error> measure(const std::string& path, const std::vector<st
     result.page_faults = static_cast<std::uint64_t>(usage.ru_minflt) + result.major_faults;
     result.exit_status = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
     result.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
-    return std::nullopt;
+    return result;
 }
 
 void add_padding(start_options& options, std::size_t bytes) {

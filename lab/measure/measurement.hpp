@@ -10,12 +10,10 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "lab/measure/start.hpp"
-#include "lab/measure/start_error.hpp"
 
 namespace millpond::measure {
 
@@ -32,9 +30,8 @@ struct measurement {
     double cpu_seconds() const { return user_seconds + system_seconds; }
 };
 
-// Runs the program to its end. An error means that it never ran.
-std::optional<start_error> measure(const std::string& path, const std::vector<std::string>& arguments,
-                                   const start_options& options, measurement& result);
+// Runs the program to its end. Throws failure as start does: it never ran.
+measurement measure(const std::string& path, const std::vector<std::string>& arguments, const start_options& options);
 
 // The name of the variable that randomises the size of the environment, and with it the position of the stack: that
 // alone moves small caches by more than a per cent. The program can see it, as it can see LD_PRELOAD; nothing reads it.

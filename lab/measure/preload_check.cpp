@@ -10,7 +10,8 @@
 #include <cerrno>
 #include <cstring>
 #include <string_view>
-#include <vector>
+
+#include "lab/program/program.hpp"
 
 namespace millpond::measure {
 namespace {
@@ -26,12 +27,12 @@ constexpr unsigned own_machine = EM_AARCH64;
 #error "teach preload_check the ELF machine of this architecture"
 #endif
 
-start_error not_started(const std::string& path, const std::string& why) {
-    return {start_error::program_not_started, "cannot start '" + path + "': " + why};
+[[noreturn]] void not_started(const std::string& path, const std::string& why) {
+    throw program::failure(program::not_started, "cannot start '" + path + "': " + why);
 }
 
-start_error not_preloadable(const std::string& path, const std::string& why) {
-    return {start_error::environment_lacks, "cannot preload into '" + path + "': " + why};
+[[noreturn]] void not_preloadable(const std::string& path, const std::string& why) {
+    throw program::failure(program::environment, "cannot preload into '" + path + "': " + why);
 }
 
 // 0, or the errno with which execve would refuse the file itself.
@@ -79,63 +80,57 @@ std::string interpreter_of(std::string_view head) {
     return std::string(head.substr(begin, end == std::string_view::npos ? end : end - begin));
 }
 
-std::optional<start_error> check_privileges(const std::string& path, const file& image) {
+void check_privileges(const std::string& path, const file& image) {
     struct stat status;
-    if (::fstat(image.descriptor(), &status) != 0) return not_started(path, std::strerror(errno));
+    if (::fstat(image.descriptor(), &status) != 0) not_started(path, std::strerror(errno));
     const char* const remedy = "; try a copy of it without that";
     if (status.st_mode & S_ISUID)
-        return not_preloadable(path,
-                               std::string("it is set-user-id, and the dynamic linker ignores LD_PRELOAD") + remedy);
+        not_preloadable(path, std::string("it is set-user-id, and the dynamic linker ignores LD_PRELOAD") + remedy);
     if ((status.st_mode & S_ISGID) && (status.st_mode & S_IXGRP))
-        return not_preloadable(path,
-                               std::string("it is set-group-id, and the dynamic linker ignores LD_PRELOAD") + remedy);
+        not_preloadable(path, std::string("it is set-group-id, and the dynamic linker ignores LD_PRELOAD") + remedy);
     if (::fgetxattr(image.descriptor(), "security.capability", nullptr, 0) > 0)
-        return not_preloadable(
-            path, std::string("it has file capabilities, and the dynamic linker ignores LD_PRELOAD") + remedy);
-    return std::nullopt;
+        not_preloadable(path,
+                        std::string("it has file capabilities, and the dynamic linker ignores LD_PRELOAD") + remedy);
 }
 
-std::optional<start_error> check_dynamic_linker(const std::string& path, const file& image, const Elf64_Phdr& header) {
+void check_dynamic_linker(const std::string& path, const file& image, const Elf64_Phdr& header) {
     std::string linker(std::min<std::uint64_t>(header.p_filesz, 4096), '\0');
     linker.resize(image.read(linker.data(), linker.size(), header.p_offset));
     linker.resize(std::strlen(linker.c_str()));
     if (const int error = refusal(linker))
-        return not_started(path, "its dynamic linker '" + linker + "': " + std::strerror(error));
+        not_started(path, "its dynamic linker '" + linker + "': " + std::strerror(error));
     if (linker.find("/ld-linux") == std::string::npos)
-        return not_preloadable(path, "its dynamic linker '" + linker + "' is not that of the GNU C library");
-    return std::nullopt;
+        not_preloadable(path, "its dynamic linker '" + linker + "' is not that of the GNU C library");
 }
 
-std::optional<start_error> check_elf(const std::string& path, const file& image) {
+void check_elf(const std::string& path, const file& image) {
     Elf64_Ehdr elf;
-    if (image.read(&elf, EI_NIDENT, 0) != EI_NIDENT) return not_started(path, "the file ends inside its ELF header");
+    if (image.read(&elf, EI_NIDENT, 0) != EI_NIDENT) not_started(path, "the file ends inside its ELF header");
     if (elf.e_ident[EI_CLASS] != ELFCLASS64)
-        return not_preloadable(path, "it is a 32-bit program, and the preloaded library is 64-bit");
-    if (image.read(&elf, sizeof elf, 0) != sizeof elf) return not_started(path, "the file ends inside its ELF header");
+        not_preloadable(path, "it is a 32-bit program, and the preloaded library is 64-bit");
+    if (image.read(&elf, sizeof elf, 0) != sizeof elf) not_started(path, "the file ends inside its ELF header");
     if (elf.e_ident[EI_DATA] != ELFDATA2LSB || elf.e_machine != own_machine)
-        return not_preloadable(path,
-                               "it is built for another machine (ELF machine " + std::to_string(elf.e_machine) + ")");
-    if (elf.e_type != ET_EXEC && elf.e_type != ET_DYN) return not_started(path, "it is an object file or a core dump");
+        not_preloadable(path, "it is built for another machine (ELF machine " + std::to_string(elf.e_machine) + ")");
+    if (elf.e_type != ET_EXEC && elf.e_type != ET_DYN) not_started(path, "it is an object file or a core dump");
     for (unsigned i = 0; i < elf.e_phnum; ++i) {
         Elf64_Phdr header;
         if (image.read(&header, sizeof header, elf.e_phoff + std::uint64_t{i} * sizeof header) != sizeof header)
-            return not_started(path, "the file ends inside its program headers");
+            not_started(path, "the file ends inside its program headers");
         if (header.p_type == PT_INTERP) {
-            if (auto error = check_dynamic_linker(path, image, header)) return error;
+            check_dynamic_linker(path, image, header);
             return check_privileges(path, image);
         }
     }
-    return not_preloadable(path, "it is statically linked, and only a dynamic linker can preload a library");
+    not_preloadable(path, "it is statically linked, and only a dynamic linker can preload a library");
 }
 
 }  // namespace
 
-std::optional<start_error> find_program(const std::string& program_as_given, std::string& resolved_path) {
-    if (program_as_given.empty()) return not_started("", "its name is empty");
+std::string find_program(const std::string& program_as_given) {
+    if (program_as_given.empty()) not_started("", "its name is empty");
     if (program_as_given.find('/') != std::string::npos) {
-        if (const int error = refusal(program_as_given)) return not_started(program_as_given, std::strerror(error));
-        resolved_path = program_as_given;
-        return std::nullopt;
+        if (const int error = refusal(program_as_given)) not_started(program_as_given, std::strerror(error));
+        return program_as_given;
     }
     const std::string path = search_path();
     int remembered =
@@ -145,41 +140,36 @@ std::optional<start_error> find_program(const std::string& program_as_given, std
         const std::string directory = path.substr(begin, end - begin);
         const std::string candidate = directory.empty() ? "./" + program_as_given : directory + "/" + program_as_given;
         const int error = refusal(candidate);
-        if (error == 0) {
-            resolved_path = candidate;
-            return std::nullopt;
-        }
+        if (error == 0) return candidate;
         if (error == EACCES || error == EISDIR) remembered = EACCES;
         begin = end + 1;
     }
-    if (remembered != 0) return not_started(program_as_given, std::strerror(remembered));
-    return not_started(program_as_given, "no such program in PATH");
+    if (remembered != 0) not_started(program_as_given, std::strerror(remembered));
+    not_started(program_as_given, "no such program in PATH");
 }
 
-std::optional<start_error> check_preloadable(const std::string& program_as_given, std::string& resolved_path,
-                                             std::string* image_path) {
-    if (auto error = find_program(program_as_given, resolved_path)) return error;
-    std::string path = resolved_path;
+preloadable check_preloadable(const std::string& program_as_given) {
+    const std::string resolved = find_program(program_as_given);
+    std::string path = resolved;
     for (int depth = 0; depth <= script_depth_max; ++depth) {
         const file image(path);
         if (image.descriptor() < 0)
-            return not_preloadable(
-                path, std::string("it cannot be read to see whether it is dynamic: ") + std::strerror(errno));
+            not_preloadable(path,
+                            std::string("it cannot be read to see whether it is dynamic: ") + std::strerror(errno));
         char head[256];  // the kernel reads no more of a #! line
         const std::string_view text(head, image.read(head, sizeof head, 0));
         if (text.starts_with("\177ELF")) {
-            if (image_path != nullptr) *image_path = path;
-            return check_elf(path, image);
+            check_elf(path, image);
+            return {resolved, path};
         }
-        if (!text.starts_with("#!"))
-            return not_started(path, "it is neither an ELF program nor a script that begins with #!");
+        if (!text.starts_with("#!")) not_started(path, "it is neither an ELF program nor a script that begins with #!");
         const std::string interpreter = interpreter_of(text);
-        if (interpreter.empty()) return not_started(path, "its #! line names no interpreter");
+        if (interpreter.empty()) not_started(path, "its #! line names no interpreter");
         if (const int error = refusal(interpreter))
-            return not_started(path, "its interpreter '" + interpreter + "': " + std::strerror(error));
+            not_started(path, "its interpreter '" + interpreter + "': " + std::strerror(error));
         path = interpreter;
     }
-    return not_started(resolved_path, "its #! lines lead in a circle");
+    not_started(resolved, "its #! lines lead in a circle");
 }
 
 }  // namespace millpond::measure

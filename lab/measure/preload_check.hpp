@@ -9,22 +9,22 @@
 // Thread-safe.
 #pragma once
 
-#include <optional>
 #include <string>
-
-#include "lab/measure/start_error.hpp"
 
 namespace millpond::measure {
 
-// Finds `program_as_given` (searched in PATH unless it contains a slash). On success `resolved_path` is what execve
-// takes. Status 5: no such program, or it may not be executed.
-std::optional<start_error> find_program(const std::string& program_as_given, std::string& resolved_path);
+struct preloadable {
+    std::string path;   // what execve takes
+    std::string image;  // the ELF file that the kernel will load: the interpreter's for a script
+};
+
+// Finds `program_as_given` (searched in PATH unless it contains a slash). Returns what execve takes. Throws failure,
+// status 5: no such program, or it may not be executed.
+std::string find_program(const std::string& program_as_given);
 
 // Finds the program and checks that a library can be preloaded into it. A script passes if the interpreter on its #!
-// line does. If `image_path` is given it receives the ELF file that the kernel will load: the interpreter's for a
-// script. Status 4: static, set-user-id, set-group-id, with file capabilities, of another machine or C library. Status
-// 5: as above.
-std::optional<start_error> check_preloadable(const std::string& program_as_given, std::string& resolved_path,
-                                             std::string* image_path = nullptr);
+// line does. Throws failure, status 4: static, set-user-id, set-group-id, with file capabilities, of another machine or
+// C library. Status 5: as above.
+preloadable check_preloadable(const std::string& program_as_given);
 
 }  // namespace millpond::measure

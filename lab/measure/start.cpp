@@ -12,6 +12,8 @@
 #include <cstring>
 #include <string_view>
 
+#include "lab/program/program.hpp"
+
 namespace millpond::measure {
 namespace {
 
@@ -78,21 +80,18 @@ int redirect(const std::string& path, int stream, const std::string& shared_path
     ::_exit(127);
 }
 
-start_error explain(const child_failure& failure, const std::string& path, const start_options& options) {
+program::failure explain(const child_failure& failure, const std::string& path, const start_options& options) {
     const std::string why = std::strerror(failure.error);
     switch (failure.stage) {
         case 0:
-            return {start_error::input_missing, "cannot read '" + options.stdin_path + "' as standard input: " + why};
+            return {program::input, "cannot read '" + options.stdin_path + "' as standard input: " + why};
         case 1:
-            return {start_error::environment_lacks,
-                    "cannot write standard output to '" + options.stdout_path + "': " + why};
+            return {program::environment, "cannot write standard output to '" + options.stdout_path + "': " + why};
         case 2:
-            return {start_error::environment_lacks,
-                    "cannot write standard error to '" + options.stderr_path + "': " + why};
+            return {program::environment, "cannot write standard error to '" + options.stderr_path + "': " + why};
         default: {
             const bool scarce = failure.error == ENOMEM || failure.error == EAGAIN || failure.error == E2BIG;
-            return {scarce ? start_error::environment_lacks : start_error::program_not_started,
-                    "cannot start '" + path + "': " + why};
+            return {scarce ? program::environment : program::not_started, "cannot start '" + path + "': " + why};
         }
     }
 }
@@ -106,14 +105,13 @@ int lifted(int descriptor) {
 
 }  // namespace
 
-std::optional<start_error> start(const std::string& path, const std::vector<std::string>& arguments,
-                                 const start_options& options, pid_t& pid) {
+pid_t start(const std::string& path, const std::vector<std::string>& arguments, const start_options& options) {
     std::vector<std::string> environment = changed_environment(options);
     std::vector<char*> environment_pointers = pointers_to(environment);
     std::vector<char*> argument_pointers = pointers_to(arguments);
     int report[2];
     if (::pipe2(report, O_CLOEXEC) != 0)
-        return start_error{start_error::environment_lacks, std::string("cannot make a pipe: ") + std::strerror(errno)};
+        throw program::failure(program::environment, std::string("cannot make a pipe: ") + std::strerror(errno));
     report[1] = lifted(report[1]);
 
     // No handler of ours may run in the child before exec.
@@ -121,7 +119,7 @@ std::optional<start_error> start(const std::string& path, const std::vector<std:
     ::sigfillset(&all);
     ::sigprocmask(SIG_SETMASK, &all, &before);
     const pid_t caller = ::getpid();
-    pid = ::fork();
+    const pid_t pid = ::fork();
     if (pid == 0)
         become(path.c_str(), argument_pointers.data(), environment_pointers.data(), options, before, report[1], caller);
     const int fork_error = errno;
@@ -129,8 +127,8 @@ std::optional<start_error> start(const std::string& path, const std::vector<std:
     ::close(report[1]);
     if (pid < 0) {
         ::close(report[0]);
-        return start_error{start_error::environment_lacks,
-                           std::string("cannot make a process: ") + std::strerror(fork_error)};
+        throw program::failure(program::environment,
+                               std::string("cannot make a process: ") + std::strerror(fork_error));
     }
 
     child_failure failure;
@@ -138,11 +136,10 @@ std::optional<start_error> start(const std::string& path, const std::vector<std:
     do got = ::read(report[0], &failure, sizeof failure);
     while (got < 0 && errno == EINTR);
     ::close(report[0]);
-    if (got != static_cast<ssize_t>(sizeof failure)) return std::nullopt;
+    if (got != static_cast<ssize_t>(sizeof failure)) return pid;
     while (::waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
     }
-    pid = -1;
-    return explain(failure, path, options);
+    throw explain(failure, path, options);
 }
 
 std::string preload_value(const std::string& library) {

@@ -15,8 +15,6 @@
 #include <utility>
 #include <vector>
 
-#include "lab/measure/start_error.hpp"
-
 namespace millpond::measure {
 
 struct start_options {
@@ -31,11 +29,10 @@ struct start_options {
     bool dies_with_caller = false;
 };
 
-// Starts `path` (as find_program or check_preloadable resolved it) with `arguments`, argv[0] included, and sets `pid`.
-// The caller waits for it. An exec that fails is reported here (status 5), as are a standard stream that cannot be
+// Starts `path` (as find_program or check_preloadable resolved it) with `arguments`, argv[0] included.
+// The caller waits for it. Throws failure: an exec that fails (status 5), a standard stream that cannot be
 // opened (3 for input, 4 for output).
-std::optional<start_error> start(const std::string& path, const std::vector<std::string>& arguments,
-                                 const start_options& options, pid_t& pid);
+pid_t start(const std::string& path, const std::vector<std::string>& arguments, const start_options& options);
 
 // `libraries` in front of what LD_PRELOAD holds already, so that the user's own preloads keep working, behind ours.
 std::string preload_value(const std::string& library);

@@ -4,7 +4,7 @@
 
 #include <cstddef>
 
-namespace millpond::lab {
+namespace millpond::plan {
 
 struct arena_bound {
     // For each byte that is alive in it; and in any case.
@@ -12,4 +12,4 @@ struct arena_bound {
     static constexpr std::size_t held_bytes_min = std::size_t{1} << 20;
 };
 
-}  // namespace millpond::lab
+}  // namespace millpond::plan

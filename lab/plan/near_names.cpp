@@ -6,7 +6,7 @@
 #include <numeric>
 #include <utility>
 
-namespace millpond::lab {
+namespace millpond::plan {
 namespace {
 
 std::string lower(std::string text) {
@@ -58,4 +58,4 @@ std::vector<std::string> near_names(const std::string& wanted, const std::vector
     return result;
 }
 
-}  // namespace millpond::lab
+}  // namespace millpond::plan

@@ -9,13 +9,13 @@
 #include <set>
 #include <system_error>
 
-#include "lab/files/aside_file.hpp"
-#include "lab/files/regular_file.hpp"
-#include "lab/plan/plan_error.hpp"
 #include "lab/plan/strict_json.hpp"
+#include "lab/program/aside_file.hpp"
+#include "lab/program/program.hpp"
+#include "lab/program/regular_file.hpp"
 #include "preload/word_position.hpp"
 
-namespace millpond::lab {
+namespace millpond::plan {
 namespace {
 
 using nlohmann::json;
@@ -30,8 +30,9 @@ class fields {
     fields(const json& object, std::string file, std::string prefix)
         : object_(object), file_(std::move(file)), prefix_(std::move(prefix)) {}
 
-    [[noreturn]] void fail(const std::string& field, const std::string& what, int status = plan_error::damaged) const {
-        throw plan_error(status, file_ + ": " + prefix_ + field + " " + what);
+    [[noreturn]] void fail(const std::string& field, const std::string& what,
+                           program::exit_status status = program::input) const {
+        throw program::failure(status, file_ + ": " + prefix_ + field + " " + what);
     }
     const json& member(const char* name, json::value_t type, const char* type_name) const {
         const auto found = object_.find(name);
@@ -100,8 +101,8 @@ std::vector<instance_key> read_instances(const fields& route, const std::string&
         if (error != std::errc{} || end != address.data() + address.size())
             at.fail("address", "must be an address of the module's file in hex digits, such as \"1a40\"");
         if (preload::word_position::of_name(key.word) == preload::word_position::count)
-            at.fail("word",
-                    lab::quoted(key.word) + " is none of rbx, rbp, r12, r13, r14, r15, stack+0, stack+8, … stack+192");
+            at.fail("word", millpond::plan::quoted(key.word) +
+                                " is none of rbx, rbp, r12, r13, r14, r15, stack+0, stack+8, … stack+192");
         result.push_back(std::move(key));
     }
     if (result.empty()) route.fail("instances", "must say for at least one call site where the owner is");
@@ -131,7 +132,7 @@ ordered_json scope_json(const route_scope& scope) {
 route read_route(const json& value, const std::string& file, std::size_t index) {
     const std::string prefix = "routes[" + std::to_string(index) + "]";
     if (!value.is_object())
-        throw plan_error(plan_error::damaged, file + ": " + prefix + " must be an object, not " + value.type_name());
+        throw program::failure(program::input, file + ": " + prefix + " must be an object, not " + value.type_name());
     const fields at(value, file, prefix + ".");
     for (const auto& [name, ignored] : value.items()) {
         static const std::set<std::string> known = {"subsystems", "pool",  "strategy",
@@ -149,7 +150,7 @@ route read_route(const json& value, const std::string& file, std::size_t index) 
     const auto found = strategy_of(name);
     if (!found)
         at.fail("strategy", quoted(name) + " is not a strategy that can be tried; there are: " + strategies_accepted(),
-                plan_error::unknown_name);
+                program::usage);
     result.allocator = *found;
     // Left out, it means no, which is what every plan without an opinion wants.
     if (value.contains("huge_pages"))
@@ -176,23 +177,23 @@ void check_together(const plan& checked, const std::string& file) {
         for (const std::string& subsystem : here.subsystems) {
             const auto [found, fresh] = route_of_subsystem.emplace(subsystem, i);
             if (!fresh)
-                throw plan_error(plan_error::damaged, prefix + "subsystems names " + quoted(subsystem) +
-                                                          ", which routes[" + std::to_string(found->second) +
-                                                          "] routes already");
+                throw program::failure(program::input, prefix + "subsystems names " + quoted(subsystem) +
+                                                           ", which routes[" + std::to_string(found->second) +
+                                                           "] routes already");
         }
         const auto [found, fresh] = route_of_pool.emplace(here.pool, i);
         const route& first = checked.routes[found->second];
         if (first.allocator != here.allocator || first.huge_pages != here.huge_pages || first.scope != here.scope ||
             first.instances != here.instances)
-            throw plan_error(plan_error::damaged,
-                             prefix + "pool " + quoted(here.pool) +
-                                 " has another strategy, huge_pages, scope or instances than in routes[" +
-                                 std::to_string(found->second) + "]");
+            throw program::failure(program::input,
+                                   prefix + "pool " + quoted(here.pool) +
+                                       " has another strategy, huge_pages, scope or instances than in routes[" +
+                                       std::to_string(found->second) + "]");
     }
     if (route_of_pool.size() > plan::pools_max)
-        throw plan_error(plan_error::damaged, file + ": routes name " + std::to_string(route_of_pool.size()) +
-                                                  " pools, and at most " + std::to_string(plan::pools_max) +
-                                                  " can be tried");
+        throw program::failure(program::input, file + ": routes name " + std::to_string(route_of_pool.size()) +
+                                                   " pools, and at most " + std::to_string(plan::pools_max) +
+                                                   " can be tried");
 }
 
 }  // namespace
@@ -216,11 +217,11 @@ plan parse_plan(const std::string& text, const std::string& name_for_messages) {
     try {
         root = parse_strict(text);
     } catch (const json_error& error) {
-        throw plan_error(plan_error::damaged, file + " is not a plan: " + error.what() + advice);
+        throw program::failure(program::input, file + " is not a plan: " + error.what() + advice);
     }
     if (!root.is_object())
-        throw plan_error(plan_error::damaged,
-                         file + " is not a plan: it must be an object, not " + root.type_name() + advice);
+        throw program::failure(program::input,
+                               file + " is not a plan: it must be an object, not " + root.type_name() + advice);
     const fields at(root, file, "");
     const std::string schema = at.text("schema");
     if (schema != plan::schema)
@@ -240,9 +241,9 @@ plan parse_plan(const std::string& text, const std::string& name_for_messages) {
 plan read_plan(const std::string& path) {
     std::string text;
     try {
-        text = read_regular(path, file_bytes_max);
-    } catch (const file_error& error) {
-        throw plan_error(plan_error::damaged, std::string("the plan ") + error.what() + advice);
+        text = program::read_regular(path, file_bytes_max);
+    } catch (const program::failure& error) {
+        throw program::failure(program::input, std::string("the plan ") + error.what() + advice);
     }
     return parse_plan(text, path);
 }
@@ -266,11 +267,7 @@ std::string to_text(const plan& printed) {
 void write_plan(const plan& written, const std::string& path) {
     const std::string text = to_text(written);
     parse_plan(text, path);
-    try {
-        write_whole(path, text);
-    } catch (const std::system_error& error) {
-        throw plan_error(plan_error::environment_lacks, std::string(error.what()) + "; choose another place");
-    }
+    program::write_whole(path, text);
 }
 
-}  // namespace millpond::lab
+}  // namespace millpond::plan

@@ -29,7 +29,7 @@
 
 #include "lab/plan/strategy.hpp"
 
-namespace millpond::lab {
+namespace millpond::plan {
 
 enum class scope_kind { none, function, thread, phase };
 
@@ -81,7 +81,7 @@ struct plan {
     [[nodiscard]] std::vector<std::string> pools() const;
 };
 
-// The only reader of plans: Python asks it through `millpond-trial --check-plan`. Each throws plan_error; its message
+// The only reader of plans: Python asks it through `millpond-trial --check-plan`. Each throws failure; its message
 // names the file and the place in it.
 plan read_plan(const std::string& path);
 plan parse_plan(const std::string& text, const std::string& name_for_messages);
@@ -89,4 +89,4 @@ plan parse_plan(const std::string& text, const std::string& name_for_messages);
 void write_plan(const plan& written, const std::string& path);
 std::string to_text(const plan& printed);
 
-}  // namespace millpond::lab
+}  // namespace millpond::plan

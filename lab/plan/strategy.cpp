@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <array>
 
-namespace millpond::lab {
+namespace millpond::plan {
 namespace {
 
 constexpr std::array<std::string_view, 3> names = {"multipool", "synchronized(multipool)", "monotonic"};
@@ -27,4 +27,4 @@ std::string strategies_accepted() {
     return result;
 }
 
-}  // namespace millpond::lab
+}  // namespace millpond::plan

@@ -12,7 +12,7 @@
 #include <string>
 #include <string_view>
 
-namespace millpond::lab {
+namespace millpond::plan {
 
 enum class strategy { multipool, synchronized_multipool, monotonic };
 
@@ -22,4 +22,4 @@ std::optional<strategy> strategy_of(std::string_view name);
 // For messages: "multipool, synchronized(multipool), monotonic".
 std::string strategies_accepted();
 
-}  // namespace millpond::lab
+}  // namespace millpond::plan

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-namespace millpond::lab {
+namespace millpond::plan {
 namespace {
 
 using nlohmann::json;
@@ -78,4 +78,4 @@ std::string quoted(const std::string& text) {
     return result;
 }
 
-}  // namespace millpond::lab
+}  // namespace millpond::plan

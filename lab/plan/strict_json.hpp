@@ -11,7 +11,7 @@
 #include <stdexcept>
 #include <string>
 
-namespace millpond::lab {
+namespace millpond::plan {
 
 // Far deeper than anything that the laboratory writes.
 inline constexpr std::size_t json_depth_max = 64;
@@ -32,4 +32,4 @@ std::string short_reason(const std::exception& error);
 // `text` as a JSON string for a message: control characters escaped, and cut where it is long.
 std::string quoted(const std::string& text);
 
-}  // namespace millpond::lab
+}  // namespace millpond::plan

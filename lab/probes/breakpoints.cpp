@@ -9,7 +9,7 @@
 #include "preload/pages.hpp"
 #include "preload/spin_lock.hpp"
 
-namespace millpond::probing {
+namespace millpond::probes {
 namespace {
 
 constexpr std::size_t places = std::size_t{1} << 14;
@@ -120,4 +120,4 @@ void breakpoints::remove_all() noexcept {
         if (table[i].address != 0) write_code(table[i].address, &table[i].original, 1);
 }
 
-}  // namespace millpond::probing
+}  // namespace millpond::probes

@@ -14,7 +14,7 @@
 #include "lab/probes/displaced.hpp"
 #include "lab/probes/wanted_scopes.hpp"
 
-namespace millpond::probing {
+namespace millpond::probes {
 
 struct breakpoint {
     enum roles : std::uint8_t { is_entry = 1, is_return = 2, is_loader = 4 };
@@ -53,4 +53,4 @@ class breakpoints {
     [[nodiscard]] static bool is_return_site(std::uintptr_t address, std::uintptr_t module_first) noexcept;
 };
 
-}  // namespace millpond::probing
+}  // namespace millpond::probes

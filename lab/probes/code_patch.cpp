@@ -9,7 +9,7 @@
 #define MAP_FIXED_NOREPLACE 0x100000
 #endif
 
-namespace millpond::probing {
+namespace millpond::probes {
 namespace {
 
 constexpr std::uintptr_t reach = std::uintptr_t{3} << 29, region_bytes = std::uintptr_t{64} << 10;
@@ -68,4 +68,4 @@ std::uintptr_t take_room(std::uintptr_t address, std::uintptr_t first, std::uint
     return fresh;
 }
 
-}  // namespace millpond::probing
+}  // namespace millpond::probes

@@ -9,7 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace millpond::probing {
+namespace millpond::probes {
 
 // False where it cannot be done.
 bool write_code(std::uintptr_t address, const void* bytes, std::size_t count) noexcept;
@@ -17,4 +17,4 @@ bool write_code(std::uintptr_t address, const void* bytes, std::size_t count) no
 // Room of `bytes` (a power of two, at most a page) near `address`, which lies in the module at [first, last); 0: none.
 std::uintptr_t take_room(std::uintptr_t address, std::uintptr_t first, std::uintptr_t last, std::size_t bytes) noexcept;
 
-}  // namespace millpond::probing
+}  // namespace millpond::probes

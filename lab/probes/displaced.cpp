@@ -4,7 +4,7 @@
 #include <Zydis/Zydis.h>
 #include <string.h>
 
-namespace millpond::probing {
+namespace millpond::probes {
 namespace {
 
 constexpr int registers[16] = {REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP, REG_RSI, REG_RDI,
@@ -135,4 +135,4 @@ void displaced::run(ucontext_t* context) const noexcept {
     }
 }
 
-}  // namespace millpond::probing
+}  // namespace millpond::probes

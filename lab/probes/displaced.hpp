@@ -12,7 +12,7 @@
 
 #include <cstdint>
 
-namespace millpond::probing {
+namespace millpond::probes {
 
 class displaced {
   public:
@@ -46,4 +46,4 @@ class displaced {
     static constexpr std::uint8_t none = 0xff;
 };
 
-}  // namespace millpond::probing
+}  // namespace millpond::probes

@@ -20,8 +20,8 @@
 #include "lab/probes/probes.hpp"
 #include "lab/probes/trap_action.hpp"
 
-using millpond::probing::probes;
-using millpond::probing::trap_action;
+using millpond::probes::probes;
+using millpond::probes::trap_action;
 
 namespace {
 
@@ -88,7 +88,7 @@ void* of_unwinder(const char* name, void* caller) noexcept {
 #pragma GCC visibility push(default)
 extern "C" {
 
-millpond::probing::event_watcher millpond_probes_start(const millpond::probing::recorder_calls* calls) noexcept {
+millpond::probes::event_watcher millpond_probes_start(const millpond::probes::recorder_calls* calls) noexcept {
     return probes::start(calls);
 }
 void millpond_probes_stop() noexcept { probes::stop(); }

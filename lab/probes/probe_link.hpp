@@ -14,7 +14,7 @@
 
 #include "preload/call_site.hpp"
 
-namespace millpond::probing {
+namespace millpond::probes {
 
 struct recorder_calls {
     static constexpr std::size_t room_bytes = 64;
@@ -34,12 +34,12 @@ struct recorder_calls {
 // Called before a heap event.
 using event_watcher = void (*)(const preload::call_site& site) noexcept;
 
-}  // namespace millpond::probing
+}  // namespace millpond::probes
 
 extern "C" {
 // Places the probes. Null: there is nothing to observe.
-[[gnu::weak, gnu::visibility("default")]] millpond::probing::event_watcher millpond_probes_start(
-    const millpond::probing::recorder_calls* calls) noexcept;
+[[gnu::weak, gnu::visibility("default")]] millpond::probes::event_watcher millpond_probes_start(
+    const millpond::probes::recorder_calls* calls) noexcept;
 // The program is about to forbid itself system calls: ends all observation.
 [[gnu::weak, gnu::visibility("default")]] void millpond_probes_stop() noexcept;
 }

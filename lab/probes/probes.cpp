@@ -16,7 +16,7 @@
 #include "preload/rule_cache.hpp"
 #include "preload/system.hpp"
 
-namespace millpond::probing {
+namespace millpond::probes {
 
 struct probes::scope {
     std::uintptr_t entry;  // 0: its module is not loaded
@@ -279,4 +279,4 @@ void probes::stop() noexcept {
     breakpoints::remove_all();
 }
 
-}  // namespace millpond::probing
+}  // namespace millpond::probes

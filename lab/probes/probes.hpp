@@ -20,7 +20,7 @@
 #include "lab/probes/probe_link.hpp"
 #include "lab/probes/wanted_scopes.hpp"
 
-namespace millpond::probing {
+namespace millpond::probes {
 
 class probes {
   public:
@@ -53,4 +53,4 @@ class probes {
     static scope* scopes;  // as many as are wanted
 };
 
-}  // namespace millpond::probing
+}  // namespace millpond::probes

@@ -9,7 +9,7 @@
 
 extern "C" void* __libc_stack_end;  // of the main thread; in the dynamic linker
 
-namespace millpond::probing {
+namespace millpond::probes {
 namespace {
 
 constexpr std::size_t memory_bytes = sizeof(running_scope) * running_scopes::depth_max;
@@ -77,4 +77,4 @@ void running_scopes::end() noexcept {
     depth_ = 0;
 }
 
-}  // namespace millpond::probing
+}  // namespace millpond::probes

@@ -10,7 +10,7 @@
 
 #include <cstdint>
 
-namespace millpond::probing {
+namespace millpond::probes {
 
 struct running_scope {
     std::uintptr_t place;  // where the return address lies
@@ -65,4 +65,4 @@ class running_scopes {
     std::uintptr_t stack_first_, stack_last_;
 };
 
-}  // namespace millpond::probing
+}  // namespace millpond::probes

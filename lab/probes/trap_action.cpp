@@ -5,7 +5,7 @@
 
 #include "preload/system.hpp"
 
-namespace millpond::probing {
+namespace millpond::probes {
 namespace {
 
 // The kernel's own form of an action: the C library's functions are ours.
@@ -56,4 +56,4 @@ void trap_action::pass_on(int signal, siginfo_t* info, void* context) noexcept {
     preload::system_call(SYS_tgkill, preload::system_call(SYS_getpid), preload::system_call(SYS_gettid), SIGTRAP);
 }
 
-}  // namespace millpond::probing
+}  // namespace millpond::probes

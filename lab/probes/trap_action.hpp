@@ -9,7 +9,7 @@
 
 #include <signal.h>
 
-namespace millpond::probing {
+namespace millpond::probes {
 
 class trap_action {
   public:
@@ -23,4 +23,4 @@ class trap_action {
     static void pass_on(int signal, siginfo_t* info, void* context) noexcept;
 };
 
-}  // namespace millpond::probing
+}  // namespace millpond::probes

@@ -6,7 +6,7 @@
 
 #include "preload/environment.hpp"
 
-namespace millpond::probing {
+namespace millpond::probes {
 namespace {
 
 bool same_build(const dl_phdr_info& module, const wanted_scope& s) noexcept {
@@ -82,4 +82,4 @@ bool wanted_scopes::read() noexcept {
     return count_ > 0;
 }
 
-}  // namespace millpond::probing
+}  // namespace millpond::probes

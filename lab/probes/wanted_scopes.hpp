@@ -13,7 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace millpond::probing {
+namespace millpond::probes {
 
 inline constexpr char scopes_variable[] = "MILLPOND_SCOPES";
 
@@ -53,4 +53,4 @@ class wanted_scopes {
     std::uint64_t entries_max_ = 0;
 };
 
-}  // namespace millpond::probing
+}  // namespace millpond::probes

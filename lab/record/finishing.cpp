@@ -12,6 +12,7 @@
 #include <map>
 #include <system_error>
 
+#include "lab/program/program.hpp"
 #include "lab/record/running.hpp"
 #include "lab/symbols/module_functions.hpp"
 #include "lab/trace/finish.hpp"
@@ -22,7 +23,6 @@ namespace millpond::record {
 namespace {
 
 namespace fs = std::filesystem;
-using measure::start_error;
 
 // Why a process stopped recording, and what to do about it.
 std::string reason(std::uint32_t why) {
@@ -112,8 +112,8 @@ class finishing {
     void report_refusals();
     void remove_replaced();
     std::string list_running() const;
-    void fail(std::string message) {
-        if (!out_.problem) out_.problem = start_error{start_error::environment_lacks, std::move(message)};
+    void fail(const std::string& message) {
+        if (!out_.problem) out_.problem.emplace(program::environment, message);
     }
     std::string finish_command() const { return "'millpond-record --finish " + file_ + "'"; }
 
@@ -263,8 +263,7 @@ finish_outcome finishing::run() {
 
 finish_outcome finish(const std::string& file, const std::optional<ending>& end) {
     const std::string partial = partial_file(file);
-    if (!fs::exists(partial))
-        return {{}, start_error{start_error::input_missing, partial + " does not exist; nothing to finish"}};
+    if (!fs::exists(partial)) throw program::failure(program::input, partial + " does not exist; nothing to finish");
     try {
         finish_outcome outcome = finishing(file, end).run();
         if (end && end->signal == SIGSYS)
@@ -272,13 +271,9 @@ finish_outcome finish(const std::string& file, const std::optional<ending>& end)
                 "the program was ended by SIGSYS: a seccomp filter forbids it a system call; if it runs without the "
                 "recorder, record it with --ahead 256MB, which leaves the recorder none to make");
         return outcome;
-    } catch (const trace::trace_error& error) {
-        return {{}, start_error{start_error::input_missing, error.what()}};
     } catch (const std::system_error& error) {
-        return {{},
-                start_error{start_error::environment_lacks, std::string(error.what()) +
-                                                                "; then complete the recording with " +
-                                                                "'millpond-record --finish " + file + "'"}};
+        throw program::failure(program::environment, std::string(error.what()) + "; then complete the recording with " +
+                                                         "'millpond-record --finish " + file + "'");
     }
 }
 

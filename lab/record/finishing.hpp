@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "lab/measure/start_error.hpp"
+#include "lab/program/program.hpp"
 #include "lab/record/supervisor.hpp"
 
 namespace millpond::record {
@@ -21,10 +21,10 @@ struct finish_outcome {
     // One for each process that was not recorded, or not to its end, and for each name that was taken.
     std::vector<std::string> notices;
     // What is not complete: the root's trace, or the recording.
-    std::optional<measure::start_error> problem;
+    std::optional<program::failure> problem;
 };
 
-// `end`: how the root process ended, if known.
+// `end`: how the root process ended, if known. Throws failure where nothing can be finished.
 finish_outcome finish(const std::string& file, const std::optional<ending>& end);
 
 }  // namespace millpond::record

@@ -2,25 +2,37 @@
 // millpond-record: records the heap events of an unmodified program and ends as that program does.
 #include <string.h>
 
-#include <CLI/CLI.hpp>
-#include <iostream>
+#include <sstream>
+#include <string>
 
 #include "lab/measure/conductor.hpp"
 #include "lab/measure/end_as.hpp"
+#include "lab/program/command_line.hpp"
 #include "lab/record/finishing.hpp"
 #include "lab/record/supervisor.hpp"
 
 namespace {
 
-int report(const millpond::measure::start_error& error) {
-    std::cerr << "millpond: " << error.message << '\n';
-    return error.status;
-}
+namespace program = millpond::program;
 
 // Says all that there is to say of a finished recording; 0 or the status of what is not complete.
 int report(const millpond::record::finish_outcome& outcome) {
-    for (const std::string& notice : outcome.notices) std::cerr << "millpond: " << notice << '\n';
-    return outcome.problem ? report(*outcome.problem) : 0;
+    for (const std::string& notice : outcome.notices) program::say(notice);
+    return outcome.problem ? program::fail(outcome.problem->status, outcome.problem->what()) : program::ok;
+}
+
+int record(const millpond::record::record_options& options) {
+    const millpond::record::ending end = millpond::record::run(options);
+    if (end.stopped_by != 0) {
+        std::ostringstream seconds;
+        seconds << options.seconds_max;
+        program::say(std::string("stopped by SIG") + sigabbrev_np(end.stopped_by) + " after " + seconds.str() +
+                     " s (--for); the program " +
+                     (end.signal != 0 ? "died of signal " + std::to_string(end.signal)
+                                      : "exited with " + std::to_string(end.exit_status)));
+    }
+    if (const int status = report(millpond::record::finish(options.file, end)); status != 0) return status;
+    return millpond::measure::end_as(end.exit_status, end.signal);
 }
 
 }  // namespace
@@ -28,7 +40,6 @@ int report(const millpond::record::finish_outcome& outcome) {
 int main(int argc, char** argv) {
     const bool conducted = millpond::measure::die_with_conductor();
     using namespace millpond::record;
-    constexpr int usage_status = 2;
     CLI::App app{"Records every heap event of a program into a trace."};
     record_options options;
     options.dies_with_recorder = conducted;
@@ -79,29 +90,13 @@ int main(int argc, char** argv) {
         ->excludes(file);
     app.add_option("command", options.command, "-- PROGRAM ARGS")->type_name("");
     app.prefix_command(false);
-    try {
-        app.parse(argc, argv);
-        options.mode = static_cast<unsigned>(std::stoul(mode, nullptr, 8));
-        if (unfinished.empty() && (options.file.empty() || options.command.empty()))
-            throw CLI::ValidationError("millpond-record -o FILE -- PROGRAM ARGS");
-    } catch (const CLI::ParseError& error) {
-        if (error.get_exit_code() == 0) return app.exit(error);
-        std::cerr << "millpond: " << error.what() << "\nmillpond: run with --help for the options\n";
-        return usage_status;
-    }
-    try {
-        if (!unfinished.empty()) return report(finish(unfinished, std::nullopt));
-        ending end;
-        if (const auto error = run(options, end)) return report(*error);
-        if (end.stopped_by != 0)
-            std::cerr << "millpond: stopped by " << "SIG" << sigabbrev_np(end.stopped_by) << " after "
-                      << options.seconds_max << " s (--for); the program "
-                      << (end.signal != 0 ? "died of signal " + std::to_string(end.signal)
-                                          : "exited with " + std::to_string(end.exit_status))
-                      << '\n';
-        if (const int status = report(finish(options.file, end)); status != 0) return status;
-        return millpond::measure::end_as(end.exit_status, end.signal);
-    } catch (const std::exception& error) {
-        return report({millpond::measure::start_error::environment_lacks, error.what()});
-    }
+    return program::guarded_main(
+        app, argc, argv,
+        [&]() -> int {
+            if (unfinished.empty() && (options.file.empty() || options.command.empty()))
+                throw CLI::ValidationError("millpond-record -o FILE -- PROGRAM ARGS");
+            options.mode = static_cast<unsigned>(std::stoul(mode, nullptr, 8));
+            return unfinished.empty() ? record(options) : report(finish(unfinished, std::nullopt));
+        },
+        "\nmillpond: run with --help for the options");
 }

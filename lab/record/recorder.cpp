@@ -17,6 +17,8 @@
 
 namespace millpond::record {
 
+constexpr std::uint64_t ahead_bytes_usual = std::uint64_t{64} << 20;
+
 struct recorder::process {
     output out;
     description described;
@@ -26,26 +28,24 @@ struct recorder::process {
     preload::spin_lock late_lock;
 };
 
-namespace {
-
-constinit image_facts image;
-constexpr std::uint64_t ahead_bytes_usual = std::uint64_t{64} << 20;
-int state = 0;                  // recorder::states
-std::uint64_t clock_ticks = 0;  // what two readings of the clock cost at least
-pthread_key_t thread_end;
-bool has_thread_end = false;
-probing::event_watcher watcher = nullptr;  // where scopes are observed
-
-[[gnu::always_inline]] inline void watch(const preload::call_site& site) noexcept {
-    if (watcher != nullptr) [[unlikely]]
-        watcher(site);
-}
-
-}  // namespace
+struct recorder::image_state {
+    image_facts facts;
+    states state = not_started;
+    std::uint64_t clock_ticks = 0;  // what two readings of the clock cost at least
+    pthread_key_t thread_end = 0;
+    bool has_thread_end = false;
+    probes::event_watcher watcher = nullptr;  // where scopes are observed
+};
 
 thread_local recorder::per_thread recorder::thread_ = {};
+constinit recorder::image_state recorder::image_{};
 constinit recorder::process recorder::first_{};
 constinit recorder::process* recorder::now_ = &recorder::first_;
+
+[[gnu::always_inline]] inline void recorder::watch(const preload::call_site& site) noexcept {
+    if (image_.watcher != nullptr) [[unlikely]]
+        image_.watcher(site);
+}
 
 // A handler that interrupted a holder of the late stream on the same thread must not wait for itself.
 class recorder::hold {
@@ -122,7 +122,7 @@ class recorder::hold {
 };
 
 bool recorder::is_recording() noexcept {
-    return preload::fork_mark::is_set() && __atomic_load_n(&state, __ATOMIC_ACQUIRE) == recording_on;
+    return preload::fork_mark::is_set() && __atomic_load_n(&image_.state, __ATOMIC_ACQUIRE) == recording_on;
 }
 
 // Whether this process is recorded now: a new process image, or a forked copy, is prepared by the first thread that
@@ -131,9 +131,9 @@ bool recorder::start_process() noexcept {
     if (preload::fork_mark::is_set() || thread_.starting) return false;
     if (preload::fork_mark::claim()) {
         thread_.starting = true;
-        if (state == not_started)
+        if (image_.state == not_started)
             begin_image();
-        else if (state == recording_on)
+        else if (image_.state == recording_on)
             begin_child();
         now_->out.settle();
         preload::fork_mark::set();
@@ -147,8 +147,9 @@ bool recorder::start_process() noexcept {
 void recorder::start() noexcept { start_process(); }
 
 void recorder::start_probes() noexcept {
-    static constexpr probing::recorder_calls calls{&start, &note, &scope, &probes_room};
-    if (millpond_probes_start != nullptr && is_recording() && !image.filtered) watcher = millpond_probes_start(&calls);
+    static constexpr probes::recorder_calls calls{&start, &note, &scope, &probes_room};
+    if (millpond_probes_start != nullptr && is_recording() && !image_.facts.filtered)
+        image_.watcher = millpond_probes_start(&calls);
 }
 
 bool recorder::note(unsigned subject, std::uint64_t value, bool anywhere) noexcept {
@@ -160,7 +161,7 @@ bool recorder::note(unsigned subject, std::uint64_t value, bool anywhere) noexce
 
 void* recorder::probes_room() noexcept {
     alignas(8)
-        [[gnu::tls_model("initial-exec")]] static thread_local std::uint8_t room[probing::recorder_calls::room_bytes];
+        [[gnu::tls_model("initial-exec")]] static thread_local std::uint8_t room[probes::recorder_calls::room_bytes];
     return room;
 }
 
@@ -173,7 +174,8 @@ void recorder::attach() noexcept {
     thread_.attached = true;  // first, so that what attaching allocates goes to the late stream
     process& p = *now_;
     stream* const s = stream::create(p.out, p.space, __atomic_add_fetch(&p.streams, 1, __ATOMIC_RELAXED));
-    if (s != nullptr && has_thread_end) pthread_setspecific(thread_end, reinterpret_cast<void*>(std::uintptr_t{1}));
+    if (s != nullptr && image_.has_thread_end)
+        pthread_setspecific(image_.thread_end, reinterpret_cast<void*>(std::uintptr_t{1}));
     thread_.own = s;
 }
 
@@ -181,7 +183,7 @@ void recorder::attach() noexcept {
 void recorder::detach(void* round) noexcept {
     const auto rounds = reinterpret_cast<std::uintptr_t>(round);
     if (rounds < PTHREAD_DESTRUCTOR_ITERATIONS) {
-        pthread_setspecific(thread_end, reinterpret_cast<void*>(rounds + 1));
+        pthread_setspecific(image_.thread_end, reinterpret_cast<void*>(rounds + 1));
         return;
     }
     stream* const s = thread_.own;
@@ -200,31 +202,31 @@ void recorder::on_new_context(std::uint32_t id, std::uint32_t parent, std::uintp
 }
 
 void recorder::begin_image() noexcept {
-    state = off;
+    image_.state = off;
     static char file[4096];
     find_file(file, sizeof file);
     if (file[0] == 0) return;
     preload::real::is_libc();  // before anything is recorded: the look-up may allocate
-    image.gather();
+    image_.facts.gather();
     if (const int error = first_.out.open(file); error != 0) {
         // A system call that a filter forbids would end the program.
-        if (!image.filtered) say_refused(file, error);
+        if (!image_.facts.filtered) say_refused(file, error);
         return;
     }
     char owners[8];
     preload::find_variable(owners_variable, owners, sizeof owners);
     if (owners[0] != 0) preload::caller_words::keep();
-    clock_ticks = ~std::uint64_t{0};
+    image_.clock_ticks = ~std::uint64_t{0};
     for (int i = 0; i < 32; ++i) {
         const std::uint64_t first = ticks(), second = ticks();
-        if (second - first < clock_ticks) clock_ticks = second - first;
+        if (second - first < image_.clock_ticks) image_.clock_ticks = second - first;
     }
-    has_thread_end = pthread_key_create(&thread_end, &detach) == 0;
+    image_.has_thread_end = pthread_key_create(&image_.thread_end, &detach) == 0;
     pthread_atfork(nullptr, nullptr, &after_fork_in_child);
     if (!begin_process()) return;
     const std::uint64_t ahead = first_.out.shared().ahead_bytes;
-    if (ahead != 0 || image.filtered) first_.out.map_ahead(ahead != 0 ? ahead : ahead_bytes_usual);
-    state = recording_on;
+    if (ahead != 0 || image_.facts.filtered) first_.out.map_ahead(ahead != 0 ? ahead : ahead_bytes_usual);
+    image_.state = recording_on;
 }
 
 // What is left of the parent is given back, unless a hook is at work in it.
@@ -233,7 +235,7 @@ void recorder::begin_child() noexcept {
     auto* const fresh = preload::take_pages<process>(sizeof(process));
     if (fresh == nullptr) {
         parent->out.refuse(static_cast<std::uint64_t>(system_call(SYS_getpid)), ENOMEM);
-        state = off;
+        image_.state = off;
         return;
     }
     now_ = new (fresh) process();
@@ -251,7 +253,7 @@ void recorder::begin_child() noexcept {
         if (parent != &first_) preload::give_pages(parent, sizeof(process));
     }
     if (!begin_process()) {
-        state = off;
+        image_.state = off;
         return;
     }
     // The event in which the fork came is written nowhere, if the child went on with it.
@@ -262,7 +264,7 @@ void recorder::begin_child() noexcept {
 bool recorder::begin_process() noexcept {
     process& p = *now_;
     if (!p.out.start(static_cast<std::uint64_t>(system_call(SYS_getpid)))) return false;
-    if (!p.described.start(p.out, image)) {
+    if (!p.described.start(p.out, image_.facts)) {
         p.out.stop(ENOMEM);
         return false;
     }
@@ -273,7 +275,7 @@ bool recorder::begin_process() noexcept {
 
 // Only where a handler has forked inside a hook: what that hook goes on to write stays in this process.
 void recorder::after_fork_in_child() noexcept {
-    if (thread_.busy == nullptr || state != recording_on) return;
+    if (thread_.busy == nullptr || image_.state != recording_on) return;
     thread_.interrupted = true;
     thread_.busy->isolate();
     now_->described.isolate();
@@ -323,8 +325,8 @@ template <class Call>
         void* const p = call();
         const std::uint64_t done = ticks();
         if (p != nullptr) {
-            const std::uint64_t took = done - in > clock_ticks ? done - in - clock_ticks : 1;
-            s->allocated(mpt_allocate, flags, p, bytes, alignment_log2, site, done, took);
+            const std::uint64_t duration = done - in > image_.clock_ticks ? done - in - image_.clock_ticks : 1;
+            s->allocated(mpt_allocate, flags, p, bytes, alignment_log2, site, done, duration);
         } else {
             failed();
         }
@@ -363,8 +365,10 @@ void* recorder::reallocate(void* old, std::size_t bytes, const preload::call_sit
     if (p != nullptr || bytes == 0) s->freed(mpt_realloc_free, old, before, 0);
     if (p != nullptr) {
         const std::uint64_t after = timed ? ticks() : s->stamp();
-        const std::uint64_t took = !timed ? 0 : after - before > clock_ticks ? after - before - clock_ticks : 1;
-        s->allocated(mpt_realloc_allocate, 0, p, bytes, 0, site, after, took);
+        const std::uint64_t duration = !timed                                ? 0
+                                       : after - before > image_.clock_ticks ? after - before - image_.clock_ticks
+                                                                             : 1;
+        s->allocated(mpt_realloc_allocate, 0, p, bytes, 0, site, after, duration);
         if (timed) s->timed(ticks() - after);
     } else {
         failed();
@@ -382,7 +386,7 @@ void recorder::deallocate(void* p) noexcept {
         const std::uint64_t before = ticks();
         preload::real::deallocate(p);
         const std::uint64_t done = ticks();
-        s->freed(mpt_free, p, before, done - before > clock_ticks ? done - before - clock_ticks : 1);
+        s->freed(mpt_free, p, before, done - before > image_.clock_ticks ? done - before - image_.clock_ticks : 1);
         s->timed(ticks() - done);
         return;
     }

@@ -61,6 +61,9 @@ class recorder {
         bool interrupted;  // this child was forked inside a hook
     };
 
+    // What holds for the process image, and goes on in forked children.
+    struct image_state;
+
     // What belongs to one process. A forked child gets another one.
     struct process;
 
@@ -71,6 +74,7 @@ class recorder {
     static void* record_allocation(unsigned flags, std::size_t bytes, std::size_t alignment,
                                    const preload::call_site& site, const Call& call,
                                    bool has_registers = false) noexcept;
+    static void watch(const preload::call_site& site) noexcept;
     static bool is_recording() noexcept;
     static bool start_process() noexcept;
     static void begin_image() noexcept;
@@ -83,6 +87,7 @@ class recorder {
     static void on_new_context(std::uint32_t id, std::uint32_t parent, std::uintptr_t return_address) noexcept;
     static void after_fork_in_child() noexcept;
 
+    static image_state image_;
     static process first_;
     static process* now_;
     [[gnu::tls_model("initial-exec")]] static thread_local per_thread thread_;

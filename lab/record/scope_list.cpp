@@ -8,8 +8,9 @@
 #include <stdexcept>
 #include <vector>
 
-#include "lab/files/regular_file.hpp"
 #include "lab/probes/wanted_scopes.hpp"
+#include "lab/program/program.hpp"
+#include "lab/program/regular_file.hpp"
 #include "lab/symbols/module_functions.hpp"
 
 namespace millpond::record {
@@ -17,7 +18,6 @@ namespace {
 
 constexpr std::size_t list_bytes_max = std::size_t{1} << 20;
 constexpr std::string_view heading = "millpond.scopes/1";
-constexpr int usage_status = 2;
 
 std::string hex(std::uint64_t value) {
     char text[17];
@@ -25,11 +25,18 @@ std::string hex(std::uint64_t value) {
     return text;
 }
 
+symbols::module_functions functions_of(const std::string& executable) {
+    try {
+        return symbols::module_functions(executable);
+    } catch (const std::runtime_error& error) {
+        throw program::failure(program::input, error.what());
+    }
+}
+
 // Every function of that name: overloads, and functions of several files.
-std::optional<measure::start_error> add_named(const std::vector<std::string>& names, const std::string& executable,
-                                              std::vector<std::string>& places) {
-    if (names.empty()) return std::nullopt;
-    const symbols::module_functions functions(executable);
+void add_named(const std::vector<std::string>& names, const std::string& executable, std::vector<std::string>& places) {
+    if (names.empty()) return;
+    const symbols::module_functions functions = functions_of(executable);
     const std::string module =
         functions.build_id().empty() ? std::filesystem::canonical(executable).string() : functions.build_id();
     for (const std::string& name : names) {
@@ -37,11 +44,11 @@ std::optional<measure::start_error> add_named(const std::vector<std::string>& na
         for (const symbols::function& f : functions.all())
             if (f.entry && f.name == name) places.push_back(module + ":" + hex(f.first));
         if (places.size() == before)
-            return measure::start_error{usage_status, "--scope " + name + ": " + executable +
-                                                          " has no function of that name; for a library's function "
-                                                          "use a list: --scopes FILE"};
+            throw program::failure(program::usage,
+                                   "--scope " + name + ": " + executable +
+                                       " has no function of that name; for a library's function use a list: "
+                                       "--scopes FILE");
     }
-    return std::nullopt;
 }
 
 bool is_place(std::string_view text) {
@@ -50,52 +57,39 @@ bool is_place(std::string_view text) {
            text.substr(colon + 1).find_first_not_of("0123456789abcdef") == text.npos;
 }
 
-std::optional<measure::start_error> add_listed(const std::string& path, std::vector<std::string>& places) {
-    if (path.empty()) return std::nullopt;
-    const measure::start_error damaged{measure::start_error::input_missing,
-                                       path +
-                                           " is no list of scopes; 'millpond-characterise --scopes-out FILE TRACE' "
-                                           "writes one"};
-    std::string text;
-    try {
-        text = lab::read_regular(path, list_bytes_max);
-    } catch (const lab::file_error& error) {
-        return measure::start_error{measure::start_error::input_missing, error.what()};
-    }
+void add_listed(const std::string& path, std::vector<std::string>& places) {
+    if (path.empty()) return;
+    const program::failure damaged(program::input, path +
+                                                       " is no list of scopes; 'millpond-characterise --scopes-out "
+                                                       "FILE TRACE' writes one");
+    const std::string text = program::read_regular(path, list_bytes_max);
     bool first = true;
     for (std::size_t at = 0; at < text.size();) {
         const std::size_t end = std::min(text.find('\n', at), text.size());
         const std::string_view line = std::string_view(text).substr(at, end - at);
         at = end + 1;
-        if (first && line != heading) return damaged;
+        if (first && line != heading) throw damaged;
         if (!first && !line.empty()) {
             const std::size_t tab = line.find('\t');
-            if (tab == line.npos || !is_place(line.substr(0, tab))) return damaged;
+            if (tab == line.npos || !is_place(line.substr(0, tab))) throw damaged;
             places.emplace_back(line.substr(0, tab));
         }
         first = false;
     }
-    if (first) return damaged;
-    return std::nullopt;
+    if (first) throw damaged;
 }
 
 }  // namespace
 
-std::optional<measure::start_error> find_scopes(const record_options& options, const std::string& executable,
-                                                std::string& value) {
+std::string find_scopes(const record_options& options, const std::string& executable) {
     std::vector<std::string> places;
-    try {
-        if (auto error = add_named(options.scopes, executable, places)) return error;
-    } catch (const std::runtime_error& error) {
-        return measure::start_error{measure::start_error::input_missing, error.what()};
-    }
-    if (auto error = add_listed(options.scopes_file, places)) return error;
-    value.clear();
-    if (places.empty()) return std::nullopt;
-    if (places.size() > probing::wanted_scopes::scopes_max) places.resize(probing::wanted_scopes::scopes_max);
-    value = std::to_string(options.scope_entries_max);
+    add_named(options.scopes, executable, places);
+    add_listed(options.scopes_file, places);
+    if (places.empty()) return "";
+    if (places.size() > probes::wanted_scopes::scopes_max) places.resize(probes::wanted_scopes::scopes_max);
+    std::string value = std::to_string(options.scope_entries_max);
     for (const std::string& place : places) value += ";" + place;
-    return std::nullopt;
+    return value;
 }
 
 }  // namespace millpond::record

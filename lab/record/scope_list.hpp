@@ -8,17 +8,14 @@
 // a file's path in place of the build-id), one a line. ADDRESS is that of the file, in hexadecimal. Not thread-safe.
 #pragma once
 
-#include <optional>
 #include <string>
 
-#include "lab/measure/start_error.hpp"
 #include "lab/record/supervisor.hpp"
 
 namespace millpond::record {
 
-// Sets `value` for the environment, or leaves it empty where nothing is to be observed. Status 2: no such function; 3:
+// The value for the environment, empty where nothing is to be observed. Throws failure: status 2, no such function; 3,
 // no such list, or not one.
-std::optional<measure::start_error> find_scopes(const record_options& options, const std::string& executable,
-                                                std::string& value);
+std::string find_scopes(const record_options& options, const std::string& executable);
 
 }  // namespace millpond::record

@@ -24,6 +24,7 @@
 #include "lab/measure/preload_check.hpp"
 #include "lab/measure/start.hpp"
 #include "lab/probes/wanted_scopes.hpp"
+#include "lab/program/program.hpp"
 #include "lab/record/scope_list.hpp"
 #include "lab/record/variable.hpp"
 #include "lab/trace/slot_reader.hpp"
@@ -33,7 +34,6 @@ namespace millpond::record {
 namespace {
 
 namespace fs = std::filesystem;
-using measure::start_error;
 
 constexpr std::uint32_t usual_check_interval = 4096, thorough_check_interval = 64;
 constexpr std::size_t page_bytes = 4096;
@@ -234,29 +234,30 @@ class keeper {
     std::jthread thread_;
 };
 
-start_error cannot_write(const std::string& file, const std::string& why) {
-    return {start_error::environment_lacks,
-            "cannot write the trace to " + file + ": " + why + "; choose another place with -o"};
+[[noreturn]] void cannot_write(const std::string& file, const std::string& why) {
+    throw program::failure(program::environment,
+                           "cannot write the trace to " + file + ": " + why + "; choose another place with -o");
 }
 
-std::optional<start_error> refuse_partial(const std::string& partial, const std::string& file) {
+[[noreturn]] void refuse_partial(const std::string& partial, const std::string& file) {
     if (!trace::slot_reader::is_slot_file(partial))
-        return start_error{start_error::environment_lacks,
-                           partial + " exists and is no recording of ours; move it, or choose another name with -o"};
-    return start_error{start_error::environment_lacks,
-                       partial +
-                           " exists: another recording writes there or was interrupted; complete it with "
-                           "'millpond-record --finish " +
-                           file + "', or remove it"};
+        throw program::failure(
+            program::environment,
+            partial + " exists and is no recording of ours; move it, or choose another name with -o");
+    throw program::failure(program::environment,
+                           partial +
+                               " exists: another recording writes there or was interrupted; complete it with "
+                               "'millpond-record --finish " +
+                               file + "', or remove it");
 }
 
 // Makes FILE.partial with its slot 0, and opens it.
-std::optional<start_error> prepare(const record_options& options, const std::string& partial, int& file) {
+int prepare(const record_options& options, const std::string& partial) {
     if (fs::is_directory(options.file))
-        return start_error{start_error::environment_lacks, options.file + " is a directory; name a file for the trace"};
-    file = open(partial.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    if (file < 0 && errno == EEXIST) return refuse_partial(partial, options.file);
-    if (file < 0) return cannot_write(options.file, strerror(errno));
+        throw program::failure(program::environment, options.file + " is a directory; name a file for the trace");
+    const int file = open(partial.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (file < 0 && errno == EEXIST) refuse_partial(partial, options.file);
+    if (file < 0) cannot_write(options.file, strerror(errno));
     mpt_slot_file shared{};
     shared.magic = mpt_slot_file_magic;
     shared.version = mpt_slot_file_version;
@@ -284,43 +285,41 @@ std::optional<start_error> prepare(const record_options& options, const std::str
     std::string page(page_bytes, '\0');
     memcpy(page.data(), &shared, sizeof shared);
     written = written && pwrite(file, page.data(), page.size(), 0) == static_cast<ssize_t>(page.size());
-    if (written) return std::nullopt;
+    if (written) return file;
     const std::string why = strerror(errno);
     close(file);
     unlink(partial.c_str());
-    return cannot_write(options.file, why);
+    cannot_write(options.file, why);
 }
 
 }  // namespace
 
 std::string partial_file(const std::string& file) { return fs::absolute(file).string() + ".partial"; }
 
-std::optional<start_error> run(const record_options& options, ending& end) {
-    std::string path;
-    std::string image, observed;
-    if (auto error = measure::check_preloadable(options.command.front(), path, &image)) return error;
-    if (auto error = find_scopes(options, image, observed)) return error;
+ending run(const record_options& options) {
+    const measure::preloadable root = measure::check_preloadable(options.command.front());
+    const std::string observed = find_scopes(options, root.image);
     const std::string partial = partial_file(options.file);
-    int file = -1;
-    if (auto error = prepare(options, partial, file)) return error;
+    const int file = prepare(options, partial);
     measure::start_options start_options;
     start_options.dies_with_caller = options.dies_with_recorder;
     std::string libraries = own_library("libmillpond-record.so");
     if (!observed.empty()) libraries += ":" + own_library("libmillpond-probes.so");
     start_options.environment = {{"LD_PRELOAD", measure::preload_value(libraries)}, {variable, partial}};
     if (options.samples_owners) start_options.environment.emplace_back(owners_variable, "1");
-    if (!observed.empty()) start_options.environment.emplace_back(probing::scopes_variable, observed);
+    if (!observed.empty()) start_options.environment.emplace_back(probes::scopes_variable, observed);
     const keeper kept(partial, file);
     const signal_relay relay;
     pid_t child = 0;
-    if (auto error = measure::start(path, options.command, start_options, child)) {
+    try {
+        child = measure::start(root.path, options.command, start_options);
+    } catch (...) {
         unlink(partial.c_str());  // made above, by us
-        return error;
+        throw;
     }
     kept.note_root(child);
     signal_relay::started(child);
-    end = wait_for(child, options.seconds_max);
-    return std::nullopt;
+    return wait_for(child, options.seconds_max);
 }
 
 }  // namespace millpond::record

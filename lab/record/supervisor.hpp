@@ -5,11 +5,8 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
-
-#include "lab/measure/start_error.hpp"
 
 namespace millpond::record {
 
@@ -38,7 +35,7 @@ struct ending {
 // The file into which the processes of a recording write while they run.
 std::string partial_file(const std::string& file);
 
-// Starts the command and waits for it. An error means that it never ran; nothing is left behind then.
-std::optional<measure::start_error> run(const record_options& options, ending& end);
+// Starts the command and waits for it. Throws failure: it never ran, and nothing is left behind.
+ending run(const record_options& options);
 
 }  // namespace millpond::record

@@ -8,33 +8,25 @@
 // another build, a library that is no malloc · 4 no memory, or a place that cannot be written.
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
-#include <cstdio>
 #include <cstring>
-#include <fstream>
 #include <string>
 
 #include "lab/measure/conductor.hpp"
-#include "lab/plan/plan_error.hpp"
+#include "lab/program/aside_file.hpp"
+#include "lab/program/command_line.hpp"
 #include "lab/replay/play_stage.hpp"
 #include "lab/replay/prepare.hpp"
-#include "lab/replay/replay_error.hpp"
-#include "lab/trace/reader.hpp"
 
 namespace {
 
 using namespace millpond::replay;
+namespace program = millpond::program;
 
 struct command_line {
     prepare_request prepared;
     stage_request round;
     std::string json = "-";
 };
-
-int fail(int status, const std::string& message) {
-    std::fprintf(stderr, "millpond: %s\n", message.c_str());
-    return status;
-}
 
 void declare(CLI::App& app, command_line& line) {
     auto* const mode = app.add_option_group("mode", "what to do: exactly one");
@@ -62,18 +54,7 @@ void declare(CLI::App& app, command_line& line) {
 }
 
 void require(const std::string& value, const char* option, const char* mode) {
-    if (value.empty()) throw replay_error(replay_error::usage, std::string(mode) + " needs " + option + "; see --help");
-}
-
-void write(const std::string& text, const std::string& path) {
-    if (path == "-") {
-        std::fputs(text.c_str(), stdout);
-        if (std::fflush(stdout) != 0) throw replay_error(replay_error::environment_lacks, "cannot write the summary");
-        return;
-    }
-    std::ofstream file(path, std::ios::binary | std::ios::trunc);
-    file << text << std::flush;
-    if (!file) throw replay_error(replay_error::environment_lacks, "cannot write " + path);
+    if (value.empty()) throw program::failure(program::usage, std::string(mode) + " needs " + option + "; see --help");
 }
 
 void act(const command_line& line) {
@@ -82,25 +63,7 @@ void act(const command_line& line) {
         start(line.round);
     }
     require(line.prepared.script, "-o", "--prepare");
-    write(prepare(line.prepared), line.json);
-}
-
-// Runs what may fail; its exit status.
-template <class Action>
-int guarded(Action action) {
-    try {
-        return action();
-    } catch (const replay_error& error) {
-        return fail(error.status, error.what());
-    } catch (const millpond::lab::plan_error& error) {
-        return fail(error.status, error.what());
-    } catch (const millpond::trace::trace_error& error) {
-        return fail(replay_error::bad_input, error.what());
-    } catch (const std::bad_alloc&) {
-        return fail(replay_error::environment_lacks, "out of memory");
-    } catch (const std::exception& error) {
-        return fail(replay_error::environment_lacks, error.what());
-    }
+    program::write_or_print(line.json, prepare(line.prepared));
 }
 
 }  // namespace
@@ -108,19 +71,13 @@ int guarded(Action action) {
 int main(int argc, char** argv) {
     millpond::measure::die_with_conductor();
     // First, before anything has called malloc; and last, for what the round holds is nobody's to take down.
-    if (argc > 1 && std::strcmp(argv[1], stage_word) == 0) ::_exit(guarded([&] { return run(argv + 2); }));
+    if (argc > 1 && std::strcmp(argv[1], stage_word) == 0)
+        ::_exit(program::guarded_main([&] { return run(argv + 2); }));
     CLI::App app{"Plays a recorded program's heap events on a real allocator."};
     command_line line;
     declare(app, line);
-    try {
-        app.parse(argc, argv);
-    } catch (const CLI::CallForHelp& help) {
-        return app.exit(help);
-    } catch (const CLI::ParseError& error) {
-        return fail(replay_error::usage, error.what());
-    }
-    return guarded([&] {
+    return program::guarded_main(app, argc, argv, [&] {
         act(line);
-        return 0;
+        return program::ok;
     });
 }

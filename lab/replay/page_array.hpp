@@ -2,7 +2,7 @@
 // page_array: zeroed memory straight from the system, its pages there from the start.
 //
 // The player keeps all of its own things in such arrays: the malloc under test sees the program's calls alone, and no
-// page of ours is faulted in while the clock runs. O(bytes) to make. Throws replay_error (status 4). Trivial elements.
+// page of ours is faulted in while the clock runs. O(bytes) to make. Throws failure (status 4). Trivial elements.
 #pragma once
 
 #include <sys/mman.h>
@@ -13,7 +13,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "lab/replay/replay_error.hpp"
+#include "lab/program/program.hpp"
 
 namespace millpond::replay {
 
@@ -28,8 +28,8 @@ class page_array {
         void* const memory =
             ::mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
         if (memory == MAP_FAILED)
-            throw replay_error(replay_error::environment_lacks,
-                               "no memory for " + std::to_string(bytes_) + " bytes of the player's own");
+            throw program::failure(program::environment,
+                                   "no memory for " + std::to_string(bytes_) + " bytes of the player's own");
         data_ = static_cast<T*>(memory);
     }
     page_array(page_array&& other) noexcept

@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "lab/program/program.hpp"
 #include "lab/replay/counted_source.hpp"
 #include "lab/replay/dependency_order.hpp"
 #include "lab/replay/heaps.hpp"
@@ -93,10 +94,10 @@ std::uint64_t memory_for(const script_header& header, const play_request& reques
     const std::uint64_t available = available_bytes() / 10 * 9;
     if (available == 0) return ~std::uint64_t{0};
     if (request.chosen != strategy::null && request.touching != touch::none && header.peak_live_bytes > available)
-        throw replay_error(replay_error::environment_lacks,
-                           "the program had " + std::to_string(header.peak_live_bytes) +
-                               " bytes live at once, and this machine has " + std::to_string(available) +
-                               " to spare; --touch none plays without writing to them");
+        throw program::failure(program::environment, "the program had " + std::to_string(header.peak_live_bytes) +
+                                                         " bytes live at once, and this machine has " +
+                                                         std::to_string(available) +
+                                                         " to spare; --touch none plays without writing to them");
     return available;
 }
 
@@ -116,8 +117,8 @@ std::string strategies_accepted() {
 play_result play(const play_request& request) {
     script_source script(request.script);
     if (request.of_a_plan && (script.header().flags & script_header::of_a_plan) == 0)
-        throw replay_error(replay_error::usage,
-                           std::string(request.script) + ": was prepared without a plan; --strategy plan needs one");
+        throw program::failure(
+            program::usage, std::string(request.script) + ": was prepared without a plan; --strategy plan needs one");
     counts_of_source.limit_bytes = memory_for(script.header(), request);
     play_result result;
     reset_peak();

@@ -6,7 +6,7 @@
 //
 // CPU time is that of the records' playing: allocation, and the touches, of which the null strategy has the same. In
 // dependency order waiting for other threads is taken off. The round runs once in a process and leaves the heap as it
-// is. Throws replay_error.
+// is. Throws failure.
 #pragma once
 
 #include <cstdint>

@@ -16,7 +16,8 @@
 
 #include "lab/measure/measurement.hpp"
 #include "lab/measure/start.hpp"
-#include "lab/replay/replay_error.hpp"
+#include "lab/program/aside_file.hpp"
+#include "lab/program/program.hpp"
 
 namespace millpond::replay {
 namespace {
@@ -41,20 +42,13 @@ constexpr const char* paced_value = "recorded";
 std::string library_path(const std::string& given) {
     char resolved[PATH_MAX];
     if (::realpath(given.c_str(), resolved) == nullptr || ::access(resolved, R_OK) != 0)
-        throw replay_error(replay_error::bad_input,
-                           "the malloc library " + given + " cannot be read: " + std::strerror(errno));
+        throw program::failure(program::input,
+                               "the malloc library " + given + " cannot be read: " + std::strerror(errno));
     if (std::strpbrk(resolved, " :") != nullptr)
-        throw replay_error(
-            replay_error::environment_lacks,
+        throw program::failure(
+            program::environment,
             std::string(resolved) + ": the dynamic linker takes no path with a space or a colon; copy it");
     return resolved;
-}
-
-void prove_writable(const std::string& path) {
-    const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (file < 0)
-        throw replay_error(replay_error::environment_lacks, "cannot write " + path + ": " + std::strerror(errno));
-    ::close(file);
 }
 
 touch touch_of(const char* name) {
@@ -81,7 +75,7 @@ void check_preloaded(const char* library) {
     if (found != nullptr && ::dladdr(found, &about) != 0 && ::realpath(about.dli_fname, resolved) != nullptr &&
         std::strcmp(resolved, library) == 0)
         return;
-    throw replay_error(replay_error::bad_input, std::string(library) + ": is no malloc library for this machine");
+    throw program::failure(program::input, std::string(library) + ": is no malloc library for this machine");
 }
 
 ordered_json number_or_null(const std::optional<std::uint64_t>& value) {
@@ -119,27 +113,20 @@ ordered_json to_json(const play_result& result, const char* const* given) {
     return json;
 }
 
-void write_result(const char* path, const std::string& text) {
-    std::FILE* const file = std::fopen(path, "w");
-    const bool written = file != nullptr && std::fwrite(text.data(), 1, text.size(), file) == text.size();
-    if (file == nullptr || std::fclose(file) != 0 || !written)
-        throw replay_error(replay_error::environment_lacks, std::string("cannot write ") + path);
-}
-
 }  // namespace
 
 void start(const stage_request& request) {
     const std::optional<strategy> chosen = strategy_of(request.strategy);
     if (!chosen)
-        throw replay_error(replay_error::usage,
-                           "unknown strategy " + request.strategy + "; there are: " + strategies_accepted());
+        throw program::failure(program::usage,
+                               "unknown strategy " + request.strategy + "; there are: " + strategies_accepted());
     if (request.paced && request.order != "total")
-        throw replay_error(replay_error::usage, "--pace is for the total order: there is one clock");
+        throw program::failure(program::usage, "--pace is for the total order: there is one clock");
     const std::string library = request.malloc_library.empty() ? "" : library_path(request.malloc_library);
-    prove_writable(request.result);
+    program::prove_writable(request.result);
     char self[PATH_MAX];
     const ssize_t length = ::readlink("/proc/self/exe", self, sizeof self - 1);
-    if (length < 0) throw replay_error(replay_error::environment_lacks, "cannot find this program in /proc");
+    if (length < 0) throw program::failure(program::environment, "cannot find this program in /proc");
     self[length] = '\0';
     if (!library.empty()) ::setenv("LD_PRELOAD", measure::preload_value(library).c_str(), 1);
     if (request.padding_bytes > 0)
@@ -157,14 +144,13 @@ void start(const stage_request& request) {
                                              request.result.c_str(),
                                              nullptr};
     ::execv(self, const_cast<char**>(arguments.data()));
-    throw replay_error(replay_error::environment_lacks,
-                       std::string("cannot start this program again: ") + std::strerror(errno));
+    throw program::failure(program::environment,
+                           std::string("cannot start this program again: ") + std::strerror(errno));
 }
 
 int run(char** arguments) {
     for (int i = 0; i < words; ++i)
-        if (arguments[i] == nullptr)
-            throw replay_error(replay_error::usage, "this is --play's own way to start itself");
+        if (arguments[i] == nullptr) throw program::failure(program::usage, "this is --play's own way to start itself");
     check_preloaded(arguments[malloc_word]);
     play_request request;
     request.of_a_plan = std::strcmp(arguments[strategy_word], "plan") == 0;
@@ -180,7 +166,7 @@ int run(char** arguments) {
         const struct mallinfo2 info = ::mallinfo2();
         result.held_end_bytes = info.arena + info.hblkhd;
     }
-    write_result(arguments[result_word], to_json(result, arguments).dump(2) + "\n");
+    program::write_whole(arguments[result_word], to_json(result, arguments).dump(2) + "\n");
     return 0;
 }
 

@@ -24,11 +24,11 @@ struct stage_request {
 // The first word of a command line that run() is for.
 inline constexpr const char* stage_word = "--in-this-process";
 
-// Throws replay_error: a strategy that does not exist (2), a library that is not there (3), a place that cannot be
+// Throws failure: a strategy that does not exist (2), a library that is not there (3), a place that cannot be
 // written (4).
 [[noreturn]] void start(const stage_request& request);
 
-// argv behind stage_word, as start() has made it. Returns the exit status. Throws replay_error.
+// argv behind stage_word, as start() has made it. Returns the exit status. Throws failure.
 int run(char** arguments);
 
 }  // namespace millpond::replay

@@ -7,22 +7,22 @@
 #include <stdexcept>
 
 #include "lab/plan/near_names.hpp"
-#include "lab/replay/replay_error.hpp"
+#include "lab/program/program.hpp"
 #include "lab/symbols/module_functions.hpp"
 
 namespace millpond::replay {
 namespace {
 
-void check_build(const trace::process_record& process, const lab::plan& chosen) {
+void check_build(const trace::process_record& process, const plan::plan& chosen) {
     const bool same = chosen.program.build_id.empty() ? chosen.program.path == process.executable
                                                       : chosen.program.build_id == process.build_id;
     if (same && chosen.program.known()) return;
-    const lab::program_identity recorded{process.executable, process.build_id};
+    const plan::program_identity recorded{process.executable, process.build_id};
     const std::string what = chosen.program.known()
                                  ? "the plan belongs to " + chosen.program.described()
                                  : "the plan does not say to which program it belongs: program.path and "
                                    "program.build_id are empty";
-    throw replay_error(replay_error::bad_input, what + ", and the trace is of " + recorded.described());
+    throw program::failure(program::input, what + ", and the trace is of " + recorded.described());
 }
 
 // Every owner that a plan may name: those of the trace, and those of its modules' functions that never allocated.
@@ -47,28 +47,28 @@ pool_choice::pool_choice(const trace::reader& reader) {
     pool_of_subsystem_.assign(map_->subsystems().size(), undecided);
 }
 
-pool_choice::pool_choice(const trace::reader& reader, const lab::plan& chosen) : of_a_plan_(true) {
+pool_choice::pool_choice(const trace::reader& reader, const plan::plan& chosen) : of_a_plan_(true) {
     check_build(reader.process(), chosen);
     map_subsystems(reader);
     check_names(reader, chosen);
     std::map<std::string, std::uint16_t> pool_of_name, pool_of_owner;
     std::uint16_t pool_of_others = malloc_pool;
-    for (const lab::route& route : chosen.routes) {
-        if (route.allocator == lab::strategy::monotonic)
-            throw replay_error(replay_error::usage, "the pool \"" + route.pool +
-                                                        "\" is an arena for a scope, which no replay can reset; "
-                                                        "`millpond trial` tries it on the program");
+    for (const plan::route& route : chosen.routes) {
+        if (route.allocator == plan::strategy::monotonic)
+            throw program::failure(program::usage, "the pool \"" + route.pool +
+                                                       "\" is an arena for a scope, which no replay can reset; "
+                                                       "`millpond trial` tries it on the program");
         if (!route.instances.empty())
-            throw replay_error(replay_error::usage, "the pool \"" + route.pool +
-                                                        "\" has a pool for each instance, whose owners no trace has; "
-                                                        "`millpond trial` tries it on the program");
+            throw program::failure(program::usage, "the pool \"" + route.pool +
+                                                       "\" has a pool for each instance, whose owners no trace has; "
+                                                       "`millpond trial` tries it on the program");
         const auto [found, fresh] = pool_of_name.try_emplace(route.pool, static_cast<std::uint16_t>(pools_.size()));
-        const bool one_thread = route.allocator == lab::strategy::multipool;
+        const bool one_thread = route.allocator == plan::strategy::multipool;
         if (fresh)
             pools_.push_back(
-                {route.pool, std::string(lab::strategy_name(route.allocator)), one_thread, 0, 0, 0, false});
+                {route.pool, std::string(plan::strategy_name(route.allocator)), one_thread, 0, 0, 0, false});
         for (const std::string& subsystem : route.subsystems) {
-            if (subsystem == lab::plan::everything_else)
+            if (subsystem == plan::plan::everything_else)
                 pool_of_others = found->second;
             else
                 pool_of_owner[subsystem] = found->second;
@@ -86,11 +86,11 @@ void pool_choice::map_subsystems(const trace::reader& reader) {
     contexts_ = static_cast<std::uint32_t>(reader.contexts().size());
 }
 
-void pool_choice::check_names(const trace::reader& reader, const lab::plan& chosen) const {
+void pool_choice::check_names(const trace::reader& reader, const plan::plan& chosen) const {
     std::set<std::string> unknown;
-    for (const lab::route& route : chosen.routes)
+    for (const plan::route& route : chosen.routes)
         for (const std::string& name : route.subsystems)
-            if (name != lab::plan::everything_else) unknown.insert(name);
+            if (name != plan::plan::everything_else) unknown.insert(name);
     for (const symbols::subsystem_identity& known : map_->subsystems()) unknown.erase(known.name);
     if (unknown.empty()) return;
     const std::set<std::string> owners = owners_of_modules(reader);
@@ -99,16 +99,16 @@ void pool_choice::check_names(const trace::reader& reader, const lab::plan& chos
         std::string message = "no function of the program's modules belongs to the subsystem \"" + subsystem + "\"";
         std::vector<std::string> known(owners.begin(), owners.end());
         for (const symbols::subsystem_identity& other : map_->subsystems()) known.push_back(other.name);
-        const std::vector<std::string> near = lab::near_names(subsystem, known);
+        const std::vector<std::string> near = plan::near_names(subsystem, known);
         for (const std::string& name : near) message += (name == near.front() ? "; near it: \"" : ", \"") + name + "\"";
-        throw replay_error(replay_error::usage, message);
+        throw program::failure(program::usage, message);
     }
 }
 
 std::uint16_t pool_choice::add(std::uint32_t subsystem) {
     if (pools_.size() > pools_max)
-        throw replay_error(replay_error::environment_lacks,
-                           "the trace has more subsystems than a replay has pools (" + std::to_string(pools_max) + ")");
+        throw program::failure(program::environment, "the trace has more subsystems than a replay has pools (" +
+                                                         std::to_string(pools_max) + ")");
     pools_.push_back({map_->subsystems()[subsystem].name, "", false, 0, 0, 0, false});
     return static_cast<std::uint16_t>(pools_.size() - 1);
 }

@@ -8,7 +8,7 @@
 //                    first thread that allocates from it, and other threads' allocations stay with malloc; what realloc
 //                    resizes stays where it was
 //
-// Throws: plan_error, replay_error with the statuses of a trial: 2 for an arena or an unknown subsystem, 3
+// Throws: failure with the statuses of a trial: 2 for an arena or an unknown subsystem, 3
 // for a plan of another build. choose: O(1). Not thread-safe.
 #pragma once
 
@@ -41,7 +41,7 @@ class pool_choice {
     pool_choice() = default;
     // A pool for each subsystem.
     explicit pool_choice(const trace::reader& reader);
-    pool_choice(const trace::reader& reader, const lab::plan& chosen);
+    pool_choice(const trace::reader& reader, const plan::plan& chosen);
 
     // The pool of the new object of an allocation.
     std::uint16_t choose(const trace::event& e) {
@@ -69,7 +69,7 @@ class pool_choice {
     std::uint16_t add(std::uint32_t subsystem);
     std::uint16_t admit(std::uint16_t wanted, const trace::event& e);
     void map_subsystems(const trace::reader& reader);
-    void check_names(const trace::reader& reader, const lab::plan& chosen) const;
+    void check_names(const trace::reader& reader, const plan::plan& chosen) const;
 
     std::vector<pool> pools_{{"malloc", "malloc", false, 0, 0, 0, false}};
     std::unique_ptr<symbols::context_functions> functions_;

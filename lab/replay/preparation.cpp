@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "lab/replay/replay_error.hpp"
+#include "lab/program/program.hpp"
 
 namespace millpond::replay {
 namespace {
@@ -116,7 +116,7 @@ std::uint16_t preparation::number_of(thread_state& t) {
         free_numbers_.pop_back();
     } else {
         if (numbers_ > 0xffff)
-            throw replay_error(replay_error::environment_lacks, "more than 65536 threads at once cannot be replayed");
+            throw program::failure(program::environment, "more than 65536 threads at once cannot be replayed");
         t.number = numbers_++;
     }
     return static_cast<std::uint16_t>(t.number);

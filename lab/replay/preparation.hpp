@@ -6,7 +6,7 @@
 // Frees of objects that the trace does not know are dropped and counted; objects that are live at the end stay live.
 // The peak of live bytes is counted here in the total order, exactly as the characterisation counts it.
 // Use: consume() every batch of reader::for_each_batch, then finish(). An event is O(1); memory follows live objects,
-// threads and contexts, never events. Throws replay_error. Not thread-safe.
+// threads and contexts, never events. Throws failure. Not thread-safe.
 #pragma once
 
 #include <cstdint>

@@ -11,7 +11,7 @@ namespace {
 using nlohmann::ordered_json;
 
 pool_choice choice_of(const prepare_request& request, const trace::reader& reader) {
-    if (!request.plan.empty()) return {reader, lab::read_plan(request.plan)};
+    if (!request.plan.empty()) return {reader, plan::read_plan(request.plan)};
     if (request.per_subsystem) return pool_choice(reader);
     return {};
 }

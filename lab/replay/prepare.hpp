@@ -12,7 +12,7 @@ struct prepare_request {
     std::string script;
 };
 
-// Returns: the summary as JSON text. Throws trace::trace_error, lab::plan_error, replay_error. O(events).
+// Returns: the summary as JSON text. Throws failure. O(events).
 std::string prepare(const prepare_request& request);
 
 }  // namespace millpond::replay

@@ -8,18 +8,18 @@
 #include <cstring>
 #include <string>
 
-#include "lab/files/regular_file.hpp"
-#include "lab/replay/replay_error.hpp"
+#include "lab/program/program.hpp"
+#include "lab/program/regular_file.hpp"
 
 namespace millpond::replay {
 namespace {
 
 int open_script(const char* path) {
     try {
-        return lab::open_regular(path);
-    } catch (const lab::file_error& error) {
-        throw replay_error(replay_error::bad_input, std::string("the script ") + error.what() +
-                                                        "; millpond-replay --prepare TRACE -o SCRIPT makes one");
+        return program::open_regular(path);
+    } catch (const program::failure& error) {
+        throw program::failure(program::input, std::string("the script ") + error.what() +
+                                                   "; millpond-replay --prepare TRACE -o SCRIPT makes one");
     }
 }
 
@@ -54,7 +54,7 @@ script_source::script_source(const char* path) : path_(path), file_(open_script(
 script_source::~script_source() { ::close(file_); }
 
 void script_source::damaged(const char* what) const {
-    throw replay_error(replay_error::bad_input, std::string(path_) + ": " + what);
+    throw program::failure(program::input, std::string(path_) + ": " + what);
 }
 
 void script_source::read(void* to, std::size_t bytes) {

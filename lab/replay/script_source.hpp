@@ -4,7 +4,7 @@
 //   file ──read()──▶ one block ──checksum, ranges, order of each slot's operations──▶ records
 //
 // Read, not mapped, so that no page of the file counts as memory of the player. Checking a record: O(1). Memory: one
-// block, a bit for each slot, a word for each thread. Touches no malloc, but to report an error. Throws replay_error:
+// block, a bit for each slot, a word for each thread. Touches no malloc, but to report an error. Throws failure:
 // 3 for a script that is missing, cut or damaged. Not thread-safe.
 #pragma once
 

@@ -3,34 +3,17 @@
 
 #include <cstddef>
 #include <string>
-#include <system_error>
-
-#include "lab/replay/replay_error.hpp"
 
 namespace millpond::replay {
 
-namespace {
-
-// What the disk refuses is the environment's affair.
-template <class Action>
-auto guarded(Action action) {
-    try {
-        return action();
-    } catch (const std::system_error& error) {
-        throw replay_error(replay_error::environment_lacks, std::string(error.what()) + "; choose another place");
-    }
-}
-
-}  // namespace
-
-script_writer::script_writer(const std::string& path) : file_(guarded([&] { return lab::aside_file(path); })) {
+script_writer::script_writer(const std::string& path) : file_(path) {
     buffer_.reserve(script_block::records_max);
     const script_header none{};
     write(&none, sizeof none);
 }
 
 void script_writer::write(const void* data, std::size_t bytes) {
-    guarded([&] { file_.write({static_cast<const char*>(data), bytes}); });
+    file_.write({static_cast<const char*>(data), bytes});
     written_ += bytes;
 }
 
@@ -57,10 +40,8 @@ void script_writer::finish(script_header header, const std::vector<script_pool>&
     header.pools_checksum = checksum(pools.data(), pools.size() * sizeof(script_pool));
     header.checksum = checksum(&header, offsetof(script_header, checksum));
     write(pools.data(), pools.size() * sizeof(script_pool));
-    guarded([&] {
-        file_.write_at(0, {reinterpret_cast<const char*>(&header), sizeof header});
-        file_.commit();
-    });
+    file_.write_at(0, {reinterpret_cast<const char*>(&header), sizeof header});
+    file_.commit();
 }
 
 }  // namespace millpond::replay

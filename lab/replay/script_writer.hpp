@@ -2,13 +2,13 @@
 // script_writer: writes a script, a block at a time, and its header last (script.hpp).
 //
 // Use: add() every record in the total order, then finish(), which makes the file appear; before it, there is none.
-// O(1) a record; memory: one block. Throws replay_error (status 4) where the place cannot be written. Not thread-safe.
+// O(1) a record; memory: one block. Throws failure (status 4) where the place cannot be written. Not thread-safe.
 #pragma once
 
 #include <string>
 #include <vector>
 
-#include "lab/files/aside_file.hpp"
+#include "lab/program/aside_file.hpp"
 #include "lab/replay/script.hpp"
 
 namespace millpond::replay {
@@ -36,7 +36,7 @@ class script_writer {
     void write_block();
     void write(const void* data, std::size_t bytes);
 
-    lab::aside_file file_;
+    program::aside_file file_;
     script_block block_{};
     std::vector<record> buffer_;
     std::uint64_t records_ = 0, blocks_ = 0, written_ = 0;

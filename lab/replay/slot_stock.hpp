@@ -15,7 +15,7 @@
 #include <stdexcept>
 #include <vector>
 
-#include "lab/replay/replay_error.hpp"
+#include "lab/program/program.hpp"
 
 namespace millpond::replay {
 
@@ -31,7 +31,7 @@ class slot_stock {
         }
         if (free_ > 0) return take_oldest_of_others();
         if (count_ == std::numeric_limits<std::uint32_t>::max())
-            throw replay_error(replay_error::environment_lacks, "more objects live at once than a replay can hold");
+            throw program::failure(program::environment, "more objects live at once than a replay can hold");
         return count_++;
     }
 

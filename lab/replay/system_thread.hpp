@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // system_thread: a thread that is started and joined by hand, in memory that may have been zero.
 //
-// std::thread allocates its state from the malloc under test; this does not. Throws replay_error (status 4) where the
+// std::thread allocates its state from the malloc under test; this does not. Throws failure (status 4) where the
 // system starts no more threads.
 #pragma once
 
@@ -10,7 +10,7 @@
 #include <cstring>
 #include <string>
 
-#include "lab/replay/replay_error.hpp"
+#include "lab/program/program.hpp"
 
 namespace millpond::replay {
 
@@ -19,8 +19,7 @@ class system_thread {
     void start(void* (*run)(void*), void* argument) {
         const int error = ::pthread_create(&thread_, nullptr, run, argument);
         if (error != 0)
-            throw replay_error(replay_error::environment_lacks,
-                               std::string("cannot start a thread: ") + std::strerror(error));
+            throw program::failure(program::environment, std::string("cannot start a thread: ") + std::strerror(error));
     }
     void join() { ::pthread_join(thread_, nullptr); }
 

@@ -7,7 +7,7 @@
 // Paced, no block is played before its time in the trace: a malloc that gives pages back by the wall clock then keeps
 // what it would have kept in the program. The waits are off the clock, and a round takes as long as the program did.
 //
-// Memory: the slots, and for the survey a size and two pages for each. Throws replay_error.
+// Memory: the slots, and for the survey a size and two pages for each. Throws failure.
 #pragma once
 
 #include "lab/replay/clocks.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "allocation_names.hpp"
+#include "lab/symbols/allocation_names.hpp"
 
 #include <array>
 #include <cctype>

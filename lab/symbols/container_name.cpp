@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "container_name.hpp"
+#include "lab/symbols/container_name.hpp"
 
 #include <array>
 #include <cctype>
@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "container_sighting.hpp"
-#include "demangled_name.hpp"
+#include "lab/symbols/container_sighting.hpp"
+#include "lab/symbols/demangled_name.hpp"
 
 namespace millpond::symbols {
 namespace {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "container_sighting.hpp"
+#include "lab/symbols/container_sighting.hpp"
 
 #include <array>
 #include <vector>
 
-#include "container_name.hpp"
-#include "demangled_name.hpp"
+#include "lab/symbols/container_name.hpp"
+#include "lab/symbols/demangled_name.hpp"
 
 namespace millpond::symbols {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "context_functions.hpp"
+#include "lab/symbols/context_functions.hpp"
 
 #include <algorithm>
 #include <memory>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "debug_info.hpp"
+#include "lab/symbols/debug_info.hpp"
 
 #ifdef MILLPOND_WITH_DW
 #include <dwarf.h>
@@ -11,7 +11,7 @@
 #include <optional>
 #include <unordered_map>
 
-#include "dwarf_unit.hpp"
+#include "lab/symbols/dwarf_unit.hpp"
 
 namespace millpond::symbols {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "demangled_name.hpp"
+#include "lab/symbols/demangled_name.hpp"
 
 #include <array>
 #include <cctype>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "dwarf_unit.hpp"
+#include "lab/symbols/dwarf_unit.hpp"
 
 #include <cxxabi.h>
 #include <dwarf.h>

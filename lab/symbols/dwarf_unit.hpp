@@ -13,7 +13,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "debug_info.hpp"
+#include "lab/symbols/debug_info.hpp"
 
 namespace millpond::symbols {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "elf_file.hpp"
+#include "lab/symbols/elf_file.hpp"
 
 #include <gelf.h>
 #include <unistd.h>
@@ -8,8 +8,8 @@
 #include <cstring>
 #include <stdexcept>
 
-#include "frame_entries.hpp"
-#include "lab/files/regular_file.hpp"
+#include "lab/program/regular_file.hpp"
+#include "lab/symbols/frame_entries.hpp"
 
 namespace millpond::symbols {
 namespace {
@@ -46,7 +46,7 @@ std::string build_id_in_notes(Elf_Data* data) {
 elf_file::elf_file(const std::string& path) {
     initialise_libelf();
     // A damaged trace may name anything as a module: a FIFO would be waited for without end.
-    descriptor_ = lab::open_regular(path.c_str());
+    descriptor_ = program::open_regular(path.c_str());
     elf_ = elf_begin(descriptor_, ELF_C_READ_MMAP, nullptr);
     if (elf_ == nullptr || elf_kind(elf_) != ELF_K_ELF) {
         elf_end(elf_);

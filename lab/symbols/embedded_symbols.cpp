@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "embedded_symbols.hpp"
+#include "lab/symbols/embedded_symbols.hpp"
 
 #include <stdexcept>
 

@@ -6,7 +6,7 @@
 
 #include <vector>
 
-#include "elf_file.hpp"
+#include "lab/symbols/elf_file.hpp"
 
 namespace millpond::symbols {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "frame_entries.hpp"
+#include "lab/symbols/frame_entries.hpp"
 
 #include <cstring>
 #include <optional>

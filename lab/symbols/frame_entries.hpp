@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "elf_file.hpp"
+#include "lab/symbols/elf_file.hpp"
 
 namespace millpond::symbols {
 

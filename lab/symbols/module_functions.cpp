@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "module_functions.hpp"
+#include "lab/symbols/module_functions.hpp"
 
 #include <gelf.h>
 
@@ -8,8 +8,8 @@
 #include <memory>
 #include <unordered_map>
 
-#include "elf_file.hpp"
-#include "embedded_symbols.hpp"
+#include "lab/symbols/elf_file.hpp"
+#include "lab/symbols/embedded_symbols.hpp"
 
 namespace millpond::symbols {
 namespace {

@@ -22,7 +22,7 @@
 #include <string_view>
 #include <vector>
 
-#include "owner.hpp"
+#include "lab/symbols/owner.hpp"
 
 namespace millpond::symbols {
 

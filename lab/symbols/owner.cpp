@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "owner.hpp"
+#include "lab/symbols/owner.hpp"
 
 #include <cxxabi.h>
 
@@ -10,8 +10,8 @@
 #include <memory>
 #include <vector>
 
-#include "allocation_names.hpp"
-#include "demangled_name.hpp"
+#include "lab/symbols/allocation_names.hpp"
+#include "lab/symbols/demangled_name.hpp"
 
 namespace millpond::symbols {
 namespace {

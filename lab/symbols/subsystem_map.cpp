@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "subsystem_map.hpp"
+#include "lab/symbols/subsystem_map.hpp"
 
 #include <algorithm>
 #include <string_view>

@@ -16,7 +16,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "context_functions.hpp"
+#include "lab/symbols/context_functions.hpp"
 
 namespace millpond::symbols {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "block_file.hpp"
+#include "lab/trace/block_file.hpp"
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -10,9 +10,10 @@
 #include <cstring>
 #include <string_view>
 
-#include "fields.hpp"
-#include "lab/files/regular_file.hpp"
-#include "seal.h"
+#include "lab/program/program.hpp"
+#include "lab/program/regular_file.hpp"
+#include "lab/trace/fields.hpp"
+#include "lab/trace/seal.h"
 
 namespace millpond::trace {
 
@@ -66,8 +67,8 @@ void damage_list::add(std::uint64_t offset, std::string what) {
 
 block_file::block_file(std::string path) : path_(std::move(path)), decompressor_(std::make_unique<decompressor>()) {
     try {
-        descriptor_ = lab::open_regular(path_.c_str());
-    } catch (const lab::file_error& error) {
+        descriptor_ = program::open_regular(path_.c_str());
+    } catch (const program::failure& error) {
         throw trace_error(std::string("the trace ") + error.what() +
                           "; `millpond record -o FILE -- PROGRAM` writes one");
     }

@@ -14,8 +14,8 @@
 #include <string>
 #include <vector>
 
-#include "format.h"
-#include "reader.hpp"
+#include "lab/trace/format.h"
+#include "lab/trace/reader.hpp"
 
 namespace millpond::trace {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "block_output.hpp"
+#include "lab/trace/block_output.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -14,8 +14,8 @@
 #include <system_error>
 #include <utility>
 
-#include "fields.hpp"
-#include "seal.h"
+#include "lab/trace/fields.hpp"
+#include "lab/trace/seal.h"
 
 namespace millpond::trace {
 

@@ -15,8 +15,8 @@
 #include <string>
 #include <vector>
 
-#include "block_file.hpp"
-#include "format.h"
+#include "lab/trace/block_file.hpp"
+#include "lab/trace/format.h"
 
 namespace millpond::trace {
 

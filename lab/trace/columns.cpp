@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "columns.hpp"
+#include "lab/trace/columns.hpp"
 
 #include <bit>
 #include <cstring>
 
-#include "fields.hpp"
+#include "lab/trace/fields.hpp"
 
 namespace millpond::trace {
 

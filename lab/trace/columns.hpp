@@ -11,8 +11,8 @@
 #include <span>
 #include <vector>
 
-#include "block_file.hpp"
-#include "event_decoder.hpp"
+#include "lab/trace/block_file.hpp"
+#include "lab/trace/event_decoder.hpp"
 
 namespace millpond::trace {
 

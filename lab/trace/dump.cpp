@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "dump.hpp"
+#include "lab/trace/dump.hpp"
 
 #include <fmt/format.h>
 

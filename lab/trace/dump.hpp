@@ -6,7 +6,7 @@
 
 #include <cstdio>
 
-#include "reader.hpp"
+#include "lab/trace/reader.hpp"
 
 namespace millpond::trace {
 

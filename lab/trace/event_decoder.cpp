@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "event_decoder.hpp"
+#include "lab/trace/event_decoder.hpp"
 
 #include <algorithm>
 
-#include "fields.hpp"
+#include "lab/trace/fields.hpp"
 
 namespace millpond::trace {
 

@@ -13,8 +13,8 @@
 #include <span>
 #include <string>
 
-#include "format.h"
-#include "reader.hpp"
+#include "lab/trace/format.h"
+#include "lab/trace/reader.hpp"
 
 namespace millpond::trace {
 

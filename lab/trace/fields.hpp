@@ -16,8 +16,8 @@
 #include <string_view>
 #include <vector>
 
-#include "reader.hpp"
-#include "writer.h"
+#include "lab/trace/reader.hpp"
+#include "lab/trace/writer.h"
 
 namespace millpond::trace {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "finish.hpp"
+#include "lab/trace/finish.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -8,11 +8,11 @@
 #include <tuple>
 #include <vector>
 
-#include "block_output.hpp"
-#include "columns.hpp"
-#include "fields.hpp"
-#include "records.hpp"
-#include "seal.h"
+#include "lab/trace/block_output.hpp"
+#include "lab/trace/columns.hpp"
+#include "lab/trace/fields.hpp"
+#include "lab/trace/records.hpp"
+#include "lab/trace/seal.h"
 
 namespace millpond::trace {
 

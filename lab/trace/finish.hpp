@@ -17,7 +17,7 @@
 #include <string>
 #include <vector>
 
-#include "slot_reader.hpp"
+#include "lab/trace/slot_reader.hpp"
 
 namespace millpond::trace {
 

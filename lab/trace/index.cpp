@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "index.hpp"
+#include "lab/trace/index.hpp"
 
-#include "block_file.hpp"
-#include "block_output.hpp"
+#include "lab/trace/block_file.hpp"
+#include "lab/trace/block_output.hpp"
 
 namespace millpond::trace {
 

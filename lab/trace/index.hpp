@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <string>
 
-#include "reader.hpp"
+#include "lab/trace/reader.hpp"
 
 namespace millpond::trace {
 

@@ -8,24 +8,21 @@
 //
 // Exit status: 0 ok, 2 usage, 3 the trace is missing, empty or damaged (what could be read was shown), 4 the disk
 // refused.
-#include <CLI/CLI.hpp>
 #include <cerrno>
 #include <cstdio>
 #include <string>
 #include <system_error>
 
-#include "dump.hpp"
-#include "index.hpp"
-#include "reader.hpp"
-#include "trace_set.hpp"
+#include "lab/program/command_line.hpp"
+#include "lab/trace/dump.hpp"
+#include "lab/trace/index.hpp"
+#include "lab/trace/reader.hpp"
+#include "lab/trace/trace_set.hpp"
 
 namespace {
 
 using namespace millpond::trace;
-
-constexpr int exit_usage = 2, exit_input = 3, exit_environment = 4;
-
-void say(const std::string& text) { std::fprintf(stderr, "millpond: %s\n", text.c_str()); }
+namespace program = millpond::program;
 
 int show(const std::string& path, bool events) {
     reader trace(path);
@@ -36,21 +33,21 @@ int show(const std::string& path, bool events) {
     if (std::fflush(stdout) != 0 || std::ferror(stdout))
         throw std::system_error(errno, std::generic_category(), "stdout");
     for (const damage& known : trace.damages())
-        say(path + ": damage at offset " + std::to_string(known.offset) + ": " + known.what);
-    return trace.damages().empty() ? 0 : exit_input;
+        program::say(path + ": damage at offset " + std::to_string(known.offset) + ": " + known.what);
+    return trace.damages().empty() ? program::ok : program::input;
 }
 
 int index(const std::string& path) {
     for (const damage& left_out : rebuild_index(path))
-        say(path + ": left out at offset " + std::to_string(left_out.offset) + ": " + left_out.what);
-    return 0;
+        program::say(path + ": left out at offset " + std::to_string(left_out.offset) + ": " + left_out.what);
+    return program::ok;
 }
 
 int list(const std::string& path) {
     const std::vector<trace_file> found = find_trace_set(path);
     if (found.empty()) throw trace_error("there is no trace " + path);
     for (const trace_file& file : found) std::printf("%s\n", file.path.c_str());
-    return 0;
+    return program::ok;
 }
 
 }  // namespace
@@ -68,19 +65,8 @@ int main(int argc, char** argv) {
     const CLI::App* dump_verb = add("dump", "write every record and event, a line each");
     const CLI::App* index_verb = add("index", "rebuild the index; damaged stretches are left out");
     add("list", "name the traces of one recording: FILE, FILE.PID, FILE.PID.IMAGE");
-    try {
-        app.parse(argc, argv);
-    } catch (const CLI::ParseError& error) {
-        return app.exit(error) == 0 ? 0 : exit_usage;
-    }
-    try {
+    return program::guarded_main(app, argc, argv, [&] {
         if (*info_verb || *dump_verb) return show(path, static_cast<bool>(*dump_verb));
         return *index_verb ? index(path) : list(path);
-    } catch (const trace_error& error) {
-        say(error.what());
-        return exit_input;
-    } catch (const std::system_error& error) {
-        say(error.what());
-        return exit_environment;
-    }
+    });
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "merge.hpp"
+#include "lab/trace/merge.hpp"
 
 #include <algorithm>
 #include <memory>

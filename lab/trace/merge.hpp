@@ -14,9 +14,9 @@
 #include <span>
 #include <vector>
 
-#include "block_file.hpp"
-#include "event_decoder.hpp"
-#include "reader.hpp"
+#include "lab/trace/block_file.hpp"
+#include "lab/trace/event_decoder.hpp"
+#include "lab/trace/reader.hpp"
 
 namespace millpond::trace {
 

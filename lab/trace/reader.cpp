@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "reader.hpp"
+#include "lab/trace/reader.hpp"
 
 #include <algorithm>
 #include <map>
 #include <tuple>
 
-#include "block_file.hpp"
-#include "merge.hpp"
-#include "records.hpp"
+#include "lab/trace/block_file.hpp"
+#include "lab/trace/merge.hpp"
+#include "lab/trace/records.hpp"
 
 namespace millpond::trace {
 

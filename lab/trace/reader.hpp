@@ -12,16 +12,16 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
-#include "format.h"
+#include "lab/program/program.hpp"
+#include "lab/trace/format.h"
 
 namespace millpond::trace {
 
-struct trace_error : std::runtime_error {
-    using std::runtime_error::runtime_error;
+struct trace_error : program::failure {
+    explicit trace_error(const std::string& message) : failure(program::input, message) {}
 };
 
 enum class operation : std::uint8_t { free, allocate, realloc_free, realloc_allocate, note };
@@ -34,7 +34,7 @@ struct event {
     std::uint64_t bytes;
     std::uint32_t context;         // node id; 0: unknown
     std::uint32_t thread;          // stream number
-    std::uint32_t duration_ticks;  // 0: not sampled
+    std::uint32_t duration_ticks;  // 0: not timed
     operation op;
     std::uint8_t alignment_log2;
     bool zeroed;

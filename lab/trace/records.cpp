@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "records.hpp"
+#include "lab/trace/records.hpp"
 
 #include <algorithm>
 

@@ -9,9 +9,9 @@
 #include <span>
 #include <vector>
 
-#include "fields.hpp"
-#include "finish.hpp"
-#include "reader.hpp"
+#include "lab/trace/fields.hpp"
+#include "lab/trace/finish.hpp"
+#include "lab/trace/reader.hpp"
 
 namespace millpond::trace {
 

@@ -12,7 +12,7 @@
 #endif
 #include <xxhash.h>
 
-#include "format.h"
+#include "lab/trace/format.h"
 
 /* The checksum of a block: its header (the checksum field taken as zero), then `stored_bytes` of payload as stored. */
 static inline uint64_t mpt_checksum(mpt_block_header header, const void* stored) {

@@ -12,7 +12,7 @@
 #ifndef MILLPOND_LAB_TRACE_SLOT_FILE_H
 #define MILLPOND_LAB_TRACE_SLOT_FILE_H
 
-#include "format.h"
+#include "lab/trace/format.h"
 
 enum {
     mpt_slot_file_magic = 0x4654504D, /* "MPTF" */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "slot_reader.hpp"
+#include "lab/trace/slot_reader.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>

@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
-#include "block_file.hpp"
-#include "slot_file.h"
+#include "lab/trace/block_file.hpp"
+#include "lab/trace/slot_file.h"
 
 namespace millpond::trace {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "trace_set.hpp"
+#include "lab/trace/trace_set.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -7,8 +7,8 @@
 #include <string_view>
 #include <tuple>
 
-#include "block_file.hpp"
-#include "records.hpp"
+#include "lab/trace/block_file.hpp"
+#include "lab/trace/records.hpp"
 
 namespace millpond::trace {
 

@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-#include "format.h"
+#include "lab/trace/format.h"
 
 typedef struct mpt_writer {
     uint8_t* block;

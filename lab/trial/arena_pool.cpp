@@ -97,7 +97,7 @@ bool arena_pool::is_bounded() noexcept {
         ++count;
     }
     if (count >= arenas_of_calls_max) return false;
-    using bound = lab::arena_bound;
+    using bound = plan::arena_bound;
     if (held_bytes < bound::held_bytes_min || held_bytes <= bound::held_per_live_max * live_bytes) return true;
     become_shared(held_bytes, live_bytes);
     return false;
@@ -159,7 +159,7 @@ bool arena_pool::next_chunk(arena& its, std::size_t needed) noexcept {
         if (static_cast<std::size_t>(its.end - its.next) >= needed) return true;
     }
     const std::size_t live_bytes = live_bytes_of(its);
-    using bound = lab::arena_bound;
+    using bound = plan::arena_bound;
     if (its.held_bytes >= bound::held_bytes_min && its.held_bytes > bound::held_per_live_max * live_bytes) {
         if (live_bytes == 0 && kind_ == pool_kind::thread_arenas) {
             reset(its);

@@ -12,7 +12,7 @@ void call_observer::start(const routes_view& routes, pool* pools, thread_namer t
     routes_ = routes;
     pools_ = pools;
     this_thread_ = this_thread;
-    static constexpr probing::recorder_calls calls{&begin, &note, &scope, &room};
+    static constexpr probes::recorder_calls calls{&begin, &note, &scope, &room};
     // What it would like to be told of each heap event only serves to notice ends that no breakpoint sees.
     (void)millpond_probes_start(&calls);
 }
@@ -44,7 +44,7 @@ bool call_observer::note(unsigned subject, std::uint64_t value, bool) noexcept {
 
 void* call_observer::room() noexcept {
     alignas(8) [[gnu::tls_model(
-        "initial-exec")]] static thread_local std::uint8_t room_of_thread[probing::recorder_calls::room_bytes];
+        "initial-exec")]] static thread_local std::uint8_t room_of_thread[probes::recorder_calls::room_bytes];
     return room_of_thread;
 }
 

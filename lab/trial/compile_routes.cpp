@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "lab/plan/near_names.hpp"
+#include "lab/program/program.hpp"
 #include "lab/symbols/module_functions.hpp"
 #include "lab/trial/routes.hpp"
-#include "lab/trial/trial_error.hpp"
 #include "preload/word_position.hpp"
 
 namespace millpond::trial {
@@ -19,35 +19,35 @@ namespace {
 
 constexpr std::uint64_t padding_bytes_max = 15;  // between functions: no return address lies there
 
-pool_kind kind_of(const lab::route& route) {
+pool_kind kind_of(const plan::route& route) {
     switch (route.allocator) {
-        case lab::strategy::multipool:
+        case plan::strategy::multipool:
             return route.instances.empty() ? pool_kind::one_thread : pool_kind::instances;
-        case lab::strategy::synchronized_multipool:
+        case plan::strategy::synchronized_multipool:
             return pool_kind::shared;
-        case lab::strategy::monotonic:
+        case plan::strategy::monotonic:
             break;
     }
-    if (route.scope.kind == lab::scope_kind::thread) return pool_kind::thread_arenas;
-    if (route.scope.kind == lab::scope_kind::phase || !route.scope.observed) return pool_kind::arenas;
+    if (route.scope.kind == plan::scope_kind::thread) return pool_kind::thread_arenas;
+    if (route.scope.kind == plan::scope_kind::phase || !route.scope.observed) return pool_kind::arenas;
     return route.scope.outermost ? pool_kind::outermost_arenas : pool_kind::call_arenas;
 }
 
 class compiler {
   public:
-    explicit compiler(const lab::plan& compiled) : plan_(compiled) {
+    explicit compiler(const plan::plan& compiled) : plan_(compiled) {
         strings_.push_back('\0');
         const std::vector<std::string> names = plan_.pools();
-        for (const lab::route& route : plan_.routes) {
+        for (const plan::route& route : plan_.routes) {
             const auto found = std::find(names.begin(), names.end(), route.pool) - names.begin();
             const auto pool = static_cast<std::uint16_t>(found + 1);
             if (pools_.size() < pool) {
                 pools_.push_back({intern(route.pool), kind_of(route), route.huge_pages});
                 if (has_arena_of_call(pools_.back().kind)) pools_of_call_.emplace(route.scope.function, found);
             }
-            for (const lab::instance_key& key : route.instances) keys_of_[key.module].push_back({key, pool});
+            for (const plan::instance_key& key : route.instances) keys_of_[key.module].push_back({key, pool});
             for (const std::string& subsystem : route.subsystems) {
-                if (subsystem == lab::plan::everything_else)
+                if (subsystem == plan::plan::everything_else)
                     pool_of_others_ = pool;
                 else
                     pool_of_[subsystem] = pool;
@@ -85,10 +85,10 @@ class compiler {
         for (const auto& [subsystem, pool] : pool_of_) {
             if (names_.contains(subsystem)) continue;
             std::string message = "no function of the program's modules belongs to the subsystem \"" + subsystem + "\"";
-            const std::vector<std::string> near = lab::near_names(subsystem, known);
+            const std::vector<std::string> near = plan::near_names(subsystem, known);
             for (const std::string& name : near)
                 message += (name == near.front() ? "; near it: \"" : ", \"") + name + "\"";
-            throw trial_error(trial_error::usage, message);
+            throw program::failure(program::usage, message);
         }
     }
 
@@ -116,8 +116,7 @@ class compiler {
         header.strings_at = append(parts, strings_);
         header.bytes = sizeof header + parts.size();
         if (header.bytes > std::numeric_limits<std::uint32_t>::max())
-            throw trial_error(trial_error::environment_lacks,
-                              "the program has too many functions for a file of routes");
+            throw program::failure(program::environment, "the program has too many functions for a file of routes");
         return std::string(reinterpret_cast<const char*>(&header), sizeof header) + parts;
     }
 
@@ -125,15 +124,11 @@ class compiler {
     static symbols::module_functions open(const surveyed_module& module) {
         try {
             symbols::module_functions functions(module.path);
-            if (functions.build_id() != module.build_id)
-                throw trial_error(trial_error::bad_input, module.path + ": has changed since the survey (build-id " +
-                                                              functions.build_id() + ", was " + module.build_id +
-                                                              "); survey the program again");
-            return functions;
-        } catch (const trial_error&) {
-            throw;
+            if (functions.build_id() == module.build_id) return functions;
+            throw std::runtime_error("has changed since the survey (build-id " + functions.build_id() + ", was " +
+                                     module.build_id + "); survey the program again");
         } catch (const std::runtime_error& error) {
-            throw trial_error(trial_error::bad_input, module.path + ": " + error.what());
+            throw program::failure(program::input, module.path + ": " + error.what());
         }
     }
 
@@ -189,7 +184,7 @@ class compiler {
         return static_cast<std::uint32_t>(at);
     }
 
-    const lab::plan& plan_;
+    const plan::plan& plan_;
     std::map<std::string, std::uint16_t> pool_of_;
     std::multimap<std::string, std::uint32_t> pools_of_call_;  // by function; from 0
     std::uint16_t pool_of_others_ = 0, pool_of_generated_ = 0, pool_of_unknown_ = 0;
@@ -199,7 +194,7 @@ class compiler {
     std::vector<route_range> ranges_;
     std::vector<route_scope_entry> scopes_;
     struct keyed_pool {
-        lab::instance_key key;
+        plan::instance_key key;
         std::uint16_t pool;  // from 1
     };
     std::map<std::string, std::vector<keyed_pool>> keys_of_;  // by module
@@ -207,7 +202,7 @@ class compiler {
     std::vector<char> strings_;
 };
 
-[[noreturn]] void refuse_program(const lab::plan& compiled, const std::vector<std::string>& others) {
+[[noreturn]] void refuse_program(const plan::plan& compiled, const std::vector<std::string>& others) {
     std::string ran;
     for (const std::string& other : others) ran += (ran.empty() ? "; what ran: " : ", ") + other;
     if (others.empty()) ran = "; no process of this run could be tried: is the program static or set-uid?";
@@ -215,11 +210,11 @@ class compiler {
                                  ? "the plan belongs to " + compiled.program.described() + ", which did not run"
                                  : "the plan does not say to which program it belongs: program.path and "
                                    "program.build_id are empty";
-    throw trial_error(trial_error::bad_input, what + ran);
+    throw program::failure(program::input, what + ran);
 }
 
 // The modules of every process that runs the plan's program.
-std::vector<surveyed_module> modules_of(const lab::plan& compiled, const survey& surveyed) {
+std::vector<surveyed_module> modules_of(const plan::plan& compiled, const survey& surveyed) {
     std::vector<surveyed_module> result;
     std::vector<std::string> others;
     bool found = false;
@@ -228,7 +223,7 @@ std::vector<surveyed_module> modules_of(const lab::plan& compiled, const survey&
                                                             : process.program.build_id == compiled.program.build_id;
         if (!same || !compiled.program.known()) {
             const std::string described =
-                lab::program_identity{process.program.path, process.program.build_id}.described();
+                plan::program_identity{process.program.path, process.program.build_id}.described();
             if (std::find(others.begin(), others.end(), described) == others.end()) others.push_back(described);
             continue;
         }
@@ -246,7 +241,7 @@ std::vector<surveyed_module> modules_of(const lab::plan& compiled, const survey&
 
 }  // namespace
 
-std::string compile_routes(const lab::plan& compiled, const survey& surveyed) {
+std::string compile_routes(const plan::plan& compiled, const survey& surveyed) {
     compiler result(compiled);
     result.add_special_subsystems();
     for (const surveyed_module& module : modules_of(compiled, surveyed)) result.add(module);

@@ -15,8 +15,8 @@
 
 namespace millpond::trial {
 
-// The content of a file of routes. Throws trial_error: status 2 for a subsystem that no module has (the message names
+// The content of a file of routes. Throws failure: status 2 for a subsystem that no module has (the message names
 // near ones), 3 if the plan belongs to another build than any surveyed process, or a module changed since the survey.
-std::string compile_routes(const lab::plan& compiled, const survey& surveyed);
+std::string compile_routes(const plan::plan& compiled, const survey& surveyed);
 
 }  // namespace millpond::trial

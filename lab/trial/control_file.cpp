@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "lab/trial/trial_error.hpp"
+#include "lab/program/program.hpp"
 
 namespace millpond::trial {
 
@@ -15,7 +15,7 @@ control_file::control_file(variant mode) {
     const auto fail = [this](const char* what) {
         const int error = errno;
         if (file_ >= 0) ::close(file_);
-        throw trial_error(trial_error::environment_lacks, std::string("cannot ") + what + ": " + std::strerror(error));
+        throw program::failure(program::environment, std::string("cannot ") + what + ": " + std::strerror(error));
     };
     file_ = ::memfd_create("millpond-trial", MFD_CLOEXEC);
     if (file_ < 0) fail("make shared memory");

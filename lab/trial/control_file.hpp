@@ -12,7 +12,7 @@ namespace millpond::trial {
 
 class control_file {
   public:
-    // Throws trial_error if there is no memory for it.
+    // Throws failure if there is no memory for it.
     explicit control_file(variant mode);
     control_file(const control_file&) = delete;
     control_file& operator=(const control_file&) = delete;

@@ -168,7 +168,7 @@ char* instance_blocks::take_units(unsigned count) noexcept {
 }
 
 instance_blocks::slab* instance_blocks::add_slab() noexcept {
-    using bound = lab::arena_bound;
+    using bound = plan::arena_bound;
     const std::size_t held = slabs_.used_bytes();
     if (held >= bound::held_bytes_min && held > bound::held_per_live_max * live_bytes_) {
         capped_bytes_ = held;

@@ -7,8 +7,8 @@
 
 #include "lab/measure/preload_check.hpp"
 #include "lab/probes/wanted_scopes.hpp"
+#include "lab/program/program.hpp"
 #include "lab/trial/control.hpp"
-#include "lab/trial/trial_error.hpp"
 
 namespace millpond::trial {
 
@@ -21,12 +21,12 @@ std::string library_path(const std::string& name) {
     const std::string folder = program.substr(0, program.rfind('/'));
     const std::string library = folder.substr(0, folder.rfind('/')) + "/lib/millpond/" + name;
     if (::access(library.c_str(), R_OK) != 0)
-        throw trial_error(trial_error::environment_lacks,
-                          "the library to preload is not at '" + library + "': install millpond whole");
+        throw program::failure(program::environment,
+                               "the library to preload is not at '" + library + "': install millpond whole");
     if (library.find_first_of(" :") != std::string::npos)
-        throw trial_error(trial_error::environment_lacks,
-                          "the library to preload is at '" + library +
-                              "', and LD_PRELOAD takes no path with spaces or colons: install millpond elsewhere");
+        throw program::failure(program::environment,
+                               "the library to preload is at '" + library +
+                                   "', and LD_PRELOAD takes no path with spaces or colons: install millpond elsewhere");
     return library;
 }
 
@@ -35,7 +35,6 @@ std::string library_path(const std::string& name) {
 std::string trial_library_path() { return library_path("libmillpond-trial.so"); }
 
 measure::measurement run(const launch& launched, const std::string& control_path, const std::string& scopes) {
-    std::string program;
     measure::start_options options;
     options.stdin_path = launched.stdin_path;
     options.stdout_path = launched.stdout_path;
@@ -43,7 +42,7 @@ measure::measurement run(const launch& launched, const std::string& control_path
     options.dies_with_caller = true;
     // The bare program runs under the same conditions as the others, so a program that cannot be preloaded is refused
     // there too.
-    auto error = measure::check_preloadable(launched.arguments.at(0), program);
+    const std::string path = measure::check_preloadable(launched.arguments.at(0)).path;
     for (const std::string& variable : launched.variables) {
         const std::size_t equals = variable.find('=');
         options.environment.emplace_back(variable.substr(0, equals), variable.substr(equals + 1));
@@ -52,16 +51,13 @@ measure::measurement run(const launch& launched, const std::string& control_path
         std::string libraries = trial_library_path();
         if (!scopes.empty()) {
             libraries += ":" + library_path("libmillpond-probes.so");
-            options.environment.emplace_back(probing::scopes_variable, scopes);
+            options.environment.emplace_back(probes::scopes_variable, scopes);
         }
         options.environment.emplace_back("LD_PRELOAD", measure::preload_value(libraries));
         options.environment.emplace_back(control_variable, control_path);
     }
     measure::add_padding(options, launched.padding_bytes);
-    measure::measurement result;
-    if (!error) error = measure::measure(program, launched.arguments, options, result);
-    if (error) throw trial_error(error->status, error->message);
-    return result;
+    return measure::measure(path, launched.arguments, options);
 }
 
 }  // namespace millpond::trial

@@ -16,12 +16,12 @@ struct launch {
     std::vector<std::string> variables;  // NAME=VALUE, set for the program; another malloc is tried by LD_PRELOAD
 };
 
-// libmillpond-trial.so, seen from this program's own place. Throws trial_error if it is not there.
+// libmillpond-trial.so, seen from this program's own place. Throws failure if it is not there.
 std::string trial_library_path();
 
 // Runs the program with the library preloaded and told of `control_path`, or as it is if that is empty. `scopes`: the
 // functions whose calls are observed, as routes_file::scopes lists them; libmillpond-probes.so is preloaded too.
-// Throws trial_error with the statuses of measure::start_error.
+// Throws failure with the statuses of measure::start.
 measure::measurement run(const launch& launched, const std::string& control_path, const std::string& scopes = {});
 
 }  // namespace millpond::trial

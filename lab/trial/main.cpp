@@ -1,21 +1,20 @@
 // SPDX-License-Identifier: BSL-1.0
 // millpond-trial: surveys a program's modules, compiles a plan for them, and runs one round of one variant.
-#include <CLI/CLI.hpp>
-#include <cstdio>
 #include <string>
 #include <vector>
 
 #include "lab/measure/conductor.hpp"
 #include "lab/plan/plan.hpp"
+#include "lab/program/aside_file.hpp"
+#include "lab/program/command_line.hpp"
 #include "lab/trial/compile_routes.hpp"
-#include "lab/trial/guarded_main.hpp"
 #include "lab/trial/pair_costs.hpp"
 #include "lab/trial/round.hpp"
 #include "lab/trial/survey.hpp"
-#include "lab/trial/trial_error.hpp"
-#include "lab/trial/whole_file.hpp"
 
 namespace {
+
+using namespace millpond;
 
 struct command_line {
     std::string survey_path, checked_plan_path, plan_path, modules_path, output_path;
@@ -24,8 +23,6 @@ struct command_line {
 
     std::vector<std::string>& program() { return round.launched.arguments; }
 };
-
-constexpr int usage_status = 2;
 
 void declare(CLI::App& app, command_line& line) {
     using millpond::trial::is_variant;
@@ -85,32 +82,24 @@ void declare(CLI::App& app, command_line& line) {
 }
 
 void require(const std::string& value, const char* option, const char* mode) {
-    if (value.empty())
-        throw millpond::trial::trial_error(usage_status, std::string(mode) + " needs " + option + "; see --help");
-}
-
-void print(const std::string& text) {
-    if (std::fputs(text.c_str(), stdout) < 0 || std::fflush(stdout) != 0)
-        throw millpond::trial::trial_error(millpond::trial::trial_error::environment_lacks,
-                                           "cannot write to standard output");
+    if (value.empty()) throw program::failure(program::usage, std::string(mode) + " needs " + option + "; see --help");
 }
 
 void act(command_line& line) {
-    namespace trial = millpond::trial;
     if (!line.checked_plan_path.empty())
-        return print(millpond::lab::to_text(millpond::lab::read_plan(line.checked_plan_path)));
-    if (line.pair_cost_rounds > 0) return print(trial::measure_pair_costs(line.pair_cost_rounds));
+        return program::print(millpond::plan::to_text(millpond::plan::read_plan(line.checked_plan_path)));
+    if (line.pair_cost_rounds > 0) return program::print(trial::measure_pair_costs(line.pair_cost_rounds));
     if (!line.plan_path.empty()) {
         require(line.modules_path, "--modules", "--compile");
         require(line.output_path, "-o", "--compile");
-        const millpond::lab::plan plan = millpond::lab::read_plan(line.plan_path);
-        trial::write_whole(line.output_path, trial::compile_routes(plan, trial::read_survey(line.modules_path)));
+        const millpond::plan::plan plan = millpond::plan::read_plan(line.plan_path);
+        program::write_whole(line.output_path, trial::compile_routes(plan, trial::read_survey(line.modules_path)));
         return;
     }
-    if (line.program().empty()) throw trial::trial_error(usage_status, "no program given: put it behind --");
+    if (line.program().empty()) throw program::failure(program::usage, "no program given: put it behind --");
     if (!line.survey_path.empty()) {
-        trial::check_writable(line.survey_path);
-        trial::write_whole(line.survey_path, trial::to_text(trial::run_survey(line.round.launched)));
+        program::prove_writable(line.survey_path);
+        program::write_whole(line.survey_path, trial::to_text(trial::run_survey(line.round.launched)));
         return;
     }
     require(line.round.result_path, "--result", "--round");
@@ -124,15 +113,8 @@ int main(int argc, char** argv) {
     CLI::App app{"Tries a plan of local allocators on an unmodified program, one round a call."};
     command_line line;
     declare(app, line);
-    try {
-        app.parse(argc, argv);
-    } catch (const CLI::CallForHelp& help) {
-        return app.exit(help);
-    } catch (const CLI::ParseError& error) {
-        return millpond::trial::fail(usage_status, error.what());
-    }
-    return millpond::trial::guarded_main([&] {
+    return millpond::program::guarded_main(app, argc, argv, [&] {
         act(line);
-        return 0;
+        return millpond::program::ok;
     });
 }

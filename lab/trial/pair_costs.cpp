@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "lab/plan/strategy.hpp"
+#include "lab/program/program.hpp"
 #include "lab/trial/compile_routes.hpp"
 #include "lab/trial/control_file.hpp"
 #include "lab/trial/launch.hpp"
@@ -15,7 +16,6 @@
 #include "lab/trial/routes_file.hpp"
 #include "lab/trial/scratch_file.hpp"
 #include "lab/trial/survey_loader.hpp"
-#include "lab/trial/trial_error.hpp"
 
 namespace millpond::trial {
 namespace {
@@ -23,20 +23,20 @@ namespace {
 constexpr const char* pairs = "600000";
 constexpr const char* subsystem = "millpond::pairs::maker<millpond::pairs::from_malloc>";
 constexpr const char* scope = "millpond::pairs::maker<millpond::pairs::from_malloc>::make_batch";
-constexpr std::array strategies = {lab::strategy::multipool, lab::strategy::synchronized_multipool,
-                                   lab::strategy::monotonic};
+constexpr std::array strategies = {plan::strategy::multipool, plan::strategy::synchronized_multipool,
+                                   plan::strategy::monotonic};
 
-std::string routes_of(const lab::strategy tried, const lab::route_scope& its, const survey& surveyed) {
-    lab::plan plan;
+std::string routes_of(const plan::strategy tried, const plan::route_scope& its, const survey& surveyed) {
+    plan::plan plan;
     plan.program = {surveyed.processes.at(0).program.path, surveyed.processes.at(0).program.build_id};
     // Nothing else: what outlives the pairs would keep an arena from being reset.
     plan.routes = {{{subsystem}, "pairs", tried, false, its}};
     return compile_routes(plan, surveyed);
 }
 
-std::string routes_of(const lab::strategy tried, const survey& surveyed) {
-    const bool is_arena = tried == lab::strategy::monotonic;
-    return routes_of(tried, {.kind = is_arena ? lab::scope_kind::phase : lab::scope_kind::none, .function = ""},
+std::string routes_of(const plan::strategy tried, const survey& surveyed) {
+    const bool is_arena = tried == plan::strategy::monotonic;
+    return routes_of(tried, {.kind = is_arena ? plan::scope_kind::phase : plan::scope_kind::none, .function = ""},
                      surveyed);
 }
 
@@ -67,7 +67,7 @@ ran run_once(const launch& started, variant mode, const std::string& routes) {
         if (mode == variant::plan) result.calls = totals_of(*shared, 0).calls;
     }
     if (result.found.signal != 0 || result.found.exit_status != 0)
-        throw trial_error(trial_error::environment_lacks, "millpond-pairs failed: is the installation whole?");
+        throw program::failure(program::environment, "millpond-pairs failed: is the installation whole?");
     return result;
 }
 
@@ -80,7 +80,7 @@ std::string measure_pair_costs(unsigned rounds) {
                                                                  scratch_file(routes_of(strategies[1], surveyed)),
                                                                  scratch_file(routes_of(strategies[2], surveyed))}};
     const scratch_file observed(
-        routes_of(lab::strategy::monotonic, {.kind = lab::scope_kind::function, .function = scope}, surveyed));
+        routes_of(plan::strategy::monotonic, {.kind = plan::scope_kind::function, .function = scope}, surveyed));
     std::map<std::string, std::vector<double>> excess;
     std::vector<double> call_seconds, call_bytes;
     for (unsigned round = 0; round < rounds; ++round) {
@@ -88,7 +88,7 @@ std::string measure_pair_costs(unsigned rounds) {
         const double looked_up = run_once(as_it_is, variant::looked_up, routes[0].path()).seconds();
         ran last;
         for (std::size_t i = 0; i < strategies.size(); ++i) {
-            const std::string name(lab::strategy_name(strategies[i]));
+            const std::string name(plan::strategy_name(strategies[i]));
             last = run_once(as_it_is, variant::plan, routes[i].path());
             const double tried = last.seconds() - looked_up + bare;
             const double by_hand = run_once(of_pairs(name), variant::empty, "").seconds();

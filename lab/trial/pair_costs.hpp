@@ -15,7 +15,7 @@
 namespace millpond::trial {
 
 // As JSON of schema "millpond.pair_costs/1": for each strategy the seconds a pair of each round, and of observed calls
-// the seconds a call and the bytes in all. Takes some 0.4 s a round. Throws trial_error where millpond-pairs cannot be
+// the seconds a call and the bytes in all. Takes some 0.4 s a round. Throws failure where millpond-pairs cannot be
 // run.
 std::string measure_pair_costs(unsigned rounds);
 

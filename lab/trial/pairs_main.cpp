@@ -3,13 +3,12 @@
 //
 // Tried under a plan and compared with the allocator that the plan stands for, it says what a trial's pools cost more
 // than the library's (pair_costs.hpp).
-#include <CLI/CLI.hpp>
 #include <array>
 #include <cstdint>
-#include <cstdio>
 #include <cstdlib>
 #include <string>
 
+#include "lab/program/command_line.hpp"
 #include "millpond/local/monotonic.hpp"
 #include "millpond/local/multipool.hpp"
 #include "millpond/local/synchronized_multipool.hpp"
@@ -94,12 +93,13 @@ int main(int argc, char** argv) {
     app.add_option("PAIRS", count, "how many blocks")->required();
     app.add_option("--by-hand", by_hand, "from this allocator of the library, not from malloc")
         ->check(CLI::IsMember({"multipool", "synchronized(multipool)", "monotonic"}));
-    CLI11_PARSE(app, argc, argv);
-    const std::uint64_t sum = by_hand.empty()          ? pairs::make<pairs::from_malloc>(count)
-                              : by_hand == "multipool" ? pairs::make<pairs::from_library<multipool<>>>(count)
-                              : by_hand == "monotonic"
-                                  ? pairs::make<pairs::from_library<monotonic<>>>(count)
-                                  : pairs::make<pairs::from_library<synchronized_multipool<>>>(count);
-    std::printf("%llu\n", static_cast<unsigned long long>(sum));
-    return 0;
+    return program::guarded_main(app, argc, argv, [&] {
+        const std::uint64_t sum = by_hand.empty()          ? pairs::make<pairs::from_malloc>(count)
+                                  : by_hand == "multipool" ? pairs::make<pairs::from_library<multipool<>>>(count)
+                                  : by_hand == "monotonic"
+                                      ? pairs::make<pairs::from_library<monotonic<>>>(count)
+                                      : pairs::make<pairs::from_library<synchronized_multipool<>>>(count);
+        program::print(std::to_string(sum) + "\n");
+        return program::ok;
+    });
 }

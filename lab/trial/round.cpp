@@ -9,11 +9,11 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "lab/program/aside_file.hpp"
+#include "lab/program/program.hpp"
 #include "lab/trial/control_file.hpp"
 #include "lab/trial/pool_totals.hpp"
 #include "lab/trial/routes_file.hpp"
-#include "lab/trial/trial_error.hpp"
-#include "lab/trial/whole_file.hpp"
 
 namespace millpond::trial {
 namespace {
@@ -29,13 +29,13 @@ const std::map<std::string, variant> variants = {{"empty", variant::empty},
 
 template <std::size_t Size>
 void copy_text(char (&to)[Size], const std::string& from, const char* what) {
-    if (from.size() >= Size) throw trial_error(trial_error::usage, std::string(what) + " is too long: " + from);
+    if (from.size() >= Size) throw program::failure(program::usage, std::string(what) + " is too long: " + from);
     std::copy(from.begin(), from.end(), to);
 }
 
 std::string absolute(const std::string& path) {
     char* const resolved = ::realpath(path.c_str(), nullptr);
-    if (resolved == nullptr) throw trial_error(trial_error::bad_input, path + ": cannot be read");
+    if (resolved == nullptr) throw program::failure(program::input, path + ": cannot be read");
     std::string result(resolved);
     std::free(resolved);
     return result;
@@ -120,7 +120,7 @@ ordered_json result_json(const std::string& variant_name, const measure::measure
 bool is_variant(const std::string& name) { return name == "bare" || variants.contains(name); }
 
 void run_round(const round_request& request) {
-    check_writable(request.result_path);
+    program::prove_writable(request.result_path);
     std::unique_ptr<routes_file> routes;
     if (!request.routes_path.empty()) routes = std::make_unique<routes_file>(request.routes_path);
     const auto found = variants.find(request.variant_name);
@@ -130,7 +130,7 @@ void run_round(const round_request& request) {
         result["router"] = nullptr;
     } else {
         if (found->second == variant::plan && routes == nullptr)
-            throw trial_error(trial_error::usage, "the variant plan needs --routes, the compiled plan");
+            throw program::failure(program::usage, "the variant plan needs --routes, the compiled plan");
         const control_file shared(found->second);
         if (routes != nullptr) copy_text(shared->routes_path, absolute(request.routes_path), "the path of --routes");
         copy_text(shared->image_build_id, routes != nullptr ? routes->program_build_id() : request.image_build_id,
@@ -143,7 +143,8 @@ void run_round(const round_request& request) {
         result = result_json(request.variant_name, run(request.launched, shared.path(), scopes));
         result["router"] = router_json(*shared, names);
     }
-    write_whole(request.result_path, result.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n");
+    program::write_whole(request.result_path,
+                         result.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n");
 }
 
 }  // namespace millpond::trial

@@ -29,7 +29,7 @@ struct round_request {
 // Whether `name` is one of the six above.
 bool is_variant(const std::string& name);
 
-// Runs the round and writes its result, JSON of schema "millpond.round/1". Throws trial_error; then no result was
+// Runs the round and writes its result, JSON of schema "millpond.round/1". Throws failure; then no result was
 // written.
 void run_round(const round_request& request);
 

@@ -7,8 +7,8 @@
 #include <limits>
 
 #include "lab/probes/wanted_scopes.hpp"
-#include "lab/trial/trial_error.hpp"
-#include "lab/trial/whole_file.hpp"
+#include "lab/program/program.hpp"
+#include "lab/program/regular_file.hpp"
 #include "preload/word_position.hpp"
 
 namespace millpond::trial {
@@ -56,10 +56,11 @@ bool is_whole(const routes_header& h, const char* content, std::size_t bytes) {
 }  // namespace
 
 routes_file::routes_file(const std::string& path)
-    : content_(read_whole(path, std::numeric_limits<std::uint32_t>::max())), view_(content_.data(), content_.size()) {
+    : content_(program::read_regular(path, std::numeric_limits<std::uint32_t>::max())),
+      view_(content_.data(), content_.size()) {
     if (view_.empty() || !is_whole(view_.header(), content_.data(), content_.size()))
-        throw trial_error(trial_error::bad_input,
-                          path + ": not a whole file of compiled routes of this version; compile the plan again");
+        throw program::failure(program::input,
+                               path + ": not a whole file of compiled routes of this version; compile the plan again");
 }
 
 std::vector<std::string> routes_file::pool_names() const {
@@ -71,7 +72,7 @@ std::vector<std::string> routes_file::pool_names() const {
 
 std::string routes_file::scopes() const {
     constexpr unsigned long long entries_max = 1'000'000'000'000;
-    const std::uint32_t count = std::min<std::uint32_t>(view_.header().scope_count, probing::wanted_scopes::scopes_max);
+    const std::uint32_t count = std::min<std::uint32_t>(view_.header().scope_count, probes::wanted_scopes::scopes_max);
     std::string result = count > 0 ? std::to_string(entries_max) : "";
     for (std::uint32_t i = 0; i < count; ++i) {
         const route_scope_entry& scope = view_.scopes()[i];

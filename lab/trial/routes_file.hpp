@@ -11,7 +11,7 @@ namespace millpond::trial {
 
 class routes_file {
   public:
-    // Throws trial_error (status 3) for a file that is missing, damaged or of another version.
+    // Throws failure (status 3) for a file that is missing, damaged or of another version.
     explicit routes_file(const std::string& path);
 
     [[nodiscard]] const routes_view& view() const noexcept { return view_; }

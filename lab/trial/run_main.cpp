@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // millpond-run: runs a program under a plan as one would every day: nothing is measured, and it ends as the program. Or
 // makes a library with the plan inside, which does the same where it is preloaded.
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <filesystem>
 #include <string>
@@ -10,24 +9,23 @@
 #include "lab/measure/conductor.hpp"
 #include "lab/measure/end_as.hpp"
 #include "lab/plan/plan.hpp"
+#include "lab/program/aside_file.hpp"
+#include "lab/program/command_line.hpp"
+#include "lab/program/regular_file.hpp"
 #include "lab/trial/compile_routes.hpp"
 #include "lab/trial/control_file.hpp"
 #include "lab/trial/exported_plan.hpp"
-#include "lab/trial/guarded_main.hpp"
 #include "lab/trial/launch.hpp"
 #include "lab/trial/pool_totals.hpp"
 #include "lab/trial/scratch_file.hpp"
 #include "lab/trial/survey_loader.hpp"
-#include "lab/trial/whole_file.hpp"
 
 namespace {
 
 using namespace millpond;
 
-constexpr int usage_status = 2;
-
 // The plan's own program where it is still there, for that may be a child of the one that is run.
-trial::survey modules_of(const lab::plan& plan, const std::string& started) {
+trial::survey modules_of(const plan::plan& plan, const std::string& started) {
     const bool is_there = !plan.program.path.empty() && std::filesystem::exists(plan.program.path);
     return trial::survey_loader(is_there ? plan.program.path : started);
 }
@@ -46,10 +44,10 @@ void print_statistics(const trial::control& shared, const std::vector<std::strin
 // A copy of the library with the plan behind it.
 void export_to(const std::string& path, const std::string& plan_path) {
     constexpr std::size_t library_bytes_max = std::size_t{256} << 20;
-    trial::check_writable(path);
-    const lab::plan plan = lab::read_plan(plan_path);
+    program::prove_writable(path);
+    const plan::plan plan = plan::read_plan(plan_path);
     const std::string routes = trial::compile_routes(plan, modules_of(plan, plan.program.path));
-    std::string content = trial::read_whole(trial::trial_library_path(), library_bytes_max);
+    std::string content = program::read_regular(trial::trial_library_path(), library_bytes_max);
     content.resize((content.size() + trial::exported_plan::alignment - 1) / trial::exported_plan::alignment *
                    trial::exported_plan::alignment);
     trial::exported_plan trailer{};
@@ -58,11 +56,11 @@ void export_to(const std::string& path, const std::string& plan_path) {
     trailer.magic = trial::exported_plan::magic_value;
     content += routes;
     content.append(reinterpret_cast<const char*>(&trailer), sizeof trailer);
-    trial::write_whole(path, content);
+    program::write_whole(path, content);
 }
 
 int run(const std::string& plan_path, bool statistics, const std::vector<std::string>& program) {
-    const lab::plan plan = lab::read_plan(plan_path);
+    const plan::plan plan = plan::read_plan(plan_path);
     const trial::scratch_file routes(trial::compile_routes(plan, modules_of(plan, program.front())));
     const trial::control_file shared(trial::variant::plan);
     std::snprintf(shared->routes_path, sizeof shared->routes_path, "%s", routes.path().c_str());
@@ -71,8 +69,7 @@ int run(const std::string& plan_path, bool statistics, const std::vector<std::st
     launched.arguments = program;
     const measure::measurement ended = trial::run(launched, shared.path());
     if (shared->slots_claimed == 0)
-        std::fprintf(stderr, "millpond: nothing was pooled: the plan belongs to %s, which did not run\n",
-                     plan.program.described().c_str());
+        program::say("nothing was pooled: the plan belongs to " + plan.program.described() + ", which did not run");
     else if (statistics)
         print_statistics(*shared, plan.pools());
     return measure::end_as(ended.exit_status, ended.signal);
@@ -85,24 +82,17 @@ int main(int argc, char** argv) {
     CLI::App app{"Runs a program under a plan: nothing is measured, and it ends as the program does.", "millpond-run"};
     std::string plan, library;
     bool statistics = false;
-    std::vector<std::string> program;
+    std::vector<std::string> started;
     app.add_option("--plan", plan, "which subsystems get which pools")->required()->type_name("FILE");
     app.add_flag("--stats", statistics, "at the end, say on standard error what each pool did");
     app.add_option("--export", library, "write one library with the plan inside, to be preloaded; run nothing")
         ->type_name("FILE");
-    app.add_option("program", program, "the program and its arguments, behind --");
-    try {
-        app.parse(argc, argv);
-    } catch (const CLI::CallForHelp& help) {
-        return app.exit(help);
-    } catch (const CLI::ParseError& error) {
-        return trial::fail(usage_status, error.what());
-    }
-    if (program.empty() == library.empty())
-        return trial::fail(usage_status, "give either a program, behind --, or --export FILE; see --help");
-    return trial::guarded_main([&] {
-        if (library.empty()) return run(plan, statistics, program);
+    app.add_option("program", started, "the program and its arguments, behind --");
+    return program::guarded_main(app, argc, argv, [&]() -> int {
+        if (started.empty() == library.empty())
+            throw program::failure(program::usage, "give either a program, behind --, or --export FILE; see --help");
+        if (library.empty()) return run(plan, statistics, started);
         export_to(library, plan);
-        return 0;
+        return program::ok;
     });
 }

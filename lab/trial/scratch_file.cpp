@@ -4,20 +4,15 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "lab/trial/trial_error.hpp"
+#include "lab/program/aside_file.hpp"
+#include "lab/program/program.hpp"
 
 namespace millpond::trial {
 
 scratch_file::scratch_file(const std::string& content) : file_(::memfd_create("millpond-scratch", MFD_CLOEXEC)) {
-    std::size_t written = 0;
-    while (file_ >= 0 && written < content.size()) {
-        const ssize_t more = ::write(file_, content.data() + written, content.size() - written);
-        if (more <= 0) break;
-        written += static_cast<std::size_t>(more);
-    }
-    if (file_ < 0 || written < content.size()) {
+    if (file_ < 0 || !program::write_all(file_, content)) {
         if (file_ >= 0) ::close(file_);
-        throw trial_error(trial_error::environment_lacks, "no memory for the routes of a plan");
+        throw program::failure(program::environment, "no memory for the routes of a plan");
     }
     path_ = "/proc/" + std::to_string(::getpid()) + "/fd/" + std::to_string(file_);
 }

@@ -9,7 +9,7 @@ namespace millpond::trial {
 
 class scratch_file {
   public:
-    // Throws trial_error if there is no memory for it.
+    // Throws failure if there is no memory for it.
     explicit scratch_file(const std::string& content);
     scratch_file(const scratch_file&) = delete;
     scratch_file& operator=(const scratch_file&) = delete;

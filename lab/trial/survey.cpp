@@ -6,9 +6,9 @@
 #include <nlohmann/json.hpp>
 
 #include "lab/plan/strict_json.hpp"
+#include "lab/program/program.hpp"
+#include "lab/program/regular_file.hpp"
 #include "lab/trial/control_file.hpp"
-#include "lab/trial/trial_error.hpp"
-#include "lab/trial/whole_file.hpp"
 
 namespace millpond::trial {
 namespace {
@@ -80,9 +80,9 @@ std::string to_text(const survey& printed) {
 
 survey read_survey(const std::string& path) {
     try {
-        const nlohmann::json root = lab::parse_strict(read_whole(path, survey_bytes_max));
+        const nlohmann::json root = plan::parse_strict(program::read_regular(path, survey_bytes_max));
         if (root.at("schema") != survey::schema)
-            throw trial_error(trial_error::bad_input, path + ": schema is not \"" + survey::schema + "\"");
+            throw program::failure(program::input, path + ": schema is not \"" + survey::schema + "\"");
         survey result;
         result.complete = root.value("complete", true);
         for (const nlohmann::json& process : root.at("processes")) {
@@ -92,11 +92,11 @@ survey read_survey(const std::string& path) {
             for (const nlohmann::json& module : process.at("modules")) read.modules.push_back(module_from(module));
         }
         return result;
-    } catch (const trial_error&) {
+    } catch (const program::failure&) {
         throw;
     } catch (const std::exception& error) {
-        throw trial_error(trial_error::bad_input, path + ": not a list of modules: " + lab::short_reason(error) +
-                                                      "; `millpond-trial --survey` writes one");
+        throw program::failure(program::input, path + ": not a list of modules: " + plan::short_reason(error) +
+                                                   "; `millpond-trial --survey` writes one");
     }
 }
 

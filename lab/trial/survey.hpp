@@ -34,10 +34,10 @@ struct survey {
     bool complete = true;  // false: more processes or modules than could be noted
 };
 
-// Runs the program once. Throws trial_error.
+// Runs the program once. Throws failure.
 survey run_survey(const launch& launched);
 std::string to_text(const survey& printed);
-// Throws trial_error (status 3), naming the field.
+// Throws failure (status 3), naming the field.
 survey read_survey(const std::string& path);
 
 }  // namespace millpond::trial

@@ -7,10 +7,10 @@
 
 #include "lab/measure/measurement.hpp"
 #include "lab/measure/preload_check.hpp"
+#include "lab/program/program.hpp"
+#include "lab/program/regular_file.hpp"
 #include "lab/symbols/module_functions.hpp"
 #include "lab/trial/scratch_file.hpp"
-#include "lab/trial/trial_error.hpp"
-#include "lab/trial/whole_file.hpp"
 
 namespace millpond::trial {
 namespace {
@@ -21,7 +21,7 @@ surveyed_module module_at(const std::string& path) {
     try {
         return {path, symbols::module_functions(path).build_id()};
     } catch (const std::runtime_error& error) {
-        throw trial_error(trial_error::bad_input, path + ": " + error.what());
+        throw program::failure(program::input, path + ": " + error.what());
     }
 }
 
@@ -32,18 +32,14 @@ std::string listed_by_loader(const std::string& image) {
     options.stdin_path = options.stderr_path = "/dev/null";
     options.stdout_path = list.path();
     options.environment.emplace_back("LD_TRACE_LOADED_OBJECTS", "1");
-    measure::measurement result;
-    if (const auto error = measure::measure(image, {image}, options, result))
-        throw trial_error(error->status, error->message);
-    return read_whole(list.path(), list_bytes_max);
+    measure::measure(image, {image}, options);
+    return program::read_regular(list.path(), list_bytes_max);
 }
 
 }  // namespace
 
 survey survey_loader(const std::string& path) {
-    std::string resolved, image;
-    if (const auto error = measure::check_preloadable(path, resolved, &image))
-        throw trial_error(error->status, error->message);
+    const std::string image = measure::check_preloadable(path).image;
     char* const real = ::realpath(image.c_str(), nullptr);
     const std::string program = real != nullptr ? real : image;
     ::free(real);

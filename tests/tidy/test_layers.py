@@ -23,7 +23,7 @@ ORDER = [
     ["include/millpond/container"],
     ["include/millpond"],
     ["preload"],
-    ["lab/files"],
+    ["lab/program"],
     ["lab/trace"],
     ["lab/symbols"],
     ["lab/plan"],
@@ -32,7 +32,7 @@ ORDER = [
     [
         "lab/record",
         "lab/litter",
-        "lab/malloc",
+        "lab/pooled",
         "lab/characterise",
         "lab/trial",
         "lab/replay",
@@ -102,6 +102,32 @@ def test_every_include_of_ours_is_found() -> None:
         if not outside.match(name) and resolve(path, name) is None and path.parts[:2] != ("tests", "consumer")
     ]
     assert not lost, "\n".join(lost)
+
+
+# The rooms of the suites still name their siblings bare.
+NATIVE = [path for path in repository.cxx_files() if path.parts[0] in ("lab", "preload") and path.parts[1] != "suites"]
+NAMESPACE = re.compile(r"^namespace millpond::(\w+) \{", re.MULTILINE)
+
+
+def test_native_includes_are_written_from_the_root() -> None:
+    """A reader sees the room of what is included, and a file that moves keeps its includes."""
+    bare = [
+        f"{path}: {name}"
+        for path in NATIVE
+        for name in includes(path)
+        if (repository.ROOT / path.parent / name).is_file()
+    ]
+    assert not bare, "\n".join(bare)
+
+
+def test_native_namespaces_are_those_of_their_folders() -> None:
+    wrong = []
+    for path in NATIVE:
+        for namespace in NAMESPACE.findall(repository.text(path)):
+            # A library tells the malloc layer its backend; the pairs are a program that is tried.
+            if namespace not in (path.parent.name, "preload") and path.name != "pairs_main.cpp":
+                wrong.append(f"{path}: millpond::{namespace}")
+    assert not wrong, "\n".join(wrong)
 
 
 def test_upward_includes_are_recognised() -> None:

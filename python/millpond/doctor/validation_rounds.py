@@ -196,8 +196,7 @@ def record(workload: Workload, folder: Path) -> tuple[Path, dict[str, Any]]:
         raise native.failure_of(RECORD, finished)
     out = folder / "validated.json"
     native.require(CHARACTERISE, ["--summary", "--json", str(out), *map(str, traces)])
-    data = read_json(out)
-    summaries: list[dict[str, Any]] = data if isinstance(data, list) else [data]
+    summaries: list[dict[str, Any]] = read_json(out)
     largest = max(range(len(traces)), key=lambda i: int(summaries[i]["trace"].get("bytes") or 0))
     for number, trace in enumerate(traces):
         if number != largest:

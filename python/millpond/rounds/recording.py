@@ -163,8 +163,7 @@ def record(
 def _summaries(traces: list[Path], folder: Path) -> list[Process]:
     out = folder / "summaries.json"
     native.require(CHARACTERISE, ["--summary", "--json", str(out), *map(str, traces)])
-    data = read_json(out)
-    found = [_typed(Characterisation, one, out) for one in (data if isinstance(data, list) else [data])]
+    found = _typed(tuple[Characterisation, ...], read_json(out), out)
     by_path = {s.trace.path: s for s in found}
     ordered = [by_path.get(str(trace)) for trace in traces]
     if None in ordered and len(found) == len(traces):

@@ -323,12 +323,14 @@ TEST_F(program_run, writes_whole_files_and_nothing_else) {
         EXPECT_EQ(entry.path().string().find(".tmp"), std::string::npos);
 }
 
-TEST_F(program_run, summarises_several_traces_as_an_array) {
+TEST_F(program_run, summarises_traces_as_an_array) {
     ASSERT_EQ(run("--summary " MILLPOND_GOLDEN_TRACE " " MILLPOND_GOLDEN_TRACE), 0);
     const json two = json::parse(said);
     ASSERT_EQ(two.size(), 2u);
     ASSERT_EQ(run("--summary " MILLPOND_GOLDEN_TRACE), 0);
-    const json one = json::parse(said);
+    const json only = json::parse(said);
+    ASSERT_EQ(only.size(), 1u);
+    const json& one = only[0];
     const json whole = characterisation(MILLPOND_GOLDEN_TRACE, {}).to_json();
     EXPECT_EQ(one, two[0]);
     for (const char* key : {"events", "allocations", "frees", "reallocations", "bytes", "threads", "damages", "clean"})

@@ -9,7 +9,7 @@
 
 #include "lab/characterise/dvluc.hpp"
 #include "lab/characterise/histogram.hpp"
-#include "lab/characterise/operation_times.hpp"
+#include "lab/characterise/operation_durations.hpp"
 #include "lab/characterise/packed_object.hpp"
 #include "lab/characterise/page_survey.hpp"
 #include "lab/characterise/size_class.hpp"
@@ -123,8 +123,8 @@ TEST(estimated_share, beyond_the_whole_is_no_value) {
     EXPECT_EQ(estimated_share(1, -1), std::nullopt);
 }
 
-TEST(operation_times, kinds_are_kept_apart_and_few_samples_borrow) {
-    operation_times whole, few;
+TEST(operation_durations, kinds_are_kept_apart_and_few_samples_borrow) {
+    operation_durations whole, few;
     for (int i = 0; i < 100; ++i) {
         whole.add(operation_kind::allocation, 30);
         whole.add(operation_kind::deallocation, 10);

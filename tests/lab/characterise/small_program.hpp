@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "lab/characterise/analysis.hpp"
+#include "lab/characterise/event_counts.hpp"
 #include "lab/symbols/context_functions.hpp"
 #include "lab/symbols/owner.hpp"
 #include "lab/trace/reader.hpp"
@@ -101,7 +101,7 @@ struct pass {
     symbols::context_functions functions;
     symbols::subsystem_map subsystems;
     characterise::scope_tree scopes;
-    characterise::analysis counted;
+    characterise::event_counts counted;
 };
 
 }  // namespace millpond::test

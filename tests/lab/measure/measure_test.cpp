@@ -12,11 +12,14 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <functional>
+#include <optional>
 #include <sstream>
 #include <string>
 #include <vector>
 
 #include "lab/measure/preload_check.hpp"
+#include "lab/program/program.hpp"
 
 namespace {
 
@@ -43,21 +46,23 @@ class in_folder : public testing::Test {
         text << in.rdbuf();
         return text.str();
     }
-    static int status_of(const std::string& program) {
-        std::string resolved;
-        const auto error = check_preloadable(program, resolved);
-        if (error) {
-            EXPECT_NE(error->message.find(program.substr(program.rfind('/') + 1)), std::string::npos) << error->message;
+    static std::optional<millpond::program::failure> failure_of(const std::function<void()>& act) {
+        try {
+            act();
+            return std::nullopt;
+        } catch (const millpond::program::failure& error) {
+            return error;
         }
-        return error ? error->status : 0;
+    }
+    static int status_of(const std::string& program) {
+        const auto error = failure_of([&] { check_preloadable(program); });
+        if (!error) return 0;
+        const std::string message = error->what();
+        EXPECT_NE(message.find(program.substr(program.rfind('/') + 1)), std::string::npos) << message;
+        return error->status;
     }
     static measurement run(const std::vector<std::string>& arguments, const start_options& options = {}) {
-        std::string path;
-        EXPECT_FALSE(find_program(arguments[0], path));
-        measurement result;
-        const auto error = measure(path, arguments, options, result);
-        EXPECT_FALSE(error) << error->message;
-        return result;
+        return measure(find_program(arguments[0]), arguments, options);
     }
     // A copy of a dynamic program with a part of its header changed.
     std::string damaged_program(std::size_t offset, char byte) {
@@ -74,12 +79,10 @@ using starting = in_folder;
 using measuring = in_folder;
 
 TEST_F(preload_check, a_dynamic_program_is_found_in_PATH_and_by_its_path) {
-    std::string resolved, image;
-    EXPECT_FALSE(check_preloadable("true", resolved, &image));
-    EXPECT_EQ(resolved.front(), '/');
-    EXPECT_EQ(image, resolved);
-    EXPECT_FALSE(check_preloadable("/bin/true", resolved));
-    EXPECT_EQ(resolved, "/bin/true");
+    const preloadable found = check_preloadable("true");
+    EXPECT_EQ(found.path.front(), '/');
+    EXPECT_EQ(found.image, found.path);
+    EXPECT_EQ(check_preloadable("/bin/true").path, "/bin/true");
 }
 
 TEST_F(preload_check, what_cannot_be_started_has_status_5) {
@@ -100,14 +103,12 @@ TEST_F(preload_check, what_cannot_be_started_has_status_5) {
 }
 
 TEST_F(preload_check, a_script_is_as_good_as_its_interpreter) {
-    std::string resolved, image;
     const std::string script = file("script", "#! /bin/sh -e\ntrue\n");
-    EXPECT_FALSE(check_preloadable(script, resolved, &image));
-    EXPECT_EQ(resolved, script);
-    EXPECT_EQ(image, "/bin/sh");
+    const preloadable found = check_preloadable(script);
+    EXPECT_EQ(found.path, script);
+    EXPECT_EQ(found.image, "/bin/sh");
     const std::string outer = file("outer", "#!" + script + "\n");
-    EXPECT_FALSE(check_preloadable(outer, resolved, &image));
-    EXPECT_EQ(image, "/bin/sh");
+    EXPECT_EQ(check_preloadable(outer).image, "/bin/sh");
     const std::string circle = folder / "circle";
     EXPECT_EQ(status_of(file("circle", "#!" + circle + "\n")), 5);
 }
@@ -128,8 +129,7 @@ TEST_F(preload_check, what_a_dynamic_linker_would_not_preload_into_has_status_4)
 TEST_F(preload_check, every_truncation_of_a_program_is_refused_or_enough) {
     const std::string image = content("/bin/true");
     for (std::size_t length = 0; length < 1200; length += 7) {
-        std::string resolved;
-        check_preloadable(file("cut", image.substr(0, length)), resolved);
+        failure_of([&] { check_preloadable(file("cut", image.substr(0, length))); });
     }
 }
 
@@ -140,14 +140,13 @@ TEST_F(preload_check, a_later_folder_of_PATH_is_used_when_an_earlier_one_may_not
     file("second/tool", content("/bin/true"));
     const std::string before = std::getenv("PATH");
     ::setenv("PATH", ((folder / "first").string() + ":" + (folder / "second").string()).c_str(), 1);
-    std::string resolved;
-    const auto found = find_program("tool", resolved);
+    const auto lost = failure_of([] { find_program("tool"); });
     fs::remove(folder / "second" / "tool");
-    const auto refused = find_program("tool", resolved);
+    const auto refused = failure_of([] { find_program("tool"); });
     ::setenv("PATH", before.c_str(), 1);
-    EXPECT_FALSE(found);
+    EXPECT_FALSE(lost);
     ASSERT_TRUE(refused);
-    EXPECT_NE(refused->message.find("ermission"), std::string::npos) << refused->message;
+    EXPECT_NE(std::string(refused->what()).find("ermission"), std::string::npos) << refused->what();
 }
 
 TEST_F(starting, streams_are_redirected_and_equal_paths_share_a_file) {
@@ -182,18 +181,18 @@ TEST_F(starting, no_descriptor_of_ours_reaches_the_program) {
 }
 
 TEST_F(starting, what_exec_or_a_stream_refuses_is_an_error_and_leaves_no_process) {
-    pid_t pid = 0;
-    auto error = start("/no/such/program", {"x"}, {}, pid);
+    auto error = failure_of([] { start("/no/such/program", {"x"}, {}); });
     ASSERT_TRUE(error);
     EXPECT_EQ(error->status, 5);
     start_options options;
+    const auto start_true = [&] { start("/bin/true", {"true"}, options); };
     options.stdin_path = folder / "missing";
-    error = start("/bin/true", {"true"}, options, pid);
+    error = failure_of(start_true);
     ASSERT_TRUE(error);
     EXPECT_EQ(error->status, 3);
     options = {};
     options.stdout_path = folder / "no" / "folder";
-    error = start("/bin/true", {"true"}, options, pid);
+    error = failure_of(start_true);
     ASSERT_TRUE(error);
     EXPECT_EQ(error->status, 4);
     EXPECT_EQ(::waitpid(-1, nullptr, WNOHANG), -1) << "every child was waited for";

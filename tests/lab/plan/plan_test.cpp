@@ -11,11 +11,11 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "lab/plan/plan_error.hpp"
+#include "lab/program/program.hpp"
 
 namespace {
 
-using namespace millpond::lab;
+using namespace millpond::plan;
 
 plan example() {
     return {{"/usr/bin/gawk", "4f1c09"},
@@ -40,7 +40,7 @@ struct refusal {
 refusal refusal_of(const std::function<void()>& act) {
     try {
         act();
-    } catch (const plan_error& error) {
+    } catch (const millpond::program::failure& error) {
         return {error.status, error.what()};
     }
     return {};

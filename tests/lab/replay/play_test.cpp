@@ -196,7 +196,7 @@ int status_of_reading(const std::string& path) {
     try {
         read_all_of(path);
         return 0;
-    } catch (const replay::replay_error& error) {
+    } catch (const program::failure& error) {
         return error.status;
     }
 }

@@ -10,9 +10,8 @@
 #include <random>
 
 #include "lab/characterise/characterisation.hpp"
-#include "lab/plan/plan_error.hpp"
+#include "lab/program/program.hpp"
 #include "lab/replay/prepare.hpp"
-#include "lab/replay/replay_error.hpp"
 #include "lab/replay/script_source.hpp"
 #include "lab/replay/slot_stock.hpp"
 #include "random_program.hpp"
@@ -125,7 +124,7 @@ TEST_F(preparing, live_bytes_are_exactly_those_of_the_characterisation) {
     const auto compare = [&] {
         const json summary = prepare();
         const characterise::characterisation found(trace, {});
-        const characterise::trace_totals& totals = found.analysis().totals();
+        const characterise::trace_totals& totals = found.counts().totals();
         EXPECT_EQ(summary["events"], totals.events);
         EXPECT_EQ(summary["peak_live_bytes"], totals.peak_bytes);
         EXPECT_EQ(summary["peak_live_objects"], totals.peak_objects);
@@ -257,21 +256,21 @@ TEST_F(preparing, an_unknown_subsystem_and_another_build_are_refused_as_in_a_tri
     try {
         prepare(false, write_plan("libxx.so", random_program::build_id));
         ADD_FAILURE() << "an unknown subsystem passed";
-    } catch (const replay::replay_error& error) {
+    } catch (const program::failure& error) {
         EXPECT_EQ(error.status, 2);
         EXPECT_NE(std::string(error.what()).find("near it: \"libx.so\""), std::string::npos) << error.what();
     }
     try {
         prepare(false, write_plan("libx.so", "abcd"));
         ADD_FAILURE() << "another build passed";
-    } catch (const replay::replay_error& error) {
+    } catch (const program::failure& error) {
         EXPECT_EQ(error.status, 3);
     }
-    EXPECT_THROW(prepare(false, write_plan("libx.so", random_program::build_id, "winking")), lab::plan_error);
+    EXPECT_THROW(prepare(false, write_plan("libx.so", random_program::build_id, "winking")), program::failure);
     try {
         prepare(false, write_plan("libx.so", random_program::build_id, "monotonic", {{"phase", true}}));
         ADD_FAILURE() << "an arena passed";
-    } catch (const replay::replay_error& error) {
+    } catch (const program::failure& error) {
         EXPECT_EQ(error.status, 2);
         EXPECT_NE(std::string(error.what()).find("\"one\" is an arena"), std::string::npos) << error.what();
     }

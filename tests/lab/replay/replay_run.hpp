@@ -29,8 +29,7 @@ class replay_run {
         options.stdin_path = "/dev/null";
         options.stdout_path = in("stdout");
         options.stderr_path = in("stderr");
-        measure::measurement result;
-        if (const auto error = measure::measure(arguments[0], arguments, options, result)) return {-1, error->message};
+        const measure::measurement result = measure::measure(arguments[0], arguments, options);
         return {result.signal != 0 ? -result.signal : result.exit_status, read_file(in("stderr"))};
     }
 

@@ -14,7 +14,7 @@
 namespace {
 
 using namespace millpond::trial;
-using millpond::lab::near_names;
+using millpond::plan::near_names;
 
 // A file of routes in memory: one module with these ranges.
 class routes_in_memory {

@@ -49,9 +49,7 @@ class trial_run : public testing::Test {
         options.stdin_path = "/dev/null";
         options.stdout_path = in("stdout");
         options.stderr_path = in("stderr");
-        measure::measurement result;
-        const auto error = measure::measure(arguments[0], arguments, options, result);
-        EXPECT_FALSE(error) << error->message;
+        const measure::measurement result = measure::measure(arguments[0], arguments, options);
         EXPECT_EQ(result.signal, 0);
         return {result.exit_status, content(in("stderr"))};
     }

@@ -130,7 +130,7 @@ def characterise() -> None:
     ]  # fmt: skip
     summaries = [trace_of(t, int(Path(t).read_text())) for t in traces]
     subsystems = [subsystem_of(s) for s in CONFIG.get("subsystems", [])]
-    data = summaries[0] if len(summaries) == 1 else summaries
+    data: object = summaries
     if "--summary" not in words:
         data = {"schema": "millpond.characterisation/1", **summaries[0], "subsystems": subsystems}
     Path(option("--json") or "").write_text(json.dumps(data))

@@ -68,8 +68,7 @@ class Bench:
         """The facts of the trace that was recorded last."""
         out = self.folder / "summary.json"
         native.require("millpond-characterise", ["--summary", "--json", str(out), str(self.trace)])
-        data = json.loads(out.read_text(encoding="utf-8"))
-        facts = data[0] if isinstance(data, list) else data
+        [facts] = json.loads(out.read_text(encoding="utf-8"))
         assert isinstance(facts, dict)
         return facts
 

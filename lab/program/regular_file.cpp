@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "lab/files/regular_file.hpp"
+#include "lab/program/regular_file.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -9,7 +9,9 @@
 #include <cerrno>
 #include <cstring>
 
-namespace millpond::lab {
+#include "lab/program/program.hpp"
+
+namespace millpond::program {
 namespace {
 
 const char* kind_of(mode_t mode) {
@@ -20,11 +22,12 @@ const char* kind_of(mode_t mode) {
 }
 
 [[noreturn]] void cannot(const char* what, const std::string& path, int error) {
-    throw file_error(path + ": cannot be " + what + ": " + std::strerror(error));
+    throw failure(input, path + ": cannot be " + what + ": " + std::strerror(error));
 }
 
 void require_regular(const char* path, const struct stat& about) {
-    if (!S_ISREG(about.st_mode)) throw file_error(std::string(path) + " is " + kind_of(about.st_mode) + ", not a file");
+    if (!S_ISREG(about.st_mode))
+        throw failure(input, std::string(path) + " is " + kind_of(about.st_mode) + ", not a file");
 }
 
 class descriptor_owner {
@@ -49,7 +52,7 @@ int open_regular(const char* path) {
     if (descriptor < 0) cannot("opened", path, errno);
     if (::fstat(descriptor, &about) == 0 && S_ISREG(about.st_mode)) return descriptor;
     ::close(descriptor);
-    throw file_error(std::string(path) + " is not a file any more");
+    throw failure(input, std::string(path) + " is not a file any more");
 }
 
 std::string read_regular(const std::string& path, std::size_t bytes_max) {
@@ -63,7 +66,8 @@ std::string read_regular(const std::string& path, std::size_t bytes_max) {
         if (got < 0) cannot("read", path, errno);
         used += static_cast<std::size_t>(got);
         if (used > bytes_max)
-            throw file_error(path + " is larger than " + std::to_string(bytes_max) + " bytes, which no such file is");
+            throw failure(input,
+                          path + " is larger than " + std::to_string(bytes_max) + " bytes, which no such file is");
         if (got == 0) {
             content.resize(used);
             return content;
@@ -71,4 +75,4 @@ std::string read_regular(const std::string& path, std::size_t bytes_max) {
     }
 }
 
-}  // namespace millpond::lab
+}  // namespace millpond::program

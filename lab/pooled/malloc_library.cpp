@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // What libmillpond-multipool.so exports: malloc's family over pooled_malloc.
-#include "lab/malloc/pooled_malloc.hpp"
+#include "lab/pooled/pooled_malloc.hpp"
 
 namespace millpond::preload {
 using backend = pooled::pooled_malloc;

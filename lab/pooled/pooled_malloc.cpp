@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "lab/malloc/pooled_malloc.hpp"
+#include "lab/pooled/pooled_malloc.hpp"
 
 #include <errno.h>
 #include <pthread.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "lab/files/aside_file.hpp"
+#include "lab/program/aside_file.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -7,10 +7,12 @@
 
 #include <cerrno>
 #include <cstdio>
-#include <system_error>
+#include <cstring>
 #include <utility>
 
-namespace millpond::lab {
+#include "lab/program/program.hpp"
+
+namespace millpond::program {
 namespace {
 
 constexpr int names_tried = 1000;
@@ -25,17 +27,22 @@ int create_beside(const std::string& path, std::string& name) {
     return -1;
 }
 
+[[noreturn]] void cannot_write(const std::string& path, int error) {
+    throw failure(environment,
+                  "cannot write " + path + ": " + std::strerror(error) + "; choose a place that can be written");
+}
+
 }  // namespace
 
 aside_file::aside_file(std::string path) : path_(std::move(path)) {
     struct stat about;
     const bool there = ::stat(path_.c_str(), &about) == 0;
-    if (there && S_ISDIR(about.st_mode)) fail(EISDIR);
+    if (there && S_ISDIR(about.st_mode)) cannot_write(path_, EISDIR);
     if (there && !S_ISREG(about.st_mode))
         descriptor_ = ::open(path_.c_str(), O_WRONLY | O_CLOEXEC);
     else
         descriptor_ = create_beside(path_, partial_);
-    if (descriptor_ < 0) fail(errno);
+    if (descriptor_ < 0) cannot_write(path_, errno);
     if (::fstat(descriptor_, &about) == 0) {
         device_ = about.st_dev;
         inode_ = about.st_ino;
@@ -48,10 +55,6 @@ aside_file::~aside_file() {
     ::close(descriptor_);
 }
 
-void aside_file::fail(int error) const {
-    throw std::system_error(error, std::generic_category(), "cannot write " + path_);
-}
-
 // Only while the name still means the file that we made.
 void aside_file::remove_own() const noexcept {
     struct stat named;
@@ -60,19 +63,14 @@ void aside_file::remove_own() const noexcept {
 }
 
 void aside_file::write(std::string_view content) {
-    while (!content.empty()) {
-        const ssize_t done = ::write(descriptor_, content.data(), content.size());
-        if (done < 0 && errno == EINTR) continue;
-        if (done < 0) fail(errno);
-        content.remove_prefix(static_cast<std::size_t>(done));
-    }
+    if (!write_all(descriptor_, content)) cannot_write(path_, errno);
 }
 
 void aside_file::write_at(std::uint64_t offset, std::string_view content) {
     while (!content.empty()) {
         const ssize_t done = ::pwrite(descriptor_, content.data(), content.size(), static_cast<off_t>(offset));
         if (done < 0 && errno == EINTR) continue;
-        if (done < 0) fail(errno);
+        if (done < 0) cannot_write(path_, errno);
         content.remove_prefix(static_cast<std::size_t>(done));
         offset += static_cast<std::uint64_t>(done);
     }
@@ -83,7 +81,17 @@ void aside_file::commit() {
     if (closed && (partial_.empty() || std::rename(partial_.c_str(), path_.c_str()) == 0)) return;
     const int error = errno;
     remove_own();
-    fail(error);
+    cannot_write(path_, error);
+}
+
+bool write_all(int descriptor, std::string_view content) {
+    while (!content.empty()) {
+        const ssize_t done = ::write(descriptor, content.data(), content.size());
+        if (done < 0 && errno == EINTR) continue;
+        if (done < 0) return false;
+        content.remove_prefix(static_cast<std::size_t>(done));
+    }
+    return true;
 }
 
 void write_whole(const std::string& path, std::string_view content) {
@@ -92,14 +100,18 @@ void write_whole(const std::string& path, std::string_view content) {
     file.commit();
 }
 
+void write_or_print(const std::string& path, const std::string& content) {
+    path == "-" ? print(content) : write_whole(path, content);
+}
+
 void prove_writable(const std::string& path) {
     struct stat about;
     // A FIFO's reader may come later; opening it here would wait for it.
     if (::stat(path.c_str(), &about) == 0 && !S_ISREG(about.st_mode) && !S_ISDIR(about.st_mode)) {
         if (::access(path.c_str(), W_OK) == 0) return;
-        throw std::system_error(errno, std::generic_category(), "cannot write " + path);
+        cannot_write(path, errno);
     }
     const aside_file tried(path);
 }
 
-}  // namespace millpond::lab
+}  // namespace millpond::program

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "analysis.hpp"
+#include "lab/characterise/event_counts.hpp"
 
 #include <algorithm>
 
@@ -16,8 +16,8 @@ constexpr std::uint64_t looks_a_survey = std::uint64_t{1} << 18;
 
 }  // namespace
 
-analysis::analysis(const symbols::subsystem_map& subsystems, const scope_tree& scopes,
-                   const std::vector<trace::context_node>& nodes, std::uint64_t events, double ticks_per_ns)
+event_counts::event_counts(const symbols::subsystem_map& subsystems, const scope_tree& scopes,
+                           const std::vector<trace::context_node>& nodes, std::uint64_t events, double ticks_per_ns)
     : scopes_(scopes),
       nodes_(nodes),
       ns_per_tick_(1 / ticks_per_ns),
@@ -34,7 +34,7 @@ analysis::analysis(const symbols::subsystem_map& subsystems, const scope_tree& s
     }
 }
 
-void analysis::consume(const trace::event* batch, std::size_t count) {
+void event_counts::consume(const trace::event* batch, std::size_t count) {
     if (count == 0) return;
     if (totals_.events == 0 && totals_.first_tick == 0) totals_.first_tick = batch[0].time_ticks;
     const auto part = [&](std::size_t at) {
@@ -54,7 +54,7 @@ void analysis::consume(const trace::event* batch, std::size_t count) {
     totals_.last_tick = std::max(totals_.last_tick, batch[count - 1].time_ticks);
 }
 
-inline void analysis::take(const trace::event& e, std::size_t position) {
+inline void event_counts::take(const trace::event& e, std::size_t position) {
     if (ends_object(e.op))
         end(e, position);
     else if (e.op == trace::operation::note)
@@ -65,11 +65,11 @@ inline void analysis::take(const trace::event& e, std::size_t position) {
         survey_pages();
 }
 
-inline void analysis::fetch_objects(std::span<const trace::event> events) const {
+inline void event_counts::fetch_objects(std::span<const trace::event> events) const {
     for (const trace::event& e : events) live_.prefetch(e.address);
 }
 
-inline void analysis::fetch_contexts(std::span<const trace::event> events, look_ahead& ahead) const {
+inline void event_counts::fetch_contexts(std::span<const trace::event> events, look_ahead& ahead) const {
     for (std::size_t i = 0; i < events.size(); ++i) {
         const trace::event& e = events[i];
         std::uint32_t context = e.context;
@@ -82,7 +82,7 @@ inline void analysis::fetch_contexts(std::span<const trace::event> events, look_
     }
 }
 
-inline void analysis::fetch_counts(std::size_t count, const look_ahead& ahead) const {
+inline void event_counts::fetch_counts(std::size_t count, const look_ahead& ahead) const {
     for (std::size_t i = 0; i < count; ++i) {
         const context_counts& context = contexts_[ahead.context[i]];
         __builtin_prefetch(&counts_[context.subsystem], 1);
@@ -91,35 +91,35 @@ inline void analysis::fetch_counts(std::size_t count, const look_ahead& ahead) c
     }
 }
 
-inline analysis::thread_state& analysis::thread(std::uint32_t number) {
+inline event_counts::thread_state& event_counts::thread(std::uint32_t number) {
     if (number != recent_number_) [[unlikely]]
         find_thread(number);
     return *recent_thread_;
 }
 
-void analysis::find_thread(std::uint32_t number) {
+void event_counts::find_thread(std::uint32_t number) {
     const std::uint32_t kept = std::min(number, packed_object::thread_max);
     while (kept >= threads_.size()) threads_.emplace_back();
     recent_number_ = number;
     recent_thread_ = &threads_[kept];
 }
 
-inline thread_share& analysis::share(thread_state& t, std::uint32_t number, std::uint32_t subsystem) {
+inline thread_share& event_counts::share(thread_state& t, std::uint32_t number, std::uint32_t subsystem) {
     if (subsystem < t.share_of.size() && t.share_of[subsystem] != nullptr) [[likely]]
         return *t.share_of[subsystem];
     return add_share(t, number, subsystem);
 }
 
-thread_share& analysis::add_share(thread_state& t, std::uint32_t number, std::uint32_t subsystem) {
+thread_share& event_counts::add_share(thread_state& t, std::uint32_t number, std::uint32_t subsystem) {
     shares_.push_back({std::min(number, packed_object::thread_max), subsystem, {}, 0, {}});
     if (subsystem >= t.share_of.size()) t.share_of.resize(subsystem + 1, nullptr);
     return *(t.share_of[subsystem] = &shares_.back());
 }
 
-inline void analysis::add_operation(thread_share& s, const trace::event& e, std::uint64_t bytes) {
+inline void event_counts::add_operation(thread_share& s, const trace::event& e, std::uint64_t bytes) {
     // A realloc is one operation in two events; either may carry its duration.
     operation_kind kind = operation_kind::reallocation;
-    if (bytes >= operation_times::large_bytes)
+    if (bytes >= operation_durations::large_bytes)
         kind = operation_kind::large;
     else if (e.op == trace::operation::allocate)
         kind = operation_kind::allocation;
@@ -127,10 +127,10 @@ inline void analysis::add_operation(thread_share& s, const trace::event& e, std:
         kind = operation_kind::deallocation;
     s.operations[static_cast<std::size_t>(kind)] += e.op != trace::operation::realloc_free;
     if (e.duration_ticks != 0) [[unlikely]]
-        counts_[s.subsystem].times.add(kind, e.duration_ticks);
+        counts_[s.subsystem].durations.add(kind, e.duration_ticks);
 }
 
-void analysis::allocate(const trace::event& e) {
+void event_counts::allocate(const trace::event& e) {
     const std::uint64_t bytes = std::min(e.bytes, packed_object::bytes_max);
     context_counts& context = contexts_[e.context];
     subsystem_counts& s = counts_[context.subsystem];
@@ -155,7 +155,7 @@ void analysis::allocate(const trace::event& e) {
     thread_share& mine = share(t, e.thread, context.subsystem);
     add_operation(mine, e, bytes);
     ++mine.objects;
-    mine.instances.add(bytes, t.active, scopes_, [&](std::uint32_t function, std::uint64_t of_instance) {
+    mine.of_activations.add(bytes, t.active, scopes_, [&](std::uint32_t function, std::uint64_t of_instance) {
         legality_.instance(context.subsystem, function, of_instance);
     });
     const std::uint64_t tick = e.time_ticks > totals_.first_tick ? e.time_ticks - totals_.first_tick : 0;
@@ -166,7 +166,7 @@ void analysis::allocate(const trace::event& e) {
                 });
 }
 
-inline void analysis::end(const trace::event& e, std::size_t position) {
+inline void event_counts::end(const trace::event& e, std::size_t position) {
     thread(e.thread).facts.add(e);
     totals_.frees += e.op == trace::operation::free;
     live_.end(
@@ -177,7 +177,8 @@ inline void analysis::end(const trace::event& e, std::size_t position) {
         position);
 }
 
-void analysis::object_ended(const packed_object& o, trace::moment at, trace::ending how, const trace::event* event) {
+void event_counts::object_ended(const packed_object& o, trace::moment at, trace::ending how,
+                                const trace::event* event) {
     context_counts& context = contexts_[o.context()];
     subsystem_counts& s = counts_[context.subsystem];
     if (at.time_ticks > s.last_tick) s.last_tick = at.time_ticks;
@@ -222,7 +223,7 @@ void analysis::object_ended(const packed_object& o, trace::moment at, trace::end
 }
 
 // An object that is live when the trace ends has outlived every scope.
-void analysis::object_left(const packed_object& o) {
+void event_counts::object_left(const packed_object& o) {
     context_counts& context = contexts_[o.context()];
     ++left_[o.context()].objects;
     left_[o.context()].bytes += o.bytes();
@@ -232,7 +233,7 @@ void analysis::object_left(const packed_object& o) {
     legality_.outlived_thread(context.subsystem, seen);
 }
 
-void analysis::note(const trace::event& e) {
+void event_counts::note(const trace::event& e) {
     thread_state& t = thread(e.thread);
     const std::uint64_t subject = e.bytes, value = e.address;
     if (subject == mpt_note_thread_end) {
@@ -249,7 +250,7 @@ void analysis::note(const trace::event& e) {
     }
 }
 
-void analysis::survey_pages() {
+void event_counts::survey_pages() {
     next_survey_ = totals_.events + survey_interval_;
     const std::uint64_t objects = live_.size();
     unsigned sample_log2 = 0;
@@ -272,7 +273,7 @@ void analysis::survey_pages() {
     pinning_.add(survey_, now, totals_.live_bytes);
 }
 
-void analysis::finish() {
+void event_counts::finish() {
     live_.settle([this](const packed_object& o, std::uint64_t, trace::moment at, trace::ending how) {
         object_ended(o, at, how, nullptr);
     });
@@ -291,14 +292,14 @@ void analysis::finish() {
     totals_.allocations -= totals_.reallocations;
     for (thread_state& t : threads_) t.active.leave_all();
     for (thread_share& s : shares_) {
-        s.instances.settle(threads_[s.thread].active, scopes_, [&](std::uint32_t function, std::uint64_t bytes) {
+        s.of_activations.settle(threads_[s.thread].active, scopes_, [&](std::uint32_t function, std::uint64_t bytes) {
             legality_.instance(s.subsystem, function, bytes);
         });
     }
-    for (const subsystem_counts& s : counts_) totals_.times.add(s.times);
+    for (const subsystem_counts& s : counts_) totals_.durations.add(s.durations);
 }
 
-std::vector<analysis::thread_facts> analysis::threads() const {
+std::vector<event_counts::thread_facts> event_counts::threads() const {
     std::vector<thread_facts> facts;
     for (const thread_state& t : threads_) facts.push_back(t.facts);
     return facts;

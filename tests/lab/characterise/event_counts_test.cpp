@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // The pass over events against a model that keeps everything and looks back at it, on random and on exhaustive cases.
-#include "lab/characterise/analysis.hpp"
+#include "lab/characterise/event_counts.hpp"
 
 #include <gtest/gtest.h>
 
@@ -171,7 +171,7 @@ std::vector<event> random_events(std::mt19937_64& random, const std::vector<std:
     return events;
 }
 
-TEST(analysis, counts_what_a_model_counts) {
+TEST(event_counts, counts_what_a_model_counts) {
     std::mt19937_64 random(seed());
     for (int round = 0; round < 150; ++round) {
         std::vector<std::uint32_t> contexts;

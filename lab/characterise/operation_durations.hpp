@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// operation_times: how long the operations of one subsystem take, from those that were timed.
+// operation_durations: how long the operations of one subsystem take, from those that were timed.
 //
 //   timed operation ─▶ kind ─▶ histogram of ticks ─▶ mean, in which the longest thousandth counts as the value below it
 //
@@ -13,7 +13,7 @@
 #include <array>
 #include <cstdint>
 
-#include "histogram.hpp"
+#include "lab/characterise/histogram.hpp"
 
 namespace millpond::characterise {
 
@@ -21,14 +21,14 @@ enum class operation_kind : std::uint8_t { allocation, deallocation, reallocatio
 constexpr std::size_t operation_kinds = 4;
 using operation_counts = std::array<std::uint64_t, operation_kinds>;
 
-class operation_times {
+class operation_durations {
   public:
     static constexpr std::uint64_t large_bytes = 32 << 10;
     static constexpr std::uint64_t samples_min = 16;  // fewer say less about a kind than other subsystems do
 
     void add(operation_kind kind, std::uint64_t ticks) { times_[static_cast<std::size_t>(kind)].add(ticks); }
 
-    void add(const operation_times& other) {
+    void add(const operation_durations& other) {
         for (std::size_t i = 0; i < operation_kinds; ++i) times_[i].add(other.times_[i]);
     }
 
@@ -39,7 +39,7 @@ class operation_times {
     }
 
     // Ticks of these operations together. A kind with few samples takes the mean that `whole` has.
-    double ticks_of(const operation_counts& operations, const operation_times& whole) const {
+    double ticks_of(const operation_counts& operations, const operation_durations& whole) const {
         double ticks = 0;
         for (std::size_t i = 0; i < operation_kinds; ++i) {
             if (operations[i] > 0) ticks += static_cast<double>(operations[i]) * mean(i, whole);
@@ -48,7 +48,7 @@ class operation_times {
     }
 
   private:
-    double mean(std::size_t kind, const operation_times& whole) const {
+    double mean(std::size_t kind, const operation_durations& whole) const {
         if (times_[kind].count() >= samples_min) return times_[kind].winsorised_mean();
         if (whole.times_[kind].count() > 0) return whole.times_[kind].winsorised_mean();
         // Never timed anywhere: any kind's mean is nearer than none.

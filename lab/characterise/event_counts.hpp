@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
-// analysis: one pass over the events of a trace; what it counts for each subsystem, and for the whole.
+// event_counts: what one pass over the events of a trace counts, for each subsystem and for the whole.
 //
 //   event ─▶ live_objects ─▶ which object ─▶ its context ─▶ subsystem ─▶ counters, lifetimes, sizes
 //        └─▶ activations of its thread ───▶ how many of the scopes around the object have ended ─▶ legality
 //
-// Use: consume() every batch of reader::for_each_batch, then finish(); report.hpp makes sense of the numbers.
+// Use: consume() every batch of reader::for_each_batch, then finish(); characterisation.hpp makes sense of the numbers.
 // An event costs O(1) look-ups in flat arrays and one in the table of live objects, which is prefetched. Memory grows
 // with contexts, live objects and (threads × subsystems that meet), never with events. Not thread-safe.
 #pragma once
@@ -16,20 +16,20 @@
 #include <span>
 #include <vector>
 
-#include "activations.hpp"
-#include "address_map.hpp"
-#include "context_counts.hpp"
-#include "histogram.hpp"
-#include "instance_meter.hpp"
+#include "lab/characterise/activation_bytes.hpp"
+#include "lab/characterise/activations.hpp"
+#include "lab/characterise/address_map.hpp"
+#include "lab/characterise/context_counts.hpp"
+#include "lab/characterise/histogram.hpp"
+#include "lab/characterise/legality.hpp"
+#include "lab/characterise/operation_durations.hpp"
+#include "lab/characterise/packed_object.hpp"
+#include "lab/characterise/page_survey.hpp"
+#include "lab/characterise/pinning.hpp"
+#include "lab/characterise/size_class.hpp"
 #include "lab/symbols/subsystem_map.hpp"
 #include "lab/trace/live_objects.hpp"
 #include "lab/trace/reader.hpp"
-#include "legality.hpp"
-#include "operation_times.hpp"
-#include "packed_object.hpp"
-#include "page_survey.hpp"
-#include "pinning.hpp"
-#include "size_class.hpp"
 
 namespace millpond::characterise {
 
@@ -51,7 +51,7 @@ struct alignas(64) subsystem_counts {
     std::uint64_t outlived_thread = 0;                        // still live when its thread ended, or the trace
     std::uint64_t first_empty_tick = 0, last_empty_tick = 0;  // moments at which nothing of it was alive; 0: never
     std::vector<diffusion_point> diffusion;
-    operation_times times;
+    operation_durations durations;
     // Summed up over the contexts at the end.
     std::uint64_t objects = 0, bytes = 0;
 
@@ -64,7 +64,7 @@ struct thread_share {
     std::uint32_t thread, subsystem;
     operation_counts operations{};
     std::uint64_t objects = 0;
-    instance_meter instances;
+    activation_bytes of_activations;
 
     std::uint64_t operations_in_all() const {
         return std::accumulate(operations.begin(), operations.end(), std::uint64_t{0});
@@ -77,16 +77,16 @@ struct trace_totals {
     std::uint64_t words_noted = 0;  // at allocations: owners may be among them
     std::uint64_t lost_by_notes = 0, unmatched_frees = 0, lost_frees = 0, mended = 0;
     std::uint64_t first_tick = 0, last_tick = 0;
-    operation_times times;
+    operation_durations durations;
 };
 
-class analysis {
+class event_counts {
   public:
     static constexpr std::size_t diffusion_points_max = 64;
 
     // `events`: how many there will be, about; it spaces the surveys of pages.
-    analysis(const symbols::subsystem_map& subsystems, const scope_tree& scopes,
-             const std::vector<trace::context_node>& nodes, std::uint64_t events, double ticks_per_ns);
+    event_counts(const symbols::subsystem_map& subsystems, const scope_tree& scopes,
+                 const std::vector<trace::context_node>& nodes, std::uint64_t events, double ticks_per_ns);
 
     void consume(const trace::event* batch, std::size_t count);
     void finish();
@@ -102,13 +102,13 @@ class analysis {
     const std::vector<live_counts>& left() const { return left_; }
 
     struct thread_facts {
-        std::uint64_t last_tick = 0, operations = 0, sampled = 0;
+        std::uint64_t last_tick = 0, operations = 0, timed = 0;
 
         // A realloc is one operation in two events; either may carry its duration.
         void add(const trace::event& e) {
             last_tick = e.time_ticks;
             operations += e.op != trace::operation::realloc_free;
-            sampled += e.duration_ticks != 0;
+            timed += e.duration_ticks != 0;
         }
     };
     // By number of the stream.

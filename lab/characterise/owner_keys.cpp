@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "owner_survey.hpp"
+#include "lab/characterise/owner_keys.hpp"
 
 #include <algorithm>
 #include <array>
@@ -40,7 +40,7 @@ struct column {
         // Many owners that begin at once look like values that do not repeat, for a while.
         constexpr std::uint64_t samples_enough = 16384;
         const bool seldom_repeats = 2 * counts.size() > samples_so_far;
-        if (counts.size() > 4 * owner_survey::owners_max || (samples_so_far >= samples_enough && seldom_repeats))
+        if (counts.size() > 4 * owner_keys::owners_max || (samples_so_far >= samples_enough && seldom_repeats))
             give_up();
     }
     void give_up() {
@@ -49,18 +49,18 @@ struct column {
     }
     [[nodiscard]] std::size_t owners() const {
         return static_cast<std::size_t>(std::count_if(
-            counts.begin(), counts.end(), [](const auto& each) { return each.second >= owner_survey::repeats_min; }));
+            counts.begin(), counts.end(), [](const auto& each) { return each.second >= owner_keys::repeats_min; }));
     }
     // By the values alone.
     [[nodiscard]] bool may_be_key(std::uint64_t samples) const {
         if (given_up) return false;
         const std::size_t found = owners();
-        if (found < owner_survey::owners_min || found > owner_survey::owners_max) return false;
+        if (found < owner_keys::owners_min || found > owner_keys::owners_max) return false;
         std::uint64_t rare = 0;
-        for (const auto& [word, count] : counts) rare += count < owner_survey::repeats_min ? count : 0;
-        const auto few = owner_survey::strays_max * static_cast<double>(samples);
+        for (const auto& [word, count] : counts) rare += count < owner_keys::repeats_min ? count : 0;
+        const auto few = owner_keys::strays_max * static_cast<double>(samples);
         return static_cast<double>(rare) <= few && static_cast<double>(strays) <= few &&
-               static_cast<double>(turns) >= owner_survey::turns_min * static_cast<double>(samples);
+               static_cast<double>(turns) >= owner_keys::turns_min * static_cast<double>(samples);
     }
 };
 
@@ -205,13 +205,13 @@ void check_values(trace::reader& reader, sites& found) {
     });
     for (auto& [where, at] : found.all())
         for (column& each : at.columns)
-            if (static_cast<double>(each.strays) > owner_survey::strays_max * static_cast<double>(at.samples))
+            if (static_cast<double>(each.strays) > owner_keys::strays_max * static_cast<double>(at.samples))
                 each.give_up();
 }
 
 }  // namespace
 
-owner_survey::owner_survey(trace::reader& reader, const symbols::subsystem_map& subsystems) {
+owner_keys::owner_keys(trace::reader& reader, const symbols::subsystem_map& subsystems) {
     sites found(reader, subsystems);
     sampler words;
     reader.for_each_batch([&](const trace::event* batch, std::size_t count) {
@@ -234,13 +234,13 @@ owner_survey::owner_survey(trace::reader& reader, const symbols::subsystem_map& 
     }
 }
 
-const std::vector<owner_key>& owner_survey::keys_of(std::uint32_t subsystem) const {
+const std::vector<owner_key>& owner_keys::keys_of(std::uint32_t subsystem) const {
     static const std::vector<owner_key> none;
     const auto found = keys_.find(subsystem);
     return found == keys_.end() ? none : found->second;
 }
 
-double owner_survey::share_of(std::uint32_t subsystem) const {
+double owner_keys::share_of(std::uint32_t subsystem) const {
     const auto all = samples_of_.find(subsystem);
     if (all == samples_of_.end()) return 0;
     std::uint64_t keyed = 0;

@@ -45,9 +45,7 @@ class preloaded : public testing::Test {
         options.stdin_path = "/dev/null";
         options.stdout_path = folder / "out";
         options.stderr_path = folder / "error";
-        millpond::measure::measurement result;
-        const auto error = millpond::measure::measure(arguments[0], arguments, options, result);
-        EXPECT_FALSE(error) << error->message;
+        const auto result = millpond::measure::measure(arguments[0], arguments, options);
         return {result.signal != 0 ? -result.signal : result.exit_status, content(options.stdout_path),
                 content(options.stderr_path)};
     }

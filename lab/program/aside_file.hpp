@@ -14,25 +14,24 @@
 #include <string>
 #include <string_view>
 
-namespace millpond::lab {
+namespace millpond::program {
 
 class aside_file {
   public:
-    // Throws std::system_error where nothing can be written there.
+    // Throws failure (environment), as all of these, where nothing can be written there.
     explicit aside_file(std::string path);
     aside_file(const aside_file&) = delete;
     aside_file& operator=(const aside_file&) = delete;
     ~aside_file();
 
-    // Appends. Throws std::system_error.
+    // Appends.
     void write(std::string_view content);
-    // Writes over what stands at `offset`. Throws std::system_error; always for a FIFO.
+    // Writes over what stands at `offset`. Always throws for a FIFO.
     void write_at(std::uint64_t offset, std::string_view content);
-    // Gives the file its name. Nothing may follow. Throws std::system_error.
+    // Gives the file its name. Nothing may follow.
     void commit();
 
   private:
-    [[noreturn]] void fail(int error) const;
     void remove_own() const noexcept;
 
     const std::string path_;
@@ -42,10 +41,16 @@ class aside_file {
     ino_t inode_ = 0;
 };
 
-// Writes `content` to `path` whole or not at all. Throws std::system_error.
+// Writes all of `content` to an open file. False, with errno set, where that failed.
+bool write_all(int descriptor, std::string_view content);
+
+// Writes `content` to `path` whole or not at all. Throws failure.
 void write_whole(const std::string& path, std::string_view content);
 
-// Proves that write_whole can make a file there, and leaves nothing behind. Throws std::system_error.
+// The same, and to standard output where `path` is "-". Throws failure.
+void write_or_print(const std::string& path, const std::string& content);
+
+// Proves that write_whole can make a file there, and leaves nothing behind. Throws failure.
 void prove_writable(const std::string& path);
 
-}  // namespace millpond::lab
+}  // namespace millpond::program

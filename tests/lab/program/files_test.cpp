@@ -15,16 +15,16 @@
 #include <iterator>
 #include <map>
 #include <string>
-#include <system_error>
 #include <utility>
 
-#include "lab/files/aside_file.hpp"
-#include "lab/files/regular_file.hpp"
+#include "lab/program/aside_file.hpp"
+#include "lab/program/program.hpp"
+#include "lab/program/regular_file.hpp"
 
 namespace {
 
 namespace fs = std::filesystem;
-using namespace millpond::lab;
+using namespace millpond::program;
 
 class files : public testing::Test {
   protected:
@@ -59,7 +59,7 @@ TEST_F(files, reads_what_is_in_a_file) {
         put("file", content);
         EXPECT_EQ(read_regular(folder / "file", 1'000'000), content);
     }
-    EXPECT_THROW(read_regular(folder / "file", 999'999), file_error);
+    EXPECT_THROW(read_regular(folder / "file", 999'999), failure);
     EXPECT_FALSE(read_regular("/proc/self/status", 1 << 20).empty()) << "a file that states no size";
 }
 
@@ -81,12 +81,12 @@ TEST_F(files, refuses_what_is_no_file_without_waiting) {
         try {
             ::close(open_regular((folder / name).c_str()));
             ADD_FAILURE() << name << " was opened";
-        } catch (const file_error& error) {
+        } catch (const failure& error) {
             EXPECT_NE(std::string(error.what()).find(said), std::string::npos) << error.what();
             EXPECT_NE(std::string(error.what()).find((folder / name).string()), std::string::npos) << error.what();
         }
     }
-    EXPECT_THROW(open_regular("/dev/zero"), file_error);
+    EXPECT_THROW(open_regular("/dev/zero"), failure);
     ::close(socket);
 }
 
@@ -152,7 +152,7 @@ TEST_F(files, places_that_cannot_be_written_are_named) {
             try {
                 only_tried ? prove_writable(place) : write_whole(place, "text");
                 ADD_FAILURE() << place << " was written";
-            } catch (const std::system_error& error) {
+            } catch (const failure& error) {
                 EXPECT_NE(std::string(error.what()).find(place.string()), std::string::npos) << error.what();
             }
         }

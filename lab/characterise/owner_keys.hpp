@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// owner_survey: finds, for each call site of an allocation, the word that tells which instance the object belongs to.
+// owner_keys: finds, for each call site of an allocation, the word that tells which instance the object belongs to.
 //
 //   list::push_back, 4 samples   rbx  0x7f10 0x7f58 0x7f10 0x7f58   2 values, addresses of live objects   ◀ the owner
 //                                r12  0x5510 0x5530 0x5550 0x5570   4 values: no two objects have the same
@@ -31,7 +31,7 @@ struct owner_key {
     std::uint64_t samples = 0;
 };
 
-class owner_survey {
+class owner_keys {
   public:
     static constexpr std::size_t owners_min = 2, owners_max = 4096;
     static constexpr std::uint64_t repeats_min = 20;
@@ -40,7 +40,7 @@ class owner_survey {
         0.02;  // of the samples, those that break a rule: at starts, ends and by chance
 
     // Reads all events.
-    owner_survey(trace::reader& reader, const symbols::subsystem_map& subsystems);
+    owner_keys(trace::reader& reader, const symbols::subsystem_map& subsystems);
 
     [[nodiscard]] const std::vector<owner_key>& keys_of(std::uint32_t subsystem) const;
     // Of the subsystem's samples, those at call sites that have a key.

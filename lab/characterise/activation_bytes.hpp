@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// instance_meter: bytes that one subsystem asks for during each activation of the scopes around it, on one thread.
+// activation_bytes: bytes that one subsystem asks for during each activation of the scopes around it, on one thread.
 //
 //   pending   thread 4096 │ main 640 │ add 48      one entry for each level with bytes not yet handed outward
 //
@@ -10,11 +10,11 @@
 #include <cstdint>
 #include <vector>
 
-#include "activations.hpp"
+#include "lab/characterise/activations.hpp"
 
 namespace millpond::characterise {
 
-class instance_meter {
+class activation_bytes {
   public:
     // report(function, bytes) for each activation that has ended since.
     template <typename Report>
