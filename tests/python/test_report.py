@@ -24,7 +24,7 @@ from millpond.report import cases as report_cases
 from millpond.report import page as report_page
 from millpond.report.cases import Case
 from millpond.report.documents import Format, document
-from millpond.rounds.characterisation import TraceSummary
+from millpond.rounds.characterisation import NamelessModule, TraceSummary
 from millpond.store.store import Store
 from millpond.system.arguments import split
 
@@ -182,6 +182,17 @@ def test_replay_stands_beside_the_trial_and_its_absence_is_said(cases: list[Case
         said = re.sub(r"\\(.)", r"\1", document(form, [Case(advice)]))
         assert "not replayed: no time" in said and "monotonic instead" not in said
         assert "not replayed" in document(form, [Case(replace(advice, replay=None))])
+
+
+def test_modules_without_symbols_are_named_by_their_files(cases: list[Case]) -> None:
+    from millpond.report.report_words import not_measured
+
+    characterised = cases[0].characterisation
+    assert characterised is not None
+    nameless = (NamelessModule("/usr/lib/libx.so.1", "it has no symbols"),)
+    trace = replace(characterised.trace, modules_without_names=nameless)
+    case = Case(cases[0].advice, replace(characterised, trace=trace))
+    assert "modules without symbols: libx.so.1" in not_measured(case)
 
 
 def test_commands_can_be_pasted_into_a_shell_and_the_plan_is_the_plan(cases: list[Case]) -> None:
