@@ -26,9 +26,10 @@ from millpond import __version__
 from millpond.bench.laboratory import bench_advice, bench_real, bench_rows, bench_truth
 from millpond.bench.laboratory.bench_rows import Bench
 from millpond.bench.results import PLACE, SCHEMA, Row, print_table
-from millpond.store.observations import FIELDS, utc_now
+from millpond.store.observations import FIELDS
 from millpond.store.observations import SCHEMA as OBSERVATION_SCHEMA
 from millpond.system import output
+from millpond.system.clock import utc_now
 from millpond.system.errors import Failure, Status
 from millpond.system.machine import this_machine
 from millpond.system.progress import say

@@ -19,7 +19,7 @@ from typing import Any
 
 from millpond.bench.library.bars import Bar, bars_of
 from millpond.bench.library.comparisons import lines_of
-from millpond.bench.library.grid import BAR_ROUNDS, EXPERIMENT, SCALES, Grid, grid_of, sizes_given
+from millpond.bench.library.grid import BAR_ROUNDS, EXPERIMENT, METRICS, SCALES, Grid, grid_of, sizes_given
 from millpond.bench.library.library_contenders import COUNTED, HARDENED, HARDENED_SUITE, KEPT, SUITE, Suite, read_suite
 from millpond.bench.library.library_rounds import POINT, SuiteRunner, require_loadable
 from millpond.bench.library.lines import Line, Rounds
@@ -27,11 +27,12 @@ from millpond.bench.results import PLACE, SCHEMA, write
 from millpond.cells.cell import Cell, Outcome
 from millpond.rounds.grids import GridOptions, forecast, listing, select, show
 from millpond.rounds.interleaved_rounds import WHOLE, Work, measured_rounds, run_rounds
-from millpond.store.observations import Journal, utc_now
+from millpond.store.observations import Journal
 from millpond.store.round_log import RoundLog, logged_anyway, subject_of
 from millpond.store.store import Store
 from millpond.system import callgrind, native, output
 from millpond.system.arguments import STDOUT
+from millpond.system.clock import utc_now
 from millpond.system.errors import Failure, Status
 from millpond.system.progress import ProgressReport, say
 from millpond.system.wording import plural
@@ -116,18 +117,20 @@ class BenchLibrary:
         programs = [native.find(SUITE), *self._hardened()]
         libraries = [Path(c.path) for c in suite.contenders.values() if c.path]
         subject = subject_of([str(programs[0])], [*programs, *libraries])
-        self.journal = Journal(EXPERIMENT, ("millpond", "bench", "library"), seed=seed, subject=subject)
+        self.journal = Journal(
+            EXPERIMENT, ("millpond", "bench", "library"), metrics=METRICS, seed=seed, subject=subject
+        )
         self._began = utc_now()
 
     def _hardened(self) -> list[Path]:
-        wanted = any(cell.variant == HARDENED for cell in self._grid.cells)
+        wanted = any(cell.contender.name == HARDENED for cell in self._grid.cells)
         return [native.find(HARDENED_SUITE)] if wanted else []
 
     def require(self) -> None:
         """Failure (status 4) for whatever is missing, before anything is measured."""
         self._suite.require_peers()
         require_loadable(self._suite.contenders.values())
-        if any(cell.workload[0] in COUNTED for cell in self._grid.cells):
+        if any(cell.subject.words[0] in COUNTED for cell in self._grid.cells):
             callgrind.find_valgrind()
 
     def forecast(self) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from millpond.advice.advice_data import Estimate, PlanPrediction, Replay
 from millpond.advice.document import document
 from millpond.advice.findings import Findings
 from millpond.advice.rows import Tried
-from millpond.cells.cell import Cell, Outcome
+from millpond.cells.cell import Cell, Control, Outcome, Program
 from millpond.cells.plans import Plan, Route, combine, merged
 from millpond.doctor.replay_error import ErrorNote
 from millpond.rounds.characterisation import Aliasing, Characterisation, Subsystem, Trace
@@ -188,7 +188,7 @@ def _outcomes(cells: Sequence[Cell], stage: str, rounds: int, noise: random.Rand
     for number in range(1, rounds + 1):
         weather = 1 + abs(noise.gauss(0, 0.02))
         for cell in cells:
-            seconds = CPU.get(cell.variant, CPU["looked_up"])
+            seconds = CPU.get(cell.contender.name, CPU["looked_up"])
             # In one pool their objects lie mixed: nothing is gained.
             apart = cell.plan is not None and len({r.pool for r in cell.plan.routes}) == len(cell.plan.subsystems)
             for name in cell.plan.subsystems if cell.plan and apart else ():
@@ -201,7 +201,7 @@ def _outcomes(cells: Sequence[Cell], stage: str, rounds: int, noise: random.Rand
                 "page_faults": 2000.0,
                 "major_faults": 0.0,
             }
-            found.append(Outcome(cell, stage, number, values, 0, 0, "ok", "2026-01-01T00:00:00Z"))
+            found.append(Outcome(cell, stage, number, values, "2026-01-01T00:00:00Z"))
     return found
 
 
@@ -213,8 +213,8 @@ def advise(
     journal = Journal("advise", argv)
     singles = [plan_for(name) for name in NAMES[:3]]
     chosen = combine(singles[:2], "together")
-    malloc = effects.malloc_cell(argv, MALLOC.name)
-    controls = [Cell(argv, "bare"), Cell(argv, "looked_up"), malloc]
+    malloc = effects.malloc_cell(argv, MALLOC)
+    controls = [Cell(Program(argv), Control("bare")), Cell(Program(argv), Control("looked_up")), malloc]
     screening = _outcomes([*controls, *(effects.plan_cell(argv, p) for p in singles)], "choosing", 7, noise)
     tried = [chosen, *([one] if (one := merged(chosen)) else []), *singles[:2]]
     cells = [*controls, *(effects.plan_cell(argv, p) for p in tried)]

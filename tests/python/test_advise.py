@@ -176,7 +176,7 @@ def test_the_verdict_rests_on_fresh_rounds_whose_observations_are_in_the_store(
     for name in ("book", "prices"):
         behind = [stored[i] for i in rows(helped)[name]["evidence"]]
         measured = [r for r in behind if r["round"] > 0]
-        assert {json.loads(r["parameters"])["stage"] for r in measured} == {"judging"}
+        assert {r["stage"] for r in measured} == {"judging"}
         assert {r["metric"] for r in measured} == {"cpu_seconds", "peak_bytes"}
         assert {r["kind"] for r in behind} >= {"measured", "counted", "estimated"}
     for effect in (helped["effects"]["faster_malloc"], helped["effects"]["placement"], helped["sums"]["net"]):
@@ -213,11 +213,10 @@ def test_two_runs_of_advise_measure_twice(lab: FakeLab) -> None:
 
 
 def test_rounds_of_choosing_and_judging_never_mix(lab: FakeLab, helped: dict[str, Any]) -> None:
-    sql = "select parameters, round from observations where metric = 'cpu_seconds' and strategy is null"
+    sql = "select stage, contender from observations where metric = 'cpu_seconds' and contender_kind = 'plan'"
     names: dict[str, set[str]] = {}
     for r in Store(lab.work / "results/store").query(sql):
-        parameters = json.loads(r["parameters"])
-        names.setdefault(parameters["stage"], set()).add(parameters["plan_name"])
+        names.setdefault(r["stage"], set()).add(r["contender"])
     assert "together" in names["judging"]
     assert "together" not in names["choosing"]
 

@@ -143,7 +143,7 @@ def test_a_dry_run_tells_seconds_memory_and_what_is_refused(
     assert main(["bench", *BLOCKS, "--dry-run", "--json"]) == Status.OK
     grid = json.loads(capsys.readouterr().out)
     assert grid["estimated_seconds"] > 0.0
-    assert {cell["variant"] for cell in grid["cells"] if cell["refused"]} == {AS3, ALIASES["AS5"]}
+    assert {cell["contender"]["name"] for cell in grid["cells"] if cell["refused"]} == {AS3, ALIASES["AS5"]}
     assert 0 < grid["bytes"] <= 2**30
     assert all(cell["seconds"] == cell["runs"] == 0 for cell in grid["cells"] if cell["refused"])
     assert grid["runs"] == 3 * sum(not cell["refused"] for cell in grid["cells"])
@@ -160,7 +160,7 @@ def test_a_cell_that_cannot_fit_is_refused_kept_as_a_value_and_never_run(
     row = next(r for r in document["summary"] if r["strategy"] == AS3 and r["metric"] == "cpu_seconds")
     assert (row["status"], row["n"], row["median"]) == ("refused", 0, None)
     assert "memory" in row["why_null"]
-    kept = [o for o in document["observations"] if o["strategy"] == AS3]
+    kept = [o for o in document["observations"] if o["contender"] == AS3]
     assert kept and all((o["status"], o["value"]) == ("refused", None) for o in kept)
     assert any("memory" in note for note in document["notes"])
     calls = len(fake.calls)

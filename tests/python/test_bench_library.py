@@ -89,7 +89,7 @@ def test_bad_alloc_is_a_value_and_the_next_best_is_compared(use: Use) -> None:
     row = line_of(document, "kept_multipool")
     assert row["best_peer_name"] == "pmr_pool:kept"
     assert "boost_pool:kept: bad_alloc" in row["note"]
-    (kept,) = [o for o in document["observations"] if o["strategy"] == "boost_pool:kept"]
+    (kept,) = [o for o in document["observations"] if o["contender"] == "boost_pool:kept"]
     assert (kept["status"], kept["value"]) == ("bad_alloc", None)
     assert sum(name == "boost_pool:kept" for name, _ in fake.calls) == 1
 

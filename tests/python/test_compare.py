@@ -6,14 +6,16 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 from conftest import FakeLab
 
-from millpond.cells.cell import Cell, Outcome
+from millpond.cells.cell import Cell, Control, Outcome, Program
 from millpond.cells.plans import Plan, Route
+from millpond.commands.compare import known_metrics
 from millpond.report.comparison import cell_samples, store_changes
 from millpond.statistics import conditions
 from millpond.statistics.order_statistics import ALPHA
@@ -26,7 +28,7 @@ ARGV = ("./program", "big.txt")
 
 
 def outcome(cell: Cell, number: int, values: Mapping[str, float], status: str = "ok", why: str = "") -> Outcome:
-    return Outcome(cell, "judging", number, dict(values), 0, 0, status, "2026-01-02T03:04:05.000+00:00", why)
+    return Outcome(cell, "judging", number, dict(values), "2026-01-02T03:04:05.000+00:00", status, why)
 
 
 def rounds_of(
@@ -49,10 +51,14 @@ def journal(outcomes: list[Outcome], experiment: str = "advise", program: tuple[
 
 def compared(a: Journal, b: Journal, *texts: str) -> store_changes.Comparison:
     sides = [cell_samples.cells_of(name, j.rows) for name, j in (("a", a), ("b", b))]
-    return store_changes.compare(*sides, [conditions.parse(t) for t in texts])
+    return store_changes.compare(*sides, [conditions.parse(t) for t in texts], known=known_metrics())
 
 
-BARE = Cell(ARGV, "bare")
+def of_control(name: str) -> Cell:
+    return Cell(Program(ARGV), Control(name))
+
+
+BARE = of_control("bare")
 
 
 def plan(build_id: str, name: str = "one") -> Plan:
@@ -112,25 +118,25 @@ def test_counted_values_are_compared_exactly() -> None:
 
 def test_a_plan_of_another_build_is_the_same_plan(seed: int) -> None:
     generator = np.random.default_rng(seed)
-    a = journal(rounds_of(generator, Cell(ARGV, "plan", plan("aa11", "01-book"))))
-    b = journal(rounds_of(generator, Cell(ARGV, "plan", plan("bb22", "02-book"))))
+    a = journal(rounds_of(generator, Cell(Program(ARGV), plan("aa11", "01-book"))))
+    b = journal(rounds_of(generator, Cell(Program(ARGV), plan("bb22", "02-book"))))
     found = compared(a, b)
     assert {cell.contender for cell, _ in found.changes} == {"plan book in multipool"}
 
 
 def test_other_workloads_parameters_and_contenders_are_not_paired(seed: int) -> None:
     generator = np.random.default_rng(seed)
-    a = journal([o for c in (BARE, Cell(ARGV, "empty")) for o in rounds_of(generator, c)])
+    a = journal([o for c in (BARE, of_control("empty")) for o in rounds_of(generator, c)])
     b = journal([
         o
-        for c in (BARE, Cell(ARGV, "shared"), Cell(ARGV, "empty", parameters=(("threads", "2"),)))
+        for c in (BARE, of_control("shared"), replace(of_control("empty"), parameters=(("threads", "2"),)))
         for o in rounds_of(generator, c)
     ])  # fmt: skip
     found = compared(a, b)
     assert {cell.text for cell, _ in found.changes} == {"bare"}
     assert {c.contender for c in found.only_b} == {"shared", "empty"}
     with pytest.raises(Failure, match="nothing in common") as other:
-        compared(a, journal(rounds_of(generator, Cell(("else", "x"), "bare")), program=("else", "x")))
+        compared(a, journal(rounds_of(generator, Cell(Program(("else", "x")), Control("bare"))), program=("else", "x")))
     assert other.value.status == 3
     assert "./program big.txt" in other.value.message and "else x" in other.value.message
 
@@ -138,8 +144,8 @@ def test_other_workloads_parameters_and_contenders_are_not_paired(seed: int) -> 
 def test_two_builds_of_a_program_are_paired_by_its_name(seed: int) -> None:
     generator = np.random.default_rng(seed)
     old, new = ("old/program", "x"), ("new/program", "x")
-    a = journal(rounds_of(generator, Cell(old, "bare")), program=old)
-    b = journal(rounds_of(generator, Cell(new, "bare"), factor=1.2), program=new)
+    a = journal(rounds_of(generator, Cell(Program(old), Control("bare"))), program=old)
+    b = journal(rounds_of(generator, Cell(Program(new), Control("bare")), factor=1.2), program=new)
     found = compared(a, b, "cpu_seconds > +5%")
     assert found.breaches
     assert any("new/program of B is taken for old/program of A" in note for note in found.notes)
@@ -148,8 +154,8 @@ def test_two_builds_of_a_program_are_paired_by_its_name(seed: int) -> None:
 def test_what_fails_in_b_alone_fails_the_gate(seed: int) -> None:
     generator = np.random.default_rng(seed)
     dead = [outcome(BARE, 1, {}, "killed", "dies of SIGSEGV where the bare program exits with 0")]
-    a = journal([o for c in (BARE, Cell(ARGV, "empty")) for o in rounds_of(generator, c)])
-    b = journal(dead + rounds_of(generator, Cell(ARGV, "empty")))
+    a = journal([o for c in (BARE, of_control("empty")) for o in rounds_of(generator, c)])
+    b = journal(dead + rounds_of(generator, of_control("empty")))
     found = compared(a, b, "peak_bytes > +5%")
     assert len(found.breaches) == 1
     assert "SIGSEGV" in found.breaches[0].sentence
@@ -158,7 +164,7 @@ def test_what_fails_in_b_alone_fails_the_gate(seed: int) -> None:
 def test_rounds_that_chose_are_left_out_where_others_judged(seed: int) -> None:
     generator = np.random.default_rng(seed)
     judged = rounds_of(generator, BARE)
-    chosen = [Outcome(BARE, "choosing", i, {"cpu_seconds": 50.0}, 0, 0, "ok", "t") for i in range(1, 8)]
+    chosen = [Outcome(BARE, "choosing", i, {"cpu_seconds": 50.0}, "t") for i in range(1, 8)]
     found = cell_samples.cells_of("a", journal(judged + chosen).rows)
     sample = found.samples[next(at for at in found.samples if at[1] == "cpu_seconds")]
     assert len(sample.values) == ROUNDS and max(sample.values) < 2

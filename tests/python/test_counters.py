@@ -13,7 +13,7 @@ from fakes.fake_p0089_suite import FakeP0089
 
 from millpond.bench.suites.p0089 import ALIASES
 from millpond.bench.suites.published_experiments import EXPERIMENTS
-from millpond.cells.cell import COUNTERS
+from millpond.cells.metrics import COUNTERS
 from millpond.cli import main
 from millpond.system import callgrind
 from millpond.system.errors import Status

@@ -141,16 +141,16 @@ def test_mallocs_are_found_in_order_and_missing_ones_have_a_package(tmp_path: Pa
     found, missing = mallocs.find_mallocs([tmp_path])
     assert [m.name for m in found] == ["glibc", "mimalloc"]
     assert missing["jemalloc"] == "libjemalloc2"
-    assert mallocs.preloaded(["a", "b"], found[1].variant, {"X": "1"})[1:] == [
+    assert mallocs.preloaded(["a", "b"], found[1], {"X": "1"})[1:] == [
         "X=1", f"LD_PRELOAD={tmp_path / 'libmimalloc.so.2.0'}", "a", "b",
     ]  # fmt: skip
-    assert mallocs.preloaded(["a"], found[0].variant)[1:] == ["a"]
+    assert mallocs.preloaded(["a"], found[0])[1:] == ["a"]
 
 
 def test_noise_is_that_of_pairs_within_a_round() -> None:
     cells = twins(("p",))
     outcomes = [
-        Outcome(cell, "noise", i, {"cpu_seconds": (1.0 + i) * factor}, 0, 0, "ok", "t")
+        Outcome(cell, "noise", i, {"cpu_seconds": (1.0 + i) * factor}, "t")
         for i in range(1, 12)
         for cell, factor in zip(cells, (1.0, 1.01 if i % 2 else 0.99), strict=True)
     ]

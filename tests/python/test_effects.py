@@ -17,7 +17,7 @@ from millpond.advice.effects import (
     split,
     split_all,
 )
-from millpond.cells.cell import Cell, Outcome
+from millpond.cells.cell import Cell, Control, Malloc, Outcome, Program
 from millpond.cells.plans import Plan, Route
 from millpond.statistics.order_statistics import ALPHA, adjust
 
@@ -29,7 +29,7 @@ def null_outcomes(seed: int) -> list[Outcome]:
     generator = np.random.default_rng(seed)
     cells = [*control_cells(PROGRAM), *(plan_cell(PROGRAM, p) for p in PLANS)]
     return [
-        Outcome(cell, "s", number, {"cpu_seconds": float(generator.lognormal(0, 0.05))}, 0, 0, "ok", "now")
+        Outcome(cell, "s", number, {"cpu_seconds": float(generator.lognormal(0, 0.05))}, "now")
         for number in range(1, 12)
         for cell in cells
     ]
@@ -59,8 +59,8 @@ def rounds_of(cpu: dict[str, float], seed: int, rounds: int = 15) -> list[Outcom
     """Rounds of the contenders, by their names; a round is slow or quick for all of them."""
     generator = np.random.default_rng(seed)
     cells = {
-        "bare": Cell(PROGRAM, "bare"), "looked_up": Cell(PROGRAM, "looked_up"),
-        "pool": plan_cell(PROGRAM, PLANS[0]), "fast": malloc_cell(PROGRAM, "fast"),
+        "bare": Cell(Program(PROGRAM), Control("bare")), "looked_up": Cell(Program(PROGRAM), Control("looked_up")),
+        "pool": plan_cell(PROGRAM, PLANS[0]), "fast": malloc_cell(PROGRAM, Malloc("fast")),
     }  # fmt: skip
     found = []
     for number in range(1, rounds + 1):
@@ -68,7 +68,7 @@ def rounds_of(cpu: dict[str, float], seed: int, rounds: int = 15) -> list[Outcom
         for name, cell in cells.items():
             seconds = cpu[name] * weather * float(generator.lognormal(0, 0.01))
             values = {"cpu_seconds": seconds, "peak_bytes": 1e6}
-            found.append(Outcome(cell, "s", number, values, 0, 0, "ok", "now"))
+            found.append(Outcome(cell, "s", number, values, "now"))
     return found
 
 

@@ -12,7 +12,7 @@ import pytest
 from fakes.fake_p0089_suite import UNITS, FakeP0089
 
 from millpond.bench import event_names
-from millpond.cells.cell import COUNTERS
+from millpond.cells.metrics import COUNTERS
 from millpond.cli import main
 from millpond.system.errors import Status
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from millpond.cells.cell import CONTROLS, Cell, Outcome
+from millpond.cells.cell import CONTROLS, Cell, Control, Outcome, Program
 from millpond.cells.plans import Plan, Route
 from millpond.rounds.interleaved_rounds import (
     Shard,
@@ -24,7 +24,7 @@ from millpond.rounds.interleaved_rounds import (
 )
 from millpond.system.errors import Failure, Status
 
-CELLS = [Cell(("prog",), variant) for variant in CONTROLS]
+CELLS = [Cell(Program(("prog",)), Control(name)) for name in CONTROLS]
 
 
 class Script:
@@ -40,7 +40,7 @@ class Script:
         self.now += self._seconds
         self.ran.append((cell.name, number))
         values = {"cpu_seconds": float(number)}
-        return Outcome(cell, stage, number, values, 0, 0, self._status(cell, number), "now")
+        return Outcome(cell, stage, number, values, "now", self._status(cell, number))
 
     def clock(self) -> float:
         return self.now
@@ -94,24 +94,20 @@ def test_wanted_rounds_run_past_the_deadline_up_to_a_second_one(until: float, ro
 
 
 def test_a_contender_that_was_killed_is_not_run_again_and_not_compared() -> None:
-    script = Script(status=lambda cell, n: "killed" if cell.variant == "shared" and n == 2 else "ok")
+    script = Script(status=lambda cell, n: "killed" if cell.contender.name == "shared" and n == 2 else "ok")
     outcomes = run_rounds(CELLS, script, Silence(), stage="s", rounds=4, warm_up=False)
-    shared = next(c for c in CELLS if c.variant == "shared")
+    shared = next(c for c in CELLS if c.contender.name == "shared")
     assert sorted(by_round(outcomes, shared, "cpu_seconds")) == [1]
     assert max(n for name, n in script.ran if name == "shared") == 2
     assert max(n for name, n in script.ran if name == "bare") == 4
 
 
-def test_a_cell_has_a_plan_exactly_if_its_variant_is_plan() -> None:
+def test_a_cell_has_a_plan_exactly_if_its_contender_is_one() -> None:
     plan = Plan("p", "/bin/x", "ab", (Route(("s",), "s", "multipool"),))
-    assert Cell(("x",), "plan", plan).name == "plan:p"
-    assert Cell(("x",), "plan", plan).to_json()["plan"]["routes"][0]["subsystems"] == ["s"]
-    with pytest.raises(ValueError, match="belongs to the variant"):
-        Cell(("x",), "plan")
-    with pytest.raises(ValueError, match="belongs to the variant"):
-        Cell(("x",), "bare", plan)
-    with pytest.raises(ValueError, match="unknown variant"):
-        Cell(("x",), "faster")
+    assert Cell(Program(("x",)), plan).name == "plan:p"
+    assert Cell(Program(("x",)), plan).to_json()["plan"]["routes"][0]["subsystems"] == ["s"]
+    assert Cell(Program(("x",)), plan).plan == plan
+    assert Cell(Program(("x",)), Control("plan")).plan is None
 
 
 class Remembered:
@@ -181,7 +177,7 @@ def test_a_round_that_lacks_a_contender_is_no_round() -> None:
 
 
 def test_a_contender_that_was_killed_in_an_earlier_run_stays_out() -> None:
-    shared = next(c for c in CELLS if c.variant == "shared")
+    shared = next(c for c in CELLS if c.contender.name == "shared")
     memory = Remembered()
     script = Script(status=lambda cell, n: "killed" if cell == shared and n == 2 else "ok")
     run_rounds(CELLS, script, Silence(), stage="s", rounds=3, memory=memory)
@@ -201,7 +197,7 @@ def test_recalled_rounds_count_for_the_budget() -> None:
     assert measured_rounds(outcomes) == 2
 
 
-WIDE = [Cell((f"prog{i}",), variant) for i in range(3) for variant in CONTROLS[:3]]
+WIDE = [Cell(Program((f"prog{i}",)), Control(name)) for i in range(3) for name in CONTROLS[:3]]
 
 
 def test_cells_that_are_compared_run_side_by_side() -> None:
@@ -211,12 +207,12 @@ def test_cells_that_are_compared_run_side_by_side() -> None:
     assert len(groups_of(WIDE)) == 3
     assert len(order) == len(script.ran)
     for at in range(0, len(order), 3):
-        assert {c.variant for c in order[at : at + 3]} == set(CONTROLS[:3])
-        assert len({c.workload for c in order[at : at + 3]}) == 1
+        assert {c.contender.name for c in order[at : at + 3]} == set(CONTROLS[:3])
+        assert len({c.subject for c in order[at : at + 3]}) == 1
 
 
 def test_parameters_divide_the_cells_unless_they_name_a_contender() -> None:
-    cells = [Cell(("x",), "bare", None, (("size", size), ("twin", t))) for size in "12" for t in "ab"]
+    cells = [Cell(Program(("x",)), Control("bare"), (("size", size), ("twin", t))) for size in "12" for t in "ab"]
     assert groups_of(cells) == [cells[:2], cells[2:]]
 
 

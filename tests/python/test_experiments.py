@@ -14,22 +14,22 @@ from millpond.bench.experiment import SCALES, Experiment
 from millpond.bench.experiment_run import cells_of
 from millpond.bench.suites.p0089 import ALIASES, LOCKED, in_notation, notation
 from millpond.bench.suites.published_experiments import EXPERIMENTS as ALL
-from millpond.cells.cell import METRICS_OF, P0089
 from millpond.rounds.interleaved_rounds import groups_of
 
 EXPERIMENTS = tuple(e for e in ALL if e.document == "p0089")
 EACH = pytest.mark.parametrize("experiment", EXPERIMENTS, ids=lambda e: e.name)
 
 
-def test_the_experiments_are_those_that_cells_know() -> None:
-    assert tuple(e.name for e in EXPERIMENTS) == P0089
+def test_the_experiments_have_the_names_of_the_document() -> None:
+    more = ("dials", "anomalies", "anomalies.spike", "anomalies.virtual", "anomalies.clang")
+    assert tuple(e.name for e in EXPERIMENTS) == tuple(f"p0089.{name}" for name in (*range(1, 5), *more))
 
 
 @EACH
 def test_every_figure_of_the_document_belongs_to_one_cell_of_the_paper_grid_and_back(experiment: Experiment) -> None:
     cells = cells_of(experiment, "paper", "")
     assert len({cell.name for cell in cells}) == len(cells)
-    keys = Counter((experiment.point_of(cell), cell.variant) for cell in cells)
+    keys = Counter((experiment.point_of(cell), cell.contender.name) for cell in cells)
     # The document's own compiler and malloc are the usual ones.
     figures = {((*point, *experiment.usual), strategy) for point, strategy in published.printed(experiment)}
     assert all(keys[key] == 1 for key in figures)
@@ -78,7 +78,7 @@ def test_the_aliases_are_the_documents_fourteen_and_their_locked_twins() -> None
 @pytest.mark.parametrize("scale", SCALES)
 def test_every_scale_has_the_baseline_beside_every_strategy(experiment: Experiment, scale: str) -> None:
     for group in groups_of(cells_of(experiment, scale, "")):
-        assert experiment.baseline in {cell.variant for cell in group}
+        assert experiment.baseline in {cell.contender.name for cell in group}
 
 
 @EACH
@@ -92,7 +92,7 @@ def test_what_a_figure_is_divided_by_takes_turns_with_it(experiment: Experiment,
 
 @EACH
 def test_every_metric_that_is_asked_for_is_one_that_cells_have(experiment: Experiment) -> None:
-    known = METRICS_OF[experiment.name]
+    known = experiment.metrics.units
     assert {experiment.figure.metric, *experiment.beside_metrics} <= known.keys()
 
 
@@ -100,11 +100,11 @@ def test_every_metric_that_is_asked_for_is_one_that_cells_have(experiment: Exper
 @pytest.mark.parametrize("scale", SCALES)
 def test_every_cell_has_an_expectation_and_a_litter_is_part_of_its_name(experiment: Experiment, scale: str) -> None:
     plain, littered = cells_of(experiment, scale, ""), cells_of(experiment, scale, "0.5")
-    assert all(experiment.needs(dict(c.parameters), c.variant).seconds > 0.0 for c in plain)
+    assert all(experiment.needs(dict(c.parameters), c.contender.name).seconds > 0.0 for c in plain)
     assert not {c.name for c in plain} & {c.name for c in littered}
     assert [experiment.point_of(c) for c in plain] == [experiment.point_of(c) for c in littered]
     for before, after in zip(plain, littered, strict=True):
-        needs = [experiment.needs(dict(cell.parameters), cell.variant) for cell in (before, after)]
+        needs = [experiment.needs(dict(cell.parameters), cell.contender.name) for cell in (before, after)]
         assert needs[0].bytes < needs[1].bytes and needs[0].seconds < needs[1].seconds
 
 

@@ -97,12 +97,12 @@ def test_a_map_without_cells_is_none() -> None:
 
 def test_rounds_without_a_partner_are_left_out() -> None:
     def row(variant: str, number: int, value: float | None, status: str = "ok") -> dict[str, object]:
-        text = f'{{"variant": "{variant}", "stage": "judging", "plan_name": null}}'
-        return {"parameters": text, "metric": "cpu_seconds", "round": number, "value": value, "status": status}
+        known = {"contender_kind": "control", "contender": variant, "stage": "judging", "metric": "cpu_seconds"}
+        return {**known, "round": number, "value": value, "status": status}
 
     rounds = PairedRounds([
         row("a", 0, 9.0), row("b", 0, 1.0), row("a", 1, 2.0), row("b", 1, 4.0), row("a", 2, 3.0), row("b", 3, 3.0),
-        row("a", 4, 1.0), row("b", 4, 1.0, "killed"), row("a", 5, None), row("b", 5, 2.0), {"parameters": "{}"},
+        row("a", 4, 1.0), row("b", 4, 1.0, "killed"), row("a", 5, None), row("b", 5, 2.0), {"stage": None},
     ])  # fmt: skip
     assert rounds.ratios("a", "b") == [Ratio("judging", 1, 0.5)]
     assert rounds.ratios("a", "nobody") == []

@@ -52,7 +52,7 @@ def test_a_dry_run_tells_rounds_and_seconds_and_what_is_stored(lab: FakeLab, pla
     lab.configure(cpu=dict.fromkeys(CONTROLS, 2.0), noise=0.0)
     options = ("--plan", str(plan_file("p", "book")), "--store=s")
     fresh = trial(lab, "--dry-run", "--rounds=11", *options)
-    assert (fresh["schema"], fresh["runs"], fresh["stored_runs"]) == ("millpond.grid/1", 6 * 12, 0)
+    assert (fresh["schema"], fresh["runs"], fresh["stored_runs"]) == ("millpond.grid/2", 6 * 12, 0)
     assert fresh["estimated_from"] == "one bare run"
     assert [c["name"] for c in fresh["cells"]] == [*CONTROLS, "plan:p"]
     trial(lab, "--rounds=3", *options)

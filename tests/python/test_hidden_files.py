@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from millpond.cells.cell import Cell, Outcome
+from millpond.cells.cell import Cell, Control, Outcome, Program
 from millpond.store.observations import Journal
 from millpond.store.round_log import RoundLog
 from millpond.store.store import Store
@@ -26,7 +26,8 @@ def killed(folder: Path, rounds: int = 3) -> tuple[Path, str]:
     store.prepare()
     log = RoundLog(store, Journal("trial", ["prog"], seed=1), resume=False)
     for number in range(rounds):
-        log.keep(Outcome(Cell(("prog",), "bare"), "trial", number, {"cpu_seconds": 1.0}, 0, 0, "ok", STAMP))
+        cell = Cell(Program(("prog",)), Control("bare"))
+        log.keep(Outcome(cell, "trial", number, {"cpu_seconds": 1.0}, STAMP))
     file = log._unfinished._file
     assert file is not None
     file.close()  # the lock goes with it, as when a process ends

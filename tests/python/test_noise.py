@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from millpond.cells.cell import Cell, Outcome
+from millpond.cells.cell import Cell, Control, Outcome, Program
 from millpond.rounds.interleaved_rounds import Silence, run_rounds
 from millpond.rounds.noise import noise_of, stored_noise, twins
 from millpond.store.observations import Journal
@@ -28,7 +28,7 @@ class Weather:
         if number not in self._weather:
             self._weather[number] = float(self._generator.lognormal(0, self._rounds))
         seconds = self._weather[number] * float(self._generator.lognormal(0, self._runs))
-        return Outcome(cell, stage, number, {"cpu_seconds": seconds, "peak_bytes": 4096.0}, 0, 0, "ok", "now")
+        return Outcome(cell, stage, number, {"cpu_seconds": seconds, "peak_bytes": 4096.0}, "now")
 
 
 def test_pairing_takes_the_weather_out_of_the_floor_but_not_out_of_the_spread(seed: int) -> None:
@@ -43,9 +43,9 @@ def test_pairing_takes_the_weather_out_of_the_floor_but_not_out_of_the_spread(se
 
 def kept(store: Store, seconds: Sequence[float], variant: str = "bare") -> None:
     journal = Journal("trial", ["prog"])
-    cell = Cell(("prog",), variant)
+    cell = Cell(Program(("prog",)), Control(variant))
     journal.add_outcomes(
-        Outcome(cell, "trial", number, {"cpu_seconds": value}, 0, 0, "ok", "2026-01-01T00:00:00Z")
+        Outcome(cell, "trial", number, {"cpu_seconds": value}, "2026-01-01T00:00:00Z")
         for number, value in enumerate(seconds)
     )
     store.write(journal)

@@ -21,11 +21,13 @@ from millpond.bench.experiment_run import cells_of
 from millpond.bench.result_table import Figures, published_figures
 from millpond.bench.suites import suballocator, unique_chars
 from millpond.bench.suites.published_experiments import EXPERIMENTS as ALL
-from millpond.cells.cell import COUNTERS, LITTER, METRICS_OF, SUBALLOCATOR
+from millpond.cells.cell import LITTER
+from millpond.cells.metrics import COUNTERS
 from millpond.cli import main
 from millpond.rounds.interleaved_rounds import groups_of
 from millpond.system.errors import Status
 
+SUBALLOCATOR = ("suballocator.1", "suballocator.2", "suballocator.3")
 Use = Callable[..., FakeP0089]
 EXPERIMENTS = (*unique_chars.EXPERIMENTS, *suballocator.EXPERIMENTS)
 BY_NAME = {e.name: e for e in EXPERIMENTS}
@@ -45,7 +47,7 @@ def run(*words: str) -> tuple[int, dict[str, Any]]:
     return status, json.loads(path.read_text()) if path.exists() else {}
 
 
-def test_the_experiments_are_those_that_cells_know() -> None:
+def test_the_experiments_have_the_names_of_the_documents() -> None:
     assert tuple(e.name for e in EXPERIMENTS) == ("unique_chars", *SUBALLOCATOR)
     assert len({e.name for e in ALL}) == len(ALL)
 
@@ -82,7 +84,7 @@ def test_the_published_figures_stand_in_the_units_of_ours() -> None:
 @EACH
 def test_a_published_figure_lies_on_one_cell_of_the_paper_grid(experiment: Experiment) -> None:
     cells = cells_of(experiment, "paper", "")
-    keys = [(experiment.point_of(cell), cell.variant) for cell in cells]
+    keys = [(experiment.point_of(cell), cell.contender.name) for cell in cells]
     assert len(set(keys)) == len(keys) == len({cell.name for cell in cells})
     assert published.printed(experiment).keys() <= set(keys)
 
@@ -92,8 +94,8 @@ def test_a_published_figure_lies_on_one_cell_of_the_paper_grid(experiment: Exper
 def test_a_scale_has_the_baseline_beside_every_strategy_and_fits_its_time(experiment: Experiment, scale: str) -> None:
     cells = cells_of(experiment, scale, "")
     for group in groups_of(cells):
-        assert experiment.baseline in {cell.variant for cell in group}
-    needs = [experiment.needs(dict(c.parameters), c.variant) for c in cells]
+        assert experiment.baseline in {cell.contender.name for cell in group}
+    needs = [experiment.needs(dict(c.parameters), c.contender.name) for c in cells]
     assert all(n.seconds > 0.0 and n.bytes > 0 for n in needs)
     if scale == "quick":
         assert ROUNDS[scale] * sum(n.seconds for n in needs) < 60.0
@@ -101,7 +103,7 @@ def test_a_scale_has_the_baseline_beside_every_strategy_and_fits_its_time(experi
 
 @EACH
 def test_every_metric_is_one_that_cells_have_and_every_alias_one_strategy(experiment: Experiment) -> None:
-    known = METRICS_OF[experiment.name]
+    known = experiment.metrics.units
     assert {experiment.figure.metric, *experiment.beside_metrics} <= known.keys()
     assert len(set(experiment.aliases.values())) == len(experiment.aliases)
     assert {*experiment.aliases.values(), *experiment.optional} <= {*experiment.strategies}
@@ -115,7 +117,7 @@ def test_the_share_that_is_littered_is_an_axis_and_an_option_takes_its_place() -
     assert {dict(p or ())[LITTER] for p in at} == {0, 50}
     assert {dict(experiment.point_of(c) or ())[LITTER] for c in littered} == {25}
     assert 2 * len(littered) == len(plain)
-    needs = [experiment.needs(dict(c.parameters), c.variant) for c in plain[: 2 * len(experiment.strategies)]]
+    needs = [experiment.needs(dict(c.parameters), c.contender.name) for c in plain[: 2 * len(experiment.strategies)]]
     assert needs[0].seconds < needs[len(experiment.strategies)].seconds
 
 
@@ -197,7 +199,7 @@ def test_every_cell_of_every_scale_is_one_that_the_program_is_asked_for(experime
     known = {s for w in fake.listed(experiment.suite)["workloads"] for s in w["strategies"]}
     for scale in SCALES:
         for cell in cells_of(experiment, scale, ""):
-            assert cell.variant in known
+            assert cell.contender.name in known
             assert {name for name, _ in cell.parameters} <= {*experiment.axes, *experiment.free, LITTER}
 
 

@@ -34,7 +34,8 @@ from millpond.bench.suites.p0089_bindings import CLANG, VIRTUAL
 from millpond.bench.suites.p0089_dials import CENTRE, DIALS, SETTINGS
 from millpond.bench.suites.p0089_dials import EXPERIMENT as DIALLED
 from millpond.bench.suites.p0089_spike import EXPERIMENT as SPIKE
-from millpond.cells.cell import COUNTERS, Outcome
+from millpond.cells.cell import Outcome
+from millpond.cells.metrics import COUNTERS
 from millpond.cli import main
 from millpond.commands.bench import named
 from millpond.system.errors import Status
@@ -71,7 +72,7 @@ def test_two_threads_can_contend_as_much_as_the_dial_asks_for() -> None:
 def test_a_candidate_is_judged_by_cells_of_the_standard_scale(rule: Claim) -> None:
     experiment = OPEN[rule.experiment]
     cells = [cell for cell in cells_of(experiment, "standard", "") if experiment.point_of(cell)]
-    figures = Figures({(experiment.point_of(c), c.variant): {1: 2.0} for c in cells})  # type: ignore[misc]
+    figures = Figures({(experiment.point_of(c), c.contender.name): {1: 2.0} for c in cells})  # type: ignore[misc]
     found, used = evaluate(rule, experiment, figures)
     assert found == [pytest.approx(1.0)]
     assert used
@@ -97,7 +98,7 @@ def test_candidates_are_statements_each_once() -> None:
 @pytest.mark.parametrize("experiment", OPEN.values(), ids=OPEN)
 def test_a_quick_look_at_what_is_open_takes_seconds(experiment: Experiment) -> None:
     cells = cells_of(experiment, "quick", "")
-    assert sum(experiment.needs(dict(c.parameters), c.variant).seconds for c in cells) < 20.0
+    assert sum(experiment.needs(dict(c.parameters), c.contender.name).seconds for c in cells) < 20.0
 
 
 def test_a_word_names_an_experiment_with_all_that_belong_to_it() -> None:
@@ -129,7 +130,7 @@ def test_one_round_of_an_exact_count_is_enough() -> None:
 
 def test_the_time_before_shuffling_can_be_asked_for_and_has_no_slowdown() -> None:
     cells = cells_of(SPIKE, "quick", "")
-    outcomes = [Outcome(c, "bench", 1, {"access_seconds": 1.0}, 0, 0, "ok", "") for c in cells]
+    outcomes = [Outcome(c, "bench", 1, {"access_seconds": 1.0}, "") for c in cells]
     figures = Results(SPIKE, cells, outcomes).figures()
     assert {dict(at)["sf"] for at, _ in figures.values} == {5}
     assert {dict(at)["sf"] for at, _ in figures.of("access_seconds").values} == {5, -5}

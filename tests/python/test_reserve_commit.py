@@ -18,7 +18,6 @@ from millpond.bench.experiment_run import cells_of
 from millpond.bench.result_table import Figures
 from millpond.bench.suites.reserve_commit import ALIASES, EXPERIMENTS, LENGTHS, dtrace
 from millpond.bench.suites.reserve_commit import CLAIMS as FILE
-from millpond.cells.cell import METRICS_OF, RESERVE_COMMIT
 from millpond.cli import main
 from millpond.commands.bench import named
 from millpond.rounds.interleaved_rounds import groups_of
@@ -46,8 +45,8 @@ def suite(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Use:
     return make
 
 
-def test_the_experiments_are_those_that_cells_know() -> None:
-    assert tuple(e.name for e in EXPERIMENTS) == RESERVE_COMMIT
+def test_the_experiments_have_the_names_of_the_document() -> None:
+    assert tuple(e.name for e in EXPERIMENTS) == tuple(f"reserve_commit.{n}" for n in range(1, 6))
     assert {e.document for e in EXPERIMENTS} == {"reserve_commit"}
 
 
@@ -66,20 +65,20 @@ def test_every_scale_has_the_baseline_beside_every_strategy_and_each_cell_once(
     cells = cells_of(experiment, scale, "")
     assert len({cell.name for cell in cells}) == len(cells)
     for group in groups_of(cells):
-        assert experiment.baseline in {cell.variant for cell in group}
-    assert {cell.variant for cell in cells} == set(experiment.strategies)
+        assert experiment.baseline in {cell.contender.name for cell in group}
+    assert {cell.contender.name for cell in cells} == set(experiment.strategies)
 
 
 @EACH
 def test_every_metric_that_is_asked_for_is_one_that_cells_have(experiment: Experiment) -> None:
-    assert {experiment.figure.metric, *experiment.beside_metrics} <= METRICS_OF[experiment.name].keys()
+    assert {experiment.figure.metric, *experiment.beside_metrics} <= experiment.metrics.units.keys()
 
 
 @EACH
 @pytest.mark.parametrize("scale", SCALES)
 def test_every_cell_has_an_expectation_and_more_of_it_with_a_littered_heap(experiment: Experiment, scale: str) -> None:
     for plain, littered in zip(cells_of(experiment, scale, ""), cells_of(experiment, scale, "0.5"), strict=True):
-        needs = [experiment.needs(dict(cell.parameters), cell.variant) for cell in (plain, littered)]
+        needs = [experiment.needs(dict(cell.parameters), cell.contender.name) for cell in (plain, littered)]
         assert 0.0 < needs[0].seconds < needs[1].seconds
         assert 0 < needs[0].bytes < needs[1].bytes
         assert experiment.point_of(plain) == experiment.point_of(littered)
@@ -89,7 +88,7 @@ def test_what_moves_bytes_is_asked_for_ints_alone() -> None:
     for experiment in EXPERIMENTS:
         for cell in cells_of(experiment, "paper", ""):
             element = dict(cell.parameters).get("element", "int")
-            assert element == "int" or cell.variant not in ("realloc", "mremap")
+            assert element == "int" or cell.contender.name not in ("realloc", "mremap")
 
 
 def test_words_and_numbers_are_places_on_an_axis() -> None:
@@ -128,7 +127,7 @@ def test_a_rule_is_well_formed_and_the_papers_grid_has_figures_for_it(rule: Clai
     assert rule.low <= rule.high and (math.isfinite(rule.low) or math.isfinite(rule.high))
     assert rule.metric in ("", experiment.figure.name, *experiment.beside_metrics)
     cells = cells_of(experiment, "paper", "")
-    keys = [(at, cell.variant) for cell in cells if (at := experiment.point_of(cell)) is not None]
+    keys = [(at, cell.contender.name) for cell in cells if (at := experiment.point_of(cell)) is not None]
     assert evaluate(rule, experiment, Figures({key: {1: 1.0} for key in keys}))[0] == [1.0]
 
 

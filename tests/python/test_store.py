@@ -18,7 +18,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import millpond
-from millpond.cells.cell import METRICS, Cell, Outcome
+from millpond.cells.cell import Cell, Outcome, Program
+from millpond.cells.metrics import OF_A_PROCESS
 from millpond.cells.plans import Plan, Route
 from millpond.store.observations import FIELDS, Journal
 from millpond.store.store import Store
@@ -29,9 +30,9 @@ PLAN = Plan("alone", "/bin/x", "ab", (Route(("book",), "book", "multipool"), Rou
 
 def journal_of(rounds: int) -> tuple[Journal, Cell]:
     journal = Journal("advise", ["prog", "a b"])
-    cell = Cell(("prog", "a b"), "plan", PLAN)
+    cell = Cell(Program(("prog", "a b")), PLAN)
     values = {"cpu_seconds": 0.5, "peak_bytes": 4096.0}
-    journal.add_outcomes(Outcome(cell, "judging", n, values, 0, 0, "ok", "2026-01-01T00:00:00Z") for n in range(rounds))
+    journal.add_outcomes(Outcome(cell, "judging", n, values, "2026-01-01T00:00:00Z") for n in range(rounds))
     return journal, cell
 
 
@@ -43,7 +44,7 @@ def test_every_row_comes_back_with_exactly_the_fields_of_the_schema(tmp_path: Pa
     assert [r["id"] for r in rows] == [r["id"] for r in journal.rows]
     assert tuple(rows[0]) == FIELDS
     assert rows == journal.rows
-    assert len(rows) == 3 * len(METRICS)
+    assert len(rows) == 3 * len(OF_A_PROCESS)
 
 
 def test_rows_say_what_was_run_and_why_a_value_is_absent(tmp_path: Path) -> None:
@@ -56,7 +57,7 @@ def test_rows_say_what_was_run_and_why_a_value_is_absent(tmp_path: Path) -> None
     (cpu,) = Store(tmp_path).query(sql, ["cpu_seconds"])
     assert (cpu["value"], cpu["why_null"], cpu["subsystem"]) == (0.5, None, "book")
     assert json.loads(cpu["plan"]) == PLAN.to_json()
-    assert json.loads(cpu["parameters"])["argv"] == ["prog", "a b"]
+    assert json.loads(cpu["subject"]) == ["prog", "a b"]
 
 
 def test_evidence_names_measured_rounds_only(tmp_path: Path) -> None:
@@ -92,7 +93,7 @@ def test_half_written_files_are_no_part_of_the_relation(tmp_path: Path) -> None:
     store.write(journal_of(1)[0])
     (tmp_path / "observations" / ".x.parquet.1.part").write_bytes(b"PAR1")
     (tmp_path / "observations" / ".x.parquet").write_bytes(b"PAR1")
-    assert store.query("select count(*) as n from observations") == [{"n": len(METRICS)}]
+    assert store.query("select count(*) as n from observations") == [{"n": len(OF_A_PROCESS)}]
 
 
 def test_a_place_that_cannot_be_written_is_an_environment_failure(tmp_path: Path) -> None:
@@ -181,7 +182,7 @@ def test_two_machines_stores_merge_by_copying_files(tmp_path: Path) -> None:
     shutil.copytree(tmp_path / "there", tmp_path / "here", dirs_exist_ok=True)
     merged = Store(tmp_path / "here")
     assert {r.run for r in merged.runs()} == set(runs)
-    assert merged.query("select count(*) n from observations") == [{"n": 2 * 2 * len(METRICS)}]
+    assert merged.query("select count(*) n from observations") == [{"n": 2 * 2 * len(OF_A_PROCESS)}]
     for run in runs:
         assert merged.characterisation(run) == CHARACTERISATION
         assert merged.contexts(run) == CONTEXTS
@@ -216,7 +217,7 @@ def test_damaged_and_foreign_files_are_named_and_skipped_with_status_3(tmp_path:
     (tmp_path / "observations" / "folder.parquet").mkdir()
     store = Store(tmp_path)
     assert len(store.runs()) == 1  # the verb goes on
-    assert store.query("select count(*) n from observations") == [{"n": 2 * len(METRICS)}]
+    assert store.query("select count(*) n from observations") == [{"n": 2 * len(OF_A_PROCESS)}]
     expected = {tmp_path / name for name in (*bad, *parquets, "observations/folder.parquet")}
     assert {s.path for s in store.skipped} == expected
     assert all(s.reason for s in store.skipped)
@@ -261,16 +262,16 @@ def test_a_flipped_bit_is_noticed_or_changes_no_value(tmp_path: Path, seed: int)
 WRITER = """
 import sys
 from pathlib import Path
-from millpond.cells.cell import Cell, Outcome
+from millpond.cells.cell import Cell, Control, Outcome, Program
 from millpond.store import store_files
 from millpond.store.observations import Journal
 from millpond.store.round_log import RoundLog
 from millpond.store.store import Store
-store, cell = Store(Path(sys.argv[1])), Cell(("prog",), "bare")
+store, cell = Store(Path(sys.argv[1])), Cell(Program(("prog",)), Control("bare"))
 store.prepare()
 log = RoundLog(store, Journal("trial", ["prog"], seed=1), resume=False)
 for number in range(4):
-    log.keep(Outcome(cell, "trial", number, {"cpu_seconds": 1.0 + number}, 0, 0, "ok", "2026-01-01T00:00:00Z"))
+    log.keep(Outcome(cell, "trial", number, {"cpu_seconds": 1.0 + number}, "2026-01-01T00:00:00Z"))
 if sys.argv[2] == "half a line":
     log._unfinished._file.write(b'[{"run": "')
 if sys.argv[2] == "half a file":

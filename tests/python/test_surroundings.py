@@ -19,7 +19,7 @@ from millpond.bench.experiment_run import cells_of
 from millpond.bench.suites import p0089
 from millpond.bench.suites.published_experiments import EXPERIMENTS
 from millpond.bench.surroundings import TOOLCHAINS, Surroundings, said
-from millpond.cells.cell import SURROUNDINGS, Cell
+from millpond.cells.cell import SURROUNDINGS, Cell, Strategy, Workload
 from millpond.cli import main
 from millpond.report.comparison import cell_samples
 from millpond.rounds import mallocs
@@ -300,7 +300,7 @@ def test_a_parameter_is_the_programs_or_surrounds_it(parameters: list[tuple[str,
 @given(st.sampled_from(["", *TOOLCHAINS]), st.sampled_from(["", *mallocs.known_mallocs()]), st.booleans())
 def test_surroundings_come_back_from_a_cell(toolchain: str, malloc: str, kept: bool) -> None:
     given_ = {"toolchain": toolchain, "malloc": malloc, "kept": "1" if kept else ""}
-    cell = Cell(("w",), "s", None, tuple((k, v) for k, v in given_.items() if v), "p0089.1")
+    cell = Cell(Workload("w"), Strategy("s"), tuple((k, v) for k, v in given_.items() if v))
     assert Surroundings.of(cell) == Surroundings(toolchain, malloc, kept)
 
 

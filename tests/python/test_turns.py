@@ -16,14 +16,14 @@ from pathlib import Path
 
 import pytest
 
-from millpond.cells.cell import Cell, Outcome
+from millpond.cells.cell import Cell, Malloc, Outcome, Program
 from millpond.rounds import side_by_side
 from millpond.rounds.side_by_side import SideBySide
 from millpond.system import native
 from millpond.system.errors import Failure, Status
 
 SPIN = "#!/bin/sh\ni=0\nwhile [ $i -lt 60000 ]; do i=$((i + 1)); done\n"
-CELLS = [Cell(("true",), name, None, (("malloc", name),), "mallocs") for name in ("a", "b", "c")]
+CELLS = [Cell(Program(("true",)), Malloc(name)) for name in ("a", "b", "c")]
 
 
 @dataclass
@@ -42,7 +42,7 @@ class ProgramRunner:
             raise Failure(Status.ENVIRONMENT, "it cannot be started")
         finished = native.run(self.name, [])
         self.after()
-        return Outcome(cell, stage, number, {"cpu_seconds": float(finished.status)}, 0, 0, self.status, "")
+        return Outcome(cell, stage, number, {"cpu_seconds": float(finished.status)}, "", self.status)
 
 
 @pytest.fixture(autouse=True)
@@ -133,7 +133,7 @@ def test_an_interruption_ends_all_even_what_would_start_next(
 
 KILLED_CONDUCTOR = """
 import signal, sys
-from millpond.cells.cell import Cell
+from millpond.cells.cell import Cell, Malloc, Program
 from millpond.rounds.side_by_side import SideBySide
 from millpond.system import native
 class Runner:
@@ -144,7 +144,7 @@ class Told(SideBySide):
         open(sys.argv[1], "w").close()
         super()._take_turns(contenders)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)  # tests that run under nohup ignore it, and would hand that on
-cells = {Cell(("true",), name, None, (), "mallocs"): Runner() for name in "abc"}
+cells = {Cell(Program(("true",)), Malloc(name)): Runner() for name in "abc"}
 Told(cells, turn_seconds=1000).run(None, "measured", 1)
 """
 

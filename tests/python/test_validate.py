@@ -12,14 +12,15 @@ from typing import Any
 import pytest
 from conftest import FakeLab
 
-from millpond.cells.cell import METRICS_OF, Cell, Outcome
+from millpond.cells.cell import Cell, Control, Outcome, Program
+from millpond.cells.metrics import PROCESS_METRICS, REPLAY_METRICS
 from millpond.commands import doctor
 from millpond.doctor import replay_error, validation_rounds
 from millpond.doctor.replay_error import Difference
 from millpond.rounds import mallocs
 from millpond.rounds.interleaved_rounds import Silence
 from millpond.rounds.mallocs import Malloc
-from millpond.rounds.real_programs import Workload
+from millpond.rounds.real_programs import RealProgram
 from millpond.rounds.replay_rounds import PACED
 from millpond.statistics.order_statistics import summarise
 from millpond.store.store import Store
@@ -36,16 +37,20 @@ class FakeRunner:
         self._values = {m.name: (c, p) for m, c, p in zip(MALLOCS, cpu, peak, strict=True)}
 
     def run(self, cell: Cell, stage: str, number: int) -> Outcome:
-        cpu, peak = self._values[dict(cell.parameters)["malloc"]]
+        cpu, peak = self._values[GLIBC.name if isinstance(cell.contender, Control) else cell.contender.name]
         values = {"cpu_seconds": cpu, "wall_seconds": cpu, "peak_bytes": peak, "page_faults": 10.0}
-        known = {m: v for m, v in values.items() if m in METRICS_OF[cell.experiment]}
-        return Outcome(cell, stage, number, known, 0, 0, "ok", "2026-01-02T03:04:05.000+00:00")
+        known = {
+            m: v
+            for m, v in values.items()
+            if m in (PROCESS_METRICS if isinstance(cell.subject, Program) else REPLAY_METRICS).units
+        }
+        return Outcome(cell, stage, number, known, "2026-01-02T03:04:05.000+00:00")
 
 
 @pytest.fixture
 def programs(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two programs that need no input, in the place of the real ones."""
-    made = {name: lambda _, name=name: Workload(name, ("true", name)) for name in ("one", "two")}
+    made = {name: lambda _, name=name: RealProgram(name, ("true", name)) for name in ("one", "two")}
     monkeypatch.setattr(validation_rounds, "PROGRAMS", made)
     monkeypatch.setattr(replay_error, "FEWEST_PROGRAMS", 2)
     monkeypatch.setattr(
@@ -148,7 +153,7 @@ def test_the_observations_of_both_sides_are_kept(lab: FakeLab, programs: None, t
     store.write(work.journal)
     rows = store.query("select * from observations")
     assert {r["experiment"] for r in rows} == {"validation"}
-    seen = {(json.loads(r["parameters"])["program"], json.loads(r["parameters"])["stage"]) for r in rows}
+    seen = {(json.loads(r["parameters"])["program"], r["stage"]) for r in rows}
     assert seen == {(p, s) for p in ("one", "two") for s in ("measured", "predicted")}
 
 
@@ -157,7 +162,7 @@ def test_a_program_that_fails_becomes_a_note_and_the_others_go_on(
 ) -> None:
     lab.configure(events=1000)
 
-    def absent(_: Path) -> Workload:
+    def absent(_: Path) -> RealProgram:
         raise Failure(Status.ENVIRONMENT, "one is missing")
 
     monkeypatch.setattr(validation_rounds, "PROGRAMS", {**validation_rounds.PROGRAMS, "one": absent})
@@ -252,10 +257,10 @@ def test_an_unknown_program_is_refused(lab: FakeLab, programs: None, monkeypatch
 def test_rounds_under_a_malloc_are_compared_only_where_the_program_ends_well(lab: FakeLab, tmp_path: Path) -> None:
     lab.configure(cpu={"bare": 0.5}, noise=0.0)
     runner = mallocs.MallocRunner(tmp_path)
-    cell = Cell(("true",), str(FAST.path), None, (("malloc", "fast"),), "mallocs")
+    cell = Cell(Program(("true",)), FAST)
     good = runner.run(cell, "measured", 1)
     assert (good.status, good.values["cpu_seconds"]) == ("ok", 0.5)
     assert lab.calls()[-1][-2:] == [f"LD_PRELOAD={FAST.path}", "true"]
     lab.configure(exit=3)
-    bad = runner.run(replace(cell, variant="glibc"), "measured", 2)
+    bad = runner.run(replace(cell, contender=GLIBC), "measured", 2)
     assert bad.status == "killed" and "exits with 3" in bad.why

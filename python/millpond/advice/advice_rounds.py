@@ -20,6 +20,7 @@ from millpond.advice.effects import (
     best_mallocs,
     compare_cells,
     compare_net,
+    control_cell,
     helpful,
     malloc_cell,
     most_promising,
@@ -32,12 +33,13 @@ from millpond.advice.effects import (
 from millpond.advice.findings import ArenaCounts, Findings
 from millpond.advice.rows import Tried
 from millpond.advice.verdict import quick_estimate
-from millpond.cells.cell import PRELOADED, Cell
+from millpond.cells.cell import Cell, Malloc
 from millpond.cells.plans import Plan, combine, without_repeats
 from millpond.rounds import mallocs, schedule
+from millpond.rounds.fresh_process import describe
 from millpond.rounds.interleaved_rounds import Listener, by_round, measured_rounds, run_rounds
 from millpond.rounds.noise import rounds_json
-from millpond.rounds.trial_rounds import Laboratory, describe, time_limit
+from millpond.rounds.trial_rounds import Laboratory, time_limit
 from millpond.store.round_log import RoundLog
 from millpond.system.progress import ProgressReport, say
 from millpond.system.wording import plural, seconds_text
@@ -67,7 +69,6 @@ class Advising:
         self._listener: Listener = ProgressReport(deadline)
         tried, found.absent_mallocs = mallocs.contenders()
         found.mallocs = {m.name: m for m in tried}
-        laboratory.settings = {m.name: m.setting for m in tried}
 
     def _left(self) -> float:
         return self._deadline - time.monotonic()
@@ -103,7 +104,10 @@ class Advising:
         self._judge(*self._choose())
 
     def _bare(self) -> Cell:
-        return Cell(self._program, "bare")
+        return control_cell(self._program, "bare")
+
+    def _malloc(self, name: str) -> Cell:
+        return malloc_cell(self._program, self._found.mallocs[name])
 
     def _empty_plan(self) -> Plan:
         """Routes nothing, and tells the controls which of the processes they are about."""
@@ -119,9 +123,9 @@ class Advising:
         candidates = found.candidates[: spending.candidates]
         if not spending.choosing_rounds:
             return candidates[:1], names[:2]
-        cells = [self._bare(), *(malloc_cell(self._program, n) for n in names)]
+        cells = [self._bare(), *(self._malloc(n) for n in names)]
         if candidates:
-            cells += [Cell(self._program, "looked_up"), *(plan_cell(self._program, p) for p in candidates)]
+            cells += [control_cell(self._program, "looked_up"), *(plan_cell(self._program, p) for p in candidates)]
         say(f"choosing among {plural(len(candidates), 'candidate')} and {plural(len(names), 'malloc')}")
         # Runs are often quicker than expected: more rounds than planned, as long as the judgement keeps its time.
         started = time.monotonic()
@@ -169,7 +173,7 @@ class Advising:
         return sum(slow) / len(slow) if slow else 0.0
 
     def _behind_net(self) -> list[Cell]:
-        return [self._bare(), Cell(self._program, "looked_up")]
+        return [self._bare(), control_cell(self._program, "looked_up")]
 
     def _best_of(self, helpers: list[Plan]) -> Plan:
         """The best alone, the best two together, and so on: what helps alone may not add up.
@@ -209,7 +213,7 @@ class Advising:
         least = schedule.JUDGED_AT_LEAST if chosen else schedule.JUDGED_WITHOUT_PLAN
         cells = cells[: schedule.judged(self._left(), self._run_seconds, len(cells), least)]
         singles = [p for p in plans if p.alone and plan_cell(self._program, p) in cells]
-        best = [name for name in best if malloc_cell(self._program, name) in cells]
+        best = [name for name in best if self._malloc(name) in cells]
         if schedule.judging(self._left(), self._run_seconds, len(cells)) == 0:
             need = seconds_text(len(cells) * self._run_seconds)
             found.why_no_trial = f"not tried: one round takes about {need}, more than is left of the budget"
@@ -236,7 +240,7 @@ class Advising:
         judged = self._roles_of_mallocs(outcomes, best)
         found.effects, alone = split(outcomes, self._program, chosen, singles, judged)
         found.plan_against_malloc = alone.pop(AGAINST_MALLOC, {})
-        found.judged_mallocs = {n: alone[f"{PRELOADED}:{n}"] for n in best if f"{PRELOADED}:{n}" in alone}
+        found.judged_mallocs = {n: alone[Malloc(n).label] for n in best if Malloc(n).label in alone}
         found.best_malloc = judged.get("malloc", "")
         self._point_at_evidence(by_role, chosen, singles, alone, judged)
 
@@ -246,7 +250,7 @@ class Advising:
         ratios = {
             name: found.ratio.median
             for name in best
-            if (found := compare_cells(outcomes, malloc_cell(self._program, name), self._bare(), "cpu_seconds"))
+            if (found := compare_cells(outcomes, self._malloc(name), self._bare(), "cpu_seconds"))
         }
         ranked = sorted(ratios, key=lambda name: ratios[name])
         by_role = {"malloc": ranked[0]} if ranked else {}
@@ -257,7 +261,7 @@ class Advising:
 
     def _most_important_first(self, by_role: dict[str, Cell], plans: list[Plan], best: list[str]) -> list[Cell]:
         """The contenders of a judgement. Those at the end are left out where time is short."""
-        mallocs_cells = [malloc_cell(self._program, name) for name in best]
+        mallocs_cells = [self._malloc(name) for name in best]
         under_plan = [by_role[role] for role in ("looked_up", "plan") if "plan" in by_role]
         cells = [by_role["bare"], *mallocs_cells[:1], *under_plan, *mallocs_cells[1:]]
         cells += [by_role["merged"]] if "merged" in by_role else []
@@ -267,7 +271,7 @@ class Advising:
         self, by_role: dict[str, Cell], chosen: Plan | None, singles: list[Plan], alone: dict[str, Any],
         judged: dict[str, str],
     ) -> None:  # fmt: skip
-        cells = by_role | {role: malloc_cell(self._program, name) for role, name in judged.items()}
+        cells = by_role | {role: self._malloc(name) for role, name in judged.items()}
         involved = {name: list(pair) for name, pair in (PAIRS | COSTS).items()} | {NET: list(BEHIND_NET)}
         for name in self._found.effects:
             behind = [cells[role] for role in involved[name]]

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from millpond.advice.advice_data import Option, change_of
 from millpond.advice.effects import NET, saves_memory, saves_time, verdict_of
 from millpond.advice.findings import Findings
+from millpond.rounds.mallocs import words_of
 from millpond.rounds.schedule import VERDICT_ROUNDS
 from millpond.statistics.order_statistics import Comparison
 from millpond.system.wording import verdict_text
@@ -60,7 +61,7 @@ class Choice:
 def judged_choices(found: Findings) -> list[Choice]:
     """What fresh rounds have judged: the plan and the mallocs, the one with the least CPU first."""
     result = [
-        Choice(MALLOC, name, comparisons, found.mallocs[name].words)
+        Choice(MALLOC, name, comparisons, words_of(found.mallocs[name]))
         for name, comparisons in found.judged_mallocs.items()
     ]
     if found.chosen is not None and NET in found.effects:

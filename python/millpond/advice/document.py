@@ -21,6 +21,7 @@ from millpond.advice.findings import Findings
 from millpond.advice.prediction import PREDICTED, Predictions, agree, disagreement
 from millpond.advice.rows import Tried, row
 from millpond.advice.verdict import pooled, sentence
+from millpond.rounds.mallocs import words_of
 from millpond.system.records import decode
 
 # What no trial can do, and why: part of every answer.
@@ -114,7 +115,9 @@ def alternatives(found: Findings) -> list[Alternative]:
     judged = judged_choices(found)
     names = {c.name for c in judged}
     result = [Alternative(**asdict(c.option), judged=True) for c in judged]
-    seen = [Choice(MALLOC, n, c, found.mallocs[n].words) for n, c in found.screened_mallocs.items() if n not in names]
+    seen = [
+        Choice(MALLOC, n, c, words_of(found.mallocs[n])) for n, c in found.screened_mallocs.items() if n not in names
+    ]
     seen += [
         Choice(PLAN, t.plan.name, t.comparisons)
         for t in found.tried.values()

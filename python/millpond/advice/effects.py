@@ -17,7 +17,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from millpond.cells.cell import CONTROLS, MALLOC, POOL_COST, POOL_COST_BYTES, PRELOADED, Cell, Outcome
+from millpond.cells.cell import CONTROLS, Cell, Computed, Control, Malloc, Outcome, Program
+from millpond.cells.metrics import POOL_COST, POOL_COST_BYTES
 from millpond.cells.plans import Plan, merged
 from millpond.rounds.interleaved_rounds import by_round
 from millpond.statistics.order_statistics import Comparison, compare, judge_family
@@ -63,22 +64,32 @@ _POOL_COSTS = {"cpu_seconds": POOL_COST, "wall_seconds": POOL_COST, "peak_bytes"
 
 def control_cells(program: Sequence[str]) -> list[Cell]:
     """The five controls of a program."""
-    return [Cell(tuple(program), variant) for variant in CONTROLS]
+    return [control_cell(program, name) for name in CONTROLS]
+
+
+def control_cell(program: Sequence[str], name: str) -> Cell:
+    """One control of a program."""
+    return Cell(Program(tuple(program)), Control(name))
 
 
 def plan_cell(program: Sequence[str], plan: Plan) -> Cell:
     """The contender that runs under a plan."""
-    return Cell(tuple(program), "plan", plan)
+    return Cell(Program(tuple(program)), plan)
 
 
-def malloc_cell(program: Sequence[str], name: str) -> Cell:
-    """The contender that runs on the malloc of that name."""
-    return Cell(tuple(program), PRELOADED, parameters=((MALLOC, name),))
+def malloc_cell(program: Sequence[str], malloc: Malloc) -> Cell:
+    """The contender that runs on a malloc."""
+    return Cell(Program(tuple(program)), malloc)
+
+
+def net_of(plan: Plan) -> Computed:
+    """The contender that a plan is without what only a trial costs. It never runs."""
+    return Computed(f"{plan.label} without look-up")
 
 
 def roles(program: Sequence[str], plan: Plan | None) -> dict[str, Cell]:
     """The cells that effects are about, by role; a plan of several pools has the role `merged` too."""
-    cells = {c.variant: c for c in control_cells(program)}
+    cells = {c.contender.name: c for c in control_cells(program)}
     if plan is not None:
         cells["plan"] = plan_cell(program, plan)
         one_pool = merged(plan)
@@ -98,15 +109,14 @@ def compare_net(
     outcomes: Sequence[Outcome], program: Sequence[str], plan: Plan, metric: str, against: Cell | None = None
 ) -> Comparison | None:
     """The plan, without what only a trial costs, against `against` (the bare program), in rounds that have both."""
-    bare, looked_up = Cell(tuple(program), "bare"), Cell(tuple(program), "looked_up")
+    bare, looked_up = control_cell(program, "bare"), control_cell(program, "looked_up")
     other = against or bare
     values = [by_round(outcomes, c, metric) for c in (plan_cell(program, plan), looked_up, bare, other)]
     rounds = sorted(set.intersection(*(set(v) for v in values)))
     cost_metric = _POOL_COSTS.get(metric)
     cost = by_round(outcomes, plan_cell(program, plan), cost_metric) if cost_metric else {}
     of = [values[0][i] - cost.get(i, 0.0) - values[1][i] + values[2][i] for i in rounds]
-    name = f"{plan_cell(program, plan).name} without look-up"
-    return compare(metric, name, other.name, of, [values[3][i] for i in rounds])
+    return compare(metric, net_of(plan).label, other.name, of, [values[3][i] for i in rounds])
 
 
 def split(
@@ -122,7 +132,7 @@ def split(
     metric were made together, so false discoveries are held over all of them.
     """
     cells = roles(program, plan)
-    cells |= {role: malloc_cell(program, name) for role, name in (mallocs or {}).items()}
+    cells |= {role: malloc_cell(program, Malloc(name)) for role, name in (mallocs or {}).items()}
     effects: Effects = {}
     single: dict[str, dict[str, Comparison]] = {}
     for metric in METRICS_COMPARED:
@@ -138,9 +148,9 @@ def split(
         if net is not None:
             family["effect", NET] = net
         for name in (mallocs or {}).values():
-            found = compare_cells(outcomes, malloc_cell(program, name), cells["bare"], metric)
+            found = compare_cells(outcomes, malloc_cell(program, Malloc(name)), cells["bare"], metric)
             if found is not None:
-                family["alone", f"{PRELOADED}:{name}"] = found
+                family["alone", Malloc(name).label] = found
         if plan is not None and mallocs and "malloc" in mallocs:
             found = compare_net(outcomes, program, plan, metric, cells["malloc"])
             if found is not None:
@@ -185,7 +195,7 @@ def screen(
 
     Both by name and metric; judged together.
     """
-    bare = Cell(tuple(program), "bare")
+    bare = control_cell(program, "bare")
     plans: dict[str, dict[str, Comparison]] = {}
     others: dict[str, dict[str, Comparison]] = {}
     for metric in METRICS_COMPARED:
@@ -195,7 +205,7 @@ def screen(
             if found is not None:
                 family["plan", plan.name] = found
         for name in mallocs:
-            found = compare_cells(outcomes, malloc_cell(program, name), bare, metric)
+            found = compare_cells(outcomes, malloc_cell(program, Malloc(name)), bare, metric)
             if found is not None:
                 family["malloc", name] = found
         for (kind, name), comparison in judge_family(family).items():

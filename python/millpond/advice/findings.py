@@ -9,9 +9,9 @@ from typing import Any
 from millpond.advice.effects import Effects
 from millpond.advice.prediction import Predictions
 from millpond.advice.rows import Tried
+from millpond.cells.cell import Malloc
 from millpond.cells.plans import Plan
 from millpond.rounds.characterisation import Characterisation, Subsystem
-from millpond.rounds.mallocs import Malloc
 from millpond.rounds.recording import Process, Recording
 from millpond.statistics.order_statistics import Comparison
 

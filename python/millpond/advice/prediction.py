@@ -18,7 +18,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from millpond.advice.advice_data import Estimate, PlanPrediction, Replay
-from millpond.cells.cell import Cell, Outcome
+from millpond.cells.cell import Cell, Outcome, Program
+from millpond.cells.metrics import REPLAY_METRICS
 from millpond.cells.plan_file import REST
 from millpond.cells.plans import Plan
 from millpond.doctor.replay_error import ReplayError, widen
@@ -160,13 +161,13 @@ def predict(
 def _pairs(trace: Path, plans: Sequence[Plan], order: str) -> list[tuple[Plan, Cell, Cell]]:
     """What is predicted: a contender, and what it is compared with."""
     recorded = replay_cell(trace, RECORDED, order=order)
-    pairs = [(plan, replay_cell(trace, "plan", plan, order), recorded) for plan in plans]
+    pairs = [(plan, replay_cell(trace, plan, order), recorded) for plan in plans]
     for plan in [p for p in plans if p.alone][:_STRATEGIES_FOR]:
         alone = replace(plan, routes=tuple(r for r in plan.routes if REST not in r.subsystems))
-        base = replay_cell(trace, "plan", replace(alone, name=f"{plan.name} as {_POOL}"), order, _POOL)
+        base = replay_cell(trace, replace(alone, name=f"{plan.name} as {_POOL}"), order, _POOL)
         for strategy in _ONLY_REPLAYED:
             named = replace(alone, name=f"{plan.name} as {strategy}")
-            pairs.append((plan, replay_cell(trace, "plan", named, order, strategy), base))
+            pairs.append((plan, replay_cell(trace, named, order, strategy), base))
     return pairs
 
 
@@ -189,10 +190,10 @@ def _keep(outcomes: Sequence[Outcome], program: Sequence[str], log: RoundLog | N
     for outcome in outcomes:
         cell = replace(
             outcome.cell,
-            workload=tuple(program),
+            subject=Program(tuple(program)),
             parameters=(*outcome.cell.parameters, ("predictor", "replay")),
         )
-        log.keep(replace(outcome, cell=cell))
+        log.keep(replace(outcome, cell=cell), REPLAY_METRICS)
         if outcome.round > 0:
             ids[outcome.cell] = log.journal.evidence(STAGE, [cell], PREDICTED)
     return ids

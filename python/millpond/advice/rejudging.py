@@ -16,9 +16,8 @@ from dataclasses import dataclass
 from msgspec.structs import replace
 
 from millpond.advice.advice_data import NOTHING, Row
-from millpond.advice.effects import METRICS_COMPARED, compare_net, plan_cell, saves_memory, saves_time
+from millpond.advice.effects import METRICS_COMPARED, compare_net, control_cell, plan_cell, saves_memory, saves_time
 from millpond.advice.rows import saved_by
-from millpond.cells.cell import Cell
 from millpond.cells.plans import Plan
 from millpond.rounds.interleaved_rounds import run_rounds
 from millpond.rounds.preparation import NO_PREPARATION, Preparation
@@ -63,14 +62,14 @@ def judge_again(
     with temporary_folder() as folder:
         laboratory = Laboratory(folder, program, StandardInput(folder), seed, preparation)
         started = time.monotonic()
-        bare = laboratory.run_bare(Cell(program, "bare"))
+        bare = laboratory.run_bare(control_cell(program, "bare"))
         laboratory.expected = (bare.exit_status, bare.signal)
         laboratory.limit_seconds = _PATIENCE_SECONDS + _SLOWEST * (time.monotonic() - started)
         if bare.signal:
             return {}
         laboratory.look_up(list(plans.values()))
         cells = {n: plan_cell(program, p) for n, p in plans.items()}
-        controls = [Cell(program, "bare"), Cell(program, "looked_up")]
+        controls = [control_cell(program, "bare"), control_cell(program, "looked_up")]
         outcomes = run_rounds(
             [*controls, *cells.values()], laboratory, ProgressReport(), stage=STAGE, rounds=VERDICT_ROUNDS,
             deadline=deadline, seed=seed, warm_up=False,

@@ -24,8 +24,8 @@ from millpond.advice.findings import Findings
 from millpond.cells.plan_file import REST
 from millpond.cells.plans import Plan, Route
 from millpond.rounds.characterisation import NOT_DISPROVED, OUTERMOST
+from millpond.rounds.fresh_process import describe
 from millpond.rounds.schedule import VERDICT_ROUNDS
-from millpond.rounds.trial_rounds import describe
 from millpond.statistics.order_statistics import Comparison
 from millpond.system.wording import list_text, percent_text, plural, seconds_text
 

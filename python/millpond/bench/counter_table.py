@@ -15,16 +15,13 @@ from rich.text import Text
 
 from millpond.bench.look import text_of
 from millpond.bench.result_table import Results
-from millpond.cells.cell import counted_in
 
 _NONE = "–"
 
 
 def headings(results: Results) -> list[str]:
     """The counters that have a value anywhere, by name. Why others have none stands in the notes."""
-    return [
-        name for name in counted_in(results.outcomes) if any(name in outcome.values for outcome in results.outcomes)
-    ]
+    return [name for name in results.counters if any(name in outcome.values for outcome in results.outcomes)]
 
 
 def is_simulated(results: Results) -> bool:
@@ -41,8 +38,8 @@ def by_strategy(results: Results) -> Table:
     for heading in ("strategy", "", *names):
         left = heading in ("strategy", "")
         table.add_column(Text(heading), justify="left" if left else "right", overflow="fold", no_wrap=left)
-    for strategy in dict.fromkeys(cell.variant for cell in results.cells):
-        points = [results.counted(cell) for cell in results.cells if cell.variant == strategy]
+    for strategy in dict.fromkeys(cell.contender.name for cell in results.cells):
+        points = [results.counted(cell) for cell in results.cells if cell.contender.name == strategy]
         means = [[value for point in points if (value := point[name]) is not None] for name in names]
         words = [text_of(statistics.fmean(some)) if some else _NONE for some in means]
         table.add_row(Text(strategy), experiment.alias(strategy) or "", *words)

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from millpond.bench import event_names
 from millpond.bench.perf_control import PerfControl
@@ -12,9 +12,9 @@ from millpond.system import output
 from millpond.system.arguments import STDOUT
 
 
-def counting_of(how: Counters | None, events: Sequence[str], control: str | None) -> Counting:
+def counting_of(how: Counters | None, events: Sequence[str], control: str | None, taken: Collection[str]) -> Counting:
     """What is to be counted. Failure (status 2) for an event that nobody knows, or descriptors that are none."""
-    event_names.require_known(events, counters=how is not None)
+    event_names.require_known(events, taken, counters=how is not None)
     return Counting(how, tuple(events), PerfControl.given(control) if control is not None else None)
 
 

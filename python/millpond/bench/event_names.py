@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from millpond.bench.library.library_contenders import clean_environment
-from millpond.cells.cell import COUNTERS, METRICS_OF
+from millpond.cells.metrics import COUNTERS
 from millpond.system import native
 from millpond.system.errors import Failure, Status
 
@@ -33,10 +33,11 @@ def label_of(text: str) -> str:
     return label if has_code else text
 
 
-def require_known(events: Sequence[str], *, counters: bool) -> None:
+def require_known(events: Sequence[str], taken: Collection[str], *, counters: bool) -> None:
     """Failure (status 2) for an event that nobody knows, or whose name is taken; before anything is measured.
 
-    One that this processor lacks is known: it is null, with the reason, in every round.
+    `taken`: the metrics of the experiments. One that this processor lacks is known: it is null, with the reason, in
+    every round.
     """
     labels = [label_of(text) for text in events]
     if len(events) > MOST:
@@ -46,7 +47,7 @@ def require_known(events: Sequence[str], *, counters: bool) -> None:
             raise Failure(Status.USAGE, f"--event {label} is given twice")
         if label in COUNTERS and counters:
             raise Failure(Status.USAGE, f"--event {label} is one of those that --counters counts")
-        if label not in COUNTERS and any(label in metrics for metrics in METRICS_OF.values()):
+        if label not in COUNTERS and label in taken:
             raise Failure(Status.USAGE, f"--event {label!r}: a metric has that name; choose another")
     named = [text for text, label in zip(events, labels, strict=True) if text == label]
     if named:

@@ -14,14 +14,32 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import product
 
-from millpond.cells.cell import LITTER, MALLOC, SURROUNDINGS, TOOLCHAIN, Cell
+from millpond.cells.cell import LITTER, MALLOC, SURROUNDINGS, TOOLCHAIN, Cell, Strategy, Workload
+from millpond.cells.metrics import COUNTERS, Metrics
 from millpond.rounds.schedule import VERDICT_ROUNDS
 
 SCALES = ("quick", "standard", "paper")
 ROUNDS = {"quick": 3, "standard": VERDICT_ROUNDS, "paper": 3}
 
+# What every suite's program prints of a round, whichever workload it is.
+_OF_A_ROUND = {
+    "cpu_seconds": "seconds",
+    "wall_seconds": "seconds",
+    "peak_bytes": "bytes",
+    "end_bytes": "bytes",
+    "held_bytes": "bytes",
+    "page_faults": "faults",
+    "units": "units",
+    **COUNTERS,
+}
+
 Parameters = tuple[tuple[str, str], ...]
 Point = tuple[tuple[str, int | str], ...]
+
+
+def suite_metrics(**more: str) -> Metrics:
+    """The metrics of a suite: those of every round, and its own by name and unit."""
+    return Metrics({**_OF_A_ROUND, **more}, is_open=True)
 
 
 @dataclass(frozen=True)
@@ -118,6 +136,7 @@ class Experiment:
     measured: str
     suite: str
     workload: str
+    metrics: Metrics
     figure: Figure
     beside_metrics: tuple[str, ...]
     axes: tuple[str, ...]
@@ -184,7 +203,7 @@ class Experiment:
         for point in part.points:
             own = tuple(pair for pair in point if pair[0] not in dict(given))
             for strategy in strategies:
-                yield Cell((self.workload,), strategy, None, (*own, *given), self.name)
+                yield Cell(Workload(self.workload), Strategy(strategy), (*own, *given))
 
     def twin_of(self, cell: Cell) -> Cell | None:
         """The cell that the figure of this one is divided by; None where this is such a cell itself, or none is due."""
@@ -193,7 +212,7 @@ class Experiment:
         if value is None or value.startswith("-"):
             return None
         parameters = tuple((k, f"-{v}" if k == self.figure.twin else v) for k, v in cell.parameters)
-        return Cell(cell.workload, cell.variant, cell.plan, parameters, cell.experiment)
+        return replace(cell, parameters=parameters)
 
 
 def crossed(parts: Iterable[Part], strategies: tuple[str, ...], **values: tuple[str, ...]) -> tuple[Part, ...]:

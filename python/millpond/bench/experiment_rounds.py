@@ -10,20 +10,17 @@ needs and the machine has. What a process needs of memory is never tried out.
 from __future__ import annotations
 
 import json
-import random
-import signal
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from millpond.bench import window_counters
-from millpond.bench.library.library_rounds import PADDING_LIMIT_BYTES
 from millpond.bench.surroundings import Surroundings, said
 from millpond.bench.window_counters import UNCOUNTED, Counting
-from millpond.cells.cell import MALLOC, METRICS_OF, SURROUNDINGS, TOOLCHAIN, Cell, Outcome
+from millpond.cells.cell import MALLOC, SURROUNDINGS, TOOLCHAIN, Cell, Outcome
 from millpond.cells.checksums import Checksums
-from millpond.rounds.trial_rounds import describe
-from millpond.store.observations import utc_now
+from millpond.cells.metrics import Metrics
+from millpond.rounds.fresh_process import Padding, killed
 from millpond.system import native
 from millpond.system.errors import Failure, Status
 
@@ -56,15 +53,18 @@ class SuiteProgram:
     def require(self, cells: Sequence[Cell]) -> None:
         """Failure (status 4) for the first cell that the program has no workload or strategy for."""
         for cell in cells:
-            known = self.strategies.get(cell.workload[0])
+            (name,) = cell.subject.words
+            known = self.strategies.get(name)
             if known is None:
                 have = ", ".join(self.strategies)
                 raise Failure(
-                    Status.ENVIRONMENT, f"{self.name} has no workload {cell.workload[0]}; it has {have}: build it anew"
+                    Status.ENVIRONMENT,
+                    f"{self.name} has no workload {cell.subject.words[0]}; it has {have}: build it anew",
                 )
-            if cell.variant not in known:
+            if cell.contender.name not in known:
                 raise Failure(
-                    Status.ENVIRONMENT, f"{self.name} has no {cell.variant} for {cell.workload[0]}: build it anew"
+                    Status.ENVIRONMENT,
+                    f"{self.name} has no {cell.contender.name} for {cell.subject.words[0]}: build it anew",
                 )
 
     def to_json(self) -> dict[str, Any]:
@@ -104,6 +104,7 @@ class ExperimentRunner:
     def __init__(
         self,
         program: str,
+        metrics: Metrics,
         seed: int,
         refused: Mapping[Cell, str],
         seconds: Mapping[Cell, float],
@@ -112,27 +113,26 @@ class ExperimentRunner:
         counting: Counting = UNCOUNTED,
     ) -> None:
         self._program = program
+        self._metrics = metrics
         self._room_bytes = room_bytes
         self._counting = counting
         self._seed = seed
         self._refused = refused
         self._seconds = seconds
-        self._random = random.Random(f"padding {seed}")
+        self._padding = Padding(seed)
         self._checksums = Checksums()
 
     def run(self, cell: Cell, stage: str, number: int) -> Outcome:
         """One round. Failure where the program itself refuses; a strategy that dies or runs on gives `killed`."""
         if cell in self._refused:
-            return Outcome(cell, stage, number, {}, 0, 0, "refused", utc_now(), self._refused[cell])
-        padding = {"MILLPOND_PAD": "x" * self._random.randrange(PADDING_LIMIT_BYTES)}
+            return Outcome.failed(cell, stage, number, "refused", self._refused[cell])
         patience = max(_LEAST_PATIENCE_SECONDS, _SLOWER * self._seconds.get(cell, 0.0))
         around, counting = Surroundings.of(cell), self._counting
-        done = native.capture([*self.argv(cell), *counting.words], around.environment(padding), seconds=patience,
+        environment = around.environment(self._padding.environment())
+        done = native.capture([*self.argv(cell), *counting.words], environment, seconds=patience,
                               descriptors=counting.descriptors)  # fmt: skip
-        if done.timed_out:
-            return _failed(cell, stage, number, signal.SIGKILL, "killed", f"took longer than {patience:.0f} s")
-        if done.status < 0:
-            return _failed(cell, stage, number, -done.status, "killed", describe(0, -done.status))
+        if dead := killed(cell, stage, number, done, patience):
+            return dead
         printed = self._printed(done)
         around.confirm(self._program, str(printed.get("malloc") or ""))
         return self._outcome(cell, stage, number, printed)
@@ -145,7 +145,7 @@ class ExperimentRunner:
         """The command line of a round, without what is counted."""
         options = [word for name, value in said(cell.parameters) for word in (f"--{name}", value)]
         program = Surroundings.of(cell).program(self._program)
-        return [str(program), "--workload", cell.workload[0], "--strategy", cell.variant, *options,
+        return [str(program), "--workload", cell.subject.words[0], "--strategy", cell.contender.name, *options,
                 "--seed", str(self._seed), "--memory-limit-bytes", str(self._room_bytes)]  # fmt: skip
 
     def _printed(self, done: native.Captured) -> dict[str, Any]:
@@ -158,23 +158,20 @@ class ExperimentRunner:
     def _outcome(self, cell: Cell, stage: str, number: int, printed: Mapping[str, Any]) -> Outcome:
         status = str(printed.get("status") or "ok")
         if status == _PREDICTED:
-            return _failed(cell, stage, number, 0, "refused", "it would need more memory than there is")
+            return Outcome.failed(cell, stage, number, "refused", "it would need more memory than there is")
         if status == _BAD_ALLOC:
-            return _failed(cell, stage, number, 0, _BAD_ALLOC, "ran out of memory")
+            return Outcome.failed(cell, stage, number, _BAD_ALLOC, "ran out of memory")
         if status != "ok":
-            return _failed(cell, stage, number, 0, "killed", status)
+            return Outcome.failed(cell, stage, number, "killed", status)
         if printed.get("checksum") is not None:
             self._checksums.add(cell, str(printed["checksum"]))
-        known = METRICS_OF[cell.experiment]
         values = {
-            name: float(value) for name, value in printed.items() if name in known and isinstance(value, int | float)
+            name: float(value)
+            for name, value in printed.items()
+            if name in self._metrics.units and isinstance(value, int | float)
         }
         counted, absent = window_counters.read(printed)
-        return Outcome(cell, stage, number, values | counted, 0, 0, "ok", utc_now(), absent=absent)
-
-
-def _failed(cell: Cell, stage: str, number: int, died_of: int, status: str, why: str) -> Outcome:
-    return Outcome(cell, stage, number, {}, 0, died_of, status, utc_now(), why)
+        return Outcome(cell, stage, number, values | counted, absent=absent)
 
 
 def _json_of(done: native.Captured) -> dict[str, Any] | None:

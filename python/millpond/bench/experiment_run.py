@@ -16,13 +16,14 @@ from millpond.bench.result_table import Results, published_figures
 from millpond.bench.results import SCHEMA
 from millpond.bench.surroundings import Surroundings
 from millpond.bench.window_counters import UNCOUNTED, Counting
-from millpond.cells.cell import LITTER, SURROUNDINGS, Cell, Outcome, is_counter
+from millpond.cells.cell import LITTER, SURROUNDINGS, Cell, Outcome
 from millpond.rounds.grids import forecast, notes_on_rounds
 from millpond.rounds.interleaved_rounds import Shard, Work, measured_rounds, run_rounds
-from millpond.store.observations import Journal, Programs, utc_now
+from millpond.store.observations import Journal, Programs
 from millpond.store.round_log import RoundLog, logged_anyway, subject_of
 from millpond.store.store import Store
 from millpond.system import callgrind
+from millpond.system.clock import utc_now
 from millpond.system.errors import Failure
 from millpond.system.machine import this_machine
 from millpond.system.machine_facts import memory_limit
@@ -81,7 +82,7 @@ class Run:
         self._programs: dict[Surroundings, SuiteProgram] = {}
         self._began = utc_now()
         self._room_bytes = room_bytes
-        self.needs = {cell: experiment.needs(dict(cell.parameters), cell.variant) for cell in cells}
+        self.needs = {cell: experiment.needs(dict(cell.parameters), cell.contender.name) for cell in cells}
         self.refused = {cell: reason for cell in cells if (reason := _too_large(self.needs[cell], room_bytes))}
 
     @property
@@ -104,7 +105,8 @@ class Run:
     @cached_property
     def journal(self) -> Journal:
         return Journal(
-            self.experiment.name, ("millpond", "bench", self.experiment.name), seed=self._asked.seed,
+            self.experiment.name, ("millpond", "bench", self.experiment.name), metrics=self.experiment.metrics,
+            seed=self._asked.seed,
             subject=subject_of([self.experiment.suite, *self._asked.counting.subject]),
             programs=Programs(self.built_by, cache(self._identity)),
         )  # fmt: skip
@@ -138,10 +140,12 @@ class Run:
     def _required(self, program: SuiteProgram, cells: Sequence[Cell]) -> set[Cell]:
         """The cells, but for strategies that the program need not have. Failure (status 4) for others that it lacks."""
         have = program.strategies.get(self.experiment.workload, frozenset[str]())
-        lacks = [name for name in self.experiment.optional if name not in have and name in {c.variant for c in cells}]
+        lacks = [
+            name for name in self.experiment.optional if name not in have and name in {c.contender.name for c in cells}
+        ]
         by = f" by {program.around.toolchain}" if program.around.toolchain else ""
         self.left_out += [f"{name}: the suite's program was built{by} without it" for name in lacks]
-        kept = [cell for cell in cells if cell.variant not in lacks]
+        kept = [cell for cell in cells if cell.contender.name not in lacks]
         program.require(kept)
         return set(kept)
 
@@ -178,8 +182,8 @@ class Run:
     def measure(self) -> Found:
         """All rounds. With a store, rounds that an earlier run has left are not run again."""
         asked, seconds = self._asked, {cell: need.seconds for cell, need in self.needs.items()}
-        runner = ExperimentRunner(self.experiment.suite, asked.seed, self.refused, seconds, self._room_bytes,
-                                  counting=asked.counting)  # fmt: skip
+        runner = ExperimentRunner(self.experiment.suite, self.experiment.metrics, asked.seed, self.refused, seconds,
+                                  self._room_bytes, counting=asked.counting)  # fmt: skip
         with logged_anyway(asked.store, self.journal) as log:
             outcomes = run_rounds(
                 self.cells, runner, _Named(self.experiment.name), stage=STAGE, rounds=asked.rounds, seed=asked.seed,
@@ -240,7 +244,8 @@ class Found:
     @cached_property
     def _uncounted(self) -> list[tuple[str, str]]:
         """Counters that are null somewhere, each with a reason, in words."""
-        absent = {(name, why) for o in self.outcomes for name, why in o.absent.items() if is_counter(o.cell, name)}
+        absent = {(name, why) for o in self.outcomes for name, why in o.absent.items()
+                  if self.run.experiment.metrics.is_counter(name)}  # fmt: skip
         return [(name, f"{name} is null: {why}") for name, why in sorted(absent)]
 
     @property

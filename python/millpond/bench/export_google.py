@@ -18,7 +18,7 @@ from typing import Any
 
 from millpond.bench.experiment_run import Found
 from millpond.cells.cell import Cell, Outcome
-from millpond.store.observations import utc_now
+from millpond.system.clock import utc_now
 from millpond.system.machine import this_machine
 
 _SCHEMA_VERSION = 1

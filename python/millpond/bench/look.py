@@ -42,7 +42,7 @@ class Look:
         for cell in results.cells:
             at = results.experiment.point_of(cell)
             if at is not None and results.has_figure(cell):
-                self.cells.setdefault((at, cell.variant), cell)
+                self.cells.setdefault((at, cell.contender.name), cell)
         self.printed = self._everywhere(published.printed(results.experiment))
         self._values = self._everywhere(published.values(results.experiment))
         self.ours = {key: found for key, cell in self.cells.items() if (found := results.figure(cell))}

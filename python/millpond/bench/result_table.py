@@ -10,12 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 from millpond.bench import published
 from millpond.bench.experiment import Experiment, Point, place_of
 from millpond.bench.library.lines import Rounds
-from millpond.cells.cell import LITTER, MALLOC, SURROUNDINGS, TOOLCHAIN, Cell, Outcome, counted_in, unit_of
+from millpond.cells.cell import LITTER, MALLOC, SURROUNDINGS, TOOLCHAIN, Cell, Outcome, Strategy
 from millpond.statistics.order_statistics import Summary, summarise
 from millpond.store.observations import heap_state
 from millpond.system.machine import this_machine
@@ -68,6 +69,11 @@ class Results:
         self._points = {cell.name: experiment.point_of(cell) for cell in cells}
         self._statuses = {o.cell: o.status for o in outcomes if o.status != "ok"}
 
+    @cached_property
+    def counters(self) -> list[str]:
+        """The counters of windows that any outcome has a value or a reason for."""
+        return self.experiment.metrics.counted_in(self.outcomes)
+
     def figure(self, cell: Cell) -> dict[int, float]:
         """The experiment's figure of a cell in each round that has one."""
         figure = self.experiment.figure
@@ -91,7 +97,7 @@ class Results:
 
     def baseline_of(self, cell: Cell) -> Cell | None:
         """The baseline strategy at the same parameters, if it was asked for."""
-        found = Cell(cell.workload, self.experiment.baseline, None, cell.parameters, cell.experiment)
+        found = replace(cell, contender=Strategy(self.experiment.baseline))
         return found if found in self._known else None
 
     def figures(self) -> Figures:
@@ -99,7 +105,7 @@ class Results:
 
         Metrics are those of twins, too, which have no figure of their own, and of counters.
         """
-        metrics = {name: self._figures(name) for name in (*self.experiment.beside_metrics, *counted_in(self.outcomes))}
+        metrics = {name: self._figures(name) for name in (*self.experiment.beside_metrics, *self.counters)}
         return replace(self._figures(self.experiment.figure.name), metrics=metrics)
 
     def _figures(self, name: str) -> Figures:
@@ -109,9 +115,9 @@ class Results:
         for cell in self.cells:
             at = self.experiment.point_of(cell)
             has_none = name == self.experiment.figure.name and not self.has_figure(cell)
-            if at is None or has_none or (at, cell.variant) in names:
+            if at is None or has_none or (at, cell.contender.name) in names:
                 continue
-            key = (at, cell.variant)
+            key = (at, cell.contender.name)
             names[key] = cell.name
             found = self.values(cell, name)
             if found:
@@ -123,12 +129,11 @@ class Results:
     def summary(self) -> list[dict[str, Any]]:
         """A row for each cell and metric, the experiment's own figure first."""
         figure = self.experiment.figure
-        counted = counted_in(self.outcomes)
         rows = []
         for cell in self.cells:
             names = [figure.name] if self.has_figure(cell) else []
-            for name in dict.fromkeys([*names, *self.experiment.beside_metrics, *counted]):
-                unit = figure.unit if name == figure.name else unit_of(cell.experiment, name)
+            for name in dict.fromkeys([*names, *self.experiment.beside_metrics, *self.counters]):
+                unit = figure.unit if name == figure.name else self.experiment.metrics.unit(name)
                 row = self._row(cell, name, unit)
                 if row["n"] or name == figure.name:
                     rows.append(row)
@@ -142,7 +147,7 @@ class Results:
         units = self.rounds.by_round(cell, "units")
         each = summarise(list(units.values())).median if units else 1.0
         found: dict[str, float | None] = {}
-        for name in counted_in(self.outcomes):
+        for name in self.counters:
             values = list(self.rounds.by_round(cell, name).values())
             found[name] = summarise(values).median / each if values and each > 0.0 else None
         return found
@@ -161,10 +166,10 @@ class Results:
         summary = summarise(list(values.values())) if values else None
         return {
             "experiment": experiment.name,
-            "workload": cell.workload[0],
+            "workload": cell.subject.words[0],
             "parameters": {k: place_of(v) for k, v in cell.parameters if k != LITTER},
-            "strategy": cell.variant,
-            "alias": experiment.alias(cell.variant),
+            "strategy": cell.contender.name,
+            "alias": experiment.alias(cell.contender.name),
             "heap_state": heap_state(cell),
             **{name: dict(cell.parameters).get(name, SURROUNDINGS[name]) for name in (TOOLCHAIN, MALLOC)},
             "compiler": self._built_by(cell),
@@ -192,11 +197,11 @@ class Results:
         experiment = self.experiment
         at = experiment.point_of(cell) if name == experiment.figure.name else None
         here = experiment.published_point(at) if at is not None else ()
-        one = published.printed(experiment).get((here, cell.variant)) if at is not None else None
+        one = published.printed(experiment).get((here, cell.contender.name)) if at is not None else None
         if one is None:
             return {"published": None, "published_unit": None, "published_value": None, "published_ratio": None}
         found = published.values(experiment)
-        value, base = found.get((here, cell.variant)), found.get((here, experiment.baseline))
+        value, base = found.get((here, cell.contender.name)), found.get((here, experiment.baseline))
         return {
             "published": one.printed if one.value is None else one.value,
             "published_unit": one.unit,

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 from millpond.statistics.order_statistics import Summary
-from millpond.store.observations import utc_now
 from millpond.system import output
 from millpond.system.arguments import STDOUT
+from millpond.system.clock import utc_now
 from millpond.system.machine import this_machine
 
 SCHEMA = "millpond.bench/1"

@@ -21,9 +21,9 @@ from typing import Any
 
 from millpond.bench.perf_control import PerfControl
 from millpond.bench.surroundings import Surroundings
-from millpond.cells.cell import RUNNING, Cell, Outcome
-from millpond.rounds.trial_rounds import describe
-from millpond.store.observations import utc_now
+from millpond.cells.cell import Cell, Outcome
+from millpond.cells.metrics import RUNNING
+from millpond.rounds.fresh_process import describe
 from millpond.system import callgrind, native
 
 STAGE = "simulated"
@@ -149,7 +149,7 @@ class SimulatedRunner:
         if not values.get("instructions"):
             absent |= dict.fromkeys(_EVENTS, _why_none(done, patience))
             values = {}
-        return Outcome(cell, stage, number, values, 0, 0, "ok", utc_now(), absent=absent, kind="simulated")
+        return Outcome(cell, stage, number, values, absent=absent, kind="simulated")
 
 
 def _why_none(done: native.Captured, patience: float) -> str:

@@ -11,23 +11,23 @@ from millpond.cells.cell import Cell, Outcome
 
 
 class Checksums:
-    """What the cells of one run computed, by point: workload and parameters."""
+    """What the cells of one run computed, by point: subject and parameters."""
 
     def __init__(self) -> None:
         self._found: dict[tuple[object, object], dict[str, str]] = {}
 
     def add(self, cell: Cell, checksum: str) -> None:
-        self._found.setdefault((cell.workload, cell.parameters), {})[cell.variant] = checksum
+        self._found.setdefault((cell.subject, cell.parameters), {})[cell.contender.name] = checksum
 
     def without_other_work(self, outcomes: Sequence[Outcome]) -> list[Outcome]:
         """The outcomes, `killed` where a contender did not compute what most of those at the same point did."""
         odd: dict[tuple[object, object, str], str] = {}
-        for (workload, parameters), found in self._found.items():
+        for (subject, parameters), found in self._found.items():
             usual = Counter(found.values()).most_common(1)[0][0]
             odd |= {
-                (workload, parameters, name): f"its checksum is {checksum}, where most others have {usual}"
+                (subject, parameters, name): f"its checksum is {checksum}, where most others have {usual}"
                 for name, checksum in found.items()
                 if checksum != usual
             }
-        reasons = [odd.get((o.cell.workload, o.cell.parameters, o.cell.variant)) for o in outcomes]
+        reasons = [odd.get((o.cell.subject, o.cell.parameters, o.cell.contender.name)) for o in outcomes]
         return [replace(o, status="killed", why=why) if why else o for o, why in zip(outcomes, reasons, strict=True)]

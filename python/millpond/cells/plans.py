@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from itertools import chain, zip_longest
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from millpond.cells.plan_file import REST, PlanFile, PlanInstance, PlanProgram, PlanRoute, PlanScope
 from millpond.system import native
@@ -93,6 +93,12 @@ class Plan:
     path: str
     build_id: str
     routes: tuple[Route, ...]
+    kind: ClassVar[str] = "plan"
+
+    @property
+    def label(self) -> str:
+        """How tables name the contender that runs under it."""
+        return f"plan:{self.name}"
 
     @property
     def subsystems(self) -> tuple[str, ...]:

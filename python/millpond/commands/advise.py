@@ -30,8 +30,9 @@ from millpond.cells.plans import Plan
 from millpond.commands.options import CopyOption, Json, PrepareOption
 from millpond.doctor.replay_error import replay_error
 from millpond.rounds import recording, schedule
+from millpond.rounds.fresh_process import describe
 from millpond.rounds.preparation import NO_PREPARATION, Preparation
-from millpond.rounds.trial_rounds import Laboratory, describe
+from millpond.rounds.trial_rounds import Laboratory
 from millpond.store.observations import Journal
 from millpond.store.round_log import RoundLog, logged
 from millpond.store.store import DEFAULT, Store

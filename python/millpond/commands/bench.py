@@ -105,8 +105,10 @@ def command(
     grid = GridOptions.given(list_only, dry_run, cells, shard)
     grid.require_store(store)
     around = surroundings.chosen(toolchain=toolchain, malloc=malloc)
-    asked = Asked(rounds or ROUNDS[scale], seed, grid.shard, Store(store) if store else None,
-                  counting_of(counters, event or [], perf_control), frozenset(chain(*around.values())))  # fmt: skip
+    taken = {metric for experiment in EXPERIMENTS for metric in experiment.metrics.units}
+    counting = counting_of(counters, event or [], perf_control, taken)
+    asked = Asked(rounds or ROUNDS[scale], seed, grid.shard, Store(store) if store else None, counting,
+                  frozenset(chain(*around.values())))  # fmt: skip
     if grid.list_only and not experiments:
         print("\n".join(f"{e.name}  section {e.section:3}  {e.title}: {e.measured}" for e in EXPERIMENTS))
         return

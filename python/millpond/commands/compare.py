@@ -17,6 +17,7 @@ from rich.table import Table
 from rich.text import Text
 
 from millpond.advice.prediction_outcome import WORDS, Builds, CameOut
+from millpond.cells.metrics import REPLAY_METRICS, TRIAL_METRICS
 from millpond.commands.options import CopyOption, Json, PrepareOption
 from millpond.report.comparison.builds import Asked, command_after, compare_builds
 from millpond.report.comparison.cell_samples import QUERY_FIELDS, Cells, cells_of
@@ -113,10 +114,19 @@ def _two(sides: list[str]) -> tuple[str, str]:
     )
 
 
+def known_metrics() -> dict[str, str]:
+    """Every metric that a store may have, with its unit."""
+    from millpond.bench.library.grid import METRICS as OF_THE_LIBRARY
+    from millpond.bench.suites.published_experiments import EXPERIMENTS
+
+    declared = [TRIAL_METRICS, REPLAY_METRICS, OF_THE_LIBRARY, *(experiment.metrics for experiment in EXPERIMENTS)]
+    return {metric: unit for metrics in declared for metric, unit in metrics.units.items()}
+
+
 def _compare_runs(a: str, b: str, wanted: list[conditions.Condition], cells: str, store: Path, json: str | None) -> int:
     output.prove_writable(json)
     damaged: list[str] = []
-    found = compare_cells(_side(a, store, damaged), _side(b, store, damaged), wanted, cells)
+    found = compare_cells(_side(a, store, damaged), _side(b, store, damaged), wanted, cells, known_metrics())
     if json is not None:
         output.write_json(found.to_json(), json)
     if json != "-":

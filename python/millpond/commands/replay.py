@@ -12,7 +12,8 @@ from typing import Annotated, Any
 
 import typer
 
-from millpond.cells.cell import METRICS_OF, Cell, Outcome
+from millpond.cells.cell import Cell, Outcome
+from millpond.cells.metrics import REPLAY_METRICS
 from millpond.cells.plans import read_all
 from millpond.commands.options import (
     BudgetOption,
@@ -102,7 +103,7 @@ def command(
     contenders = _contenders(trace, plan or [], strategy or [], malloc or [], order, pace)
     if grid.filters:
         chosen = select(contenders, grid.filters)
-        contenders = [c for c in contenders if c in chosen or c.variant in (RECORDED, NULL)]
+        contenders = [c for c in contenders if c in chosen or c.contender in (RECORDED, NULL)]
     output.prove_writable(json)
     with temporary_folder() as folder:
         replay = Replay(trace, contenders, folder, rounds, deadline, seed, Store(store) if store else None)
@@ -168,7 +169,7 @@ class Replay:
 
     def _journal(self) -> Journal:
         subject = subject_of((str(self._trace.absolute()),), [native.find(REPLAY), self._trace])
-        return Journal(EXPERIMENT, (str(self._trace),), seed=self._seed, subject=subject)
+        return Journal(EXPERIMENT, (str(self._trace),), metrics=REPLAY_METRICS, seed=self._seed, subject=subject)
 
     def forecast(self, shard: Shard) -> dict[str, Any]:
         """What is left to run and how long it takes, from one round on the recorded malloc. Keeps nothing."""
@@ -198,7 +199,7 @@ class Replay:
         result = self._document(summaries[0], outcomes, self._notes(outcomes, summaries, shard))
         if diffusion:
             result["diffusion"] = {
-                c.name: self._runner.diffusion(c, diffusion) for c in self._cells if c.variant != NULL
+                c.name: self._runner.diffusion(c, diffusion) for c in self._cells if c.contender != NULL
             }
         if self._store is not None:
             self._store.write_document(EXPERIMENT, journal.run, result)
@@ -232,7 +233,7 @@ class Replay:
             contenders.append(
                 {
                     "name": cell.name,
-                    "variant": cell.variant,
+                    "variant": "plan" if cell.plan else cell.contender.name,
                     "plan": cell.plan.to_json() if cell.plan else None,
                     "metrics": _metrics(subtracted, cell),
                     "against_recorded": {m: _widened(c, error, whole) for m, c in versus.items()},
@@ -269,7 +270,7 @@ def _about_trace(summary: dict[str, Any]) -> list[str]:
 
 
 def _metrics(outcomes: Sequence[Outcome], cell: Cell) -> dict[str, Any]:
-    units = METRICS_OF[EXPERIMENT]
+    units = REPLAY_METRICS.units
     values = {m: list(by_round(outcomes, cell, m).values()) for m in units}
     return {m: {**summarise(v).to_json(), "unit": units[m]} for m, v in values.items() if v}
 

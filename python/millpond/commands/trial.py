@@ -16,8 +16,9 @@ from typing import Annotated, Any
 
 import typer
 
-from millpond.advice.effects import control_cells, plan_cell, split_all
-from millpond.cells.cell import METRICS, Cell, Outcome
+from millpond.advice.effects import control_cell, control_cells, plan_cell, split_all
+from millpond.cells.cell import Cell, Outcome
+from millpond.cells.metrics import OF_A_PROCESS
 from millpond.cells.plans import Plan, merged, read_all
 from millpond.commands.options import (
     BudgetOption,
@@ -32,11 +33,12 @@ from millpond.commands.options import (
     ShardOption,
     StoreOption,
 )
+from millpond.rounds.fresh_process import describe
 from millpond.rounds.grids import GridOptions, forecast, listing, notes_on_rounds, select, show, stored_seconds
 from millpond.rounds.interleaved_rounds import Shard, Work, by_round, measured_rounds, run_rounds
 from millpond.rounds.preparation import Preparation
 from millpond.rounds.schedule import VERDICT_ROUNDS
-from millpond.rounds.trial_rounds import TRIAL, Laboratory, describe, time_limit
+from millpond.rounds.trial_rounds import TRIAL, Laboratory, time_limit
 from millpond.statistics.order_statistics import summarise
 from millpond.store.observations import Journal
 from millpond.store.round_log import RoundLog, logged, subject_of
@@ -126,7 +128,7 @@ class Trial:
 
     def forecast(self, shard: Shard) -> dict[str, Any]:
         """What is left to run and how long it takes, from stored rounds or from one bare run. Writes nothing."""
-        bare = Cell(self._argv, "bare")
+        bare = control_cell(self._argv, "bare")
         found = stored_seconds(self._store, " ".join(self._argv))
         source = f"{plural(found[1], 'stored round')} of the bare program" if found else "one bare run"
         started = time.monotonic()
@@ -144,7 +146,7 @@ class Trial:
             self._store.prepare()
         laboratory.look_up(self._plans)  # a wrong plan fails here, before the user sees any output of the program
         started = time.monotonic()
-        bare = laboratory.run_through(Cell(self._argv, "bare"))
+        bare = laboratory.run_through(control_cell(self._argv, "bare"))
         seconds = time.monotonic() - started
         if bare.signal:
             say(f"the program {describe(bare.exit_status, bare.signal)} by itself: there is nothing to compare")
@@ -179,8 +181,8 @@ def _document(
     notes: list[str],
 ) -> dict[str, Any]:  # fmt: skip
     def metrics(cell: Cell) -> dict[str, Any]:
-        values = {m: list(by_round(outcomes, cell, m).values()) for m in METRICS}
-        return {m: {**summarise(v).to_json(), "unit": METRICS[m]} for m, v in values.items() if v}
+        values = {m: list(by_round(outcomes, cell, m).values()) for m in OF_A_PROCESS}
+        return {m: {**summarise(v).to_json(), "unit": OF_A_PROCESS[m]} for m, v in values.items() if v}
 
     effects = split_all(outcomes, argv, plans) if cells else {}
     return {
@@ -189,7 +191,9 @@ def _document(
         "machine": str(machine.this_machine()),
         "rounds": measured_rounds(outcomes),
         "seed": seed,
-        "contenders": [{"name": c.name, "variant": c.variant, "metrics": metrics(c)} for c in cells],
+        "contenders": [
+            {"name": c.name, "variant": "plan" if c.plan else c.contender.name, "metrics": metrics(c)} for c in cells
+        ],
         "plans": [
             {
                 "name": p.name,

@@ -23,8 +23,8 @@ from millpond import __version__
 from millpond.rounds.interleaved_rounds import Listener, run_rounds
 from millpond.rounds.mallocs import MallocRunner, find_mallocs
 from millpond.rounds.noise import noise_of, twins
-from millpond.store.observations import utc_now
 from millpond.system import machine_facts, native
+from millpond.system.clock import utc_now
 from millpond.system.errors import Failure
 from millpond.system.machine import this_machine
 from millpond.system.temporary import temporary_folder

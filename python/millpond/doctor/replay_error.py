@@ -19,7 +19,8 @@ from typing import Any
 
 from msgspec import field
 
-from millpond.cells.cell import METRICS, Cell, Outcome
+from millpond.cells.cell import Cell, Outcome
+from millpond.cells.metrics import OF_A_PROCESS
 from millpond.rounds.interleaved_rounds import by_round
 from millpond.statistics.order_statistics import Summary, summarise
 from millpond.store.store import Misfit, Store
@@ -88,7 +89,7 @@ class Difference:
             "of": self.of,
             "against": self.against,
             "metric": self.metric,
-            "unit": METRICS[self.metric],
+            "unit": OF_A_PROCESS[self.metric],
             "measured": self.measured.to_json(),
             "predicted": self.predicted.to_json(),
             "whole": self.whole,

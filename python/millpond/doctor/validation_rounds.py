@@ -24,14 +24,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from millpond.cells.cell import Cell, Outcome
+from millpond.cells.cell import Cell, Malloc, Outcome, Program, Trace
 from millpond.doctor.replay_error import SCHEMA, VALIDATED, Difference, difference, summary_of
 from millpond.rounds import real_programs
 from millpond.rounds.interleaved_rounds import Listener, Runner, run_rounds
-from millpond.rounds.mallocs import GLIBC, Malloc, MallocRunner, library_bytes, preloaded
-from millpond.rounds.real_programs import Workload
+from millpond.rounds.mallocs import OWN_MALLOC, MallocRunner, library_bytes, preloaded
+from millpond.rounds.real_programs import RealProgram
 from millpond.rounds.recording import CHARACTERISE, RECORD, read_json, trace_set
-from millpond.rounds.replay_rounds import PACED
+from millpond.rounds.replay_rounds import PACED, RECORDED
 from millpond.rounds.side_by_side import SideBySide
 from millpond.store.observations import Journal
 from millpond.system import native
@@ -39,7 +39,7 @@ from millpond.system.errors import Failure, Status
 from millpond.system.progress import say
 from millpond.system.temporary import temporary_folder
 
-PROGRAMS: Mapping[str, Callable[[Path], Workload]] = {
+PROGRAMS: Mapping[str, Callable[[Path], RealProgram]] = {
     "gawk": real_programs.gawk,
     "perl": real_programs.perl,
     "sqlite3": real_programs.sqlite3,
@@ -48,7 +48,6 @@ PROGRAMS: Mapping[str, Callable[[Path], Workload]] = {
     "python3": real_programs.python3,
 }
 ROUNDS = 11
-_RECORDED = "recorded"
 _SLOWEST = 20.0
 _PATIENCE_SECONDS = 60.0
 MEASURED, PREDICTED = "measured", "predicted"
@@ -89,7 +88,7 @@ class Validating:
             except (Failure, subprocess.CalledProcessError) as failure:
                 self.notes.append(f"{name}: {failure}")
 
-    def _program(self, workload: Workload, deadline: float) -> None:
+    def _program(self, workload: RealProgram, deadline: float) -> None:
         say(f"validating on {workload.name}")
         with temporary_folder() as folder:
             started = time.monotonic()
@@ -111,7 +110,7 @@ class Validating:
         measured = [o for o in outcomes if o.stage == MEASURED]
         predicted = [o for o in outcomes if o.stage == PREDICTED]
         self.journal.add_outcomes([*measured, *predicted])
-        self.notes += sorted({f"{workload.name}: {o.cell.variant} {o.why}" for o in [*measured, *predicted]
+        self.notes += sorted({f"{workload.name}: {o.cell.contender.name} {o.why}" for o in [*measured, *predicted]
                               if o.status != "ok"})  # fmt: skip
         self.programs.append(
             {
@@ -132,20 +131,18 @@ class Validating:
             if found is not None:
                 self.differences.append(found)
 
-    def _real_runner(self, folder: Path, cell: Cell, workload: Workload, limit: float) -> Runner:
+    def _real_runner(self, folder: Path, cell: Cell, workload: RealProgram, limit: float) -> Runner:
         limit *= len(self.mallocs)  # by the wall clock, of which each has a share
         own = _folder(folder, cell)
         return MallocRunner(own, workload.stdin, workload.environment, self.seed, limit_seconds=limit)
 
-    def _cell(self, workload: Workload, malloc: Malloc) -> Cell:
-        parameters = (("malloc", malloc.name), ("program", workload.name))
-        return Cell(workload.command, malloc.variant, None, parameters, "mallocs")
+    def _cell(self, workload: RealProgram, malloc: Malloc) -> Cell:
+        return Cell(Program(tuple(workload.command)), malloc, (("program", workload.name),))
 
-    def _replay_cell(self, workload: Workload, trace: Path, malloc: Malloc, *pace: tuple[str, str]) -> Cell:
+    def _replay_cell(self, workload: RealProgram, trace: Path, malloc: Malloc, *pace: tuple[str, str]) -> Cell:
         # A malloc that gives pages back by the wall clock has them longer at full speed than in the program.
-        parameters = (("malloc", malloc.name), ("program", workload.name), *pace)
-        variant = _RECORDED if malloc.name == GLIBC else malloc.variant
-        return Cell((str(trace),), variant, None, parameters, "replay")
+        contender = RECORDED if malloc == OWN_MALLOC else malloc
+        return Cell(Trace(str(trace)), contender, (("program", workload.name), *pace))
 
     def document(self) -> dict[str, Any]:
         """Everything found ("millpond.validation/1")."""
@@ -169,14 +166,14 @@ class _ByKind:
     paced: Runner
 
     def run(self, cell: Cell, stage: str, number: int) -> Outcome:
-        if cell.experiment == "mallocs":
+        if isinstance(cell.subject, Program):
             return self.real.run(cell, MEASURED, number)
         return (self.paced if PACED in cell.parameters else self.played).run(cell, PREDICTED, number)
 
 
 def _folder(folder: Path, cell: Cell) -> Path:
     """A folder of its own for what runs beside others."""
-    own = folder / "-".join([cell.experiment, *(value for _, value in cell.parameters)])
+    own = folder / "-".join([cell.subject.kind, cell.contender.name, *(value for _, value in cell.parameters)])
     own.mkdir()
     return own
 
@@ -185,10 +182,10 @@ def _number(outcomes: Sequence[Outcome]) -> int:
     return len({o.round for o in outcomes if o.round > 0 and o.status == "ok"})
 
 
-def record(workload: Workload, folder: Path) -> tuple[Path, dict[str, Any]]:
+def record(workload: RealProgram, folder: Path) -> tuple[Path, dict[str, Any]]:
     """Records a workload once, on the C library's malloc; the trace of the process that allocated most, its summary."""
     file = folder / "validated.mpt"
-    command = preloaded(workload.command, GLIBC, workload.environment)
+    command = preloaded(workload.command, OWN_MALLOC, workload.environment)
     with (workload.stdin or Path("/dev/null")).open("rb") as stdin:
         finished = native.run(RECORD, ["-o", str(file), "--", *command], stdin=stdin.fileno())
     traces = trace_set(file)

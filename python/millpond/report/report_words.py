@@ -17,8 +17,8 @@ from millpond.cells.plans import ARENA, SUFFIX
 from millpond.report.cases import Case
 from millpond.report.terminal import EFFECT_WORDS, trace_warnings
 from millpond.rounds.characterisation import NOT_DISPROVED, OUTERMOST, ScopeLegality, Trace
+from millpond.rounds.fresh_process import describe
 from millpond.rounds.schedule import VERDICT_ROUNDS
-from millpond.rounds.trial_rounds import describe
 from millpond.system.wording import (
     bytes_text,
     count_text,

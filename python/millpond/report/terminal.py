@@ -16,7 +16,7 @@ from millpond.advice import container_words
 from millpond.advice.advice_data import Advice, Alternative, AnalysedProgram, Change, Effect, Row
 from millpond.advice.rows import legality_text
 from millpond.rounds.characterisation import Characterisation, SubsystemFacts, TraceSummary
-from millpond.rounds.trial_rounds import describe
+from millpond.rounds.fresh_process import describe
 from millpond.system.records import decode
 from millpond.system.wording import (
     bytes_text,

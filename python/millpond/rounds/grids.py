@@ -25,7 +25,7 @@ from millpond.system.errors import Failure, Status
 from millpond.system.machine import this_machine
 from millpond.system.wording import bytes_text, plural, seconds_text
 
-SCHEMA = "millpond.grid/1"
+SCHEMA = "millpond.grid/2"
 _NAMES_AT_MOST = 12
 
 
@@ -76,7 +76,7 @@ def stored_seconds(store: Store | None, workload: str) -> tuple[float, int] | No
         return None
     sql = (
         "select median(value) as middle, count(*) n from observations where metric = 'wall_seconds' and status = 'ok' "
-        "and strategy = 'bare' and workload = ? and machine = ?"
+        "and contender = 'bare' and workload = ? and machine = ?"
     )
     (found,) = store.query(sql, [workload, str(this_machine())])
     return (float(found["middle"]), int(found["n"])) if found["n"] else None

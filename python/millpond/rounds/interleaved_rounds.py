@@ -7,8 +7,8 @@
       …                         both orders are shuffled by the seed, so that no contender always follows the same one;
                                 stops after `rounds`, or where the next whole round would pass the deadline
 
-What a round is made of is the runner's business (`laboratory.Laboratory` in earnest, a function in tests); what earlier
-runs have left, and where outcomes go as they come, is the memory's (`round_log.RoundLog`). Pairs stay pairs: of what an
+What a round is made of is the runner's business (`trial_rounds.Laboratory`, a function in tests); what earlier runs
+have left, and where outcomes go as they come, is the memory's (`round_log.RoundLog`). Pairs stay pairs: of what an
 earlier run has left only a group's whole rounds count, and a shard is made of them too.
 """
 
@@ -92,11 +92,11 @@ _OF_CONTENDERS = ("strategy", "toolchain", "malloc", "twin", "sf")
 
 
 def groups_of(cells: Sequence[Cell]) -> list[list[Cell]]:
-    """The cells that are compared with one another: one workload with one set of parameters, in the order given."""
+    """The cells that are compared with one another: one subject with one set of parameters, in the order given."""
     found: dict[object, list[Cell]] = {}
     for cell in cells:
         shared = tuple(pair for pair in cell.parameters if pair[0] not in _OF_CONTENDERS)
-        found.setdefault((cell.experiment, cell.workload, shared), []).append(cell)
+        found.setdefault((cell.subject, shared), []).append(cell)
     return list(found.values())
 
 

@@ -7,10 +7,8 @@ env                             PROGRAM ARGS      the C library's own, started i
 
 from __future__ import annotations
 
-import json
 import os
 import platform
-import random
 import shutil
 import statistics
 import subprocess
@@ -18,14 +16,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from millpond.cells.cell import METRICS, Cell, Outcome
-from millpond.rounds.trial_rounds import TRIAL, describe
-from millpond.store.observations import utc_now
+from millpond.cells.cell import Cell, Malloc, Outcome
+from millpond.rounds.fresh_process import Padding, killed
+from millpond.rounds.trial_rounds import TRIAL, outcome_of, read_result
 from millpond.system import native
-from millpond.system.environment import user_environment
+from millpond.system.environment import preload_setting, user_environment
 from millpond.system.errors import Failure, Status
 
 GLIBC = "glibc"
+OWN_MALLOC = Malloc(GLIBC)
 # Name → the files that it is known by, the best first, and the Debian package that has it.
 _KNOWN = {
     "jemalloc": (("libjemalloc.so.2",), "libjemalloc2"),
@@ -34,10 +33,7 @@ _KNOWN = {
 }
 # Slower in most programs, so replay is not held against it; benchmarks and `advise` leave no peer out.
 _ONLY_IN_BENCHMARKS = {"tbb": (("libtbbmalloc_proxy.so.2",), "libtbbmalloc2")}
-_PADDING_LIMIT_BYTES = 4096
-_SIGKILL = 9
 _ASKED = 5
-
 
 # Ours, by the name of its library, which lies where the trial's own does.
 OURS, _OUR_LIBRARY = "millpond", "libmillpond-multipool.so"
@@ -45,36 +41,11 @@ OURS, _OUR_LIBRARY = "millpond", "libmillpond-multipool.so"
 HUGE, _HUGE_SETTING = "glibc on huge pages", "GLIBC_TUNABLES=glibc.malloc.hugetlb=1"
 
 
-@dataclass(frozen=True)
-class Malloc:
-    """A malloc that a program can run on. `path` is None for the C library's own, which is not preloaded.
-
-    `tunables`: NAME=VALUE, what else is set in the program's environment; empty for nothing.
-    """
-
-    name: str
-    path: Path | None
-    tunables: str = ""
-
-    @property
-    def setting(self) -> str:
-        """NAME=VALUE that makes a program run on it, behind what the user preloads already; empty for nothing."""
-        if self.path is None:
-            return self.tunables
-        return _preload(str(self.path))
-
-    @property
-    def words(self) -> str:
-        """The setting as a user types it: a library of the system by its name alone."""
-        if self.path is None:
-            return self.tunables
-        name = self.path.name if self.path.parent in library_folders() else str(self.path)
-        return _preload(name)
-
-    @property
-    def variant(self) -> str:
-        """How cells of the experiment `mallocs` name it."""
-        return str(self.path) if self.path else GLIBC
+def words_of(malloc: Malloc) -> str:
+    """The setting of a malloc as a user types it: a library of the system by its name alone."""
+    if malloc.path is None:
+        return malloc.tunables
+    return preload_setting(malloc.path.name if malloc.path.parent in library_folders() else str(malloc.path))
 
 
 def library_folders() -> list[Path]:
@@ -96,7 +67,7 @@ def find_mallocs(
 
     `benchmark`: all peers of a benchmark, which `advise` tries too, not only those on which replay is validated.
     """
-    found, missing = [Malloc(GLIBC, None)], {}
+    found, missing = [OWN_MALLOC], {}
     places = library_folders() if folders is None else folders
     for name, (files, package) in {**_KNOWN, **(_ONLY_IN_BENCHMARKS if benchmark else {})}.items():
         path = next((f / file for file in files for f in places if (f / file).is_file()), None)
@@ -127,13 +98,12 @@ def _has_huge_pages() -> bool:
         return False
 
 
-def preloaded(command: Sequence[str], variant: str, environment: Mapping[str, str] | None = None) -> list[str]:
-    """The command line that runs `command` under the malloc of a cell's variant, behind what is preloaded already."""
+def preloaded(command: Sequence[str], malloc: Malloc, environment: Mapping[str, str] | None = None) -> list[str]:
+    """The command line that runs `command` on a malloc, behind what is preloaded already."""
     env = shutil.which("env")
     if env is None:
         raise Failure(Status.ENVIRONMENT, "the program env is missing, by which a malloc library is preloaded")
-    preload = [] if variant == GLIBC else [_preload(variant)]
-    return [env, *(f"{k}={v}" for k, v in (environment or {}).items()), *preload, *command]
+    return [env, *(f"{k}={v}" for k, v in (environment or {}).items()), *filter(None, [malloc.setting]), *command]
 
 
 def library_bytes(mallocs: Sequence[Malloc]) -> dict[str, float]:
@@ -145,7 +115,7 @@ def library_bytes(mallocs: Sequence[Malloc]) -> dict[str, float]:
     cat = shutil.which("cat") or "cat"
     result = {}
     for malloc in mallocs:
-        command = preloaded([cat, "/proc/self/smaps_rollup"], malloc.variant)
+        command = preloaded([cat, "/proc/self/smaps_rollup"], malloc)
         found = []
         for _ in range(_ASKED):
             said = subprocess.run(command, capture_output=True, text=True, env=user_environment(), check=False).stdout
@@ -157,12 +127,6 @@ def library_bytes(mallocs: Sequence[Malloc]) -> dict[str, float]:
 
 def _kibibytes(text: str | None) -> int:
     return int(text.split()[0]) if text else 0
-
-
-def _preload(library: str) -> str:
-    """The setting that loads it before a program, in front of what the user preloads already."""
-    given = os.environ.get("LD_PRELOAD", "")
-    return f"LD_PRELOAD={library}:{given}" if given else f"LD_PRELOAD={library}"
 
 
 @dataclass
@@ -177,30 +141,23 @@ class MallocRunner:
     limit_seconds: float | None = None
 
     def __post_init__(self) -> None:
-        self._random = random.Random(f"padding {self.seed}")
+        self._padding = Padding(self.seed)
 
     def run(self, cell: Cell, stage: str, number: int) -> Outcome:
         """One round. Failure where it cannot be run at all."""
         result = self.folder / "malloc_round.json"
         result.unlink(missing_ok=True)
         streams = ["--stdin", str(self.stdin or os.devnull), "--stdout", os.devnull, "--stderr", os.devnull]
-        pad = ["--pad", str(self._random.randrange(_PADDING_LIMIT_BYTES))]
-        command = preloaded(cell.workload, cell.variant, self.environment)
+        malloc = cell.contender if isinstance(cell.contender, Malloc) else OWN_MALLOC
+        command = preloaded(cell.subject.words, malloc, self.environment)
         finished = native.run(
             TRIAL,
-            ["--round", "bare", *pad, "--result", str(result), *streams, "--", *command],
+            ["--round", "bare", *self._padding.option(), "--result", str(result), *streams, "--", *command],
             seconds=self.limit_seconds,
         )
-        if finished.timed_out:
-            why = f"took longer than {self.limit_seconds:.0f} s"
-            return Outcome(cell, stage, number, {}, 0, _SIGKILL, "killed", utc_now(), why)
-        if not result.exists():
+        if finished.timed_out and (late := killed(cell, stage, number, finished, self.limit_seconds)):
+            return late
+        data = read_result(result)
+        if data is None:
             raise native.failure_of(TRIAL, finished)
-        data = json.loads(result.read_text(encoding="utf-8"))
-        exit_status, signal = int(data.get("exit_status") or 0), int(data.get("signal") or 0)
-        how = (0 if signal else exit_status, signal)
-        status, why = "ok", ""
-        if how != self.expected:
-            status, why = "killed", f"{describe(*how)} where {describe(*self.expected)} was expected"
-        values = {m: float(data[m]) for m in METRICS if isinstance(data.get(m), int | float)}
-        return Outcome(cell, stage, number, values, exit_status, signal, status, utc_now(), why)
+        return outcome_of(cell, stage, number, data, self.expected, "{} was expected")

@@ -24,7 +24,7 @@ from os import defpath
 from pathlib import Path
 
 from millpond.rounds import real_programs
-from millpond.rounds.real_programs import Workload, require_program, write_once
+from millpond.rounds.real_programs import RealProgram, require_program, write_once
 from millpond.system.errors import Failure, Status
 
 PURPOSE = "bench-real"  # of scripts/setup
@@ -206,7 +206,7 @@ def _ninja() -> str:
     return "".join(parts)
 
 
-def python3(folder: Path) -> Workload:
+def python3(folder: Path) -> RealProgram:
     """The interpreter of the system as its user runs it: small objects come from its own pools."""
     workload = real_programs.python3(folder, search=defpath)
     return replace(workload, environment={"PYTHONHASHSEED": "0"})
@@ -216,60 +216,60 @@ def _require(name: str) -> str:
     return require_program(name, PURPOSE)
 
 
-def cc1plus(folder: Path) -> Workload:
+def cc1plus(folder: Path) -> RealProgram:
     """The compiler proper on a file of its own: that of the other rows takes it five seconds."""
     return real_programs.cc1plus(folder, "small", lambda: _CPP)
 
 
-def xmllint(folder: Path, items: int = _ITEMS) -> Workload:
+def xmllint(folder: Path, items: int = _ITEMS) -> RealProgram:
     """Other numbers of items than usual have a file of their own."""
     name = "items.xml" if items == _ITEMS else f"items_{items}.xml"
     file = write_once(folder / name, lambda: _xml(items))
     query = "count(//item[note/@by = '7']) + sum(//item[@shelf = '5']/price)"
-    return Workload("xmllint", (_require("xmllint"), "--xpath", query, str(file)))
+    return RealProgram("xmllint", (_require("xmllint"), "--xpath", query, str(file)))
 
 
-def xsltproc(folder: Path) -> Workload:
+def xsltproc(folder: Path) -> RealProgram:
     style = write_once(folder / "items.xsl", lambda: _STYLE)
     items = write_once(folder / "few_items.xml", lambda: _xml(20_000))
-    return Workload("xsltproc", (_require("xsltproc"), "-o", "/dev/null", str(style), str(items)))
+    return RealProgram("xsltproc", (_require("xsltproc"), "-o", "/dev/null", str(style), str(items)))
 
 
-def jq(folder: Path) -> Workload:
-    return Workload("jq", (_require("jq"), _FILTER, str(write_once(folder / "sales.json", _sales))))
+def jq(folder: Path) -> RealProgram:
+    return RealProgram("jq", (_require("jq"), _FILTER, str(write_once(folder / "sales.json", _sales))))
 
 
-def git(folder: Path) -> Workload:
+def git(folder: Path) -> RealProgram:
     own = _require("git")
     environment = {"GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": "/dev/null", "HOME": str(folder)}
     place = _repository(folder, own, environment)
-    return Workload(
+    return RealProgram(
         "git", (own, "--no-pager", "--git-dir", str(place), "log", "-p", "--stat", "main"), None, environment
     )
 
 
-def ninja(folder: Path) -> Workload:
+def ninja(folder: Path) -> RealProgram:
     manifest = write_once(folder / "build.ninja", _ninja)
-    return Workload("ninja", (_require("ninja"), "-n", "-f", str(manifest)))
+    return RealProgram("ninja", (_require("ninja"), "-n", "-f", str(manifest)))
 
 
-def make(folder: Path) -> Workload:
+def make(folder: Path) -> RealProgram:
     makefile = write_once(folder / "many.mk", lambda: _MAKEFILE)
-    return Workload("make", (_require("make"), "-n", "-r", "-f", str(makefile), "all"))
+    return RealProgram("make", (_require("make"), "-n", "-r", "-f", str(makefile), "all"))
 
 
-def node(folder: Path) -> Workload:
-    return Workload("node", (_require("node"), str(write_once(folder / "work.js", lambda: _SCRIPT))))
+def node(folder: Path) -> RealProgram:
+    return RealProgram("node", (_require("node"), str(write_once(folder / "work.js", lambda: _SCRIPT))))
 
 
-def redis(folder: Path) -> Workload:
+def redis(folder: Path) -> RealProgram:
     for name in ("redis-server", "redis-benchmark", "redis-cli"):
         _require(name)
-    return Workload("redis", (_require("sh"), "-c", _REDIS, "redis", str(folder)))
+    return RealProgram("redis", (_require("sh"), "-c", _REDIS, "redis", str(folder)))
 
 
 # In the order of the table.
-PROGRAMS: dict[str, Callable[[Path], Workload]] = {
+PROGRAMS: dict[str, Callable[[Path], RealProgram]] = {
     "gawk": real_programs.gawk, "perl": real_programs.perl, "python3": python3, "sqlite3": real_programs.sqlite3,
     "gs": real_programs.ghostscript, "cc1plus": cc1plus, "xmllint": xmllint, "xsltproc": xsltproc,
     "jq": jq, "git": git, "ninja": ninja, "redis": redis, "node": node, "make": make,

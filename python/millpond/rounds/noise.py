@@ -11,11 +11,11 @@ Rounds of bare programs that are kept anyway say it too, without a measurement: 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from statistics import median, quantiles
 from typing import Any
 
-from millpond.cells.cell import Cell, Outcome
+from millpond.cells.cell import Cell, Control, Outcome, Program
 from millpond.rounds.interleaved_rounds import by_round
 from millpond.statistics.order_statistics import Summary, summarise
 from millpond.store.store import Store
@@ -54,7 +54,8 @@ class Noise:
 
 def twins(program: Sequence[str]) -> tuple[Cell, Cell]:
     """The two contenders that are the same."""
-    return Cell(tuple(program), "bare", None, (("twin", "a"),)), Cell(tuple(program), "bare", None, (("twin", "b"),))
+    bare = Cell(Program(tuple(program)), Control("bare"))
+    return replace(bare, parameters=(("twin", "a"),)), replace(bare, parameters=(("twin", "b"),))
 
 
 def noise_of(outcomes: Sequence[Outcome], cells: tuple[Cell, Cell]) -> list[Noise]:
@@ -114,7 +115,7 @@ def stored_noise(store: Store, metrics: Sequence[str] = COMPARED) -> list[Stored
             select workload, metric, run, count(*) as n, median(value) as middle,
                    quantile_cont(value, 0.75) - quantile_cont(value, 0.25) as width
             from observations
-            where strategy = 'bare' and round > 0 and status = 'ok' and value > 0 and machine = ?
+            where contender = 'bare' and round > 0 and status = 'ok' and value > 0 and machine = ?
             group by workload, metric, run having count(*) >= ?
         )
         select workload, metric, count(*) as runs, sum(n) as rounds, median(width / middle) as within,

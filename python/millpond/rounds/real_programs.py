@@ -98,7 +98,7 @@ _CPP_HEADERS = (
 
 
 @dataclass(frozen=True)
-class Workload:
+class RealProgram:
     """A program with its input. `stdin` is a file, or None for no input."""
 
     name: str
@@ -162,35 +162,35 @@ def require_program(name: str, purpose: str = "bench", search: str | None = None
     return found
 
 
-def heap_churn(threads: int, events: int, live: int = 200_000) -> Workload:
+def heap_churn(threads: int, events: int, live: int = 200_000) -> RealProgram:
     """The recording workload of lab/suites."""
     options = ("--threads", str(threads), "--events", str(events), "--live", str(live))
     name = f"heap_churn, {threads} thread{'s' if threads > 1 else ''}" + ("" if live == 200_000 else f", {live} live")
-    return Workload(name, (str(native.find("heap_churn")), *options))
+    return RealProgram(name, (str(native.find("heap_churn")), *options))
 
 
-def hot_loop(events: int) -> Workload:
-    return Workload("hot_loop", (str(native.find("hot_loop")), "--events", str(events)))
+def hot_loop(events: int) -> RealProgram:
+    return RealProgram("hot_loop", (str(native.find("hot_loop")), "--events", str(events)))
 
 
-def call_trees(shape: int, rounds: int) -> Workload:
+def call_trees(shape: int, rounds: int) -> RealProgram:
     """Programs whose stacks seldom recur; the shapes are in its source."""
-    return Workload(
+    return RealProgram(
         f"call_trees shape {shape}", (str(native.find("call_trees")), "--shape", str(shape), "--rounds", str(rounds))
     )
 
 
-def gawk(folder: Path) -> Workload:
+def gawk(folder: Path) -> RealProgram:
     words = write_once(folder / "words.txt", _words)
-    return Workload("gawk", (require_program("gawk"), _AWK), words, {"LC_ALL": "C"})
+    return RealProgram("gawk", (require_program("gawk"), _AWK), words, {"LC_ALL": "C"})
 
 
-def perl(folder: Path) -> Workload:
+def perl(folder: Path) -> RealProgram:
     words = write_once(folder / "words.txt", _words)
-    return Workload("perl", (require_program("perl"), "-e", _PERL), words, {"LC_ALL": "C", "PERL_HASH_SEED": "0"})
+    return RealProgram("perl", (require_program("perl"), "-e", _PERL), words, {"LC_ALL": "C", "PERL_HASH_SEED": "0"})
 
 
-def python3(folder: Path, search: str | None = None) -> Workload:
+def python3(folder: Path, search: str | None = None) -> RealProgram:
     """The interpreter itself (`python3` may be a script), on the C library's malloc; `search` replaces PATH."""
     words = write_once(folder / "words.txt", _words)
     asked = subprocess.run(
@@ -198,24 +198,26 @@ def python3(folder: Path, search: str | None = None) -> Workload:
         capture_output=True, text=True, check=True,
     )  # fmt: skip
     environment = {"PYTHONMALLOC": "malloc", "PYTHONHASHSEED": "0"}
-    return Workload("python3", (asked.stdout.strip(), "-s", "-S", "-c", _PYTHON), words, environment)
+    return RealProgram("python3", (asked.stdout.strip(), "-s", "-S", "-c", _PYTHON), words, environment)
 
 
-def sqlite3(folder: Path) -> Workload:
-    return Workload("sqlite3", (require_program("sqlite3"), ":memory:"), write_once(folder / "load.sql", lambda: _SQL))
+def sqlite3(folder: Path) -> RealProgram:
+    return RealProgram(
+        "sqlite3", (require_program("sqlite3"), ":memory:"), write_once(folder / "load.sql", lambda: _SQL)
+    )
 
 
-def ghostscript(folder: Path) -> Workload:
+def ghostscript(folder: Path) -> RealProgram:
     page = write_once(folder / "page.ps", lambda: _POSTSCRIPT)
     options = ("-q", "-dSAFER", "-dBATCH", "-dNOPAUSE", "-sDEVICE=txtwrite", "-sOutputFile=/dev/null")
-    return Workload("ghostscript", (require_program("gs"), *options, str(page)))
+    return RealProgram("ghostscript", (require_program("gs"), *options, str(page)))
 
 
-def cc1plus(folder: Path, name: str = "big", make: Callable[[], str] = _cpp) -> Workload:
+def cc1plus(folder: Path, name: str = "big", make: Callable[[], str] = _cpp) -> RealProgram:
     """The compiler proper: g++ itself only starts it. `name` is that of the source that `make` writes."""
     gpp = require_program("g++")
     asked = subprocess.run([gpp, "-print-prog-name=cc1plus"], capture_output=True, text=True, check=True)
     source = write_once(folder / f"{name}.cpp", make)
     whole = write_once(folder / f"{name}.ii", lambda: _preprocessed(source))
     options = ("-quiet", "-fpreprocessed", "-std=c++20", str(whole), "-o", "/dev/null")
-    return Workload("cc1plus", (require_program(asked.stdout.strip()), *options))
+    return RealProgram("cc1plus", (require_program(asked.stdout.strip()), *options))

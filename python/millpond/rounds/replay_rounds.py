@@ -11,25 +11,25 @@ is not in it. Each block is written once a cache line after its allocation, an a
 from __future__ import annotations
 
 import json
-import random
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from millpond.cells.cell import METRICS_OF, Cell, Outcome
+from millpond.cells.cell import Cell, Contender, Control, Malloc, Outcome, Strategy, Trace
+from millpond.cells.metrics import REPLAY_METRICS
 from millpond.cells.plans import Plan
+from millpond.rounds.fresh_process import Padding, killed
 from millpond.rounds.interleaved_rounds import Listener, Memory, Silence, by_round, run_rounds
 from millpond.statistics.order_statistics import Comparison, Summary, compare, judge_family, summarise
-from millpond.store.observations import utc_now
 from millpond.system import native
 from millpond.system.errors import Failure
 
 REPLAY = "millpond-replay"
 EXPERIMENT = "replay"
 STAGE = "replay"
-RECORDED = "recorded"
-NULL = "null"
+RECORDED = Control("recorded")
+NULL = Control("null")
 STRATEGIES = ("multipool", "monotonic", "multipool(monotonic)")
 ORDERS = ("total", "dependency")
 TOUCH = "each block is written once a cache line after its allocation"
@@ -40,25 +40,22 @@ METRICS_COMPARED = ("cpu_seconds", "peak_bytes", "end_bytes", "page_faults")
 # does so as in the program. A round then takes as long as the program did; the waits count for nothing.
 PACED = ("pace", "recorded")
 _ORDER, _STRATEGY = "order", "strategy"
-_PADDING_LIMIT_BYTES = 4096
-_SIGKILL = 9
 
 
 def replay_cell(
     trace: Path,
-    variant: str,
-    plan: Plan | None = None,
+    contender: Contender,
     order: str = ORDERS[0],
     strategy: str = "",
     *,
     paced: bool = False,
 ) -> Cell:
-    """A contender: RECORDED, NULL, one of STRATEGIES for every subsystem, the path of a malloc library, or a plan.
+    """A cell: RECORDED, NULL, one of STRATEGIES for every subsystem, a malloc library, or a plan.
 
     `strategy`: one of STRATEGIES for all pools of the plan, instead of what it names: a trial could not take it.
     """
     parameters = ((_ORDER, order), *(((_STRATEGY, strategy),) if strategy else ()), *((PACED,) if paced else ()))
-    return Cell((str(trace),), "plan" if plan else variant, plan, parameters, EXPERIMENT)
+    return Cell(Trace(str(trace)), contender, parameters)
 
 
 def replay_cells(
@@ -71,9 +68,9 @@ def replay_cells(
     paced: bool = False,
 ) -> list[Cell]:
     """The contenders of a replay; RECORDED, which all are compared with, and NULL are always among them."""
-    variants = dict.fromkeys([RECORDED, NULL, *strategies, *map(str, mallocs)])
-    cells = [replay_cell(trace, variant, order=order, paced=paced) for variant in variants]
-    return cells + [replay_cell(trace, "plan", plan, order, paced=paced) for plan in plans]
+    named: list[Contender] = [*map(Strategy, strategies), *(Malloc(str(path), path) for path in mallocs)]
+    contenders = [RECORDED, NULL, *dict.fromkeys(named), *plans]
+    return [replay_cell(trace, contender, order, paced=paced) for contender in contenders]
 
 
 class ReplayRunner:
@@ -85,7 +82,7 @@ class ReplayRunner:
 
     def __init__(self, folder: Path, seed: int = 1, limit_seconds: float | None = None) -> None:
         self._folder = folder
-        self._random = random.Random(f"padding {seed}")
+        self._padding = Padding(seed)
         self._scripts: dict[tuple[str, str], tuple[Path, dict[str, Any]]] = {}
         self.limit_seconds = limit_seconds
 
@@ -97,8 +94,8 @@ class ReplayRunner:
         return self._script(cell)[1]
 
     def _script(self, cell: Cell) -> tuple[Path, dict[str, Any]]:
-        (trace,) = cell.workload
-        kind = cell.plan.text() if cell.plan else "per subsystem" if cell.variant in STRATEGIES else "malloc"
+        (trace,) = cell.subject.words
+        kind = cell.plan.text() if cell.plan else "per subsystem" if _is_strategy(cell) else "malloc"
         key = (trace, kind)
         if key not in self._scripts:
             self._scripts[key] = self._prepared(trace, cell, len(self._scripts))
@@ -112,7 +109,7 @@ class ReplayRunner:
             source = self._folder / f"{number}.plan.json"
             cell.plan.write(source)
             options = ["--plan", str(source)]
-        elif cell.variant in STRATEGIES:
+        elif _is_strategy(cell):
             options = ["--per-subsystem"]
         try:
             native.require(REPLAY, [f"--prepare={trace}", *options, "-o", str(script), "--json", str(summary)])
@@ -125,18 +122,14 @@ class ReplayRunner:
 
     def run(self, cell: Cell, stage: str, number: int) -> Outcome:
         """One round. Failure where it cannot be run at all."""
-        finished, data = self._play(cell, ["--pad", str(self._random.randrange(_PADDING_LIMIT_BYTES))])
-        if finished.timed_out:
-            why = f"took longer than {self.limit_seconds:.0f} s"
-            return Outcome(cell, stage, number, {}, 0, _SIGKILL, "killed", utc_now(), why)
-        if finished.status < 0:
-            why = f"died of {native.signal_name(-finished.status)}"
-            return Outcome(cell, stage, number, {}, 0, -finished.status, "killed", utc_now(), why)
+        finished, data = self._play(cell, self._padding.option())
+        if dead := killed(cell, stage, number, finished, self.limit_seconds):
+            return dead
         if data is None:
             raise native.failure_of(REPLAY, finished)
-        values = {m: float(data[m]) for m in METRICS_OF[EXPERIMENT] if isinstance(data.get(m), int | float)}
+        values = {m: float(data[m]) for m in REPLAY_METRICS.units if isinstance(data.get(m), int | float)}
         why = str(data.get("why") or data.get("held_why_null") or "")
-        return Outcome(cell, stage, number, values, 0, 0, str(data.get("status", "ok")), utc_now(), why)
+        return Outcome(cell, stage, number, values, status=str(data.get("status", "ok")), why=why)
 
     def diffusion(self, cell: Cell, points: int) -> list[dict[str, Any]]:
         """Bytes live and bytes of the pages that they touch, at `points` moments of an untimed pass."""
@@ -150,9 +143,11 @@ class ReplayRunner:
         result = self._folder / "round.json"
         script, _ = self._script(cell)
         parameters = dict(cell.parameters)
-        variant = parameters.get(_STRATEGY, cell.variant)
-        named = variant in (RECORDED, NULL, "plan", *STRATEGIES)
-        chosen = ["--strategy", variant] if named else ["--strategy", RECORDED, "--malloc", variant]
+        contender = cell.contender
+        if isinstance(contender, Malloc):
+            chosen = ["--strategy", RECORDED.name, "--malloc", str(contender.path)]
+        else:
+            chosen = ["--strategy", parameters.get(_STRATEGY, "plan" if cell.plan else contender.name)]
         order = parameters.get(_ORDER, ORDERS[0])
         pace = ["--pace"] if PACED in cell.parameters and "--diffusion" not in options else []
         result.unlink(missing_ok=True)
@@ -166,6 +161,10 @@ class ReplayRunner:
         except (OSError, ValueError):
             return finished, None
         return finished, data if isinstance(data, dict) and finished.status == 0 else None
+
+
+def _is_strategy(cell: Cell) -> bool:
+    return isinstance(cell.contender, Strategy)
 
 
 def replay(
@@ -190,11 +189,11 @@ def subtract_null(outcomes: Sequence[Outcome]) -> list[Outcome]:
 
     A round without an outcome of NULL is left out, for it has nothing that could be subtracted.
     """
-    null = {_round_of(o): o.values for o in outcomes if o.cell.variant == NULL and o.status == "ok"}
+    null = {_round_of(o): o.values for o in outcomes if o.cell.contender == NULL and o.status == "ok"}
     result = []
     for outcome in outcomes:
         loop = null.get(_round_of(outcome))
-        if outcome.cell.variant == NULL or (loop is None and outcome.status == "ok"):
+        if outcome.cell.contender == NULL or (loop is None and outcome.status == "ok"):
             continue
         values = {m: v - (loop or {}).get(m, 0.0) if m in LOOPS_OWN else v for m, v in outcome.values.items()}
         result.append(replace(outcome, values=values))
@@ -202,7 +201,7 @@ def subtract_null(outcomes: Sequence[Outcome]) -> list[Outcome]:
 
 
 def _round_of(outcome: Outcome) -> tuple[object, ...]:
-    return outcome.stage, outcome.round, outcome.cell.workload, outcome.cell.parameters
+    return outcome.stage, outcome.round, outcome.cell.subject, outcome.cell.parameters
 
 
 def predicted_difference(outcomes: Sequence[Outcome], of: Cell, against: Cell, metric: str) -> Summary | None:
@@ -221,13 +220,13 @@ def against_recorded(subtracted: Sequence[Outcome], cells: Sequence[Cell]) -> di
     for metric in METRICS_COMPARED:
         family: dict[tuple[Cell, str], Comparison] = {}
         for cell in cells:
-            base = replace(cell, variant=RECORDED, plan=None)
-            if cell in (base, replace(base, variant=NULL)):
+            base = replace(cell, contender=RECORDED)
+            if cell in (base, replace(base, contender=NULL)):
                 continue
             left, right = by_round(subtracted, cell, metric), by_round(subtracted, base, metric)
             both = sorted(left.keys() & right.keys())
             of, against = [left[i] for i in both], [right[i] for i in both]
-            comparison = compare(metric, cell.name, RECORDED, of, against)
+            comparison = compare(metric, cell.name, RECORDED.name, of, against)
             if comparison is not None:
                 family[cell, metric] = comparison
         found.update(judge_family(family))

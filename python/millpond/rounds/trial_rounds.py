@@ -9,24 +9,22 @@ from __future__ import annotations
 
 import json
 import os
-import random
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from millpond.cells.cell import MALLOC, METRICS, POOL_COST, POOL_COST_BYTES, PRELOADED, Cell, Outcome
+from millpond.cells.cell import Cell, Control, Malloc, Outcome
+from millpond.cells.metrics import OF_A_PROCESS, POOL_COST, POOL_COST_BYTES
 from millpond.cells.plans import Plan
+from millpond.rounds.fresh_process import Padding, describe, killed
 from millpond.rounds.preparation import NO_PREPARATION, Preparation
 from millpond.statistics.order_statistics import summarise
-from millpond.store.observations import utc_now
 from millpond.system import native
 from millpond.system.errors import Failure
 from millpond.system.standard_input import StandardInput
 
 TRIAL = "millpond-trial"
 THROUGH = "through"  # the stage of a run that shows how the program ends; it is compared with nothing
-_PADDING_LIMIT_BYTES = 4096
-_SIGKILL = 9
 _SLOWEST = 20.0
 _PATIENCE_SECONDS = 60.0
 _PAIR_COST_ROUNDS = 11  # 0.1 s each
@@ -52,14 +50,13 @@ class Laboratory:
         self._preparation = preparation
         self._program = tuple(program)
         self._stdin = stdin
-        self._random = random.Random(f"padding {seed}")
+        self._padding = Padding(seed)
         self._routes: dict[str, Path] = {}
         self._modules: Path | None = None
         self._looked_up: Plan | None = None
         self._pair_seconds: dict[str, float] = {}  # strategy → what a pair costs more here than in the source
         self._call_seconds = 0.0  # what observing a call of a function costs
         self._call_bytes = 0.0  # what observing takes in all
-        self.settings: dict[str, str] = {}  # malloc → NAME=VALUE of the environment that makes the program run on it
         self.expected = (0, 0)
         self.limit_seconds: float | None = None
 
@@ -136,14 +133,14 @@ class Laboratory:
     def _run(self, cell: Cell, stage: str, number: int, streams: list[str], descriptor: int | None) -> Outcome:
         result = self._folder / "round.json"
         result.unlink(missing_ok=True)
-        preloaded = cell.variant == PRELOADED
-        setting = ["--set", self.settings[dict(cell.parameters)[MALLOC]]] if preloaded else []
-        variant = "bare" if preloaded else cell.variant
+        malloc = cell.contender if isinstance(cell.contender, Malloc) else None
+        setting = ["--set", malloc.setting] if malloc else []
+        variant = cell.contender.name if isinstance(cell.contender, Control) else "plan" if cell.plan else "bare"
         plan = cell.plan or (self._looked_up if variant != "bare" else None)
         routes = ["--routes", str(self.compile(plan))] if plan else []
-        pad = ["--pad", str(self._random.randrange(_PADDING_LIMIT_BYTES))]
-        argv = self._preparation.program(cell.workload)
-        command = ["--round", variant, *setting, *routes, *pad, "--result", str(result), *streams, "--", *argv]
+        argv = self._preparation.program(cell.subject.words)
+        command = ["--round", variant, *setting, *routes, *self._padding.option(), "--result", str(result), *streams,
+                   "--", *argv]  # fmt: skip
         with self._preparation.ready(self._folder) as cwd:
             finished = native.run(
                 TRIAL,
@@ -153,10 +150,9 @@ class Laboratory:
                 folder=cwd,
                 **({} if descriptor is None else {"stdin": descriptor}),
             )
-        if finished.timed_out:
-            why = f"took longer than {self.limit_seconds:.0f} s"
-            return Outcome(cell, stage, number, {}, 0, _SIGKILL, "killed", utc_now(), why)
-        data = _read(result)
+        if finished.timed_out and (late := killed(cell, stage, number, finished, self.limit_seconds)):
+            return late
+        data = read_result(result)
         if data is None:
             failure = native.failure_of(TRIAL, finished)
             # What was let through to the user has been read already.
@@ -164,22 +160,13 @@ class Laboratory:
         return self._outcome(cell, stage, number, data)
 
     def _outcome(self, cell: Cell, stage: str, number: int, data: dict[str, Any]) -> Outcome:
-        exit_status, signal = int(data.get("exit_status") or 0), int(data.get("signal") or 0)
-        values = {m: float(data[m]) for m in METRICS if isinstance(data.get(m), int | float)}
-        status, why = "ok", ""
-        if stage != THROUGH:
-            how = (0 if signal else exit_status, signal)
-            if how != self.expected:
-                status, why = "killed", f"{describe(*how)} where the bare program {describe(*self.expected)}"
-        router = data.get("router")
-        if cell.plan is not None and isinstance(router, dict):
-            values[POOL_COST] = self._pool_cost(cell.plan, router)
-            observes = any(int(pool.get("calls") or 0) for pool in router.get("pools", []))
-            values[POOL_COST_BYTES] = self._call_bytes if observes else 0.0
-        return Outcome(
-            cell, stage, number, values, exit_status, signal, status, utc_now(), why,
-            router if isinstance(router, dict) else {},
-        )  # fmt: skip
+        expected = None if stage == THROUGH else self.expected
+        outcome = outcome_of(cell, stage, number, data, expected, "the bare program {}")
+        if cell.plan is not None and outcome.router:
+            outcome.values[POOL_COST] = self._pool_cost(cell.plan, outcome.router)
+            observes = any(int(pool.get("calls") or 0) for pool in outcome.router.get("pools", []))
+            outcome.values[POOL_COST_BYTES] = self._call_bytes if observes else 0.0
+        return outcome
 
     def _pool_cost(self, plan: Plan, router: dict[str, Any]) -> float:
         """The CPU that pools behind malloc took, beyond what they would take in the source."""
@@ -197,12 +184,26 @@ def time_limit(bare_seconds: float) -> float:
     return _PATIENCE_SECONDS + _SLOWEST * bare_seconds
 
 
-def describe(exit_status: int, signal: int) -> str:
-    """How a program ended, as a half-sentence: "exits with 1", "dies of SIGSEGV"."""
-    return f"dies of {native.signal_name(signal)}" if signal else f"exits with {exit_status}"
+def outcome_of(
+    cell: Cell, stage: str, number: int, data: dict[str, Any], expected: tuple[int, int] | None, otherwise: str
+) -> Outcome:
+    """The outcome of a round by its result file. `expected`: exit status and signal; a round that ends otherwise is
+    `killed`, and its reason says by `otherwise` how that is known."""
+    exit_status, signal = int(data.get("exit_status") or 0), int(data.get("signal") or 0)
+    how = (0 if signal else exit_status, signal)
+    status, why = "ok", ""
+    if expected is not None and how != expected:
+        status, why = "killed", f"{describe(*how)} where {otherwise.format(describe(*expected))}"
+    router = data.get("router")
+    return Outcome(
+        cell, stage, number, {m: float(data[m]) for m in OF_A_PROCESS if isinstance(data.get(m), int | float)},
+        status=status, why=why, exit_status=exit_status, signal=signal,
+        router=router if isinstance(router, dict) else {},
+    )  # fmt: skip
 
 
-def _read(path: Path) -> dict[str, Any] | None:
+def read_result(path: Path) -> dict[str, Any] | None:
+    """The result file of a round; None where there is none."""
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):

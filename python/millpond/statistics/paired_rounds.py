@@ -8,7 +8,6 @@ A summary says what the rounds amount to; a reader who doubts it wants to see ev
 
 from __future__ import annotations
 
-import json
 import statistics
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -38,14 +37,11 @@ class PairedRounds:
         for row in observations:
             if row.get("status") != "ok" or row.get("value") is None or not row.get("round"):
                 continue
-            parameters = json.loads(str(row.get("parameters") or "{}"))
-            variant, plan = parameters.get("variant"), parameters.get("plan_name")
-            if variant is None:
+            if not row.get("stage"):
                 continue
-            name = f"plan:{plan}" if plan else str(variant)
-            if variant == "malloc":  # as cells/cell.py names it
-                name = f"malloc:{parameters.get('malloc')}"
-            key = (str(parameters.get("stage") or ""), name, str(row["metric"]))
+            kind, name = str(row["contender_kind"]), str(row["contender"])
+            label = f"{kind}:{name}" if kind in ("plan", "malloc") else name  # as cells/cell.py labels it
+            key = (str(row["stage"]), label, str(row["metric"]))
             self._values.setdefault(key, {})[int(row["round"])] = float(row["value"])
 
     def __bool__(self) -> bool:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Observations: every value of every round, counted or measured, as rows of one relation ("millpond.observation/1").
+"""Observations: every value of every round, counted or measured, as rows of one relation ("millpond.observation/2").
 
 A `Journal` gathers the rows of one run and knows which of them stand behind a figure: evidence is a list of their ids.
 """
@@ -9,39 +9,25 @@ from __future__ import annotations
 import datetime
 import json
 import secrets
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from millpond import __version__
-from millpond.cells.cell import (
-    COUNTERS,
-    EVENTS,
-    LITTER,
-    POOL_COST,
-    POOL_COST_BYTES,
-    SUITES,
-    Cell,
-    Outcome,
-    metrics_of,
-)
+from millpond.cells.cell import LITTER, Cell, Computed, Outcome, Workload
+from millpond.cells.metrics import COUNTERS, EVENTS, TRIAL_METRICS, Metrics
+from millpond.system.clock import utc_now
 from millpond.system.machine import this_machine
 
-SCHEMA = "millpond.observation/1"
+SCHEMA = "millpond.observation/2"
 FIELDS = (
-    "schema", "id", "run", "experiment", "workload", "parameters", "plan", "strategy", "subsystem", "heap_state",
-    "page_policy", "pass", "metric", "unit", "value", "why_null", "status", "kind", "round", "machine", "compiler",
-    "version", "time_utc",
+    "schema", "id", "run", "experiment", "workload", "subject_kind", "subject", "contender_kind", "contender",
+    "parameters", "plan", "subsystem", "stage", "heap_state", "page_policy", "pass", "metric", "unit", "value",
+    "why_null", "status", "exit_status", "signal", "kind", "round", "machine", "program", "compiler", "version",
+    "time_utc",
 )  # fmt: skip
 
 _COUNTED = ("page_faults", "major_faults", "units", *COUNTERS)
-# The suite that has warm passes; elsewhere a fresh process does its work once.
-_WARM, _COLD = "library", ("cold_ns",)
-
-
-def utc_now() -> str:
-    """The time in UTC, ISO 8601, to the millisecond."""
-    return datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds")
 
 
 @dataclass(frozen=True)
@@ -55,8 +41,9 @@ class Programs:
 class Journal:
     """The observations of one run of one verb, in the order in which they were made.
 
-    `seed` and `subject` (what was measured: see `resumption.subject_of`) are true of the whole run; a later run of the
-    same may go on from this one. `programs`: where that is not one program for all cells.
+    `metrics`: what outcomes have rows of. `seed` and `subject` (what was measured: see `round_log.subject_of`) are true
+    of the whole run; a later run of the same may go on from this one. `programs`: where that is not one program for all
+    cells.
     """
 
     def __init__(
@@ -65,6 +52,7 @@ class Journal:
         workload: Sequence[str],
         compiler: str | None = None,
         *,
+        metrics: Metrics = TRIAL_METRICS,
         seed: int | None = None,
         subject: str = "",
         programs: Programs | None = None,
@@ -75,6 +63,7 @@ class Journal:
         self._experiment = experiment
         self._workload = " ".join(workload)
         self._compiler = compiler
+        self._metrics = metrics
         self._seed = seed
         self._subject = subject
         self.programs = programs
@@ -108,49 +97,49 @@ class Journal:
     ) -> list[dict[str, Any]]:
         """The rows, behind those of the outcomes that an earlier run has left, before `began`.
 
-        Of their parameters those of the cells alone are kept: what else a row has of its process is the store's affair.
+        Of their parameters these are kept.
         """
-        earlier = Journal(self._experiment, [self._workload], self._compiler, programs=self.programs)
+        earlier = Journal(
+            self._experiment, [self._workload], self._compiler, metrics=self._metrics, programs=self.programs
+        )
         earlier.add_outcomes(outcome for outcome in outcomes if outcome.time_utc < began)
         return [
             {**row, "parameters": {k: v for k, v in json.loads(row["parameters"]).items() if k in parameters}}
             for row in [*earlier.rows, *self.rows]
         ]
 
-    def add_outcomes(self, outcomes: Iterable[Outcome]) -> None:
-        """Adds a row for each metric of each outcome; a metric that is absent is null, with the reason."""
-        for outcome in outcomes:
-            for metric, unit in metrics_of(outcome).items():
-                self._add_outcome(outcome, metric, unit)
+    def add_outcomes(self, outcomes: Iterable[Outcome], metrics: Metrics | None = None) -> None:
+        """Adds a row for each metric of each outcome; a metric that is absent is null, with the reason.
 
-    def _add_outcome(self, outcome: Outcome, metric: str, unit: str) -> None:
+        `metrics`: where these outcomes have others than the run's.
+        """
+        declared = metrics or self._metrics
+        for outcome in outcomes:
+            for metric, unit in declared.of(outcome).items():
+                self._add_outcome(outcome, metric, unit, declared)
+
+    def _add_outcome(self, outcome: Outcome, metric: str, unit: str, declared: Metrics) -> None:
         cell = outcome.cell
         value = outcome.values.get(metric)
         identifier = self._add(
-            parameters={
-                "argv": list(cell.workload),
-                "variant": cell.variant,
-                "plan_name": cell.plan.name if cell.plan else None,
-                "stage": outcome.stage,
-                "exit_status": outcome.exit_status,
-                "signal": outcome.signal,
-                **({"program": self.programs.identity_of(cell)} if self.programs else {}),
-                **dict(cell.parameters),
-            },
-            plan=cell.plan.text() if cell.plan else None,
-            strategy=None if cell.plan else cell.variant,
+            **_of_cell(cell),
             subsystem=cell.plan.alone if cell.plan else None,
-            page_policy="huge" if cell.variant == "shared_huge" else this_machine().page_policy,
+            stage=outcome.stage,
+            page_policy="huge" if cell.contender.name == "shared_huge" else this_machine().page_policy,
             metric=metric,
             unit=unit,
             value=value,
             why_null=None if value is not None else _why_null(outcome, metric),
             status=outcome.status,
-            kind=outcome.kind or _kind(metric, unit),
+            exit_status=outcome.exit_status,
+            signal=outcome.signal,
+            kind=outcome.kind or _kind(cell, metric, unit, declared),
             round=outcome.round,
             time_utc=outcome.time_utc,
-            **(_of_suite(cell, metric) if cell.experiment in SUITES else {}),
+            **({"workload": cell.subject.name} if isinstance(cell.subject, Workload) else {}),
+            **{"pass": "warm" if declared.is_warm(metric) else "cold", "heap_state": heap_state(cell)},
             **({"compiler": self.programs.compiler_of(cell)} if self.programs else {}),
+            **({"program": self.programs.identity_of(cell)} if self.programs else {}),
         )
         if outcome.round > 0 and outcome.status == "ok" and value is not None:
             self._ids.setdefault((outcome.stage, cell.name, metric), []).append(identifier)
@@ -159,8 +148,8 @@ class Journal:
         """Adds a figure that the trace gave for a subsystem; returns its id."""
         return self._add(
             parameters={},
-            plan=None,
-            strategy="recorded",
+            contender_kind="control",
+            contender="recorded",
             subsystem=subsystem,
             page_policy=this_machine().page_policy,
             metric=metric,
@@ -189,7 +178,7 @@ class Journal:
             **given,
         }
         row["parameters"] = json.dumps(row["parameters"], sort_keys=True)
-        self.rows.append({field: row[field] for field in FIELDS})
+        self.rows.append({field: row.get(field) for field in FIELDS})
         return identifier
 
     def evidence(self, stage: str, cells: Iterable[Cell], metrics: Iterable[str]) -> list[str]:
@@ -198,20 +187,41 @@ class Journal:
         return [i for cell in cells for metric in wanted for i in self._ids.get((stage, cell.name, metric), [])]
 
 
-def _kind(metric: str, unit: str) -> str:
-    if metric in (POOL_COST, POOL_COST_BYTES):
+def _kind(cell: Cell, metric: str, unit: str, declared: Metrics) -> str:
+    if isinstance(cell.contender, Computed):
+        return "computed"
+    if metric in declared.estimated:
         return "estimated"
     return "counted" if metric in _COUNTED or unit == EVENTS else "measured"
 
 
+def _of_cell(cell: Cell) -> dict[str, Any]:
+    return {
+        "subject_kind": cell.subject.kind,
+        "subject": json.dumps(list(cell.subject.words), ensure_ascii=False),
+        "contender_kind": cell.contender.kind,
+        "contender": cell.contender.name,
+        "plan": cell.plan.text() if cell.plan else None,
+        "parameters": dict(cell.parameters),
+    }
+
+
+def key_of(row: Mapping[str, Any]) -> str:
+    """What tells the cell of a row from others."""
+    plan = row["plan"]
+    return json.dumps([
+        row["subject_kind"], row["subject"], row["contender_kind"], row["contender"], plan,
+        json.loads(row["parameters"]) if isinstance(row["parameters"], str) else row["parameters"],
+    ], sort_keys=True)  # fmt: skip
+
+
+def key_of_cell(cell: Cell) -> str:
+    """The same of a cell."""
+    return key_of(_of_cell(cell))
+
+
 def _why_null(outcome: Outcome, metric: str) -> str:
     return outcome.absent.get(metric) or outcome.why or "not measured on this machine"
-
-
-def _of_suite(cell: Cell, metric: str) -> dict[str, str]:
-    """What a suite's cell has of its own, where elsewhere the run has it: many workloads, cold and warm passes."""
-    warm = cell.experiment == _WARM and metric not in _COLD
-    return {"workload": " ".join(cell.workload), "pass": "warm" if warm else "cold", "heap_state": heap_state(cell)}
 
 
 def heap_state(cell: Cell) -> str:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSL-1.0
 """The relations of a store: their columns, and how the laboratory's documents become rows and documents again.
 
-    observations   a row for each value of each round                 (millpond.observation/1)
+    observations   a row for each value of each round                 (millpond.observation/2; /1 is read, too)
     subsystems     a row for each subsystem of a characterised run    its figures as columns, all of it in `detail`
     contexts       a row for each node of a run's call tree           node i has its parent before it; 0 is no parent
 
@@ -18,10 +18,21 @@ from pathlib import Path
 from typing import Any
 
 from millpond.store.observations import FIELDS
-from millpond.store.store_files import NUMBER, TEXT, TRUTH, WHOLE, Columns, Unreadable, read_parquet, schema_of
+from millpond.store.store_files import (
+    NUMBER,
+    TEXT,
+    TRUTH,
+    WHOLE,
+    Columns,
+    Unreadable,
+    columns_of,
+    read_parquet,
+    schema_of,
+)
+from millpond.store.version_1 import FIELDS_1, SCHEMA_1, of_version_1
 from millpond.system.input_file import parse_json
 
-_NUMERIC = {"value": NUMBER, "round": WHOLE}
+_NUMERIC = {"value": NUMBER, "round": WHOLE, "exit_status": WHOLE, "signal": WHOLE}
 _COUNTS = ("events", "allocations", "frees", "bytes", "peak_live_bytes", "end_live_bytes")
 _LETTERS = ("D", "V", "L", "U", "C")
 _NODE_COUNTS = ("objects", "bytes", "live_objects", "live_bytes")
@@ -39,6 +50,7 @@ RELATIONS: Mapping[str, Columns] = {
 }  # fmt: skip
 
 
+_OBSERVATIONS_1: Columns = {name: _NUMERIC.get(name, TEXT) for name in FIELDS_1}
 _WHOLE_LIMIT = 1 << 63
 _NO_PLAN: Mapping[str, Any] = {"routes": []}
 # What every row of a relation has; whatever reads one counts on it.
@@ -51,8 +63,11 @@ _NEVER_NULL: Mapping[str, tuple[str, ...]] = {
 
 def read(relation: str, path: Path) -> Any:
     """The whole table of a file, every page and what its texts hold checked. Raises Unreadable. O(size)."""
-    table = read_parquet(path, RELATIONS[relation])
+    is_old = relation == "observations" and columns_of(path) >= {"strategy"}
+    table = read_parquet(path, _OBSERVATIONS_1 if is_old else RELATIONS[relation])
     try:
+        if is_old:
+            table = observations_table([of_version_1(row) for row in table.to_pylist()])
         _require_rows(relation, table)
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise Unreadable(f"damaged: {' '.join(str(error).split())[:120]}") from error
@@ -71,6 +86,8 @@ def _require_rows(relation: str, table: Any) -> None:
             raise ValueError("its column value has a number that is not finite")
         for text in table.column("parameters").unique().to_pylist():
             _require_parameters(parse_json(text))
+        for text in table.column("subject").unique().to_pylist():
+            _require_words(parse_json(text) if text is not None else [])
         for text in table.column("plan").unique().to_pylist():
             _require_plan(parse_json(text) if text is not None else _NO_PLAN)
     elif relation == "subsystems":
@@ -89,13 +106,25 @@ def is_observation(row: Mapping[str, Any]) -> bool:
         return False
     if any(isinstance(v, int) and abs(v) >= _WHOLE_LIMIT for v in row.values()):
         return False
-    return math.isfinite(row.get("value") or 0.0) and _are_texts_of_a_row(row["parameters"], row.get("plan"))
+    texts = (row["parameters"], row.get("plan"), row.get("subject"))
+    return math.isfinite(row.get("value") or 0.0) and _are_texts_of_a_row(*texts)
+
+
+def as_observation(row: Any) -> Any:
+    """A row from outside as one of today, where it is one of version 1; anything else as it is."""
+    if not isinstance(row, dict) or row.get("schema") != SCHEMA_1:
+        return row
+    try:
+        return of_version_1(row)
+    except (ValueError, TypeError, KeyError, AttributeError):
+        return row
 
 
 @lru_cache(maxsize=1024)
-def _are_texts_of_a_row(parameters: str, plan: str | None) -> bool:
+def _are_texts_of_a_row(parameters: str, plan: str | None, subject: str | None) -> bool:
     try:
         _require_parameters(parse_json(parameters))
+        _require_words(parse_json(subject) if subject is not None else [])
         _require_plan(parse_json(plan) if plan is not None else _NO_PLAN)
     except (ValueError, TypeError, KeyError, AttributeError):
         return False
@@ -105,12 +134,11 @@ def _are_texts_of_a_row(parameters: str, plan: str | None) -> bool:
 def _require_parameters(found: Any) -> None:
     if not isinstance(found, dict):
         raise ValueError("its column parameters holds what is no JSON object")
-    argv = found.get("argv", [])
-    if not isinstance(argv, list) or not all(isinstance(word, str) for word in argv):
-        raise ValueError("its column parameters has an argv that is no list of words")
-    for name, kind in (("exit_status", int), ("signal", int), ("stage", str), ("variant", str)):
-        if not isinstance(found.get(name), kind | None):
-            raise ValueError(f"its column parameters has a {name} of another type")
+
+
+def _require_words(found: Any) -> None:
+    if not isinstance(found, list) or not all(isinstance(word, str) for word in found):
+        raise ValueError("its column subject holds what is no list of words")
 
 
 def _require_plan(found: Any) -> None:

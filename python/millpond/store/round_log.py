@@ -20,9 +20,10 @@ from pathlib import Path
 from typing import Any
 
 from millpond.cells.cell import Cell, Outcome
+from millpond.cells.metrics import Metrics
 from millpond.store import store_files
-from millpond.store.observations import Journal, Programs
-from millpond.store.relations import RELATIONS
+from millpond.store.observations import Journal, Programs, key_of, key_of_cell
+from millpond.store.relations import read
 from millpond.store.store import Store
 from millpond.store.unfinished import Unfinished, abandoned
 from millpond.system.interruption import note_kept
@@ -30,7 +31,6 @@ from millpond.system.temporary import temporary_folder
 from millpond.system.wording import plural
 
 _SAME = ("experiment", "fingerprint", "version", "seed", "subject")
-_OF_OUTCOMES = ("argv", "variant", "plan_name", "stage", "exit_status", "signal", "program")
 
 
 def subject_of(argv: Sequence[str], files: Sequence[Path] = (), content: Path | None = None) -> str:
@@ -56,7 +56,7 @@ def _state(path: Path) -> bytes:
 
 
 class RoundLog:
-    """A memory for `execution.rounds.run_rounds` in a store. Without `resume` it only keeps.
+    """A memory for `interleaved_rounds.run_rounds` in a store. Without `resume` it only keeps.
 
     `rounds` are the measured ones that were kept so far.
     """
@@ -69,9 +69,9 @@ class RoundLog:
         self._written = 0
         self.rounds: set[int] = set()
 
-    def keep(self, outcome: Outcome) -> None:
+    def keep(self, outcome: Outcome, metrics: Metrics | None = None) -> None:
         """Adds the outcome to the journal and to the store. Failure (status 4) where it cannot be written."""
-        self.journal.add_outcomes([outcome])
+        self.journal.add_outcomes([outcome], metrics)
         self._unfinished.append(self.journal.rows[self._written :])
         self._written = len(self.journal.rows)
         if outcome.round > 0:
@@ -84,7 +84,7 @@ class RoundLog:
         about = self.journal.about()
         earlier = [(store_files.about(path), path) for path in self._store.files("observations")]
         same = [path for found, path in earlier if all(found.get(key) == about[key] for key in _SAME)]
-        runs = [store_files.read_parquet(path, RELATIONS["observations"]).to_pylist() for path in same]
+        runs = [read("observations", path).to_pylist() for path in same]
         runs += [
             rows
             for found, rows in abandoned(self._store.folder / "observations")
@@ -129,10 +129,6 @@ def logged_anyway(store: Store | None, journal: Journal) -> Iterator[RoundLog]:
         yield stack.enter_context(logged(place, journal, resume=store is not None))
 
 
-def _key(argv: Sequence[str], variant: str, plan: str | None, parameters: dict[str, Any]) -> str:
-    return json.dumps([list(argv), variant, plan, parameters], sort_keys=True)
-
-
 def outcomes_of(
     rows: Sequence[dict[str, Any]], cells: Sequence[Cell], stage: str, programs: Programs | None = None
 ) -> list[Outcome]:
@@ -140,20 +136,18 @@ def outcomes_of(
 
     `programs`: only of cells that the same program ran.
     """
-    wanted = {_key(c.workload, c.variant, c.plan.text() if c.plan else None, dict(c.parameters)): c for c in cells}
+    wanted = {key_of_cell(cell): cell for cell in cells}
     found: dict[tuple[str, int], Outcome] = {}
     for row in rows:
-        parameters = json.loads(row["parameters"] or "{}")
-        if parameters.get("stage") != stage:
+        if row["stage"] != stage:
             continue
-        own = {name: value for name, value in parameters.items() if name not in _OF_OUTCOMES}
-        key = _key(parameters.get("argv") or [], parameters.get("variant") or "", row["plan"], own)
-        if key not in wanted or (programs and parameters.get("program") != programs.identity_of(wanted[key])):
+        key = key_of(row)
+        if key not in wanted or (programs and row["program"] != programs.identity_of(wanted[key])):
             continue
         outcome = found.get((key, row["round"])) or Outcome(
-            wanted[key], stage, row["round"], {}, int(parameters.get("exit_status") or 0),
-            int(parameters.get("signal") or 0), row["status"], row["time_utc"],
+            wanted[key], stage, row["round"], {}, row["time_utc"], row["status"],
             "" if row["status"] == "ok" else row["why_null"] or "did not end as the bare program, in an earlier run",
+            int(row["exit_status"] or 0), int(row["signal"] or 0),
             kind="simulated" if row["kind"] == "simulated" else "",
         )  # fmt: skip
         found[key, row["round"]] = outcome

@@ -237,8 +237,11 @@ class Store:
         files = self.files(relation)
         if files:
             # Read by the reader that has checked them: what one library forgives, another may not.
-            columns = store_files.schema_of(RELATIONS[relation])
-            connection.register(relation, dataset.dataset([str(path) for path in files], schema=columns))
+            columns = RELATIONS[relation]
+            old = [path for path in files if store_files.columns_of(path) != columns.keys()]
+            parts = [dataset.dataset([str(p) for p in files if p not in old], schema=store_files.schema_of(columns))]
+            parts += [dataset.dataset(read(relation, path)) for path in old]
+            connection.register(relation, dataset.dataset(parts) if old else parts[0])
         elif relation == _OBSERVATIONS:
             why = "; ".join(map(str, self._inspector.skipped_in(relation)))
             reason = f" that can be read ({why})" if why else "; `millpond advise` writes them"

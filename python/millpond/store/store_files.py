@@ -115,6 +115,18 @@ def check_footer(path: Path, columns: Columns) -> None:
             raise Unreadable(f"not ours: its column {name} holds {schema.field(name).type}, not {kind}")
 
 
+def columns_of(path: Path) -> set[str]:
+    """The names of a file's columns; none where it cannot be read."""
+    import pyarrow as pa
+    import pyarrow.parquet as parquet
+
+    try:
+        require_regular(path)
+        return set(parquet.read_schema(path).names)
+    except (OSError, ValueError, pa.ArrowException):
+        return set()
+
+
 def read_parquet(path: Path, columns: Columns) -> Any:
     """The whole table, every page checked. Raises Unreadable with the reason. O(size)."""
     import pyarrow as pa

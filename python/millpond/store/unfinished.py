@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from millpond.store import store_files
-from millpond.store.relations import is_observation, observations_table, read
+from millpond.store.relations import as_observation, is_observation, observations_table, read
 from millpond.system.errors import Failure, cannot_write
 from millpond.system.input_file import open_regular, parse_json
 
@@ -128,7 +128,8 @@ def _is_ours(path: Path, about: Any) -> bool:
 def _killed(about: dict[str, Any], lines: list[bytes]) -> _Killed:
     rows: list[dict[str, Any]] = []
     whole = True
-    for line in map(_parsed, lines):
+    for found in map(_parsed, lines):
+        line = list(map(as_observation, found)) if isinstance(found, list) else found
         if isinstance(line, list) and all(_is_row(row, about["run"]) for row in line):
             rows.extend(line)
         else:

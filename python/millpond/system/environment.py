@@ -33,3 +33,9 @@ def restore_signals() -> None:
         number = getattr(signal, name, None)
         if number is not None:
             signal.signal(number, signal.SIG_DFL)
+
+
+def preload_setting(library: str) -> str:
+    """NAME=VALUE that loads a library before a program, in front of what the user preloads already."""
+    given = os.environ.get("LD_PRELOAD", "")
+    return f"LD_PRELOAD={library}:{given}" if given else f"LD_PRELOAD={library}"

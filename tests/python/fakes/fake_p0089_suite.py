@@ -26,7 +26,7 @@ from millpond.bench.experiment import Experiment, percent, place_of
 from millpond.bench.suites.p0089 import ALL_ALIASES, OF_2015
 from millpond.bench.suites.published_experiments import EXPERIMENTS
 from millpond.bench.surroundings import TOOLCHAINS
-from millpond.cells.cell import LITTER, METRICS_OF, SURROUNDINGS
+from millpond.cells.cell import LITTER, SURROUNDINGS
 from millpond.system.native import Captured
 
 _OURS = ("synchronized_multipool:type:destroy", "synchronized_multipool:base:destroy")
@@ -140,7 +140,7 @@ class FakeP0089:
     @staticmethod
     def times(workload: str, given: Mapping[str, str]) -> list[str]:
         """All that the program times of a workload."""
-        return [name for name, unit in METRICS_OF[experiment_of(workload, given).name].items() if unit == "seconds"]
+        return [name for name, unit in experiment_of(workload, given).metrics.units.items() if unit == "seconds"]
 
     def listed(self, program: str = "millpond-p0089-suite") -> dict[str, Any]:
         own = [e for e in EXPERIMENTS if e.suite == program]

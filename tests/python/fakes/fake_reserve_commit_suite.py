@@ -11,8 +11,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from millpond.bench.suites.reserve_commit import EXPERIMENTS
-from millpond.cells.cell import METRICS_OF, RESERVE_COMMIT
+from millpond.bench.suites.reserve_commit import EXPERIMENTS, METRICS
 from millpond.system.native import Captured
 
 
@@ -35,7 +34,7 @@ class FakeReserveCommit:
         printed: dict[str, Any] = {"schema": "millpond.suite/1", "status": status, "checksum": "7"}
         if status == "ok":
             value = self._values.get(strategy, 1.0)
-            printed |= {**dict.fromkeys(METRICS_OF[RESERVE_COMMIT[0]], value), "units": 10**9}
+            printed |= {**dict.fromkeys(METRICS.units, value), "units": 10**9}
         return Captured(0, json.dumps(printed), "")
 
     @staticmethod

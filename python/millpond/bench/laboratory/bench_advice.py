@@ -23,12 +23,12 @@ from typing import Any
 from millpond.bench.laboratory.bench_rounds import Contender, Round, interleave
 from millpond.bench.laboratory.bench_rows import Bench, make_big_trace
 from millpond.bench.results import Row, Value
-from millpond.cells.cell import Cell, Outcome
+from millpond.cells.cell import Cell, Control, Outcome, Program
 from millpond.rounds import real_programs
-from millpond.rounds.real_programs import EXAMPLE_ORDERS, Workload
+from millpond.rounds.real_programs import EXAMPLE_ORDERS, RealProgram
 from millpond.rounds.replay_rounds import REPLAY, STRATEGIES
 from millpond.statistics.order_statistics import summarise
-from millpond.store.observations import Journal, utc_now
+from millpond.store.observations import Journal
 from millpond.store.store import Store
 from millpond.system import native
 from millpond.system.environment import user_environment
@@ -36,10 +36,10 @@ from millpond.system.errors import Failure, Status
 
 SUBSYSTEMS = 5000
 _ADVICE_BUDGET_SECONDS = 54.0
-_NO_INPUT = Workload("", ())
+_NO_INPUT = RealProgram("", ())
 
 
-def run_verb(arguments: Sequence[str], *accepted: int, workload: Workload = _NO_INPUT) -> None:
+def run_verb(arguments: Sequence[str], *accepted: int, workload: RealProgram = _NO_INPUT) -> None:
     """`millpond ARGUMENTS` in a process of its own, with the input and the environment of a workload.
 
     Failure (4) where its status is neither 0 nor accepted.
@@ -83,7 +83,7 @@ def replay_speed(bench: Bench) -> list[Row]:
     native.require(REPLAY, ["--prepare", str(trace), "--per-subsystem", "-o", str(script), "--json", "/dev/null"])
     trace.unlink()
     result = str(bench.folder / "round.json")
-    workload = Workload("10 M events, 1 M live objects", ())
+    workload = RealProgram("10 M events, 1 M live objects", ())
 
     def contender(strategy: str) -> Contender:
         argv = [str(native.find(REPLAY)), "--play", str(script), "--strategy", strategy, "--result", result]
@@ -161,9 +161,9 @@ def _large_run(bench: Bench, store: Store) -> str:
     program = tuple(data["process"]["argv"])
     journal = Journal("advise", program)
     journal.add_outcomes(
-        Outcome(Cell(program, variant), "judging", number, {"cpu_seconds": 1.0}, 0, 0, "ok", utc_now())
+        Outcome(Cell(Program(program), Control(name)), "judging", number, {"cpu_seconds": 1.0})
         for number in range(1, 12)
-        for variant in ("bare", "empty", "shared", "shared_huge", "looked_up")
+        for name in ("bare", "empty", "shared", "shared_huge", "looked_up")
     )
     store.write(journal)
     store.write_characterisation(journal.run, data)

@@ -18,12 +18,12 @@ from millpond.bench.laboratory.bench_rounds import PADDING_LIMIT_BYTES, Contende
 from millpond.bench.laboratory.bench_rows import Bench
 from millpond.bench.results import Row, Value
 from millpond.rounds import mallocs
-from millpond.rounds.real_programs import Workload
+from millpond.rounds.fresh_process import describe
+from millpond.rounds.real_programs import RealProgram
 from millpond.rounds.recording import read_json
-from millpond.rounds.trial_rounds import describe
 from millpond.statistics.order_statistics import Summary, summarise
-from millpond.store.observations import utc_now
 from millpond.system import native
+from millpond.system.clock import utc_now
 from millpond.system.errors import Failure, Status
 from millpond.system.wording import percent_text
 
@@ -43,7 +43,7 @@ class Asked:
     wall_seconds: float
 
 
-def ask(bench: Bench, workload: Workload, out: Path | None = None) -> Asked:
+def ask(bench: Bench, workload: RealProgram, out: Path | None = None) -> Asked:
     """Runs `millpond advise` on a workload with the default budget; the advice is left in `out`. Failure (4)."""
     out = out or bench.folder / "advice.json"
     options = ["--budget", str(BUDGET_SECONDS), "--store", str(bench.folder / "advised"), f"--json={out}"]
@@ -60,7 +60,7 @@ def judged_mallocs(advice: Mapping[str, Any]) -> list[str]:
     return [str(a["name"]) for a in advice["alternatives"] if a["kind"] == "malloc" and a["judged"]]
 
 
-def measure(bench: Bench, workloads: Mapping[str, Workload], judged: Sequence[str]) -> dict[str, list[Round]]:
+def measure(bench: Bench, workloads: Mapping[str, RealProgram], judged: Sequence[str]) -> dict[str, list[Round]]:
     """Interleaved rounds of each workload, by its name, and of the one called AS_IT_IS on each of these mallocs."""
     settings = {m.name: m.setting for m in mallocs.contenders()[0]}
     contenders = [_contender(bench, name, workload) for name, workload in workloads.items()]
@@ -68,7 +68,7 @@ def measure(bench: Bench, workloads: Mapping[str, Workload], judged: Sequence[st
     return interleave(contenders, bench.rounds, bench.rng)
 
 
-def _contender(bench: Bench, name: str, workload: Workload, setting: str = "") -> Contender:
+def _contender(bench: Bench, name: str, workload: RealProgram, setting: str = "") -> Contender:
     result = bench.folder / "by_hand.json"
     given = [f"{k}={v}" for k, v in workload.environment.items()] + ([setting] if setting else [])
     streams = ["--stdin", str(workload.stdin or "/dev/null"), "--stdout", "/dev/null", "--stderr", "/dev/null"]

@@ -34,7 +34,7 @@ from millpond.bench.laboratory.bench_rows import Bench
 from millpond.bench.results import Row, Value
 from millpond.cells.plans import from_json
 from millpond.rounds.more_real_programs import PROGRAMS
-from millpond.rounds.real_programs import Workload
+from millpond.rounds.real_programs import RealProgram
 from millpond.rounds.recording import read_json
 from millpond.statistics.order_statistics import Summary, summarise
 from millpond.system.errors import Failure
@@ -46,7 +46,7 @@ _WORDS = {"cpu_seconds": "CPU", "peak_bytes": "peak"}
 Followed = Mapping[str, Summary]
 
 
-def real(name: str, make: Callable[[Path], Workload]) -> Callable[[Bench], list[Row]]:
+def real(name: str, make: Callable[[Path], RealProgram]) -> Callable[[Bench], list[Row]]:
     """The rows of one program."""
 
     def step(bench: Bench) -> list[Row]:
@@ -74,7 +74,7 @@ def real(name: str, make: Callable[[Path], Workload]) -> Callable[[Bench], list[
     return step
 
 
-def _trial(bench: Bench, workload: Workload, plan: dict[str, Any]) -> Followed:
+def _trial(bench: Bench, workload: RealProgram, plan: dict[str, Any]) -> Followed:
     """What a plan gives by `millpond trial`, without the look-ups that only a trial pays."""
     given, out = bench.folder / "advised.plan.json", bench.folder / "trial.json"
     from_json(plan, "advised").write(given)

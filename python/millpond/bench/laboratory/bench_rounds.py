@@ -16,14 +16,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from millpond.cells.cell import METRICS_OF, Cell, Outcome
+from millpond.cells.cell import Cell, Control, Outcome, Workload
 from millpond.rounds.interleaved_rounds import Silence, run_rounds
-from millpond.rounds.real_programs import Workload
-from millpond.store.observations import utc_now
+from millpond.rounds.real_programs import RealProgram
+from millpond.system.clock import utc_now
 from millpond.system.environment import user_environment
 from millpond.system.errors import Failure, Status
 from millpond.system.native import signal_name
 
+_MEASURED = ("cpu_seconds", "own_cpu_seconds", "wall_seconds", "peak_bytes")
 PADDING_LIMIT_BYTES = 4096
 
 
@@ -56,7 +57,7 @@ def _own_cpu_seconds(pid: int) -> float:
     return int(Path(f"/proc/{pid}/schedstat").read_text(encoding="ascii").split()[0]) / 1e9
 
 
-def run_once(argv: Sequence[str], workload: Workload, rng: random.Random, log: Path) -> Round:
+def run_once(argv: Sequence[str], workload: RealProgram, rng: random.Random, log: Path) -> Round:
     """One round of `argv` with the input of `workload`; output is dropped, standard error goes to `log`.
 
     The environment has a new size each time: the stack's position alone moves small caches. Failure (4) where it fails.
@@ -88,16 +89,16 @@ class _Contenders:
         self.measured: dict[str, list[Round]] = {contender.name: [] for contender in contenders}
 
     def run(self, cell: Cell, stage: str, number: int) -> Outcome:
-        done = self._contenders[cell.variant].run()
+        done = self._contenders[cell.contender.name].run()
         if number > 0:
-            self.measured[cell.variant].append(done)
-        values = {metric: float(getattr(done, metric)) for metric in METRICS_OF["bench"]}
-        return Outcome(cell, stage, number, values, 0, 0, "ok", done.time_utc)
+            self.measured[cell.contender.name].append(done)
+        values = {metric: float(getattr(done, metric)) for metric in _MEASURED}
+        return Outcome(cell, stage, number, values, done.time_utc)
 
 
 def interleave(contenders: Sequence[Contender], rounds: int, rng: random.Random) -> dict[str, list[Round]]:
     """`rounds` rounds of each contender behind one warm-up, in an order that is drawn anew each time."""
     runner = _Contenders(contenders)
-    cells = [Cell(("bench",), contender.name, experiment="bench") for contender in contenders]
+    cells = [Cell(Workload("bench"), Control(contender.name)) for contender in contenders]
     run_rounds(cells, runner, Silence(), stage="bench", rounds=rounds, seed=rng.randrange(1 << 32))
     return runner.measured

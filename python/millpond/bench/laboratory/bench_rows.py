@@ -23,7 +23,7 @@ from typing import Any
 from millpond.bench.laboratory.bench_rounds import Contender, Round, interleave, run_once
 from millpond.bench.results import Row, Value
 from millpond.rounds import real_programs
-from millpond.rounds.real_programs import Workload
+from millpond.rounds.real_programs import RealProgram
 from millpond.statistics.order_statistics import summarise
 from millpond.system import native
 from millpond.system.errors import Failure, Status
@@ -47,17 +47,17 @@ class Bench:
     def trace(self) -> Path:
         return self.folder / "bench.mpt"
 
-    def run(self, argv: Sequence[str], workload: Workload) -> Round:
+    def run(self, argv: Sequence[str], workload: RealProgram) -> Round:
         return run_once(argv, workload, self.rng, self.folder / "stderr")
 
-    def record(self, workload: Workload, *options: str) -> Round:
+    def record(self, workload: RealProgram, *options: str) -> Round:
         """One recorded round; what earlier ones left is removed first, so that they cannot fill the disk."""
         for old in self.folder.glob(f"{self.trace.name}*"):
             old.unlink()
         recorder = str(native.find("millpond-record"))
         return self.run([recorder, "-o", str(self.trace), *options, "--", *workload.command], workload)
 
-    def trial(self, variant: str, workload: Workload) -> Round:
+    def trial(self, variant: str, workload: RealProgram) -> Round:
         """One round of `millpond-trial`, whose own CPU is left out."""
         result = ["--result", str(self.folder / "round.json"), "--stdout", "/dev/null", "--stderr", "/dev/null"]
         stdin = ["--stdin", str(workload.stdin or "/dev/null")]
@@ -81,7 +81,7 @@ def _seconds(contender: str, rounds: list[Round], seconds: Callable[[Round], flo
 
 
 def recording(
-    make: Callable[[Bench], Workload], limit: float | None, stored_limit: float | None
+    make: Callable[[Bench], RealProgram], limit: float | None, stored_limit: float | None
 ) -> Callable[[Bench], list[Row]]:
     """Two rows: CPU of recording against bare, and stored bytes an event."""
 
@@ -113,7 +113,7 @@ def recording(
     return step
 
 
-def aliasing(make: Callable[[Bench], Workload]) -> Callable[[Bench], list[Row]]:
+def aliasing(make: Callable[[Bench], RealProgram]) -> Callable[[Bench], list[Row]]:
     """The share of checked contexts whose first 16 frames differed, in a run that checks 1 in 64."""
 
     def step(bench: Bench) -> list[Row]:
@@ -131,7 +131,7 @@ def aliasing(make: Callable[[Bench], Workload]) -> Callable[[Bench], list[Row]]:
     return step
 
 
-def trial(make: Callable[[Bench], Workload]) -> Callable[[Bench], list[Row]]:
+def trial(make: Callable[[Bench], RealProgram]) -> Callable[[Bench], list[Row]]:
     """CPU under the interposer alone against the bare program, both started by millpond-trial."""
 
     def step(bench: Bench) -> list[Row]:
@@ -172,7 +172,7 @@ def characterising(bench: Bench) -> list[Row]:
     make_big_trace(trace, events, 1_000_000)
     out = str(bench.folder / "big.json")
     argv = [str(native.find("millpond-characterise")), "--json", out, str(trace)]
-    workload = Workload(f"a trace of {events // 1_000_000} M events with 1 M live objects", tuple(argv))
+    workload = RealProgram(f"a trace of {events // 1_000_000} M events with 1 M live objects", tuple(argv))
     rounds = interleave([Contender("characterise", lambda: bench.run(argv, workload))], 3, bench.rng)["characterise"]
     trace.unlink()
     speed = tuple(
@@ -214,15 +214,15 @@ def _scaled(bench: Bench, events: int) -> int:
     return events // 4 if bench.quick else events
 
 
-def _churn(threads: int, events: int, live: int = 200_000) -> Callable[[Bench], Workload]:
+def _churn(threads: int, events: int, live: int = 200_000) -> Callable[[Bench], RealProgram]:
     return lambda bench: real_programs.heap_churn(threads, _scaled(bench, events), live)
 
 
-def _trees(shape: int) -> Callable[[Bench], Workload]:
+def _trees(shape: int) -> Callable[[Bench], RealProgram]:
     return lambda bench: real_programs.call_trees(shape, _scaled(bench, 20))
 
 
-def _real(make: Callable[[Path], Workload]) -> Callable[[Bench], Workload]:
+def _real(make: Callable[[Path], RealProgram]) -> Callable[[Bench], RealProgram]:
     return lambda bench: make(bench.inputs)
 
 

@@ -32,7 +32,7 @@ from millpond.bench.laboratory.bench_followed import (
 from millpond.bench.laboratory.bench_rows import Bench
 from millpond.bench.results import Row, Value
 from millpond.cells.plans import has_arena
-from millpond.rounds.real_programs import Workload
+from millpond.rounds.real_programs import RealProgram
 from millpond.statistics.order_statistics import summarise
 from millpond.system import native
 
@@ -62,10 +62,10 @@ class Known:
     arena: tuple[str, ...] | None = None
     no_trial_can: str = ""
 
-    def workloads(self) -> dict[str, Workload]:
+    def workloads(self) -> dict[str, RealProgram]:
         """The contenders by their names."""
         forms = {AS_IT_IS: self.as_it_is, _BY_HAND: self.by_hand, _ARENA: self.arena}
-        return {label: Workload(self.name, argv) for label, argv in forms.items() if argv}
+        return {label: RealProgram(self.name, argv) for label, argv in forms.items() if argv}
 
     def form_of(self, plan: dict[str, Any]) -> str | None:
         """The contender that makes the change of a plan by hand; None where there is none."""
@@ -78,7 +78,7 @@ def truth(known: Known) -> Callable[[Bench], list[Row]]:
     """The rows of one program."""
 
     def step(bench: Bench) -> list[Row]:
-        advice = ask(bench, Workload(known.name, known.as_it_is)).advice
+        advice = ask(bench, RealProgram(known.name, known.as_it_is)).advice
         judged = judged_mallocs(advice)
         measured = measure(bench, known.workloads(), judged)
         cpu, peak = (

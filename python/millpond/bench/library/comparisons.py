@@ -111,7 +111,7 @@ def lines_of(
     rounds = Rounds.of(outcomes)
     lines: list[Line] = []
     for group in groups_of(cells):
-        here = _Group(group, contenders, rounds, units.get(group[0].workload[0], "unit"))
+        here = _Group(group, contenders, rounds, units.get(group[0].subject.words[0], "unit"))
         lines += [line for q in QUESTIONS.get(here.benchmark, ()) if (line := here.answer(q)) is not None]
         lines += here.special()
     return lines
@@ -121,10 +121,10 @@ class _Group:
     """The cells that take turns at one point."""
 
     def __init__(self, cells: Sequence[Cell], contenders: Mapping[str, Contender], rounds: Rounds, unit: str) -> None:
-        self.benchmark = cells[0].workload[0]
+        self.benchmark = cells[0].subject.words[0]
         self._parameters = dict(cells[0].parameters)
         self._contenders = contenders
-        self._cells = {cell.variant: cell for cell in cells}
+        self._cells = {cell.contender.name: cell for cell in cells}
         self._rounds = rounds
         self._unit = unit
 
@@ -152,9 +152,9 @@ class _Group:
         peer, ideal = rounds.least(peers, metric), rounds.least(ideals, metric)
         return self._line(
             q.comparison, "bytes" if q.held else f"ns a {self._unit}",
-            ours_name=ours.variant if ours else q.ours[0], ours=rounds.median(ours, metric) if ours else None,
-            best_peer_name=peer.variant if peer else "", best_peer=rounds.median(peer, metric) if peer else None,
-            ideal_name=ideal.variant if ideal else "", ideal=rounds.median(ideal, metric) if ideal else None,
+            ours_name=ours.contender.name if ours else q.ours[0], ours=rounds.median(ours, metric) if ours else None,
+            best_peer_name=peer.contender.name if peer else "", best_peer=rounds.median(peer, metric) if peer else None,
+            ideal_name=ideal.contender.name if ideal else "", ideal=rounds.median(ideal, metric) if ideal else None,
             to_peer=rounds.ratio(ours, peer, metric), to_ideal=rounds.ratio(ours, ideal, metric),
             peer_to_ideal=rounds.ratio(peer, ideal, metric),
             cold=None if q.held else rounds.ratio(ours, peer, COLD), note=note,
@@ -167,7 +167,7 @@ class _Group:
         return [peer for peer, m in medians.items() if own is not None and m is not None and m <= NEAR * own]
 
     def _left_out(self, cells: Iterable[Cell]) -> str:
-        failed = {cell.variant: self._rounds.failed[cell] for cell in cells if cell in self._rounds.failed}
+        failed = {cell.contender.name: self._rounds.failed[cell] for cell in cells if cell in self._rounds.failed}
         return "; ".join(f"{name}: {why}" for name, why in failed.items())
 
     def special(self) -> list[Line]:
@@ -218,7 +218,7 @@ class _Group:
         rounds, lines = self._rounds, []
         known = sorted(int(m.partition(":")[2]) for m in rounds.values.get(ours, {}) if m.startswith(f"{STEP}:"))
         if not known or ours in rounds.failed:
-            failed = {"ours_name": ours.variant, "note": self._left_out([ours])}
+            failed = {"ours_name": ours.contender.name, "note": self._left_out([ours])}
             return [self._line(c, f"ns a {self._unit}", **failed) for c in (_FREE_LIST.comparison, "step")]
         steps = [f"{STEP}:{size}" for size in known]
         for number, (size, metric) in enumerate(zip(known, steps, strict=True)):
@@ -229,7 +229,7 @@ class _Group:
             own = {"ours_name": "multipool", "ours": rounds.median(ours, metric)}
             if ideal is not None:
                 lines.append(
-                    self._at(at, _FREE_LIST.comparison, **own, ideal_name=ideal.variant,
+                    self._at(at, _FREE_LIST.comparison, **own, ideal_name=ideal.contender.name,
                              ideal=rounds.median(ideal, metric), to_ideal=rounds.ratio(ours, ideal, metric))
                 )  # fmt: skip
             if number:
@@ -260,8 +260,8 @@ def hardened_pairs(cells: Sequence[Cell], rounds: Rounds) -> list[dict[int, floa
     """Hardened against release by round, for each group that has both."""
     result = []
     for group in groups_of(cells):
-        by_name = {cell.variant: cell for cell in group}
-        asked = [q for q in QUESTIONS.get(group[0].workload[0], ()) if q.ours == (HARDENED,)]
+        by_name = {cell.contender.name: cell for cell in group}
+        asked = [q for q in QUESTIONS.get(group[0].subject.words[0], ()) if q.ours == (HARDENED,)]
         if asked and HARDENED in by_name and "multipool" in by_name:
             result.append(rounds.pairs(by_name[HARDENED], by_name["multipool"], asked[0].metric))
     return result

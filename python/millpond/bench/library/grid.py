@@ -18,10 +18,20 @@ from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 
 from millpond.bench.library.library_contenders import Contender, Suite
-from millpond.cells.cell import Cell
+from millpond.cells.cell import Cell, Strategy, Workload
+from millpond.cells.metrics import Metrics
 from millpond.system.errors import Failure, Status
 
 EXPERIMENT = "library"
+_WARM = {
+    **dict.fromkeys(("warm_ns", "wall_ns", "before_ns", "after_ns", "step_ns", "pause_ns"), "ns"),
+    **dict.fromkeys(
+        ("resident_bytes", "peak_bytes", "end_bytes", "held_bytes", "touched_bytes", "left_bytes"), "bytes"
+    ),
+    "page_faults": "faults",
+    "instructions": "instructions",
+}
+METRICS = Metrics({"warm_ns": "ns", "cold_ns": "ns", **_WARM}, is_open=True, warm=frozenset(_WARM))
 SCALES = ("quick", "standard", "paper")
 ROUNDS = {"quick": 3, "standard": 15, "paper": 15}
 FEW = 5
@@ -300,7 +310,7 @@ def grid_of(scale: str, suite: Suite, *, rounds: int | None = None, seed: int = 
         able = [c for c in suite.of(part.workload) if part.takes(c, every)]
         for point in part.points(seed):
             for contender in able:
-                cell = Cell((part.workload,), contender.name, None, point, EXPERIMENT)
+                cell = Cell(Workload(part.workload), Strategy(contender.name), point)
                 passes.setdefault(part.rounds_at(asked), {})[cell] = None
                 seconds[cell] = part.seconds
     return Grid(tuple(Pass(n, tuple(found)) for n, found in sorted(passes.items(), reverse=True)), seconds)

@@ -20,7 +20,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from millpond.rounds.mallocs import GLIBC, Malloc, find_mallocs
+from millpond.cells.cell import Malloc
+from millpond.rounds.mallocs import GLIBC, find_mallocs
 from millpond.system import native
 from millpond.system.environment import user_environment
 from millpond.system.errors import Failure, Status

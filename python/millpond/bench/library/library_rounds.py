@@ -11,17 +11,14 @@ taken out of it, so that a default is a default.
 from __future__ import annotations
 
 import json
-import random
-import signal
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from millpond.bench.library.grid import EXPERIMENT
+from millpond.bench.library.grid import METRICS
 from millpond.bench.library.library_contenders import COUNTED, Contender, clean_environment
-from millpond.cells.cell import METRICS_OF, Cell, Outcome
+from millpond.cells.cell import Cell, Outcome
 from millpond.cells.checksums import Checksums
-from millpond.rounds.trial_rounds import describe
-from millpond.store.observations import utc_now
+from millpond.rounds.fresh_process import Padding, killed
 from millpond.system import callgrind, native
 from millpond.system.errors import Failure, Status
 
@@ -35,7 +32,6 @@ _OPTIONS = {
 }
 POINT = tuple(_OPTIONS)
 _NAMES = {"faults": "page_faults"}
-PADDING_LIMIT_BYTES = 4096
 _PATIENCE_SECONDS = 120.0
 # Instructions are the difference between two runs that differ in length alone.
 _COUNTS = (1000, 3000)
@@ -49,34 +45,31 @@ class SuiteRunner:
 
     def __init__(self, contenders: Mapping[str, Contender], seed: int) -> None:
         self._contenders = contenders
-        self._random = random.Random(f"padding {seed}")
+        self._padding = Padding(seed)
         self._checksums = Checksums()
 
     def run(self, cell: Cell, stage: str, number: int) -> Outcome:
         """One round. Failure where the program itself refuses; a contender that dies or runs on gives `killed`."""
-        contender = self._contenders[cell.variant]
-        if cell.workload[0] in COUNTED:
+        contender = self._contenders[cell.contender.name]
+        if cell.subject.words[0] in COUNTED:
             return self._counted(cell, contender, stage, number)
         done = self._start(_argv(cell, contender), contender)
-        if done.timed_out:
-            return _killed(cell, stage, number, signal.SIGKILL, f"took longer than {_PATIENCE_SECONDS:.0f} s")
-        if done.status < 0:
-            return _killed(cell, stage, number, -done.status, describe(0, -done.status))
+        if dead := killed(cell, stage, number, done, _PATIENCE_SECONDS):
+            return dead
         printed = _result_of(done, contender)
         status = str(printed.get("status") or "ok")
         if status != "ok":
-            return Outcome(cell, stage, number, {}, 0, 0, status, utc_now(), status)
+            return Outcome.failed(cell, stage, number, status, status)
         if isinstance(printed.get("checksum"), int):
             self._checksums.add(cell, str(printed["checksum"]))
-        return Outcome(cell, stage, number, values_of(printed), 0, 0, "ok", utc_now())
+        return Outcome(cell, stage, number, values_of(printed))
 
     def without_other_work(self, outcomes: Sequence[Outcome]) -> list[Outcome]:
         """The outcomes, `killed` where a contender did not compute what most of those at the same point did."""
         return self._checksums.without_other_work(outcomes)
 
     def _start(self, argv: list[str], contender: Contender) -> native.Captured:
-        padding = {"MILLPOND_PAD": "x" * self._random.randrange(PADDING_LIMIT_BYTES)}
-        environment = clean_environment({**dict(contender.environment), **padding})
+        environment = clean_environment({**dict(contender.environment), **self._padding.environment()})
         return native.capture(argv, environment, seconds=_PATIENCE_SECONDS)
 
     def _counted(self, cell: Cell, contender: Contender, stage: str, number: int) -> Outcome:
@@ -87,15 +80,15 @@ class SuiteRunner:
             found = callgrind.collected(done.said) if done.status == 0 else {}
             if not found:
                 said = "it took too long" if done.timed_out else done.said.strip()[-300:]
-                return _killed(cell, stage, number, 0, f"instructions could not be counted: {said}")
+                return Outcome.failed(cell, stage, number, "killed", f"instructions could not be counted: {said}")
             collected.append(found["Ir"])
         value = (collected[1] - collected[0]) / (_COUNTS[1] - _COUNTS[0])
-        return Outcome(cell, stage, number, {"instructions": value}, 0, 0, "ok", utc_now())
+        return Outcome(cell, stage, number, {"instructions": value})
 
 
 def _argv(cell: Cell, contender: Contender) -> list[str]:
     program = str(native.find(contender.program))
-    workload = COUNTED.get(cell.workload[0], cell.workload[0])
+    workload = COUNTED.get(cell.subject.words[0], cell.subject.words[0])
     options = [word for name, value in cell.parameters for word in (_OPTIONS[name], value)]
     return [program, "--workload", workload, "--contender", contender.asked, *options, *contender.options]
 
@@ -107,10 +100,6 @@ def require_loadable(contenders: Iterable[Contender]) -> None:
         if "LD_PRELOAD" in environment:
             done = native.capture([str(native.find(contender.program)), "--list"], clean_environment(environment))
             _result_of(done, contender)
-
-
-def _killed(cell: Cell, stage: str, number: int, died_of: int, why: str) -> Outcome:
-    return Outcome(cell, stage, number, {}, 0, died_of, "killed", utc_now(), why)
 
 
 def _result_of(done: native.Captured, contender: Contender) -> dict[str, Any]:
@@ -137,7 +126,7 @@ def values_of(printed: Mapping[str, Any]) -> dict[str, float]:
     values = {
         _NAMES.get(name, name): float(value)
         for name, value in printed.items()
-        if _NAMES.get(name, name) in METRICS_OF[EXPERIMENT] and isinstance(value, int | float)
+        if _NAMES.get(name, name) in METRICS.units and isinstance(value, int | float)
     }
     for step in printed.get("steps") or []:
         values[f"step_ns:{int(step['size'])}"] = float(step["ns"])

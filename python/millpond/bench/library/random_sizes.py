@@ -26,13 +26,13 @@ def random_size_lines(
 
     def line(comparison: str, cell: Cell) -> Line:
         known: dict[str, Any] = {
-            "ours_name": cell.variant,
+            "ours_name": cell.contender.name,
             "ours": rounds.median(cell, _RESIDENT),
             "best_peer_name": "live bytes",
             "best_peer": rounds.median(cell, _LIVE),
             "to_peer": rounds.ratio(cell, cell, _RESIDENT, _LIVE),
             "note": rounds.failed.get(cell, ""),
         }
-        return Line(where, RANDOM_SIZES, parameters, comparison + cell.variant, "bytes", **known)
+        return Line(where, RANDOM_SIZES, parameters, comparison + cell.contender.name, "bytes", **known)
 
     return [line(HELD, cell) for cell in ours] + [line(PEER_HELD, cell) for cell in peers]

@@ -42,7 +42,7 @@ def slot_lines(
         return []
     size = int(parameters["size"])
     note = rounds.failed.get(ours, "")
-    known = {"ours_name": ours.variant, "note": note}
+    known = {"ours_name": ours.contender.name, "note": note}
     against = _Against(ours, rounds)
     if benchmark == "slots":
         found = _slots(against, peers, size * SLOT_BYTES)
@@ -85,7 +85,7 @@ class _Against:
         peer = rounds.least(peers, metric)
         return {
             "ours": rounds.median(self._ours, metric),
-            "best_peer_name": peer.variant if peer else "",
+            "best_peer_name": peer.contender.name if peer else "",
             "best_peer": rounds.median(peer, metric) if peer else None,
             "to_peer": rounds.ratio(self._ours, peer, metric),
         }
@@ -124,7 +124,7 @@ def growth_of_instructions(cells: Sequence[Cell], rounds: Rounds) -> Summary | N
     counts = {
         int(dict(cell.parameters)["size"]): rounds.median(cell, "instructions")
         for cell in cells
-        if cell.workload[0] == COUNTED_PAIRS
+        if cell.subject.words[0] == COUNTED_PAIRS
     }
     first, last = (counts[pick(counts)] for pick in (min, max)) if len(counts) > 1 else (None, None)
     return summarise([last / first]) if first and last is not None else None

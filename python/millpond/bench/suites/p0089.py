@@ -23,11 +23,13 @@ from millpond.bench.experiment import (
     Tables,
     crossed,
     points,
+    suite_metrics,
     surrounded,
 )
 from millpond.bench.suites import p0089_needs as needs
 
 SUITE, CLAIMS = "millpond-p0089-suite", "p0089.toml"
+METRICS = suite_metrics(shuffle_seconds="seconds", access_seconds="seconds", blocks_each="blocks")
 SOURCE = "P0089R0"
 MACHINE = "dual Intel Xeon E5-2620v2, 12 cores at 2.1 GHz, 16 GB, gcc 5.1, Linux 3.18 (2015), one run of each"
 LEAVES = 2**27
@@ -91,7 +93,7 @@ BENCHMARK_1 = surrounded(Experiment(
     name="p0089.1", title="Benchmark I: isolated data structures", section="7",
     source=SOURCE, machine=MACHINE,
     measured="CPU seconds to build, write once and drop a structure again and again, for 2^27 leaf elements in all",
-    suite=SUITE, workload="structures",
+    suite=SUITE, workload="structures", metrics=METRICS,
     figure=Figure("leaves_cpu_seconds", "seconds for 2^27 leaves", "cpu_seconds", per_units=LEAVES),
     beside_metrics=BESIDE, axes=("ds", "log2_size"), free=("log2_leaves", "text_most"), strategies=tuple(_NAMES),
     aliases=ALL_ALIASES, table="p0089_benchmark1.csv", published=_structures,
@@ -184,7 +186,7 @@ BENCHMARK_2 = surrounded(Experiment(
     source=SOURCE, machine=MACHINE,
     measured="Time to traverse the lists after shuffling / before it, five shuffles; columns: traversals of a "
              "subsystem before the next one, the total held constant",
-    suite=SUITE, workload="locality",
+    suite=SUITE, workload="locality", metrics=METRICS,
     figure=Figure("slowdown", "ratio", "access_seconds", twin="sf"),
     beside_metrics=("access_seconds", "shuffle_seconds", *BESIDE), axes=("log2_g", "log2_s", "af", "sf"), free=("rf",),
     strategies=(ALIASES["AS1"], ALIASES["AS7"]), aliases=ALL_ALIASES, table="p0089_benchmark2.csv",
@@ -247,7 +249,8 @@ BENCHMARK_3 = surrounded(Experiment(
     name="p0089.3", title="Benchmark III: utilization", section="9",
     source=SOURCE, machine=MACHINE,
     measured="CPU seconds to allocate T bytes in blocks of S with A bytes alive, the oldest block freed first",
-    suite=SUITE, workload="utilization", figure=Figure("cpu_seconds", "seconds", "cpu_seconds"),
+    suite=SUITE, workload="utilization", metrics=METRICS,
+    figure=Figure("cpu_seconds", "seconds", "cpu_seconds"),
     beside_metrics=BESIDE[1:], axes=("log2_t", "log2_a", "log2_s"), free=(), strategies=_DESTROYED,
     aliases=ALL_ALIASES, table="p0089_benchmark3.csv", published=_utilization,
     tables=Tables(("log2_t",), ("log2_a", "log2_s"), "strategy", "A, S", True, _utilization_title, _power),
@@ -291,7 +294,8 @@ BENCHMARK_4 = surrounded(Experiment(
     name="p0089.4", title="Benchmark IV: contention", section="10",
     source=SOURCE, machine=MACHINE,
     measured="Wall seconds until every thread has allocated and freed its block 2^N times; rows: threads",
-    suite=SUITE, workload="contention", figure=Figure("wall_seconds", "seconds", "wall_seconds"),
+    suite=SUITE, workload="contention", metrics=METRICS,
+    figure=Figure("wall_seconds", "seconds", "wall_seconds"),
     beside_metrics=BESIDE, axes=("log2_n", "log2_s", "threads"), free=(), strategies=_DESTROYED, aliases=ALL_ALIASES,
     table="p0089_benchmark4.csv", published=_contention,
     tables=Tables(("log2_n", "log2_s"), ("threads",), "strategy", "threads", True, titles=_contention_title),

@@ -57,7 +57,7 @@ EXPERIMENT = Experiment(
     source=BENCHMARK_1.source, machine=BENCHMARK_1.machine,
     measured="CPU seconds to build, write once and drop a structure again and again, for 2^27 leaf elements in all, "
              "with one thing changed that may be the cause",
-    suite=BENCHMARK_1.suite, workload=BENCHMARK_1.workload, figure=BENCHMARK_1.figure,
+    suite=BENCHMARK_1.suite, workload=BENCHMARK_1.workload, metrics=BENCHMARK_1.metrics, figure=BENCHMARK_1.figure,
     beside_metrics=BENCHMARK_1.beside_metrics, axes=_AXES, free=BENCHMARK_1.free,
     strategies=(ALIASES["AS1"], *_WINKED, ALIASES["AS2"]), aliases=ALIASES, table=BENCHMARK_1.table,
     published=_published,

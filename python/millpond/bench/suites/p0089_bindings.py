@@ -70,7 +70,7 @@ VIRTUAL = surrounded(Experiment(
     source=BENCHMARK_1.source, machine=BENCHMARK_1.machine,
     measured="CPU seconds to build, write once and drop sets of texts again and again, for 2^27 leaf elements in all, "
              "with one thing changed that may be the cause",
-    suite=BENCHMARK_1.suite, workload=BENCHMARK_1.workload, figure=BENCHMARK_1.figure,
+    suite=BENCHMARK_1.suite, workload=BENCHMARK_1.workload, metrics=BENCHMARK_1.metrics, figure=BENCHMARK_1.figure,
     beside_metrics=BENCHMARK_1.beside_metrics, axes=("ds", "log2_size"), free=BENCHMARK_1.free,
     strategies=tuple(dict.fromkeys((*_DESTROYED, *_WINKED))), aliases={**ALIASES, **LOCKED}, table=BENCHMARK_1.table,
     published=_published_virtual,
@@ -115,7 +115,7 @@ CLANG = surrounded(Experiment(
     source=BENCHMARK_1.source, machine=BENCHMARK_1.machine,
     measured="CPU seconds to build, write once and drop vectors of containers again and again, for 2^27 leaf elements "
              "in all, with one thing changed that may be the cause",
-    suite=BENCHMARK_1.suite, workload=BENCHMARK_1.workload, figure=BENCHMARK_1.figure,
+    suite=BENCHMARK_1.suite, workload=BENCHMARK_1.workload, metrics=BENCHMARK_1.metrics, figure=BENCHMARK_1.figure,
     beside_metrics=(*BENCHMARK_1.beside_metrics, "blocks_each"), axes=("ds", "log2_size", "short_by"),
     free=(*BENCHMARK_1.free, "counted"), strategies=(_DIRECT, _VIRTUAL, *_BASES), aliases=ALIASES,
     table=BENCHMARK_1.table, published=_published_clang,

@@ -10,7 +10,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from millpond.bench.experiment import Experiment, Figure, Parameters, Part, Tables, points
-from millpond.bench.suites.p0089 import ALIASES, ALL_ALIASES, BESIDE, CLAIMS, LOCKED, MACHINE, OF_2015, SOURCE, SUITE
+from millpond.bench.suites.p0089 import (
+    ALIASES,
+    ALL_ALIASES,
+    BESIDE,
+    CLAIMS,
+    LOCKED,
+    MACHINE,
+    METRICS,
+    OF_2015,
+    SOURCE,
+    SUITE,
+)
 from millpond.bench.suites.p0089_needs import dials as needs
 
 DIALS = ("density", "variation", "locality", "utilization", "contention")
@@ -48,7 +59,8 @@ EXPERIMENT = Experiment(
     name="p0089.dials", title="A dial for each dimension", section="6",
     source=SOURCE, machine=MACHINE,
     measured="CPU seconds for the same work under each strategy, one dial of D, V, L, U and C turned at a time",
-    suite=SUITE, workload="dials", figure=Figure("cpu_seconds", "seconds", "cpu_seconds"),
+    suite=SUITE, workload="dials", metrics=METRICS,
+    figure=Figure("cpu_seconds", "seconds", "cpu_seconds"),
     beside_metrics=BESIDE, axes=(*DIALS, "threads"), free=("log2_operations",),
     strategies=tuple(ALIASES[name] for name in ("AS1", "AS3", "AS7", "AS11")), aliases=ALL_ALIASES,
     table="", published=lambda _row: None,

@@ -64,7 +64,7 @@ EXPERIMENT = Experiment(
     source=BENCHMARK_2.source, machine=BENCHMARK_2.machine,
     measured="Time to visit the lists after shuffling / before it, with one thing changed that may be the cause of the "
              "spike at |S| = 1",
-    suite=BENCHMARK_2.suite, workload=BENCHMARK_2.workload, figure=BENCHMARK_2.figure,
+    suite=BENCHMARK_2.suite, workload=BENCHMARK_2.workload, metrics=BENCHMARK_2.metrics, figure=BENCHMARK_2.figure,
     beside_metrics=BENCHMARK_2.beside_metrics, axes=("log2_g", "log2_s", "af", "sf", *_HOW), free=BENCHMARK_2.free,
     strategies=(ALIASES["AS1"],), aliases=ALIASES, table=BENCHMARK_2.table, published=_published,
     tables=Tables(("log2_g", *_HOW), ("log2_s",), "af", "|S|", titles=_title, labels=BENCHMARK_2.tables.labels,

@@ -19,10 +19,19 @@ from functools import cache
 from importlib.resources import files
 from io import StringIO
 
-from millpond.bench.experiment import Experiment, Figure, Part, Tables, points
+from millpond.bench.experiment import Experiment, Figure, Part, Tables, points, suite_metrics
 from millpond.bench.suites import reserve_commit_needs as needs
 
 SUITE, CLAIMS = "millpond-reserve_commit-suite", "reserve_commit.toml"
+METRICS = suite_metrics(
+    **{f"{m}_seconds": "seconds" for m in ("destroy", "touch", "give", "again", "both", "step", "commit")},
+    **{f"{m}_bytes": "bytes" for m in ("capacity", "committed", "touched", "given")},
+    **{f"{m}_ns": "ns" for m in ("clock", "p50", "p90", "p99", "p99_9", "p99_99", "longest")},
+    **{f"{m}_ns": "ns" for m in ("step_p50", "step_longest", "plain_p50", "plain_longest")},
+    **dict.fromkeys(("used_share", "slow_step_share", "given_share"), "share"),
+    **dict.fromkeys(("peak_to_end", "mode_ratio", "moves_an_element"), "ratio"),
+    **{name: name for name in ("slow", "steps", "commits", "populates")},
+)
 SOURCE = "Reserve and commit"
 MACHINE = "AMD Ryzen 7 2700X, 16 GB: Windows 10, FreeBSD 13.1, Debian 11 with gcc 10.2; Mac Mini M1, 16 GB (2023)"
 ALIASES: Mapping[str, str] = {
@@ -102,7 +111,8 @@ def _published_nothing(_row: Mapping[str, str]) -> None:
 MEMORY = Experiment(
     name="reserve_commit.1", title="Memory", section="Memory", source=SOURCE, machine=MACHINE,
     measured="Resident bytes at most while so many ints are appended to an array that does not know how many will come",
-    suite=SUITE, workload="growth", figure=Figure("peak_bytes", "bytes", "peak_bytes"),
+    suite=SUITE, workload="growth", metrics=METRICS,
+    figure=Figure("peak_bytes", "bytes", "peak_bytes"),
     beside_metrics=("end_bytes", "peak_to_end", "capacity_bytes", "used_share", "committed_bytes", "cpu_seconds",
                     "page_faults"),
     axes=("pages", "length"), free=(), strategies=_INT, aliases=ALIASES, table="", published=_published_nothing,
@@ -120,7 +130,8 @@ MEMORY = Experiment(
 THROUGHPUT = Experiment(
     name="reserve_commit.2", title="Throughput", section="Throughput", source=SOURCE, machine=MACHINE,
     measured="CPU nanoseconds an element to construct the whole array, at each level of optimisation",
-    suite=SUITE, workload="growth", figure=Figure("element_cpu_ns", "ns", "cpu_seconds", per_units=10**9),
+    suite=SUITE, workload="growth", metrics=METRICS,
+    figure=Figure("element_cpu_ns", "ns", "cpu_seconds", per_units=10**9),
     beside_metrics=("cpu_seconds", "destroy_seconds", "peak_bytes", "page_faults", "commits", "populates",
                     "moves_an_element"),
     axes=("length", "element", "optimisation"), free=(), strategies=_INT, aliases=ALIASES, table="",
@@ -138,7 +149,8 @@ THROUGHPUT = Experiment(
 LATENCY = Experiment(
     name="reserve_commit.3", title="Latency", section="Latency", source=SOURCE, machine=MACHINE,
     measured="Wall nanoseconds of the longest append of all; beside it those of the others, and of the steps of memory",
-    suite=SUITE, workload="latency", figure=Figure("longest_ns", "ns", "longest_ns"),
+    suite=SUITE, workload="latency", metrics=METRICS,
+    figure=Figure("longest_ns", "ns", "longest_ns"),
     beside_metrics=("clock_ns", "p50_ns", "p90_ns", "p99_ns", "p99_9_ns", "p99_99_ns", "slow", "slow_step_share",
                     "steps", "step_seconds", "step_p50_ns", "step_longest_ns", "plain_p50_ns", "plain_longest_ns",
                     "mode_ratio", "commits", "populates", "commit_seconds", "cpu_seconds", "peak_bytes"),
@@ -159,7 +171,8 @@ LATENCY = Experiment(
 COMMIT_STEP = Experiment(
     name="reserve_commit.4", title="Commit step", section="The code", source=SOURCE, machine=MACHINE,
     measured="CPU nanoseconds an int to grow an array whose memory comes in steps of so many bytes",
-    suite=SUITE, workload="commit_step", figure=Figure("element_cpu_ns", "ns", "cpu_seconds", per_units=10**9),
+    suite=SUITE, workload="commit_step", metrics=METRICS,
+    figure=Figure("element_cpu_ns", "ns", "cpu_seconds", per_units=10**9),
     beside_metrics=("cpu_seconds", "commits", "populates", "committed_bytes", "peak_bytes", "page_faults"),
     axes=("length", "log2_step"), free=(), strategies=_STEPPED, aliases=ALIASES, table="",
     published=_published_nothing, tables=_one_table("ns an element", "ints, bytes of a step", "length", "log2_step"),
@@ -174,7 +187,8 @@ COMMIT_STEP = Experiment(
 GIVE_BACK = Experiment(
     name="reserve_commit.5", title="Giving memory back", section="What about shrinking?", source=SOURCE,
     machine=MACHINE, measured="CPU seconds to give a touched range back and to touch it again",
-    suite=SUITE, workload="give_back", figure=Figure("both_seconds", "seconds", "both_seconds"),
+    suite=SUITE, workload="give_back", metrics=METRICS,
+    figure=Figure("both_seconds", "seconds", "both_seconds"),
     beside_metrics=("touch_seconds", "give_seconds", "again_seconds", "touched_bytes", "given_bytes", "given_share",
                     "end_bytes", "page_faults"),
     axes=("pages", "log2_bytes"), free=(), strategies=_WAYS, aliases=ALIASES, table="",

@@ -12,10 +12,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from millpond.bench.experiment import Experiment, Figure, Needs, Part, Point, Published, Tables, points
+from millpond.bench.experiment import Experiment, Figure, Needs, Part, Point, Published, Tables, points, suite_metrics
 from millpond.system.wording import plural
 
 SUITE = "millpond-suballocator-suite"
+METRICS = suite_metrics(
+    allocate_seconds="seconds",
+    deallocate_seconds="seconds",
+    free_from_last_seconds="seconds",
+    free_from_first_seconds="seconds",
+    free_odd_seconds="seconds",
+    free_and_allocate_odd_seconds="seconds",
+    fill_seconds="seconds",
+    clear_seconds="seconds",
+    elements_bytes="bytes",
+    freed_bytes="bytes",
+    full_bytes="bytes",
+    empty_bytes="bytes",
+    kept_share="share",
+)
 SOURCE = "The Counter Tree Library, suballocator"
 MACHINE = "a quad core of 2.4 GHz with 6 MB of cache, memory of 533 MHz, GCC 4.6 (2012)"
 TABLE = "countertree_claims.csv"
@@ -110,7 +125,8 @@ DOUBLES = Experiment(
     name="suballocator.1", title="Doubles one by one", section="4.3",
     source=SOURCE, machine=MACHINE,
     measured="CPU time to allocate a double, all of them one after the other",
-    suite=SUITE, workload="doubles", figure=Figure("allocate_ns", "ns", "allocate_seconds", per_units=10**9),
+    suite=SUITE, workload="doubles", metrics=METRICS,
+    figure=Figure("allocate_ns", "ns", "allocate_seconds", per_units=10**9),
     beside_metrics=("allocate_seconds", "deallocate_seconds", "elements_bytes", "freed_bytes", *_BESIDE),
     axes=("count",), free=(), strategies=STRATEGIES, aliases=ALIASES, table="", published=_no_row, tables=_SINGLE,
     parts={
@@ -126,7 +142,8 @@ FIVE_OPERATIONS = Experiment(
     name="suballocator.2", title="Five operations on an array of pointers", section="4.4",
     source=SOURCE, machine=MACHINE,
     measured="CPU time to allocate a number of 8 bytes, all of them; beside it, seconds of the four ways to free them",
-    suite=SUITE, workload="five_operations", figure=Figure("allocate_ns", "ns", "allocate_seconds", per_units=10**9),
+    suite=SUITE, workload="five_operations", metrics=METRICS,
+    figure=Figure("allocate_ns", "ns", "allocate_seconds", per_units=10**9),
     beside_metrics=("allocate_seconds", "free_from_last_seconds", "free_from_first_seconds", "free_odd_seconds",
                     "free_and_allocate_odd_seconds", "elements_bytes", "freed_bytes", *_BESIDE),
     axes=("count",), free=(), strategies=STRATEGIES, aliases=ALIASES, table=TABLE,
@@ -154,7 +171,8 @@ SET_INSERTS = Experiment(
     name="suballocator.3", title="Random numbers into a std::set", section="4.4",
     source=SOURCE, machine=MACHINE,
     measured="CPU time to insert a number; without inserts, to allocate a node of the set",
-    suite=SUITE, workload="set_inserts", figure=Figure("insert_ns", "ns", "fill_seconds", per_units=10**9),
+    suite=SUITE, workload="set_inserts", metrics=METRICS,
+    figure=Figure("insert_ns", "ns", "fill_seconds", per_units=10**9),
     beside_metrics=("fill_seconds", "clear_seconds", "full_bytes", "empty_bytes", *_BESIDE),
     axes=("count", "collections_before", "inserts"), free=(), strategies=STRATEGIES, aliases=ALIASES, table=TABLE,
     published=_reader(f"insert {_IN_SET} uint64 into std::set",

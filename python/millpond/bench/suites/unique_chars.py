@@ -11,10 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from millpond.bench.experiment import Experiment, Figure, Needs, Parameters, Part, Published, Tables
+from millpond.bench.experiment import Experiment, Figure, Needs, Parameters, Part, Published, Tables, suite_metrics
 from millpond.cells.cell import LITTER
 
 SUITE = "millpond-unique_chars-suite"
+METRICS = suite_metrics()
 SOURCE = "Understanding Allocator Impact on Runtime Performance"
 MACHINE = "Xeon Silver 4210 (Cascade Lake), Core i7-980 (Gulftown) and Xeon E5-2450 (Sandy Bridge EN), glibc (2022)"
 ALIASES: Mapping[str, str] = {
@@ -77,7 +78,7 @@ COUNTING = Experiment(
     source=SOURCE, machine=MACHINE,
     measured="CPU time to count the different characters of a string by a container of its own, a string after the "
              "other",
-    suite=SUITE, workload="unique_characters",
+    suite=SUITE, workload="unique_characters", metrics=METRICS,
     figure=Figure("string_ns", "ns a string", "cpu_seconds", per_units=10**9),
     beside_metrics=("cpu_seconds", "peak_bytes", "held_bytes", "page_faults"), axes=("length", LITTER),
     free=("calls",), strategies=(*ALIASES.values(), *OURS), aliases=ALIASES, table="", published=_nothing,

@@ -34,10 +34,12 @@ from millpond.advice.prediction_outcome import (
     SameOutput,
     prediction_of,
 )
-from millpond.cells.cell import Cell, Outcome
+from millpond.cells.cell import Cell, Control, Outcome, Program
+from millpond.cells.metrics import PROCESS_METRICS
+from millpond.rounds.fresh_process import describe
 from millpond.rounds.interleaved_rounds import by_round, measured_rounds, run_rounds
 from millpond.rounds.preparation import Preparation
-from millpond.rounds.trial_rounds import Laboratory, describe, time_limit
+from millpond.rounds.trial_rounds import Laboratory, time_limit
 from millpond.statistics.order_statistics import Comparison, compare, judge_family
 from millpond.store.observations import Journal
 from millpond.store.round_log import logged
@@ -63,7 +65,7 @@ class Asked:
     preparation: Preparation
 
     def cell(self, side: str) -> Cell:
-        return Cell(self.before, side, experiment="builds")
+        return Cell(Program(self.before), Control(side))
 
 
 def command_after(text: str, before: Sequence[str]) -> tuple[str, ...]:
@@ -95,7 +97,7 @@ def compare_builds(asked: Asked, folder: Path) -> tuple[Builds, list[str]]:
     advice, why_none = find_advice(store, asked.before)
     runner = _Builds(asked, folder)
     output = runner.rehearse()
-    journal = Journal("builds", asked.before, seed=asked.seed)
+    journal = Journal("builds", asked.before, metrics=PROCESS_METRICS, seed=asked.seed)
     with logged(store, journal) as log:
         outcomes = run_rounds(
             [asked.cell(BEFORE), asked.cell(AFTER)], runner, ProgressReport(), stage="judging", rounds=asked.rounds,
@@ -161,8 +163,11 @@ class _Builds:
         }
 
     def run(self, cell: Cell, stage: str, number: int) -> Outcome:
-        side = cell.variant
-        return replace(self._laboratories[side].run(Cell(self._programs[side], "bare"), stage, number), cell=cell)
+        side = cell.contender.name
+        return replace(self._laboratories[side].run(self._bare(side), stage, number), cell=cell)
+
+    def _bare(self, side: str) -> Cell:
+        return Cell(Program(self._programs[side]), Control("bare"))
 
     def rehearse(self) -> SameOutput:
         """Runs both once, before any round; says whether their output is the same. Failure (3): they end otherwise."""
@@ -191,7 +196,7 @@ class _Builds:
 
     def _output(self, side: str, *, first: bool = False) -> tuple[tuple[int, int], str]:
         path = self._folder / "output"
-        outcome = self._laboratories[side].run_into(Cell(self._programs[side], "bare"), path, first=first)
+        outcome = self._laboratories[side].run_into(self._bare(side), path, first=first)
         with path.open("rb") as file:
             digest = hashlib.file_digest(file, "sha256").hexdigest()
         return (0 if outcome.signal else outcome.exit_status, outcome.signal), digest

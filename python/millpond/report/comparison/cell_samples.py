@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSL-1.0
 """Observations as samples of cells: what two runs have in common, and the values that each of them has for it.
 
-    rows of a run ──▶ what the cell is (workload, parameters, plan or variant, subsystem) × metric ──▶ values by run
+    rows of a run ──▶ what the cell is (workload, parameters, plan or contender, subsystem) × metric ──▶ values by run
 
 What a run says of itself (its stage, how its program ended, which build of it ran) is no part of what a cell is:
 a gate compares yesterday's build with today's.
@@ -15,15 +15,17 @@ from dataclasses import dataclass, field
 from pathlib import PurePath
 from typing import Any
 
+from millpond.cells.cell import Malloc
 from millpond.statistics.unpaired import Sample
 
 QUERY_FIELDS = (
-    "run", "experiment", "workload", "parameters", "plan", "strategy", "subsystem", "heap_state", "page_policy",
-    '"pass"', "metric", "unit", "value", "why_null", "status", "kind", "round", "machine",
+    "run", "experiment", "workload", "subject", "contender", "contender_kind", "parameters", "plan", "subsystem",
+    "stage", "heap_state", "page_policy", '"pass"', "metric", "unit", "value", "why_null", "status",
+    "kind", "round", "machine",
 )  # fmt: skip
 
 # What differs between two runs of one cell. Everything else in `parameters` tells cells apart.
-_OF_THE_RUN = {"argv", "variant", "plan_name", "stage", "exit_status", "signal", "program", "seed", "trace"}
+_OF_THE_RUN = {"seed", "trace"}
 # Rounds that judged are kept apart from those that chose: what was chosen for being quick was lucky, too.
 _BEST_STAGES = ("judging", "trial")
 _SAME_EXPERIMENT = {"advise": "trial"}
@@ -93,7 +95,7 @@ class Cells:
 def key_of(row: Mapping[str, Any]) -> CellKey:
     """The cell that an observation belongs to."""
     parameters = json.loads(row["parameters"] or "{}")
-    argv = parameters.get("argv") or [str(row["workload"])]
+    argv = json.loads(row["subject"] or "[]") or [str(row["workload"])]
     own = {k: v for k, v in parameters.items() if k not in _OF_THE_RUN}
     experiment = str(row["experiment"])
     return CellKey(
@@ -101,10 +103,15 @@ def key_of(row: Mapping[str, Any]) -> CellKey:
         program=str(argv[0]),
         arguments=tuple(map(str, argv[1:])),
         subsystem="" if row["plan"] else str(row["subsystem"] or ""),
-        contender=_plan_text(row["plan"]) if row["plan"] else str(row["strategy"] or ""),
+        contender=_plan_text(row["plan"]) if row["plan"] else _contender(row),
         parameters=json.dumps(own, sort_keys=True),
         state=f"{row['heap_state']}, {row['pass']}",
     )
+
+
+def _contender(row: Mapping[str, Any]) -> str:
+    name = str(row["contender"] or "")
+    return Malloc(name).label if row["contender_kind"] == Malloc.kind else name
 
 
 def _plan_text(plan: str) -> str:
@@ -124,7 +131,7 @@ def cells_of(name: str, rows: Iterable[Mapping[str, Any]]) -> Cells:
     values: dict[tuple[CellKey, str], dict[str, dict[str, list[float]]]] = {}
     counted: dict[tuple[CellKey, str], bool] = {}
     for row in rows:
-        stage = str(json.loads(row["parameters"] or "{}").get("stage") or "")
+        stage = str(row["stage"] or "")
         if stage and not row["round"]:
             continue
         cell, metric = key_of(row), str(row["metric"])

@@ -2,7 +2,7 @@
 """Compares two stores, or two runs of one: cells are paired, changes judged together, conditions held against them.
 
     A ─observations─▶ samples by (cell, metric) ─┐ paired by what a cell is: workload, parameters, plan or
-    B ─observations─▶ samples by (cell, metric) ─┘ variant, subsystem ─▶ changes ─▶ verdicts ─▶ breaches
+    B ─observations─▶ samples by (cell, metric) ─┘ contender, subsystem ─▶ changes ─▶ verdicts ─▶ breaches
 
 Whatever noise is in is judged as one family, so that a gate over many cells fails no more often than one over few.
 """
@@ -15,7 +15,6 @@ from dataclasses import dataclass, replace
 from pathlib import PurePath
 from typing import Any
 
-from millpond.cells.cell import METRICS_OF
 from millpond.report.comparison.cell_samples import CellKey, Cells
 from millpond.statistics.conditions import Condition, change_text
 from millpond.statistics.unpaired import DRIFT, Change, Sample, change, judge_family
@@ -115,12 +114,15 @@ def _cell_json(cell: CellKey) -> dict[str, Any]:
     }
 
 
-def compare(a: Cells, b: Cells, conditions: Sequence[Condition], only: str = "") -> Comparison:
+def compare(
+    a: Cells, b: Cells, conditions: Sequence[Condition], only: str = "", known: Mapping[str, str] | None = None
+) -> Comparison:
     """Pairs the cells, judges the changes, holds the conditions against them. `only`: cells whose text contains it.
+    `known`: metrics that Millpond has, with their units, whether or not one of the two has them.
 
     Failure: 2 for a metric that neither side nor Millpond knows, 3 where nothing is in common.
     """
-    _require_known(conditions, a, b)
+    _require_known(conditions, {**(known or {}), **a.units, **b.units})
     b, renamed = _under_the_names_of(a, b)
     common = sorted(c for c in a.keys & b.keys if only in c.text or only in c.workload)
     pairs = [at for at in a.samples if at in b.samples and at[0] in set(common)]
@@ -165,8 +167,7 @@ def _breaches(
     return found
 
 
-def _require_known(conditions: Sequence[Condition], a: Cells, b: Cells) -> None:
-    units = {m: u for metrics in METRICS_OF.values() for m, u in metrics.items()} | a.units | b.units
+def _require_known(conditions: Sequence[Condition], units: Mapping[str, str]) -> None:
     for condition in conditions:
         if condition.metric not in units:
             raise Failure(

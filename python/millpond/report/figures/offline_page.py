@@ -17,7 +17,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from millpond import __version__
-from millpond.store.observations import utc_now
+from millpond.system.clock import utc_now
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: BSL-1.0
+"""Reads observations of version 1 ("millpond.observation/1") as what they are today.
+
+strategy                                       ─┐
+parameters {argv, variant, plan_name, stage,   ─┼▶ subject, contender, stage, exit_status, signal, program:
+            exit_status, signal, program, …}   ─┘  columns of their own; the rest stays in `parameters`
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+
+from millpond.store.observations import FIELDS, SCHEMA
+
+SCHEMA_1 = "millpond.observation/1"
+FIELDS_1 = (
+    "schema", "id", "run", "experiment", "workload", "parameters", "plan", "strategy", "subsystem", "heap_state",
+    "page_policy", "pass", "metric", "unit", "value", "why_null", "status", "kind", "round", "machine", "compiler",
+    "version", "time_utc",
+)  # fmt: skip
+
+_CONTROLS = ("bare", "empty", "shared", "shared_huge", "looked_up", "recorded", "null", "before", "after")
+# Experiments whose cells had a command line, or a trace, as what they run; all others had a suite's workload.
+_PROGRAMS, _TRACES = ("advise", "trial", "mallocs", "builds", "validation"), ("replay",)
+_OF_THE_ROW = ("argv", "variant", "plan_name", "stage", "exit_status", "signal", "program")
+
+
+def of_version_1(row: Mapping[str, Any]) -> dict[str, Any]:
+    """A row of today with what the old one says. Raises ValueError or TypeError where that is no row of version 1."""
+    known = json.loads(_columns(row["parameters"] or "{}", row["strategy"], str(row["experiment"])))
+    return {name: {**row, **known, "schema": SCHEMA}.get(name) for name in FIELDS}
+
+
+@lru_cache(maxsize=1024)
+def _columns(parameters: str, strategy: str | None, experiment: str) -> str:
+    """What becomes columns, as JSON: many rows have the same."""
+    found = json.loads(parameters)
+    if not isinstance(found, dict):
+        raise ValueError("its column parameters holds what is no JSON object")
+    own = {name: value for name, value in found.items() if name not in _OF_THE_ROW}
+    variant = found.get("variant")
+    kind, name = _contender(variant or strategy, found.get("plan_name"), own, experiment)
+    argv = found.get("argv")
+    replayed = experiment in _TRACES or own.get("predictor") == "replay" or found.get("stage") == "predicted"
+    of_program = experiment in _PROGRAMS or experiment.startswith("bench-lab")
+    return json.dumps({
+        "subject_kind": None if argv is None else "trace" if replayed else "program" if of_program else "workload",
+        "subject": None if argv is None else json.dumps(argv, ensure_ascii=False),
+        "contender_kind": kind,
+        "contender": name,
+        "stage": found.get("stage"),
+        "exit_status": found.get("exit_status"),
+        "signal": found.get("signal"),
+        "program": found.get("program"),
+        "parameters": json.dumps(own, sort_keys=True),
+    })  # fmt: skip
+
+
+def _contender(
+    variant: str | None, plan_name: str | None, own: dict[str, Any], experiment: str
+) -> tuple[str | None, str | None]:
+    """Kind and name. Effects: takes the name of a malloc out of the cell's own parameters."""
+    if variant is None:
+        return None, None
+    if variant == "plan":
+        return "plan", plan_name
+    is_program = experiment in _PROGRAMS
+    if variant == "malloc" and is_program:
+        return "malloc", own.pop("malloc", None)
+    if "/" in variant or (variant == "glibc" and is_program):
+        return "malloc", own.pop("malloc", variant) if is_program else variant
+    if experiment == "validation":
+        own.pop("malloc", None)
+    return "control" if variant in _CONTROLS else "strategy", variant
