@@ -48,7 +48,7 @@ def demonstrate(options: argparse.Namespace) -> None:
     for name, program in programs.items():
         say(f"{name}: at most {options.budget:.0f} s")
         advice = advise(program, Options(options.budget, seed=options.seed))
-        output.write_json(advice, str(PLACE / f"{name}.json"))
+        output.write_json(advice.to_json(), str(PLACE / f"{name}.json"))
         terminal.print_advice(advice, terminal.console())
         print()
         advices.append(advice)

@@ -11,12 +11,17 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from msgspec.structs import replace
+
 from millpond.advice import effects
+from millpond.advice.advice_data import Estimate, PlanPrediction, Replay
 from millpond.advice.document import document
 from millpond.advice.findings import Findings
 from millpond.advice.rows import Tried
 from millpond.cells.cell import Cell, Control, Outcome, Program
 from millpond.cells.plans import Plan, Route, combine, merged
+from millpond.doctor.replay_error import ErrorNote
+from millpond.rounds.characterisation import Aliasing, Characterisation, Subsystem, Trace
 from millpond.rounds.mallocs import Malloc
 from millpond.rounds.recording import Process, Recording
 from millpond.store.observations import Journal
@@ -31,7 +36,7 @@ GAINS = {"shop::book": 0.75, "shop::index": 0.7, "printer": 1.0}
 ROUNDS = 15
 
 
-def subsystem(name: str, position: int) -> dict[str, Any]:
+def subsystem(name: str, position: int) -> Subsystem:
     """A subsystem as millpond-characterise describes it."""
     size = 4_000_000 // (position + 1)
     counted = {"value": 0.25 * position, "kind": "counted", "absolute": {}}
@@ -64,41 +69,43 @@ def subsystem(name: str, position: int) -> dict[str, Any]:
             "instance_bytes": {"p50": size, "p95": size, "max": size},
         },
     ]
-    return {
-        "name": name,
-        "kind": "type",
-        "named": True,
-        "events": 1400,
-        "allocations": 700,
-        "frees": 690,
-        "reallocations": 0,
-        "bytes": size,
-        "end_live_bytes": 480,
-        "peak_live_bytes": size // 2,
-        "peak_live_objects": 600,
-        "W": 1,
-        "lifetimes": {
-            "p10": 1e-5,
-            "p50": 1e-3,
-            "p90": 0.1,
-            "max": 0.2,
-            "histogram": [{"below_ns_log2": k, "count": 10 * k} for k in (0, 10, 11, 13, 20)],
-        },
-        "sizes": [{"bytes": 16 * k, "count": 100 * k} for k in (1, 2, 3)],
-        "effective_sizes": 2.5,
-        "N": {"cpu_seconds": 0.4},
-        "freed_by_other_threads": 0,
-        "dvluc": {"D": density, "V": counted, "L": unknown, "U": counted, "C": counted},
-        "diffusion": [
-            {"time_seconds": t / 10, "live_bytes": size * t // 12, "page_bytes": size * t // 10, "ratio": 1.2}
-            for t in range(1, 7)
-        ],
-        "legality": scopes,
-        "top_contexts": [{"share": 0.5, "allocations": 350, "bytes": size // 2, "stack": witness["stack"]}],
-    }
+    return Subsystem.from_json(
+        {
+            "name": name,
+            "kind": "type",
+            "named": True,
+            "events": 1400,
+            "allocations": 700,
+            "frees": 690,
+            "reallocations": 0,
+            "bytes": size,
+            "end_live_bytes": 480,
+            "peak_live_bytes": size // 2,
+            "peak_live_objects": 600,
+            "W": 1,
+            "lifetimes": {
+                "p10": 1e-5,
+                "p50": 1e-3,
+                "p90": 0.1,
+                "max": 0.2,
+                "histogram": [{"below_ns_log2": k, "count": 10 * k} for k in (0, 10, 11, 13, 20)],
+            },
+            "sizes": [{"bytes": 16 * k, "count": 100 * k} for k in (1, 2, 3)],
+            "effective_sizes": 2.5,
+            "N": {"cpu_seconds": 0.4},
+            "freed_by_other_threads": 0,
+            "dvluc": {"D": density, "V": counted, "L": unknown, "U": counted, "C": counted},
+            "diffusion": [
+                {"time_seconds": t / 10, "live_bytes": size * t // 12, "page_bytes": size * t // 10, "ratio": 1.2}
+                for t in range(1, 7)
+            ],
+            "legality": scopes,
+            "top_contexts": [{"share": 0.5, "allocations": 350, "bytes": size // 2, "stack": witness["stack"]}],
+        }
+    )
 
 
-def characterisation(names: Sequence[str] = NAMES) -> dict[str, Any]:
+def characterisation(names: Sequence[str] = NAMES) -> Characterisation:
     """A whole characterisation, the map of the heap and who pins whom included."""
     cells = [
         [row, column, (row + column) % min(4, len(names)), 0.5 + 0.01 * column, 0.9]
@@ -106,57 +113,58 @@ def characterisation(names: Sequence[str] = NAMES) -> dict[str, Any]:
         for column in range(16)
         if column >= row
     ]
-    return {
-        "schema": "millpond.characterisation/1",
-        "trace": trace_facts(),
-        "process": {
-            "pid": 7,
-            "parent_pid": 1,
-            "executable": PROGRAM[0],
-            "build_id": BUILD,
-            "argv": list(PROGRAM),
-            "exit_status": 0,
-            "signal": None,
-            "malloc_provider": "libc",
-        },
-        "subsystems": [subsystem(name, i) for i, name in enumerate(names)],
-        "heat_map": {
-            "granule_bytes": 65536,
-            "rows": [
-                {"offset_bytes": 65536 * i, "bytes": 65536, "gap_bytes": 4096 if i == 5 else 0} for i in range(12)
-            ],
-            "columns": [{"time_seconds": 0.02 * i, "live_bytes": 1000 * i} for i in range(16)],
-            "cells": cells,
-        },
-        "pins": {
-            "time_seconds": 0.3,
-            "peak_seconds": 0.2,
-            "dead_bytes": 5000,
-            "pages": 9,
-            "pairs": [{"by": names[0], "of": names[-1], "bytes": 5000, "pages": 9}],
-        },
-        "notes": [],
-    }
+    return Characterisation.from_json(
+        {
+            "schema": "millpond.characterisation/1",
+            "trace": trace_facts().to_json(),
+            "process": {
+                "pid": 7,
+                "parent_pid": 1,
+                "executable": PROGRAM[0],
+                "build_id": BUILD,
+                "argv": list(PROGRAM),
+                "exit_status": 0,
+                "signal": None,
+                "malloc_provider": "libc",
+            },
+            "subsystems": [subsystem(name, i).to_json() for i, name in enumerate(names)],
+            "heat_map": {
+                "granule_bytes": 65536,
+                "rows": [
+                    {"offset_bytes": 65536 * i, "bytes": 65536, "gap_bytes": 4096 if i == 5 else 0} for i in range(12)
+                ],
+                "columns": [{"time_seconds": 0.02 * i, "live_bytes": 1000 * i} for i in range(16)],
+                "cells": cells,
+            },
+            "pins": {
+                "time_seconds": 0.3,
+                "peak_seconds": 0.2,
+                "dead_bytes": 5000,
+                "pages": 9,
+                "pairs": [{"by": names[0], "of": names[-1], "bytes": 5000, "pages": 9}],
+            },
+            "notes": [],
+        }
+    )
 
 
-def trace_facts() -> dict[str, Any]:
+def trace_facts() -> Trace:
     """What a trace's summary says of it."""
-    return {
-        "events": 5600,
-        "bytes": 9_000_000,
-        "lost": 0,
-        "aliasing": {"sampled": 50, "differed": 0, "share": 0.0},
-        "named_share": 0.93,
-        "contexts": 20,
-        "damages": [],
-        "clean": True,
-        "stopped_early": False,
-        "duration_seconds": 0.5,
-        "cpu_seconds": 0.4,
-        "threads": 2,
-        "peak_live_bytes": 3_000_000,
-        "end_live_bytes": 2000,
-    }
+    return Trace(
+        events=5600,
+        bytes=9_000_000,
+        lost=0,
+        aliasing=Aliasing(50, 0, 0.0),
+        named_share=0.93,
+        contexts=20,
+        clean=True,
+        stopped_early=False,
+        duration_seconds=0.5,
+        cpu_seconds=0.4,
+        threads=2,
+        peak_live_bytes=3_000_000,
+        end_live_bytes=2000,
+    )
 
 
 def contexts(names: Sequence[str] = NAMES) -> dict[str, Any]:
@@ -212,7 +220,7 @@ def advise(
     cells = [*controls, *(effects.plan_cell(argv, p) for p in tried)]
     judging = _outcomes(cells, "judging", ROUNDS, noise)
     journal.add_outcomes([*screening, *judging])
-    summary = {"trace": trace_facts(), "process": characterisation()["process"]}
+    summary = Characterisation(trace=trace_facts(), process=characterisation().process)
     process = Process(1, folder / "a.mpt", summary)
     found = Findings(argv, Recording(0, 0, 1.0, (process,)), process, characterisation())
     found.candidates, found.chosen, found.rounds = singles, chosen, ROUNDS
@@ -224,30 +232,30 @@ def advise(
     for plan in singles:
         judged = plan.name in alone
         found.tried[plan.name] = Tried(plan, alone[plan.name] if judged else screened[plan.name], [], judged)
-    advice = {
-        **document(found), "machine": "a made-up machine", "run": journal.run, "seed": seed,
-        "replay": predictions([chosen, *singles[:2]]),
-    }  # fmt: skip
+    made = replace(
+        document(found), machine="a made-up machine", run=journal.run, seed=seed,
+        replay=predictions([chosen, *singles[:2]]),
+    )  # fmt: skip
     store = Store(folder)
     store.write(journal)
     rename = rename or {}
     store.write_contexts(journal.run, renamed(contexts(), rename))
-    store.write_characterisation(journal.run, renamed(characterisation(), rename))
-    advice = renamed(advice, rename)
+    store.write_characterisation(journal.run, renamed(characterisation().to_json(), rename))
+    advice: dict[str, Any] = renamed(made.to_json(), rename)
     store.write_document("advice", journal.run, advice)
     return advice
 
 
-def predictions(plans: Sequence[Plan]) -> dict[str, Any]:
+def predictions(plans: Sequence[Plan]) -> Replay:
     """What replay says of plans, as an advice has it."""
-    saves = {"n": 7, "median": 0.01, "low": -0.002, "high": 0.03, "level": 0.95, "method": "m", "verdict": ""}
-    found = [
-        {"strategy": strategy, "plan": plan.name, "saves_cpu_seconds": saves, "saves_bytes": saves, "evidence": []}
+    saves = Estimate(n=7, median=0.01, low=-0.002, high=0.03, level=0.95, method="m")
+    found = tuple(
+        PlanPrediction(strategy=strategy, plan=plan.name, saves_cpu_seconds=saves, saves_bytes=saves)
         for plan in plans
         for strategy in ("plan", "monotonic")
-    ]
-    error = {"sentence": "Its error is unknown on this machine.", "validated": False}
-    return {"rounds": 7, "why_null": None, "assumes": "a touch", "error": error, "predictions": found}
+    )
+    error = ErrorNote(sentence="Its error is unknown on this machine.")
+    return Replay(rounds=7, assumes="a touch", error=error, predictions=found)
 
 
 def renamed(data: Any, names: dict[str, str]) -> Any:

@@ -15,6 +15,7 @@ from conftest import FakeLab
 from millpond.advice.choice import choice
 from millpond.advice.findings import Findings
 from millpond.advice.verdict import sentence
+from millpond.rounds.characterisation import Characterisation, Trace
 from millpond.rounds.mallocs import Malloc
 from millpond.rounds.recording import Process, Recording
 from millpond.statistics.order_statistics import Comparison, Summary
@@ -23,6 +24,7 @@ from millpond.store.store import Store
 
 CPU = {"bare": 0.010, "looked_up": 0.0103}
 MALLOCS = {"fast": [0.95, 1.01], "slow": [1.2, 1.0], "usual": [1.0, 1.0]}
+SUMMARY = Characterisation(trace=Trace(events=1))
 SUBSYSTEMS: list[dict[str, Any]] = [
     {"name": "book", "bytes": 5000},
     {"name": "prices", "bytes": 4000, "legal": True},
@@ -125,7 +127,7 @@ def test_what_looks_faster_without_being_certain_is_neither_advised_nor_denied()
     unsettled = Comparison("cpu_seconds", "malloc:quick", "bare", ratio, ratio, 0.03, 0.2)
     inside = replace(unsettled, ratio=replace(ratio, median=0.98, high=1.1))
     found = Findings(
-        ("true",), Recording(0, 0, 1.0, ()), Process(1, Path("t"), {"trace": {"events": 1}}), rounds=31,
+        ("true",), Recording(0, 0, 1.0, ()), Process(1, Path("t"), SUMMARY), rounds=31,
         mallocs={n: Malloc(n, Path(f"/lib/lib{n}.so")) for n in ("quick", "usual")},
         judged_mallocs={"quick": {"cpu_seconds": unsettled}, "usual": {"cpu_seconds": inside}},
     )  # fmt: skip

@@ -13,7 +13,7 @@ import pytest
 import sample_store
 from conftest import FakeLab
 
-from millpond.advice.prediction_outcome import CameOut, Line
+from millpond.advice.prediction_outcome import Builds, CameOut, Line, Predicted
 from millpond.store.store import Store
 from millpond.system.build_id import build_id_of
 
@@ -100,7 +100,7 @@ def test_the_outcome_is_kept_and_every_report_shows_it(lab: FakeLab, program: Ma
     sentence = found["came_out"][0]["sentence"]
     assert sentence in " ".join(lab.run("report", "kept", "--format", "text").stdout.split())
     for form in ("html", "markdown"):
-        assert CameOut.of_document(found).lines[0].predicted_text.split(" ")[0] in (
+        assert CameOut.of(Builds.from_json(found)).lines[0].predicted_text.split(" ")[0] in (
             lab.run("report", "kept", "--format", form).stdout
         )
         assert "came out" in lab.run("report", "kept", "--format", form).stdout
@@ -192,8 +192,8 @@ def test_a_file_without_a_build_id_has_none(tmp_path: Path) -> None:
 
 
 def test_intervals_that_touch_meet() -> None:
-    def summary(low: float, high: float) -> dict[str, Any]:
-        return {"n": 11, "median": (low + high) / 2, "low": low, "high": high, "verdict": "better"}
+    def summary(low: float, high: float) -> Predicted:
+        return Predicted(11, (low + high) / 2, low, high, 0.98, "better")
 
     assert Line("cpu_seconds", summary(0.7, 0.8), summary(0.8, 0.9)).meets
     worse = Line("cpu_seconds", summary(0.7, 0.8), summary(0.81, 0.9))

@@ -22,6 +22,7 @@ from sample_store import NAMES
 
 from millpond.report.exports import chrome, pprof, stacks
 from millpond.report.exports.csv import rows_text
+from millpond.rounds.characterisation import Characterisation
 from millpond.store.store import Store
 
 # The public format of pprof, as far as we write it: names and numbers of fields.
@@ -187,7 +188,7 @@ def test_counters_are_trace_events_in_the_order_of_time(export: Any) -> None:
         assert all(isinstance(v, int) and v >= 0 for v in event["args"].values())
     assert {e["name"] for e in counters} == {f"{n}: {w}" for n in NAMES for w in ("live bytes", "page bytes")}
     assert data["otherData"]["left_out"]["subsystems"] == 0
-    assert chrome.trace_events({})["traceEvents"][0]["ph"] == "M"
+    assert chrome.trace_events(Characterisation())["traceEvents"][0]["ph"] == "M"
 
 
 def test_counters_that_are_too_many_are_left_out_and_stated(monkeypatch: pytest.MonkeyPatch) -> None:

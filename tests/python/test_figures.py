@@ -13,14 +13,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from millpond.report.figures import flat_figures, heap_figures, round_figures
+from millpond.rounds.characterisation import AddressMap
+from millpond.statistics.order_statistics import Summary
 from millpond.statistics.paired_rounds import PairedRounds, Ratio
 from millpond.system.wording import bytes_text, count_text, seconds_text
 
 ratios = st.floats(min_value=0.05, max_value=20)
 
 
-def summary(low: float, median: float, high: float) -> dict[str, object]:
-    return {"n": 11, "low": low, "median": median, "high": high, "verdict": "better"}
+def summary(low: float, median: float, high: float) -> Summary:
+    return Summary(11, median, low, high, 0.98, "order statistics", "better")
 
 
 def fractions(svg: str) -> list[float]:
@@ -73,23 +75,24 @@ def test_curves_go_from_edge_to_edge() -> None:
 
 
 def test_the_map_of_the_heap_covers_every_cell_once_and_its_table_says_the_same() -> None:
-    data = sample_store.characterisation()["heat_map"]
+    data = sample_store.characterisation().heat_map
     names = list(sample_store.NAMES)
+    assert data is not None
     found = heap_figures.heat_map(data, names)
     assert found is not None
-    columns = len(data["columns"])
+    columns = len(data.columns)
     covered = Counter[str]()
     for element in ElementTree.fromstring(found.svg).iter("rect"):
         covered[str(element.get("class")).split()[0]] += round(float(element.get("width", "")[:-1]) * columns / 100)
-    cells = Counter(cell[2] for cell in data["cells"])
+    cells = Counter(cell[2] for cell in data.cells)
     by_class = {kind: name for _, kind, name, _ in found.legend}
     assert {by_class[kind]: n for kind, n in covered.items()} == {names[s]: n for s, n in cells.items()}
-    assert len(found.rows) == len(data["rows"]) and found.gaps == 1
+    assert len(found.rows) == len(data.rows) and found.gaps == 1
     assert all(len(row[2]) == len(found.moments) for row in found.rows)
 
 
 def test_a_map_without_cells_is_none() -> None:
-    assert heap_figures.heat_map({"rows": [], "columns": [], "cells": []}, []) is None
+    assert heap_figures.heat_map(AddressMap(), []) is None
 
 
 def test_rounds_without_a_partner_are_left_out() -> None:

@@ -12,12 +12,15 @@ import pytest
 from conftest import FakeLab
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from millpond.advice import inputs, merged
+from millpond.advice.advice_data import NOTHING, Advice, AnalysedProgram, Effect, Estimate, Row
 from millpond.advice.rejudging import Judged
-from millpond.advice.rows import NOTHING
+from millpond.cells.plan_file import PlanFile
 from millpond.cells.plans import Plan
 from millpond.commands import advise
+from millpond.rounds.characterisation import Aliasing, TraceSummary
 from millpond.statistics.order_statistics import Comparison, Summary
 from millpond.store.store import Store
 from millpond.system.errors import Failure, Status
@@ -26,44 +29,52 @@ PROGRAM = {"path": "/bin/fake", "build_id": "ab12"}
 REST = {"subsystems": ["*"], "pool": "rest", "strategy": "synchronized(multipool)", "huge_pages": False}
 
 
-def summary(verdict: str, median: float = 0.9, n: int = 11) -> dict[str, Any]:
-    return {"n": n, "median": median, "low": median - 0.02, "high": median + 0.02, "level": 0.98,
-            "method": "order statistics", "verdict": verdict}  # fmt: skip
+def effect(verdict: str, median: float = 0.9) -> Effect:
+    return Effect(
+        n=11, median=median, low=median - 0.02, high=median + 0.02, level=0.98, method="order statistics",
+        verdict=verdict,
+    )  # fmt: skip
 
 
-EMPTY = {"n": 0, "median": None, "low": None, "high": None, "level": None, "method": "none", "verdict": ""}
+def summary(verdict: str, median: float = 0.9) -> Estimate:
+    known = effect(verdict, median).known
+    return Estimate.of(known)
 
 
-def row(name: str, status: str, size: int = 1000) -> dict[str, Any]:
+EMPTY = Estimate()
+
+
+def row(name: str, status: str, size: int = 1000) -> Row:
     holds = status == merged.HOLDS
     route = {"subsystems": [name], "pool": name, "strategy": "multipool", "huge_pages": False}
     cpu = {
         merged.HOLDS: summary("better"),
         merged.HURTS: summary("worse", 1.2),
         merged.CHANGES_NOTHING: summary("inside noise", 1.0),
-        merged.UNTRIED: dict(EMPTY),
+        merged.UNTRIED: EMPTY,
     }[status]
-    return {
-        "name": name, "bytes": size, "best": "multipool" if holds else NOTHING, "saves_cpu_seconds": cpu,
-        "saves_bytes": summary("inside noise", 1.0) if cpu["n"] else dict(EMPTY), "reason": f"{name} {status}",
-        "plan": {"schema": "millpond.plan/1", "program": PROGRAM, "routes": [route, REST]} if holds else None,
-        "evidence": [f"{name}:{status}"],
-    }  # fmt: skip
+    plan = {"schema": "millpond.plan/1", "program": PROGRAM, "routes": [route, REST]}
+    return Row(
+        name=name, bytes=size, best="multipool" if holds else NOTHING, saves_cpu_seconds=cpu,
+        saves_bytes=summary("inside noise", 1.0) if cpu.n else EMPTY, reason=f"{name} {status}",
+        plan=PlanFile.from_json(plan) if holds else None, evidence=(f"{name}:{status}",),
+    )  # fmt: skip
 
 
-def advice(*rows: dict[str, Any], malloc: str = "inside noise", notes: tuple[str, ...] = ()) -> dict[str, Any]:
-    effects = {"faster_malloc": summary(malloc), "huge_pages": dict(EMPTY), "placement": summary("better")}
-    return {
-        "schema": "millpond.advice/1", "verdict": "…", "effects": effects, "sums": {"total": summary("better")},
-        "rounds": 11, "plan": None, "plan_tried": None, "notes": list(notes), "run": "r", "subsystems": list(rows),
-        "program": {"argv": ["p"], "exit": 0, "signal": 0, "processes": [], "analysed": 1},
-        "trace": {"events": 10, "bytes": 100, "lost": 0, "aliasing": {"share": 0.0}, "named_share": 0.9,
-                  "damages": [], "clean": True, "contexts": 3},
-    }  # fmt: skip
+def advice(*rows: Row, malloc: str = "inside noise", notes: tuple[str, ...] = ()) -> Advice:
+    return Advice(
+        verdict="…", effects={"faster_malloc": effect(malloc), "huge_pages": Effect(), "placement": effect("better")},
+        sums={"total": effect("better")}, rounds=11, notes=notes, run="r", subsystems=rows,
+        program=AnalysedProgram(argv=("p",), exit=0, signal=0, analysed=1),
+        trace=TraceSummary(
+            events=10, bytes=100, lost=0, aliasing=Aliasing(share=0.0), named_share=0.9, clean=True, contexts=3
+        ),
+    )  # fmt: skip
 
 
-def together(*advices: dict[str, Any]) -> dict[str, Any]:
-    return merged.merge(("p", "{}"), [(i, (f"in{i}",)) for i in range(1, len(advices) + 1)], advices)
+def together(*advices: Advice) -> dict[str, Any]:
+    inputs_ = [(i, (f"in{i}",)) for i in range(1, len(advices) + 1)]
+    return merged.merge(("p", "{}"), inputs_, advices).to_json()
 
 
 def rows_of(document: dict[str, Any]) -> dict[str, dict[str, Any]]:
@@ -127,10 +138,10 @@ def test_an_effect_is_better_only_where_it_is_in_all_inputs() -> None:
 @settings(max_examples=30)
 def test_an_envelope_contains_every_interval(medians: list[float]) -> None:
     found = merged.envelope([summary("better", m) for m in medians])
-    assert found["low"] == pytest.approx(min(medians) - 0.02)
-    assert found["high"] == pytest.approx(max(medians) + 0.02)
-    assert found["low"] <= found["median"] <= found["high"]
-    assert found["n"] == 11 * len(medians)
+    assert found.low == pytest.approx(min(medians) - 0.02)
+    assert found.high == pytest.approx(max(medians) + 0.02)
+    assert found.low <= found.median <= found.high
+    assert found.n == 11 * len(medians)
 
 
 def test_notes_that_all_inputs_share_are_said_once() -> None:
@@ -140,7 +151,7 @@ def test_notes_that_all_inputs_share_are_said_once() -> None:
 
 def test_traces_are_added_up_and_the_worst_of_trust_is_kept() -> None:
     one, two = advice(), advice()
-    two["trace"] |= {"named_share": 0.4, "clean": False, "lost": 3}
+    two = replace(two, trace=replace(two.trace, named_share=0.4, clean=False, lost=3))
     trace = together(one, two)["trace"]
     assert (trace["events"], trace["lost"], trace["named_share"], trace["clean"]) == (20, 3, 0.4, False)
 
@@ -187,7 +198,7 @@ def test_the_budget_is_shared_by_what_is_left(tmp_path: Path) -> None:
     file.write_text("a\nb\nc\n")
     now, given_seconds = [0.0], []
 
-    def adviser(command: tuple[str, ...], seconds: float) -> dict[str, Any]:
+    def adviser(command: tuple[str, ...], seconds: float) -> Advice:
         given_seconds.append((command, seconds))
         now[0] += 10.0  # less than its share: the others get what it left
         return advice()
@@ -219,7 +230,7 @@ def test_what_pays_on_one_input_is_judged_on_fresh_rounds_of_the_others(tmp_path
         asked.append((command[-1], [p.subsystems for p in plans.values()], seconds > 0))
         return {"book": Judged({"cpu_seconds": comparison(net, 0.9)}, 11, ["id"])}
 
-    found = inputs.advise_on_inputs(("p", "{}"), file, 60.0, lambda command, _: documents[command[-1]], judge)
+    found = inputs.advise_on_inputs(("p", "{}"), file, 60.0, lambda command, _: documents[command[-1]], judge).to_json()
     assert asked == [("b", [("book",)], True)]
     book = rows_of(found)["book"]
     assert (book["best"] == "multipool") == (net != "worse"), "what hurts on one input is not advised"
@@ -238,7 +249,7 @@ def test_a_plan_that_cannot_be_judged_on_another_input_leaves_the_warning(tmp_pa
     def judge(*_: object) -> Mapping[str, Judged]:
         raise Failure(Status.USAGE, "no such subsystem")
 
-    found = inputs.advise_on_inputs(("p", "{}"), file, 60.0, lambda command, _: documents[command[-1]], judge)
+    found = inputs.advise_on_inputs(("p", "{}"), file, 60.0, lambda command, _: documents[command[-1]], judge).to_json()
     assert rows_of(found)["book"]["warning"]
     assert any("no such subsystem" in note for note in found["notes"])
 
@@ -247,7 +258,7 @@ def test_a_failure_names_the_line_of_its_input(tmp_path: Path) -> None:
     file = tmp_path / "inputs"
     file.write_text("a\n\nb\n")
 
-    def adviser(command: tuple[str, ...], _: float) -> dict[str, Any]:
+    def adviser(command: tuple[str, ...], _: float) -> Advice:
         if command[-1] == "b":
             raise Failure(Status.PROGRAM, "no such program")
         return advice()
@@ -285,11 +296,11 @@ def test_the_verb_settles_what_one_input_left_open(lab: FakeLab, monkeypatch: py
     (lab.work / "inputs").write_text("one\ntwo\n")
     whole = advise.advise
 
-    def forgetful(program: tuple[str, ...], options: advise.Options) -> dict[str, Any]:
+    def forgetful(program: tuple[str, ...], options: advise.Options) -> Advice:
         found = whole(program, options)
         if program[-1] == "two":
-            for r in found["subsystems"]:
-                r |= {"best": NOTHING, "plan": None, "saves_cpu_seconds": dict(EMPTY), "saves_bytes": dict(EMPTY)}
+            forgotten = {"best": NOTHING, "plan": None, "saves_cpu_seconds": EMPTY, "saves_bytes": EMPTY}
+            return replace(found, subsystems=tuple(replace(r, **forgotten) for r in found.subsystems))
         return found
 
     monkeypatch.setattr(advise, "advise", forgetful)

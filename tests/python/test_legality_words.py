@@ -3,23 +3,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
-from millpond.advice.rows import NOT_DISPROVED, OUTERMOST, legality_text
+from millpond.advice.rows import legality_text
 from millpond.report.report_words import short_legality
+from millpond.rounds.characterisation import NOT_DISPROVED, OUTERMOST, ScopeLegality
 
 
-def scope(legality: str, name: str = "parse") -> dict[str, Any]:
+def scope(legality: str, name: str = "parse") -> ScopeLegality:
     outliving = 7 if legality == "illegal" else 0
-    return {
-        "scope": "function",
-        "name": name,
-        "legality": legality,
-        "legal": legality == "legal",
-        "outliving": outliving,
-    }
+    legal = legality == "legal"
+    return ScopeLegality(scope="function", name=name, legality=legality, legal=legal, outliving=outliving)
 
 
 @pytest.mark.parametrize(
@@ -33,11 +27,11 @@ def scope(legality: str, name: str = "parse") -> dict[str, Any]:
 )
 def test_each_word_has_its_mark(legality: str, mark: str, said: str) -> None:
     scopes = [scope("illegal", "inner"), scope(legality)]
-    assert short_legality({"legality": scopes[1:]})[0] == mark
+    assert short_legality(scopes[1:])[0] == mark
     assert legality_text(scopes[1:]) == said
 
 
 def test_an_observed_scope_is_named_before_others() -> None:
     scopes = [scope(NOT_DISPROVED, "inner"), scope("legal", "outer")]
-    assert short_legality({"legality": scopes}) == ("yes", "outer")
+    assert short_legality(scopes) == ("yes", "outer")
     assert legality_text(scopes) == "legal: function outer"

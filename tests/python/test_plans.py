@@ -79,7 +79,7 @@ def test_what_the_reader_refuses_is_refused_in_its_words(lab: FakeLab, plan_file
 
 def test_candidates_come_in_the_order_of_their_numbers_without_the_sum(lab: FakeLab, tmp_path: Path) -> None:
     program = {"path": "/bin/x", "build_id": "ab"}
-    empty = json.dumps({"schema": plans.SCHEMA, "program": program, "routes": []})
+    empty = json.dumps({"schema": "millpond.plan/1", "program": program, "routes": []})
     for name in ("02-b", "01-a", "all"):
         (tmp_path / f"{name}.plan.json").write_text(empty)
     assert [p.name for p in plans.read_folder(tmp_path)] == ["01-a", "02-b"]

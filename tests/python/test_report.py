@@ -16,12 +16,15 @@ from typing import Any
 import pytest
 import sample_store
 from markdown_it import MarkdownIt
+from msgspec.structs import replace
 from sample_store import NAMES, PROGRAM, ROUNDS
 
+from millpond.advice.advice_data import Advice, AnalysedProgram, Effect, Option, Replay
 from millpond.report import cases as report_cases
 from millpond.report import page as report_page
 from millpond.report.cases import Case
 from millpond.report.documents import Format, document
+from millpond.rounds.characterisation import NamelessModule, TraceSummary
 from millpond.store.store import Store
 from millpond.system.arguments import split
 
@@ -101,7 +104,7 @@ def test_every_link_in_the_page_leads_somewhere_and_every_anchor_is_one(cases: l
 
 def test_the_verdict_comes_first_then_the_table_then_the_evidence(cases: list[Case]) -> None:
     text, _ = page_of(cases)
-    verdict = html.escape(cases[0].advice["verdict"])
+    verdict = html.escape(cases[0].advice.verdict)
     order = [text.index(words) for words in (verdict, "<tbody>", "What the gain is made of", "Each subsystem")]
     assert order == sorted(order)
     assert all(text.count(html.escape(name)) > 1 for name in NAMES)
@@ -118,10 +121,10 @@ def test_every_measured_round_is_a_dot(cases: list[Case]) -> None:
 
 def test_the_dots_are_the_ratios_that_the_summary_summarises(cases: list[Case]) -> None:
     for name in ("placement", "net", "total"):
-        effect = {**cases[0].advice["effects"], **cases[0].advice["sums"]}[name]
-        ratios = sorted(r.value for r in cases[0].rounds.ratios(effect["of"], effect["against"]))
-        assert len(ratios) == effect["n"]
-        assert ratios[len(ratios) // 2] == pytest.approx(effect["median"])
+        effect = cases[0].advice.every_effect[name]
+        ratios = sorted(r.value for r in cases[0].rounds.ratios(effect.of_ or "", effect.against or ""))
+        assert len(ratios) == effect.n
+        assert ratios[len(ratios) // 2] == pytest.approx(effect.median)
 
 
 def test_names_of_programs_stay_text_in_page_and_markdown(tmp_path: Path) -> None:
@@ -158,27 +161,38 @@ def test_text_json_and_markdown_tell_the_same_as_the_page(cases: list[Case]) -> 
     advice = cases[0].advice
     for form in (Format.TEXT, Format.MARKDOWN):
         said = " ".join(re.sub(r"\\(.)", r"\1", document(form, cases)).split())
-        assert advice["verdict"] in said
+        assert advice.verdict in said
         assert "7.0 % of the events are owned by functions without a name" in said
         for verb in ("record", "characterise", "trial", "replay", "advise"):
             assert f"millpond {verb} " in said
     data = json.loads(document(Format.JSON, cases))
     assert data["schema"] == "millpond.report/1"
     (case,) = data["cases"]
-    assert case["advice"]["verdict"] == advice["verdict"]
+    assert case["advice"]["verdict"] == advice.verdict
     assert [s["name"] for s in case["advice"]["subsystems"]][:2] == ["shop::book", "shop::index"]
     assert all("diffusion" in s and "best" in s for s in case["advice"]["subsystems"])
     assert len(case["rounds"]["placement"]) == ROUNDS
 
 
 def test_replay_stands_beside_the_trial_and_its_absence_is_said(cases: list[Case]) -> None:
-    advice = {**cases[0].advice, "replay": {"rounds": 0, "why_null": "no time", "predictions": []}}
+    advice = replace(cases[0].advice, replay=Replay(why_null="no time"))
     for form in (Format.HTML, Format.TEXT, Format.MARKDOWN):
         said = " ".join(re.sub(r"\\(.)", r"\1", document(form, cases)).split())
         assert "predicted, monotonic instead of a multipool" in said and "Its error is unknown" in said
-        said = re.sub(r"\\(.)", r"\1", document(form, [Case(advice, replay=advice["replay"])]))
+        said = re.sub(r"\\(.)", r"\1", document(form, [Case(advice)]))
         assert "not replayed: no time" in said and "monotonic instead" not in said
-        assert "not replayed" in document(form, [Case(advice)])
+        assert "not replayed" in document(form, [Case(replace(advice, replay=None))])
+
+
+def test_modules_without_symbols_are_named_by_their_files(cases: list[Case]) -> None:
+    from millpond.report.report_words import not_measured
+
+    characterised = cases[0].characterisation
+    assert characterised is not None
+    nameless = (NamelessModule("/usr/lib/libx.so.1", "it has no symbols"),)
+    trace = replace(characterised.trace, modules_without_names=nameless)
+    case = Case(cases[0].advice, replace(characterised, trace=trace))
+    assert "modules without symbols: libx.so.1" in not_measured(case)
 
 
 def test_commands_can_be_pasted_into_a_shell_and_the_plan_is_the_plan(cases: list[Case]) -> None:
@@ -190,15 +204,18 @@ def test_commands_can_be_pasted_into_a_shell_and_the_plan_is_the_plan(cases: lis
     for command in commands:
         program = split(shlex.split(command)[1:]).program
         assert program in (PROGRAM, None)
+    plan = cases[0].advice.plan
+    assert plan is not None
     link = next(a for _, a in page.elements if "download" in a)
-    assert json.loads(base64.b64decode(str(link["href"]).partition("base64,")[2])) == cases[0].advice["plan"]
+    assert json.loads(base64.b64decode(str(link["href"]).partition("base64,")[2])) == plan.to_json()
     assert link["download"] == "orders.plan.json"
 
 
 def test_what_has_no_room_is_stated_and_summed(folder: Path, tmp_path: Path) -> None:
     case = report_cases.load(Store(folder), None)[0]
-    rows = [{**case.advice["subsystems"][-1], "name": f"n{i}", "bytes": 1000, "events": 10} for i in range(5000)]
-    advice = {**case.advice, "subsystems": [*case.advice["subsystems"], *rows]}
+    last = case.advice.subsystems[-1]
+    rows = (replace(last, name=f"n{i}", bytes=1000, events=10) for i in range(5000))
+    advice = replace(case.advice, subsystems=(*case.advice.subsystems, *rows))
     text = report_page.render([Case(advice)])
     assert text.count('<td class="name">') < 100
     hidden = 5000 + len(NAMES) - 40
@@ -218,11 +235,14 @@ def test_a_page_of_many_runs_stays_below_its_limit(cases: list[Case], monkeypatc
     assert text.count("<li>orders ") + text.count('<li><a href="#case-') == 60, "each has its line at the top at least"
 
 
-def answers(**changes: Any) -> dict[str, Any]:
+def answers(**changes: Any) -> Advice:
     """An advice in which nothing was found, with changes."""
-    noise = {"verdict": "inside noise"}
-    effects = {"faster_malloc": noise, "huge_pages": noise, "placement": noise}
-    return {"plan": None, "rounds": 11, "effects": effects, "sums": {"net": noise}, **changes}
+    noise = Effect(verdict="inside noise")
+    nothing = Advice(
+        verdict="", effects={"faster_malloc": noise, "huge_pages": noise, "placement": noise}, sums={"net": noise},
+        rounds=11, program=AnalysedProgram(argv=("p",)), trace=TraceSummary(), subsystems=(), notes=(),
+    )  # fmt: skip
+    return replace(nothing, **changes)
 
 
 def test_the_answer_follows_the_evidence() -> None:
@@ -230,7 +250,7 @@ def test_the_answer_follows_the_evidence() -> None:
 
     assert answer(answers())[0] == "nothing"
     assert answer(answers(rounds=0))[0] == answer(answers(rounds=3))[0] == "unknown"
-    malloc = {"kind": "malloc", "command": "LD_PRELOAD=libfast.so"}
+    malloc = Option(kind="malloc", command="LD_PRELOAD=libfast.so")
     assert answer(answers(choice=malloc)) == (
         "other",
         "Not a local allocator: another malloc helps, LD_PRELOAD=libfast.so.",

@@ -13,6 +13,7 @@ import pytest
 import sample_store
 from conftest import FakeLab
 
+from millpond.advice.advice_data import Advice
 from millpond.advice.inputs import read_inputs
 from millpond.advice.merged import merge
 from millpond.commands.report import format_of
@@ -86,7 +87,8 @@ def test_a_program_without_heap_events_has_a_page_too(lab: FakeLab) -> None:
 def test_an_advice_on_several_inputs_comes_before_those_on_each(lab: FakeLab, tmp_path: Path) -> None:
     store = tmp_path / "s"
     advices = [sample_store.advise(store, ("prog", name)) for name in ("a", "b c")]
-    merged = merge(("prog", "{}"), [(1, ["a"]), (2, ["b c"])], advices)
+    inputs = [(1, ["a"]), (2, ["b c"])]
+    merged = merge(("prog", "{}"), inputs, [Advice.from_json(one) for one in advices]).to_json()
     Store(store).write_document("inputs", advices[-1]["run"], merged)
     for name in ("r.html", "r.json", "r.md", "r.txt"):
         assert lab.run("report", str(store), "-o", name).status == 0

@@ -12,33 +12,58 @@ import pytest
 from conftest import FakeLab
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from millpond.advice import container_words
+from millpond.advice.advice_data import Advice, AnalysedProgram, Code, Option, Row
 from millpond.advice.code_header import HEADER, header, one_line
 from millpond.advice.code_homes import CLASSES_SAVE_MIN, default_class, homes, identifier
 from millpond.advice.code_note import NOTE, with_code
 from millpond.advice.code_test import TEST
 from millpond.advice.code_writing import files_of, write
+from millpond.cells.plan_file import PlanFile, PlanProgram, PlanRoute, PlanScope
+from millpond.rounds.characterisation import (
+    AllocationPlace,
+    Container,
+    InstanceBytes,
+    Member,
+    ScopeLegality,
+    TraceSummary,
+)
 from millpond.system.errors import Failure, Status
 
-PLACE = {"file": "/src/book.cpp", "line": 18, "function": "book::add", "bytes": 100}
-MEMBER = {"name": "orders_", "kind": "member", "type": "std::map<int, shop::order>", "holds": "itself",
-          "named_in_call": True, "file": "/src/book.hpp", "line": 12}  # fmt: skip
+PLACE = AllocationPlace(file="/src/book.cpp", line=18, function="book::add", bytes=100)
+MEMBER = Member(
+    name="orders_", kind="member", type="std::map<int, shop::order>", holds="itself", named_in_call=True,
+    file="/src/book.hpp", line=12,
+)  # fmt: skip
 
 
-def container(type_: str | None, bytes_: int = 960, allocations: int = 10, **more: Any) -> dict[str, Any]:
-    known = {"bytes": bytes_, "allocations": allocations, "share": 1.0, "places": [PLACE]}
-    unknown = {"element_of": None, "call": None, "why_null": None if type_ else "why"}
-    return known | unknown | {"type": type_, "members": [MEMBER] if type_ else []} | more
+def container(type_: str | None, bytes_: int = 960, allocations: int = 10, **more: Any) -> Container:
+    known = Container(
+        type=type_, why_null=None if type_ else "why", bytes=bytes_, allocations=allocations, share=1.0,
+        places=(PLACE,), members=(MEMBER,) if type_ else (),
+    )  # fmt: skip
+    return replace(known, **more)
 
 
-def advice(*containers: dict[str, Any], scope: dict[str, Any] | None = None, **row: Any) -> dict[str, Any]:
-    route = {"subsystems": ["shop::book"], "pool": "shop::book", "strategy": "monotonic" if scope else "multipool"}
-    return {
-        "program": {"argv": ["./shop"]}, "verdict": "Give shop::book a pool of its own.", "choice": {"kind": "plan"},
-        "subsystems": [{"name": "shop::book", "W": 1, "peak_live_bytes": 5000, "containers": list(containers), **row}],
-        "plan": {"routes": [route | ({"scope": scope} if scope else {}), {"subsystems": ["*"], "strategy": "malloc"}]},
-    }  # fmt: skip
+def advice(*containers: Container, scope: PlanScope | None = None, **row: Any) -> Advice:
+    routes = (
+        PlanRoute(("shop::book",), "shop::book", "monotonic" if scope else "multipool", scope=scope),
+        PlanRoute(("*",), "rest", "malloc"),
+    )
+    book = Row(name="shop::book", W=1, peak_live_bytes=5000, containers=containers, best="multipool", **row)
+    return Advice(
+        verdict="Give shop::book a pool of its own.", choice=Option(kind="plan"), effects={}, sums={}, rounds=11,
+        program=AnalysedProgram(argv=("./shop",)), trace=TraceSummary(), subsystems=(book,), notes=(),
+        plan=PlanFile(program=PlanProgram("./shop", "ab"), routes=routes),
+    )  # fmt: skip
+
+
+def code_of(one: Advice) -> Code:
+    (row,) = with_code(one).subsystems
+    assert row.code is not None
+    return row.code
 
 
 @given(st.lists(st.text(max_size=90), max_size=8))
@@ -62,8 +87,10 @@ def test_default_classes_waste_less_than_a_quarter(size: int) -> None:
 
 
 def test_first_bytes_come_from_what_an_activation_allocates() -> None:
-    judged = {"scope": "function", "name": "serve", "legality": "legal", "instance_bytes": {"p95": 5000}}
-    (home,) = homes(advice(container("std::map<int, int>"), scope={"function": "serve"}, legality=[judged]))
+    judged = ScopeLegality(
+        scope="function", name="serve", legality="legal", legal=True, instance_bytes=InstanceBytes(p95=5000)
+    )
+    (home,) = homes(advice(container("std::map<int, int>"), scope=PlanScope("serve"), legality=(judged,)))
     assert home.first_bytes == 5120 and "5.00 kB" in home.first_reason
     assert "millpond::first_chunk{5120}" in header([home], "shop") and "class scope" in header([home], "shop")
     assert "no object outlived" in home.owner
@@ -85,20 +112,20 @@ def test_size_classes_are_written_where_the_default_ones_waste() -> None:
 
 
 def test_a_change_names_its_place_and_both_declarations() -> None:
-    (row,) = with_code(advice(container("std::map<int, shop::order>")))["subsystems"]
-    (change,) = row["code"]["changes"]
-    assert (change["file"], change["line"]) == ("/src/book.hpp", 12)
-    assert change["before"] == "std::map<int, shop::order> orders_;"
-    assert change["after"] == "millpond_advice::shop_book_memory::map<int, shop::order> orders_;"
+    code = code_of(advice(container("std::map<int, shop::order>")))
+    (change,) = code.changes
+    assert (change.file, change.line) == ("/src/book.hpp", 12)
+    assert change.before == "std::map<int, shop::order> orders_;"
+    assert change.after == "millpond_advice::shop_book_memory::map<int, shop::order> orders_;"
 
 
 def test_changes_are_the_lines_of_a_source_at_hand(tmp_path: Path) -> None:
     source = tmp_path / "book.cpp"
     source.write_text("using orders = std::map<int, order>;\norders orders_;\nstd::map<int, order>::iterator last_;\n")
-    member = MEMBER | {"file": str(source), "line": 2}
-    (row,) = with_code(advice(container("std::map<int, shop::order>", members=[member])))["subsystems"]
+    member = replace(MEMBER, file=str(source), line=2)
+    code = code_of(advice(container("std::map<int, shop::order>", members=(member,))))
     space = "millpond_advice::shop_book_memory"
-    assert [(c["line"], c["after"]) for c in row["code"]["changes"]] == [
+    assert [(c.line, c.after) for c in code.changes] == [
         (1, f"using orders = {space}::map<int, order>;"),
         (3, f"{space}::map<int, order>::iterator last_;"),
     ]
@@ -117,23 +144,23 @@ def test_changes_are_the_lines_of_a_source_at_hand(tmp_path: Path) -> None:
 def test_an_arena_is_the_first_line_of_its_function(head: str, opened: str | None, tmp_path: Path) -> None:
     source = tmp_path / "serve.cpp"
     source.write_text(f"// first\n{head}\n")
-    judged = {"scope": "function", "name": "serve", "legality": "legal", "file": str(source), "line": 2}
-    (row,) = with_code(advice(scope={"function": "serve"}, legality=[judged]))["subsystems"]
-    (change,) = [c for c in row["code"]["changes"] if "scope scope;" in c["after"]]
+    judged = ScopeLegality(scope="function", name="serve", legality="legal", legal=True, file=str(source), line=2)
+    code = code_of(advice(scope=PlanScope("serve"), legality=(judged,)))
+    (change,) = [c for c in code.changes if "scope scope;" in c.after]
     statement = "millpond_advice::shop_book_memory::scope scope;"
     if opened is None:
-        assert (change["before"], change["after"]) == ("", statement)
+        assert (change.before, change.after) == ("", statement)
     else:
-        assert change["after"] == opened.replace("SCOPE", statement)
-        assert change["before"] == source.read_text().split("\n")[change["line"] - 1].strip()
+        assert change.after == opened.replace("SCOPE", statement)
+        assert change.before == source.read_text().split("\n")[change.line - 1].strip()
 
 
 def test_where_several_variables_fit_none_is_chosen() -> None:
-    members = [MEMBER | {"name": n, "line": i, "named_in_call": False} for i, n in enumerate(("a", "b"), 1)]
+    members = tuple(replace(MEMBER, name=n, line=i, named_in_call=False) for i, n in enumerate(("a", "b"), 1))
     found = container("std::map<int, shop::order>", members=members)
-    (row,) = with_code(advice(found))["subsystems"]
-    (change,) = row["code"]["changes"]
-    assert not change["before"] and "a (book.hpp:1), b (book.hpp:2)" in change["what"]
+    code = code_of(advice(found))
+    (change,) = code.changes
+    assert not change.before and "a (book.hpp:1), b (book.hpp:2)" in change.what
     assert container_words.member_of(found) is None
 
 
@@ -141,27 +168,28 @@ def test_memory_that_no_container_asks_for_has_calls_to_replace() -> None:
     for found, words in (
         (container(None), "::make<T>"),
         (container(None, call="strdup"), "strdup"),
-        (container("std::pmr::map<int, int>", members=[]), "::resource()"),
-        (container("std::shared_ptr<int>", members=[]), "::make_shared<T>"),
-        (container("std::function<int()>", members=[]), "takes no allocator"),
+        (container("std::pmr::map<int, int>", members=()), "::resource()"),
+        (container("std::shared_ptr<int>", members=()), "::make_shared<T>"),
+        (container("std::function<int()>", members=()), "takes no allocator"),
     ):
-        (row,) = with_code(advice(found))["subsystems"]
-        assert any(words in change["what"] for change in row["code"]["changes"]), words
+        code = code_of(advice(found))
+        assert any(words in change.what for change in code.changes), words
 
 
 def test_links_open_the_place_in_an_editor() -> None:
     assert container_words.editor_link(PLACE) == "vscode://file/src/book.cpp:18"
-    assert container_words.editor_link({"file": '/a b/"c.cpp', "line": 3}) == "vscode://file/a%20b/%22c.cpp:3"
-    for unknown in (None, {}, {"file": "", "line": 0}, {"file": "book.cpp", "line": 3}):
+    assert container_words.editor_link(AllocationPlace(file='/a b/"c.cpp', line=3)) == "vscode://file/a%20b/%22c.cpp:3"
+    for unknown in (None, AllocationPlace(), AllocationPlace(file="book.cpp", line=3)):
         assert container_words.editor_link(unknown) == ""
 
 
 def test_an_older_store_has_no_containers() -> None:
     old = advice()
-    del old["subsystems"][0]["containers"]
-    (row,) = with_code(old)["subsystems"]
+    (row,) = old.subsystems
+    row = replace(row, containers=None)
+    old = replace(old, subsystems=(row,))
     assert container_words.lines(row) == [] and container_words.mostly(row) == ""
-    assert row["code"]["changes"] == [] and set(files_of(old)) == {NOTE, HEADER, TEST}
+    assert code_of(old).changes == () and set(files_of(old)) == {NOTE, HEADER, TEST}
     assert container_words.named_with_container("shop::book", [row]) == "shop::book"
 
 
@@ -182,8 +210,8 @@ def test_writes_a_new_folder_or_nothing(tmp_path: Path) -> None:
 
 
 def test_without_a_change_of_the_source_only_the_note_is_written(tmp_path: Path) -> None:
-    nothing = advice() | {"plan": None, "choice": {"kind": "none", "command": None}}
-    malloc = nothing | {"choice": {"kind": "malloc", "command": "LD_PRELOAD=libfast.so ./shop"}}
+    nothing = replace(advice(), plan=None, choice=Option(kind="none"))
+    malloc = replace(nothing, choice=Option(kind="malloc", command="LD_PRELOAD=libfast.so ./shop"))
     for name, one, words in (("a", nothing, "nothing to change"), ("b", malloc, "LD_PRELOAD=libfast.so ./shop")):
         assert "alone" in write(one, tmp_path / name)
         assert [p.name for p in (tmp_path / name).iterdir()] == [NOTE]

@@ -111,8 +111,8 @@ class Advising:
 
     def _empty_plan(self) -> Plan:
         """Routes nothing, and tells the controls which of the processes they are about."""
-        process = self._found.process.summary.get("process", {})
-        return Plan("empty", str(process.get("executable") or ""), str(process.get("build_id") or ""), ())
+        process = self._found.process.summary.process
+        return Plan("empty", process.executable or "", process.build_id or "", ())
 
     def _choose(self) -> tuple[list[Plan], list[str]]:
         """What to judge: the plan to be advised, then the single ones that it is made of; and the best mallocs."""

@@ -3,34 +3,30 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from millpond.advice.advice_data import Arena, Winking
 from millpond.advice.findings import ArenaCounts, Findings
 from millpond.advice.rows import Tried
 from millpond.cells.plans import Route
+from millpond.rounds.characterisation import Subsystem
 from millpond.system.wording import bytes_text, count_text, plural, seconds_text
 
 
-def arena_json(found: Findings, subsystem: dict[str, Any], tried: Tried | None) -> dict[str, Any] | None:
+def arena_of(found: Findings, subsystem: Subsystem, tried: Tried | None) -> Arena | None:
     """What one run counted of the arena that was tried for the subsystem; None where a pool was tried, or nothing."""
-    route = _arena_of(tried, subsystem)
+    route = _arena_route(tried, subsystem)
     if route is None:
         return None
     counts = found.arenas.get(route.pool, ArenaCounts())
-    return {
-        "scope": route.scope.to_json() if route.scope else None,
-        "observed": counts.calls > 0,
-        "calls": counts.calls,
-        "outlived_calls": counts.outlived_calls,
-        "resets": counts.resets,
-        "winking": _winking(subsystem),
-    }
+    return Arena(
+        scope=route.scope.file if route.scope else None, observed=counts.calls > 0, calls=counts.calls,
+        outlived_calls=counts.outlived_calls, resets=counts.resets, winking=_winking(subsystem),
+    )  # fmt: skip
 
 
-def arena_text(found: Findings, subsystem: dict[str, Any], tried: Tried | None) -> str:
+def arena_text(found: Findings, subsystem: Subsystem, tried: Tried | None) -> str:
     """The same as the end of a row's reason, or why an arena is not proposed."""
     text = _barred(found, subsystem)
-    route = _arena_of(tried, subsystem)
+    route = _arena_route(tried, subsystem)
     if route is None or route.scope is None:
         return text
     counts = found.arenas.get(route.pool, ArenaCounts())
@@ -41,34 +37,29 @@ def arena_text(found: Findings, subsystem: dict[str, Any], tried: Tried | None) 
     elif route.scope.kind == "function":
         text += "; its calls were not observed in the trial, so the arena was reset whenever nothing in it was alive"
     saved = _winking(subsystem)
-    if saved["free_calls"]:
-        seconds = f" ({seconds_text(saved['free_seconds'])} in this run)" if saved["free_seconds"] is not None else ""
+    if saved.free_calls:
+        seconds = f" ({seconds_text(saved.free_seconds)} in this run)" if saved.free_seconds is not None else ""
         text += (
-            f"; winking out is predicted to save {count_text(saved['free_calls'])} frees{seconds} and their destructors"
+            f"; winking out is predicted to save {count_text(saved.free_calls)} frees{seconds} and their destructors"
         )
     return text
 
 
-def _arena_of(tried: Tried | None, subsystem: dict[str, Any]) -> Route | None:
+def _arena_route(tried: Tried | None, subsystem: Subsystem) -> Route | None:
     """The arena of the plan that was tried for a subsystem."""
     routes = tried.plan.arenas if tried else ()
-    return next((r for r in routes if subsystem["name"] in r.subsystems), None)
+    return next((r for r in routes if subsystem.name in r.subsystems), None)
 
 
-def _winking(subsystem: dict[str, Any]) -> dict[str, Any]:
-    """The frees that a winked-out arena would not run, and their time on the program's own malloc."""
-    return {
-        "free_calls": int(subsystem.get("frees") or 0),
-        "free_seconds": subsystem.get("free_seconds"),
-        "kind": "predicted",
-    }
+def _winking(subsystem: Subsystem) -> Winking:
+    return Winking(free_calls=subsystem.frees or 0, free_seconds=subsystem.free_seconds)
 
 
-def _barred(found: Findings, subsystem: dict[str, Any]) -> str:
+def _barred(found: Findings, subsystem: Subsystem) -> str:
     """Why an arena, or a pool for each instance, is not proposed: what it would have held, or calls ended too early."""
     for route in (r for plan in found.candidates for r in plan.special):
         counts = found.arenas.get(route.pool, ArenaCounts())
-        if counts.may_be_proposed or subsystem["name"] not in route.subsystems:
+        if counts.may_be_proposed or subsystem.name not in route.subsystems:
             continue
         why = (
             f"it would have held {bytes_text(counts.held_bytes)} for {bytes_text(counts.live_bytes)} alive in it"
@@ -80,15 +71,14 @@ def _barred(found: Findings, subsystem: dict[str, Any]) -> str:
     return ""
 
 
-def _kept_by(subsystem: dict[str, Any]) -> str:
+def _kept_by(subsystem: Subsystem) -> str:
     """The objects that keep an arena from being reset: those that outlive the scope that most others do not."""
-    scopes = [s for s in subsystem.get("legality") or [] if s.get("outliving") and s.get("witnesses")]
+    scopes = [(s.outliving, s) for s in subsystem.legality if s.outliving and s.witnesses]
     if not scopes:
         return ""
-    scope = min(scopes, key=lambda s: int(s["outliving"]))
-    witness = scope["witnesses"][0]
-    place = " ← ".join(witness["stack"][:3])
+    outliving, scope = min(scopes, key=lambda pair: pair[0])
+    witness = scope.witnesses[0]
     return (
-        f", kept by {plural(int(scope['outliving']), 'object')} that outlive {scope['scope']} {scope['name']}, such as "
-        f"{bytes_text(int(witness['bytes']))} from {place}"
+        f", kept by {plural(outliving, 'object')} that outlive {scope.words}, such as {bytes_text(witness.bytes)} from "
+        f"{' ← '.join(witness.stack[:3])}"
     )

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
+from millpond.advice.advice_data import Option, change_of
 from millpond.advice.effects import NET, saves_memory, saves_time, verdict_of
 from millpond.advice.findings import Findings
 from millpond.rounds.mallocs import words_of
@@ -48,11 +48,14 @@ class Choice:
         found = self.comparisons.get(metric)
         return found.ratio.median if found else 1.0
 
-    def to_json(self) -> dict[str, Any]:
-        """As plain data: both metrics as summaries of ratios."""
-        found = {m: c.to_json() for m, c in self.comparisons.items() if m in ("cpu_seconds", "peak_bytes")}
-        return {"kind": self.kind, "name": self.name, "command": self.command or None, "for": self.purpose or None,
-                "cpu": found.get("cpu_seconds"), "peak": found.get("peak_bytes")}  # fmt: skip
+    @property
+    def option(self) -> Option:
+        """As it travels: both metrics as ratios."""
+        cpu, peak = (self.comparisons.get(metric) for metric in ("cpu_seconds", "peak_bytes"))
+        return Option(
+            kind=self.kind, name=self.name, command=self.command or None, purpose=self.purpose or None,
+            cpu=change_of(cpu) if cpu else None, peak=change_of(peak) if peak else None,
+        )  # fmt: skip
 
 
 def judged_choices(found: Findings) -> list[Choice]:
@@ -104,7 +107,7 @@ def unsettled(found: Findings) -> list[Choice]:
     result = []
     for judged in judged_choices(found):
         cpu = judged.comparisons.get("cpu_seconds")
-        if cpu and cpu.ratio.high < 1.0 and verdict_text(cpu.to_json()) == "not settled":
+        if cpu and cpu.ratio.high < 1.0 and verdict_text(cpu.ratio) == "not settled":
             result.append(judged)
     return result
 

@@ -4,10 +4,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
 
 from millpond.advice.code_homes import INSTANCE, PROCESS, Home
+from millpond.rounds.characterisation import Container
 
 _KEYS = "Compare = std::less<K>"
 _HASH = "Hash = std::hash<K>, class Equal = std::equal_to<K>"
@@ -107,25 +107,25 @@ def is_pmr(type_: str | None) -> bool:
 
 def wanted(home: Home) -> list[str]:
     """What the header offers for a home: names of ALIASES, MAKE, BYTES and RESOURCE, without repetition."""
-    total = sum(c.get("bytes") or 0 for c in home.containers) or 1
+    total = sum(c.bytes for c in home.containers) or 1
     names: list[str] = []
     unnamed = 0
     for c in home.containers:
-        types = [t for t in (c.get("type"), c.get("element_of")) if t]
+        types = [t for t in (c.type, c.element_of) if t]
         for type_ in types:
             name = RESOURCE if is_pmr(type_) else container_of(type_)
             if name in (*ALIASES, RESOURCE) and name not in names:
                 names.append(name)
-        if not c.get("type"):
-            unnamed += c.get("bytes") or 0
+        if not c.type:
+            unnamed += c.bytes
     # Members name containers that hold the named ones.
-    for member in (m for c in home.containers for m in c.get("members") or []):
-        for name in re.findall(r"std::(\w+)", str(member.get("type") or "")):
-            if name in ALIASES and name not in names and not is_pmr(member.get("type")):
+    for member in (m for c in home.containers for m in c.members):
+        for name in re.findall(r"std::(\w+)", member.type):
+            if name in ALIASES and name not in names and not is_pmr(member.type):
                 names.append(name)
     if unnamed / total >= _SHARE_MIN or not names:
         names += [n for n in (MAKE, BYTES) if n not in names]
-    if not any(c.get("type") for c in home.containers):
+    if not any(c.type for c in home.containers):
         names += [n for n in (*_USUAL, RESOURCE) if n not in names]
     # What is made apart from a container has no instance's pool at hand.
     apart = (MAKE, BYTES, RESOURCE, "shared_ptr", "unique_ptr") if home.kind == INSTANCE else ()
@@ -166,9 +166,9 @@ def rewritten(type_: str, home: Home) -> str:
     return f"{home.space}::{type_.removeprefix('std::')}"
 
 
-def calls(home: Home, container: Mapping[str, Any]) -> Sequence[str]:
+def calls(home: Home, container: Container) -> Sequence[str]:
     """What to do about memory that no container's type decides, in sentences."""
-    type_, space = str(container.get("type") or ""), home.space
+    type_, space = container.type or "", home.space
     if home.kind == INSTANCE and (is_pmr(type_) or container_of(type_) in ("", "shared_ptr", "unique_ptr")):
         return [
             f"give each owner a member `{space}::pool_type pool;`, and take its objects from `pool.allocate(bytes, "
@@ -177,8 +177,8 @@ def calls(home: Home, container: Mapping[str, Any]) -> Sequence[str]:
     if is_pmr(type_):
         return [f"give the container `{space}::resource()`, where it is constructed"]
     name = container_of(type_)
-    if home.kind == INSTANCE and container.get("element_of"):
-        outer = container_of(str(container["element_of"]))
+    if home.kind == INSTANCE and container.element_of:
+        outer = container_of(container.element_of)
         element = f"{space}::{type_.removeprefix('std::')}"
         return [
             f"its elements use the container's pool as `std::{outer}<{element}, {space}::scoped_allocator<{element}>>`"
@@ -191,8 +191,10 @@ def calls(home: Home, container: Mapping[str, Any]) -> Sequence[str]:
         return [WITHOUT_ALLOCATOR[name]]
     if type_:
         return []
-    if call := container.get("call"):
-        return [f"`{call}` allocates here: a container of the header, or `{space}::allocate_bytes`, in its place"]
+    if container.call:
+        return [
+            f"`{container.call}` allocates here: a container of the header, or `{space}::allocate_bytes`, in its place"
+        ]
     return [
         f"`new T{{…}}` and `delete p` become `{space}::make<T>(…)` and `{space}::destroy(p)`, for objects of exactly "
         "the type T",

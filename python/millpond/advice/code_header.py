@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from millpond.advice.code_aliases import RESOURCE, includes, replacements, wanted
 from millpond.advice.code_homes import FUNCTION, INSTANCE, NAMESPACE, PHASE, PROCESS, THREAD, Home
-from millpond.advice.rows import OUTERMOST
+from millpond.rounds.characterisation import OUTERMOST
 
 HEADER = "millpond_advice.hpp"
 

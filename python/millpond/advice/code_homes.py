@@ -10,10 +10,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from millpond.advice.rows import NOT_DISPROVED, OUTERMOST
-from millpond.cells.plans import REST
+from millpond.advice.advice_data import Advice, Row
+from millpond.cells.plan_file import PlanRoute
+from millpond.rounds.characterisation import NOT_DISPROVED, OUTERMOST, Container, ScopeLegality
 from millpond.system.wording import bytes_text, list_text, plural
 
 NAMESPACE = "millpond_advice"
@@ -40,7 +40,7 @@ class Home:
     first_reason: str
     classes: tuple[int, ...]
     classes_reason: str
-    containers: tuple[dict[str, Any], ...]
+    containers: tuple[Container, ...]
     function_place: tuple[str, int] = ("", 0)  # where an arena's function is declared
 
     @property
@@ -68,18 +68,12 @@ class Home:
         return f"the process owns a pool for {whose} ({life})"
 
 
-def homes(advice: Mapping[str, Any]) -> list[Home]:
+def homes(advice: Advice) -> list[Home]:
     """The homes of an advised plan, in its order; none where the source is not to be changed."""
-    plan = advice.get("plan")
-    if not plan:
-        return []
-    rows = {str(row["name"]): row for row in advice["subsystems"]}
+    rows = {row.name: row for row in advice.subsystems}
+    routes = advice.plan.routes if advice.plan else ()
     taken: set[str] = set()
-    return [
-        _home(route, rows, taken)
-        for route in plan["routes"]
-        if (route["subsystems"] and REST not in route["subsystems"])
-    ]
+    return [_home(route, rows, taken) for route in routes if route.subsystems and not route.of_rest]
 
 
 def identifier(name: str, taken: set[str]) -> str:
@@ -101,43 +95,40 @@ def default_class(size: int) -> int:
     return -(-size // step) * step
 
 
-def _home(route: Mapping[str, Any], rows: Mapping[str, dict[str, Any]], taken: set[str]) -> Home:
-    own = [rows[name] for name in route["subsystems"] if name in rows]
-    scope = route.get("scope") or {}
-    usual = INSTANCE if route.get("instances") else PROCESS
-    kind = next((k for k in (FUNCTION, THREAD, PHASE) if scope.get(k)), usual)
-    function = str(scope.get(FUNCTION) or "")
+def _home(route: PlanRoute, rows: Mapping[str, Row], taken: set[str]) -> Home:
+    own = [rows[name] for name in route.subsystems if name in rows]
+    kind = route.scope.kind if route.scope else INSTANCE if route.instances else PROCESS
+    function = (route.scope.function or "") if route.scope else ""
     judged = _judged(own, kind, function)
-    several = str(route["strategy"]).startswith("synchronized") or (
-        kind == PHASE and any((r.get("W") or 1) > 1 or r.get("freed_by_other_threads") for r in own)
+    several = route.strategy.startswith("synchronized") or (
+        kind == PHASE and any((r.W or 1) > 1 or r.freed_by_other_threads for r in own)
     )
     first, reason = _first_bytes(own, kind, judged)
     containers = _containers(own)
     classes, why = _classes(containers, kind)
     return Home(
-        name=identifier(str(route.get("pool") or route["subsystems"][0]), taken),
-        subsystems=tuple(route["subsystems"]), kind=kind, function=function,
-        legality=str(judged[0]["legality"]) if judged else "", several_threads=several,
+        name=identifier(route.pool or route.subsystems[0], taken), subsystems=route.subsystems, kind=kind,
+        function=function, legality=(judged[0].legality or "") if judged else "", several_threads=several,
         first_bytes=first, first_reason=reason, classes=classes, classes_reason=why, containers=tuple(containers),
-        function_place=(str(judged[0].get("file") or ""), int(judged[0].get("line") or 0)) if judged else ("", 0),
+        function_place=(judged[0].file, judged[0].line) if judged else ("", 0),
     )  # fmt: skip
 
 
-def _judged(own: Iterable[Mapping[str, Any]], kind: str, function: str) -> list[dict[str, Any]]:
+def _judged(own: Iterable[Row], kind: str, function: str) -> list[ScopeLegality]:
     """What is known of the scope that the arena has, the weakest knowledge first."""
     found = [
         scope
         for row in own
-        for scope in row.get("legality") or []
-        if scope["scope"] == kind and (kind != FUNCTION or scope["name"] == function)
+        for scope in row.legality
+        if scope.scope == kind and (kind != FUNCTION or scope.name == function)
     ]
     weakest = (NOT_DISPROVED, OUTERMOST)
-    return sorted(found, key=lambda s: weakest.index(s["legality"]) if s["legality"] in weakest else len(weakest))
+    return sorted(found, key=lambda s: weakest.index(s.legality) if s.legality in weakest else len(weakest))
 
 
-def _first_bytes(own: Sequence[Mapping[str, Any]], kind: str, judged: Sequence[Mapping[str, Any]]) -> tuple[int, str]:
+def _first_bytes(own: Sequence[Row], kind: str, judged: Sequence[ScopeLegality]) -> tuple[int, str]:
     if kind in (FUNCTION, THREAD):
-        known = [s["instance_bytes"]["p95"] for s in judged if (s.get("instance_bytes") or {}).get("p95")]
+        known = [s.instance_bytes.p95 for s in judged if s.instance_bytes and s.instance_bytes.p95]
         if not known:
             return 0, "the library's first chunk: how much one activation allocates was not observed"
         wanted = int(sum(known))
@@ -146,7 +137,7 @@ def _first_bytes(own: Sequence[Mapping[str, Any]], kind: str, judged: Sequence[M
     elif kind == INSTANCE:
         return 0, "the library's first chunk of 1 KiB, so that small instances stay small"
     else:
-        wanted = int(sum(r.get("peak_live_bytes") or 0 for r in own))
+        wanted = sum(r.peak_live_bytes or 0 for r in own)
         what, limit = f"at most {bytes_text(wanted)} were alive at a time", POOL_BYTES_MAX
     if wanted == 0:
         return 0, "the library's first chunk: nothing is known of how much it holds"
@@ -154,23 +145,22 @@ def _first_bytes(own: Sequence[Mapping[str, Any]], kind: str, judged: Sequence[M
     return first, what + (f"; later chunks follow the first {bytes_text(first)}" if first < wanted else "")
 
 
-def _containers(own: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    found = [dict(c) for row in own for c in row.get("containers") or []]
-    return sorted(found, key=lambda c: -(c.get("bytes") or 0))
+def _containers(own: Iterable[Row]) -> list[Container]:
+    return sorted((c for row in own for c in row.containers or ()), key=lambda c: -c.bytes)
 
 
-def _classes(containers: Sequence[Mapping[str, Any]], kind: str) -> tuple[tuple[int, ...], str]:
+def _classes(containers: Sequence[Container], kind: str) -> tuple[tuple[int, ...], str]:
     """Size classes of one's own, where all objects are nodes of known sizes that the default classes waste."""
     default = "those of the library"
     if kind != PROCESS or not containers:
         if kind == INSTANCE:
             return (), f"{default}: made when they are first used, so that small instances stay small"
         return (), f"{default}: an arena has none" if kind != PROCESS else f"{default}: the sizes are not known exactly"
-    total = sum(c.get("bytes") or 0 for c in containers)
+    total = sum(c.bytes for c in containers)
     sizes: dict[int, int] = {}
     for c in containers:
-        allocations, bytes_ = int(c.get("allocations") or 0), int(c.get("bytes") or 0)
-        is_node = str(c.get("type") or "").replace("std::pmr::", "std::").startswith(_NODES)
+        allocations, bytes_ = c.allocations, c.bytes
+        is_node = (c.type or "").replace("std::pmr::", "std::").startswith(_NODES)
         if not is_node or allocations == 0 or bytes_ % allocations or (bytes_ // allocations) % 8:
             return (), f"{default}: not all objects are nodes of known sizes"
         sizes[bytes_ // allocations] = sizes.get(bytes_ // allocations, 0) + bytes_
@@ -183,4 +173,4 @@ def _classes(containers: Sequence[Mapping[str, Any]], kind: str) -> tuple[tuple[
 
 def named_containers(home: Home) -> str:
     """How many containers are named, in words."""
-    return plural(sum(1 for c in home.containers if c.get("type")), "container")
+    return plural(sum(1 for c in home.containers if c.type), "container")

@@ -4,13 +4,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 from millpond.advice.code_aliases import ALIASES, container_of, is_pmr, wanted
 from millpond.advice.code_homes import Home
+from millpond.rounds.characterisation import Member
 
 _BYTES_MAX = 4 << 20
 _OTHERS_MAX = 8
@@ -29,11 +28,10 @@ def lines_of(file: str) -> tuple[str, ...]:
         return ()
 
 
-def declaration_line(member: Mapping[str, Any]) -> str:
+def declaration_line(member: Member) -> str:
     """The line on which a variable is declared, if it still has its name; else empty."""
-    lines = lines_of(str(member.get("file") or ""))
-    number = int(member.get("line") or 0)
-    name = str(member["name"]).rsplit(".", 1)[-1]
+    lines, number = lines_of(member.file), member.line
+    name = member.name.rsplit(".", 1)[-1]
     if not 0 < number <= len(lines) or not re.search(rf"\b{re.escape(name)}\b", lines[number - 1]):
         return ""
     return lines[number - 1].rstrip("\r")
@@ -68,11 +66,11 @@ def opening_line(file: str, line: int) -> tuple[int, int, str] | None:
     return line + before.count("\n"), len(before) - (before.rfind("\n") + 1), lines[line - 1 + before.count("\n")]
 
 
-def alias_line(member: Mapping[str, Any]) -> tuple[int, str] | None:
+def alias_line(member: Member) -> tuple[int, str] | None:
     """The line that declares the alias by which a variable's type is named in its declaration, in the same file."""
-    declared, type_ = declaration_line(member), str(member["type"])
+    declared, type_ = declaration_line(member), member.type
     pattern = re.compile(rf"(?<![\w:.>])(?:std::)?{re.escape(container_of(type_))}\s*<")
-    for number, line in enumerate(lines_of(str(member.get("file") or "")), 1):
+    for number, line in enumerate(lines_of(member.file), 1):
         alias = re.search(r"\busing\s+(\w+)\s*=|\btypedef\b.*\b(\w+)\s*;", line)
         found = pattern.search(line)
         if alias is None or found is None or not re.search(rf"\b{alias[1] or alias[2]}\b", declared):
@@ -83,11 +81,11 @@ def alias_line(member: Mapping[str, Any]) -> tuple[int, str] | None:
     return None
 
 
-def other_lines(member: Mapping[str, Any], home: Home) -> tuple[list[tuple[int, str, str]], list[int]]:
+def other_lines(member: Member, home: Home) -> tuple[list[tuple[int, str, str]], list[int]]:
     """Other lines of the file with the type of a variable: those that name its iterators, before and after, and the
     numbers of the rest, which the change may or may not concern.
     """
-    type_ = str(member["type"])
+    type_ = member.type
     name = container_of(type_)
     if is_pmr(type_) or name not in ALIASES:
         return [], []
@@ -96,9 +94,9 @@ def other_lines(member: Mapping[str, Any], home: Home) -> tuple[list[tuple[int, 
     pattern = re.compile(rf"(?<![\w:.>])(?:std::)?{re.escape(name)}\s*<")
     must: list[tuple[int, str, str]] = []
     may: list[int] = []
-    for number, line in enumerate(lines_of(str(member.get("file") or "")), 1):
+    for number, line in enumerate(lines_of(member.file), 1):
         found = pattern.search(line)
-        if number == member.get("line") or found is None or line.lstrip().startswith(("//", "#", "*")):
+        if number == member.line or found is None or line.lstrip().startswith(("//", "#", "*")):
             continue
         past = _closing(line, found.end() - 1)
         if past is None or _bare(line[found.start() : past]) not in same:

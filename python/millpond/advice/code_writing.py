@@ -6,11 +6,10 @@ from __future__ import annotations
 import shlex
 import shutil
 import tempfile
-from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
+from millpond.advice.advice_data import Advice
 from millpond.advice.code_header import HEADER, header
 from millpond.advice.code_homes import homes
 from millpond.advice.code_note import NOTE, note
@@ -32,9 +31,9 @@ def prove_empty(folder: Path) -> None:
     raise Failure(Status.USAGE, f"--write: {folder} {what}, and nothing is overwritten: name a new folder")
 
 
-def files_of(advice: Mapping[str, Any]) -> dict[str, str]:
+def files_of(advice: Advice) -> dict[str, str]:
     """The files by name: the note alone where the source is not to be changed."""
-    program = shlex.join(map(str, advice["program"]["argv"]))
+    program = shlex.join(advice.program.argv)
     chosen = homes(advice)
     written = {NOTE: note(advice, chosen)}
     if chosen:
@@ -42,7 +41,7 @@ def files_of(advice: Mapping[str, Any]) -> dict[str, str]:
     return written
 
 
-def write(advice: Mapping[str, Any], folder: Path) -> str:
+def write(advice: Advice, folder: Path) -> str:
     """Writes the folder whole, and says in a sentence what is in it. Failure (status 2 or 4) where it cannot."""
     prove_empty(folder)
     files = files_of(advice)

@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable
+from typing import Protocol
 from urllib.parse import quote
 
+from millpond.advice.advice_data import Code
+from millpond.rounds.characterisation import Container, Member, SubsystemFacts
 from millpond.system.wording import bytes_text
 
 # Below this share of a subsystem's bytes, its largest container does not stand for it.
@@ -14,97 +16,104 @@ _STANDS_FOR_SHARE = 0.3
 _TYPE_LETTERS = 120
 
 
-def place_text(place: Mapping[str, Any] | None, *, whole: bool = False) -> str:
+class Placed(Protocol):
+    """Anything with a place in a source; an empty file or line 0 where it is not known."""
+
+    @property
+    def file(self) -> str: ...
+    @property
+    def line(self) -> int: ...
+
+
+def place_text(place: Placed | None, *, whole: bool = False) -> str:
     """`book.cpp:18`, or with its folder; empty where it is not known."""
-    if not place or not place.get("file") or not place.get("line"):
+    if place is None or not place.file or not place.line:
         return ""
-    file = str(place["file"])
-    return f"{file if whole else file.rsplit('/', 1)[-1]}:{place['line']}"
+    return f"{place.file if whole else place.file.rsplit('/', 1)[-1]}:{place.line}"
 
 
-def editor_link(place: Mapping[str, Any] | None) -> str:
+def editor_link(place: Placed | None) -> str:
     """An address that opens the place in an editor; empty where it is not known."""
-    if not place_text(place) or not str((place or {})["file"]).startswith("/"):
+    if place is None or not place_text(place) or not place.file.startswith("/"):
         return ""
-    return f"vscode://file{quote(str((place or {})['file']))}:{(place or {})['line']}"
+    return f"vscode://file{quote(place.file)}:{place.line}"
 
 
-def member_of(container: Mapping[str, Any]) -> Mapping[str, Any] | None:
+def member_of(container: Container) -> Member | None:
     """The member or variable that a container is, if it is known which."""
-    members = container.get("members") or []
-    named = [m for m in members if m.get("named_in_call")]
+    members = container.members
+    named = [m for m in members if m.named_in_call]
     first = (named or members)[:1]
     return first[0] if first and (len(members) == 1 or len(named) == 1) else None
 
 
-def type_text(container: Mapping[str, Any]) -> str:
+def type_text(container: Container) -> str:
     """The type, shortened, or why there is none."""
-    text = str(container.get("type") or container.get("why_null") or "not known")
+    text = container.type or container.why_null or "not known"
     return text if len(text) <= _TYPE_LETTERS else text[: _TYPE_LETTERS - 1] + "…"
 
 
-def container_text(container: Mapping[str, Any]) -> str:
+def container_text(container: Container) -> str:
     """`std::map<int, shop::order> orders_ (book.hpp:12), filled at book.cpp:18`."""
     text = type_text(container)
-    if container.get("element_of"):
-        text += f" in {container['element_of']}"
+    if container.element_of:
+        text += f" in {container.element_of}"
     member = member_of(container)
     if member is not None:
-        inside = "" if member.get("holds") == "itself" else "in "
+        inside = "" if member.holds == "itself" else "in "
         where = place_text(member)
-        text += f", {inside}{member['kind']} {member['name']}" + (f" ({where})" if where else "")
-    elif members := container.get("members") or []:
-        text += ", one of " + ", ".join(f"{m['name']} ({place_text(m)})" for m in members[:4])
-    place = place_text(next(iter(container.get("places") or []), None))
+        text += f", {inside}{member.kind} {member.name}" + (f" ({where})" if where else "")
+    elif container.members:
+        text += ", one of " + ", ".join(f"{m.name} ({place_text(m)})" for m in container.members[:4])
+    place = place_text(next(iter(container.places), None))
     return text + (f", allocated at {place}" if place else "")
 
 
-def largest(row: Mapping[str, Any]) -> Mapping[str, Any] | None:
+def largest(row: SubsystemFacts) -> Container | None:
     """The container that most of a subsystem's bytes are for, where it is named and a large part of them."""
-    containers = row.get("containers") or []
-    named = [c for c in containers if c.get("type") and (c.get("share") or 0) >= _STANDS_FOR_SHARE]
+    named = [c for c in row.containers or () if c.type and c.share >= _STANDS_FOR_SHARE]
     return named[0] if named else None
 
 
-def mostly(row: Mapping[str, Any]) -> str:
+def mostly(row: SubsystemFacts) -> str:
     """What stands behind an advised subsystem's reason; empty where no container is named."""
     found = largest(row)
     if found is None:
         return ""
-    return f"; {100 * (found.get('share') or 0):.0f} % of its bytes are {container_text(found)}"
+    return f"; {100 * found.share:.0f} % of its bytes are {container_text(found)}"
 
 
-def named_with_container(name: str, rows: Iterable[Mapping[str, Any]]) -> str:
+def named_with_container(name: str, rows: Iterable[SubsystemFacts]) -> str:
     """A subsystem with its largest container, for a sentence."""
-    row = next((r for r in rows if r["name"] == name), None)
+    row = next((r for r in rows if r.name == name), None)
     found = largest(row) if row else None
     if found is None:
         return name
     member = member_of(found)
-    place = place_text(member) or place_text(next(iter(found.get("places") or []), None))
-    what = type_text(found) + (f" {member['name']}" if member is not None else "")
+    place = place_text(member) or place_text(next(iter(found.places), None))
+    what = type_text(found) + (f" {member.name}" if member is not None else "")
     return f"{name} ({what}{f', {place}' if place else ''})"
 
 
-def lines(row: Mapping[str, Any], most: int = 6) -> list[str]:
+def lines(row: SubsystemFacts, most: int = 6) -> list[str]:
     """A line for each of the largest containers, with its bytes."""
-    containers = row.get("containers") or []
-    said = [f"{bytes_text(c.get('bytes'))}: {container_text(c)}" for c in containers[:most]]
+    containers = row.containers or ()
+    said = [f"{bytes_text(c.bytes)}: {container_text(c)}" for c in containers[:most]]
     if len(containers) > most:
-        rest = sum(c.get("bytes") or 0 for c in containers[most:])
+        rest = sum(c.bytes for c in containers[most:])
         said.append(f"{bytes_text(rest)}: {len(containers) - most} others")
     return said
 
 
-def change_lines(code: Mapping[str, Any], most: int = 8) -> list[str]:
+def change_lines(code: Code, most: int = 8) -> list[str]:
     """What to change, a line each: `change book.hpp:12 to …`."""
     said = []
-    for change in code["changes"][:most]:
+    for change in code.changes[:most]:
         place = place_text(change)
-        if change["after"] and change["before"]:
-            said.append(f"change {place + ' ' if place else ''}{change['before']}  →  {change['after']}")
-        elif change["after"]:
-            said.append(f"add {change['after']} {change['what']}")
+        if change.after and change.before:
+            said.append(f"change {place + ' ' if place else ''}{change.before}  →  {change.after}")
+        elif change.after:
+            said.append(f"add {change.after} {change.what}")
         else:
-            said.append(f"{place + ': ' if place else ''}{change['what'].replace('`', '')}")
+            said.append(f"{place + ': ' if place else ''}{change.what.replace('`', '')}")
     return said

@@ -3,9 +3,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from msgspec.structs import asdict, replace
 
-from millpond.advice.arenas import arena_json, arena_text
+from millpond.advice.advice_data import (
+    Advice,
+    Alternative,
+    AnalysedProgram,
+    Effect,
+    RowReplay,
+    Spread,
+    change_of,
+)
+from millpond.advice.arenas import arena_of, arena_text
 from millpond.advice.choice import MALLOC, PLAN, Choice, choice, judged_choices
 from millpond.advice.code_note import with_code
 from millpond.advice.findings import Findings
@@ -13,55 +22,50 @@ from millpond.advice.prediction import PREDICTED, Predictions, agree, disagreeme
 from millpond.advice.rows import Tried, row
 from millpond.advice.verdict import pooled, sentence
 from millpond.rounds.mallocs import words_of
+from millpond.system.records import decode
 
-SCHEMA = "millpond.advice/1"
 # What no trial can do, and why: part of every answer.
 NOT_TRIED = (("an arena that is winked out", "an unmodified program destroys its objects one by one"),)
 
 
-def document(found: Findings) -> dict[str, Any]:
-    """The advice as plain data, by the shared schema."""
+def document(found: Findings) -> Advice:
+    """The advice; who made it and when is not in it yet."""
     chosen = choice(found)
     advised = chosen.kind == PLAN
     candidates = {name for p in found.candidates for name in (p.alone, *p.subsystems)}
     rows = []
-    for subsystem in found.characterisation.get("subsystems", []):
-        name = subsystem["name"]
+    for subsystem in found.subsystems:
+        name = subsystem.name
         large = name in candidates
         why = found.why_no_trial or _why_untried(large)
         counted = found.counted.get(name, [])
         tried = _tried_alone(found, name)
-        rows.append(
-            row(subsystem, tried, why, counted, large=large, advised=advised, in_plan=name in pooled(found.chosen))
-        )
-        rows[-1]["arena"] = arena_json(found, subsystem, tried)
-        rows[-1]["reason"] += arena_text(found, subsystem, tried)
-        _add_predictions(rows[-1], tried, found.predictions)
-    trace = dict(found.process.summary.get("trace", {})) | dict(found.characterisation.get("trace", {}))
-    return with_code({
-        "schema": SCHEMA,
-        "verdict": sentence(found, rows),
-        "choice": chosen.to_json(),
-        "alternatives": alternatives(found),
-        "effects": {name: _effect(found, name) for name in ("faster_malloc", "huge_pages", "placement")},
-        "sums": {name: _effect(found, name) for name in ("net", "total", "look_up")},
-        "rounds": found.rounds,
-        "noise": found.bare,
-        "plan": found.chosen.to_json() if found.chosen and advised else None,
-        "plan_tried": found.chosen.to_json() if found.chosen else None,
-        "program": {
-            "argv": list(found.program),
-            "exit": found.recording.exit_status,
-            "signal": found.recording.signal,
-            "processes": [p.to_json() for p in found.recording.processes],
-            "analysed": found.process.number,
-        },
-        "trace": _trace(trace),
-        "errors": {"replay": found.predictions.error.to_json()} if found.predictions.error else {},
-        "replay": found.predictions.to_json(),
-        "subsystems": rows,
-        "notes": found.notes,
-    })  # fmt: skip
+        one = row(subsystem, tried, why, counted, large=large, advised=advised, in_plan=name in pooled(found.chosen))
+        replay = _replay(tried, found.predictions)
+        said = [one.reason + arena_text(found, subsystem, tried), *(replay.apart if replay else ())]
+        rows.append(replace(one, arena=arena_of(found, subsystem, tried), reason="; ".join(said), replay=replay))
+    error = found.predictions.error
+    plan = found.chosen.file if found.chosen else None
+    return with_code(Advice(
+        verdict=sentence(found, rows),
+        choice=chosen.option,
+        alternatives=tuple(alternatives(found)),
+        effects={name: _effect(found, name) for name in ("faster_malloc", "huge_pages", "placement")},
+        sums={name: _effect(found, name) for name in ("net", "total", "look_up")},
+        rounds=found.rounds,
+        noise=decode(dict[str, Spread], found.bare),
+        plan=plan if advised else None,
+        plan_tried=plan,
+        program=AnalysedProgram(
+            argv=found.program, exit=found.recording.exit_status, signal=found.recording.signal,
+            processes=tuple(p.row for p in found.recording.processes), analysed=found.process.number,
+        ),
+        trace=(found.characterisation or found.process.summary).trace.summary,
+        errors={"replay": error.note} if error else {},
+        replay=found.predictions.record,
+        subsystems=tuple(rows),
+        notes=tuple(found.notes),
+    ))  # fmt: skip
 
 
 def _tried_alone(found: Findings, subsystem: str) -> Tried | None:
@@ -77,21 +81,18 @@ def _tried_alone(found: Findings, subsystem: str) -> Tried | None:
     return max(tried, key=rank, default=None)
 
 
-def _add_predictions(row: dict[str, Any], tried: Tried | None, predictions: Predictions) -> None:
-    """What replay says of the subsystem, beside the trial; where their intervals lie apart, the reason says so."""
+def _replay(tried: Tried | None, predictions: Predictions) -> RowReplay | None:
+    """What replay says of a subsystem beside the trial, and where their intervals lie apart."""
     own = predictions.of_plan(tried.plan.name) if tried else None
-    row["replay"] = None
     if tried is None or own is None:
-        return
+        return None
     apart = []
     for metric in PREDICTED:
         measured = tried.comparisons.get(metric)
         if measured and metric in own.saves and not agree(measured.saved, own.saves[metric]):
             apart.append(disagreement(metric, own.saves[metric]))
-    others = [p.to_json() for p in predictions.strategies(tried.plan.name)]
-    row["replay"] = {**own.to_json(), "agrees": not apart, "apart": apart, "strategies": others}
-    if apart:
-        row["reason"] += "; " + "; ".join(apart)
+    others = tuple(p.record for p in predictions.strategies(tried.plan.name))
+    return RowReplay(**asdict(own.record), agrees=not apart, apart=tuple(apart), strategies=others)
 
 
 def _why_untried(candidate: bool) -> str:
@@ -100,31 +101,20 @@ def _why_untried(candidate: bool) -> str:
     return "not tried: too small a part of the heap to matter"
 
 
-def _effect(found: Findings, name: str) -> dict[str, Any]:
-    metrics = found.effects.get(name, {})
-    cpu = metrics.get("cpu_seconds")
-    empty: dict[str, Any] = {
-        "n": 0, "median": None, "low": None, "high": None, "level": None, "method": "none", "verdict": "inside noise",
-        "why_null": found.why_no_trial or "not measured: no plan was tried",
-    }  # fmt: skip
-    return {
-        **(cpu.to_json() if cpu else empty),
-        "other_metrics": {m: c.to_json() for m, c in metrics.items() if m != "cpu_seconds"},
-        "evidence": found.evidence.get(name, []),
-    }
+def _effect(found: Findings, name: str) -> Effect:
+    metrics = {metric: change_of(comparison) for metric, comparison in found.effects.get(name, {}).items()}
+    cpu, evidence = metrics.pop("cpu_seconds", None), tuple(found.evidence.get(name, ()))
+    if cpu is not None:
+        return Effect(**asdict(cpu), other_metrics=metrics, evidence=evidence)
+    why = found.why_no_trial or "not measured: no plan was tried"
+    return Effect(verdict="inside noise", why_null=why, other_metrics=metrics, evidence=evidence)
 
 
-def _trace(trace: dict[str, Any]) -> dict[str, Any]:
-    keys = ("events", "bytes", "lost", "aliasing", "named_share", "contexts", "damages", "clean", "stopped_early",
-            "duration_seconds", "cpu_seconds", "threads", "peak_live_bytes", "end_live_bytes")  # fmt: skip
-    return {key: trace.get(key) for key in keys}
-
-
-def alternatives(found: Findings) -> list[dict[str, Any]]:
+def alternatives(found: Findings) -> list[Alternative]:
     """What else there was: judged on fresh rounds, seen while choosing, absent from this machine, not possible yet."""
     judged = judged_choices(found)
     names = {c.name for c in judged}
-    result = [{**c.to_json(), "judged": True, "why_null": None} for c in judged]
+    result = [Alternative(**asdict(c.option), judged=True) for c in judged]
     seen = [
         Choice(MALLOC, n, c, words_of(found.mallocs[n])) for n, c in found.screened_mallocs.items() if n not in names
     ]
@@ -135,8 +125,7 @@ def alternatives(found: Findings) -> list[dict[str, Any]]:
     ]
     for one in sorted(seen, key=lambda c: c.gain("cpu_seconds")):
         judged_alone = one.kind == PLAN and found.tried[one.name].judged
-        result.append({**one.to_json(), "judged": judged_alone, "why_null": None})
-    nothing = {"command": None, "for": None, "cpu": None, "peak": None, "judged": False}
-    result += [{"kind": MALLOC, "name": name, **nothing, "why_null": f"not on this machine; {how}"}
-               for name, how in found.absent_mallocs.items()]  # fmt: skip
-    return result + [{"kind": "not tried", "name": name, **nothing, "why_null": why} for name, why in NOT_TRIED]
+        result.append(Alternative(**asdict(one.option), judged=judged_alone))
+    absent = [(MALLOC, name, f"not on this machine; {how}") for name, how in found.absent_mallocs.items()]
+    absent += [("not tried", name, why) for name, why in NOT_TRIED]
+    return result + [Alternative(kind=kind, name=name, why_null=why) for kind, name, why in absent]

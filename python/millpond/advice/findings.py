@@ -11,6 +11,7 @@ from millpond.advice.prediction import Predictions
 from millpond.advice.rows import Tried
 from millpond.cells.cell import Malloc
 from millpond.cells.plans import Plan
+from millpond.rounds.characterisation import Characterisation, Subsystem
 from millpond.rounds.recording import Process, Recording
 from millpond.statistics.order_statistics import Comparison
 
@@ -47,7 +48,7 @@ class Findings:
     program: tuple[str, ...]
     recording: Recording
     process: Process
-    characterisation: dict[str, Any] = field(default_factory=dict)
+    characterisation: Characterisation | None = None
     contexts: dict[str, Any] = field(default_factory=dict)
     candidates: list[Plan] = field(default_factory=list)
     tried: dict[str, Tried] = field(default_factory=dict)
@@ -72,6 +73,11 @@ class Findings:
     predictions: Predictions = field(default_factory=lambda: Predictions(why="nothing was tried"))
     why_no_trial: str = ""
     notes: list[str] = field(default_factory=list)
+
+    @property
+    def subsystems(self) -> tuple[Subsystem, ...]:
+        """Those of the process that was analysed."""
+        return self.characterisation.subsystems if self.characterisation else ()
 
     def verdict(self, effect: str, metric: str = "cpu_seconds") -> str:
         """The verdict of one effect; empty where it was not measured."""

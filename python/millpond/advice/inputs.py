@@ -19,11 +19,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+
+from msgspec.structs import replace
 
 from millpond.advice import merged
+from millpond.advice.advice_data import Advice, Row
 from millpond.advice.rejudging import Judged, settled
-from millpond.cells.plans import Plan, from_json
+from millpond.cells.plans import Plan, of_file
 from millpond.system.errors import Failure, Status
 from millpond.system.input_file import read_bytes, why_unreadable
 from millpond.system.progress import say
@@ -33,7 +35,7 @@ PLACE = "{}"
 _STDIN = 0
 
 # Advises on one command line within so many seconds; returns the advice.
-Adviser = Callable[[tuple[str, ...], float], dict[str, Any]]
+Adviser = Callable[[tuple[str, ...], float], Advice]
 # Judges plans, by subsystem, on one command line within so many seconds.
 Judge = Callable[[tuple[str, ...], Mapping[str, Plan], float], Mapping[str, Judged]]
 
@@ -111,7 +113,7 @@ def advise_on_inputs(
     advise: Adviser,
     judge: Judge,
     clock: Callable[[], float] = time.monotonic,
-) -> dict[str, Any]:
+) -> Advice:
     """The advice for all inputs of `path` together; what fails names its line. Each has its share of what is left."""
     inputs = read_inputs(path)
     commands = [command_of(program, given) for given in inputs]
@@ -137,25 +139,22 @@ def advise_on_inputs(
 
 
 def _settle(
-    advice: dict[str, Any],
-    asked: Mapping[str, tuple[int, Mapping[str, Any]]],
-    command: tuple[str, ...],
-    seconds: float,
-    judge: Judge,
-) -> dict[str, Any]:
+    advice: Advice, asked: Mapping[str, tuple[int, Row]], command: tuple[str, ...], seconds: float, judge: Judge
+) -> Advice:
     """The advice on one input with the rows of `asked` as fresh rounds have them; as it was where that fails."""
-    plans = {name: from_json(row["plan"], f"input {where + 1}, {name}") for name, (where, row) in asked.items()}
+    plans = {name: of_file(row.plan, f"input {where + 1}, {name}") for name, (where, row) in asked.items() if row.plan}
     try:
         judged = judge(command, plans, seconds)
     except Failure as failure:
-        return {**advice, "notes": [*advice["notes"], f"plans of other inputs were not judged: {failure.message}"]}
-    rows = [
-        settled(row, judged[row["name"]], asked[row["name"]][1]["best"], plans[row["name"]], asked[row["name"]][0] + 1)
-        if row["name"] in judged
-        else row
-        for row in advice["subsystems"]
-    ]
-    return {**advice, "subsystems": rows}
+        notes = (*advice.notes, f"plans of other inputs were not judged: {failure.message}")
+        return replace(advice, notes=notes)
+    rows = []
+    for row in advice.subsystems:
+        if row.name in judged:
+            where, paying = asked[row.name]
+            row = settled(row, judged[row.name], paying.best, plans[row.name], where + 1)  # noqa: PLW2901
+        rows.append(row)
+    return replace(advice, subsystems=tuple(rows))
 
 
 @contextmanager

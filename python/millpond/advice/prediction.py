@@ -16,11 +16,12 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
+from millpond.advice.advice_data import Estimate, PlanPrediction, Replay
 from millpond.cells.cell import Cell, Outcome, Program
 from millpond.cells.metrics import REPLAY_METRICS
-from millpond.cells.plans import REST, Plan
+from millpond.cells.plan_file import REST
+from millpond.cells.plans import Plan
 from millpond.doctor.replay_error import ReplayError, widen
 from millpond.rounds.interleaved_rounds import Listener, measured_rounds, run_rounds
 from millpond.rounds.replay_rounds import (
@@ -59,10 +60,12 @@ class Prediction:
     saves: Mapping[str, Summary]
     evidence: list[str]
 
-    def to_json(self) -> dict[str, Any]:
-        """The figures as summaries."""
-        saves = {name: self.saves[m].to_json() for m, name in PREDICTED.items() if m in self.saves}
-        return {"strategy": self.strategy, "plan": self.plan.name, **saves, "evidence": self.evidence}
+    @property
+    def record(self) -> PlanPrediction:
+        """As it travels."""
+        saves = {name: Estimate.of(self.saves[m]) for m, name in PREDICTED.items() if m in self.saves}
+        evidence = tuple(self.evidence)
+        return PlanPrediction(strategy=self.strategy, plan=self.plan.name, **saves, evidence=evidence)
 
 
 @dataclass(frozen=True)
@@ -82,15 +85,13 @@ class Predictions:
         """What was predicted for the strategies that no trial takes, for the subsystem of a plan."""
         return [p for p in self.found if p.plan.name == name and p.strategy != "plan"]
 
-    def to_json(self) -> dict[str, Any]:
+    @property
+    def record(self) -> Replay:
         """For the advice: what was assumed, how wrong it may be, and every figure."""
-        return {
-            "rounds": self.rounds,
-            "why_null": self.why or None,
-            "assumes": TOUCH,
-            "error": self.error.to_json() if self.error else None,
-            "predictions": [p.to_json() for p in self.found],
-        }
+        return Replay(
+            rounds=self.rounds, why_null=self.why or None, assumes=TOUCH, error=self.error.note if self.error else None,
+            predictions=tuple(p.record for p in self.found),
+        )  # fmt: skip
 
 
 def expected_seconds(events: int, plans: int) -> float:

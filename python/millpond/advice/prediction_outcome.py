@@ -9,18 +9,84 @@ The document is made by `millpond compare --after` and shown by it and by `millp
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Literal
 
+from msgspec import field
+
+from millpond.advice.advice_data import Advice, Change, Estimate
 from millpond.advice.choice import MALLOC, PLAN
-from millpond.cells.plans import has_arena
-from millpond.system.wording import effect_text, percent_text, plural
+from millpond.system.records import NONE, NULL, Record
+from millpond.system.wording import effect_text, interval_text, percent_text, plural
 
-SCHEMA = "millpond.builds/1"
+Schema = Literal["millpond.builds/1"]
+SCHEMA: Schema = "millpond.builds/1"
 KIND = "outcomes"  # of document in the store
 # Metric → its words in a sentence. Both are better when smaller.
 WORDS = {"cpu_seconds": "CPU", "peak_bytes": "peak memory"}
+
+
+class Predicted(Record, frozen=True):
+    """What is predicted of one metric: a ratio with its interval."""
+
+    n: int
+    median: float
+    low: float
+    high: float
+    level: float
+    verdict: str
+
+
+class ChangePrediction(Record, frozen=True):
+    """What an advice predicts of the change that it leads to, by metric. `words`: what the change is."""
+
+    run: str
+    kind: str
+    words: str
+    effects: dict[str, Predicted]
+
+
+class BuildSide(Record, frozen=True):
+    """One build."""
+
+    argv: tuple[str, ...]
+    build_id: str | None = field(default_factory=NULL)
+
+
+class SameOutput(Record, frozen=True):
+    """Whether both builds print the same; None where the program's output differs from run to run."""
+
+    same: bool | None
+    words: str
+
+
+class CameOutLine(Record, frozen=True):
+    """How one metric came out, in a sentence."""
+
+    metric: str
+    intervals_meet: bool | None
+    sentence: str
+
+
+class Builds(Record, frozen=True, kw_only=True):
+    """Two builds of a program, measured, next to what was predicted."""
+
+    schema: Schema
+    run: str
+    machine: str = field(default_factory=str)
+    version: str = field(default_factory=str)
+    time_utc: str = field(default_factory=str)
+    seed: int | None = field(default_factory=NULL)
+    before: BuildSide
+    after: BuildSide
+    rounds: int
+    output: SameOutput
+    prediction: ChangePrediction | None = field(default_factory=NULL)
+    why_no_prediction: str | None = field(default_factory=NULL)
+    measured: dict[str, Change]
+    evidence: tuple[str, ...] = field(default_factory=NONE)
+    came_out: tuple[CameOutLine, ...] = field(default_factory=NONE)
 
 
 @dataclass(frozen=True)
@@ -28,111 +94,90 @@ class Line:
     """One metric: what was predicted (None: nothing), what was measured, and whether the two intervals meet."""
 
     metric: str
-    predicted: Mapping[str, Any] | None
-    measured: Mapping[str, Any]
+    predicted: Predicted | None
+    measured: Predicted
 
     @property
     def meets(self) -> bool | None:
         """Whether the intervals have a value in common; None without a prediction."""
         if self.predicted is None:
             return None
-        return bool(self.predicted["low"] <= self.measured["high"] and self.measured["low"] <= self.predicted["high"])
+        return self.predicted.low <= self.measured.high and self.measured.low <= self.predicted.high
 
     @property
     def predicted_text(self) -> str:
         """`-31.0 % (-33.1 % to -29.8 %)`; a dash where nothing was predicted."""
-        return _interval(self.predicted) if self.predicted else "–"
+        return _ratio_text(self.predicted) if self.predicted else "–"
 
     @property
     def measured_text(self) -> str:
-        return effect_text(dict(self.measured))
+        return effect_text(self.measured)
 
     @property
     def sentence(self) -> str:
         """`CPU was predicted to change by … and came out at …: the intervals meet.`"""
         words = WORDS[self.metric][0].upper() + WORDS[self.metric][1:]
         if self.predicted is None:
-            return f"{words} came out at {_interval(self.measured)}; nothing was predicted of it."
+            return f"{words} came out at {_ratio_text(self.measured)}; nothing was predicted of it."
         if self.meets:
             how = "the intervals meet"
         else:
-            better = self.measured["median"] < self.predicted["median"]
+            better = self.measured.median < self.predicted.median
             how = f"the intervals do not meet, it came out {'better' if better else 'worse'} than predicted"
-        predicted, measured = _interval(self.predicted), _interval(self.measured)
+        predicted, measured = _ratio_text(self.predicted), _ratio_text(self.measured)
         return f"{words} was predicted at {predicted} and came out at {measured}: {how}."
 
 
 @dataclass(frozen=True)
 class CameOut:
-    """What a report shows of a document: its lines, and the sentences around them."""
+    """What a report shows of two builds: a line for each metric, and the heading."""
 
-    run: str
-    before: Sequence[str]
-    after: Sequence[str]
-    rounds: int
-    of: str
-    output: str
+    builds: Builds
     lines: Sequence[Line]
 
     @classmethod
-    def of_document(cls, document: Mapping[str, Any]) -> CameOut:
-        """The document taken apart. KeyError, TypeError, ValueError where it does not have its form."""
-        if document["schema"] != SCHEMA:
-            raise ValueError(f"its schema is {document['schema']!r}, not {SCHEMA!r}")
-        prediction = document["prediction"] or {}
-        lines = []
-        for metric in WORDS:
-            measured = document["measured"].get(metric)
-            if measured is not None:
-                predicted = (prediction.get("effects") or {}).get(metric)
-                line = Line(metric, predicted and _summary(predicted), _summary(measured))
-                lines.append(line)
-        before, after = ([str(word) for word in document[side]["argv"]] for side in ("before", "after"))
-        words = str(prediction.get("words") or "")
-        return cls(str(document["run"]), before, after, int(document["rounds"]), words,
-                   str(document["output"]["words"]), lines)  # fmt: skip
+    def of(cls, builds: Builds) -> CameOut:
+        """The lines of the metrics that were measured."""
+        predicted = builds.prediction.effects if builds.prediction else {}
+        measured = {metric: _known(builds.measured.get(metric)) for metric in WORDS}
+        return cls(builds, [Line(m, predicted.get(m), found) for m, found in measured.items() if found is not None])
 
     @property
     def heading(self) -> str:
         """`Predicted and came out (11 rounds of build-b/app against build-a/app)`."""
+        builds = self.builds
+        rounds = plural(builds.rounds, "round")
         return (
-            f"Predicted and came out ({plural(self.rounds, 'round')} of {self.after[0]} against {self.before[0]}, "
-            f"run {self.run})"
+            f"Predicted and came out ({rounds} of {builds.after.argv[0]} against {builds.before.argv[0]}, "
+            f"run {builds.run})"
         )
 
 
-def _summary(found: Mapping[str, Any]) -> dict[str, Any]:
-    """Those fields of a summary of ratios that are shown, with their types made sure."""
-    return {
-        "n": int(found["n"]), "median": float(found["median"]), "low": float(found["low"]),
-        "high": float(found["high"]), "verdict": str(found["verdict"]),
-    }  # fmt: skip
+def _ratio_text(found: Predicted) -> str:
+    return f"{percent_text(found.median)} ({interval_text(found)})"
 
 
-def _interval(summary: Mapping[str, Any]) -> str:
-    return f"{percent_text(summary['median'])} ({percent_text(summary['low'])} to {percent_text(summary['high'])})"
-
-
-def prediction_of(advice: Mapping[str, Any]) -> dict[str, Any] | None:
+def prediction_of(advice: Advice) -> ChangePrediction | None:
     """What an advice predicts of the change that it leads to, by metric; None where it tried no plan and advises none.
 
     Of a plan that was tried and is not advised the figures count, too: somebody may have made the change all the same.
     """
-    chosen = advice["choice"]
-    if chosen["kind"] == MALLOC:
-        effects = {"cpu_seconds": chosen["cpu"], "peak_bytes": chosen["peak"]}
-        words = f"{chosen['name']} as the program's malloc"
-    else:
-        net = advice["sums"]["net"]
-        effects = {"cpu_seconds": net, "peak_bytes": (net.get("other_metrics") or {}).get("peak_bytes")}
-        plan = advice["plan_tried"] or {"routes": []}
-        what, tried = ("an arena for a scope", "was") if has_arena(plan) else ("local pools", "were")
-        words = what if chosen["kind"] == PLAN else f"{what}, which {tried} tried and not advised"
-    known = {metric: _with_interval(found) for metric, found in effects.items() if found and found.get("n")}
-    if not known:
+    chosen, net = advice.choice, advice.sums.get("net")
+    if chosen is None:
         return None
-    return {"run": str(advice.get("run") or ""), "kind": str(chosen["kind"]), "words": words, "effects": known}
+    if chosen.kind == MALLOC:
+        effects = {"cpu_seconds": _known(chosen.cpu), "peak_bytes": _known(chosen.peak)}
+        words = f"{chosen.name} as the program's malloc"
+    else:
+        effects = {"cpu_seconds": _known(net), "peak_bytes": _known(net.peak if net else None)}
+        has_arena = advice.plan_tried is not None and advice.plan_tried.has_arena
+        what, tried = ("an arena for a scope", "was") if has_arena else ("local pools", "were")
+        words = what if chosen.kind == PLAN else f"{what}, which {tried} tried and not advised"
+    known = {metric: found for metric, found in effects.items() if found}
+    return ChangePrediction(advice.run or "", chosen.kind, words, known) if known else None
 
 
-def _with_interval(found: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: found[key] for key in ("n", "median", "low", "high", "level", "verdict")}
+def _known(found: Estimate | None) -> Predicted | None:
+    """Its figures; None where nothing was measured."""
+    known = found.known if found else None
+    return Predicted(known.n, known.median, known.low, known.high, known.level, known.verdict) if known else None

@@ -12,10 +12,12 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
+from msgspec.structs import replace
+
+from millpond.advice.advice_data import NOTHING, Row
 from millpond.advice.effects import METRICS_COMPARED, compare_net, control_cell, plan_cell, saves_memory, saves_time
-from millpond.advice.rows import NOTHING, summary_json
+from millpond.advice.rows import saved_by
 from millpond.cells.plans import Plan
 from millpond.rounds.interleaved_rounds import run_rounds
 from millpond.rounds.preparation import NO_PREPARATION, Preparation
@@ -89,18 +91,17 @@ def judge_again(
     }  # fmt: skip
 
 
-def settled(row: Mapping[str, Any], judged: Judged, strategy: str, plan: Plan, number: int) -> dict[str, Any]:
+def settled(row: Row, judged: Judged, strategy: str, plan: Plan, number: int) -> Row:
     """A subsystem's row of one input, with what fresh rounds say of the plan that paid on input `number`."""
     cpu = judged.net.get("cpu_seconds")
     if cpu is None:
-        return dict(row)
-    change = effect_text(cpu.to_json())
-    return {
-        **row,
-        "best": strategy if judged.pays else NOTHING,
-        "plan": plan.to_json() if judged.pays else None,
-        "saves_cpu_seconds": summary_json(cpu),
-        "saves_bytes": summary_json(judged.net.get("peak_bytes")),
-        "reason": f"the plan of input {number} on {plural(judged.rounds, 'fresh round')}: {change} CPU",
-        "evidence": [*row.get("evidence", []), *judged.evidence],
-    }
+        return row
+    return replace(
+        row,
+        best=strategy if judged.pays else NOTHING,
+        plan=plan.file if judged.pays else None,
+        saves_cpu_seconds=saved_by(cpu),
+        saves_bytes=saved_by(judged.net.get("peak_bytes")),
+        reason=f"the plan of input {number} on {plural(judged.rounds, 'fresh round')}: {effect_text(cpu.ratio)} CPU",
+        evidence=(*row.evidence, *judged.evidence),
+    )

@@ -3,26 +3,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
+from millpond.advice.advice_data import NOTHING, Estimate, Row, change_of
 from millpond.advice.container_words import mostly
 from millpond.advice.effects import saves_memory, saves_time
 from millpond.cells.plans import OWN_POOL, Plan
+from millpond.rounds.characterisation import NOT_DISPROVED, OUTERMOST, ScopeLegality, Subsystem, SubsystemFacts
 from millpond.statistics.order_statistics import Comparison
 from millpond.system.wording import count_text, percent_text, plural, seconds_text
-
-NOTHING = "nothing"
-# "legality" of a scope, besides "legal" and "illegal" (lab/characterise/legality_json.cpp).
-NOT_DISPROVED = "not disproved"
-OUTERMOST = "legal for the outermost call"
-_EMPTY_SUMMARY = {"n": 0, "median": None, "low": None, "high": None, "level": None, "method": "none", "verdict": ""}
-_COPIED = (
-    "name", "kind", "named", "events", "allocations", "frees", "reallocations", "bytes", "end_live_bytes",
-    "peak_live_bytes", "peak_live_objects", "lifetimes", "effective_sizes", "N", "W", "freed_by_other_threads", "dvluc",
-    "containers",
-)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -42,27 +32,27 @@ class Tried:
         return self.judged and (saves_time(self.comparisons) or saves_memory(self.comparisons))
 
 
-def summary_json(comparison: Comparison | None) -> dict[str, Any]:
-    """What a comparison saves, as a summary; n = 0 where nothing was measured."""
-    return comparison.saved.to_json() if comparison else dict(_EMPTY_SUMMARY)
+def saved_by(comparison: Comparison | None) -> Estimate:
+    """What a comparison saves; n = 0 where nothing was measured."""
+    return Estimate.of(comparison.saved if comparison else None)
 
 
-def legality_text(scopes: list[dict[str, Any]]) -> str:
+def legality_text(scopes: Sequence[ScopeLegality]) -> str:
     """Where an arena could be owned, in a few words. Only what was observed is called legal."""
     if not scopes:
         return "unknown"
-    if legal := [s for s in scopes if s.get("legal")]:
-        return "legal: " + ", ".join(f"{s['scope']} {s['name']}" for s in legal[:2]) + (" …" if len(legal) > 2 else "")
-    if outermost := [s for s in scopes if s.get("legality") == OUTERMOST]:
-        return f"{OUTERMOST}: {outermost[0]['scope']} {outermost[0]['name']}"
-    if unknown := [s for s in scopes if s.get("legality") == NOT_DISPROVED]:
-        return f"not disproved, not observed: {unknown[0]['scope']} {unknown[0]['name']}"
-    fewest = min(scopes, key=lambda s: s.get("outliving") or 0)
-    return f"illegal everywhere: ≥ {count_text(fewest.get('outliving'))} outlive {fewest['scope']} {fewest['name']}"
+    if legal := [s for s in scopes if s.legal]:
+        return "legal: " + ", ".join(s.words for s in legal[:2]) + (" …" if len(legal) > 2 else "")
+    if outermost := [s for s in scopes if s.legality == OUTERMOST]:
+        return f"{OUTERMOST}: {outermost[0].words}"
+    if unknown := [s for s in scopes if s.legality == NOT_DISPROVED]:
+        return f"not disproved, not observed: {unknown[0].words}"
+    fewest = min(scopes, key=lambda s: s.outliving or 0)
+    return f"illegal everywhere: ≥ {count_text(fewest.outliving)} outlive {fewest.words}"
 
 
 def row(
-    subsystem: dict[str, Any],
+    subsystem: Subsystem,
     tried: Tried | None,
     why_untried: str,
     counted: list[str],
@@ -70,29 +60,27 @@ def row(
     large: bool,
     advised: bool,
     in_plan: bool,
-) -> dict[str, Any]:
-    """The row of one subsystem.
+) -> Row:
+    """The row of one subsystem, without its arena, its replay and its code.
 
     `large`: it was a candidate. `advised`: pools by subsystem pay at all (a plan that does not has no helpers).
     `in_plan`: the plan that was judged has a pool for it, so it is advised unless its own fresh rounds say no.
     """
     pays = advised and tried is not None and (tried.pays() or (in_plan and not tried.judged))
     comparisons: Mapping[str, Comparison] = tried.comparisons if tried else {}
-    scopes = list(subsystem.get("legality") or [])
-    return {
-        **{key: subsystem.get(key) for key in _COPIED if key in subsystem},
-        "legality": scopes,
-        "best": _strategy(tried.plan, str(subsystem["name"])) if tried and pays else NOTHING,
-        "tried": own_allocator(tried.plan) if tried else None,
-        "plan": tried.plan.to_json() if tried and pays else None,
-        "saves_cpu_seconds": summary_json(comparisons.get("cpu_seconds")),
-        "saves_bytes": summary_json(comparisons.get("peak_bytes")),
-        "cpu_ratio": comparisons["cpu_seconds"].to_json() if "cpu_seconds" in comparisons else None,
-        "reason": _reason(tried, why_untried, advised, in_plan)
-        + (_legal_note(scopes, pays, tried) if large else "")
+    return Row(
+        **{name: getattr(subsystem, name) for name in SubsystemFacts.__struct_fields__},
+        best=_strategy(tried.plan, subsystem.name) if tried and pays else NOTHING,
+        tried=own_allocator(tried.plan) if tried else None,
+        plan=tried.plan.file if tried and pays else None,
+        saves_cpu_seconds=saved_by(comparisons.get("cpu_seconds")),
+        saves_bytes=saved_by(comparisons.get("peak_bytes")),
+        cpu_ratio=change_of(comparisons["cpu_seconds"]) if "cpu_seconds" in comparisons else None,
+        reason=_reason(tried, why_untried, advised, in_plan)
+        + (_legal_note(subsystem.legality, pays, tried) if large else "")
         + (mostly(subsystem) if pays else ""),
-        "evidence": [*(tried.evidence if tried else []), *counted],
-    }
+        evidence=(*(tried.evidence if tried else ()), *counted),
+    )
 
 
 def _strategy(plan: Plan, subsystem: str) -> str:
@@ -132,16 +120,15 @@ def _reason(tried: Tried | None, why_untried: str, advised: bool, in_plan: bool)
     return f"{own} changes nothing beyond the noise{where}: {change}, {cpu.ratio.n} rounds"
 
 
-def _legal_note(scopes: list[dict[str, Any]], pays: bool, tried: Tried | None) -> str:
+def _legal_note(scopes: Sequence[ScopeLegality], pays: bool, tried: Tried | None) -> str:
     """What the source could do beyond a pool that lives as long as the process."""
     is_arena = tried is not None and bool(tried.plan.arenas)
     if not scopes:
         return ""
-    first = next((s for s in scopes if s.get("legal")), None)
+    first = next((s for s in scopes if s.legal), None)
     if first is not None:
-        owner = f"{first['scope']} {first['name']}"
-        return f"; an arena owned by {owner} would be legal too" if pays and not is_arena else ""
-    if any(s.get("legality") in (NOT_DISPROVED, OUTERMOST) for s in scopes):
+        return f"; an arena owned by {first.words} would be legal too" if pays and not is_arena else ""
+    if any(s.legality in (NOT_DISPROVED, OUTERMOST) for s in scopes):
         return ""
     kept = "; only a pool that lives as long as the process is legal here" if pays else ""
     return f"; an allocator owned by any scope would be illegal: objects outlive every one of them{kept}"

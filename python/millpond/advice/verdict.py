@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
 
+from millpond.advice.advice_data import Row
 from millpond.advice.choice import (
     MALLOC,
     NONE,
@@ -21,8 +21,9 @@ from millpond.advice.choice import (
 from millpond.advice.container_words import named_with_container
 from millpond.advice.effects import NET, saves_memory, saves_time
 from millpond.advice.findings import Findings
-from millpond.advice.rows import NOT_DISPROVED, NOTHING, OUTERMOST
-from millpond.cells.plans import REST, Plan, Route
+from millpond.cells.plan_file import REST
+from millpond.cells.plans import Plan, Route
+from millpond.rounds.characterisation import NOT_DISPROVED, OUTERMOST
 from millpond.rounds.fresh_process import describe
 from millpond.rounds.schedule import VERDICT_ROUNDS
 from millpond.statistics.order_statistics import Comparison
@@ -32,12 +33,12 @@ from millpond.system.wording import list_text, percent_text, plural, seconds_tex
 DISTORTED = 1.3
 
 
-def sentence(found: Findings, rows: list[dict[str, Any]]) -> str:
+def sentence(found: Findings, rows: Sequence[Row]) -> str:
     """The verdict in words."""
     crash = ""
     if found.recording.signal:
         crash = f"The program {describe(found.recording.exit_status, found.recording.signal)}. "
-    if not found.process.summary.get("trace", {}).get("events"):
+    if not found.process.summary.trace.events:
         return f"{crash}Nothing to advise: the program has no heap events."
     if found.why_no_trial:
         return f"No verdict: {found.why_no_trial.removeprefix('not tried: ')}."
@@ -61,12 +62,12 @@ def _doubts(found: Findings) -> str:
     return f"{_distortion(found)}{_unjudged(found)}{_untried(found)}"
 
 
-def _advised(found: Findings, chosen: Choice, rows: list[dict[str, Any]]) -> str:
+def _advised(found: Findings, chosen: Choice, rows: Sequence[Row]) -> str:
     why = "" if chosen.purpose == "CPU" else "To save memory: "
     if chosen.kind == MALLOC:
         return f"{why}{chosen.command}: {_both(chosen.comparisons)}, without a change of the source"
     pools = pooled(found.chosen)
-    confirmed = {r["name"] for r in rows if r["best"] != NOTHING}
+    confirmed = {r.name for r in rows if r.pays}
     silent = [name for name in pools if confirmed and name not in confirmed]
     overlap = _overlap(found)
     return f"{why}Give {_given(found)}: {_both(chosen.comparisons)}{_with_silent(silent)}{overlap}"
@@ -89,7 +90,7 @@ def _in_pools(plan: Plan | None) -> list[str]:
 
 def _named(found: Findings, subsystem: str) -> str:
     """A subsystem with the container that most of its bytes are for."""
-    return named_with_container(subsystem, found.characterisation.get("subsystems", []))
+    return named_with_container(subsystem, found.subsystems)
 
 
 def _given(found: Findings) -> str:
@@ -109,11 +110,11 @@ def _legality(found: Findings, route: Route) -> str:
         return f" ({plural(times, 'reset')} in one run)" if times else ""
     function = route.scope.function if route.scope else ""
     known = {
-        str(scope["legality"])
-        for subsystem in found.characterisation.get("subsystems", [])
-        if subsystem["name"] in route.subsystems
-        for scope in subsystem.get("legality") or []
-        if scope["scope"] == "function" and scope["name"] == function
+        scope.legality
+        for subsystem in found.subsystems
+        if subsystem.name in route.subsystems
+        for scope in subsystem.legality
+        if scope.scope == "function" and scope.name == function
     }
     if NOT_DISPROVED in known:
         return " (that no object outlives it was not observed)"

@@ -14,17 +14,15 @@ from itertools import chain, zip_longest
 from pathlib import Path
 from typing import Any, ClassVar
 
+from millpond.cells.plan_file import REST, PlanFile, PlanInstance, PlanProgram, PlanRoute, PlanScope
 from millpond.system import native
 from millpond.system.errors import Failure, Status, cannot_write
 
 READER = "millpond-trial"
-SCHEMA = "millpond.plan/1"
-REST = "*"
 # For subsystems that several threads use.
 SYNCHRONIZED = "synchronized(multipool)"
 # For a scope.
 ARENA = "monotonic"
-_KEY = ("module", "address", "word")
 SUFFIX = ".plan.json"
 # The files of candidate pools for each instance, and of candidate arenas, begin so.
 _INSTANCES = "instances-"
@@ -50,10 +48,12 @@ class Scope:
             "phase": "an arena that is reset whenever nothing in it is alive",
         }[self.kind]
 
-    def to_json(self) -> dict[str, Any]:
+    @property
+    def file(self) -> PlanScope:
         """As the plan file has it."""
-        known: dict[str, Any] = {self.kind: self.function or True}
-        return known | ({"outermost": True} if self.outermost else {}) | ({} if self.observed else {"observed": False})
+        function = self.function if self.kind == "function" else None
+        thread, phase = (True if self.kind == kind else None for kind in ("thread", "phase"))
+        return PlanScope(function, thread, phase, self.outermost, self.observed)
 
 
 @dataclass(frozen=True)
@@ -78,12 +78,11 @@ class Route:
             return self.scope.arena
         return "a pool for each instance" if self.instances else OWN_POOL
 
-    def to_json(self) -> dict[str, Any]:
+    @property
+    def file(self) -> PlanRoute:
         """As the plan file has it."""
-        known: dict[str, Any] = {"subsystems": list(self.subsystems), "pool": self.pool, "strategy": self.strategy}
-        known |= {"huge_pages": self.huge_pages} | ({"scope": self.scope.to_json()} if self.scope else {})
-        keys = [dict(zip(_KEY, key, strict=True)) for key in self.instances]
-        return known | ({"instances": keys} if keys else {})
+        scope, instances = self.scope.file if self.scope else None, tuple(PlanInstance(*key) for key in self.instances)
+        return PlanRoute(self.subsystems, self.pool, self.strategy, self.huge_pages, scope, instances)
 
 
 @dataclass(frozen=True)
@@ -125,13 +124,15 @@ class Plan:
         """The routes that are arenas for a scope."""
         return tuple(r for r in self.routes if r.scope)
 
-    def to_json(self) -> dict[str, Any]:
+    @property
+    def file(self) -> PlanFile:
         """The plan as the file format has it."""
-        return {
-            "schema": SCHEMA,
-            "program": {"path": self.path, "build_id": self.build_id},
-            "routes": [r.to_json() for r in self.routes],
-        }
+        routes = tuple(r.file for r in self.routes)
+        return PlanFile(program=PlanProgram(self.path, self.build_id), routes=routes)
+
+    def to_json(self) -> dict[str, Any]:
+        """The same as plain data."""
+        return self.file.to_json()
 
     def text(self) -> str:
         """One canonical line: equal plans have equal texts."""
@@ -155,17 +156,19 @@ def read(path: Path) -> Plan:
 
 def from_json(data: dict[str, Any], name: str) -> Plan:
     """The plan that `to_json` gave, or that the reader printed. For no other data: files go through `read`."""
-    program = data["program"]
-    return Plan(name, program["path"], program["build_id"], tuple(_route(r) for r in data["routes"]))
+    return of_file(PlanFile.from_json(data), name)
 
 
-def _route(data: dict[str, Any]) -> Route:
-    scope, known = None, data.get("scope")
-    if known:
-        kind = next(k for k in ("function", "thread", "phase") if k in known)
-        scope = Scope(kind, known.get("function", ""), known.get("outermost", False), known.get("observed", True))
-    instances = tuple(tuple(key[name] for name in _KEY) for key in data.get("instances", []))
-    return Route(tuple(data["subsystems"]), data["pool"], data["strategy"], data["huge_pages"], scope, instances)
+def of_file(file: PlanFile, name: str) -> Plan:
+    """The plan in a file, under a name for tables."""
+    return Plan(name, file.program.path, file.program.build_id, tuple(_route(r) for r in file.routes))
+
+
+def _route(route: PlanRoute) -> Route:
+    known = route.scope
+    scope = Scope(known.kind, known.function or "", known.outermost, known.observed) if known else None
+    instances = tuple((i.module, i.address, i.word) for i in route.instances)
+    return Route(route.subsystems, route.pool, route.strategy, route.huge_pages, scope, instances)
 
 
 def read_all(paths: Iterable[Path]) -> list[Plan]:
@@ -205,7 +208,7 @@ def merged(plan: Plan) -> Plan | None:
 
 def has_arena(data: dict[str, Any] | None) -> bool:
     """Whether a plan as plain data (None: there is none) has an arena for a scope."""
-    return any(r.get("scope") for r in data["routes"]) if data else False
+    return bool(data) and PlanFile.from_json(data).has_arena
 
 
 def without_repeats(plans: Iterable[Plan]) -> list[Plan]:

@@ -12,11 +12,13 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
+from msgspec.structs import replace
 
 from millpond.advice import code_writing
+from millpond.advice.advice_data import Advice
 from millpond.advice.advice_rounds import Advising
 from millpond.advice.document import document
 from millpond.advice.findings import Findings
@@ -103,7 +105,7 @@ def command(
 
     preparation = Preparation(prepare, cwd_copy)
 
-    def within(words: tuple[str, ...], seconds: float) -> dict[str, Any]:
+    def within(words: tuple[str, ...], seconds: float) -> Advice:
         return advise(words, Options(seconds, process, store, seed, preparation, max_trace))
 
     def again(words: tuple[str, ...], plans: Mapping[str, Plan], seconds: float) -> Mapping[str, Judged]:
@@ -111,9 +113,9 @@ def command(
 
     advice = within(argv, budget) if inputs is None else advise_on_inputs(argv, inputs, budget, within, again)
     if inputs is not None:  # beside the last input's run, which is the one that made it whole
-        Store(store).write_document("inputs", advice["inputs"][-1]["run"], advice)
+        Store(store).write_document("inputs", advice.inputs[-1].run or "", advice.to_json())
     if json is not None:
-        output.write_json(advice, json)
+        output.write_json(advice.to_json(), json)
     if html is not None:
         from millpond.report.documents import write_report
 
@@ -129,7 +131,7 @@ def command(
         say(f"wrote {written}")
 
 
-def advise(program: tuple[str, ...], options: Options) -> dict[str, Any]:
+def advise(program: tuple[str, ...], options: Options) -> Advice:
     """The whole job; returns the advice ("millpond.advice/1"). Failure (shared statuses) where it cannot be done."""
     deadline = time.monotonic() + options.budget_seconds
     store = Store(options.store)
@@ -147,38 +149,37 @@ def advise(program: tuple[str, ...], options: Options) -> dict[str, Any]:
                 reserved = _replay_seconds(found, deadline - time.monotonic())
                 Advising(found, log, laboratory, deadline - reserved, deadline, options.seed).run()
                 _predict(found, log, folder, store, deadline, options.seed)
-        about = {"machine": str(machine.this_machine()), "run": journal.run, "seed": options.seed}
-        advice = {**document(found), **about}
+        advice = replace(document(found), machine=str(machine.this_machine()), run=journal.run, seed=options.seed)
         _keep(store, journal, found, advice)
         return advice
 
 
 def _replay_seconds(found: Findings, left_seconds: float) -> float:
     """What the trial leaves for replays: what they need, but a small part of the budget at most."""
-    events = int(found.process.summary["trace"]["events"])
+    events = found.process.summary.trace.events or 0
     return min(max(left_seconds, 0.0) * BUDGET_SHARE, expected_seconds(events, len(found.candidates)))
 
 
 def _predict(found: Findings, log: RoundLog, folder: Path, store: Store, deadline: float, seed: int) -> None:
     """Replays the plans that were tried, those that were judged first."""
     tried = sorted(found.tried.values(), key=lambda t: not t.judged)
-    trace = found.process.summary["trace"]
+    trace = found.process.summary.trace
     if tried:
         say(f"replaying {plural(len(tried), 'plan')}")
     found.predictions = predict(
         found.program, found.process.trace, [t.plan for t in tried], found.whole, replay_error(store),
-        folder=folder, listener=ProgressReport(), deadline=deadline, seed=seed, events=int(trace["events"]),
-        threads=int(trace.get("threads") or 1), log=log,
+        folder=folder, listener=ProgressReport(), deadline=deadline, seed=seed, events=trace.events or 0,
+        threads=trace.threads or 1, log=log,
     )  # fmt: skip
     found.notes.append(agreement_note(found.predictions))
 
 
-def _keep(store: Store, journal: Journal, found: Findings, advice: dict[str, Any]) -> None:
+def _keep(store: Store, journal: Journal, found: Findings, advice: Advice) -> None:
     """What the run found out, beside its observations; the advice last, so that where it is, the rest is too."""
     if found.characterisation:
         store.write_contexts(journal.run, found.contexts)
-        store.write_characterisation(journal.run, found.characterisation)
-    store.write_document("advice", journal.run, advice)
+        store.write_characterisation(journal.run, found.characterisation.to_json())
+    store.write_document("advice", journal.run, advice.to_json())
 
 
 def _record(program: tuple[str, ...], folder: Path, stdin: StandardInput, options: Options) -> Findings:
@@ -189,11 +190,11 @@ def _record(program: tuple[str, ...], folder: Path, stdin: StandardInput, option
     recorded = recording.record(program, folder, stdin, options.preparation, bounds)
     chosen = recording.choose(recorded.processes, options.process)
     found = Findings(program, recorded, chosen, budget_seconds=options.budget_seconds)
-    if not chosen.summary.get("trace", {}).get("events"):
+    if not chosen.summary.trace.events:
         found.why_no_trial = "not tried: the program has no heap events"
         return found
     found.characterisation, found.contexts, found.candidates = recording.characterise(chosen, folder)
-    if chosen.summary["trace"].get("stopped_early"):
+    if chosen.summary.trace.stopped_early:
         found.notes.append(
             f"the recording reached {bytes_text(bounds.trace_bytes)} (--max-trace) and stopped there; what is said of "
             "the trace covers the time before"
@@ -214,7 +215,7 @@ def _record(program: tuple[str, ...], folder: Path, stdin: StandardInput, option
 
 def _bare_seconds(found: Findings) -> float:
     """What a run takes without the recorder, as far as the trace says: the recorder may take nine tenths of it."""
-    recorder = float(found.characterisation.get("trace", {}).get("recorder_seconds") or 0.0)
+    recorder = (found.characterisation.trace.recorder_seconds if found.characterisation else None) or 0.0
     return max(found.recording.seconds - recorder, 0.1 * found.recording.seconds)
 
 
@@ -244,13 +245,13 @@ def _observe(
 
 def _note_counts(found: Findings, journal: Journal) -> None:
     """Makes observations of what the trace says of each subsystem, so that rows can point at them."""
-    for s in found.characterisation.get("subsystems", []):
-        name = s["name"]
-        ids = [
-            journal.add_counted(name, metric, unit, s.get(metric), "counted")
-            for metric, unit in (("events", "events"), ("bytes", "bytes"), ("peak_live_bytes", "bytes"))
-        ]
-        for letter, d in (s.get("dvluc") or {}).items():
-            kind, why = d.get("kind") or "estimated", d.get("why_null") or ""
-            ids.append(journal.add_counted(name, letter, "share", d.get("value"), kind, why))
-        found.counted[name] = ids
+    for s in found.subsystems:
+        counts = (
+            ("events", "events", s.events),
+            ("bytes", "bytes", s.bytes),
+            ("peak_live_bytes", "bytes", s.peak_live_bytes),
+        )
+        ids = [journal.add_counted(s.name, metric, unit, value, "counted") for metric, unit, value in counts]
+        for letter, d in (s.dvluc or {}).items():
+            ids.append(journal.add_counted(s.name, letter, "share", d.value, d.kind or "estimated", d.why_null or ""))
+        found.counted[s.name] = ids

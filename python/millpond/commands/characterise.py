@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from millpond.commands.options import Json
+from millpond.rounds.characterisation import Characterisation
 from millpond.rounds.recording import CHARACTERISE, read_json
 from millpond.system import native, output
 from millpond.system.temporary import temporary_folder
@@ -45,4 +46,4 @@ def command(
     if json != "-":
         from millpond.report import terminal
 
-        terminal.print_characterisation(data, terminal.console())
+        terminal.print_characterisation(Characterisation.from_json(data), terminal.console())

@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from millpond.advice.prediction_outcome import WORDS, CameOut
+from millpond.advice.prediction_outcome import WORDS, Builds, CameOut
 from millpond.cells.metrics import REPLAY_METRICS, TRIAL_METRICS
 from millpond.commands.options import CopyOption, Json, PrepareOption
 from millpond.report.comparison.builds import Asked, command_after, compare_builds
@@ -92,13 +92,13 @@ def command(
     with temporary_folder() as folder:
         preparation = Preparation(prepare, cwd_copy)
         asked = Asked(program, command_after(after, program), rounds, store, seed, preparation)
-        document, damaged = compare_builds(asked, folder)
+        builds, damaged = compare_builds(asked, folder)
     if json is not None:
-        output.write_json(document, json)
+        output.write_json(builds.to_json(), json)
     if json != "-":
         from millpond.report import terminal
 
-        print_builds(document, terminal.console())
+        print_builds(builds, terminal.console())
     for what in damaged:
         say(what)
     return Status.INPUT if damaged else Status.OK
@@ -225,14 +225,14 @@ def _table(found: Comparison, rows: list[Any], total: int) -> Table:
     return table
 
 
-def print_builds(document: dict[str, Any], out: Console) -> None:
+def print_builds(builds: Builds, out: Console) -> None:
     """The sentences first, then both metrics: before, after, measured and predicted."""
-    found = CameOut.of_document(document)
+    found = CameOut.of(builds)
     for line in found.lines:
         out.print(Text(line.sentence), style="bold")
-    out.print(Text(f"Output: {document['output']['words']}."), style=None if document["output"]["same"] else "yellow")
-    if document["prediction"] is None:
-        out.print(Text(f"! no prediction: {document['why_no_prediction']}"), style="yellow")
+    out.print(Text(f"Output: {builds.output.words}."), style=None if builds.output.same else "yellow")
+    if builds.prediction is None:
+        out.print(Text(f"! no prediction: {builds.why_no_prediction}"), style="yellow")
     table = Table(title=found.heading, title_justify="left", title_style="bold", header_style="bold")
     for heading in ("what", "predicted", "came out", "intervals meet"):
         table.add_column(heading, justify="left" if heading == "what" else "right", overflow="fold")
@@ -240,5 +240,5 @@ def print_builds(document: dict[str, Any], out: Console) -> None:
         meets = "–" if line.meets is None else "yes" if line.meets else "no"
         table.add_row(WORDS[line.metric], line.predicted_text, line.measured_text, meets)
     out.print(table)
-    if found.of:
-        out.print(Text(f"Predicted for {found.of} (run {document['prediction']['run']})."))
+    if builds.prediction is not None and builds.prediction.words:
+        out.print(Text(f"Predicted for {builds.prediction.words} (run {builds.prediction.run})."))

@@ -17,12 +17,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from msgspec import field
+
 from millpond.cells.cell import Cell, Outcome
 from millpond.cells.metrics import OF_A_PROCESS
 from millpond.rounds.interleaved_rounds import by_round
 from millpond.statistics.order_statistics import Summary, summarise
 from millpond.store.store import Misfit, Store
 from millpond.system.machine import this_machine
+from millpond.system.records import NULL, Record
 from millpond.system.wording import list_text
 
 SCHEMA = "millpond.validation/1"
@@ -148,6 +151,16 @@ def summary_of(differences: Iterable[Difference]) -> dict[str, Any]:
     return result
 
 
+class ErrorNote(Record, frozen=True):
+    """By how much replay may be wrong, as an advice keeps it."""
+
+    validated: bool = field(default_factory=bool)
+    run: str | None = field(default_factory=NULL)
+    programs: int = field(default_factory=int)
+    values: dict[str, float] = field(default_factory=lambda: {})
+    sentence: str = field(default_factory=str)
+
+
 @dataclass(frozen=True)
 class ReplayError:
     """By how much of what a program takes replay may be wrong, by metric. `run` is empty for the default."""
@@ -179,14 +192,13 @@ class ReplayError:
             "of what the program takes, which nine in ten of its errors did not exceed."
         )
 
+    @property
+    def note(self) -> ErrorNote:
+        """As an advice keeps it."""
+        return ErrorNote(self.validated, self.run or None, self.programs, dict(self.values), self.sentence)
+
     def to_json(self) -> dict[str, Any]:
-        return {
-            "validated": self.validated,
-            "run": self.run or None,
-            "programs": self.programs,
-            "values": dict(self.values),
-            "sentence": self.sentence,
-        }
+        return self.note.to_json()
 
 
 NOT_VALIDATED = ReplayError(DEFAULT_ERROR)

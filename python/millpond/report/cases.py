@@ -16,12 +16,16 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from msgspec.structs import replace
+
+from millpond.advice.advice_data import Advice, InputAdvice, Replay, Row
 from millpond.advice.prediction_outcome import KIND as OUTCOMES
-from millpond.advice.prediction_outcome import CameOut
-from millpond.advice.rows import NOTHING
+from millpond.advice.prediction_outcome import Builds, CameOut
+from millpond.rounds.characterisation import Characterisation, Subsystem, Trace
 from millpond.statistics.paired_rounds import PairedRounds
 from millpond.store.store import Misfit, Store
 from millpond.system.errors import Failure, Status
+from millpond.system.records import decode
 
 # A run of advise; one that made no observations is known by its document.
 EXPERIMENTS = ("advise", "advice")
@@ -32,6 +36,17 @@ _DETAILS = "select detail from subsystems where run = ? and list_contains(?, nam
 
 
 @dataclass(frozen=True)
+class ShownRow:
+    """A row of an advice, with all that was characterised of the subsystem."""
+
+    row: Row
+    detail: Subsystem
+
+    def to_json(self) -> dict[str, Any]:
+        return {**self.detail.to_json(), **self.row.to_json()}
+
+
+@dataclass(frozen=True)
 class Case:
     """One run of `advise`. Only the advice is always there.
 
@@ -39,33 +54,36 @@ class Case:
     first (the map of the heap does).
     """
 
-    advice: dict[str, Any]
-    characterisation: dict[str, Any] | None = None
+    advice: Advice
+    characterisation: Characterisation | None = None
     names: Sequence[str] = field(default=(), repr=False)
-    replay: dict[str, Any] | None = None
     observations: Sequence[dict[str, Any]] = field(default=(), repr=False)
     kind: str = "advice"  # of document, and under which run it is kept
     kept_as: str = ""
-    outcome: dict[str, Any] | None = None  # of `compare --after`: how its prediction came out
+    outcome: Builds | None = None  # of `compare --after`: how its prediction came out
 
     @property
     def came_out(self) -> CameOut | None:
         """How the prediction came out; None where no changed build was compared."""
-        return None if self.outcome is None else CameOut.of_document(self.outcome)
+        return None if self.outcome is None else CameOut.of(self.outcome)
 
     @property
     def run(self) -> str:
-        return str(self.advice.get("run") or "")
+        return self.advice.run or ""
 
     @property
-    def inputs(self) -> list[dict[str, Any]]:
+    def replay(self) -> Replay | None:
+        return self.advice.replay
+
+    @property
+    def inputs(self) -> Sequence[InputAdvice]:
         """What was found for each input, where the advice is on several; the run of each is a case of its own."""
-        return list(self.advice.get("inputs") or [])
+        return self.advice.inputs
 
     @property
-    def argv(self) -> list[str]:
+    def argv(self) -> tuple[str, ...]:
         """The program as it was started."""
-        return [str(word) for word in self.advice["program"]["argv"]]
+        return self.advice.program.argv
 
     @property
     def name(self) -> str:
@@ -78,69 +96,71 @@ class Case:
         return PairedRounds(self.observations)
 
     @cached_property
-    def trace(self) -> dict[str, Any]:
+    def trace(self) -> Trace:
         """What is known of the trace; the characterisation's figures where it is kept."""
-        return {**self.advice["trace"], **((self.characterisation or {}).get("trace") or {})}
+        return self.characterisation.trace if self.characterisation else Trace.of(self.advice.trace)
 
     @cached_property
-    def process(self) -> dict[str, Any]:
-        """The process that was analysed."""
-        analysed = self.advice["program"].get("analysed")
-        known = [p for p in self.advice["program"].get("processes") or [] if p.get("number") == analysed]
-        return {**(known[0] if known else {}), **((self.characterisation or {}).get("process") or {})}
-
-    @cached_property
-    def subsystems(self) -> list[dict[str, Any]]:
+    def subsystems(self) -> list[ShownRow]:
         """Rows of the advice with what was characterised beside them: the advised first, then by bytes."""
-        characterised = {s["name"]: s for s in (self.characterisation or {}).get("subsystems") or []}
-        return [{**characterised.get(row["name"], {}), **row} for row in by_importance(self.advice)]
+        known = {s.name: s for s in (self.characterisation.subsystems if self.characterisation else ())}
+        return [ShownRow(row, known.get(row.name) or Subsystem(name=row.name)) for row in by_importance(self.advice)]
 
     def to_json(self) -> dict[str, Any]:
         """The case as plain data: the advice, all that is known of each subsystem, every round of the effects."""
-        effects = {**self.advice["effects"], **self.advice["sums"]}
+        characterised = self.characterisation.to_json() if self.characterisation else {}
         return {
             "run": self.run,
-            "advice": {**self.advice, "subsystems": self.subsystems},
-            "characterisation": {k: v for k, v in (self.characterisation or {}).items() if k != "subsystems"} or None,
-            "replay": self.replay,
-            "outcome": self.outcome,
+            "advice": {**self.advice.to_json(), "subsystems": [shown.to_json() for shown in self.subsystems]},
+            "characterisation": {k: v for k, v in characterised.items() if k != "subsystems"} or None,
+            "replay": self.replay.to_json() if self.replay else None,
+            "outcome": self.outcome.to_json() if self.outcome else None,
             "rounds": {
-                name: [r.to_json() for r in self.rounds.ratios(effect["of"], effect["against"])]
-                for name, effect in effects.items()
-                if effect.get("n") and effect.get("of")
+                name: [r.to_json() for r in self.rounds.ratios(effect.of_, effect.against or "")]
+                for name, effect in self.advice.every_effect.items()
+                if effect.n and effect.of_
             },
         }
 
 
-def by_importance(advice: dict[str, Any]) -> list[dict[str, Any]]:
+def by_importance(advice: Advice) -> list[Row]:
     """The rows of an advice: the advised first, then by bytes."""
-    return sorted(advice["subsystems"], key=lambda row: (row["best"] == NOTHING, -(row.get("bytes") or 0)))
+    return sorted(advice.subsystems, key=lambda row: (not row.pays, -(row.bytes or 0)))
 
 
-def of_run(store: Store, run: str, advice: dict[str, Any], whole: bool = False) -> Case:
+def of_run(store: Store, run: str, advice: Advice, whole: bool = False) -> Case:
     """The case of a run whose advice is at hand; `whole`: with every subsystem, not only those a page has room for."""
-    shown = [str(row["name"]) for row in by_importance(advice)[: None if whole else SHOWN_AT_MOST]]
     rest = store.document("characterisation", run)
     names = [str(row["name"]) for row in store.query(_NAMES, [run])] if rest is not None else []
-    details = store.query(_DETAILS, [run, shown]) if names else []
+    shown = by_importance(advice)[: None if whole else SHOWN_AT_MOST]
+    characterised = _characterised(store, run, rest or {}, [row.name for row in shown]) if names else None
     return Case(
-        {"run": run, **advice},
-        {**(rest or {}), "subsystems": [json.loads(row["detail"]) for row in details]} if names else None,
-        names,
-        advice.get("replay"),
+        replace(advice, run=advice.run or run),
+        characterised,
+        names if characterised else (),
         store.query(_OBSERVATIONS, [run]) if store.files("observations") else [],
         kept_as=run,
         outcome=_outcome(store, run),
     )
 
 
-def _outcome(store: Store, run: str) -> dict[str, Any] | None:
+def _characterised(store: Store, run: str, rest: dict[str, Any], names: list[str]) -> Characterisation | None:
+    """The characterisation with the subsystems of these names; None, and the file blamed, where it does not fit."""
+    with suppress(Misfit):
+        with store.fitting(("subsystems", run)):
+            details = [json.loads(row["detail"]) for row in store.query(_DETAILS, [run, names])]
+            subsystems = decode(tuple[Subsystem, ...], details)
+        with store.fitting(("characterisation", run)):
+            return replace(Characterisation.from_json(rest), subsystems=subsystems)
+    return None
+
+
+def _outcome(store: Store, run: str) -> Builds | None:
     """How the prediction of a run came out; None where nobody looked, or the document does not fit."""
     found = store.document(OUTCOMES, run)
     if found is not None:
         with suppress(Misfit), store.fitting((OUTCOMES, run)):
-            CameOut.of_document(found)
-            return found
+            return Builds.from_json(found)
     return None
 
 
@@ -180,17 +200,18 @@ def _kept(store: Store, run: str, whole: bool) -> list[Case]:
     advice = store.document("advice", run)
     if advice is None:
         return []
-    try:
-        with store.fitting(("advice", run)):
-            return [of_run(store, run, advice, whole)]
-    except Misfit:
-        return []
+    with suppress(Misfit), store.fitting(("advice", run)):
+        return [of_run(store, run, Advice.from_json(advice), whole)]
+    return []
 
 
 def _merged(store: Store, run: str) -> list[Case]:
     """The advice on several inputs that this run completed, if it did: it comes before the inputs' own."""
     advice = store.document("inputs", run)
-    return [Case(advice, kind="inputs", kept_as=run)] if advice is not None else []
+    if advice is not None:
+        with suppress(Misfit), store.fitting(("inputs", run)):
+            return [Case(Advice.from_json(advice), kind="inputs", kept_as=run)]
+    return []
 
 
 def missing(store: Store, cases: Sequence[Case], *, all_runs: bool = True) -> list[str]:
@@ -201,9 +222,9 @@ def missing(store: Store, cases: Sequence[Case], *, all_runs: bool = True) -> li
     found = [line for case in cases if case.run and not case.inputs for line in _missing_of(store, case)]
     for case in cases:
         found += [
-            f"advice/{of.get('run')}.json.gz is gone: what was found for input {of.get('number')} is here in short only"
+            f"advice/{of.run}.json.gz is gone: what was found for input {of.number} is here in short only"
             for of in case.inputs
-            if isinstance(of, dict) and of.get("run") and not store.has("advice", str(of["run"]))
+            if of.run and not store.has("advice", of.run)
         ]
     known = {run.run for run in store.runs() if run.experiment in EXPERIMENTS} if all_runs else set()
     found += [
@@ -224,7 +245,7 @@ _PARTS = (
 
 
 def _missing_of(store: Store, case: Case) -> list[str]:
-    if not case.advice.get("subsystems"):
+    if not case.advice.subsystems:
         return []  # a program without heap events: nothing else was ever kept
     return [
         f"{store.place(kind, case.run)} is gone: of run {case.run} {meaning}"

@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import Any
 
+from millpond.advice.advice_data import Advice
 from millpond.report.cases import Case, of_run
 from millpond.store.store import Store
 from millpond.system import output
@@ -43,10 +43,7 @@ def document(chosen: Format, cases: Sequence[Case], damaged: Sequence[str] = (),
     return text.render(cases, damaged, missing)
 
 
-def write_report(path: Path, advices: Sequence[dict[str, Any]], store: Store | None = None) -> None:
+def write_report(path: Path, advices: Sequence[Advice], store: Store | None = None) -> None:
     """Writes the page of these advices, with what `store` keeps of their runs. Failure (4) where that is impossible."""
-    kept = [store is not None and bool(a.get("run")) and not a.get("inputs") for a in advices]
-    cases = [
-        of_run(store, str(a["run"]), a) if store and known else Case(a) for a, known in zip(advices, kept, strict=True)
-    ]
+    cases = [of_run(store, a.run, a) if store and a.run and not a.inputs else Case(a) for a in advices]
     output.write_text(path, document(Format.HTML, cases))

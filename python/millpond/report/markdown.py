@@ -7,9 +7,9 @@ import html
 import json
 import re
 from collections.abc import Sequence
-from typing import Any
 
 from millpond.advice import container_words
+from millpond.advice.advice_data import Advice
 from millpond.advice.prediction_outcome import WORDS
 from millpond.report import replay_words, report_words
 from millpond.report.cases import Case
@@ -57,24 +57,24 @@ def _case(case: Case) -> str:
     _, headline = report_words.answer(case.advice)
     parts = [
         f"### {code(case.name)}: {escaped(headline)}",
-        escaped(case.advice["verdict"]),
+        escaped(case.advice.verdict),
         *[f"> {escaped(note)}" for note in report_words.notes(case)],
         _subsystems(case),
         _inputs(case),
         _effects(case.advice),
         _came_out(case),
         _replay(case),
-        f"{escaped(' · '.join(report_words.facts(case)))}  \n{escaped(str(case.advice.get('machine') or ''))}",
+        f"{escaped(' · '.join(report_words.facts(case)))}  \n{escaped(case.advice.machine or '')}",
         _fold("Reasons", "\n".join(
-            f"- {code(s['name'])}: {escaped(str(s.get('reason') or ''))}" for s in case.subsystems[:ROWS_AT_MOST]
+            f"- {code(s.row.name)}: {escaped(s.row.reason)}" for s in case.subsystems[:ROWS_AT_MOST]
         )) if case.subsystems else "",
-        _fold("What to change", _changes(case)) if any(s.get("code") for s in case.subsystems) else "",
+        _fold("What to change", _changes(case)) if any(s.row.code for s in case.subsystems) else "",
         _fold("Do it again", fenced("\n".join(
             f"# {what}\n{command}" for what, command in report_words.commands(case)), "sh")),
     ]  # fmt: skip
-    plan = case.advice["plan"] or case.advice["plan_tried"]
+    plan = case.advice.plan or case.advice.plan_tried
     if plan:
-        text = json.dumps(plan, indent=2, ensure_ascii=False)
+        text = json.dumps(plan.to_json(), indent=2, ensure_ascii=False)
         parts.append(_fold(escaped(report_words.plan_name(case)), fenced(text, "json")))
     left_out = "\n".join(f"- {escaped(line)}" for line in report_words.not_measured(case))
     parts.append(_fold("What was not measured", left_out))
@@ -83,10 +83,10 @@ def _case(case: Case) -> str:
 
 def _changes(case: Case) -> str:
     lines = []
-    for s in case.subsystems[:ROWS_AT_MOST]:
-        if s.get("code"):
-            lines.append(f"- {code(s['name'])}: {escaped(s['code']['owner'])}")
-            said = [*container_words.lines(s), *container_words.change_lines(s["code"])]
+    for row in (shown.row for shown in case.subsystems[:ROWS_AT_MOST]):
+        if row.code:
+            lines.append(f"- {code(row.name)}: {escaped(row.code.owner)}")
+            said = [*container_words.lines(row), *container_words.change_lines(row.code)]
             lines += [f"  - {escaped(line)}" for line in said]
     return "\n".join(lines)
 
@@ -104,14 +104,15 @@ def _subsystems(case: Case) -> str:
     if not case.subsystems:
         return ""
     rows = []
-    for s in case.subsystems[:ROWS_AT_MOST]:
-        share = report_words.cpu_share(s, case.trace)
-        letters = [share_text(((s.get("dvluc") or {}).get(k) or {}).get("value")) for k in report_words.DVLUC_NAMES]
-        ratio = s.get("cpu_ratio") or {}
+    for row in (shown.row for shown in case.subsystems[:ROWS_AT_MOST]):
+        share = report_words.cpu_share(row, case.trace)
+        letters = [share_text(row.dimension(letter).value) for letter in report_words.DVLUC_NAMES]
+        ratio = row.cpu_ratio
         rows.append([
-            code(s["name"]), bytes_text(s.get("bytes")), count_text(s.get("events")),
-            "–" if share is None else f"{100 * share:.1f} %", *letters, escaped(report_words.short_advice(s)),
-            escaped(effect_text(ratio)) if ratio.get("n") else "–", escaped(report_words.short_legality(s)[1]),
+            code(row.name), bytes_text(row.bytes), count_text(row.events),
+            "–" if share is None else f"{100 * share:.1f} %", *letters, escaped(report_words.short_advice(row)),
+            escaped(effect_text(ratio)) if ratio and ratio.n else "–",
+            escaped(report_words.short_legality(row.legality)[1]),
         ])  # fmt: skip
     head = ["subsystem", "bytes", "events", "CPU", *report_words.DVLUC_NAMES, "advice", "predicted gain", "arena in"]
     rest = rest_text(case.subsystems[ROWS_AT_MOST:])
@@ -119,16 +120,16 @@ def _subsystems(case: Case) -> str:
 
 
 def _inputs(case: Case) -> str:
-    rows = [[str(i["number"]), code(" ".join(map(str, i["arguments"]))), escaped(i["verdict"])] for i in case.inputs]
+    rows = [[str(i.number), code(" ".join(i.arguments)), escaped(i.verdict)] for i in case.inputs]
     return _table(["input", "arguments", "verdict"], 3, rows) if rows else ""
 
 
-def _effects(advice: dict[str, Any]) -> str:
-    found = {**advice["effects"], **advice["sums"]}
+def _effects(advice: Advice) -> str:
+    found = [(words, advice.every_effect.get(name)) for name, words in EFFECT_WORDS.items()]
     rows = [
-        [escaped(words), escaped(effect_text(found[name])), saved_text(found[name].get("saved"), "seconds")]
-        for name, words in EFFECT_WORDS.items()
-        if (found.get(name) or {}).get("n")
+        [escaped(words), escaped(effect_text(effect)), saved_text(effect.saved, "seconds")]
+        for words, effect in found
+        if effect and effect.n
     ]
     return _table(["effect on CPU time", "change", "saves"], 1, rows) if rows else ""
 

@@ -8,10 +8,10 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
+from millpond.advice.advice_data import AnalysedProgram, Row
 from millpond.advice.prediction_outcome import WORDS
-from millpond.advice.rows import NOTHING
 from millpond.report import replay_words, report_words
-from millpond.report.cases import Case
+from millpond.report.cases import Case, ShownRow
 from millpond.report.figures import flat_figures, heap_figures, round_figures
 from millpond.report.figures.round_figures import JUDGING
 from millpond.report.page_subsystem import subsystem_view
@@ -20,6 +20,7 @@ from millpond.system.wording import (
     bytes_text,
     count_text,
     effect_text,
+    interval_text,
     percent_text,
     plural,
     saved_text,
@@ -56,28 +57,25 @@ def case_view(case: Case, anchor: str, detail: Detail) -> dict[str, Any]:
     kind, headline = report_words.answer(advice)
     shown = _shown(case.subsystems, detail.table_rows)
     parts = shown[: detail.subsystems]
-    heat = (case.characterisation or {}).get("heat_map") if detail.figures else None
+    heat = case.characterisation.heat_map if case.characterisation and detail.figures else None
     return {
         "anchor": anchor,
         "run": case.run,
         "argv": " ".join(case.argv),
         "kind": kind,
         "headline": headline,
-        "verdict": advice["verdict"],
+        "verdict": advice.verdict,
         "notes": report_words.notes(case),
-        "effects": report_words.effects(advice) if advice["rounds"] else [],
+        "effects": report_words.effects(advice) if advice.rounds else [],
         "letters": report_words.DVLUC_NAMES,
-        "rows": [_row(s, case, f"{anchor}-{i}" if i <= len(parts) else "") for i, s in enumerate(shown, 1)],
+        "rows": [_row(s.row, case, f"{anchor}-{i}" if i <= len(parts) else "") for i, s in enumerate(shown, 1)],
         "rest": rest_text(case.subsystems[len(shown) :]),
         "facts": report_words.facts(case),
-        "machine": advice.get("machine") or "an unknown machine",
+        "machine": advice.machine or "an unknown machine",
         "strips": _strips(case) if detail.figures else None,
         "replay": replay_words.lines(case)[:_REPLAY_AT_MOST],
         "replay_words": replay_words.sentence(case),
-        "inputs": [
-            {"number": i["number"], "words": " ".join(map(str, i["arguments"])), "verdict": i["verdict"]}
-            for i in case.inputs
-        ],
+        "inputs": [{"number": i.number, "words": " ".join(i.arguments), "verdict": i.verdict} for i in case.inputs],
         "came_out": _came_out(case),
         "heat": heap_figures.heat_map(heat, case.names) if heat else None,
         "pins": _pins(case) if detail.figures else None,
@@ -89,23 +87,24 @@ def case_view(case: Case, anchor: str, detail: Detail) -> dict[str, Any]:
         "plan": _plan(case),
         "commands": report_words.commands(case),
         "not_measured": report_words.not_measured(case),
-        "processes": _processes(advice["program"]),
+        "processes": _processes(advice.program),
     }  # fmt: skip
 
 
-def _shown(subsystems: list[dict[str, Any]], rows: int) -> list[dict[str, Any]]:
-    advised = sum(s["best"] != NOTHING for s in subsystems)
+def _shown(subsystems: list[ShownRow], rows: int) -> list[ShownRow]:
+    advised = sum(s.row.pays for s in subsystems)
     return subsystems[: max(rows, min(advised, 2 * rows))]
 
 
-def rest_text(rest: list[dict[str, Any]]) -> str:
+def rest_text(rest: list[ShownRow]) -> str:
     """What is not shown, summed: nothing is left out silently."""
     if not rest:
         return ""
-    tried = sum(bool((s.get("cpu_ratio") or {}).get("n")) for s in rest)
+    rows = [shown.row for shown in rest]
+    tried = sum(bool(row.cpu_ratio and row.cpu_ratio.n) for row in rows)
     return (
-        f"and {len(rest)} smaller ones: {bytes_text(sum(s.get('bytes') or 0 for s in rest))}, "
-        f"{count_text(sum(s.get('events') or 0 for s in rest))} events; {tried or 'none'} of them tried; "
+        f"and {len(rest)} smaller ones: {bytes_text(sum(row.bytes or 0 for row in rows))}, "
+        f"{count_text(sum(row.events or 0 for row in rows))} events; {tried or 'none'} of them tried; "
         "JSON and CSV have all"
     )
 
@@ -114,35 +113,34 @@ def _untold(number: int) -> str:
     return f"{plural(number, 'smaller subsystem')} without a part of its own here; JSON has all." if number > 0 else ""
 
 
-def _row(s: dict[str, Any], case: Case, anchor: str) -> dict[str, Any]:
-    share = report_words.cpu_share(s, case.trace)
-    legal, words = report_words.short_legality(s)
+def _row(row: Row, case: Case, anchor: str) -> dict[str, Any]:
+    share = report_words.cpu_share(row, case.trace)
+    legal, words = report_words.short_legality(row.legality)
     mark = {"yes": "✓ ", "perhaps": "? ", "no": "✗ "}.get(legal, "")
-    ratio = s.get("cpu_ratio") or {}
+    ratio = row.cpu_ratio.known if row.cpu_ratio else None
     return {
         "anchor": anchor,
-        "name": s["name"],
-        "kind": s.get("kind") or "",
-        "pays": s["best"] != NOTHING,
-        "bytes": s.get("bytes") or 0,
-        "bytes_text": bytes_text(s.get("bytes")),
-        "events": s.get("events") or 0,
-        "events_text": count_text(s.get("events")),
+        "name": row.name,
+        "kind": row.kind or "",
+        "pays": row.pays,
+        "bytes": row.bytes or 0,
+        "bytes_text": bytes_text(row.bytes),
+        "events": row.events or 0,
+        "events_text": count_text(row.events),
         "cpu": share or 0,
         "cpu_text": "–" if share is None else f"{100 * share:.1f} %",
-        "dvluc": [_letter(letter, s) for letter in report_words.DVLUC_NAMES],
-        "advice": report_words.short_advice(s),
-        "reason": s.get("reason") or "",
-        "gain_sort": 1 - ratio["median"] if ratio.get("n") else -9,
-        "gains": _gains(s),
+        "dvluc": [_letter(letter, row) for letter in report_words.DVLUC_NAMES],
+        "advice": report_words.short_advice(row),
+        "reason": row.reason,
+        "gain_sort": 1 - ratio.median if ratio else -9,
+        "gains": _gains(row),
         "legal": mark + words,
     }
 
 
-def _letter(letter: str, s: dict[str, Any]) -> dict[str, Any]:
-    found = (s.get("dvluc") or {}).get(letter) or {}
-    value = found.get("value")
-    why = found.get("why_null") or found.get("kind") or "unknown"
+def _letter(letter: str, row: Row) -> dict[str, Any]:
+    found = row.dimension(letter)
+    value, why = found.value, found.why_null or found.kind or "unknown"
     return {
         "letter": letter,
         "value": -1 if value is None else value,
@@ -152,45 +150,45 @@ def _letter(letter: str, s: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _gains(s: dict[str, Any]) -> list[dict[str, str]]:
+def _gains(row: Row) -> list[dict[str, str]]:
     """CPU time, then resident bytes where they changed; each with its interval."""
-    ratio, saved = s.get("cpu_ratio") or {}, s.get("saves_bytes") or {}
-    if not ratio.get("n"):
+    ratio, saved = row.cpu_ratio.known if row.cpu_ratio else None, row.saves_bytes.known
+    if ratio is None:
         return [{"kind": "", "text": "–", "interval": ""}]
-    verdict = ratio["verdict"]
-    words = percent_text(ratio["median"]) if verdict != "inside noise" else "inside noise"
-    kind = verdict if verdict in ("better", "worse") else ""
-    found = [{"kind": kind, "text": f"{words} CPU" if kind else words, "interval": report_words.interval_text(ratio)}]
-    if saved.get("n") and saved["verdict"] in ("better", "worse"):
-        sign = "saves" if saved["median"] > 0 else "costs"
-        ends = sorted((abs(saved["low"]), abs(saved["high"])))
+    words = percent_text(ratio.median) if ratio.verdict != "inside noise" else "inside noise"
+    kind = ratio.verdict if ratio.verdict in ("better", "worse") else ""
+    found = [{"kind": kind, "text": f"{words} CPU" if kind else words, "interval": interval_text(ratio)}]
+    if saved and saved.verdict in ("better", "worse"):
+        sign = "saves" if saved.median > 0 else "costs"
+        ends = sorted((abs(saved.low), abs(saved.high)))
         found.append({
-            "kind": saved["verdict"],
-            "text": f"{sign} {bytes_text(abs(saved['median']))}",
+            "kind": saved.verdict,
+            "text": f"{sign} {bytes_text(abs(saved.median))}",
             "interval": f"{bytes_text(ends[0])} to {bytes_text(ends[1])} at the peak",
         })  # fmt: skip
     return found
 
 
 def _strips(case: Case) -> dict[str, Any] | None:
-    effects = {**case.advice["effects"], **case.advice["sums"]}
-    found = {name: effects[name] for name in EFFECT_WORDS if (effects.get(name) or {}).get("n")}
-    if not found:
+    effects = case.advice.every_effect
+    found = {name: (e, e.known) for name in EFFECT_WORDS if (e := effects.get(name))}
+    measured = {name: (e, known) for name, (e, known) in found.items() if known is not None}
+    if not measured:
         return None
     rounds = {
-        name: [r for r in case.rounds.ratios(str(e["of"]), str(e["against"])) if r.stage == JUDGING]
-        for name, e in found.items()
+        name: [r for r in case.rounds.ratios(e.of_ or "", e.against or "") if r.stage == JUDGING]
+        for name, (e, _) in measured.items()
     }
-    axis = round_figures.axis_of(list(found.values()), [r for ratios in rounds.values() for r in ratios])
+    axis = round_figures.axis_of([s for _, s in measured.values()], [r for ratios in rounds.values() for r in ratios])
     rows = [
         {
             "label": _LABELS[name],
             "what": EFFECT_WORDS[name],
-            "figure": round_figures.strip(axis, effect, rounds[name]),
-            "text": effect_text(effect),
-            "saved": saved_text(effect.get("saved"), "seconds") if effect["verdict"] != "inside noise" else "",
+            "figure": round_figures.strip(axis, known, rounds[name]),
+            "text": effect_text(known),
+            "saved": saved_text(effect.saved, "seconds") if known.verdict != "inside noise" else "",
         }
-        for name, effect in found.items()
+        for name, (effect, known) in measured.items()
     ]
     missing = "" if case.rounds else "The store does not keep the rounds of this run: only their intervals are shown."
     if case.inputs:
@@ -213,51 +211,49 @@ def _came_out(case: Case) -> dict[str, Any] | None:
 
 
 def _pins(case: Case) -> dict[str, Any] | None:
-    pins = (case.characterisation or {}).get("pins")
-    if not pins or not pins.get("pairs"):
+    pins = case.characterisation.pins if case.characterisation else None
+    if pins is None or not pins.pairs:
         return None
-    pairs = pins["pairs"]
-    rest = pairs[_PINS_AT_MOST:]
+    rest = pins.pairs[_PINS_AT_MOST:]
     return {
         "sentence": (
-            f"Counted: of what was live at the peak ({seconds_text(pins.get('peak_seconds'))}), "
-            f"{bytes_text(pins.get('dead_bytes'))} are dead at {seconds_text(pins.get('time_seconds'))} and still "
+            f"Counted: of what was live at the peak ({seconds_text(pins.peak_seconds)}), "
+            f"{bytes_text(pins.dead_bytes)} are dead at {seconds_text(pins.time_seconds)} and still "
             "occupy pages, because something else on these pages lives. A page that several keep counts for each."
         ),
         "pairs": [
-            {"by": p["by"], "of": p["of"], "bytes": bytes_text(p["bytes"]), "pages": count_text(p["pages"])}
-            for p in pairs[:_PINS_AT_MOST]
+            {"by": p.by, "of": p.of, "bytes": bytes_text(p.bytes), "pages": count_text(p.pages)}
+            for p in pins.pairs[:_PINS_AT_MOST]
         ],
-        "rest": f"and {len(rest)} smaller pairs: {bytes_text(sum(p['bytes'] for p in rest))}" if rest else "",
+        "rest": f"and {len(rest)} smaller pairs: {bytes_text(sum(p.bytes for p in rest))}" if rest else "",
     }
 
 
 def _plan(case: Case) -> dict[str, Any] | None:
-    plan = case.advice["plan"] or case.advice["plan_tried"]
-    if not plan:
+    plan = case.advice.plan or case.advice.plan_tried
+    if plan is None:
         return None
-    text = json.dumps(plan, indent=2, ensure_ascii=False)
+    text = json.dumps(plan.to_json(), indent=2, ensure_ascii=False)
     data = base64.b64encode((text + "\n").encode()).decode()
     return {
-        "words": "The plan that is advised:" if case.advice["plan"] else "The plan that was tried, and is not advised:",
+        "words": "The plan that is advised:" if case.advice.plan else "The plan that was tried, and is not advised:",
         "file": report_words.plan_name(case),
         "data": f"data:application/json;base64,{data}",
         "text": text,
     }
 
 
-def _processes(program: dict[str, Any]) -> list[dict[str, Any]]:
-    processes = program.get("processes") or []
-    if len(processes) < 2:
+def _processes(program: AnalysedProgram) -> list[dict[str, Any]]:
+    if len(program.processes) < 2:
         return []
-    largest = sorted(processes, key=lambda p: p["number"] != program.get("analysed"))[:_PROCESSES_AT_MOST]
+    largest = sorted(program.processes, key=lambda p: p.number != program.analysed)[:_PROCESSES_AT_MOST]
     return [
         {
-            "mark": "→ " if p["number"] == program.get("analysed") else "",
-            "number": p["number"],
-            "words": " ".join(map(str, p.get("argv") or [p.get("executable") or "?"]))[:_WORDS_AT_MOST],
-            "events": count_text(p.get("events")),
-            "bytes": bytes_text(p.get("bytes")),
+            "mark": "→ " if p.number == program.analysed else "",
+            "number": p.number,
+            "words": p.words[:_WORDS_AT_MOST],
+            "events": count_text(p.events),
+            "bytes": bytes_text(p.bytes),
         }
         for p in largest
     ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import shutil
 import sys
+from collections.abc import Sequence
 from typing import IO, Any
 
 from rich.console import Console
@@ -12,8 +13,11 @@ from rich.table import Table
 from rich.text import Text
 
 from millpond.advice import container_words
-from millpond.advice.rows import NOTHING, legality_text
+from millpond.advice.advice_data import Advice, Alternative, AnalysedProgram, Change, Effect, Row
+from millpond.advice.rows import legality_text
+from millpond.rounds.characterisation import Characterisation, SubsystemFacts, TraceSummary
 from millpond.rounds.fresh_process import describe
+from millpond.system.records import decode
 from millpond.system.wording import (
     bytes_text,
     count_text,
@@ -50,145 +54,137 @@ def _table(title: str, *columns: str, left: int = 1) -> Table:
     return table
 
 
-def _dvluc(dvluc: dict[str, Any] | None) -> list[str]:
-    return [share_text((dvluc or {}).get(letter, {}).get("value")) for letter in "DVLUC"]
-
-
-def subsystems_table(subsystems: list[dict[str, Any]]) -> Table:
+def subsystems_table(subsystems: Sequence[SubsystemFacts]) -> Table:
     """What each subsystem does with memory."""
     table = _table("Subsystems", "subsystem", "kind", "events", "bytes", "peak live", *"DVLUC", "legality", left=2)
     table.columns[-1].justify = "left"
     for s in subsystems[:ROWS_AT_MOST]:
         table.add_row(
-            Text(str(s["name"])),
-            str(s.get("kind", "")),
-            count_text(s.get("events")),
-            bytes_text(s.get("bytes")),
-            bytes_text(s.get("peak_live_bytes")),
-            *_dvluc(s.get("dvluc")),
-            Text(legality_text(s.get("legality") or [])),
+            Text(s.name),
+            s.kind or "",
+            count_text(s.events),
+            bytes_text(s.bytes),
+            bytes_text(s.peak_live_bytes),
+            *[share_text(s.dimension(letter).value) for letter in "DVLUC"],
+            Text(legality_text(s.legality)),
         )
     if len(subsystems) > ROWS_AT_MOST:
         table.caption = f"and {len(subsystems) - ROWS_AT_MOST} smaller ones; --json has them all"
     return table
 
 
-def print_characterisation(data: dict[str, Any], out: Console) -> None:
+def print_characterisation(data: Characterisation, out: Console) -> None:
     """The table of `millpond characterise`."""
-    trace, process = data.get("trace", {}), data.get("process", {})
-    out.print(Text(" ".join(map(str, process.get("argv") or [process.get("executable") or "?"]))), style="bold")
-    named = trace.get("named_share")
+    trace = data.trace
+    out.print(Text(data.process.words), style="bold")
+    named = trace.named_share
     facts = [
-        f"{count_text(trace.get('events'))} heap events",
-        f"{bytes_text(trace.get('bytes'))} allocated",
-        f"{bytes_text(trace.get('peak_live_bytes'))} live at the peak",
-        plural(int(trace.get("threads") or 1), "thread"),
+        f"{count_text(trace.events)} heap events",
+        f"{bytes_text(trace.bytes)} allocated",
+        f"{bytes_text(trace.peak_live_bytes)} live at the peak",
+        plural(trace.threads or 1, "thread"),
         "names unknown" if named is None else f"{100 * named:.0f} % of events owned by a named function",
     ]
     out.print(Text(", ".join(facts)))
     for warning in trace_warnings(trace):
         out.print(Text(f"! {warning}"), style="yellow")
-    out.print(subsystems_table(data.get("subsystems", [])))
+    out.print(subsystems_table(data.subsystems))
 
 
-def trace_warnings(trace: dict[str, Any]) -> list[str]:
+def trace_warnings(trace: TraceSummary) -> list[str]:
     """What a reader must know of a trace before trusting its figures."""
     warnings = []
-    if trace.get("lost"):
-        warnings.append(f"{count_text(trace['lost'])} events are lost")
-    if trace.get("damages"):
-        first = trace["damages"][0]
-        warnings.append(f"{plural(len(trace['damages']), 'damage')}, the first at offset {first.get('offset')}: "
-                        f"{first.get('what')}")  # fmt: skip
-    if trace.get("clean") is False:
+    if trace.lost:
+        warnings.append(f"{count_text(trace.lost)} events are lost")
+    if trace.damages:
+        first = trace.damages[0]
+        warnings.append(f"{plural(len(trace.damages), 'damage')}, the first at offset {first.offset}: {first.what}")
+    if trace.clean is False:
         warnings.append("the program did not end in order; its trace was salvaged")
-    if trace.get("stopped_early"):
+    if trace.stopped_early:
         warnings.append("recording stopped before the program did")
     return warnings
 
 
-def print_advice(advice: dict[str, Any], out: Console) -> None:
+def print_advice(advice: Advice, out: Console) -> None:
     """The tables of `millpond advise`: the verdict first, then what it rests on."""
-    program = advice["program"]
-    out.print(Text(" ".join(program["argv"])), style="bold")
-    out.print(Text(advice["verdict"]), style="bold green" if advice["plan"] else "bold")
-    for note in [*advice["notes"], *trace_warnings(advice["trace"])]:
+    program = advice.program
+    out.print(Text(" ".join(program.argv)), style="bold")
+    out.print(Text(advice.verdict), style="bold green" if advice.plan else "bold")
+    for note in [*advice.notes, *trace_warnings(advice.trace)]:
         out.print(Text(f"! {note}"), style="yellow")
-    if len(program["processes"]) > 1:
+    if len(program.processes) > 1:
         out.print(_processes(program))
-    if program["signal"] or program["exit"]:
-        out.print(Text(f"The program {describe(program['exit'] or 0, program['signal'] or 0)}."))
-    if not advice["subsystems"]:
+    if program.signal or program.exit:
+        out.print(Text(f"The program {describe(program.exit or 0, program.signal or 0)}."))
+    if not advice.subsystems:
         return
-    if advice["rounds"]:
+    if advice.rounds:
         out.print(_effects_table(advice))
-    if advice.get("alternatives"):
-        out.print(_alternatives_table(advice["alternatives"]))
-    out.print(_advice_table(advice["subsystems"]))
-    _print_code(advice["subsystems"], out)
-    out.print(subsystems_table(advice["subsystems"]))
+    if advice.alternatives:
+        out.print(_alternatives_table(advice.alternatives))
+    out.print(_advice_table(advice.subsystems))
+    _print_code(advice.subsystems, out)
+    out.print(subsystems_table(advice.subsystems))
 
 
-def _processes(program: dict[str, Any]) -> Table:
+def _processes(program: AnalysedProgram) -> Table:
     table = _table("Processes (--process N analyses another)", "N", "program", "events", "bytes", left=2)
-    for p in program["processes"]:
-        mark = "→ " if p["number"] == program["analysed"] else "  "
-        words = " ".join(map(str, p["argv"] or [p["executable"]]))
-        table.add_row(f"{mark}{p['number']}", Text(words[:80]), count_text(p["events"]), bytes_text(p["bytes"]))
+    for p in program.processes:
+        mark = "→ " if p.number == program.analysed else "  "
+        table.add_row(f"{mark}{p.number}", Text(p.words[:80]), count_text(p.events), bytes_text(p.bytes))
     return table
 
 
-def _effects_table(advice: dict[str, Any]) -> Table:
-    rounds, bare = plural(advice["rounds"], "round"), advice.get("noise", {}).get("cpu_seconds")
-    spread = f", half of those of the bare program within {100 * bare['spread']:.1f} %" if bare else ""
+def _effects_table(advice: Advice) -> Table:
+    rounds, bare = plural(advice.rounds, "round"), advice.noise.get("cpu_seconds")
+    spread = f", half of those of the bare program within {100 * bare.spread:.1f} %" if bare else ""
     table = _table(f"Effects ({rounds}{spread})", "what", "CPU", "saves", "peak memory", left=2)
     for name, words in EFFECT_WORDS.items():
-        effect = {**advice["effects"], **advice["sums"]}.get(name) or {}
-        peak = (effect.get("other_metrics") or {}).get("peak_bytes")
-        table.add_row(words, effect_text(effect), saved_text(effect.get("saved"), "seconds"), effect_text(peak))
+        effect = advice.every_effect.get(name) or Effect()
+        table.add_row(words, effect_text(effect), saved_text(effect.saved, "seconds"), effect_text(effect.peak))
     return table
 
 
-def _alternatives_table(alternatives: list[dict[str, Any]]) -> Table:
+def _alternatives_table(alternatives: Sequence[Alternative]) -> Table:
     table = _table("What else there was", "kind", "what", "CPU", "peak memory", "rounds", left=2)
     table.columns[-1].justify = "left"
     for a in alternatives:
-        judged = "judged" if a["judged"] else "while choosing"
+        judged = "judged" if a.judged else "while choosing"
         table.add_row(
-            Text(str(a["kind"])),
-            Text(str(a["command"] or a["name"])),
-            effect_text(a["cpu"]) if a["cpu"] else "–",
-            effect_text(a["peak"]) if a["peak"] else "–",
-            Text(str(a["why_null"] or judged)),
+            Text(a.kind),
+            Text(a.command or a.name),
+            effect_text(a.cpu) if a.cpu else "–",
+            effect_text(a.peak) if a.peak else "–",
+            Text(a.why_null or judged),
         )
     return table
 
 
-def _advice_table(rows: list[dict[str, Any]]) -> Table:
+def _advice_table(rows: Sequence[Row]) -> Table:
     table = _table("Advice", "subsystem", "best", "saves CPU", "saves bytes", "reason", left=2)
     table.columns[-1].justify = "left"
     for r in rows[:ROWS_AT_MOST]:
         table.add_row(
-            Text(str(r["name"])),
-            Text(str(r["best"])),
-            saved_text(r["saves_cpu_seconds"], "seconds"),
-            saved_text(r["saves_bytes"], "bytes"),
-            Text(str(r["reason"])),
-            style=None if r["best"] == NOTHING else "green",
+            Text(r.name),
+            Text(r.best),
+            saved_text(r.saves_cpu_seconds, "seconds"),
+            saved_text(r.saves_bytes, "bytes"),
+            Text(r.reason),
+            style="green" if r.pays else None,
         )
     return table
 
 
-def _print_code(rows: list[dict[str, Any]], out: Console) -> None:
+def _print_code(rows: Sequence[Row], out: Console) -> None:
     """What each advised subsystem allocates, who would own the allocator, and the declarations to change."""
     for r in rows[:ROWS_AT_MOST]:
-        code = r.get("code")
-        if not code:
+        if r.code is None:
             continue
-        out.print(Text(f"{r['name']}: {code['owner']}"), style="bold")
+        out.print(Text(f"{r.name}: {r.code.owner}"), style="bold")
         for line in container_words.lines(r):
             out.print(Text(f"  {line}"))
-        for line in container_words.change_lines(code):
+        for line in container_words.change_lines(r.code):
             out.print(Text(f"  {line}"), soft_wrap=True)
 
 
@@ -210,14 +206,14 @@ def print_trial(trial: dict[str, Any], out: Console) -> None:
     out.print(table)
     effects = _table("Effects", "what", "CPU", "peak resident", left=3)
     for plan in trial["plans"]:
-        for name, metrics in plan["effects"].items():
+        for name, metrics in decode(dict[str, dict[str, Change]], plan["effects"]).items():
             if name in TRIAL_EFFECTS:
-                peak = metrics.get("peak_bytes")
+                peak = metrics["peak_bytes"].known if "peak_bytes" in metrics else None
                 label = name if len(trial["plans"]) == 1 else f"{plan['name']}: {name}"
                 effects.add_row(
                     label,
                     effect_text(metrics.get("cpu_seconds")),
-                    percent_text(peak["median"]) + f", {peak['verdict']}" if peak else "–",
+                    f"{percent_text(peak.median)}, {peak.verdict}" if peak else "–",
                 )
     out.print(effects)
     for note in trial["notes"]:

@@ -36,9 +36,9 @@ def _print(case: Case, out: Console) -> None:
     _, headline = report_words.answer(case.advice)
     out.print(Text(headline), style="bold")
     terminal.print_advice(case.advice, out)
-    out.print(Text(f"{', '.join(report_words.facts(case))}. {case.advice.get('machine') or ''}"))
+    out.print(Text(f"{', '.join(report_words.facts(case))}. {case.advice.machine or ''}"))
     for i in case.inputs:
-        out.print(Text(f"Input {i['number']} ({' '.join(map(str, i['arguments']))}): {i['verdict']}"))
+        out.print(Text(f"Input {i.number} ({' '.join(i.arguments)}): {i.verdict}"))
     _print_replay(case, out)
     if case.came_out:
         out.print(Text(case.came_out.heading), style="bold")

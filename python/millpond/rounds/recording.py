@@ -11,14 +11,20 @@ import shutil
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
+
+from msgspec import field
 
 from millpond.cells.plans import Plan, read_folder
+from millpond.rounds.characterisation import Characterisation
 from millpond.rounds.preparation import NO_PREPARATION, Preparation
 from millpond.system import native
 from millpond.system.errors import Failure, Status
+from millpond.system.records import NULL, Record, decode
 from millpond.system.standard_input import StandardInput
 from millpond.system.wording import bytes_text
+
+Kind = TypeVar("Kind")
 
 RECORD = "millpond-record"
 CHARACTERISE = "millpond-characterise"
@@ -29,33 +35,46 @@ _ENTRIES_SHARE = 0.5
 _ENTRIES_MIN = 10_000
 
 
+class ProcessRow(Record, frozen=True):
+    """What the advice says of each process."""
+
+    number: int
+    pid: int | None = field(default_factory=NULL)
+    parent_pid: int | None = field(default_factory=NULL)
+    executable: str | None = field(default_factory=NULL)
+    argv: tuple[str, ...] | None = field(default_factory=NULL)
+    exit: int | None = field(default_factory=NULL)
+    signal: int | None = field(default_factory=NULL)
+    events: int | None = field(default_factory=NULL)
+    bytes: int | None = field(default_factory=NULL)
+
+    @property
+    def words(self) -> str:
+        """Its command line, or its file where that is unknown."""
+        return " ".join(self.argv or [self.executable or "?"])
+
+
 @dataclass(frozen=True)
 class Process:
     """One recorded process image, as the summary of its trace has it."""
 
     number: int
     trace: Path
-    summary: dict[str, Any]
+    summary: Characterisation
 
     @property
     def allocated_bytes(self) -> int:
-        return int(self.summary.get("trace", {}).get("bytes") or 0)
+        return self.summary.trace.bytes or 0
 
-    def to_json(self) -> dict[str, Any]:
-        """What the advice says of each process."""
-        process, trace = self.summary.get("process", {}), self.summary.get("trace", {})
-        status = process.get("exit_status")  # -1 where nobody has seen this process end
-        return {
-            "number": self.number,
-            "pid": process.get("pid"),
-            "parent_pid": process.get("parent_pid"),
-            "executable": process.get("executable"),
-            "argv": process.get("argv"),
-            "exit": status if isinstance(status, int) and status >= 0 else None,
-            "signal": process.get("signal"),
-            "events": trace.get("events"),
-            "bytes": trace.get("bytes"),
-        }
+    @property
+    def row(self) -> ProcessRow:
+        """What the advice says of it."""
+        process, trace = self.summary.process, self.summary.trace
+        status = process.exit_status
+        return ProcessRow(
+            self.number, process.pid, process.parent_pid, process.executable, process.argv,
+            status if status is not None and status >= 0 else None, process.signal, trace.events, trace.bytes,
+        )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -144,8 +163,8 @@ def record(
 def _summaries(traces: list[Path], folder: Path) -> list[Process]:
     out = folder / "summaries.json"
     native.require(CHARACTERISE, ["--summary", "--json", str(out), *map(str, traces)])
-    found = read_json(out)
-    by_path = {str(s.get("trace", {}).get("path")): s for s in found}
+    found = _typed(tuple[Characterisation, ...], read_json(out), out)
+    by_path = {s.trace.path: s for s in found}
     ordered = [by_path.get(str(trace)) for trace in traces]
     if None in ordered and len(found) == len(traces):
         ordered = list(found)
@@ -166,13 +185,13 @@ def choose(processes: tuple[Process, ...], wanted: int | None) -> Process:
     )
 
 
-def characterise(process: Process, folder: Path) -> tuple[dict[str, Any], dict[str, Any], list[Plan]]:
+def characterise(process: Process, folder: Path) -> tuple[Characterisation, dict[str, Any], list[Plan]]:
     """One trace: "millpond.characterisation/1", "millpond.contexts/1", and its candidate plans, the largest first."""
     out, contexts, plans = folder / "characterisation.json", folder / "contexts.json", folder / "plans"
     plans.mkdir(exist_ok=True)
     options = ["--json", str(out), "--contexts", str(contexts), "--plan-out", str(plans)]
     native.require(CHARACTERISE, [*options, "--scopes-out", str(scopes_file(folder)), str(process.trace)])
-    return read_json(out), read_json(contexts), read_folder(plans)
+    return _typed(Characterisation, read_json(out), out), read_json(contexts), read_folder(plans)
 
 
 def scopes_file(folder: Path) -> Path:
@@ -188,7 +207,7 @@ def observe(
     stdin: StandardInput,
     seconds: float,
     preparation: Preparation = NO_PREPARATION,
-) -> tuple[tuple[dict[str, Any], list[Plan]] | None, str]:
+) -> tuple[tuple[Characterisation, list[Plan]] | None, str]:
     """Records the program again with its scopes observed; the characterisation with what that says of legality, and the
     candidate plans that follow.
 
@@ -218,7 +237,7 @@ def observe(
         native.require(CHARACTERISE, [*options, str(process.trace)])
     except Failure as failure:
         return None, str(failure)
-    return (read_json(out), read_folder(plans)), ""
+    return (_typed(Characterisation, read_json(out), out), read_folder(plans)), ""
 
 
 def read_json(path: Path) -> Any:
@@ -227,3 +246,12 @@ def read_json(path: Path) -> Any:
         return json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise Failure(Status.ENVIRONMENT, f"{path.name} was not written whole: {error}") from error
+
+
+def _typed(kind: type[Kind], data: object, path: Path) -> Kind:
+    """What a native program wrote, as its type. Failure (status 4) names the place where it has another form."""
+    try:
+        return decode(kind, data)
+    except ValueError as error:
+        why = f"{path.name} is of another version of the laboratory: {error}; install both parts of Millpond together"
+        raise Failure(Status.ENVIRONMENT, why) from error

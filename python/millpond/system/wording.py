@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Protocol
 
 _BYTES = ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB"))
 _COUNTS = ((1e9, "G"), (1e6, "M"), (1e3, "k"))
@@ -58,30 +58,60 @@ def percent_text(ratio: float) -> str:
     return f"{100.0 * (ratio - 1.0):+.1f} %"
 
 
-def effect_text(summary: dict[str, Any] | None) -> str:
+class Interval(Protocol):
+    """A median with its interval and a verdict; None and n = 0 where nothing was measured."""
+
+    @property
+    def n(self) -> int: ...
+    @property
+    def median(self) -> float | None: ...
+    @property
+    def low(self) -> float | None: ...
+    @property
+    def high(self) -> float | None: ...
+    @property
+    def verdict(self) -> str: ...
+
+
+def _figures(found: Interval | None) -> tuple[float, float, float] | None:
+    """Median and both ends; None where nothing was measured."""
+    if found is None or not found.n or found.median is None or found.low is None or found.high is None:
+        return None
+    return found.median, found.low, found.high
+
+
+def interval_text(found: Interval | None) -> str:
+    """`-14.0 % to -11.2 %` of a summary of ratios."""
+    figures = _figures(found)
+    return f"{percent_text(figures[1])} to {percent_text(figures[2])}" if figures else "–"
+
+
+def effect_text(found: Interval | None) -> str:
     """`-12.3 % (-14.0 % to -11.2 %), better`."""
-    if not summary or not summary.get("n"):
+    figures = _figures(found)
+    if found is None or figures is None:
         return "not measured"
-    low, high = percent_text(summary["low"]), percent_text(summary["high"])
-    return f"{percent_text(summary['median'])} ({low} to {high}), {verdict_text(summary)}"
+    return f"{percent_text(figures[0])} ({interval_text(found)}), {verdict_text(found)}"
 
 
-def verdict_text(summary: dict[str, Any]) -> str:
+def verdict_text(found: Interval) -> str:
     """The verdict of a summary of ratios; an interval that excludes no change is never called noise."""
-    verdict = str(summary["verdict"])
-    if verdict != "inside noise" or not summary.get("n") or summary["low"] <= 1.0 <= summary["high"]:
-        return verdict
-    return "below one per cent" if abs(summary["median"] - 1.0) < _ONE_PER_CENT else "not settled"
+    figures = _figures(found)
+    if found.verdict != "inside noise" or figures is None or figures[1] <= 1.0 <= figures[2]:
+        return found.verdict
+    return "below one per cent" if abs(figures[0] - 1.0) < _ONE_PER_CENT else "not settled"
 
 
-def saved_text(summary: dict[str, Any] | None, unit: str) -> str:
+def saved_text(found: Interval | None, unit: str) -> str:
     """`0.12 s (0.10 s to 0.14 s)`; of what is inside the noise no figure is shown (JSON has it)."""
-    if not summary or not summary.get("n"):
+    figures = _figures(found)
+    if found is None or figures is None:
         return "–"
-    if summary["verdict"] == "inside noise":
-        return "inside noise" if summary["low"] <= 0.0 <= summary["high"] else "not settled"
+    median, low, high = figures
+    if found.verdict == "inside noise":
+        return "inside noise" if low <= 0.0 <= high else "not settled"
     show = seconds_text if unit == "seconds" else bytes_text
-    return f"{show(summary['median'])} ({show(summary['low'])} to {show(summary['high'])})"
+    return f"{show(median)} ({show(low)} to {show(high)})"
 
 
 def list_text(names: list[str]) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from compiling import HERE, INCLUDE, characterised, compile_program, compilers
 
+from millpond.advice.advice_data import Advice
 from millpond.advice.code_aliases import ALIASES
 from millpond.advice.code_header import HEADER
 from millpond.advice.code_note import NOTE, with_code
@@ -30,22 +31,30 @@ def container(type_: str | None, bytes_: int = 720, allocations: int = 10) -> di
             "why_null": None if type_ else "its own code", "places": [], "members": []}  # fmt: skip
 
 
-def advice_of(rows: list[dict[str, Any]], routes: list[dict[str, Any]]) -> dict[str, Any]:
+def advice_of(rows: list[dict[str, Any]], routes: list[dict[str, Any]]) -> Advice:
     """An advice whose plan has these routes."""
-    return {
+    return Advice.from_json({
         "program": {"argv": ["./program", "a b"]}, "verdict": "Give it a pool.", "choice": {"kind": "plan"},
-        "subsystems": rows, "plan": {"routes": routes},
-    }  # fmt: skip
+        "effects": {}, "sums": {}, "rounds": 11, "trace": {}, "notes": [],
+        "subsystems": [{"best": "multipool", **row} for row in rows],
+        "plan": {"program": {"path": "./program", "build_id": "ab"}, "routes": routes},
+    })  # fmt: skip
 
 
-def every_home() -> dict[str, Any]:
+def every_home() -> Advice:
     """All kinds of homes, each with everything that a header can offer."""
     types = [*(f"std::{name}<int, int>" for name in ALIASES if name not in ("string", "wstring", "basic_string"))]
     rows, routes = [], []
     for number, (name, scope) in enumerate(SCOPES.items()):
         legality = "legal for the outermost call" if name == "outermost" else "legal"
         judged = [
-            {"scope": kind, "name": scope.get("function"), "legality": legality, "instance_bytes": {"p95": 5000}}
+            {
+                "scope": kind,
+                "name": scope.get("function") if kind == "function" else "all",
+                "legality": legality,
+                "legal": True,
+                "instance_bytes": {"p95": 5000},
+            }
             for kind in scope
         ]
         # All containers over one allocator of each shape; the others have a few, or compiling took its time.
@@ -106,14 +115,14 @@ def test_every_home_compiles_and_holds_in_checked_mode(compiler: str, tmp_path: 
     assert done.stdout == "seed 20260101\nok\n"
 
 
-def changed(advice: dict[str, Any], source: Path) -> tuple[str, int]:
+def changed(advice: Advice, source: Path) -> tuple[str, int]:
     """The source with every change that has a line, and how many there are."""
     lines, count = source.read_text().split("\n"), 0
     changes = {
-        (c["line"], c["before"], c["after"])
-        for row in with_code(advice)["subsystems"]
-        for c in (row["code"] or {}).get("changes", [])
-        if c["before"] and c["file"] == str(source)
+        (c.line, c.before, c.after)
+        for row in with_code(advice).subsystems
+        for c in (row.code.changes if row.code else ())
+        if c.before and c.file == str(source)
     }
     for number, before, after in changes:
         assert before in lines[number - 1]

@@ -175,8 +175,6 @@ def _large_run(bench: Bench, store: Store) -> str:
 def _advice_of(data: dict[str, Any], run: str) -> dict[str, Any]:
     row: dict[str, Any] = {
         "best": "nothing",
-        "saves_cpu_seconds": None,
-        "saves_bytes": None,
         "reason": "not tried",
         "evidence": [],
     }

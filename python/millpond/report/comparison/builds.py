@@ -15,13 +15,25 @@ import hashlib
 import shlex
 import shutil
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
+from msgspec.structs import replace as record_with
+
+from millpond.advice.advice_data import Advice, change_of
 from millpond.advice.effects import METRICS_COMPARED
-from millpond.advice.prediction_outcome import KIND, SCHEMA, WORDS, CameOut, prediction_of
+from millpond.advice.prediction_outcome import (
+    KIND,
+    SCHEMA,
+    WORDS,
+    Builds,
+    BuildSide,
+    CameOut,
+    CameOutLine,
+    SameOutput,
+    prediction_of,
+)
 from millpond.cells.cell import Cell, Control, Outcome, Program
 from millpond.cells.metrics import PROCESS_METRICS
 from millpond.rounds.fresh_process import describe
@@ -32,7 +44,6 @@ from millpond.statistics.order_statistics import Comparison, compare, judge_fami
 from millpond.store.observations import Journal
 from millpond.store.round_log import logged
 from millpond.store.store import Misfit, Store
-from millpond.system import machine
 from millpond.system.build_id import build_id_of
 from millpond.system.errors import Failure, Status
 from millpond.system.progress import ProgressReport
@@ -73,7 +84,7 @@ def command_after(text: str, before: Sequence[str]) -> tuple[str, ...]:
     return (words[0], *(words[1:] or before[1:]))
 
 
-def compare_builds(asked: Asked, folder: Path) -> tuple[dict[str, Any], list[str]]:
+def compare_builds(asked: Asked, folder: Path) -> tuple[Builds, list[str]]:
     """Runs it all; the document ("millpond.builds/1"), and a line for each file of the store that was skipped.
 
     Temporary files lie in `folder`. Failure: 2 a program that is not there, 3 builds that end in other ways.
@@ -98,30 +109,27 @@ def compare_builds(asked: Asked, folder: Path) -> tuple[dict[str, Any], list[str
         raise Failure(Status.INPUT, f"the builds cannot be compared: {why}")
     prediction = prediction_of(advice) if advice else None
     if advice and prediction is None:
-        why_none = f"the advice of run {advice.get('run')} judged no plan and no malloc; more --budget does"
-    document = {
-        **journal.head(SCHEMA),
-        "machine": str(machine.this_machine()),
-        "seed": asked.seed,
-        BEFORE: _side(asked.before),
-        AFTER: _side(asked.after),
-        "rounds": measured_rounds(outcomes),
-        "output": output,
-        "prediction": prediction,
-        "why_no_prediction": None if prediction else why_none,
-        "measured": {metric: found.to_json() for metric, found in measured.items()},
-        "evidence": journal.evidence("judging", [asked.cell(BEFORE), asked.cell(AFTER)], measured),
-    }
-    document["came_out"] = [
-        {"metric": line.metric, "intervals_meet": line.meets, "sentence": line.sentence}
-        for line in CameOut.of_document(document).lines
-    ]
-    store.write_document(KIND, prediction["run"] if prediction else journal.run, document)
-    return document, [f"skipped {skipped}" for skipped in store.skipped]
+        why_none = f"the advice of run {advice.run} judged no plan and no malloc; more --budget does"
+    builds = Builds(
+        **{**journal.head(SCHEMA), "schema": SCHEMA},
+        seed=asked.seed,
+        before=_side(asked.before),
+        after=_side(asked.after),
+        rounds=measured_rounds(outcomes),
+        output=output,
+        prediction=prediction,
+        why_no_prediction=None if prediction else why_none,
+        measured={metric: change_of(found) for metric, found in measured.items()},
+        evidence=tuple(journal.evidence("judging", [asked.cell(BEFORE), asked.cell(AFTER)], measured)),
+    )
+    lines = tuple(CameOutLine(line.metric, line.meets, line.sentence) for line in CameOut.of(builds).lines)
+    builds = record_with(builds, came_out=lines)
+    store.write_document(KIND, prediction.run if prediction else journal.run, builds.to_json())
+    return builds, [f"skipped {skipped}" for skipped in store.skipped]
 
 
-def _side(argv: Sequence[str]) -> dict[str, Any]:
-    return {"argv": list(argv), "build_id": _build_id(argv[0]) or None}
+def _side(argv: Sequence[str]) -> BuildSide:
+    return BuildSide(tuple(argv), _build_id(argv[0]) or None)
 
 
 def _build_id(program: str) -> str:
@@ -161,7 +169,7 @@ class _Builds:
     def _bare(self, side: str) -> Cell:
         return Cell(Program(self._programs[side]), Control("bare"))
 
-    def rehearse(self) -> dict[str, Any]:
+    def rehearse(self) -> SameOutput:
         """Runs both once, before any round; says whether their output is the same. Failure (3): they end otherwise."""
         started = time.monotonic()
         ended, first = self._output(BEFORE, first=True)
@@ -179,12 +187,12 @@ class _Builds:
                 "they do not do the same work, so that their rounds cannot be compared",
             )
         if first == other:
-            return {"same": True, "words": "both builds print the same"}
+            return SameOutput(True, "both builds print the same")
         _, again = self._output(BEFORE)
         if again != first:
             words = "what the program prints differs from run to run, so that it tells nothing about the change"
-            return {"same": None, "words": words}
-        return {"same": False, "words": "the builds print something else: they do not do the same work"}
+            return SameOutput(None, words)
+        return SameOutput(False, "the builds print something else: they do not do the same work")
 
     def _output(self, side: str, *, first: bool = False) -> tuple[tuple[int, int], str]:
         path = self._folder / "output"
@@ -194,24 +202,25 @@ class _Builds:
         return (0 if outcome.signal else outcome.exit_status, outcome.signal), digest
 
 
-def find_advice(store: Store, program: Sequence[str]) -> tuple[dict[str, Any] | None, str]:
+def find_advice(store: Store, program: Sequence[str]) -> tuple[Advice | None, str]:
     """The latest advice on this build of the program with these arguments, else on its path; or why there is none."""
     build = _build_id(program[0])
-    others: dict[str, Any] | None = None
+    others: Advice | None = None
     for known in reversed(store.runs()):
-        advice = store.document("advice", known.run) if known.experiment in _ADVISED else None
+        data = store.document("advice", known.run) if known.experiment in _ADVISED else None
+        if data is None:
+            continue
         try:
-            if advice is None or list(advice["program"]["argv"])[1:] != list(program[1:]):
-                continue
             with store.fitting(("advice", known.run)):
-                prediction_of(advice)
-            path = str(advice["program"]["argv"][0])
-        except (Misfit, KeyError, TypeError, IndexError):
+                advice = Advice.from_json(data)
+        except Misfit:
+            continue
+        if not advice.program.argv or advice.program.argv[1:] != tuple(program[1:]):
             continue
         advised = _advised_build(store, known.run, advice)
         if build and advised == build:
             return advice, ""
-        if others is None and _place(path) == _place(program[0]) and not (build and advised):
+        if others is None and _place(advice.program.argv[0]) == _place(program[0]) and not (build and advised):
             others = advice
     if others is not None:
         return others, ""
@@ -219,11 +228,10 @@ def find_advice(store: Store, program: Sequence[str]) -> tuple[dict[str, Any] | 
     return None, f"the store {store.folder} has no advice on this build and these arguments; `{command}` makes one"
 
 
-def _advised_build(store: Store, run: str, advice: Mapping[str, Any]) -> str:
+def _advised_build(store: Store, run: str, advice: Advice) -> str:
     characterised = (store.document("characterisation", run) or {}).get("process")
     found = characterised.get("build_id") if isinstance(characterised, dict) else None
-    plan = advice.get("plan_tried")
-    return str(found or ((plan.get("program") or {}).get("build_id") if isinstance(plan, dict) else "") or "")
+    return str(found or (advice.plan_tried.program.build_id if advice.plan_tried else ""))
 
 
 def _place(program: str) -> str:

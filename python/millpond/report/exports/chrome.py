@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from millpond.rounds.characterisation import Characterisation
 from millpond.store.store import Store
 from millpond.system import output
 from millpond.system.errors import Failure, Status
 
 SUBSYSTEMS_AT_MOST = 200  # the largest; a viewer shows a track for each counter
-_COUNTERS = (("live bytes", "live_bytes"), ("page bytes", "page_bytes"))
 
 
 def counters(store: Store, run: str) -> str:
@@ -22,28 +22,26 @@ def counters(store: Store, run: str) -> str:
     data = store.characterisation(run)
     if data is None:
         raise Failure(Status.INPUT, f"run {run} keeps no characterisation; `millpond advise` keeps one")
-    return output.json_text(trace_events(data), compact=True)
+    return output.json_text(trace_events(Characterisation.from_json(data)), compact=True)
 
 
-def trace_events(data: dict[str, Any]) -> dict[str, Any]:
+def trace_events(data: Characterisation) -> dict[str, Any]:
     """A characterisation as trace events, in the order of their time. Times are microseconds since the first event."""
-    process = data.get("process") or {}
-    number = int(process.get("pid") or 1)
-    program = " ".join(map(str, process.get("argv") or [process.get("executable") or "?"]))
+    number = data.process.pid or 1
     found: list[dict[str, Any]] = []
-    largest = sorted(data.get("subsystems") or [], key=lambda s: -(s.get("peak_live_bytes") or 0))
+    largest = sorted(data.subsystems, key=lambda s: -(s.peak_live_bytes or 0))
     for subsystem in largest[:SUBSYSTEMS_AT_MOST]:
-        for point in subsystem.get("diffusion") or []:
-            for words, key in _COUNTERS:
+        for point in subsystem.diffusion:
+            for words, value in (("live bytes", point.live_bytes), ("page bytes", point.page_bytes)):
                 found.append({
-                    "name": f"{subsystem['name']}: {words}", "cat": "heap", "ph": "C", "pid": number, "tid": 0,
-                    "ts": round(1e6 * point["time_seconds"], 3), "args": {"bytes": int(point[key])},
+                    "name": f"{subsystem.name}: {words}", "cat": "heap", "ph": "C", "pid": number, "tid": 0,
+                    "ts": round(1e6 * point.time_seconds, 3), "args": {"bytes": int(value)},
                 })  # fmt: skip
     found.sort(key=lambda event: float(event["ts"]))
-    named = {"name": "process_name", "ph": "M", "pid": number, "tid": 0, "args": {"name": program}}
+    named = {"name": "process_name", "ph": "M", "pid": number, "tid": 0, "args": {"name": data.process.words}}
     rest = largest[SUBSYSTEMS_AT_MOST:]
     left_out = {
         "subsystems": len(rest),
-        "peak_live_bytes_at_most": max((s["peak_live_bytes"] for s in rest), default=0),
+        "peak_live_bytes_at_most": max((s.peak_live_bytes or 0 for s in rest), default=0),
     }
     return {"traceEvents": [named, *found], "displayTimeUnit": "ms", "otherData": {"left_out": left_out}}

@@ -13,11 +13,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from markupsafe import Markup
 
 from millpond.report.figures import flat_figures
+from millpond.rounds.characterisation import AddressMap, AddressRow, Moment
 from millpond.system.wording import bytes_text, seconds_text
 
 COLOURS = 8
@@ -42,11 +42,11 @@ class HeatMap:
     gaps: int
 
 
-def heat_map(data: dict[str, Any], names: Sequence[str]) -> HeatMap | None:
+def heat_map(data: AddressMap, names: Sequence[str]) -> HeatMap | None:
     """Draws a characterisation's heat map; None where it has no cells. O(cells)."""
-    rows, columns = data.get("rows") or [], data.get("columns") or []
+    rows, columns = data.rows, data.columns
     grid: dict[tuple[int, int], Cell] = {}
-    for row, column, subsystem, share, fill in data.get("cells") or []:
+    for row, column, subsystem, share, fill in data.cells:
         old = grid.get((row, column))
         if old is None or share > old[1]:
             grid[row, column] = (subsystem, share, fill)
@@ -62,14 +62,13 @@ def heat_map(data: dict[str, Any], names: Sequence[str]) -> HeatMap | None:
         legend.append((_REST, "rest", others, sum(area[s] for s in area if s not in colour) / whole))
     moments = sorted({round(i * (len(columns) - 1) / (_TWIN_MOMENTS - 1)) for i in range(_TWIN_MOMENTS)})
     twin = [
-        (f"+{bytes_text(row.get('offset_bytes'))}", bytes_text(row.get("bytes")),
+        (f"+{bytes_text(row.offset_bytes)}", bytes_text(row.bytes),
          [_twin_cell(grid.get((i, m)), colour) for m in moments])
         for i, row in reversed(list(enumerate(rows)))
     ]  # fmt: skip
     return HeatMap(
         _draw(rows, columns, grid, colour, names), legend,
-        [seconds_text(columns[m].get("time_seconds")) for m in moments], twin,
-        sum(bool(r.get("gap_bytes")) for r in rows),
+        [seconds_text(columns[m].time_seconds) for m in moments], twin, sum(bool(r.gap_bytes) for r in rows),
     )  # fmt: skip
 
 
@@ -85,8 +84,8 @@ def _twin_cell(cell: Cell | None, colour: dict[int, int]) -> str:
 
 
 def _draw(
-    rows: list[dict[str, Any]],
-    columns: list[dict[str, Any]],
+    rows: Sequence[AddressRow],
+    columns: Sequence[Moment],
     grid: dict[tuple[int, int], Cell],
     colour: dict[int, int],
     names: Sequence[str],
@@ -106,11 +105,11 @@ def _draw(
                 )
             )  # fmt: skip
         y += tall
-        if rows[i].get("gap_bytes"):
+        if rows[i].gap_bytes:
             marks.append(flat_figures.across_line(y + _GAP_PIXELS / 2, "gap"))
             y += _GAP_PIXELS
     marks.append(flat_figures.across_line(y + 1, "axis"))
-    times = [columns[0].get("time_seconds") or 0.0, columns[-1].get("time_seconds") or 0.0]
+    times = [columns[0].time_seconds, columns[-1].time_seconds]
     labels = [seconds_text(times[0]), seconds_text((times[0] + times[1]) / 2), seconds_text(times[1])]
     marks += flat_figures.edge_labels(labels, y + 16)
     return flat_figures.figure(
@@ -138,10 +137,10 @@ def _strength(share: float) -> int:
     return 1 + sum(share >= limit for limit in _STRENGTHS)
 
 
-def _title(row: dict[str, Any], columns: list[dict[str, Any]], cells: list[Cell], name: str) -> str:
-    first, last = columns[0].get("time_seconds"), columns[-1].get("time_seconds")
+def _title(row: AddressRow, columns: Sequence[Moment], cells: list[Cell], name: str) -> str:
+    first, last = columns[0].time_seconds, columns[-1].time_seconds
     when = seconds_text(first) + (f" to {seconds_text(last)}" if len(columns) > 1 else "")
-    where = f"{bytes_text(row.get('bytes'))} at +{bytes_text(row.get('offset_bytes'))}"
+    where = f"{bytes_text(row.bytes)} at +{bytes_text(row.offset_bytes)}"
     return f"{when}, {where}: {name}, {_range([c[1] for c in cells])} of the touched pages, " + (
         f"{_range([c[2] for c in cells])} of the pages touched"
     )

@@ -11,13 +11,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from markupsafe import Markup
 
 from millpond.report.figures import flat_figures
+from millpond.statistics.order_statistics import Summary
 from millpond.statistics.paired_rounds import Ratio
-from millpond.system.wording import percent_text
+from millpond.system.wording import interval_text, percent_text
 
 ROW_PIXELS = 40
 _AXIS_PIXELS = 18
@@ -52,25 +52,24 @@ class Axis:
         return sorted(chosen)
 
 
-def axis_of(summaries: Sequence[dict[str, Any]], ratios: Sequence[Ratio]) -> Axis:
+def axis_of(summaries: Sequence[Summary], ratios: Sequence[Ratio]) -> Axis:
     """An axis that holds every interval, no change, and all but the most stray rounds."""
     logs = sorted(math.log(r.value) for r in ratios)
     trimmed = logs[len(logs) // 50 : len(logs) - len(logs) // 50]
-    ends = [math.log(s[key]) for s in summaries if s.get("n") for key in ("low", "high")]
+    ends = [math.log(end) for s in summaries for end in (s.low, s.high)]
     found = [*trimmed, *ends, -_NARROWEST, _NARROWEST]
     margin = 0.04 * (max(found) - min(found))
     return Axis(max(-_WIDEST, min(found) - margin), min(_WIDEST, max(found) + margin))
 
 
-def strip(axis: Axis, summary: dict[str, Any], ratios: Sequence[Ratio]) -> Markup:
+def strip(axis: Axis, summary: Summary, ratios: Sequence[Ratio]) -> Markup:
     """One row: the dots of all rounds, the interval and the median of the summary."""
     middle = ROW_PIXELS / 2
     marks = [flat_figures.down_line(axis.place(1.0), 0, ROW_PIXELS, "zero")]
-    if summary.get("n"):
-        low, high = axis.place(summary["low"]), axis.place(summary["high"])
-        verdict = {"better": "better", "worse": "worse"}.get(str(summary["verdict"]), "noise")
-        words = f"{percent_text(summary['low'])} to {percent_text(summary['high'])}"
-        marks.append(flat_figures.rectangle(f"interval {verdict}", low, middle - 13, max(high - low, 0.003), 26, words))
+    low, high = axis.place(summary.low), axis.place(summary.high)
+    verdict = summary.verdict if summary.verdict in ("better", "worse") else "noise"
+    words = interval_text(summary)
+    marks.append(flat_figures.rectangle(f"interval {verdict}", low, middle - 13, max(high - low, 0.003), 26, words))
     for ratio in ratios:
         down = middle + 18 * (((ratio.round * _GOLDEN) % 1.0) - 0.5)
         marks.append(
@@ -79,9 +78,8 @@ def strip(axis: Axis, summary: dict[str, Any], ratios: Sequence[Ratio]) -> Marku
                 f"{ratio.stage}, round {ratio.round}: {percent_text(ratio.value)}",
             )
         )  # fmt: skip
-    if summary.get("n"):
-        marks.append(flat_figures.down_line(axis.place(summary["median"]), middle - 16, middle + 16, "median"))
-    label = f"{len(ratios)} rounds" + (f", median {percent_text(summary['median'])}" if summary.get("n") else "")
+    marks.append(flat_figures.down_line(axis.place(summary.median), middle - 16, middle + 16, "median"))
+    label = f"{len(ratios)} rounds, median {percent_text(summary.median)}"
     return flat_figures.figure(ROW_PIXELS, flat_figures.joined(marks), label)
 
 

@@ -1,0 +1,361 @@
+# SPDX-License-Identifier: BSL-1.0
+"""The characterisation of a trace ("millpond.characterisation/1"), as millpond-characterise writes it.
+
+Characterisation ─┬─ Trace, ProcessFacts                      what was recorded
+                  ├─ Subsystem ─┬─ SubsystemFacts             what rows of an advice copy
+                  │             └─ Size, LivePoint, Context   what only details of a report show
+                  └─ AddressMap, Pins                         the heap over time
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal, Self
+
+from msgspec import field
+
+from millpond.system.records import NONE, NULL, Record
+
+Schema = Literal["millpond.characterisation/1"]
+SCHEMA: Schema = "millpond.characterisation/1"
+# The words of "legality" (lab/characterise/legality_json.cpp).
+LEGAL = "legal"
+ILLEGAL = "illegal"
+NOT_DISPROVED = "not disproved"
+OUTERMOST = "legal for the outermost call"
+Number = int | float
+
+
+class Aliasing(Record, frozen=True):
+    """How many sampled contexts were attributed to a wrong stack."""
+
+    sampled: int | None = None
+    differed: int | None = None
+    share: float | None = field(default_factory=NULL)
+
+
+class Damage(Record, frozen=True):
+    """A damaged place of a trace."""
+
+    offset: int
+    what: str
+
+
+class TraceSummary(Record, frozen=True):
+    """What is known of every trace, and what an advice keeps of it; None is unknown."""
+
+    events: int | None = field(default_factory=NULL)
+    bytes: int | None = field(default_factory=NULL)
+    lost: int | None = field(default_factory=NULL)
+    aliasing: Aliasing | None = field(default_factory=NULL)
+    named_share: float | None = field(default_factory=NULL)
+    contexts: int | None = field(default_factory=NULL)
+    damages: tuple[Damage, ...] = field(default_factory=NONE)
+    clean: bool | None = field(default_factory=NULL)
+    stopped_early: bool | int | None = field(default_factory=NULL)  # of several traces: in how many
+    duration_seconds: float | None = field(default_factory=NULL)
+    cpu_seconds: float | None = field(default_factory=NULL)
+    threads: int | None = field(default_factory=NULL)
+    peak_live_bytes: int | None = field(default_factory=NULL)
+    end_live_bytes: int | None = field(default_factory=NULL)
+
+
+class NamelessModule(Record, frozen=True):
+    """A module without symbols."""
+
+    path: str
+    why: str = ""
+
+
+class Trace(TraceSummary, frozen=True):
+    """A trace and what its analysis counted."""
+
+    path: str | None = None
+    allocations: int | None = None
+    frees: int | None = None
+    reallocations: int | None = None
+    failed: int | None = None
+    ended: bool | None = None
+    unmatched_frees: int | None = None
+    frees_not_seen: int | None = None
+    mended_hand_offs: int | None = None
+    recorder_seconds: float | None = None
+    peak_live_objects: int | None = None
+    end_live_objects: int | None = None
+    modules_without_names: tuple[NamelessModule, ...] | None = None
+
+    @classmethod
+    def of(cls, summary: TraceSummary) -> Self:
+        """A trace of which no more is known."""
+        return cls(**_fields(summary, TraceSummary))
+
+    @property
+    def summary(self) -> TraceSummary:
+        """What an advice keeps of it."""
+        return TraceSummary(**_fields(self, TraceSummary))
+
+
+def _fields(record: Record, kind: type[Record]) -> dict[str, Any]:
+    return {name: getattr(record, name) for name in kind.__struct_fields__}
+
+
+class ProcessFacts(Record, frozen=True):
+    """The recorded process."""
+
+    pid: int | None = None
+    parent_pid: int | None = None
+    executable: str | None = None
+    build_id: str | None = None
+    argv: tuple[str, ...] | None = None
+    exit_status: int | None = field(default_factory=NULL)  # -1 where nobody has seen it end
+    signal: int | None = field(default_factory=NULL)
+    malloc_provider: str | None = None
+
+    @property
+    def words(self) -> str:
+        """Its command line, or its file where that is unknown."""
+        return " ".join(self.argv or [self.executable or "?"])
+
+
+class LifetimeBin(Record, frozen=True):
+    """Objects with a lifetime below 2^below_ns_log2 ns, and not below half of it."""
+
+    below_ns_log2: int
+    count: int
+
+
+class Lifetimes(Record, frozen=True):
+    """Percentiles in seconds; None where nothing was freed."""
+
+    p10: float | None = field(default_factory=NULL)
+    p50: float | None = field(default_factory=NULL)
+    p90: float | None = field(default_factory=NULL)
+    max: float | None = field(default_factory=NULL)
+    histogram: tuple[LifetimeBin, ...] = field(default_factory=NONE)
+
+
+class Dimension(Record, frozen=True):
+    """One of D, V, L, U and C: its value in [0, 1], or why there is none; the figures that it is made of."""
+
+    value: float | None = field(default_factory=NULL)
+    kind: str | None = None
+    absolute: dict[str, Number | None] | None = None
+    why_null: str | None = None
+
+
+class AllocationPlace(Record, frozen=True, kw_only=True):
+    """Where the source asks for the memory of a container."""
+
+    function: str | None = None
+    file: str = field(default_factory=str)
+    line: int = field(default_factory=int)
+    bytes: int | None = None
+
+
+class Member(Record, frozen=True, kw_only=True):
+    """A member or variable that a container may be."""
+
+    name: str
+    kind: str
+    type: str
+    holds: str = ""
+    named_in_call: bool = field(default_factory=bool)
+    file: str = field(default_factory=str)
+    line: int = field(default_factory=int)
+
+
+class Container(Record, frozen=True):
+    """A container that a subsystem allocates for; without a type it is none, and `why_null` says why."""
+
+    type: str | None = field(default_factory=NULL)
+    element_of: str | None = field(default_factory=NULL)
+    call: str | None = field(default_factory=NULL)
+    why_null: str | None = field(default_factory=NULL)
+    bytes: int = field(default_factory=int)
+    share: float = field(default_factory=float)
+    allocations: int = field(default_factory=int)
+    places: tuple[AllocationPlace, ...] = field(default_factory=NONE)
+    members: tuple[Member, ...] = field(default_factory=NONE)
+
+
+class Witness(Record, frozen=True):
+    """An object that outlives a scope."""
+
+    stack: tuple[str, ...] = field(default_factory=NONE)
+    thread: int | None = None
+    bytes: int | None = None
+    allocated_seconds: float | None = None
+    ended: str | None = None
+
+
+class InstanceBytes(Record, frozen=True):
+    """What one activation of a scope allocates: percentiles; None where none was observed."""
+
+    p50: Number | None = field(default_factory=NULL)
+    p95: Number | None = field(default_factory=NULL)
+    max: Number | None = field(default_factory=NULL)
+
+
+class ScopeLegality(Record, frozen=True, kw_only=True):
+    """Whether a scope could own an arena for a subsystem; `legality` is unknown to older recordings."""
+
+    scope: str
+    name: str
+    legality: str | None = None
+    legal: bool
+    observed: bool | None = None
+    method: str | None = field(default_factory=NULL)
+    why_not_observed: str | None = field(default_factory=NULL)
+    outliving: int | None = None
+    outliving_outermost: int | None = None
+    total: int | None = None
+    share: float | None = None
+    activations: int | None = field(default_factory=NULL)
+    calls: int | None = field(default_factory=NULL)
+    instance_bytes: InstanceBytes | None = None
+    first_empty_seconds: float | None = field(default_factory=NULL)
+    freed_by_other_threads: int | None = None
+    witnesses: tuple[Witness, ...] = field(default_factory=NONE)
+    file: str = ""
+    line: int = 0
+
+    @property
+    def words(self) -> str:
+        """`function parse`."""
+        return f"{self.scope} {self.name}"
+
+
+class SubsystemFacts(Record, frozen=True, kw_only=True):
+    """What a row of an advice copies of a subsystem; None is unknown. The letters: W threads work in it, N is the CPU
+    time of its threads.
+    """
+
+    name: str
+    kind: str | None = None
+    named: bool | None = None
+    events: int | None = None
+    allocations: int | None = None
+    frees: int | None = None
+    reallocations: int | None = None
+    bytes: int | None = None
+    end_live_bytes: int | None = None
+    peak_live_bytes: int | None = None
+    peak_live_objects: int | None = None
+    lifetimes: Lifetimes | None = None
+    effective_sizes: float | None = None
+    N: dict[str, float | None] | None = None
+    W: int | None = None
+    freed_by_other_threads: int | None = None
+    dvluc: dict[str, Dimension] | None = None
+    legality: tuple[ScopeLegality, ...] = field(default_factory=NONE)
+    containers: tuple[Container, ...] | None = None
+
+    def dimension(self, letter: str) -> Dimension:
+        """One of its dimensions; unknown where it was not looked for."""
+        return (self.dvluc or {}).get(letter) or Dimension()
+
+
+class Size(Record, frozen=True):
+    """Allocations in one size class."""
+
+    bytes: int
+    count: int
+
+
+class LivePoint(Record, frozen=True):
+    """Live bytes and the pages that they touch, at one moment."""
+
+    time_seconds: float
+    live_bytes: Number
+    page_bytes: Number
+    ratio: float | None = field(default_factory=NULL)
+
+
+class Context(Record, frozen=True):
+    """A call stack that allocates much."""
+
+    share: float | None = None
+    allocations: int | None = None
+    bytes: int | None = None
+    stack: tuple[str, ...] = field(default_factory=NONE)
+
+
+class OwnerWord(Record, frozen=True):
+    """A word that tells which instance an object belongs to."""
+
+    word: str
+    owners: int
+    samples: int
+
+
+class Subsystem(SubsystemFacts, frozen=True, kw_only=True):
+    """A subsystem with all its details."""
+
+    end_live_objects: int | None = None
+    first_seconds: float | None = None
+    last_seconds: float | None = None
+    sizes: tuple[Size, ...] = ()
+    contexts: int | None = None
+    threads: int | None = None
+    operation_seconds: float | None = None
+    free_seconds: float | None = None
+    diffusion: tuple[LivePoint, ...] = ()
+    first_empty_seconds: float | None = field(default_factory=NULL)
+    empty_from_seconds: float | None = field(default_factory=NULL)
+    owners: tuple[str | OwnerWord, ...] | None = None
+    top_contexts: tuple[Context, ...] = ()
+
+
+class AddressRow(Record, frozen=True):
+    """A range of addresses; `gap_bytes` below it were never used."""
+
+    offset_bytes: int = field(default_factory=int)
+    bytes: int = field(default_factory=int)
+    gap_bytes: int = field(default_factory=int)
+
+
+class Moment(Record, frozen=True):
+    """A column of the map."""
+
+    time_seconds: float = field(default_factory=float)
+    live_bytes: int = field(default_factory=int)
+
+
+class AddressMap(Record, frozen=True):
+    """Which subsystem's objects lie where, over time. A cell: row, column, subsystem, its share of the touched pages,
+    the share of pages that are touched.
+    """
+
+    granule_bytes: int | None = None
+    rows: tuple[AddressRow, ...] = field(default_factory=NONE)
+    columns: tuple[Moment, ...] = field(default_factory=NONE)
+    cells: tuple[tuple[int, int, int, float, float], ...] = field(default_factory=NONE)
+
+
+class PinnedPair(Record, frozen=True):
+    """Dead bytes of one subsystem on pages that survivors of another keep."""
+
+    by: str
+    of: str
+    bytes: int
+    pages: int
+
+
+class Pins(Record, frozen=True):
+    """Who keeps whose dead pages."""
+
+    time_seconds: float | None = None
+    peak_seconds: float | None = None
+    dead_bytes: int | None = None
+    pairs: tuple[PinnedPair, ...] = field(default_factory=NONE)
+
+
+class Characterisation(Record, frozen=True):
+    """One trace characterised; of a summary only the first three are known."""
+
+    schema: str = field(default_factory=lambda: SCHEMA)
+    trace: Trace = field(default_factory=Trace)
+    process: ProcessFacts = field(default_factory=ProcessFacts)
+    subsystems: tuple[Subsystem, ...] = field(default_factory=NONE)
+    heat_map: AddressMap | None = None
+    pins: Pins | None = field(default_factory=NULL)
+    notes: tuple[str, ...] = ()

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: BSL-1.0
+"""Schemas follow from the types, documents follow their schemas, and nothing is lost between JSON and types."""
+
+from __future__ import annotations
+
+import json
+import runpy
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+import repository
+import sample_store
+from conftest import FakeLab
+from hypothesis import given
+from hypothesis import strategies as st
+
+from millpond.advice.advice_data import Advice, Effect, Estimate
+from millpond.cells.plans import Plan, Route, Scope, from_json
+from millpond.rounds.characterisation import Characterisation
+from millpond.store.store import Store
+from millpond.system.errors import Failure
+
+SCRIPT = runpy.run_path(str(repository.ROOT / "scripts" / "schemas"))
+NAMES: dict[str, type] = SCRIPT["DOCUMENTS"]
+
+
+def shipped(name: str) -> str:
+    return (SCRIPT["FOLDER"] / f"{name}.json").read_text(encoding="utf-8")
+
+
+def validate(data: Any, name: str) -> None:
+    jsonschema.validate(data, json.loads(shipped(name)), cls=jsonschema.Draft202012Validator)
+
+
+def lost(before: Any, after: Any, place: str = "$") -> list[str]:
+    """What JSON had, and no longer has after it was a record."""
+    if isinstance(before, dict) and isinstance(after, dict):
+        found = [f"{place}.{key}" for key, value in before.items() if key not in after and value is not None]
+        return found + [
+            one for key in before.keys() & after.keys() for one in lost(before[key], after[key], f"{place}.{key}")
+        ]
+    if isinstance(before, list) and isinstance(after, list) and len(before) == len(after):
+        return [one for i, pair in enumerate(zip(before, after, strict=True)) for one in lost(*pair, f"{place}[{i}]")]
+    return [] if before == after else [place]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_shipped_schema_is_that_of_its_type(name: str) -> None:
+    assert shipped(name) == SCRIPT["text_of"](NAMES[name]), "scripts/schemas makes them"
+
+
+def test_no_other_schema_is_shipped() -> None:
+    assert {path.stem for path in SCRIPT["FOLDER"].iterdir()} == set(NAMES)
+
+
+def test_documents_of_a_store_follow_their_schemas(tmp_path: Path) -> None:
+    advice = sample_store.advise(tmp_path)
+    store = Store(tmp_path)
+    validate(store.document("advice", advice["run"]), "millpond.advice.1")
+    validate(store.characterisation(advice["run"]), "millpond.characterisation.1")
+    validate(advice["plan"], "millpond.plan.1")
+
+
+def test_what_the_fakes_write_has_no_unknown_field(lab: FakeLab) -> None:
+    lab.configure(events=1000, subsystems=[{"name": "book", "bytes": 5000}], cpu={"bare": 0.01}, gains={"book": 0.8})
+    done = lab.run("advise", "--budget=5", "--json=a.json", "--", "true")
+    assert done.status == 0, done.stderr
+    advice = json.loads((lab.work / "a.json").read_text())
+    validate(advice, "millpond.advice.1")
+    assert lost(advice, Advice.from_json(advice).to_json()) == []
+    (lab.work / "t.mpt").write_text("0")
+    assert lab.run("characterise", "--json=c.json", "t.mpt").status == 0
+    raw = json.loads((lab.work / "c.json").read_text())
+    written = Characterisation.from_json(raw).to_json()
+    validate(written, "millpond.characterisation.1")
+    raw["subsystems"] = [{k: v for k, v in s.items() if k != "legal"} for s in raw["subsystems"]]  # the fake's own
+    assert lost(raw, written) == []
+
+
+def test_what_does_not_fit_names_its_place() -> None:
+    with pytest.raises(ValueError, match=r"Characterisation.*\$\.trace\.events"):
+        Characterisation.from_json({"trace": {"events": "many"}})
+
+
+def test_another_version_of_the_laboratory_is_named(lab: FakeLab, monkeypatch: pytest.MonkeyPatch) -> None:
+    from millpond.rounds import recording
+
+    path = lab.work / "characterisation.json"
+    with pytest.raises(Failure, match=r"characterisation.json is of another version.*\$\.process\.pid"):
+        recording._typed(Characterisation, {"process": {"pid": "seven"}}, path)
+
+
+def test_unknown_fields_are_ignored_and_missing_ones_have_defaults() -> None:
+    found = Effect.from_json({"n": 0, "of_a_later_version": [1]})
+    assert found == Effect() and "of_a_later_version" not in found.to_json()
+
+
+@given(st.integers(0, 99), st.floats(0.1, 2), st.floats(0.1, 2))
+def test_an_estimate_survives_its_json(n: int, low: float, high: float) -> None:
+    found = Estimate(n=n, median=(low + high) / 2, low=low, high=high, level=0.95, method="m", verdict="better")
+    assert Estimate.from_json(json.loads(json.dumps(found.to_json()))) == found
+
+
+@pytest.mark.parametrize("scope", [None, Scope("function", "f", True, False), Scope("thread"), Scope("phase")])
+def test_a_plan_survives_its_json(scope: Scope | None) -> None:
+    keys = (("m", "a", "rdi"),)
+    plan = Plan("x", "/bin/p", "ab", (Route(("s",), "s", "monotonic", True, scope, () if scope else keys),))
+    data = json.loads(json.dumps(plan.to_json()))
+    validate(data, "millpond.plan.1")
+    assert from_json(data, "x") == plan
