@@ -17,7 +17,7 @@ ORDER = [
     ["include/millpond/os"],
     ["src/os"],
     ["include/millpond/block"],
-    ["include/millpond/local", "include/millpond/classic"],
+    ["include/millpond/local"],
     ["include/millpond/wrap"],
     ["include/millpond/bind"],
     ["include/millpond/container"],
@@ -29,19 +29,18 @@ ORDER = [
     ["lab/plan"],
     ["lab/measure"],
     ["lab/probes"],
-    [
-        "lab/record",
-        "lab/litter",
-        "lab/pooled",
-        "lab/characterise",
-        "lab/trial",
-        "lab/replay",
-        "lab/references",
-        "lab/simulate",
-        "lab/synthesize",
-    ],
+    ["lab/record", "lab/litter", "lab/pooled", "lab/characterise", "lab/trial", "lab/replay"],
     ["lab/suites/common"],
-    ["lab/suites"],
+    ["lab/suites/frame"],
+    [
+        "lab/suites/known_truth",
+        "lab/suites/library",
+        "lab/suites/p0089",
+        "lab/suites/recording",
+        "lab/suites/reserve_commit",
+        "lab/suites/suballocator",
+        "lab/suites/unique_chars",
+    ],
     ["examples"],
     ["tests"],
 ]
@@ -80,6 +79,11 @@ def includes(path: Path) -> list[str]:
 def test_every_source_lies_in_a_room() -> None:
     homeless = [str(path) for path in repository.cxx_files() if room_of(path) is None]
     assert not homeless, f"add the room to ORDER in {Path(__file__).name}, at its level: {homeless}"
+
+
+def test_every_room_of_the_order_exists() -> None:
+    lost = [room for room in LEVEL if not (repository.ROOT / room).is_dir()]
+    assert not lost, lost
 
 
 def test_includes_point_downward() -> None:
@@ -133,10 +137,10 @@ def test_native_namespaces_are_those_of_their_folders() -> None:
 def test_upward_includes_are_recognised() -> None:
     """The test of the test."""
     core, local = Path("include/millpond/core/bits.hpp"), Path("include/millpond/local/multipool.hpp")
-    classic, umbrella = Path("include/millpond/classic/bsd.hpp"), Path("include/millpond/local.hpp")
+    umbrella = Path("include/millpond/local.hpp")
     assert upward(core, local)
     assert not upward(local, core)
-    assert upward(local, classic)
+    assert upward(Path("lab/suites/p0089/main.cpp"), Path("lab/suites/library/slots.cpp"))
     assert not upward(umbrella, local)
     assert upward(Path("preload/real.cpp"), Path("lab/trace/reader.hpp"))
     assert upward(Path("lab/trial/router.cpp"), Path("lab/record/events.hpp"))
