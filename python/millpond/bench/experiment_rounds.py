@@ -95,7 +95,7 @@ def read_suite(name: str, aliases: Mapping[str, str], around: Surroundings) -> S
 
 
 class ExperimentRunner:
-    """A runner for `execution.rounds.run_rounds`. Not thread-safe: the environment's size comes from one sequence.
+    """A runner for `interleaved_rounds.run_rounds`. Not thread-safe: the environment's size comes from one sequence.
 
     `refused`: cells that are not run, and why. `seconds`: what a process of a cell is expected to take. `room_bytes`:
     the memory that there is; the program, too, does not run what it knows to need more. `counting`: by the processor.

@@ -122,7 +122,7 @@ def notes_on_turns(outcomes: Iterable[Outcome]) -> list[str]:
 
 
 class SimulatedRunner:
-    """A runner for `execution.rounds.run_rounds`: a round's window under callgrind.
+    """A runner for `interleaved_rounds.run_rounds`: a round's window under callgrind.
 
     `argv_of`: the command line of a cell's round, which gets the cell's surroundings. `seconds`: what a process of a
     cell is expected to take.

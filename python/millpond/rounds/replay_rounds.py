@@ -74,7 +74,7 @@ def replay_cells(
 
 
 class ReplayRunner:
-    """Runs rounds of cells of the experiment `replay`: a runner for `execution.rounds.run_rounds`. Not thread-safe.
+    """Runs rounds of cells of the experiment `replay`: a runner for `interleaved_rounds.run_rounds`. Not thread-safe.
 
     Scripts lie in `folder`, each prepared once: about 16 bytes an event. `limit_seconds`: a round that takes longer is
     `killed`.

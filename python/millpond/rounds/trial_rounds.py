@@ -33,7 +33,7 @@ _PAIR_COST_ROUNDS = 11  # 0.1 s each
 class Laboratory:
     """The place where the rounds of one program run. Temporary files lie in `folder`. Not thread-safe.
 
-    A runner for `execution.rounds.run_rounds`. `expected` (exit status and signal of the bare program) and
+    A runner for `interleaved_rounds.run_rounds`. `expected` (exit status and signal of the bare program) and
     `limit_seconds` are set by whoever has seen a bare run: a round that ends otherwise is `killed`, its values are not
     compared.
     """

@@ -23,7 +23,7 @@ def say(message: str) -> None:
 
 
 class ProgressReport:
-    """A listener for `execution.rounds.run_rounds`. `say` announces a step that has no count of its own.
+    """A listener for `interleaved_rounds.run_rounds`. `say` announces a step that has no count of its own.
 
     `deadline`, of the monotonic clock: no later than then it ends, whatever is left to be run.
     """

@@ -2,7 +2,7 @@
 """Which cells bench-library runs at which scale: points of workloads, their contenders, rounds and string seeds.
 
     Part     points that are measured alike: a workload, its sizes, so many rounds, so many seeds
-    pass     all parts with the same number of rounds, in one run of the one runner: `execution.rounds.run_rounds`
+    pass     all parts with the same number of rounds, in one run of the one runner: `interleaved_rounds.run_rounds`
     group    one point: all contenders of it take turns
 
 Sizes are those of the published tables with one between them, and two string seeds, so that nothing is tuned

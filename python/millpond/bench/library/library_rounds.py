@@ -33,7 +33,7 @@ _NOT_LOADED = "cannot be preloaded"
 
 
 class SuiteRunner:
-    """A runner for `execution.rounds.run_rounds`. Not thread-safe: the environment's size comes from one sequence."""
+    """A runner for `interleaved_rounds.run_rounds`. Not thread-safe: the environment's size comes from one sequence."""
 
     def __init__(self, contenders: Mapping[str, Contender], seed: int) -> None:
         self._contenders = contenders
