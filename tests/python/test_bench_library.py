@@ -132,7 +132,7 @@ def test_the_shards_make_the_whole(use: Use, tmp_path: Path) -> None:
     assert status == Status.OK
     assert all(ran.count(name) == 3 for name in ran)
     assert line_of(document, "default")["rounds"] == 3
-    values = [o for o in document["observations"] if o["metric"] == "warm_ns" and o["strategy"] == "multipool"]
+    values = [o for o in document["observations"] if o["metric"] == "warm_ns" and o["contender"] == "multipool"]
     assert sorted(o["round"] for o in values) == [1, 2, 3]
 
 

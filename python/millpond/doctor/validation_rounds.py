@@ -7,9 +7,9 @@
                        its trace on the same, at the program's pace                  predicted: peak bytes
                        ─▶ a difference for each pair of mallocs and each metric
 
-Side by side (`side_by_side`), since CPU time differs by less than the speed of a processor does from one second to the next:
-the difference of runs one after the other is that of the neighbours on the host. What a round measures and what it
-predicts lie within seconds, so that both have one machine.
+Side by side (`side_by_side`), since CPU time differs by less than the speed of a processor does from one second to the
+next: the difference of runs one after the other is that of the neighbours on the host. What a round measures and what
+it predicts lie within seconds, so that both have one machine.
 
 A program that cannot be run becomes a note: what the others show is still worth having.
 """
