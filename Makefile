@@ -55,12 +55,12 @@ bench-toolchains: ## the same by gcc, by clang and by clang with libc++, side by
 bench-lab: ## measure recording, characterising and trial against their bars; table and JSON
 	@scripts/setup build demo test bench
 	@scripts/build release preload/all lab/all examples/all make_big_trace
-	@.venv/bin/python -m millpond.bench_lab
+	@.venv/bin/millpond bench laboratory
 
 bench-library: ## measure the allocators against every peer and their bars, at most an hour; table and JSON
 	@scripts/setup build test bench
 	@scripts/build release millpond-library-suite millpond-library-suite-hardened
-	@.venv/bin/python -m millpond.bench_library
+	@.venv/bin/millpond bench library
 
 setup: ## install what building and testing need (system packages by apt, Python packages in .venv)
 	@scripts/setup build demo test

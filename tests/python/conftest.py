@@ -22,7 +22,7 @@ from fakes.fake_library_suite import FakeSuite
 from fakes.fake_p0089_suite import FakeP0089
 from library_bench import LIBRARIES, Use
 
-from millpond.bench.library import library_contenders
+from millpond.bench import contenders
 from millpond.cli import main
 from millpond.rounds import mallocs
 from millpond.rounds.mallocs import Malloc
@@ -190,7 +190,7 @@ def use(libraries: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Use
         monkeypatch.setattr(native, "capture", fake.capture)
         monkeypatch.setattr(native, "find", lambda name: tmp_path / name)
         monkeypatch.setattr(mallocs, "library_folders", lambda: [libraries])
-        monkeypatch.setattr(library_contenders, "packages_of", lambda paths: dict.fromkeys(paths, ("package", "1.0")))
+        monkeypatch.setattr(contenders, "packages_of", lambda paths: dict.fromkeys(paths, ("package", "1.0")))
         monkeypatch.setattr(callgrind, "find_valgrind", lambda: "valgrind")
         monkeypatch.chdir(tmp_path)
         return fake

@@ -7,17 +7,20 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from library_bench import LIBRARIES, Use, line_of, run
+from library_bench import LIBRARIES, Use, bench, line_of, run
 
-from millpond import bench_library
-from millpond.bench.library.bars import RULES, Rule, judge
-from millpond.bench.library.comparisons import QUESTIONS
-from millpond.bench.library.grid import grid_of
-from millpond.bench.library.library_contenders import ADAPTER_SYMBOL, read_suite
-from millpond.bench.library.lines import Line, label
+from millpond.bench.bars import judge_rows
+from millpond.bench.claim_rules import Claim, load
+from millpond.bench.comparisons import Question
+from millpond.bench.contenders import ADAPTER_SYMBOL, find_contenders
+from millpond.bench.result_table import ResultRow, label
+from millpond.bench.suite_rounds import read_suite
+from millpond.bench.suites.library import BAR_ROUNDS, LIBRARY, QUESTIONS
+from millpond.bench.surroundings import USUAL
 from millpond.statistics.order_statistics import summarise
 from millpond.system.errors import Failure, Status
 
+RULES = load(LIBRARY.claims)
 ONE = ("--scale", "quick", "--cells", "vector_string/*")
 
 
@@ -30,8 +33,8 @@ def test_the_summary_has_one_row_for_each_workload_and_comparison(use: Use) -> N
     assert len(set(rows)) == len(rows)
     for benchmark, questions in QUESTIONS.items():
         found = {row["comparison"] for row in document["summary"] if row["benchmark"] == benchmark}
-        assert {q.comparison for q in questions} <= found, benchmark
-    assert {bar["name"] for bar in document["bars"]} > {rule.name for rule in RULES}
+        assert {q.comparison for q in questions if isinstance(q, Question) and q.each is None} <= found, benchmark
+    assert {bar["name"] for bar in document["bars"]} > {rule.statement for rule in RULES if rule.kind == "each"}
     assert document["schema"] == "millpond.bench/1"
     for row in document["observations"]:
         assert set(row) >= {"schema", "workload", "metric", "unit", "value", "status", "kind", "round", "machine"}
@@ -117,7 +120,7 @@ def test_cells_selects_and_what_was_not_selected_is_not_judged(use: Use) -> None
     assert status == Status.OK
     assert {words[words.index("--workload") + 1] for _, words in fake.calls} == {"vector_string"}
     assert len(document["bars"]) == 5
-    assert bench_library.main(["--cells", "vector_sting/*"]) == Status.USAGE
+    assert bench("--cells", "vector_sting/*") == Status.USAGE
 
 
 @pytest.mark.lengthy
@@ -138,7 +141,7 @@ def test_the_shards_make_the_whole(use: Use, tmp_path: Path) -> None:
 
 def test_a_shard_needs_a_place_for_its_rounds(use: Use) -> None:
     use()
-    assert bench_library.main([*ONE, "--shard", "1/2"]) == Status.USAGE
+    assert bench(*ONE, "--shard", "1/2") == Status.USAGE
 
 
 def test_listing_and_forecast_run_and_write_nothing(use: Use, capsys: pytest.CaptureFixture[str]) -> None:
@@ -152,12 +155,13 @@ def test_listing_and_forecast_run_and_write_nothing(use: Use, capsys: pytest.Cap
 
 def test_the_standard_scale_takes_an_hour_at_most_and_half_of_it_for_blocks_of_many_sizes(use: Use) -> None:
     use()
-    grid = grid_of("standard", read_suite())
-    runs = [(cell, one.rounds * grid.seconds[cell]) for one in grid.passes for cell in one.cells]
+    contenders = find_contenders(read_suite(LIBRARY.suite, {}, USUAL))
+    grid = LIBRARY.rounds_and_seconds("standard", contenders, BAR_ROUNDS, 1, {})
+    runs = [(cell, rounds * seconds) for cell, (rounds, seconds) in grid.items()]
     others = ("push_back", "small_array", "commit_steps", "slots", "set_of_numbers", "instructions_slots")
     assert sum(seconds for _, seconds in runs) <= 3600
     assert sum(seconds for cell, seconds in runs if not cell.name.startswith(others)) <= 1800
-    named = {cell.name for cell in grid.cells}
+    named = {cell.name for cell in grid}
     for af, sizes in ((1, (4, 8, 12, 16, 20)), (16, (4, 8, 12, 16, 20)), (256, (12, 16))):
         for size in sizes:
             point = f"lists_shuffled/size={2**size}/af={af}/"
@@ -181,7 +185,7 @@ def test_others_may_choose_other_sizes(use: Use) -> None:
     run(*ONE, "--rounds", "1", "--sizes", "vector_string=5000,2^13")
     assert {words[words.index("--size") + 1] for _, words in fake.calls} == {"5000", "8192"}
     for wrong in ("vector_sting=1", "vector_string", "vector_string=", "vector_string=x", "vector_string=0"):
-        assert bench_library.main([*ONE, "--sizes", wrong]) == Status.USAGE
+        assert bench(*ONE, "--sizes", wrong) == Status.USAGE
 
 
 def test_what_tunes_a_malloc_reaches_no_contender_but_the_kept_ones(use: Use, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -222,7 +226,7 @@ def test_a_peer_that_is_none_is_refused(use: Use, tmp_path: Path, given: str, st
     use()
     (tmp_path / "fast.so").write_bytes(b"\x7fELF")
     (tmp_path / "text.so").write_text("no library")
-    assert bench_library.main([*ONE, "--peer", given]) == status
+    assert bench(*ONE, "--peer", given) == status
 
 
 def test_bytes_are_held_against_the_leanest_peer_that_is_about_as_fast(use: Use) -> None:
@@ -266,24 +270,24 @@ def test_no_step_may_exceed_twice_the_size_before(use: Use) -> None:
     [(0.95, 2.0, True), (0.96, 1.05, True), (0.96, 1.06, False), (1.3, 1.0, True), (0.2, None, True)],
 )
 def test_faster_than_the_peer_or_at_the_ideal_is_enough(to_peer: float, to_ideal: float | None, holds: bool) -> None:
-    rule = next(rule for rule in RULES if rule.name.startswith("multipool against"))
+    rule = next(rule for rule in RULES if rule.statement.startswith("multipool against"))
     assert _judged(rule, to_peer, to_ideal) is holds
 
 
-def _judged(rule: Rule, to_peer: float, to_ideal: float | None) -> bool:
+def _judged(rule: Claim, to_peer: float, to_ideal: float | None) -> bool:
     ideal = None if to_ideal is None else summarise([to_ideal] * 15)
-    line = Line("w", "vector_string", {}, "kept_multipool", "ns", "multipool", 1.0, "peer", 1.0, "ideal", 1.0)
-    bar = judge(rule, [replace(line, to_peer=summarise([to_peer] * 15), to_ideal=ideal)])
+    line = ResultRow("w", "vector_string", {}, "kept_multipool", "ns", "multipool", 1.0, "peer", 1.0, "ideal", 1.0)
+    bar = judge_rows(rule, [replace(line, to_peer=summarise([to_peer] * 15), to_ideal=ideal)])
     assert bar is not None
-    return bar.holds
+    return bar.holds is True
 
 
 def test_the_worst_line_of_a_bar_is_one_that_does_not_hold() -> None:
-    rule = next(rule for rule in RULES if rule.name.startswith("multipool against"))
-    line = Line("a", "vector_string", {}, "kept_multipool", "ns", "multipool", 1.0, "peer", 1.0, "ideal", 1.0)
+    rule = next(rule for rule in RULES if rule.statement.startswith("multipool against"))
+    line = ResultRow("a", "vector_string", {}, "kept_multipool", "ns", "multipool", 1.0, "peer", 1.0, "ideal", 1.0)
     good = replace(line, to_peer=summarise([1.4]), to_ideal=summarise([1.0]))
     bad = replace(line, workload="b", to_peer=summarise([1.1]), to_ideal=summarise([1.5]))
-    bar = judge(rule, [good, bad])
+    bar = judge_rows(rule, [good, bad])
     assert bar is not None and not bar.holds
     assert bar.figure is not None and bar.figure.median == 1.1
     assert bar.worst.startswith("b,")
@@ -291,9 +295,9 @@ def test_the_worst_line_of_a_bar_is_one_that_does_not_hold() -> None:
 
 def test_a_program_that_knows_too_little_is_to_be_built_again(use: Use, monkeypatch: pytest.MonkeyPatch) -> None:
     use()
-    suite = read_suite()
+    program = read_suite(LIBRARY.suite, {}, USUAL)
     with pytest.raises(Failure, match="build it again") as failure:
-        replace(suite, workloads={}).of("vector_string")
+        replace(program, workloads={}).workload("vector_string")
     assert failure.value.status == Status.ENVIRONMENT
 
 

@@ -11,10 +11,11 @@ from typing import Any
 
 import pytest
 
-from millpond import bench_lab
+from millpond.bench import steps_run
 from millpond.bench.laboratory import bench_followed, bench_real
 from millpond.bench.laboratory.bench_rounds import Round
 from millpond.bench.laboratory.bench_rows import Bench
+from millpond.bench.suites.laboratory import REAL
 from millpond.rounds import more_real_programs
 from millpond.statistics.order_statistics import summarise
 
@@ -86,16 +87,11 @@ def test_a_budget_may_be_exceeded_by_a_twentieth() -> None:
 def test_a_missing_program_is_a_row_that_names_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     bench = Bench(tmp_path, tmp_path / "inputs", 1, True, random.Random(1))
-    steps = [(n, s) for n, s in bench_real.steps() if n in ("xmllint", "redis")]
-    missing, server = bench_lab.measure(steps, bench)
+    steps = [(n, s) for n, s in REAL.steps().items() if n in ("xmllint", "redis")]
+    missing, server = steps_run.measure(steps, bench)
     assert missing.name == "xmllint" and missing.figure is None and missing.holds is False
     assert "xmllint is missing; `scripts/setup bench-real`" in missing.note
     assert "redis-server is missing" in server.note
-
-
-def test_only_one_table_at_a_time() -> None:
-    with pytest.raises(SystemExit):
-        bench_lab.main(["--real", "--truth"])
 
 
 def test_inputs_are_whole_and_the_same_each_time() -> None:

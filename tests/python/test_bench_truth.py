@@ -90,7 +90,7 @@ def test_an_example_that_is_not_built_is_said(lab: FakeLab) -> None:
     for name in ("request_server", "parser", "order_queues", "catalogue", "pipeline", "heat_plate"):
         for form in ("", "_changed"):
             (lab.bin / f"{name}{form}").touch(0o755)
-    assert [name for name, _ in bench_truth.examples()][:2] == ["request_server", "parser"]
+    assert list(bench_truth.examples())[:2] == ["request_server", "parser"]
 
 
 def test_doing_nothing_without_a_plan_predicts_no_change() -> None:

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from fakes.fake_p0089_suite import FakeP0089
 
+from millpond.bench.suites.every_experiment import PUBLISHED as EXPERIMENTS
 from millpond.bench.suites.p0089 import ALIASES
-from millpond.bench.suites.published_experiments import EXPERIMENTS
 from millpond.cells.metrics import COUNTERS
 from millpond.cli import main
 from millpond.system import callgrind

@@ -15,8 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from millpond.bench.claim_rules import heading
+from millpond.bench.suites.every_experiment import PUBLISHED as EXPERIMENTS
 from millpond.bench.suites.p0089 import ALIASES
-from millpond.bench.suites.published_experiments import EXPERIMENTS
 from millpond.cli import main
 from millpond.report.figures.heat_tables import STEPS, Heat, Scale, heat_table
 from millpond.report.figures.surfaces import Axes, surface

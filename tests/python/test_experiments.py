@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from millpond.bench import published
-from millpond.bench.experiment import SCALES, Experiment
-from millpond.bench.experiment_run import cells_of
+from millpond.bench.experiment import SCALES, PublishedSpec
+from millpond.bench.published_run import cells_of
+from millpond.bench.suites.every_experiment import PUBLISHED as ALL
 from millpond.bench.suites.p0089 import ALIASES, LOCKED, in_notation, notation
-from millpond.bench.suites.published_experiments import EXPERIMENTS as ALL
 from millpond.rounds.interleaved_rounds import groups_of
 
 EXPERIMENTS = tuple(e for e in ALL if e.document == "p0089")
@@ -26,7 +26,7 @@ def test_the_experiments_have_the_names_of_the_document() -> None:
 
 
 @EACH
-def test_every_figure_of_the_document_belongs_to_one_cell_of_the_paper_grid_and_back(experiment: Experiment) -> None:
+def test_every_figure_of_the_document_belongs_to_one_cell_of_the_paper_grid_and_back(experiment: PublishedSpec) -> None:
     cells = cells_of(experiment, "paper", "")
     assert len({cell.name for cell in cells}) == len(cells)
     keys = Counter((experiment.point_of(cell), cell.contender.name) for cell in cells)
@@ -40,7 +40,7 @@ def test_every_figure_of_the_document_belongs_to_one_cell_of_the_paper_grid_and_
 
 
 @EACH
-def test_the_figures_are_as_many_as_the_document_prints(experiment: Experiment) -> None:
+def test_the_figures_are_as_many_as_the_document_prints(experiment: PublishedSpec) -> None:
     expected = {"p0089.1": 12 * 11 * 14, "p0089.2": (22 + 26) * 9 * 2, "p0089.3": 6 * 11 * 8, "p0089.4": 7 * 8 * 8,
                 "p0089.dials": 0, "p0089.anomalies": 11 * 13 + 6 * 11 * 2, "p0089.anomalies.spike": 2 * 2 * 2,
                 "p0089.anomalies.virtual": 11 * (3 + 4), "p0089.anomalies.clang": 11 * 4 * 2}  # fmt: skip
@@ -76,14 +76,14 @@ def test_the_aliases_are_the_documents_fourteen_and_their_locked_twins() -> None
 
 @EACH
 @pytest.mark.parametrize("scale", SCALES)
-def test_every_scale_has_the_baseline_beside_every_strategy(experiment: Experiment, scale: str) -> None:
+def test_every_scale_has_the_baseline_beside_every_strategy(experiment: PublishedSpec, scale: str) -> None:
     for group in groups_of(cells_of(experiment, scale, "")):
         assert experiment.baseline in {cell.contender.name for cell in group}
 
 
 @EACH
 @pytest.mark.parametrize("scale", SCALES)
-def test_what_a_figure_is_divided_by_takes_turns_with_it(experiment: Experiment, scale: str) -> None:
+def test_what_a_figure_is_divided_by_takes_turns_with_it(experiment: PublishedSpec, scale: str) -> None:
     for group in groups_of(cells_of(experiment, scale, "")):
         for cell in group:
             twin = experiment.twin_of(cell)
@@ -91,14 +91,14 @@ def test_what_a_figure_is_divided_by_takes_turns_with_it(experiment: Experiment,
 
 
 @EACH
-def test_every_metric_that_is_asked_for_is_one_that_cells_have(experiment: Experiment) -> None:
+def test_every_metric_that_is_asked_for_is_one_that_cells_have(experiment: PublishedSpec) -> None:
     known = experiment.metrics.units
     assert {experiment.figure.metric, *experiment.beside_metrics} <= known.keys()
 
 
 @EACH
 @pytest.mark.parametrize("scale", SCALES)
-def test_every_cell_has_an_expectation_and_a_litter_is_part_of_its_name(experiment: Experiment, scale: str) -> None:
+def test_every_cell_has_an_expectation_and_a_litter_is_part_of_its_name(experiment: PublishedSpec, scale: str) -> None:
     plain, littered = cells_of(experiment, scale, ""), cells_of(experiment, scale, "0.5")
     assert all(experiment.needs(dict(c.parameters), c.contender.name).seconds > 0.0 for c in plain)
     assert not {c.name for c in plain} & {c.name for c in littered}

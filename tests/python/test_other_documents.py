@@ -16,11 +16,11 @@ from fakes.fake_p0089_suite import FakeP0089
 
 from millpond.bench import published
 from millpond.bench.claim_rules import FAILS, HOLDS, NOT_MEASURED, UNTESTABLE, Claim, judge, load
-from millpond.bench.experiment import ROUNDS, SCALES, Experiment
-from millpond.bench.experiment_run import cells_of
+from millpond.bench.experiment import ROUNDS, SCALES, PublishedSpec
+from millpond.bench.published_run import cells_of
 from millpond.bench.result_table import Figures, published_figures
 from millpond.bench.suites import suballocator, unique_chars
-from millpond.bench.suites.published_experiments import EXPERIMENTS as ALL
+from millpond.bench.suites.every_experiment import PUBLISHED as ALL
 from millpond.cells.cell import LITTER
 from millpond.cells.metrics import COUNTERS
 from millpond.cli import main
@@ -82,7 +82,7 @@ def test_the_published_figures_stand_in_the_units_of_ours() -> None:
 
 
 @EACH
-def test_a_published_figure_lies_on_one_cell_of_the_paper_grid(experiment: Experiment) -> None:
+def test_a_published_figure_lies_on_one_cell_of_the_paper_grid(experiment: PublishedSpec) -> None:
     cells = cells_of(experiment, "paper", "")
     keys = [(experiment.point_of(cell), cell.contender.name) for cell in cells]
     assert len(set(keys)) == len(keys) == len({cell.name for cell in cells})
@@ -91,7 +91,9 @@ def test_a_published_figure_lies_on_one_cell_of_the_paper_grid(experiment: Exper
 
 @EACH
 @AT_SCALES
-def test_a_scale_has_the_baseline_beside_every_strategy_and_fits_its_time(experiment: Experiment, scale: str) -> None:
+def test_a_scale_has_the_baseline_beside_every_strategy_and_fits_its_time(
+    experiment: PublishedSpec, scale: str
+) -> None:
     cells = cells_of(experiment, scale, "")
     for group in groups_of(cells):
         assert experiment.baseline in {cell.contender.name for cell in group}
@@ -102,7 +104,7 @@ def test_a_scale_has_the_baseline_beside_every_strategy_and_fits_its_time(experi
 
 
 @EACH
-def test_every_metric_is_one_that_cells_have_and_every_alias_one_strategy(experiment: Experiment) -> None:
+def test_every_metric_is_one_that_cells_have_and_every_alias_one_strategy(experiment: PublishedSpec) -> None:
     known = experiment.metrics.units
     assert {experiment.figure.metric, *experiment.beside_metrics} <= known.keys()
     assert len(set(experiment.aliases.values())) == len(experiment.aliases)
@@ -166,7 +168,9 @@ def test_a_rule_of_a_metric_is_about_that_metric() -> None:
 
 
 @EACH
-def test_every_cell_of_the_quick_scale_runs_and_every_statement_is_judged(experiment: Experiment, p0089: Use) -> None:
+def test_every_cell_of_the_quick_scale_runs_and_every_statement_is_judged(
+    experiment: PublishedSpec, p0089: Use
+) -> None:
     fake = p0089()
     status, document = run(experiment.name, "--scale=quick", "--rounds=1")
     assert status == Status.OK
@@ -194,7 +198,7 @@ def test_simulated_counters_judge_statements_on_loads_and_say_why_others_cannot_
 
 
 @EACH
-def test_every_cell_of_every_scale_is_one_that_the_program_is_asked_for(experiment: Experiment, p0089: Use) -> None:
+def test_every_cell_of_every_scale_is_one_that_the_program_is_asked_for(experiment: PublishedSpec, p0089: Use) -> None:
     fake = p0089()
     known = {s for w in fake.listed(experiment.suite)["workloads"] for s in w["contenders"]}
     for scale in SCALES:

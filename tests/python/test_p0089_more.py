@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from fakes.fake_p0089_suite import FakeP0089
 
-from millpond.bench import claim_rules, experiment_rounds
+from millpond.bench import claim_rules, suite_rounds
 from millpond.bench.claim_rules import (
     HOLDS,
     NOT_MEASURED,
@@ -24,16 +24,16 @@ from millpond.bench.claim_rules import (
     judge_all,
     load,
 )
-from millpond.bench.experiment import SCALES, Experiment
-from millpond.bench.experiment_run import cells_of
-from millpond.bench.library.library_contenders import KEEPING
-from millpond.bench.result_table import Figures, Results, published_figures
+from millpond.bench.experiment import SCALES, PublishedSpec
+from millpond.bench.published_run import cells_of
+from millpond.bench.result_table import Figures, PublishedTable, published_figures
 from millpond.bench.suites.p0089 import ALIASES
 from millpond.bench.suites.p0089_anomalies import EXPERIMENT as ANOMALIES
 from millpond.bench.suites.p0089_bindings import CLANG, VIRTUAL
 from millpond.bench.suites.p0089_dials import CENTRE, DIALS, SETTINGS
 from millpond.bench.suites.p0089_dials import EXPERIMENT as DIALLED
 from millpond.bench.suites.p0089_spike import EXPERIMENT as SPIKE
+from millpond.bench.surroundings import KEEPING
 from millpond.cells.cell import Outcome
 from millpond.cells.metrics import COUNTERS
 from millpond.cli import main
@@ -96,7 +96,7 @@ def test_candidates_are_statements_each_once() -> None:
 
 
 @pytest.mark.parametrize("experiment", OPEN.values(), ids=OPEN)
-def test_a_quick_look_at_what_is_open_takes_seconds(experiment: Experiment) -> None:
+def test_a_quick_look_at_what_is_open_takes_seconds(experiment: PublishedSpec) -> None:
     cells = cells_of(experiment, "quick", "")
     assert sum(experiment.needs(dict(c.parameters), c.contender.name).seconds for c in cells) < 20.0
 
@@ -131,7 +131,7 @@ def test_one_round_of_an_exact_count_is_enough() -> None:
 def test_the_time_before_shuffling_can_be_asked_for_and_has_no_slowdown() -> None:
     cells = cells_of(SPIKE, "quick", "")
     outcomes = [Outcome(c, "bench", 1, {"access_seconds": 1.0}, "") for c in cells]
-    figures = Results(SPIKE, cells, outcomes).figures()
+    figures = PublishedTable(SPIKE, cells, outcomes).figures()
     assert {dict(at)["sf"] for at, _ in figures.values} == {5}
     assert {dict(at)["sf"] for at, _ in figures.of("access_seconds").values} == {5, -5}
 
@@ -147,9 +147,9 @@ def test_kept_memory_is_the_environments_matter_and_no_parameter_of_the_program(
         seen.append((argv, environment))
         return fake.capture(argv, environment, **more)
 
-    monkeypatch.setattr(experiment_rounds.native, "capture", capture)
-    monkeypatch.setattr(experiment_rounds.native, "find", Path)
-    monkeypatch.setattr("millpond.bench.experiment_run.subject_of", lambda *_: "a program")
+    monkeypatch.setattr(suite_rounds.native, "capture", capture)
+    monkeypatch.setattr(suite_rounds.native, "find", Path)
+    monkeypatch.setattr("millpond.bench.published_run.subject_of", lambda *_: "a program")
     words = ("p0089.anomalies", "--scale=quick", "--rounds=1", "--cells=structures/ds=7/*/AS1", "--json=out.json")
     assert main(["bench", *words]) == Status.OK
     rounds = [(argv, environment) for argv, environment in seen if "--list" not in argv]

@@ -13,8 +13,8 @@ import pytest
 from fakes.fake_reserve_commit_suite import FakeReserveCommit
 
 from millpond.bench.claim_rules import Claim, evaluate, load
-from millpond.bench.experiment import SCALES, Experiment, place_of
-from millpond.bench.experiment_run import cells_of
+from millpond.bench.experiment import SCALES, PublishedSpec, place_of
+from millpond.bench.published_run import cells_of
 from millpond.bench.result_table import Figures
 from millpond.bench.suites.reserve_commit import ALIASES, EXPERIMENTS, LENGTHS, dtrace
 from millpond.bench.suites.reserve_commit import CLAIMS as FILE
@@ -60,7 +60,7 @@ def test_a_documents_name_stands_for_all_of_its_experiments() -> None:
 @EACH
 @pytest.mark.parametrize("scale", SCALES)
 def test_every_scale_has_the_baseline_beside_every_strategy_and_each_cell_once(
-    experiment: Experiment, scale: str
+    experiment: PublishedSpec, scale: str
 ) -> None:
     cells = cells_of(experiment, scale, "")
     assert len({cell.name for cell in cells}) == len(cells)
@@ -70,13 +70,15 @@ def test_every_scale_has_the_baseline_beside_every_strategy_and_each_cell_once(
 
 
 @EACH
-def test_every_metric_that_is_asked_for_is_one_that_cells_have(experiment: Experiment) -> None:
+def test_every_metric_that_is_asked_for_is_one_that_cells_have(experiment: PublishedSpec) -> None:
     assert {experiment.figure.metric, *experiment.beside_metrics} <= experiment.metrics.units.keys()
 
 
 @EACH
 @pytest.mark.parametrize("scale", SCALES)
-def test_every_cell_has_an_expectation_and_more_of_it_with_a_littered_heap(experiment: Experiment, scale: str) -> None:
+def test_every_cell_has_an_expectation_and_more_of_it_with_a_littered_heap(
+    experiment: PublishedSpec, scale: str
+) -> None:
     for plain, littered in zip(cells_of(experiment, scale, ""), cells_of(experiment, scale, "0.5"), strict=True):
         needs = [experiment.needs(dict(cell.parameters), cell.contender.name) for cell in (plain, littered)]
         assert 0.0 < needs[0].seconds < needs[1].seconds

@@ -7,7 +7,7 @@
 //                                                  keeps all frees
 //
 // All print the same checksum. The difference between their CPU seconds and peak bytes is the truth that advice is
-// compared with (`python -m millpond.bench_lab --truth`).
+// compared with (`millpond bench laboratory.truth`).
 #pragma once
 
 #include <cstdint>

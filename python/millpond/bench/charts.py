@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 
 from markupsafe import Markup
 
-from millpond.bench.experiment import Experiment
+from millpond.bench.experiment import PublishedSpec
 from millpond.bench.look import Gain, Key, Look, percent_of, text_of
-from millpond.bench.result_table import Results
+from millpond.bench.result_table import PublishedTable
 from millpond.report.figures.heat_tables import Heat, HeatTable, Scale, heat_table, legend
 from millpond.report.figures.surfaces import Axes, surface
 
@@ -43,7 +43,7 @@ class _Layout:
     rows: list[tuple[str, list[Key]]]
 
 
-def charts(results: Results) -> list[Chart]:
+def charts(results: PublishedTable) -> list[Chart]:
     """A chart for each table of the document of which anything was measured. O(figures).
 
     Where strategies have a table each, one more follows for what each gains over the baseline.
@@ -105,7 +105,7 @@ def _surfaces(layout: _Layout, look: Look, scale: Scale) -> list[tuple[str, Mark
     return drawn
 
 
-def _layouts(results: Results, look: Look) -> list[_Layout]:
+def _layouts(results: PublishedTable, look: Look) -> list[_Layout]:
     """The tables as the document has them, with our rows and strategies among its own."""
     experiment = results.experiment
     tables = experiment.tables
@@ -129,7 +129,7 @@ def _layouts(results: Results, look: Look) -> list[_Layout]:
     return found
 
 
-def _has_row(experiment: Experiment, key: Key, known: set[Key]) -> bool:
+def _has_row(experiment: PublishedSpec, key: Key, known: set[Key]) -> bool:
     """Whether a figure of ours stands in the document's tables: the same table, be it in a row or column of its own."""
     if not known:
         return True  # nothing was published: the tables are ours alone
@@ -146,7 +146,7 @@ def _values(key: Key, names: Sequence[str]) -> tuple[int | str, ...]:
     return tuple(key[1] if name == _STRATEGY else at[name] for name in names)
 
 
-def _sortable(experiment: Experiment) -> Callable[[tuple[int | str, ...]], tuple[tuple[int, str], ...]]:
+def _sortable(experiment: PublishedSpec) -> Callable[[tuple[int | str, ...]], tuple[tuple[int, str], ...]]:
     """Numbers rise, strategies stand in the document's order, others behind them; what is usual comes first."""
     order = {name: place for place, name in enumerate(experiment.strategies)}
     order |= {name: place for values in experiment.under.values() for place, name in enumerate(values)}
@@ -162,11 +162,11 @@ def _sortable(experiment: Experiment) -> Callable[[tuple[int | str, ...]], tuple
     return key
 
 
-def _heading(experiment: Experiment, value: int | str) -> tuple[str, str]:
+def _heading(experiment: PublishedSpec, value: int | str) -> tuple[str, str]:
     if isinstance(value, str):
         return experiment.alias(value) or value, value
     return experiment.tables.labels(experiment.tables.columns, value), ""
 
 
-def _label(experiment: Experiment, row: Sequence[int | str]) -> str:
+def _label(experiment: PublishedSpec, row: Sequence[int | str]) -> str:
     return ", ".join(experiment.tables.labels(name, v) for name, v in zip(experiment.tables.rows, row, strict=True))

@@ -14,6 +14,7 @@ A rule has one of these kinds. `of` and `against` are strategies; `against` is o
     best_of    the share of the points at which the smallest figure of `among` is one of `of`
     growth     the same quotient at `last` on `axis` / at `first`: the geometric mean over all that is alike otherwise
     fails      the share of the points at which `of` came to no figure, because memory did not suffice
+    each       a bar: the median of every row of the comparisons `of` keeps the bound (bars.py)
     untestable nothing here could tell; `missing` names what it would take
 
 `where` has a value for an axis, a list of them, or a range: `from`, `to`, `below` another axis, or what it `is` on one.
@@ -31,12 +32,12 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, Literal
 
-from millpond.bench.experiment import Experiment, Point
+from millpond.bench.experiment import Point, PublishedSpec
 from millpond.bench.result_table import Figures
 from millpond.cells.cell import SURROUNDINGS
 from millpond.statistics.order_statistics import Summary, summarise
 
-Kind = Literal["ratio", "largest", "smallest", "share", "best_of", "growth", "fails", "untestable"]
+Kind = Literal["ratio", "largest", "smallest", "share", "best_of", "growth", "fails", "each", "untestable"]
 Term = Mapping[int, float]
 HOLDS, FAILS, UNDECIDED = "holds", "does not hold", "undecided"
 NOT_MEASURED, UNTESTABLE = "not measured", "cannot be tested here"
@@ -50,7 +51,10 @@ _ROUNDING = 1e-9
 class Claim:
     """One statement. `low`, `high`: the bound, either may be absent. `metric`: of what, if not the experiment's figure.
     `paper_disagrees`: why the document's own figures do not bear it out. `published_lost`: why there are no published
-    figures to look at. `exact`: what is counted and never varies, so that one round is enough."""
+    figures to look at. `exact`: what is counted and never varies, so that one round is enough. Of bars: the `unit` of
+    the figure, and what is as good as the bound: `or_ideal`, so many times the ideal; `or_noise`, an interval that
+    reaches it; `or_unseen`, bytes that the kernel does not show (`more` than the peer's, or `in all`); `also`: in
+    words."""
 
     id: str
     experiment: str
@@ -73,6 +77,11 @@ class Claim:
     missing: str = ""
     paper_disagrees: str = ""
     published_lost: str = ""
+    unit: str = "×"
+    or_ideal: float = 0.0
+    or_noise: bool = False
+    or_unseen: str = ""
+    also: str = ""
 
     def accepts(self, value: float) -> bool:
         """Whether a number lies within the bound."""
@@ -173,7 +182,7 @@ def _claim(entry: Mapping[str, Any]) -> Claim:
 
 
 def judge_all(
-    experiment: Experiment, published: Figures, ours: Figures, missing: Mapping[str, str] | None = None
+    experiment: PublishedSpec, published: Figures, ours: Figures, missing: Mapping[str, str] | None = None
 ) -> list[Verdict]:
     """Every claim about this experiment. O(claims × figures).
 
@@ -193,7 +202,7 @@ def _untestable(judged: Verdict, missing: Mapping[str, str]) -> Verdict:
     return replace(judged, claim=replace(judged.claim, missing="; ".join(reasons)), verdict=UNTESTABLE)
 
 
-def judge(claim: Claim, experiment: Experiment, published: Figures, ours: Figures) -> Verdict:
+def judge(claim: Claim, experiment: PublishedSpec, published: Figures, ours: Figures) -> Verdict:
     """One claim on both."""
     if claim.kind == "untestable":
         return Verdict(claim, None, None, UNTESTABLE, 0, ())
@@ -216,7 +225,7 @@ def verdict_of(claim: Claim, ours: Summary) -> str:
     return FAILS if ours.high < claim.low or ours.low > claim.high else UNDECIDED
 
 
-def evaluate(claim: Claim, experiment: Experiment, figures: Figures) -> tuple[list[float], list[tuple[Point, str]]]:
+def evaluate(claim: Claim, experiment: PublishedSpec, figures: Figures) -> tuple[list[float], list[tuple[Point, str]]]:
     """The rule's value in each round that all its terms have, and the figures that it rests on."""
     terms, used = _TERMS[claim.kind](_named(claim, experiment), experiment, figures)
     if not terms:
@@ -225,7 +234,7 @@ def evaluate(claim: Claim, experiment: Experiment, figures: Figures) -> tuple[li
     return [_REDUCED[claim.kind](claim, [term[n] for term in terms]) for n in sorted(common)], used
 
 
-def _named(claim: Claim, experiment: Experiment) -> Claim:
+def _named(claim: Claim, experiment: PublishedSpec) -> Claim:
     """With canonical names in the place of the document's, and where the program's surroundings are the usual ones."""
     of, against, among = (tuple(map(experiment.canonical, names)) for names in (claim.of, claim.against, claim.among))
     usual = {name: value for name, value in experiment.usual if name != claim.axis}
@@ -235,7 +244,7 @@ def _named(claim: Claim, experiment: Experiment) -> Claim:
 Terms = tuple[list[Term], list[tuple[Point, str]]]
 
 
-def _quotients(claim: Claim, _experiment: Experiment, figures: Figures) -> Terms:
+def _quotients(claim: Claim, _experiment: PublishedSpec, figures: Figures) -> Terms:
     terms: list[Term] = []
     used: list[tuple[Point, str]] = []
     for point in _points(figures, claim.matches):
@@ -259,7 +268,7 @@ def _points(figures: Figures, takes: Callable[[Point], bool]) -> Iterable[Point]
     return [p for p in dict.fromkeys(point for point, _ in [*figures.values, *figures.failed]) if takes(p)]
 
 
-def _growths(claim: Claim, experiment: Experiment, figures: Figures) -> Terms:
+def _growths(claim: Claim, experiment: PublishedSpec, figures: Figures) -> Terms:
     terms: list[Term] = []
     used: list[tuple[Point, str]] = []
     for point in _points(figures, lambda p: claim.matches(p, claim.axis) and dict(p).get(claim.axis) == claim.first):
@@ -273,7 +282,7 @@ def _growths(claim: Claim, experiment: Experiment, figures: Figures) -> Terms:
     return terms, used
 
 
-def _winners(claim: Claim, experiment: Experiment, figures: Figures) -> Terms:
+def _winners(claim: Claim, experiment: PublishedSpec, figures: Figures) -> Terms:
     among = claim.among or experiment.strategies
     terms: list[Term] = []
     used: list[tuple[Point, str]] = []
@@ -287,13 +296,13 @@ def _winners(claim: Claim, experiment: Experiment, figures: Figures) -> Terms:
     return terms, used
 
 
-def _failures(claim: Claim, _experiment: Experiment, figures: Figures) -> Terms:
+def _failures(claim: Claim, _experiment: PublishedSpec, figures: Figures) -> Terms:
     keys = [(p, of) for p in _points(figures, claim.matches) for of in claim.of]
     used = [key for key in keys if key in figures.failed or key in figures.values]
     return [{0: float(key in figures.failed)} for key in used], used
 
 
-_TERMS: Mapping[str, Callable[[Claim, Experiment, Figures], Terms]] = {
+_TERMS: Mapping[str, Callable[[Claim, PublishedSpec, Figures], Terms]] = {
     **dict.fromkeys(("ratio", "largest", "smallest", "share"), _quotients),
     "best_of": _winners, "growth": _growths, "fails": _failures,
 }  # fmt: skip

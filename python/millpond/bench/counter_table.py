@@ -14,22 +14,22 @@ from rich.table import Table
 from rich.text import Text
 
 from millpond.bench.look import text_of
-from millpond.bench.result_table import Results
+from millpond.bench.result_table import PublishedTable
 
 _NONE = "–"
 
 
-def headings(results: Results) -> list[str]:
+def headings(results: PublishedTable) -> list[str]:
     """The counters that have a value anywhere, by name. Why others have none stands in the notes."""
     return [name for name in results.counters if any(name in outcome.values for outcome in results.outcomes)]
 
 
-def is_simulated(results: Results) -> bool:
+def is_simulated(results: PublishedTable) -> bool:
     """Whether any of them is a simulator's."""
     return any(outcome.kind == "simulated" for outcome in results.outcomes)
 
 
-def by_strategy(results: Results) -> Table:
+def by_strategy(results: PublishedTable) -> Table:
     """The table of the terminal."""
     experiment, names = results.experiment, headings(results)
     how = ", simulated" if is_simulated(results) else ""
@@ -46,7 +46,7 @@ def by_strategy(results: Results) -> Table:
     return table
 
 
-def by_cell(results: Results) -> list[tuple[str, list[str]]]:
+def by_cell(results: PublishedTable) -> list[tuple[str, list[str]]]:
     """The rows of the page: a cell's name, and its counters in the order of the headings."""
     names, rows = headings(results), []
     for cell in results.cells:

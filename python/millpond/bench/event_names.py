@@ -12,7 +12,7 @@ import re
 from collections.abc import Collection, Sequence
 from typing import Any
 
-from millpond.bench.library.library_contenders import clean_environment
+from millpond.bench.surroundings import USUAL
 from millpond.cells.metrics import COUNTERS
 from millpond.system import native
 from millpond.system.errors import Failure, Status
@@ -76,7 +76,7 @@ def text_of(found: dict[str, Any]) -> str:
 
 
 def _ask(*words: str) -> str:
-    done = native.capture([str(native.find(PROGRAM)), *words], clean_environment({}))
+    done = native.capture([str(native.find(PROGRAM)), *words], USUAL.environment({}))
     if done.status != 0:
         raise native.failure_of(PROGRAM, native.Finished(done.status, done.said))
     return done.printed

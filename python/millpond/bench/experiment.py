@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSL-1.0
-"""What a published experiment is: data. Nothing that runs, judges or draws one knows which of them it has.
+"""What an experiment is: data. Nothing that runs, judges or draws one knows which of them it has.
 
-    Experiment ── axes, strategies, figure ──▶ the cells of a scale       ── rounds ──▶ our figures
+    ExperimentSpec ── name, suite, metrics, claims              what all have
+    PublishedSpec  ── axes, strategies, figure ──▶ the cells of a scale       ── rounds ──▶ our figures
                ── columns of its CSV       ──▶ the document's own figures ────────────▶ beside them, point by point
 
 A **point** is a place in the document's tables: a value on each of the experiment's axes. A cell lies on a point if it
@@ -116,27 +117,46 @@ class Needs:
     bytes: int
 
 
-@dataclass(frozen=True, eq=False)
-class Experiment:
-    """One published experiment. `strategies` are canonical names, the baseline first; `aliases` are the document's.
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ExperimentSpec:
+    """What every experiment says of itself.
 
-    `table` is the document's own in `paper/`, empty where none of its figures is left; `claims` its statements in
-    `claims/`. `beside`: strategies that the document does not have, run at paper scale. `optional`: those that a
-    program may have been built without, and is then not asked for. `notes`: what a reader must know. The axis `litter`
-    is the share of the heap, in percent, that is littered first. `under`: axes of ours that the document has not, what
-    surrounds the program (`surrounded` adds them), each with its values, the usual one first.
-    `source` and `machine`: the document's title, and what it was measured on.
+    `claims`: its statements in `claims/`, or its bars; empty for none there. `suite`: the program that runs its cells.
+    `rounds`: how many of each cell, by scale. `fewest_rounds`: so many should a verdict rest on. `source` and
+    `machine`: a document's title, and what it was measured on. `notes`: what a reader must know.
     """
 
     name: str
     title: str
-    section: str
-    source: str
-    machine: str
     measured: str
-    suite: str
-    workload: str
     metrics: Metrics
+    section: str = ""
+    suite: str = ""
+    claims: str = ""
+    source: str = ""
+    machine: str = ""
+    rounds: Mapping[str, int] = field(default_factory=lambda: ROUNDS)
+    fewest_rounds: int = VERDICT_ROUNDS
+    notes: tuple[str, ...] = ()
+
+    @property
+    def document(self) -> str:
+        """The document's name: `p0089` of `p0089.1`."""
+        return self.name.partition(".")[0]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class PublishedSpec(ExperimentSpec):
+    """A published experiment. `strategies` are canonical names, the baseline first; `aliases` are the document's.
+
+    `table` is the document's own in `paper/`, empty where none of its figures is left. `beside`: strategies that the
+    document does not have, run at paper scale. `optional`: those that a program may have been built without, and is
+    then not asked for. The axis `litter` is the share of the heap, in percent, that is littered first. `under`: axes of
+    ours that the document has not, what surrounds the program (`surrounded` adds them), each with its values, the usual
+    one first.
+    """
+
+    workload: str
     figure: Figure
     beside_metrics: tuple[str, ...]
     axes: tuple[str, ...]
@@ -148,17 +168,10 @@ class Experiment:
     tables: Tables
     parts: Mapping[str, tuple[Part, ...]]
     needs: Callable[[Mapping[str, str], str], Needs]
-    claims: str
-    notes: tuple[str, ...] = ()
     beside: tuple[str, ...] = ()
     optional: tuple[str, ...] = ()
     under: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     notation: Callable[[str], Parameters | None] = field(default=lambda _text: None)
-
-    @property
-    def document(self) -> str:
-        """The document's name: `p0089` of `p0089.1`."""
-        return self.name.partition(".")[0]
 
     @property
     def baseline(self) -> str:
@@ -221,7 +234,7 @@ def crossed(parts: Iterable[Part], strategies: tuple[str, ...], **values: tuple[
     return tuple(Part(tuple((*point, *each) for point in part.points for each in more), strategies) for part in parts)
 
 
-def surrounded(experiment: Experiment, **under: tuple[str, ...]) -> Experiment:
+def surrounded(experiment: PublishedSpec, **under: tuple[str, ...]) -> PublishedSpec:
     """The experiment with these axes of what surrounds its program, and a table for each of their values.
 
     An axis that it has already gets these values. The document's figures stand beside ours under all of them.

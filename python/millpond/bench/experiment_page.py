@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The page of published experiments: each of the document's tables beside ours, their ratio, then its statements.
+"""The page of experiments: each of a document's tables beside ours, their ratio, then its statements, or our bars.
 
     table of the document │ the same of ours │ ours / the document's │ peak resident bytes      one row for each table
-    statement │ rule │ the document's figure │ ours with its interval │ verdict                 one row for each claim
+    statement │ rule │ the document's figure │ ours with its interval │ verdict                 one row for each
 
 One offline file: no network, no script but the report's own, colours by class.
 """
@@ -14,11 +14,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from millpond.bench import counter_table
+from millpond.bench.bars import Bar
 from millpond.bench.charts import PUBLISHED, Chart, charts
 from millpond.bench.claim_rules import FAILS, HOLDS, Claim, Verdict, heading
-from millpond.bench.experiment_rounds import SuiteProgram
-from millpond.bench.experiment_run import Found
-from millpond.bench.library.library_table import number_text
+from millpond.bench.comparison_table import number_text
+from millpond.bench.experiment_run import ExperimentRun
+from millpond.bench.published_run import PublishedRun
+from millpond.bench.result_table import ResultRow
+from millpond.bench.suite_rounds import SuiteProgram
 from millpond.bench.terminal_table import claims_line
 from millpond.report.figures.offline_page import load
 from millpond.store.observations import heap_state
@@ -57,40 +60,66 @@ class Section:
     uncounted: int
 
 
-def render(found: Sequence[Found]) -> str:
+def render(runs: Sequence[ExperimentRun]) -> str:
     """The page for these experiments, in their order."""
     page = load("report.js", "report.css", "experiment.css")
-    names = ", ".join(one.run.experiment.name for one in found)
+    names = ", ".join(run.spec.name for run in runs)
+    beside = " beside the published figures" if any(isinstance(run, PublishedRun) for run in runs) else ""
     return page.render(
         "experiment.html.j2",
-        title=f"Millpond: {names} beside the published figures",
+        title=f"Millpond: {names}{beside}",
+        heading="Published experiments, run here" if beside else "Benchmarks",
         machine=str(this_machine()),
-        sections=[_section(one) for one in found],
+        sections=[_section(run) for run in runs],
     )
 
 
-def _section(found: Found) -> Section:
-    experiment, results = found.run.experiment, found.results
-    states = dict.fromkeys(heap_state(cell) for cell in found.run.cells)
-    rounds = max((o.round for o in found.outcomes), default=0)
+def _section(run: ExperimentRun) -> Section:
+    spec = run.spec
+    states = dict.fromkeys(heap_state(cell) for cell in run.cells)
+    rounds = max((o.round for o in run.outcomes), default=0)
     facts = [
-        f"{plural(rounds, 'round')} of {plural(len(found.run.cells), 'cell')}",
-        f"heap {', '.join(states)}", f"seed {found.asked.seed}", *_programs(found.run.programs),
-        f"run {found.run.journal.run}",
+        f"{plural(rounds, 'round')} of {plural(len(run.cells), 'cell')}", f"heap {', '.join(states)}",
+        f"seed {run.request.seed}", *_programs(run.programs), f"run {run.journal.run}",
     ]  # fmt: skip
-    beside = _beside(found)
-    drawn = charts(results)
-    published = any(table.caption == PUBLISHED for chart in drawn for table in chart.tables)
-    counted = counter_table.by_cell(results)
+    drawn, headings, counted, reading = [], list[str](), list[tuple[str, list[str]]](), ""
+    if isinstance(run, PublishedRun):
+        drawn = charts(run.results)
+        headings, counted = counter_table.headings(run.results), counter_table.by_cell(run.results)
+        reading = _BOTH if any(t.caption == PUBLISHED for chart in drawn for t in chart.tables) else _OURS
+    beside = _beside(run) if isinstance(run, PublishedRun) else [_comparison(row) for row in run.rows]
+    held = f"{sum(bar.holds is True for bar in run.bars)} of {plural(len(run.bars), 'bar')} hold"
     return Section(
-        experiment.name, f"{experiment.name}: {experiment.title}", experiment.source, experiment.machine,
-        experiment.section, experiment.measured, facts,
-        found.notes, _BOTH if published else _OURS, drawn,
-        heading(experiment.claims), [_claim(c) for c in found.claims],
-        claims_line(found.claims) if found.claims else "", beside[:_BESIDE_AT_MOST],
-        max(0, len(beside) - _BESIDE_AT_MOST), counter_table.headings(results), counted[:_BESIDE_AT_MOST],
+        spec.name, f"{spec.name}: {spec.title}", spec.source or "Millpond", spec.machine,
+        spec.section, spec.measured, facts,
+        run.notes, reading, drawn,
+        heading(spec.claims) if spec.claims else "Bars", [*map(_claim, run.claims), *map(_bar, run.bars)],
+        claims_line(run.claims) if run.claims else held if run.bars else "", beside[:_BESIDE_AT_MOST],
+        max(0, len(beside) - _BESIDE_AT_MOST), headings, counted[:_BESIDE_AT_MOST],
         max(0, len(counted) - _BESIDE_AT_MOST),
     )  # fmt: skip
+
+
+def _bar(bar: Bar) -> dict[str, str]:
+    figure, interval = bar.figure_text()
+    verdict = {True: HOLDS, False: FAILS, None: ""}[bar.holds]
+    return {
+        "id": "", "section": "", "statement": bar.name, "rule": " ".join(filter(None, (bar.limit_text(), bar.also))),
+        "published": "–", "aside": bar.note_text(), "ours": figure or "–", "interval": interval,
+        "title": plural(bar.figure.n, "round") if bar.figure else "", "verdict": verdict, "missing": "",
+        "class": {HOLDS: "verdict-holds", FAILS: "verdict-fails"}.get(verdict, "verdict-open"),
+    }  # fmt: skip
+
+
+def _comparison(row: ResultRow) -> dict[str, str]:
+    against = f" against {row.best_peer_name or row.ideal_name}" if row.best_peer_name or row.ideal_name else ""
+    ratio = row.to_peer or row.to_ideal
+    return {
+        "cell": f"{row.workload}, {row.comparison}: {row.ours_name}{against}",
+        "figure": f"{number_text(row.ours)} {row.unit}" if row.ours is not None else row.note or "not measured",
+        "interval": f"{number_text(ratio.low)} – {number_text(ratio.high)}" if ratio else "",
+        "ratio": number_text(ratio.median) if ratio else "–",
+    }
 
 
 def _programs(programs: Sequence[SuiteProgram]) -> list[str]:
@@ -161,14 +190,14 @@ def _where(wanted: Any) -> str:
     return " or ".join(map(str, wanted)) if isinstance(wanted, list) else f"= {wanted}"
 
 
-def _beside(found: Found) -> list[dict[str, str]]:
+def _beside(run: PublishedRun) -> list[dict[str, str]]:
     """Figures that lie beside the document's tables: other orders, other shuffles, shared allocators."""
-    figure = found.run.experiment.figure
-    if found.run.experiment.tables.own_rows:
+    figure = run.spec.figure
+    if run.spec.tables.own_rows:
         return []
     rows = [
-        row for row in found.results.summary()
-        if row["metric"] == figure.name and row["published_unit"] is None and not found.results.has_published_row(row)
+        row for row in run.results.summary()
+        if row["metric"] == figure.name and row["published_unit"] is None and not run.results.has_published_row(row)
     ]  # fmt: skip
     return [
         {

@@ -1,54 +1,44 @@
 # SPDX-License-Identifier: BSL-1.0
-"""One run of one published experiment: its cells, what they need, its rounds, and what these amount to."""
+"""One run of one experiment: its cells, its rounds, and what these amount to, whichever kind of experiment it is.
+
+    require ──▶ measure: rounds, interleaved, a fresh process each ──▶ bars, claims, summary, notes ──▶ document, page
+
+A part of the rounds (`--shard`) judges nothing: whoever has all parts does.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import sys
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from pathlib import Path
 from typing import Any
 
-from millpond.bench import window_counters
-from millpond.bench.claim_rules import Verdict, judge_all
-from millpond.bench.experiment import Experiment, Needs, Parameters, Part
-from millpond.bench.experiment_rounds import ExperimentRunner, SuiteProgram, read_suite
-from millpond.bench.result_table import Results, published_figures
-from millpond.bench.results import SCHEMA
-from millpond.bench.surroundings import Surroundings
+from millpond.bench.bars import Bar, print_bars
+from millpond.bench.claim_rules import Verdict
+from millpond.bench.experiment import ExperimentSpec, Needs
+from millpond.bench.result_table import ResultRow
+from millpond.bench.suite_rounds import SuiteProgram
 from millpond.bench.window_counters import UNCOUNTED, Counting
-from millpond.cells.cell import LITTER, SURROUNDINGS, Cell, Outcome
+from millpond.cells.cell import Cell, Outcome
 from millpond.rounds.grids import forecast, notes_on_rounds
-from millpond.rounds.interleaved_rounds import Shard, Work, measured_rounds, run_rounds
-from millpond.store.observations import Journal, Programs
-from millpond.store.round_log import RoundLog, logged_anyway, subject_of
+from millpond.rounds.interleaved_rounds import WHOLE, Runner, Shard, Work, measured_rounds, run_rounds
+from millpond.store.observations import Journal
+from millpond.store.round_log import RoundLog
 from millpond.store.store import Store
-from millpond.system import callgrind
+from millpond.system import output
+from millpond.system.arguments import STDOUT
 from millpond.system.clock import utc_now
-from millpond.system.errors import Failure
 from millpond.system.machine import this_machine
 from millpond.system.machine_facts import memory_limit
 from millpond.system.progress import ProgressReport
-from millpond.system.wording import bytes_text, plural
 
+SCHEMA = "millpond.bench/1"
 STAGE = "bench"
+PLACE = Path("results/bench")
 # What the system and this process itself may have of the memory.
 _SHARE_OF_MEMORY = 0.85
-
-
-def cells_of(
-    experiment: Experiment, scale: str, litter: str, more: Sequence[Parameters] = (),
-    around: Sequence[Parameters] = ((),),
-) -> list[Cell]:  # fmt: skip
-    """The cells of a scale, each once. `more`: points that the user named. `around`: each cell once with each of them,
-    in the place of what it has itself."""
-    parts = [*experiment.parts[scale], *(Part((point,)) for point in more)]
-    littered = ((LITTER, litter),) if litter else ()
-    return list(dict.fromkeys(
-        cell
-        for part in parts
-        for each in around
-        for cell in experiment.cells(part, (*littered, *each), scale == "paper")
-    ))  # fmt: skip
 
 
 def memory_bytes() -> int:
@@ -58,151 +48,179 @@ def memory_bytes() -> int:
 
 
 @dataclass(frozen=True)
-class Asked:
-    """What the user asked of a run, the same for all experiments."""
+class RunRequest:
+    """What the user asks of a run, the same for all experiments. `rounds`: in the place of the scale's own.
 
-    rounds: int
+    `room_bytes`: the memory that a process may have. `named`: toolchains and mallocs that the user named: without one
+    of them nothing is measured.
+    """
+
+    scale: str
+    rounds: int | None
     seed: int
     shard: Shard
     store: Store | None
+    room_bytes: int
     counting: Counting = UNCOUNTED
-    # Toolchains and mallocs that the user named: without one of them nothing is measured.
     named: frozenset[str] = frozenset()
 
+    def rounds_of(self, spec: ExperimentSpec) -> int:
+        return self.rounds or spec.rounds[self.scale]
 
-class Run:
-    """One experiment with the cells that were chosen of it."""
 
-    def __init__(self, experiment: Experiment, cells: Sequence[Cell], asked: Asked, room_bytes: int) -> None:
-        self.experiment = experiment
+class ExperimentRun(ABC):
+    """One experiment with the cells that were chosen of it. `needs`: what a process of a cell takes, where known.
+
+    `refused`: cells that are not run, and why. `source`: what `needs` was told from.
+    """
+
+    journal: Journal
+    source = "what processes took where this was laid out"
+
+    def __init__(self, spec: ExperimentSpec, cells: Sequence[Cell], request: RunRequest) -> None:
+        self.spec = spec
         self.cells = list(cells)
-        self.left_out: list[str] = []  # what is not measured, each with the reason
-        self.missing: dict[str, str] = {}  # toolchains and mallocs that are not here, each with the reason
-        self._asked = asked
-        self._programs: dict[Surroundings, SuiteProgram] = {}
-        self._began = utc_now()
-        self._room_bytes = room_bytes
-        self.needs = {cell: experiment.needs(dict(cell.parameters), cell.contender.name) for cell in cells}
-        self.refused = {cell: reason for cell in cells if (reason := _too_large(self.needs[cell], room_bytes))}
+        self.request = request
+        self.outcomes: list[Outcome] = []
+        self.needs: dict[Cell, Needs] = {}
+        self.refused: dict[Cell, str] = {}
+        self.began = utc_now()
 
-    @property
-    def programs(self) -> list[SuiteProgram]:
-        """What runs the cells: a program for each of their surroundings. Failure (status 4) where one is missing."""
-        return [self._program(around) for around in dict.fromkeys(map(Surroundings.of, self.cells))]
-
-    def built_by(self, cell: Cell) -> str | None:
-        """The compiler and standard library of the program that runs a cell, as it says itself."""
-        return self._program(Surroundings.of(cell)).built_by or None
-
-    def _program(self, around: Surroundings) -> SuiteProgram:
-        if around not in self._programs:
-            self._programs[around] = read_suite(self.experiment.suite, self.experiment.aliases, around)
-        return self._programs[around]
-
-    def _identity(self, cell: Cell) -> str:
-        return Surroundings.of(cell).identity(self.experiment.suite)
-
-    @cached_property
-    def journal(self) -> Journal:
-        return Journal(
-            self.experiment.name, ("millpond", "bench", self.experiment.name), metrics=self.experiment.metrics,
-            seed=self._asked.seed,
-            subject=subject_of([self.experiment.suite, *self._asked.counting.subject]),
-            programs=Programs(self.built_by, cache(self._identity)),
-        )  # fmt: skip
-
+    @abstractmethod
     def require(self) -> None:
-        """Failure (status 4) where a program is missing or knows less than it should: before anything is measured.
+        """Failure (status 4) for whatever is missing, before anything is measured."""
 
-        Effects: strategies that a program need not have, and has not, are left out; and so are cells of the experiment
-        whose toolchain or malloc is not here, unless the user named it or nothing would be left.
-        """
-        by_around: dict[Surroundings, list[Cell]] = {}
-        for cell in self.cells:
-            by_around.setdefault(Surroundings.of(cell), []).append(cell)
-        missing: list[Failure] = []
-        kept: set[Cell] = set()
-        for around, cells in by_around.items():
-            try:
-                kept |= self._required(self._program(around), cells)
-            except Failure as failure:
-                if not str(around) or {around.toolchain, around.malloc} & self._asked.named:
-                    raise
-                missing.append(failure)
-                self.left_out.append(f"{plural(len(cells), 'cell')} under {around}: {failure}")
-                self.missing |= dict.fromkeys(filter(None, (around.toolchain, around.malloc)), str(failure))
-        if not kept and missing:
-            raise missing[0]
-        self.cells = [cell for cell in self.cells if cell in kept]
-        if self._asked.counting.simulated:
-            callgrind.find_valgrind()
+    @abstractmethod
+    def measure(self) -> None:
+        """Effects: all rounds, into `outcomes`. With a store, rounds that an earlier run has left are not run again."""
 
-    def _required(self, program: SuiteProgram, cells: Sequence[Cell]) -> set[Cell]:
-        """The cells, but for strategies that the program need not have. Failure (status 4) for others that it lacks."""
-        have = program.strategies.get(self.experiment.workload, frozenset[str]())
-        lacks = [
-            name for name in self.experiment.optional if name not in have and name in {c.contender.name for c in cells}
-        ]
-        by = f" by {program.around.toolchain}" if program.around.toolchain else ""
-        self.left_out += [f"{name}: the suite's program was built{by} without it" for name in lacks]
-        kept = [cell for cell in cells if cell.contender.name not in lacks]
-        program.require(kept)
-        return set(kept)
+    @abstractmethod
+    def print_results(self) -> None:
+        """Shows tables on standard output."""
+
+    def rounds_of(self, cell: Cell) -> int:
+        """How many measured rounds a cell gets."""
+        return self.request.rounds_of(self.spec)
+
+    def passes(self, cells: Sequence[Cell]) -> list[tuple[int, list[Cell]]]:
+        """The cells by their number of rounds, the highest first."""
+        found: dict[int, list[Cell]] = {}
+        for cell in cells:
+            found.setdefault(self.rounds_of(cell), []).append(cell)
+        return sorted(found.items(), reverse=True)
+
+    def run_cells(self, runner: Runner, log: RoundLog, cells: Sequence[Cell]) -> list[Outcome]:
+        """The rounds of these cells, in one run for each number of rounds."""
+        listener = _Named(self.spec.name)
+        return [
+            outcome
+            for rounds, own in self.passes(cells)
+            for outcome in run_rounds(own, runner, listener, stage=STAGE, rounds=rounds, seed=self.request.seed,
+                                      warm_up=False, memory=log, shard=self.request.shard)
+        ]  # fmt: skip
+
+    def earlier_rounds(self) -> RoundLog | None:
+        """What the store has of them."""
+        return RoundLog(self.request.store, self.journal, resume=True) if self.request.store else None
 
     def forecast(self) -> dict[str, Any]:
         """What is left to run, how long that takes, what memory it needs, what is refused. Writes nothing."""
-        asked = self._asked
-        log = RoundLog(asked.store, self.journal, resume=True) if asked.store else None
-        work = Work.of(self.cells, stage=STAGE, rounds=asked.rounds, shard=asked.shard, memory=log)
+        log = self.earlier_rounds()
         seconds = {cell: 0.0 if cell in self.refused else need.seconds for cell, need in self.needs.items()}
-        grid = forecast(self.experiment.name, work, warm_up=False, source="what a machine of 2020 takes",
-                        seconds_of=seconds.__getitem__)  # fmt: skip
+        found = []
+        for rounds, cells in self.passes(self.cells):
+            work = Work.of(cells, stage=STAGE, rounds=rounds, shard=self.request.shard, memory=log)
+            found.append(forecast(self.spec.name, work, warm_up=False, source=self.source,
+                                  seconds_of=seconds.__getitem__))  # fmt: skip
+        rows = [row for grid in found for row in grid["cells"]]
         by_name = {cell.name: cell for cell in self.cells}
-        for row in grid["cells"]:
+        for row in rows:
             cell = by_name[row["name"]]
-            row |= {"seconds": seconds[cell], "bytes": self.needs[cell].bytes, "refused": self.refused.get(cell)}
+            row |= {"seconds": seconds[cell], "refused": self.refused.get(cell)}
+            if self.needs[cell].bytes:
+                row["bytes"] = self.needs[cell].bytes
             row["runs"] = 0 if cell in self.refused else row["runs"]
-        if asked.counting.simulated:
-            self._add_simulated(grid, seconds, log)
-        grid["runs"] = sum(row["runs"] + row.get("simulated_runs", 0) for row in grid["cells"])
-        return {**grid, "bytes": max((n.bytes for c, n in self.needs.items() if c not in self.refused), default=0)}
+        most = max((need.bytes for cell, need in self.needs.items() if cell not in self.refused), default=0)
+        summed = {key: sum(grid[key] for grid in found) for key in ("stored_runs", "estimated_seconds")}
+        return {**found[0], "cells": rows, **summed, "runs": sum(row["runs"] for row in rows),
+                **({"bytes": most} if most else {})}  # fmt: skip
 
-    def _add_simulated(self, grid: dict[str, Any], seconds: Mapping[Cell, float], log: RoundLog | None) -> None:
-        """Adds to a forecast the processes under callgrind: one more of each cell, and slow ones."""
-        cells = [cell for cell in self.cells if cell not in self.refused]
-        work = Work.of(cells, stage=window_counters.STAGE, rounds=1, shard=self._asked.shard, memory=log)
-        more = forecast(self.experiment.name, work, warm_up=False, source="",
-                        seconds_of=lambda cell: window_counters.SLOWDOWN * seconds[cell])  # fmt: skip
-        left = {row["name"]: row["runs"] for row in more["cells"]}
-        for row in grid["cells"]:
-            row["simulated_runs"] = left.get(row["name"], 0)
-        grid["stored_runs"] += more["stored_runs"]
-        grid["estimated_seconds"] += more["estimated_seconds"]
+    @property
+    def bars(self) -> list[Bar]:
+        return []
 
-    def measure(self) -> Found:
-        """All rounds. With a store, rounds that an earlier run has left are not run again."""
-        asked, seconds = self._asked, {cell: need.seconds for cell, need in self.needs.items()}
-        runner = ExperimentRunner(self.experiment.suite, self.experiment.metrics, asked.seed, self.refused, seconds,
-                                  self._room_bytes, counting=asked.counting)  # fmt: skip
-        with logged_anyway(asked.store, self.journal) as log:
-            outcomes = run_rounds(
-                self.cells, runner, _Named(self.experiment.name), stage=STAGE, rounds=asked.rounds, seed=asked.seed,
-                warm_up=False, memory=log, shard=asked.shard,
-            )  # fmt: skip
-            if asked.counting.simulated:
-                outcomes += self._simulate(runner, outcomes, log)
-        return Found(self, runner.without_other_work(outcomes), self._asked, self._began)
+    @property
+    def claims(self) -> list[Verdict]:
+        return []
 
-    def _simulate(self, runner: ExperimentRunner, outcomes: Sequence[Outcome], log: RoundLog) -> list[Outcome]:
-        """One process more of each cell that ran, under callgrind. Deterministic: a round is enough."""
-        failed = {outcome.cell for outcome in outcomes if outcome.status != "ok"}
-        cells = [cell for cell in self.cells if cell not in failed]
-        seconds = {cell: self.needs[cell].seconds for cell in cells}
-        simulated = window_counters.SimulatedRunner({cell: runner.argv(cell) for cell in cells}, seconds)
-        return run_rounds(
-            cells, simulated, _Named(self.experiment.name), stage=window_counters.STAGE, rounds=1,
-            seed=self._asked.seed, warm_up=False, memory=log, shard=self._asked.shard,
-        )  # fmt: skip
+    @property
+    def rows(self) -> list[ResultRow]:
+        """Comparisons at points."""
+        return []
+
+    @property
+    def holds(self) -> bool:
+        """Whether no bar was missed."""
+        return self.request.shard != WHOLE or all(bar.holds is not False for bar in self.bars)
+
+    @property
+    def programs(self) -> list[SuiteProgram]:
+        """What runs the cells."""
+        return []
+
+    @property
+    def peers(self) -> list[dict[str, Any]]:
+        """Whom ours are held against, for the document."""
+        return []
+
+    @property
+    def notes(self) -> list[str]:
+        """What a reader must know beside the figures."""
+        ran = measured_rounds(self.outcomes)
+        failed: dict[str, list[str]] = {}
+        for outcome in self.outcomes:
+            if outcome.status != "ok":
+                failed.setdefault(outcome.why or outcome.status, []).append(outcome.cell.name)
+        unique = {why: list(dict.fromkeys(names)) for why, names in failed.items()}
+        return [
+            *self.spec.notes,
+            *notes_on_rounds(ran, ran, self.request.shard, self.spec.fewest_rounds),
+            *(f"{names[0]}{f' and {len(names) - 1} more' if names[1:] else ''}: {w}" for w, names in unique.items()),
+        ]
+
+    def summary(self) -> list[dict[str, Any]]:
+        """The rows of the document."""
+        return [row.to_json() for row in self.rows]
+
+    def parameters(self) -> Collection[str]:
+        """Names of the cells' own parameters."""
+        return {key for cell in self.cells for key, _ in cell.parameters}
+
+    def observations(self) -> list[dict[str, Any]]:
+        """Every value behind the figures: of this run, and of the earlier ones whose rounds were taken over."""
+        return self.journal.rows_with_recalled(self.outcomes, self.began, self.parameters())
+
+    def show(self) -> None:
+        """Prints tables, bars and notes on standard output."""
+        from rich.text import Text
+
+        from millpond.report.terminal import console
+
+        self.print_results()
+        if self.bars:
+            print_bars(self.bars, f"{self.spec.name}, bars")
+        for note in self.notes:
+            console(sys.stdout).print(Text(f"! {note}"), style="yellow")
+
+    def to_json(self) -> dict[str, Any]:
+        """As `experiments` of the document lists it."""
+        spec = self.spec
+        return {
+            "name": spec.name, "title": spec.title, "section": spec.section, "measured": spec.measured,
+            "run": self.journal.run, "rounds": measured_rounds(self.outcomes),
+            "suite": self.programs[0].to_json() if self.programs else None,
+            "programs": [program.to_json() for program in self.programs],
+        }  # fmt: skip
 
 
 class _Named(ProgressReport):
@@ -216,84 +234,27 @@ class _Named(ProgressReport):
         super().begin(f"{self._name} {what}", total)
 
 
-def _too_large(needs: Needs, room_bytes: int) -> str:
-    if needs.bytes <= room_bytes:
-        return ""
-    return f"it needs {bytes_text(needs.bytes)} of memory, and there are {bytes_text(room_bytes)} to give"
-
-
-@dataclass(frozen=True)
-class Found:
-    """What a run has found."""
-
-    run: Run
-    outcomes: list[Outcome]
-    asked: Asked
-    began: str
-
-    @cached_property
-    def results(self) -> Results:
-        return Results(self.run.experiment, self.run.cells, self.outcomes, self.run.built_by)
-
-    @cached_property
-    def claims(self) -> list[Verdict]:
-        experiment = self.run.experiment
-        missing = {**self.run.missing, **dict(self._uncounted)}
-        return judge_all(experiment, published_figures(experiment), self.results.figures(), missing)
-
-    @cached_property
-    def _uncounted(self) -> list[tuple[str, str]]:
-        """Counters that are null somewhere, each with a reason, in words."""
-        absent = {(name, why) for o in self.outcomes for name, why in o.absent.items()
-                  if self.run.experiment.metrics.is_counter(name)}  # fmt: skip
-        return [(name, f"{name} is null: {why}") for name, why in sorted(absent)]
-
-    @property
-    def notes(self) -> list[str]:
-        """What a reader must know beside the figures."""
-        ran = measured_rounds(self.outcomes)
-        failed: dict[str, list[str]] = {}
-        for cell, why in self.results.rounds.failed.items():
-            failed.setdefault(why, []).append(cell.name)
-        notes = [f"{names[0]}{f' and {len(names) - 1} more' if names[1:] else ''}: {w}" for w, names in failed.items()]
-        absent = [*dict.fromkeys(self.run.left_out)]
-        absent += [words for _, words in self._uncounted]
-        absent += window_counters.notes_on_turns(self.outcomes)
-        return [
-            *self.run.experiment.notes,
-            *self._judged(),
-            *absent,
-            *notes_on_rounds(ran, ran, self.asked.shard),
-            *notes,
-        ]
-
-    def _judged(self) -> list[str]:
-        """Under what surroundings statements are judged that name none, where that is not a matter of course."""
-        usual = [str(value) for name, value in self.run.experiment.usual if value != SURROUNDINGS[name]]
-        return [f"statements that name no toolchain or malloc are judged under {', '.join(usual)}"] if usual else []
-
-    def observations(self) -> list[dict[str, Any]]:
-        """Every value behind the figures: of this run, and of the earlier ones whose rounds were taken over."""
-        known = {key for cell in self.run.cells for key, _ in cell.parameters}
-        return self.run.journal.rows_with_recalled(self.outcomes, self.began, known)
-
-
-def document(found: Sequence[Found]) -> dict[str, Any]:
+def document(runs: Sequence[ExperimentRun]) -> dict[str, Any]:
     """The benchmark schema, for one experiment or several."""
     return {
-        **found[0].run.journal.head(SCHEMA),
-        "seed": found[0].asked.seed,
-        "experiments": [
-            {"name": e.name, "title": e.title, "section": e.section, "measured": e.measured, "figure": e.figure.name,
-             "baseline": e.baseline, "suite": one.run.programs[0].to_json(),
-             "programs": [program.to_json() for program in one.run.programs], "run": one.run.journal.run,
-             "rounds": measured_rounds(one.outcomes)}
-            for one in found for e in [one.run.experiment]
-        ],
-        "peers": [],
-        "notes": [note for one in found for note in one.notes],
-        "bars": [],
-        "claims": [claim.to_json() for one in found for claim in one.claims],
-        "summary": [row for one in found for row in one.results.summary()],
-        "observations": [row for one in found for row in one.observations()],
-    }  # fmt: skip
+        **runs[0].journal.head(SCHEMA),
+        "seed": runs[0].request.seed,
+        "experiments": [run.to_json() for run in runs],
+        "peers": [peer for run in runs for peer in run.peers],
+        "notes": [note for run in runs for note in run.notes],
+        "bars": [bar.to_json() for run in runs for bar in run.bars],
+        "claims": [claim.to_json() for run in runs for claim in run.claims],
+        "summary": [row for run in runs for row in run.summary()],
+        "observations": [row for run in runs for row in run.observations()],
+    }
+
+
+def write(document: Mapping[str, Any], target: str) -> None:
+    """Writes the document whole or not at all: for a reader, but an observation a line, of which there are many."""
+    head = output.json_text({**document, "observations": []}).rstrip().removesuffix("[]\n}")
+    rows = ",\n".join(output.json_text(row, compact=True).rstrip() for row in document["observations"])
+    text = f"{head}[\n{rows}\n]\n}}\n" if rows else f"{head}[]\n}}\n"
+    if target == STDOUT:
+        sys.stdout.write(text)
+    else:
+        output.write_text(Path(target), text)

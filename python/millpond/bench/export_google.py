@@ -16,7 +16,7 @@ import statistics
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from millpond.bench.experiment_run import Found
+from millpond.bench.experiment_run import ExperimentRun
 from millpond.cells.cell import Cell, Outcome
 from millpond.system.clock import utc_now
 from millpond.system.machine import this_machine
@@ -30,17 +30,17 @@ _AGGREGATES: Mapping[str, Callable[[Sequence[float]], float]] = {
 }  # fmt: skip
 
 
-def document(found: Sequence[Found]) -> dict[str, Any]:
+def document(runs: Sequence[ExperimentRun]) -> dict[str, Any]:
     """The context, an entry for each measured round, and those that failed; one name for the rounds of a cell."""
-    outcomes = [outcome for one in found for outcome in one.outcomes if outcome.round > 0]
-    families: dict[Cell, list[Outcome]] = {cell: [] for one in found for cell in one.results.cells}
+    outcomes = [outcome for one in runs for outcome in one.outcomes if outcome.round > 0]
+    families: dict[Cell, list[Outcome]] = {cell: [] for one in runs for cell in one.cells}
     for outcome in outcomes:
         families[outcome.cell].append(outcome)
     return {
         "context": {
             "date": utc_now(),
             "host_name": platform.node(),
-            "executable": ", ".join(dict.fromkeys(one.run.experiment.suite for one in found)),
+            "executable": ", ".join(dict.fromkeys(one.spec.suite for one in runs)),
             "num_cpus": this_machine().cores,
             "load_avg": list(os.getloadavg()),
             "json_schema_version": _SCHEMA_VERSION,

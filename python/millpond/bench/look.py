@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from millpond.bench import published
 from millpond.bench.experiment import Point
-from millpond.bench.result_table import Results
+from millpond.bench.result_table import PublishedTable
 from millpond.cells.cell import Cell
 from millpond.report.figures.heat_tables import Heat
 from millpond.statistics.order_statistics import summarise
@@ -35,7 +35,7 @@ def percent_of(share: float) -> str:
 class Look:
     """What is known of each place in the tables, and how it is written."""
 
-    def __init__(self, results: Results) -> None:
+    def __init__(self, results: PublishedTable) -> None:
         self.experiment = results.experiment
         self._results = results
         self.cells: dict[Key, Cell] = {}
@@ -92,7 +92,7 @@ class Look:
         if cell is None:
             return None
         if key not in self.ours:
-            why = self._results.rounds.failed.get(cell, "not run")
+            why = self._results.failed.get(cell, "not run")
             status = next((o.status for o in self._results.outcomes if o.cell == cell and o.status != "ok"), "")
             return Heat(None, status.replace("_", " "), why)
         found = summarise(list(self.ours[key].values()))
@@ -107,7 +107,7 @@ class Look:
 
     def held(self, key: Key) -> Heat | None:
         cell = self.cells.get(key)
-        values = list(self._results.rounds.by_round(cell, _BYTES).values()) if cell else []
+        values = list(self._results.by_round(cell, _BYTES).values()) if cell else []
         if not values:
             return None
         found = summarise(values)
@@ -117,7 +117,7 @@ class Look:
 class Gain(Look):
     """The same of what a strategy gains: the baseline's figures / its own, paired within rounds."""
 
-    def __init__(self, results: Results) -> None:
+    def __init__(self, results: PublishedTable) -> None:
         super().__init__(results)
         base = results.experiment.baseline
         known, ours = self._values, self.ours

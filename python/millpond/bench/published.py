@@ -8,14 +8,14 @@ from functools import cache
 from importlib.resources import files
 from io import StringIO
 
-from millpond.bench.experiment import Experiment, Point, Published
+from millpond.bench.experiment import Point, Published, PublishedSpec
 
 PERCENT = "percent_of_AS1"
 FOLDER = "paper"
 
 
 @cache
-def printed(experiment: Experiment, metric: str = "") -> dict[tuple[Point, str], Published]:
+def printed(experiment: PublishedSpec, metric: str = "") -> dict[tuple[Point, str], Published]:
     """Every figure of the experiment's tables as it was printed, by point and strategy; or every value of a metric."""
     if not experiment.table:
         return {}
@@ -25,7 +25,7 @@ def printed(experiment: Experiment, metric: str = "") -> dict[tuple[Point, str],
 
 
 @cache
-def values(experiment: Experiment, metric: str = "") -> dict[tuple[Point, str], float]:
+def values(experiment: PublishedSpec, metric: str = "") -> dict[tuple[Point, str], float]:
     """The figures that are numbers, shares of the baseline turned into what they are shares of."""
     found = printed(experiment, metric)
     result = {}

@@ -6,7 +6,7 @@ malloc      glibc, tcmalloc, mimalloc, jemalloc    preloaded; the program says w
 kept        1                                      glibc keeps all memory that was ever freed
 
 A cell without them runs the release build's program, on its own malloc. Whatever else tunes a malloc is taken out of
-the environment of every cell.
+the environment of every cell, so that a default is a default.
 """
 
 from __future__ import annotations
@@ -15,25 +15,35 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from millpond.bench.library.library_contenders import KEEPING, clean_environment
 from millpond.cells.cell import KEPT, MALLOC, SURROUNDINGS, TOOLCHAIN, Cell
 from millpond.rounds.mallocs import GLIBC, find_mallocs, known_mallocs
 from millpond.store.round_log import subject_of
 from millpond.system import native
+from millpond.system.environment import user_environment
 from millpond.system.errors import Failure, Status
 
 # Compiler and standard library, each with a preset toolchain-NAME. gcc cannot compile libc++.
 TOOLCHAINS = ("gcc", "clang", "clang-libc++")
 _KNOWN = {TOOLCHAIN: TOOLCHAINS, MALLOC: known_mallocs()}
+# glibc that keeps what it has: nothing is trimmed, nothing large is mapped apart. Said of peers over glibc, too.
+KEEPING = ("GLIBC_TUNABLES", "glibc.malloc.trim_threshold=17179869184:glibc.malloc.mmap_max=0")
+_TUNING = ("LD_PRELOAD", "GLIBC_TUNABLES", "MALLOC_", "MIMALLOC_", "TCMALLOC_", "TBB_MALLOC_", "GLIBCXX_")
 
 
 @dataclass(frozen=True)
 class Surroundings:
-    """What surrounds one cell. An empty name: as the release build has it."""
+    """What surrounds one cell. An empty name: as the release build has it.
+
+    `path`: the library of the malloc, where it is none of those that we look for. `settings`: what else is set in the
+    program's environment. `build`: `hardened` for the program that was built so; empty for the usual one.
+    """
 
     toolchain: str = ""
     malloc: str = ""
     kept: bool = False
+    path: Path | None = None
+    settings: tuple[tuple[str, str], ...] = ()
+    build: str = ""
 
     @classmethod
     def of(cls, cell: Cell) -> Surroundings:
@@ -50,18 +60,20 @@ class Surroundings:
 
     def program(self, name: str) -> Path:
         """The program of that name. Failure (status 4) where the toolchain has not built it."""
-        return native.find_built_by(self.toolchain, name) if self.toolchain else native.find(name)
+        built = f"{name}-{self.build}" if self.build else name
+        return native.find_built_by(self.toolchain, built) if self.toolchain else native.find(built)
 
     def environment(self, more: Mapping[str, str]) -> dict[str, str]:
         """The process's, with `more`. Failure (status 4), which names the package, where the malloc is missing."""
         library = self.library()
         preload = {"LD_PRELOAD": str(library)} if library else {}
-        return clean_environment({**more, **preload, **(dict([KEEPING]) if self.kept else {})})
+        kept = {name: value for name, value in user_environment().items() if not name.startswith(_TUNING)}
+        return {**kept, **more, **dict(self.settings), **preload, **(dict([KEEPING]) if self.kept else {})}
 
     def library(self) -> Path | None:
         """What is preloaded; None for the C library's malloc. Failure (status 4) where it is not installed."""
-        if self.malloc in ("", GLIBC):
-            return None
+        if self.path is not None or self.malloc in ("", GLIBC):
+            return self.path
         found, missing = find_mallocs()
         for each in found:
             if each.name == self.malloc:
@@ -80,7 +92,10 @@ class Surroundings:
         if not self.malloc:
             return
         library = self.library()
-        fits = _same(Path(found), library) if library else Path(found).name.startswith("libc.so")
+        is_libc = Path(found).name.startswith("libc.so")
+        fits = is_libc if library is None else bool(found) and not is_libc
+        if library is not None and self.malloc in known_mallocs():
+            fits = _same(Path(found), library)
         if not fits:
             what = f"on {found}" if found else "without saying on which malloc (build it anew)"
             raise Failure(Status.ENVIRONMENT, f"{name} should run on {library or GLIBC}, and ran {what}")
@@ -95,6 +110,9 @@ class Surroundings:
         except Failure:
             return ""
         return subject_of([str(path) for path in files], files)
+
+
+USUAL = Surroundings()
 
 
 def said(parameters: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:

@@ -17,7 +17,7 @@ from rich.text import Text
 
 from millpond.bench import counter_table
 from millpond.bench.claim_rules import VERDICTS, Verdict
-from millpond.bench.experiment_run import Found
+from millpond.bench.result_table import PublishedTable
 from millpond.cells.cell import MALLOC, SURROUNDINGS, TOOLCHAIN
 from millpond.report.terminal import console
 from millpond.system.wording import bytes_text, plural
@@ -26,16 +26,14 @@ _PEAK = "peak_bytes"
 _USUAL = f"{SURROUNDINGS[TOOLCHAIN]}, {SURROUNDINGS[MALLOC]}"
 
 
-def print_found(found: Found, out: Console | None = None) -> None:
-    """The strategies, how many of the document's statements hold, and notes, on standard output."""
+def print_published(results: PublishedTable, claims: Sequence[Verdict], out: Console | None = None) -> None:
+    """The strategies, and how many of the document's statements hold, on standard output."""
     shown_on = out or console(sys.stdout)
-    shown_on.print(_strategies(found))
-    if counter_table.headings(found.results):
-        shown_on.print(counter_table.by_strategy(found.results))
-    if found.claims:
-        shown_on.print(Text(claims_line(found.claims)))
-    for note in found.notes:
-        shown_on.print(Text(f"! {note}"), style="yellow")
+    shown_on.print(_strategies(results))
+    if counter_table.headings(results):
+        shown_on.print(counter_table.by_strategy(results))
+    if claims:
+        shown_on.print(Text(claims_line(claims)))
 
 
 def claims_line(claims: Sequence[Verdict]) -> str:
@@ -45,15 +43,15 @@ def claims_line(claims: Sequence[Verdict]) -> str:
     return f"{counted[VERDICTS[0]]} of {plural(len(claims), 'statement')} hold{f'; {others}' if others else ''}"
 
 
-def _strategies(found: Found) -> Table:
+def _strategies(results: PublishedTable) -> Table:
     """Ratios to the baseline: the geometric mean over the points that have one, ours and the document's alike.
 
     Where some cells have other surroundings than usual, each of them has its rows below a heading.
     """
-    experiment, figure = found.run.experiment, found.run.experiment.figure
+    experiment, figure = results.experiment, results.experiment.figure
     table = Table(title=f"{experiment.name}, {experiment.title}: {figure.name} against {experiment.baseline}",
                   title_justify="left", title_style="bold", box=SIMPLE_HEAD)  # fmt: skip
-    rows = found.results.summary()
+    rows = results.summary()
     for heading in ("strategy", "", "points", "here", "published there", "peak resident"):
         table.add_column(heading, justify="left" if heading in ("strategy", "") else "right", no_wrap=True)
     groups: dict[str, dict[str, list[dict[str, Any]]]] = {}

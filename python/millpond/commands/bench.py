@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSL-1.0
-"""`millpond bench EXPERIMENT…`: a published experiment, run here and shown beside the published figures.
+"""`millpond bench EXPERIMENT…`: an experiment, run here: published ones beside their figures, ours against their bars.
 
     grid of cells ──▶ rounds, interleaved, a fresh process each ──▶ summary beside the document's tables ──▶ JSON, page
-                                                                └─▶ the document's statements, judged on both
+                                                                ├─▶ the document's statements, judged on both
+                                                                └─▶ bars: status 1 where one does not hold
 
 What the experiments are is data (`bench/suites/p0089.py` and others); what each of them states is too (`claims/`).
 """
@@ -10,7 +11,7 @@ What the experiments are is data (`bench/suites/p0089.py` and others); what each
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
 from itertools import chain
@@ -20,11 +21,14 @@ from typing import Annotated
 import typer
 
 from millpond.bench import surroundings
+from millpond.bench.comparison_run import ComparisonRun
+from millpond.bench.comparisons import ComparisonSpec
 from millpond.bench.counting import counting_of, show_events
-from millpond.bench.experiment import ROUNDS, Experiment, Parameters, points, surrounded
-from millpond.bench.experiment_run import Asked, Found, Run, cells_of, document, memory_bytes
-from millpond.bench.results import PLACE, write
-from millpond.bench.suites.published_experiments import EXPERIMENTS
+from millpond.bench.experiment import ExperimentSpec, Parameters, PublishedSpec, points, surrounded
+from millpond.bench.experiment_run import PLACE, ExperimentRun, RunRequest, document, memory_bytes, write
+from millpond.bench.published_run import PublishedRun, cells_of
+from millpond.bench.steps_run import StepsRun, StepsSpec
+from millpond.bench.suites.every_experiment import EXPERIMENTS, PUBLISHED
 from millpond.cells.cell import Cell
 from millpond.commands.options import (
     CellsOption,
@@ -57,6 +61,13 @@ ToolchainOption = Annotated[
 MallocOption = Annotated[
     str | None, typer.Option(metavar="NAME,...", help=f"On these mallocs: {', '.join(known_mallocs())}.")
 ]
+PeerOption = Annotated[
+    list[str] | None,
+    typer.Option(metavar="NAME=PATH", help="library: also against this malloc, or adapter of an allocator class."),
+]
+SizesOption = Annotated[
+    list[str] | None, typer.Option(metavar="WORKLOAD=N,N", help="library: other sizes, as vector_string=5000,2^13.")
+]
 
 
 class Scale(StrEnum):
@@ -69,13 +80,16 @@ class Scale(StrEnum):
 
 def command(
     experiments: Annotated[
-        list[str] | None, typer.Argument(metavar="EXPERIMENT", help="As p0089.1; p0089: all of a document; all.")
+        list[str] | None,
+        typer.Argument(
+            metavar="EXPERIMENT", help="As p0089.1, p0089 (all of a document), library; all: those that are published."
+        ),
     ] = None,
     scale: Annotated[
         Scale, typer.Option(help="A few minutes, half an hour, or the document's own grid.")
     ] = Scale.STANDARD,
     rounds: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="Measured rounds of each; 3, 11 and 3 by scale.")
+        int | None, typer.Option(metavar="N", min=1, help="Measured rounds of each, in the place of the scale's.")
     ] = None,
     litter: Annotated[
         float | None, typer.Option(metavar="F", min=0.0, max=1.0, help="First litter the heap; this share is freed.")
@@ -86,6 +100,8 @@ def command(
     list_events: ListEventsOption = False,
     toolchain: ToolchainOption = None,
     malloc: MallocOption = None,
+    peer: PeerOption = None,
+    sizes: SizesOption = None,
     json: Json = None,
     report: Annotated[Path | None, typer.Option(metavar="FILE", help="The page; results/bench/NAME.html.")] = None,
     google: Annotated[
@@ -97,45 +113,84 @@ def command(
     dry_run: DryRunOption = False,
     cells: CellsOption = None,
     shard: ShardOption = None,
-) -> None:
-    """Run published experiments here; show their figures beside the published ones."""
+) -> int:
+    """Run experiments here: published ones beside their figures, ours against their bars (status 1: one is missed)."""
     if list_events:
         show_events(json)
-        return
+        return Status.OK
     grid = GridOptions.given(list_only, dry_run, cells, shard)
     grid.require_store(store)
     around = surroundings.chosen(toolchain=toolchain, malloc=malloc)
-    taken = {metric for experiment in EXPERIMENTS for metric in experiment.metrics.units}
-    counting = counting_of(counters, event or [], perf_control, taken)
-    asked = Asked(rounds or ROUNDS[scale], seed, grid.shard, Store(store) if store else None, counting,
-                  frozenset(chain(*around.values())))  # fmt: skip
     if grid.list_only and not experiments:
-        print("\n".join(f"{e.name}  section {e.section:3}  {e.title}: {e.measured}" for e in EXPERIMENTS))
-        return
-    under = [surrounded(e, **around) for e in named(experiments or [])]
-    chosen = chosen_cells(under, scale, f"{litter:g}" if litter else "", grid.filters, points(**around))
+        print("\n".join(f"{e.name}  section {e.section:3}  {e.title}: {e.measured}" for e in PUBLISHED))
+        print("\n".join(f"{e.name}  {e.title}: {e.measured}" for e in EXPERIMENTS if e not in PUBLISHED))
+        return Status.OK
+    specs = named(experiments or [])
+    require_options(specs, {"--peer": peer, "--sizes": sizes}, {
+        "--litter": litter, "--counters": counters, "--event": event, "--perf-control": perf_control,
+        "--google": google, "--toolchain": toolchain, "--malloc": malloc,
+    })  # fmt: skip
+    taken = {metric for spec in PUBLISHED for metric in spec.metrics.units}
+    counting = counting_of(counters, event or [], perf_control, taken)
+    request = RunRequest(scale, rounds, seed, grid.shard, Store(store) if store else None, memory_bytes(), counting,
+                         frozenset(chain(*around.values())))  # fmt: skip
+    under = [surrounded(e, **around) if isinstance(e, PublishedSpec) else e for e in specs]
+    published = [e for e in under if isinstance(e, PublishedSpec)]
+    runs: list[ExperimentRun] = []
+    if published:
+        littered = f"{litter:g}" if litter else ""
+        chosen = chosen_cells(published, scale, littered, grid.filters, points(**around))
+        runs += [PublishedRun(e, found, request) for e, found in chosen]
+    runs += [_own_run(e, request, grid.filters, peer or [], sizes or []) for e in under if e not in published]
     if grid.list_only:
-        show_all([listing(e.name, found) for e, found in chosen], json)
-        return
-    runs = [Run(e, found, asked, memory_bytes()) for e, found in chosen]
+        show_all([listing(run.spec.name, run.cells) for run in runs], json)
+        return Status.OK
     if grid.dry_run:
         show_all([run.forecast() for run in runs], json)
-        return
-    places = Places(json, report, google, [e.name for e, _ in chosen])
+        return Status.OK
+    return _measure(runs, Places(json, report, google, [run.spec.name for run in runs]), json, store)
+
+
+def _measure(runs: Sequence[ExperimentRun], places: Places, json: str | None, store: Path | None) -> int:
+    """Measures, prints, writes. The status says whether every bar holds."""
     for run in runs:
         run.require()
     places.prove_writable()
-    from millpond.bench.terminal_table import print_found
-
-    found = []
     for run in runs:
         with said_when_stopped(store):
-            one = run.measure()
-        found.append(one)
+            run.measure()
         if json != STDOUT:
-            print_found(one)
-        places.write_one(one)
-    places.write_all(found)
+            run.show()
+        places.write_one(run)
+    places.write_all(runs)
+    return Status.OK if all(run.holds for run in runs) else Status.GATE
+
+
+def _own_run(
+    spec: ExperimentSpec, request: RunRequest, filters: Sequence[str], peers: Sequence[str], sizes: Sequence[str]
+) -> ExperimentRun:
+    """A run of an experiment of ours. Failure (status 2) for a filter that fits nothing."""
+    if isinstance(spec, ComparisonSpec):
+        run = ComparisonRun(spec, request, peers, sizes)
+        run.choose(select(run.cells, filters))
+        return run
+    assert isinstance(spec, StepsSpec)
+    return StepsRun(spec, select(spec.cells(request.scale), filters), request)
+
+
+def require_options(
+    specs: Sequence[ExperimentSpec], of_comparisons: Mapping[str, object], of_published: Mapping[str, object]
+) -> None:
+    """Failure (status 2) for an option that an experiment has no use for."""
+    for spec in specs:
+        wrong: dict[str, object] = {}
+        if not isinstance(spec, PublishedSpec):
+            wrong |= of_published
+        if not isinstance(spec, ComparisonSpec):
+            wrong |= of_comparisons
+        given = [name for name, value in wrong.items() if value not in (None, [])]
+        if given:
+            raise Failure(Status.USAGE, f"{given[0]} means nothing for {spec.name}")
 
 
 @contextmanager
@@ -151,29 +206,35 @@ def said_when_stopped(store: Path | None) -> Iterator[None]:
         raise
 
 
-def named(words: Sequence[str]) -> list[Experiment]:
+def named(words: Sequence[str]) -> list[ExperimentSpec]:
     """The experiments that were asked for, in the document's order. Failure (status 2) for an unknown one."""
-    known, documents = {e.name: e for e in EXPERIMENTS}, {e.document for e in EXPERIMENTS}
-    have = f"the experiments are {', '.join(known)}; a document's name means all of its own, {ALL} all there are"
+    known, documents = {e.name: e for e in EXPERIMENTS}, {e.document for e in PUBLISHED}
+    have = f"the experiments are {', '.join(known)}; a document's name means all of its own, {ALL} all published ones"
     if not words:
         raise Failure(Status.USAGE, f"no experiment is given: millpond bench EXPERIMENT; {have}")
     for word in words:
         if word not in known and word != ALL and word not in documents:
             hint = f"; a file is given as --json={word}" if word.endswith(".json") else ""
             raise Failure(Status.USAGE, f"there is no experiment {word!r}; {have}{hint}")
-    return [e for e in EXPERIMENTS if ALL in words or any(f"{e.name}.".startswith(f"{word}.") for word in words)]
+
+    def is_meant(spec: ExperimentSpec, word: str) -> bool:
+        # What is ours is no document: `laboratory` means that one alone.
+        of_document = isinstance(spec, PublishedSpec) and f"{spec.name}.".startswith(f"{word}.")
+        return spec.name == word or of_document or (word == ALL and spec in PUBLISHED)
+
+    return [spec for spec in EXPERIMENTS if any(is_meant(spec, word) for word in words)]
 
 
 def chosen_cells(
-    experiments: Sequence[Experiment], scale: str, litter: str, filters: Sequence[str],
+    experiments: Sequence[PublishedSpec], scale: str, litter: str, filters: Sequence[str],
     around: Sequence[Parameters] = ((),),
-) -> list[tuple[Experiment, list[Cell]]]:  # fmt: skip
+) -> list[tuple[PublishedSpec, list[Cell]]]:  # fmt: skip
     """The cells of each experiment that a filter names; a point in the document's notation is made if it is not there.
 
     `around`: each cell once in each of these surroundings, in the place of its own.
     Failure (status 2) for a filter that fits nothing. An experiment of which nothing was chosen is left out.
     """
-    made: list[tuple[Experiment, list[Cell]]] = []
+    made: list[tuple[PublishedSpec, list[Cell]]] = []
     patterns = list(filters)
     for experiment in experiments:
         more = {text: point for text in filters if (point := experiment.notation(text)) is not None}
@@ -184,11 +245,11 @@ def chosen_cells(
     return [(experiment, cells) for experiment, cells in kept if cells]
 
 
-def _pattern(experiment: Experiment, point: Parameters) -> str:
+def _pattern(experiment: PublishedSpec, point: Parameters) -> str:
     return "/".join([experiment.workload, *(f"{key}={value}" for key, value in point), "*"])
 
 
-def _canonical(experiment: Experiment, text: str) -> str:
+def _canonical(experiment: PublishedSpec, text: str) -> str:
     """A filter that ends with an alias, as `*/AS7`, with the strategy's name in its place."""
     before, slash, last = text.rpartition("/")
     return f"{before}/{experiment.canonical(last)}" if slash else text
@@ -214,32 +275,32 @@ class Places:
         for target in [str(PLACE / f"{name}.{ending}") for name in self._names for ending in endings]:
             output.prove_writable(target)
 
-    def write_one(self, found: Found) -> None:
+    def write_one(self, run: ExperimentRun) -> None:
         """What each experiment has for itself, as soon as it is there."""
-        name = found.run.experiment.name
+        name = run.spec.name
         if self._json is None:
-            write(document([found]), str(PLACE / f"{name}.json"))
+            write(document([run]), str(PLACE / f"{name}.json"))
         if self._report is None:
-            self._write_page([found], PLACE / f"{name}.html")
+            self._write_page([run], PLACE / f"{name}.html")
 
-    def write_all(self, found: Sequence[Found]) -> None:
+    def write_all(self, runs: Sequence[ExperimentRun]) -> None:
         """What was asked for by name: all experiments in one file."""
         if self._json is not None:
-            write(document(found), self._json)
+            write(document(runs), self._json)
         if self._report is not None:
-            self._write_page(found, self._report)
+            self._write_page(runs, self._report)
         if self._google is not None:
             from millpond.bench import export_google
 
-            output.write_json(export_google.document(found), str(self._google))
+            output.write_json(export_google.document(runs), str(self._google))
         names = ", ".join(str(PLACE / f"{n}.json") for n in self._names) if self._json is None else self._json
         where = "standard output" if self._json == STDOUT else names
         sys.stdout.flush()
         say(f"all rounds are in {where}")
 
     @staticmethod
-    def _write_page(found: Sequence[Found], path: Path) -> None:
+    def _write_page(runs: Sequence[ExperimentRun], path: Path) -> None:
         from millpond.bench import experiment_page
 
-        output.write_text(path, experiment_page.render(found))
+        output.write_text(path, experiment_page.render(runs))
         say(f"the page is {path}")

@@ -116,10 +116,9 @@ def _two(sides: list[str]) -> tuple[str, str]:
 
 def known_metrics() -> dict[str, str]:
     """Every metric that a store may have, with its unit."""
-    from millpond.bench.library.grid import METRICS as OF_THE_LIBRARY
-    from millpond.bench.suites.published_experiments import EXPERIMENTS
+    from millpond.bench.suites.every_experiment import EXPERIMENTS
 
-    declared = [TRIAL_METRICS, REPLAY_METRICS, OF_THE_LIBRARY, *(experiment.metrics for experiment in EXPERIMENTS)]
+    declared = [TRIAL_METRICS, REPLAY_METRICS, *(experiment.metrics for experiment in EXPERIMENTS)]
     return {metric: unit for metrics in declared for metric, unit in metrics.units.items()}
 
 

@@ -142,7 +142,8 @@ def _needs_text(cell: Mapping[str, Any]) -> str:
     if cell.get("refused"):
         return f", refused: {cell['refused']}"
     simulated = f", and {cell['simulated_runs']} under callgrind" if cell.get("simulated_runs") else ""
-    return f" of {seconds_text(cell['seconds'])}, {bytes_text(cell['bytes'])}{simulated}" if "bytes" in cell else ""
+    memory = f", {bytes_text(cell['bytes'])}" if "bytes" in cell else ""
+    return f" of {seconds_text(cell['seconds'])}{memory}{simulated}" if "seconds" in cell else ""
 
 
 def _memory_text(grid: Mapping[str, Any]) -> str:
@@ -164,12 +165,12 @@ def show_all(grids: Sequence[dict[str, Any]], json: str | None) -> None:
         print("\n".join(map(text_of, grids)))
 
 
-def notes_on_rounds(ran: int, asked: int, shard: Shard) -> list[str]:
+def notes_on_rounds(ran: int, asked: int, shard: Shard, fewest: int = VERDICT_ROUNDS) -> list[str]:
     """What a reader must know where fewer rounds ran than were asked for, or than a verdict should rest on."""
     wanted = sum(shard.has(0, n) for n in range(1, asked + 1))
     notes = [] if ran >= wanted else [f"the budget allowed {plural(ran, 'round')} of {wanted}"]
     if shard != WHOLE:
         notes.append(f"part {shard} of the rounds: copy the parts into one store to see the whole")
-    elif ran < VERDICT_ROUNDS:
-        notes.append(f"{plural(ran, 'round')}: fewer than the {VERDICT_ROUNDS} that a verdict should rest on")
+    elif ran < fewest:
+        notes.append(f"{plural(ran, 'round')}: fewer than the {fewest} that a verdict should rest on")
     return notes

@@ -20,6 +20,7 @@ from typing import Any
 
 from millpond.system.native import Captured
 
+LIBC = "/lib/x86_64-linux-gnu/libc.so.6"
 SOURCES = ("pmr_monotonic", "pmr_pool", "boost_monotonic", "boost_pool", "multipool_2015")
 OURS = ("multipool", "monotonic", "multipool:base", "monotonic:base", "multipool:wink", "synchronized_multipool")
 HEAPS = ("pool_alloc", "mt_alloc", "fast_pool", "fast_pool_no_mutex")
@@ -52,8 +53,8 @@ WORKLOADS: Mapping[str, tuple[str, ...]] = {
 
 def listed() -> dict[str, Any]:
     def contender(name: str, kind: str, source: str) -> dict[str, Any]:
-        return {"name": name, "allocator": name, "binding": "type", "source": source, "kind": kind, "package": None,
-                "version": "1", "is_built_in": True}  # fmt: skip
+        return {"name": name, "alias": None, "source": source, "kind": kind, "package": None, "version": "1",
+                "is_built_in": True}  # fmt: skip
 
     kinds = [contender(n, "ours", "default") for n in OURS]
     for name in SOURCES:
@@ -64,9 +65,9 @@ def listed() -> dict[str, Any]:
     kinds += [contender("malloc", "malloc", "none"), contender("mremap", "array", "none")]
     kinds += [contender(n, "ours", "none") for n in ARRAYS] + [contender(n, "heap_array", "none") for n in HEAP_ARRAYS]
     kinds += [contender("reserved", "ideal", "none")] + [contender(n, "ours", "none") for n in SLOTS]
-    works = [{"name": n, "unit": "element", "parameters": [], "contenders": list(c)}
-             for n, c in WORKLOADS.items()]  # fmt: skip
-    return {"schema": "millpond.suite/2", "workloads": works, "contenders": kinds}
+    works = [{"name": n, "unit": "element", "parameters": [], "metrics": [], "contenders": list(c),
+              "counted_functions": ["counted"]} for n, c in WORKLOADS.items()]  # fmt: skip
+    return {"schema": "millpond.suite/2", "suite": "library", "workloads": works, "contenders": kinds}
 
 
 class FakeSuite:
@@ -77,14 +78,18 @@ class FakeSuite:
         self.calls: list[tuple[str, tuple[str, ...]]] = []
         self.environments: list[Mapping[str, str]] = []
 
-    def capture(self, argv: Sequence[str], environment: Mapping[str, str], *, seconds: float | None = None) -> Captured:
+    def capture(
+        self, argv: Sequence[str], environment: Mapping[str, str], *, seconds: float | None = None,
+        descriptors: Sequence[int] = (),
+    ) -> Captured:  # fmt: skip
+        del seconds, descriptors
         words = list(argv)
         library = environment.get("LD_PRELOAD", "")
         if any(refused in library for refused in self.config.get("unloaded", [])) and library:
             refusal = f"ERROR: ld.so: object '{library}' from LD_PRELOAD cannot be preloaded: ignored."
-            return Captured(0, json.dumps(listed()), refusal)
+            return Captured(0, json.dumps({**listed(), "malloc": LIBC}), refusal)
         if "--list" in words:
-            return Captured(0, json.dumps(listed()), "")
+            return Captured(0, json.dumps({**listed(), "malloc": library or LIBC}), "")
         given = {words[i]: words[i + 1] for i in range(len(words) - 1) if words[i].startswith("--")}
         name = self._name(given["--contender"], words[0], environment, given)
         self.calls.append((name, tuple(words)))
@@ -95,24 +100,25 @@ class FakeSuite:
         if "--instructions" in given:
             count = self.config.get("counts", {}).get((given["--workload"], name), 20)
             return Captured(0, "", f"==1== Collected : {100000 + count * int(given['--instructions'])}\n")
-        return self._round(name, given)
+        return self._round(name, given, library or LIBC)
 
-    def _round(self, name: str, given: Mapping[str, str]) -> Captured:
+    def _round(self, name: str, given: Mapping[str, str], malloc: str) -> Captured:
         if name in self.config.get("dies", []):
             return Captured(-11, "", "")
         if name in self.config.get("bad_alloc", []):
-            return Captured(0, '{"status": "bad_alloc"}', "")
+            failed = {"schema": "millpond.suite/2", "status": "bad_alloc", "malloc": malloc}
+            return Captured(0, json.dumps(failed), "")
         ours = name in (*OURS, *ARRAYS, *SLOTS) or name.startswith("multipool:")
         usual = 19.5 if name.startswith("ideal") else 20.0 if ours else 40.0
         ns = float(self.config.get("ns", {}).get(name, usual))
         filled = 4 * int(given["--size"]) if given["--workload"].startswith("push_back") else 10_000_000
         resident = int(self.config.get("bytes", {}).get(name, filled))
-        result: dict[str, Any] = {
-            "peak_bytes": 1_000_000 + resident,
-            "end_bytes": 1_000_000,
-            "held_bytes": None,
-            "page_faults": 3,
-        }
+        head = {"schema": "millpond.suite/2", "status": "ok", "workload": given["--workload"], "malloc": malloc,
+                "checksum": str(self.config.get("checksum", {}).get(name, 7))}  # fmt: skip
+        result: dict[str, float | None] = {
+            "peak_bytes": 1_000_000 + resident, "end_bytes": 1_000_000, "resident_bytes": resident, "left_bytes": 0,
+            "held_bytes": None, "page_faults": 3,
+        }  # fmt: skip
         if given["--workload"].startswith("threads"):
             result |= {"wall_ns": ns}
         elif given["--workload"] == "lists_shuffled":
@@ -125,18 +131,14 @@ class FakeSuite:
         elif given["--workload"].startswith("slots") or given["--workload"] == "set_of_numbers":
             full = int(self.config.get("bytes", {}).get(name, 8 * int(given["--size"])))
             left = int(self.config.get("left", {}).get(name, full // 100))
-            result |= {"cold_ns": ns, "warm_ns": ns, "before_ns": ns, "after_ns": ns, "peak_bytes": 1_000_000 + full,
-                       "end_bytes": 1_000_000 + left, "touched_bytes": full // 100}  # fmt: skip
+            result |= {"cold_ns": ns, "warm_ns": ns, "before_ns": ns, "after_ns": ns, "resident_bytes": full,
+                       "left_bytes": left, "touched_bytes": full // 100}  # fmt: skip
         elif given["--workload"] == "random_sizes":
             left = int(self.config.get("left", {}).get(name, 12_000_000))
-            result |= {"cold_ns": ns, "warm_ns": ns, "end_bytes": 1_000_000 + left, "touched_bytes": 10_000_000}
+            result |= {"cold_ns": ns, "warm_ns": ns, "left_bytes": left, "touched_bytes": 10_000_000}
         else:
             result |= {"cold_ns": 2 * ns, "warm_ns": ns, "before_ns": 5.0, "after_ns": 2.0}
-        result |= {"resident_bytes": result["peak_bytes"] - 1_000_000, "left_bytes": result["end_bytes"] - 1_000_000}
-        head = {"schema": "millpond.suite/2", "status": "ok", "workload": given["--workload"],
-                "contender": given["--contender"],
-                "checksum": str(self.config.get("checksum", {}).get(name, 7))}  # fmt: skip
-        return Captured(0, json.dumps({**head, "metrics": result, "details": {"units": 1000}}) + "\n", "")
+        return Captured(0, json.dumps({**head, "metrics": result}) + "\n", "")
 
     def _name(self, asked: str, program: str, environment: Mapping[str, str], given: Mapping[str, str]) -> str:
         tuned = any(n in environment for n in ("MALLOC_CONF", "MIMALLOC_LARGE_OS_PAGES", "TBB_MALLOC_USE_HUGE_PAGES"))

@@ -22,9 +22,9 @@ from pathlib import Path
 from typing import Any
 
 from millpond.bench import published
-from millpond.bench.experiment import Experiment, percent, place_of
+from millpond.bench.experiment import PublishedSpec, percent, place_of
+from millpond.bench.suites.every_experiment import PUBLISHED
 from millpond.bench.suites.p0089 import ALL_ALIASES, OF_2015
-from millpond.bench.suites.published_experiments import EXPERIMENTS
 from millpond.bench.surroundings import TOOLCHAINS
 from millpond.cells.cell import LITTER, SURROUNDINGS
 from millpond.system.native import Captured
@@ -41,10 +41,10 @@ BUILT_BY = {
 _COUNTING = ("--counters", "--event", "--perf-control")
 
 
-def experiment_of(workload: str, given: Mapping[str, str]) -> Experiment:
+def experiment_of(workload: str, given: Mapping[str, str]) -> PublishedSpec:
     """The first experiment that runs it with these parameters: several run one workload along axes of their own."""
     passed = {LITTER, *SURROUNDINGS}  # by other ways than parameters
-    return next(e for e in EXPERIMENTS if e.workload == workload and {*e.axes} - passed <= given.keys())
+    return next(e for e in PUBLISHED if e.workload == workload and {*e.axes} - passed <= given.keys())
 
 
 class FakeP0089:
@@ -96,9 +96,9 @@ class FakeP0089:
         checksum = self.config.get("checksum", {}).get(strategy, "18446744073709551615")
         took = self.seconds(given["workload"], strategy, own) * self.config.get("factor", {}).get(strategy, 1.0)
         times = dict.fromkeys(self.times(given["workload"], own), took)
-        values = {**times, "units": UNITS, "page_faults": 7, "peak_bytes": 1_000_000, "end_bytes": 0,
-                  "held_bytes": None, "shuffle_seconds": 0.5, "kept_share": 0.5, "elements_bytes": 4e7}  # fmt: skip
-        result = {**head, "checksum": checksum, "metrics": values}
+        metrics = {**times, "units": UNITS, "page_faults": 7, "peak_bytes": 1_000_000, "end_bytes": 0,
+                   "held_bytes": None, "shuffle_seconds": 0.5, "kept_share": 0.5, "elements_bytes": 4e7}  # fmt: skip
+        result = {**head, "checksum": checksum, "metrics": metrics}
         if "--counters" in argv or "--event" in argv:
             result["counters"] = self.config.get("counters", {})
         return Captured(0, json.dumps(result) + "\n", "")
@@ -109,7 +109,7 @@ class FakeP0089:
         compiler, library = BUILT_BY[toolchain]
         lacks = self.config.get("lacks_by", {}).get(toolchain, ())
         listed = {"compiler": compiler, "standard_library": library, **self.listed(Path(program).name)}
-        works = [{**w, "contenders": [s for s in w["contenders"] if s not in lacks]} for w in listed["workloads"]]
+        works = [{**w, "contenders": [c for c in w["contenders"] if c not in lacks]} for w in listed["workloads"]]
         return {**listed, "workloads": works}
 
     def name_events(self, argv: Sequence[str]) -> Captured:
@@ -143,7 +143,7 @@ class FakeP0089:
         return [name for name, unit in experiment_of(workload, given).metrics.units.items() if unit == "seconds"]
 
     def listed(self, program: str = "millpond-p0089-suite") -> dict[str, Any]:
-        own = [e for e in EXPERIMENTS if e.suite == program]
+        own = [e for e in PUBLISHED if e.suite == program]
         known = {*(s for e in own for s in (*e.strategies, *e.beside)), *(STRATEGIES if "p0089" in program else ())}
         have = sorted(known - {*self.config.get("lacks", ())})
         aliases = {name: alias for e in own for alias, name in e.aliases.items()}

@@ -16,13 +16,13 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from millpond.bench.laboratory.bench_rounds import Contender, Round, interleave
+from millpond.bench.bars import Bar
+from millpond.bench.laboratory.bench_rounds import Contender, Round, interleave, observed
 from millpond.bench.laboratory.bench_rows import Bench, make_big_trace
-from millpond.bench.results import Row, Value
 from millpond.cells.cell import Cell, Control, Outcome, Program
 from millpond.rounds import real_programs
 from millpond.rounds.real_programs import EXAMPLE_ORDERS, RealProgram
@@ -60,7 +60,7 @@ def _json(path: Path) -> dict[str, Any]:
     return data
 
 
-def replay_exact(bench: Bench) -> list[Row]:
+def replay_exact(bench: Bench) -> list[Bar]:
     """Peak live bytes as replay's script has them, less what the characterisation counts, on a real program."""
     workload = real_programs.perl(bench.inputs)
     bench.record(workload)
@@ -69,14 +69,14 @@ def replay_exact(bench: Bench) -> list[Row]:
     native.require("millpond-characterise", ["--json", str(counted), str(bench.trace)])
     script.unlink()
     found, expected = _json(prepared)["peak_live_bytes"], _json(counted)["trace"]["peak_live_bytes"]
-    value = Value("script", 1, "peak_live_bytes", "bytes", found, "counted")
+    value = observed("script", 1, "peak_live_bytes", found, kind="counted")
     return [
-        Row("replay: peak live bytes, distance from the truth", workload.name, "bytes",
-            summarise([abs(found - expected)]), 0, note=f"{expected} bytes", values=(value,))
+        Bar("replay: peak live bytes, distance from the truth", workload.name, "bytes",
+            summarise([abs(found - expected)]), 0, note=f"{expected} bytes", outcomes=(value,))
     ]  # fmt: skip
 
 
-def replay_speed(bench: Bench) -> list[Row]:
+def replay_speed(bench: Bench) -> list[Bar]:
     """CPU of whole rounds on 10 M events with 1 M objects live, and what the slowest needs of memory."""
     trace, script = bench.folder / "replay.mpt", bench.folder / "replay.script"
     make_big_trace(trace, 10_000_000, 1_000_000)
@@ -94,14 +94,14 @@ def replay_speed(bench: Bench) -> list[Row]:
     return [_replay_row(strategy, rounds, workload.name) for strategy, rounds in measured.items()]
 
 
-def _replay_row(strategy: str, rounds: list[Round], workload: str) -> Row:
-    values = tuple(Value(strategy, i, "cpu_seconds", "seconds", r.cpu_seconds) for i, r in enumerate(rounds, 1))
+def _replay_row(strategy: str, rounds: list[Round], workload: str) -> Bar:
+    values = tuple(observed(strategy, i, "cpu_seconds", r.cpu_seconds) for i, r in enumerate(rounds, 1))
     note = f"peak {max(r.peak_bytes for r in rounds) / 1e6:.0f} MB"
-    figure = summarise([v.value for v in values])
-    return Row(f"replay of 10 M events: a round of {strategy}", workload, "s", figure, 3, note=note, values=values)
+    figure = summarise([r.cpu_seconds for r in rounds])
+    return Bar(f"replay of 10 M events: a round of {strategy}", workload, "s", figure, 3, note=note, outcomes=values)
 
 
-def validation(bench: Bench) -> list[Row]:
+def validation(bench: Bench) -> list[Bar]:
     """Replay's error by `millpond doctor --validate`: the median over programs, as a multiple of what is allowed."""
     out = bench.folder / "validation.json"
     rounds = ["--rounds", str(min(bench.rounds, 11)), "--budget", "900"]
@@ -110,21 +110,22 @@ def validation(bench: Bench) -> list[Row]:
     rows = []
     for metric, words in (("cpu_seconds", "CPU"), ("peak_bytes", "peak resident bytes")):
         shares = [
-            Value(f"{d['program']}: {d['of']} less {d['against']}", 1, f"{metric}_error", "share of the allowed",
-                  abs(d["error"]) / d["allowed"])
+            observed(f"{d['program']}: {d['of']} less {d['against']}", 1, f"{metric}_error",
+                     abs(d["error"]) / d["allowed"])
             for d in found["differences"] if d["metric"] == metric
         ]  # fmt: skip
         name = f"replay's error, {words}: median share of what is allowed"
         if not shares:
-            rows.append(Row.missing(name, "no difference was validated"))
+            rows.append(Bar.missing(name, "no difference was validated"))
             continue
-        note = f"{sum(v.value <= 1 for v in shares)} of {len(shares)} differences hold"
-        rows.append(Row(name, "real programs", "×", summarise([v.value for v in shares]), 1, note=note,
-                        values=tuple(shares)))  # fmt: skip
+        found_shares = [v.values[f"{metric}_error"] for v in shares]
+        note = f"{sum(share <= 1 for share in found_shares)} of {len(shares)} differences hold"
+        rows.append(Bar(name, "real programs", "×", summarise(found_shares), 1, note=note,
+                        outcomes=tuple(shares)))  # fmt: skip
     return rows
 
 
-def report(bench: Bench) -> list[Row]:
+def report(bench: Bench) -> list[Bar]:
     """A page from a store with a run of 5 000 subsystems: the largest are shown, the rest stated."""
     store = Store(bench.folder / "report-store")
     run = _large_run(bench, store)
@@ -134,10 +135,10 @@ def report(bench: Bench) -> list[Row]:
     seconds = time.monotonic() - started
     workload = f"{SUBSYSTEMS} subsystems"
     return [
-        Row("report: wall seconds", workload, "s", summarise([seconds]), 10,
-            values=(Value("report", 1, "wall_seconds", "seconds", seconds),)),
-        Row("report: size of the page", workload, "MB", summarise([page.stat().st_size / 1e6]), 3,
-            values=(Value("report", 1, "page_bytes", "bytes", page.stat().st_size, "counted"),)),
+        Bar("report: wall seconds", workload, "s", summarise([seconds]), 10,
+            outcomes=(observed("report", 1, "wall_seconds", seconds),)),
+        Bar("report: size of the page", workload, "MB", summarise([page.stat().st_size / 1e6]), 3,
+            outcomes=(observed("report", 1, "page_bytes", page.stat().st_size, kind="counted"),)),
     ]  # fmt: skip
 
 
@@ -189,7 +190,7 @@ def _advice_of(data: dict[str, Any], run: str) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def twice(bench: Bench) -> list[Row]:
+def twice(bench: Bench) -> list[Bar]:
     """Two complete runs of `advise` on what the demo advises on: do their values and verdicts agree?"""
     program = [str(native.find("orders")), "--orders", str(EXAMPLE_ORDERS)]
     documents = []
@@ -204,11 +205,11 @@ def twice(bench: Bench) -> list[Row]:
     meet = [_meet(first[k], second[k]) for k in both]
     apart = "; ".join(k for k, m in zip(both, meet, strict=True) if not m)
     flips = _flips(*documents)
-    values = tuple(Value(k, 1, "agrees", "share", float(m)) for k, m in zip(both, meet, strict=True))
+    values = tuple(observed(k, 1, "agrees", float(m)) for k, m in zip(both, meet, strict=True))
     return [
-        Row("advice twice: values whose intervals meet", "orders", "%", summarise([100 * sum(meet) / len(meet)]), 90,
-            at_least=True, note=f"of {len(meet)} values; apart: {apart or 'none'}", values=values),
-        Row("advice twice: verdicts that differ", "orders", "", summarise([len(flips)]), 0, note="; ".join(flips)),
+        Bar("advice twice: values whose intervals meet", "orders", "%", summarise([100 * sum(meet) / len(meet)]), 90,
+            at_least=True, note=f"of {len(meet)} values; apart: {apart or 'none'}", outcomes=values),
+        Bar("advice twice: verdicts that differ", "orders", "", summarise([len(flips)]), 0, note="; ".join(flips)),
     ]  # fmt: skip
 
 
@@ -246,14 +247,3 @@ def _flips(first: dict[str, Any], second: dict[str, Any]) -> list[str]:
         if found and other is not None and {found.get("verdict"), other} == {"better", "worse"}:
             flips.append(f"{name}: {found.get('verdict')} / {other}")
     return flips
-
-
-def steps() -> list[tuple[str, Callable[[Bench], list[Row]]]]:
-    """All steps, by name."""
-    return [
-        ("replay exact", replay_exact),
-        ("replay speed", replay_speed),
-        ("replay error", validation),
-        ("report", report),
-        ("advice twice", twice),
-    ]

@@ -13,10 +13,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from millpond.bench.bars import Bar
 from millpond.bench.laboratory.bench_advice import run_verb
-from millpond.bench.laboratory.bench_rounds import PADDING_LIMIT_BYTES, Contender, Round, interleave
+from millpond.bench.laboratory.bench_rounds import PADDING_LIMIT_BYTES, Contender, Round, interleave, observed
 from millpond.bench.laboratory.bench_rows import Bench
-from millpond.bench.results import Row, Value
+from millpond.cells.cell import Outcome
 from millpond.rounds import mallocs
 from millpond.rounds.fresh_process import describe
 from millpond.rounds.real_programs import RealProgram
@@ -30,7 +31,7 @@ from millpond.system.wording import percent_text
 TRIAL = "millpond-trial"
 BUDGET_SECONDS = 120  # the default of `advise`
 AS_IT_IS = "as it is"
-METRICS = {"cpu_seconds": "seconds", "peak_bytes": "bytes"}
+METRICS = ("cpu_seconds", "peak_bytes")
 # Points of the program's CPU between the figure of the best malloc and the same malloc preloaded by hand.
 POINTS = 3
 
@@ -92,21 +93,21 @@ def ratio(of: Sequence[Round], against: Sequence[Round], metric: str) -> Summary
     return summarise([float(getattr(a, metric)) / float(getattr(b, metric)) for a, b in pairs])
 
 
-def values_of(measured: Mapping[str, Sequence[Round]]) -> tuple[Value, ...]:
+def values_of(measured: Mapping[str, Sequence[Round]]) -> tuple[Outcome, ...]:
     """Every value of rounds by hand."""
     return tuple(
-        Value(contender, number, metric, unit, float(getattr(found, metric)), time_utc=found.time_utc)
+        observed(contender, number, metric, float(getattr(found, metric)), time_utc=found.time_utc)
         for contender, rounds in measured.items()
         for number, found in enumerate(rounds, 1)
-        for metric, unit in METRICS.items()
+        for metric in METRICS
     )
 
 
-def malloc_row(name: str, advice: Mapping[str, Any], cpu: float, best: str, values: tuple[Value, ...] = ()) -> Row:
+def malloc_row(name: str, advice: Mapping[str, Any], cpu: float, best: str, values: tuple[Outcome, ...] = ()) -> Bar:
     """The advice's figure for its best malloc against `cpu`, the ratio with that malloc preloaded by hand."""
     found = next(a["cpu"] for a in advice["alternatives"] if a["kind"] == "malloc" and a["name"] == best)
     points = 100 * abs(found["median"] - cpu)
     predicted, low, high, by_hand = (percent_text(r) for r in (found["median"], found["low"], found["high"], cpu))
     note = f"{best}: predicted {predicted} ({low} to {high}), preloaded by hand {by_hand}"
-    return Row(f"{name}: the best malloc, predicted against preloaded", name, "points", summarise([points]), POINTS,
-               note=note, values=values)  # fmt: skip
+    return Bar(f"{name}: the best malloc, predicted against preloaded", name, "points", summarise([points]), POINTS,
+               note=note, outcomes=values)  # fmt: skip

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The rows of `bench_lab --real`: advice on real programs, and the same advice followed by hand.
+"""The rows of `millpond bench laboratory.real`: advice on real programs, and the same advice followed by hand.
 
     millpond advise -- PROGRAM  ─▶ the best malloc's figure, what is advised, how long it took
     fresh rounds: as it is, on that malloc, on the advised one; `millpond trial` of an advised plan  ─▶ what it gives
@@ -18,6 +18,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from millpond.bench.bars import Bar
 from millpond.bench.laboratory.bench_advice import run_verb
 from millpond.bench.laboratory.bench_followed import (
     AS_IT_IS,
@@ -30,10 +31,9 @@ from millpond.bench.laboratory.bench_followed import (
     ratio,
     values_of,
 )
-from millpond.bench.laboratory.bench_rows import Bench
-from millpond.bench.results import Row, Value
+from millpond.bench.laboratory.bench_rounds import observed
+from millpond.bench.laboratory.bench_rows import Bench, Step
 from millpond.cells.plans import from_json
-from millpond.rounds.more_real_programs import PROGRAMS
 from millpond.rounds.real_programs import RealProgram
 from millpond.rounds.recording import read_json
 from millpond.statistics.order_statistics import Summary, summarise
@@ -46,10 +46,10 @@ _WORDS = {"cpu_seconds": "CPU", "peak_bytes": "peak"}
 Followed = Mapping[str, Summary]
 
 
-def real(name: str, make: Callable[[Path], RealProgram]) -> Callable[[Bench], list[Row]]:
+def real(name: str, make: Callable[[Path], RealProgram]) -> Step:
     """The rows of one program."""
 
-    def step(bench: Bench) -> list[Row]:
+    def step(bench: Bench) -> list[Bar]:
         workload = make(bench.inputs)
         kept = bench.inputs.parent / "advice"
         kept.mkdir(parents=True, exist_ok=True)
@@ -60,7 +60,7 @@ def real(name: str, make: Callable[[Path], RealProgram]) -> Callable[[Bench], li
         measured = measure(bench, {AS_IT_IS: workload}, list(dict.fromkeys(wanted))) if wanted else {}
         ratios = {c: {m: ratio(rounds, measured[AS_IT_IS], m) for m in METRICS} for c, rounds in measured.items()}
         rows = [malloc_row(name, advice, ratios[b]["cpu_seconds"].median, b, values_of(measured)) for b in best] or [
-            Row.missing(f"{name}: the best malloc, predicted against preloaded", advice["verdict"])
+            Bar.missing(f"{name}: the best malloc, predicted against preloaded", advice["verdict"])
         ]
         try:
             followed = (
@@ -68,7 +68,7 @@ def real(name: str, make: Callable[[Path], RealProgram]) -> Callable[[Bench], li
             )
             rows += following(name, advice, followed)
         except Failure as failure:
-            rows.append(Row.missing(f"{name}: following the advice", failure.message))
+            rows.append(Bar.missing(f"{name}: following the advice", failure.message))
         return [*rows, budget_row(name, asked.wall_seconds)]
 
     return step
@@ -93,7 +93,7 @@ def net_of(trial: Mapping[str, Any]) -> Followed:
     return {m: Summary(**{f: plan["effects"]["net"][m][f] for f in fields}) for m in METRICS}
 
 
-def following(name: str, advice: Mapping[str, Any], followed: Followed | None) -> list[Row]:
+def following(name: str, advice: Mapping[str, Any], followed: Followed | None) -> list[Bar]:
     """What the user has who follows the advice: a row for CPU and one for peak memory, against the program as it is.
 
     A row holds unless its whole interval lies above HARM. Without a change there is nothing to measure.
@@ -104,12 +104,12 @@ def following(name: str, advice: Mapping[str, Any], followed: Followed | None) -
         followed = {m: summarise([1.0]) for m in METRICS}
         said += ": nothing to follow, so the program stays as it is"
     assert followed is not None
-    values = {m: (Value("followed", 1, f"{m}_ratio", "ratio", r.median),) for m, r in followed.items()}
+    values = {m: (observed("followed", 1, f"{m}_ratio", r.median),) for m, r in followed.items()}
     predicted = {"cpu_seconds": advised["cpu"], "peak_bytes": advised["peak"]}
     return [
-        Row(f"{name}: {_WORDS[m]} with the advice followed, against as it is", name, "×", found, HARM,
+        Bar(f"{name}: {_WORDS[m]} with the advice followed, against as it is", name, "×", found, HARM,
             note=said + (f"; predicted {predicted[m]['median']:.3f} ×" if predicted[m] else ""),
-            values=values[m], kept=found.low <= HARM)
+            outcomes=values[m], kept=found.low <= HARM)
         for m, found in followed.items()
     ]  # fmt: skip
 
@@ -128,13 +128,8 @@ def _said(advice: Mapping[str, Any]) -> str:
     )
 
 
-def budget_row(name: str, wall_seconds: float) -> Row:
+def budget_row(name: str, wall_seconds: float) -> Bar:
     """The wall time of `advise` against its budget."""
-    value = Value("advise", 1, "wall_seconds", "seconds", wall_seconds)
-    return Row(f"{name}: seconds of advise", name, "s", summarise([wall_seconds]), _OVERRUN * BUDGET_SECONDS,
-               note=f"budget {BUDGET_SECONDS} s", values=(value,))  # fmt: skip
-
-
-def steps() -> list[tuple[str, Callable[[Bench], list[Row]]]]:
-    """One step a program, by its name."""
-    return [(name, real(name, make)) for name, make in PROGRAMS.items()]
+    value = observed("advise", 1, "wall_seconds", wall_seconds)
+    return Bar(f"{name}: seconds of advise", name, "s", summarise([wall_seconds]), _OVERRUN * BUDGET_SECONDS,
+               note=f"budget {BUDGET_SECONDS} s", outcomes=(value,))  # fmt: skip

@@ -26,6 +26,15 @@ from millpond.system.native import signal_name
 
 _MEASURED = ("cpu_seconds", "own_cpu_seconds", "wall_seconds", "peak_bytes")
 PADDING_LIMIT_BYTES = 4096
+_UNPLACED = Workload("")
+
+
+def observed(
+    contender: str, number: int, metric: str, value: float, *, kind: str = "", time_utc: str | None = None
+) -> Outcome:
+    """One observed value of a bar. `kind`: `counted` for what does not vary; else measured."""
+    cell = Cell(_UNPLACED, Control(contender))
+    return Outcome(cell, "bench", number, {metric: value}, time_utc or utc_now(), kind=kind)
 
 
 @dataclass(frozen=True)

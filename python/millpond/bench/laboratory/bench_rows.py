@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The rows of bench-lab: what is measured, how its figure is made, and the bar that it is held to.
+"""The steps of the laboratory's benchmark: what is measured, how its figure is made, and the bar that it is held to.
 
 recording      CPU of the recorded program / CPU of the bare one          compression, afterwards, is not in it
 stored         bytes of the trace / events in it
@@ -20,9 +20,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from millpond.bench.laboratory.bench_rounds import Contender, Round, interleave, run_once
-from millpond.bench.results import Row, Value
-from millpond.rounds import real_programs
+from millpond.bench.bars import Bar
+from millpond.bench.laboratory.bench_rounds import Contender, Round, interleave, observed, run_once
+from millpond.cells.cell import Outcome
 from millpond.rounds.real_programs import RealProgram
 from millpond.statistics.order_statistics import summarise
 from millpond.system import native
@@ -73,19 +73,21 @@ class Bench:
         return facts
 
 
-def _seconds(contender: str, rounds: list[Round], seconds: Callable[[Round], float]) -> tuple[Value, ...]:
+# Measures, and makes bars of it. Failure where it cannot.
+Step = Callable[[Bench], list[Bar]]
+
+
+def _seconds(contender: str, rounds: list[Round], seconds: Callable[[Round], float]) -> tuple[Outcome, ...]:
     return tuple(
-        Value(contender, number, "cpu_seconds", "seconds", seconds(r), time_utc=r.time_utc)
+        observed(contender, number, "cpu_seconds", seconds(r), time_utc=r.time_utc)
         for number, r in enumerate(rounds, 1)
     )
 
 
-def recording(
-    make: Callable[[Bench], RealProgram], limit: float | None, stored_limit: float | None
-) -> Callable[[Bench], list[Row]]:
+def recording(make: Callable[[Bench], RealProgram], limit: float | None, stored_limit: float | None) -> Step:
     """Two rows: CPU of recording against bare, and stored bytes an event."""
 
-    def step(bench: Bench) -> list[Row]:
+    def step(bench: Bench) -> list[Bar]:
         workload = make(bench)
         contenders = [
             Contender(BARE, lambda: bench.run(workload.command, workload)),
@@ -103,38 +105,38 @@ def recording(
             *_seconds(BARE, bare, lambda r: r.cpu_seconds),
             *_seconds("recorded", recorded, lambda r: r.below_cpu_seconds),
         )
-        size = Value("recorded", bench.rounds, "stored_bytes", "bytes", stored, "counted")
+        size = observed("recorded", bench.rounds, "stored_bytes", stored, kind="counted")
         cpu_name, size_name = f"recording {workload.name}: CPU against bare", f"stored bytes an event, {workload.name}"
         return [
-            Row(cpu_name, workload.name, "×", ratio, limit, note=note, values=values),
-            Row(size_name, workload.name, "bytes", summarise([stored / events]), stored_limit, values=(size,)),
+            Bar(cpu_name, workload.name, "×", ratio, limit, note=note, outcomes=values),
+            Bar(size_name, workload.name, "bytes", summarise([stored / events]), stored_limit, outcomes=(size,)),
         ]
 
     return step
 
 
-def aliasing(make: Callable[[Bench], RealProgram]) -> Callable[[Bench], list[Row]]:
+def aliasing(make: Callable[[Bench], RealProgram]) -> Step:
     """The share of checked contexts whose first 16 frames differed, in a run that checks 1 in 64."""
 
-    def step(bench: Bench) -> list[Row]:
+    def step(bench: Bench) -> list[Bar]:
         workload = make(bench)
         bench.record(workload, "--check-contexts")
         found = bench.summary()["trace"]["aliasing"]
         sampled, differed = int(found["sampled"] or 0), int(found["differed"] or 0)
         name = f"contexts that differ, {workload.name}"
         if sampled == 0:
-            return [Row.missing(name, "no event was sampled")]
-        value = Value("checked", 1, "aliasing_share", "share", differed / sampled, "counted")
+            return [Bar.missing(name, "no event was sampled")]
+        value = observed("checked", 1, "aliasing_share", differed / sampled, kind="counted")
         note = f"{differed} of {sampled} checked"
-        return [Row(name, workload.name, "%", summarise([100 * differed / sampled]), 0.1, note=note, values=(value,))]
+        return [Bar(name, workload.name, "%", summarise([100 * differed / sampled]), 0.1, note=note, outcomes=(value,))]
 
     return step
 
 
-def trial(make: Callable[[Bench], RealProgram]) -> Callable[[Bench], list[Row]]:
+def trial(make: Callable[[Bench], RealProgram]) -> Step:
     """CPU under the interposer alone against the bare program, both started by millpond-trial."""
 
-    def step(bench: Bench) -> list[Row]:
+    def step(bench: Bench) -> list[Bar]:
         workload = make(bench)
         contenders = [
             Contender(BARE, lambda: bench.trial("bare", workload)),
@@ -148,7 +150,7 @@ def trial(make: Callable[[Bench], RealProgram]) -> Callable[[Bench], list[Row]]:
         )
         ratios = [a.below_cpu_seconds / b.below_cpu_seconds for a, b in zip(empty, bare, strict=True)]
         name = f"trial's empty plan, {workload.name}: CPU against bare"
-        return [Row(name, workload.name, "×", summarise(ratios), 1.05, values=values)]
+        return [Bar(name, workload.name, "×", summarise(ratios), 1.05, outcomes=values)]
 
     return step
 
@@ -165,7 +167,7 @@ def make_big_trace(trace: Path, events: int, live: int) -> None:
         raise Failure(Status.ENVIRONMENT, f"make_big_trace failed: {made.stderr.decode(errors='replace').strip()}")
 
 
-def characterising(bench: Bench) -> list[Row]:
+def characterising(bench: Bench) -> list[Bar]:
     """Speed and memory on one large trace. Reading it once warms the page cache: it is the reader that is measured."""
     events = 10_000_000 if bench.quick else 100_000_000
     trace = bench.folder / "big.mpt"
@@ -176,81 +178,37 @@ def characterising(bench: Bench) -> list[Row]:
     rounds = interleave([Contender("characterise", lambda: bench.run(argv, workload))], 3, bench.rng)["characterise"]
     trace.unlink()
     speed = tuple(
-        Value("characterise", i, "events_a_second", "1/s", events / r.cpu_seconds) for i, r in enumerate(rounds, 1)
+        observed("characterise", i, "events_a_second", events / r.cpu_seconds) for i, r in enumerate(rounds, 1)
     )
-    memory = tuple(Value("characterise", i, "peak_bytes", "bytes", r.peak_bytes) for i, r in enumerate(rounds, 1))
+    memory = tuple(observed("characterise", i, "peak_bytes", r.peak_bytes) for i, r in enumerate(rounds, 1))
     return [
-        Row("characterise: events a second of CPU", workload.name, "M/s", summarise([v.value / 1e6 for v in speed]), 10,
-            at_least=True, note=workload.name, values=speed),
-        Row("characterise: peak resident memory", workload.name, "MB", summarise([v.value / 1e6 for v in memory]), 500,
-            values=memory),
+        Bar("characterise: events a second of CPU", workload.name, "M/s",
+            summarise([events / r.cpu_seconds / 1e6 for r in rounds]), 10,
+            at_least=True, note=workload.name, outcomes=speed),
+        Bar("characterise: peak resident memory", workload.name, "MB",
+            summarise([r.peak_bytes / 1e6 for r in rounds]), 500,
+            outcomes=memory),
     ]  # fmt: skip
 
 
-def _time_demo(folder: Path, name: str, limit: float) -> list[Row]:
+def _time_demo(folder: Path, name: str, limit: float) -> list[Bar]:
     started = time.monotonic()
     done = subprocess.run(["make", "demo"], cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, check=False)
     seconds = time.monotonic() - started
     if done.returncode != 0:
         raise Failure(Status.ENVIRONMENT, f"make demo failed: {done.stderr.decode(errors='replace').strip()[-300:]}")
-    value = Value("demo", 1, "wall_seconds", "seconds", seconds)
-    return [Row(name, "make demo", "s", summarise([seconds]), limit, values=(value,))]
+    value = observed("demo", 1, "wall_seconds", seconds)
+    return [Bar(name, "make demo", "s", summarise([seconds]), limit, outcomes=(value,))]
 
 
-def demo(_bench: Bench) -> list[Row]:
+def demo(_bench: Bench) -> list[Bar]:
     """Wall time of `make demo` where everything is built."""
     return _time_demo(REPOSITORY, "make demo, everything built", 120)
 
 
-def demo_from_clone(_bench: Bench) -> list[Row]:
+def demo_from_clone(_bench: Bench) -> list[Bar]:
     """Wall time of `git clone` and `make demo`, set-up included as far as this machine still needs it."""
     with temporary_folder() as place:
         clone = place / "millpond"
         subprocess.run(["git", "clone", "-q", str(REPOSITORY), str(clone)], check=True)
         return _time_demo(clone, "make demo from a fresh clone", 600)
-
-
-def _scaled(bench: Bench, events: int) -> int:
-    return events // 4 if bench.quick else events
-
-
-def _churn(threads: int, events: int, live: int = 200_000) -> Callable[[Bench], RealProgram]:
-    return lambda bench: real_programs.heap_churn(threads, _scaled(bench, events), live)
-
-
-def _trees(shape: int) -> Callable[[Bench], RealProgram]:
-    return lambda bench: real_programs.call_trees(shape, _scaled(bench, 20))
-
-
-def _real(make: Callable[[Path], RealProgram]) -> Callable[[Bench], RealProgram]:
-    return lambda bench: make(bench.inputs)
-
-
-def steps(*, fresh_clone: bool) -> list[tuple[str, Callable[[Bench], list[Row]]]]:
-    """All steps, by name."""
-    gawk, perl, sqlite3 = _real(real_programs.gawk), _real(real_programs.perl), _real(real_programs.sqlite3)
-    cc1plus, python3 = _real(real_programs.cc1plus), _real(real_programs.python3)
-    result = [
-        ("recording heap_churn, 1 thread", recording(_churn(1, 8_000_000), 1.6, None)),
-        ("recording heap_churn, 2 threads", recording(_churn(2, 12_000_000), 1.6, None)),
-        ("recording heap_churn, small heap", recording(_churn(1, 16_000_000, 2000), None, None)),
-        *(
-            (f"recording call_trees, shape {s}", recording(_trees(s), 1.6 if s > 2 else None, None))
-            for s in range(1, 5)
-        ),
-        ("recording gawk", recording(gawk, 1.6, 4.0)),
-        ("recording perl", recording(perl, 1.6, 4.0)),
-        ("recording sqlite3", recording(sqlite3, 1.6, 4.0)),
-        ("recording cc1plus", recording(cc1plus, 1.6, 4.0)),
-        ("recording hot_loop", recording(lambda b: real_programs.hot_loop(_scaled(b, 100_000_000)), None, None)),
-        ("aliasing ghostscript", aliasing(_real(real_programs.ghostscript))),
-        ("aliasing python3", aliasing(python3)),
-        ("aliasing perl", aliasing(perl)),
-        ("aliasing cc1plus", aliasing(cc1plus)),
-        ("characterise", characterising),
-        ("trial heap_churn", trial(_churn(1, 8_000_000))),
-        ("trial gawk", trial(gawk)),
-        ("trial perl", trial(perl)),
-        ("demo", demo),
-    ]
-    return [*result, ("demo from a clone", demo_from_clone)] if fresh_clone else result

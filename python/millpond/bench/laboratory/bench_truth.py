@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The rows of `bench_lab --truth` and `--examples`: programs whose right change is known, advice, and what is so.
+"""The steps of laboratory.truth and laboratory.examples: programs whose right change is known, and advice on them.
 
     millpond advise -- PROGRAM                                                  ─▶ predicted, and what is advised
     fresh rounds: as it is, changed by hand, on each judged malloc by hand      ─▶ what is so
@@ -15,10 +15,10 @@ no trial can make yet has no predicted figures; its row says what it would give.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from millpond.bench.bars import Bar
 from millpond.bench.laboratory.bench_followed import (
     AS_IT_IS,
     METRICS,
@@ -29,8 +29,8 @@ from millpond.bench.laboratory.bench_followed import (
     ratio,
     values_of,
 )
-from millpond.bench.laboratory.bench_rows import Bench
-from millpond.bench.results import Row, Value
+from millpond.bench.laboratory.bench_rows import Bench, Step
+from millpond.cells.cell import Outcome
 from millpond.cells.plans import has_arena
 from millpond.rounds.real_programs import RealProgram
 from millpond.statistics.order_statistics import summarise
@@ -74,10 +74,10 @@ class Known:
         return None if self.arena or self.no_trial_can else _BY_HAND
 
 
-def truth(known: Known) -> Callable[[Bench], list[Row]]:
+def truth(known: Known) -> Step:
     """The rows of one program."""
 
-    def step(bench: Bench) -> list[Row]:
+    def step(bench: Bench) -> list[Bar]:
         advice = ask(bench, RealProgram(known.name, known.as_it_is)).advice
         judged = judged_mallocs(advice)
         measured = measure(bench, known.workloads(), judged)
@@ -93,8 +93,8 @@ def truth(known: Known) -> Callable[[Bench], list[Row]]:
 
 
 def _following(
-    known: Known, advice: dict[str, Any], cpu: dict[str, float], peak: dict[str, float], values: tuple[Value, ...]
-) -> Row:
+    known: Known, advice: dict[str, Any], cpu: dict[str, float], peak: dict[str, float], values: tuple[Outcome, ...]
+) -> Bar:
     """What the user has who follows the advice, against the best of what can be tried, both as measured by hand."""
     choice, name = advice["choice"], known.name
     said, followed = "no verdict", AS_IT_IS
@@ -116,15 +116,15 @@ def _following(
     if known.no_trial_can:
         hand += f", which no trial can do yet ({known.no_trial_can})"
     found = "; ".join([hand, *(f"{c} {_effects(cpu, peak, c)}" for c in cpu if c not in (AS_IT_IS, _BY_HAND))])
-    return Row(f"{name}: what is advised, against the best that can be tried", name, "points", summarise([points]), 3,
-               note=f"advised: {said}; {found}", values=values)  # fmt: skip
+    return Bar(f"{name}: what is advised, against the best that can be tried", name, "points", summarise([points]), 3,
+               note=f"advised: {said}; {found}", outcomes=values)  # fmt: skip
 
 
 def _effects(cpu: dict[str, float], peak: dict[str, float], contender: str) -> str:
     return f"{100 * (cpu[contender] - 1):+.1f} % CPU, {100 * (peak[contender] - 1):+.1f} % peak"
 
 
-def _predicted(known: Known, advice: dict[str, Any], cpu: dict[str, float], peak: dict[str, float]) -> list[Row]:
+def _predicted(known: Known, advice: dict[str, Any], cpu: dict[str, float], peak: dict[str, float]) -> list[Bar]:
     """The judged plan's figures against the same change by hand; no row where no trial could make the change."""
     if known.no_trial_can and known.arena is None:
         return []
@@ -135,10 +135,10 @@ def _predicted(known: Known, advice: dict[str, Any], cpu: dict[str, float], peak
     plan = advice["plan_tried"] or {"routes": []}
     form = known.form_of(plan)
     if not net["n"] and (not nothing or form is None):
-        return [Row.missing(w, "no plan was judged") for w in words]
+        return [Bar.missing(w, "no plan was judged") for w in words]
     if form is None:
         judged, hand = ("pools were", "an arena") if known.arena else ("an arena was", "a pool")
-        return [Row.missing(w, f"{judged} judged, and the change by hand is {hand}") for w in words]
+        return [Bar.missing(w, f"{judged} judged, and the change by hand is {hand}") for w in words]
     # Advice to do nothing that judged no plan says that none of them changes anything.
     cpu_ratio, bytes_ratio = 1.0, 1.0
     if not nothing:
@@ -151,12 +151,12 @@ def _predicted(known: Known, advice: dict[str, Any], cpu: dict[str, float], peak
     peak_note = f"predicted {100 * (bytes_ratio - 1):+.1f} %, {form} {100 * (peak[form] - 1):+.1f} %"
     name = known.name
     return [
-        Row(words[0], name, "× allowed", summarise([abs(predicted - effect) / allowed]), 1, note=note),
-        Row(words[1], name, "%", summarise([error]), 10, note=peak_note),
+        Bar(words[0], name, "× allowed", summarise([abs(predicted - effect) / allowed]), 1, note=note),
+        Bar(words[1], name, "%", summarise([error]), 10, note=peak_note),
     ]
 
 
-def steps() -> list[tuple[str, Callable[[Bench], list[Row]]]]:
+def steps() -> dict[str, Step]:
     """One step a program of millpond-known_truth, by its name."""
     program = str(native.find(_PROGRAM))
     found = []
@@ -165,10 +165,10 @@ def steps() -> list[tuple[str, Callable[[Bench], list[Row]]]]:
         argv = (program, name)
         arena = (*argv, "--by-hand=destroy") if rest.endswith("\tdestroy") else None
         found.append(Known(name, argv, (*argv, "--by-hand"), arena, NO_TRIAL_CAN.get(name, "")))
-    return [(known.name, truth(known)) for known in found]
+    return {known.name: truth(known) for known in found}
 
 
-def examples() -> list[tuple[str, Callable[[Bench], list[Row]]]]:
+def examples() -> dict[str, Step]:
     """One step an example (`examples/NAME`), which is two programs: as it is, and changed."""
     found = []
     for name in ("request_server", "parser", "order_queues", "catalogue", "pipeline", "heat_plate"):
@@ -179,4 +179,4 @@ def examples() -> list[tuple[str, Callable[[Bench], list[Row]]]]:
             # The records of `catalogue` live until the end: an arena for them is reset nowhere.
             why = "an arena as long as the program" if name == "catalogue" else ""
             found.append(Known(name, as_it_is, changed, None, why))
-    return [(known.name, truth(known)) for known in found]
+    return {known.name: truth(known) for known in found}

@@ -14,12 +14,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from millpond.bench.experiment import (
-    Experiment,
     Figure,
     Parameters,
     Part,
     Point,
     Published,
+    PublishedSpec,
     Tables,
     crossed,
     points,
@@ -89,7 +89,7 @@ def _power(_name: str, value: int | str) -> str:
     return f"2^{value}"
 
 
-BENCHMARK_1 = surrounded(Experiment(
+BENCHMARK_1 = surrounded(PublishedSpec(
     name="p0089.1", title="Benchmark I: isolated data structures", section="7",
     source=SOURCE, machine=MACHINE,
     measured="CPU seconds to build, write once and drop a structure again and again, for 2^27 leaf elements in all",
@@ -181,7 +181,7 @@ def _locality_label(name: str, value: int | str) -> str:
     return f"2^{value}" if name == "log2_s" else f"{value} ×"
 
 
-BENCHMARK_2 = surrounded(Experiment(
+BENCHMARK_2 = surrounded(PublishedSpec(
     name="p0089.2", title="Benchmark II: locality in a long run", section="8",
     source=SOURCE, machine=MACHINE,
     measured="Time to traverse the lists after shuffling / before it, five shuffles; columns: traversals of a "
@@ -245,7 +245,7 @@ def _utilization_title(at: Mapping[str, int | str]) -> str:
     return f"T = 2^{at['log2_t']} bytes in all"
 
 
-BENCHMARK_3 = surrounded(Experiment(
+BENCHMARK_3 = surrounded(PublishedSpec(
     name="p0089.3", title="Benchmark III: utilization", section="9",
     source=SOURCE, machine=MACHINE,
     measured="CPU seconds to allocate T bytes in blocks of S with A bytes alive, the oldest block freed first",
@@ -290,7 +290,7 @@ def _contention_title(at: Mapping[str, int | str]) -> str:
     return f"2^{at['log2_n']} iterations, blocks of 2^{at['log2_s']} bytes"
 
 
-BENCHMARK_4 = surrounded(Experiment(
+BENCHMARK_4 = surrounded(PublishedSpec(
     name="p0089.4", title="Benchmark IV: contention", section="10",
     source=SOURCE, machine=MACHINE,
     measured="Wall seconds until every thread has allocated and freed its block 2^N times; rows: threads",

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from millpond.bench.experiment import Experiment, Parameters, Part, Published, Tables, points
+from millpond.bench.experiment import Parameters, Part, Published, PublishedSpec, Tables, points
 from millpond.bench.suites.p0089 import ALIASES, BENCHMARK_1, point
 
 _AXES = ("ds", "log2_size", "on_stack", "kept")
@@ -52,7 +52,7 @@ def _title(at: Mapping[str, int | str]) -> str:
     return BENCHMARK_1.tables.titles(at)
 
 
-EXPERIMENT = Experiment(
+EXPERIMENT = PublishedSpec(
     name="p0089.anomalies", title="What the document leaves open", section="7",
     source=BENCHMARK_1.source, machine=BENCHMARK_1.machine,
     measured="CPU seconds to build, write once and drop a structure again and again, for 2^27 leaf elements in all, "

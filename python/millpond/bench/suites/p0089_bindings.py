@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from millpond.bench.experiment import Experiment, Parameters, Part, Published, Tables, points, surrounded
+from millpond.bench.experiment import Parameters, Part, Published, PublishedSpec, Tables, points, surrounded
 from millpond.bench.suites.p0089 import ALIASES, AROUND, BENCHMARK_1, LOCKED, STRUCTURES, point
 from millpond.cells.cell import TOOLCHAIN
 
@@ -65,7 +65,7 @@ def _virtual_elsewhere(size: int, leaves: int) -> tuple[Part, ...]:
     return tuple(Part(_at(ds, (size,), leaves, toolchain=_OTHERS), names) for ds, names in _TABLED.items())
 
 
-VIRTUAL = surrounded(Experiment(
+VIRTUAL = surrounded(PublishedSpec(
     name="p0089.anomalies.virtual", title="What the document leaves open: virtual calls that are faster", section="7",
     source=BENCHMARK_1.source, machine=BENCHMARK_1.machine,
     measured="CPU seconds to build, write once and drop sets of texts again and again, for 2^27 leaf elements in all, "
@@ -110,7 +110,7 @@ def _clang(structures: tuple[int, ...], sizes: tuple[int, ...], leaves: int) -> 
     )  # fmt: skip
 
 
-CLANG = surrounded(Experiment(
+CLANG = surrounded(PublishedSpec(
     name="p0089.anomalies.clang", title="What the document leaves open: Clang through the base", section="7",
     source=BENCHMARK_1.source, machine=BENCHMARK_1.machine,
     measured="CPU seconds to build, write once and drop vectors of containers again and again, for 2^27 leaf elements "

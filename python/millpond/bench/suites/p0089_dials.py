@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from millpond.bench.experiment import Experiment, Figure, Parameters, Part, Tables, points
+from millpond.bench.experiment import Figure, Parameters, Part, PublishedSpec, Tables, points
 from millpond.bench.suites.p0089 import (
     ALIASES,
     ALL_ALIASES,
@@ -55,7 +55,7 @@ def _label(name: str, value: int | str) -> str:
     return f"{name[0].upper()} {int(value) / 10:g} %" if name in DIALS else str(value)
 
 
-EXPERIMENT = Experiment(
+EXPERIMENT = PublishedSpec(
     name="p0089.dials", title="A dial for each dimension", section="6",
     source=SOURCE, machine=MACHINE,
     measured="CPU seconds for the same work under each strategy, one dial of D, V, L, U and C turned at a time",

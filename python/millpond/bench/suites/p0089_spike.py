@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from millpond.bench.experiment import Experiment, Parameters, Part, Published, Tables, points
+from millpond.bench.experiment import Parameters, Part, Published, PublishedSpec, Tables, points
 from millpond.bench.suites.p0089 import ALIASES, BENCHMARK_2, SHUFFLES, TRAVERSALS
 
 _HOW = ("walk", "chained", "subtracted")
@@ -59,7 +59,7 @@ def _title(at: Mapping[str, int | str]) -> str:
     return f"|G| = 2^{at['log2_g']}, by {str(at['walk']).replace('_', ', ')}{chained}{timed}"
 
 
-EXPERIMENT = Experiment(
+EXPERIMENT = PublishedSpec(
     name="p0089.anomalies.spike", title="What the document leaves open: a subsystem of one link", section="8",
     source=BENCHMARK_2.source, machine=BENCHMARK_2.machine,
     measured="Time to visit the lists after shuffling / before it, with one thing changed that may be the cause of the "

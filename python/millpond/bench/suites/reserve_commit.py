@@ -19,7 +19,7 @@ from functools import cache
 from importlib.resources import files
 from io import StringIO
 
-from millpond.bench.experiment import Experiment, Figure, Part, Tables, points, suite_metrics
+from millpond.bench.experiment import Figure, Part, PublishedSpec, Tables, points, suite_metrics
 from millpond.bench.suites import reserve_commit_needs as needs
 
 SUITE, CLAIMS = "millpond-reserve_commit-suite", "reserve_commit.toml"
@@ -108,7 +108,7 @@ def _published_nothing(_row: Mapping[str, str]) -> None:
     return None
 
 
-MEMORY = Experiment(
+MEMORY = PublishedSpec(
     name="reserve_commit.1", title="Memory", section="Memory", source=SOURCE, machine=MACHINE,
     measured="Resident bytes at most while so many ints are appended to an array that does not know how many will come",
     suite=SUITE, workload="growth", metrics=METRICS,
@@ -127,7 +127,7 @@ MEMORY = Experiment(
            "Below 100 000 elements the program itself is most of what is resident."),
 )  # fmt: skip
 
-THROUGHPUT = Experiment(
+THROUGHPUT = PublishedSpec(
     name="reserve_commit.2", title="Throughput", section="Throughput", source=SOURCE, machine=MACHINE,
     measured="CPU nanoseconds an element to construct the whole array, at each level of optimisation",
     suite=SUITE, workload="growth", metrics=METRICS,
@@ -146,7 +146,7 @@ THROUGHPUT = Experiment(
     notes=(_LOST, _FROM_DTRACE, _PUBLISHED_TWIN, "unique_ptrs own nothing; `counted` is an int that counts its moves."),
 )  # fmt: skip
 
-LATENCY = Experiment(
+LATENCY = PublishedSpec(
     name="reserve_commit.3", title="Latency", section="Latency", source=SOURCE, machine=MACHINE,
     measured="Wall nanoseconds of the longest append of all; beside it those of the others, and of the steps of memory",
     suite=SUITE, workload="latency", metrics=METRICS,
@@ -168,7 +168,7 @@ LATENCY = Experiment(
            "processor away now and then: the longest of a length is as much the machine's as the array's."),
 )  # fmt: skip
 
-COMMIT_STEP = Experiment(
+COMMIT_STEP = PublishedSpec(
     name="reserve_commit.4", title="Commit step", section="The code", source=SOURCE, machine=MACHINE,
     measured="CPU nanoseconds an int to grow an array whose memory comes in steps of so many bytes",
     suite=SUITE, workload="commit_step", metrics=METRICS,
@@ -184,7 +184,7 @@ COMMIT_STEP = Experiment(
     needs=needs.growth, claims=CLAIMS, notes=(_LOST, _PUBLISHED_TWIN),
 )  # fmt: skip
 
-GIVE_BACK = Experiment(
+GIVE_BACK = PublishedSpec(
     name="reserve_commit.5", title="Giving memory back", section="What about shrinking?", source=SOURCE,
     machine=MACHINE, measured="CPU seconds to give a touched range back and to touch it again",
     suite=SUITE, workload="give_back", metrics=METRICS,

@@ -12,7 +12,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from millpond.bench.experiment import Experiment, Figure, Needs, Part, Point, Published, Tables, points, suite_metrics
+from millpond.bench.experiment import (
+    Figure,
+    Needs,
+    Part,
+    Point,
+    Published,
+    PublishedSpec,
+    Tables,
+    points,
+    suite_metrics,
+)
 from millpond.system.wording import plural
 
 SUITE = "millpond-suballocator-suite"
@@ -121,7 +131,7 @@ _SINGLE = Tables(
 _GRAPHS_LOST = "The document's graphs are lost; what is left are four figures of its section 4.1, of GCC 4.6 in 2012."
 _OURS_IS_NOT = "`suballocator` is ours, made after the document's: its code is not here."
 
-DOUBLES = Experiment(
+DOUBLES = PublishedSpec(
     name="suballocator.1", title="Doubles one by one", section="4.3",
     source=SOURCE, machine=MACHINE,
     measured="CPU time to allocate a double, all of them one after the other",
@@ -138,7 +148,7 @@ DOUBLES = Experiment(
     notes=("The document's example prints times, and none of them is left.", _OURS_IS_NOT),
 )  # fmt: skip
 
-FIVE_OPERATIONS = Experiment(
+FIVE_OPERATIONS = PublishedSpec(
     name="suballocator.2", title="Five operations on an array of pointers", section="4.4",
     source=SOURCE, machine=MACHINE,
     measured="CPU time to allocate a number of 8 bytes, all of them; beside it, seconds of the four ways to free them",
@@ -167,7 +177,7 @@ def _collections(*counts: int) -> tuple[Part, ...]:
     )
 
 
-SET_INSERTS = Experiment(
+SET_INSERTS = PublishedSpec(
     name="suballocator.3", title="Random numbers into a std::set", section="4.4",
     source=SOURCE, machine=MACHINE,
     measured="CPU time to insert a number; without inserts, to allocate a node of the set",

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from millpond.bench.experiment import Experiment, Figure, Needs, Parameters, Part, Published, Tables, suite_metrics
+from millpond.bench.experiment import Figure, Needs, Parameters, Part, Published, PublishedSpec, Tables, suite_metrics
 from millpond.cells.cell import LITTER
 
 SUITE = "millpond-unique_chars-suite"
@@ -73,7 +73,7 @@ def _label(_name: str, value: int | str) -> str:
     return f"{value} characters"
 
 
-COUNTING = Experiment(
+COUNTING = PublishedSpec(
     name="unique_chars", title="Unique characters: allocator impact, and littering", section="Case Study 1",
     source=SOURCE, machine=MACHINE,
     measured="CPU time to count the different characters of a string by a container of its own, a string after the "

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""bench-library on a terminal: a block for each workload with a line for each comparison, then the bars.
+"""Comparisons on a terminal: a block for each workload with a line for each comparison.
 
 workload         comparison        ours              best peer            ratio (interval)      to ideal    cold
 vector_string    kept_multipool    multipool 28.1    boost_pool:kept 34   0.83 (0.81 – 0.84)    1.02        0.91
@@ -15,9 +15,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from millpond.bench.library.bars import Bar
-from millpond.bench.library.lines import Line
-from millpond.bench.results import print_table
+from millpond.bench.result_table import ResultRow
 from millpond.report.terminal import console
 from millpond.statistics.order_statistics import Summary
 from millpond.system.wording import bytes_text
@@ -45,9 +43,9 @@ def _ratio(summary: Summary | None, *, interval: bool = False) -> str:
     return f"{summary.median:.2f} ({summary.low:.2f} – {summary.high:.2f})"
 
 
-def shown(lines: Sequence[Line]) -> list[Line]:
+def shown(lines: Sequence[ResultRow]) -> list[ResultRow]:
     """The lines for a table: of a comparison that one benchmark makes at very many points, the worst alone."""
-    kinds: dict[tuple[str, str], list[Line]] = {}
+    kinds: dict[tuple[str, str], list[ResultRow]] = {}
     for line in lines:
         kinds.setdefault((line.benchmark, line.comparison), []).append(line)
     crowded = {kind for kind, found in kinds.items() if len(found) > _MANY and kind[1] in ("step", "against_free_list")}
@@ -55,12 +53,12 @@ def shown(lines: Sequence[Line]) -> list[Line]:
     return [line for line in lines if (line.benchmark, line.comparison) not in crowded or id(line) in worst]
 
 
-def _size_of_figure(line: Line) -> float:
+def _size_of_figure(line: ResultRow) -> float:
     figure = line.to_peer or line.to_ideal
     return figure.median if figure else 0.0
 
 
-def benchmark_table(lines: Sequence[Line]) -> Table:
+def benchmark_table(lines: Sequence[ResultRow]) -> Table:
     """The comparisons of one benchmark, a block for each point."""
     times = next((line.unit for line in lines if line.unit != "bytes"), "")
     table = Table(title=f"{lines[0].benchmark}, {times}", title_justify="left", title_style="bold", box=SIMPLE_HEAD)
@@ -82,14 +80,11 @@ def benchmark_table(lines: Sequence[Line]) -> Table:
     return table
 
 
-def print_results(lines: Sequence[Line], bars: Sequence[Bar], notes: Sequence[str], out: Console | None = None) -> None:
-    """Comparisons, bars, notes, on standard output."""
+def print_rows(rows: Sequence[ResultRow], out: Console | None = None) -> None:
+    """Comparisons, on standard output."""
     shown_on = out or console(sys.stdout)
-    blocks: dict[str, list[Line]] = {}
-    for line in shown(lines):
-        blocks.setdefault(line.benchmark, []).append(line)
+    blocks: dict[str, list[ResultRow]] = {}
+    for row in shown(rows):
+        blocks.setdefault(row.benchmark, []).append(row)
     for block in blocks.values():
         shown_on.print(benchmark_table(block))
-    print_table([bar.row() for bar in bars], "bench-library, bars")
-    for note in notes:
-        shown_on.print(Text(f"! {note}"), style="yellow")

@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Every published experiment that there is, document by document. A new document adds its own here."""
+"""Every experiment that there is: published ones, document by document, and ours. A new document adds its own here."""
 
 from __future__ import annotations
 
+from millpond.bench.experiment import ExperimentSpec
 from millpond.bench.suites import (
+    laboratory,
+    library,
     p0089,
     p0089_anomalies,
     p0089_bindings,
@@ -14,7 +17,7 @@ from millpond.bench.suites import (
     unique_chars,
 )
 
-EXPERIMENTS = (
+PUBLISHED = (
     *p0089.EXPERIMENTS,
     p0089_dials.EXPERIMENT,
     p0089_anomalies.EXPERIMENT,
@@ -24,3 +27,5 @@ EXPERIMENTS = (
     *suballocator.EXPERIMENTS,
     *reserve_commit.EXPERIMENTS,
 )
+
+EXPERIMENTS: tuple[ExperimentSpec, ...] = (*PUBLISHED, library.LIBRARY, *laboratory.EXPERIMENTS)

@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: BSL-1.0
+"""A run of a published experiment: cells in surroundings, counters, and claims on the document's figures and ours."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cache, cached_property
+from typing import Any
+
+from millpond.bench import window_counters
+from millpond.bench.claim_rules import Verdict, judge_all
+from millpond.bench.experiment import Needs, Parameters, Part, PublishedSpec
+from millpond.bench.experiment_run import ExperimentRun, RunRequest
+from millpond.bench.result_table import PublishedTable, published_figures
+from millpond.bench.suite_rounds import SuiteProgram, SuiteRunner, read_suite
+from millpond.bench.surroundings import Surroundings
+from millpond.cells.cell import LITTER, SURROUNDINGS, Cell, Outcome
+from millpond.rounds.grids import forecast
+from millpond.rounds.interleaved_rounds import Work, run_rounds
+from millpond.store.observations import Journal, Programs
+from millpond.store.round_log import RoundLog, logged_anyway, subject_of
+from millpond.system import callgrind
+from millpond.system.errors import Failure
+from millpond.system.progress import ProgressReport
+from millpond.system.wording import bytes_text, plural
+
+
+def cells_of(
+    experiment: PublishedSpec, scale: str, litter: str, more: Sequence[Parameters] = (),
+    around: Sequence[Parameters] = ((),),
+) -> list[Cell]:  # fmt: skip
+    """The cells of a scale, each once. `more`: points that the user named. `around`: each cell once with each of them,
+    in the place of what it has itself."""
+    parts = [*experiment.parts[scale], *(Part((point,)) for point in more)]
+    littered = ((LITTER, litter),) if litter else ()
+    return list(dict.fromkeys(
+        cell
+        for part in parts
+        for each in around
+        for cell in experiment.cells(part, (*littered, *each), scale == "paper")
+    ))  # fmt: skip
+
+
+class PublishedRun(ExperimentRun):
+    """One published experiment with the cells that were chosen of it."""
+
+    spec: PublishedSpec
+    source = "what a machine of 2020 takes"
+
+    def __init__(self, spec: PublishedSpec, cells: Sequence[Cell], request: RunRequest) -> None:
+        super().__init__(spec, cells, request)
+        self.left_out: list[str] = []  # what is not measured, each with the reason
+        self.missing: dict[str, str] = {}  # toolchains and mallocs that are not here, each with the reason
+        self._programs: dict[Surroundings, SuiteProgram] = {}
+        self.needs = {cell: spec.needs(dict(cell.parameters), cell.contender.name) for cell in cells}
+        room = request.room_bytes
+        self.refused = {cell: reason for cell in cells if (reason := _too_large(self.needs[cell], room))}
+
+    @property
+    def programs(self) -> list[SuiteProgram]:
+        """A program for each of the cells' surroundings. Failure (status 4) where one is missing."""
+        return [self._program(around) for around in dict.fromkeys(map(Surroundings.of, self.cells))]
+
+    def built_by(self, cell: Cell) -> str | None:
+        """The compiler and standard library of the program that runs a cell, as it says itself."""
+        return self._program(Surroundings.of(cell)).built_by or None
+
+    def _program(self, around: Surroundings) -> SuiteProgram:
+        if around not in self._programs:
+            self._programs[around] = read_suite(self.spec.suite, self.spec.aliases, around)
+        return self._programs[around]
+
+    def _identity(self, cell: Cell) -> str:
+        return Surroundings.of(cell).identity(self.spec.suite)
+
+    @cached_property
+    def journal(self) -> Journal:  # type: ignore[override]
+        return Journal(
+            self.spec.name, ("millpond", "bench", self.spec.name), metrics=self.spec.metrics, seed=self.request.seed,
+            subject=subject_of([self.spec.suite, *self.request.counting.subject]),
+            programs=Programs(self.built_by, cache(self._identity)),
+        )  # fmt: skip
+
+    def require(self) -> None:
+        """Failure (status 4) where a program is missing or knows less than it should: before anything is measured.
+
+        Effects: strategies that a program need not have, and has not, are left out; and so are cells of the experiment
+        whose toolchain or malloc is not here, unless the user named it or nothing would be left.
+        """
+        by_around: dict[Surroundings, list[Cell]] = {}
+        for cell in self.cells:
+            by_around.setdefault(Surroundings.of(cell), []).append(cell)
+        missing: list[Failure] = []
+        kept: set[Cell] = set()
+        for around, cells in by_around.items():
+            try:
+                kept |= self._required(self._program(around), cells)
+            except Failure as failure:
+                if not str(around) or {around.toolchain, around.malloc} & self.request.named:
+                    raise
+                missing.append(failure)
+                self.left_out.append(f"{plural(len(cells), 'cell')} under {around}: {failure}")
+                self.missing |= dict.fromkeys(filter(None, (around.toolchain, around.malloc)), str(failure))
+        if not kept and missing:
+            raise missing[0]
+        self.cells = [cell for cell in self.cells if cell in kept]
+        if self.request.counting.simulated:
+            callgrind.find_valgrind()
+
+    def _required(self, program: SuiteProgram, cells: Sequence[Cell]) -> set[Cell]:
+        """The cells, but for strategies that the program need not have. Failure (status 4) for others that it lacks."""
+        have = program.workload(self.spec.workload).contenders
+        asked = {cell.contender.name for cell in cells}
+        lacks = [name for name in self.spec.optional if name not in have and name in asked]
+        by = f" by {program.around.toolchain}" if program.around.toolchain else ""
+        self.left_out += [f"{name}: the suite's program was built{by} without it" for name in lacks]
+        kept = [cell for cell in cells if cell.contender.name not in lacks]
+        program.require(kept)
+        return set(kept)
+
+    def forecast(self) -> dict[str, Any]:
+        """As of any experiment; with the processes under callgrind: one more of each cell, and slow ones."""
+        grid = super().forecast()
+        if not self.request.counting.simulated:
+            return grid
+        cells = [cell for cell in self.cells if cell not in self.refused]
+        work = Work.of(cells, stage=window_counters.STAGE, rounds=1, shard=self.request.shard,
+                       memory=self.earlier_rounds())  # fmt: skip
+        more = forecast(self.spec.name, work, warm_up=False, source="",
+                        seconds_of=lambda cell: window_counters.SLOWDOWN * self.needs[cell].seconds)  # fmt: skip
+        left = {row["name"]: row["runs"] for row in more["cells"]}
+        for row in grid["cells"]:
+            row["simulated_runs"] = left.get(row["name"], 0)
+        summed = ("runs", "stored_runs", "estimated_seconds")
+        return {**grid, **{key: grid[key] + more[key] for key in summed}}
+
+    def measure(self) -> None:
+        request, seconds = self.request, {cell: need.seconds for cell, need in self.needs.items()}
+        runner = SuiteRunner(self.spec.suite, self.spec.metrics, request.seed, self.refused, seconds,
+                             request.room_bytes, counting=request.counting)  # fmt: skip
+        with logged_anyway(request.store, self.journal) as log:
+            outcomes = self.run_cells(runner, log, self.cells)
+            if request.counting.simulated:
+                outcomes += self._simulate(runner, outcomes, log)
+        self.outcomes = runner.without_other_work(outcomes)
+
+    def _simulate(self, runner: SuiteRunner, outcomes: Sequence[Outcome], log: RoundLog) -> list[Outcome]:
+        """One process more of each cell that ran, under callgrind. Deterministic: a round is enough."""
+        failed = {outcome.cell for outcome in outcomes if outcome.status != "ok"}
+        cells = [cell for cell in self.cells if cell not in failed]
+        seconds = {cell: self.needs[cell].seconds for cell in cells}
+        simulated = window_counters.SimulatedRunner({cell: runner.argv(cell) for cell in cells}, seconds)
+        return run_rounds(
+            cells, simulated, ProgressReport(), stage=window_counters.STAGE, rounds=1, seed=self.request.seed,
+            warm_up=False, memory=log, shard=self.request.shard,
+        )  # fmt: skip
+
+    @cached_property
+    def results(self) -> PublishedTable:
+        return PublishedTable(self.spec, self.cells, self.outcomes, self.built_by)
+
+    @cached_property
+    def claims(self) -> list[Verdict]:
+        missing = {**self.missing, **dict(self._uncounted)}
+        return judge_all(self.spec, published_figures(self.spec), self.results.figures(), missing)
+
+    @cached_property
+    def _uncounted(self) -> list[tuple[str, str]]:
+        """Counters that are null somewhere, each with a reason, in words."""
+        absent = {(name, why) for o in self.outcomes for name, why in o.absent.items()
+                  if self.spec.metrics.is_counter(name)}  # fmt: skip
+        return [(name, f"{name} is null: {why}") for name, why in sorted(absent)]
+
+    @property
+    def notes(self) -> list[str]:
+        """What a reader must know beside the figures."""
+        own = len(self.spec.notes)
+        usual = [str(value) for name, value in self.spec.usual if value != SURROUNDINGS[name]]
+        judged = f"statements that name no toolchain or malloc are judged under {', '.join(usual)}"
+        more = [judged] if usual else []
+        more += dict.fromkeys(self.left_out)
+        more += [words for _, words in self._uncounted]
+        more += window_counters.notes_on_turns(self.outcomes)
+        return [*self.spec.notes, *more, *super().notes[own:]]
+
+    def summary(self) -> list[dict[str, Any]]:
+        return self.results.summary()
+
+    def print_results(self) -> None:
+        from millpond.bench.terminal_table import print_published
+
+        print_published(self.results, self.claims)
+
+    def to_json(self) -> dict[str, Any]:
+        figure: Mapping[str, Any] = {"figure": self.spec.figure.name, "baseline": self.spec.baseline}
+        return {**super().to_json(), **figure}
+
+
+def _too_large(needs: Needs, room_bytes: int) -> str:
+    if needs.bytes <= room_bytes:
+        return ""
+    return f"it needs {bytes_text(needs.bytes)} of memory, and there are {bytes_text(room_bytes)} to give"

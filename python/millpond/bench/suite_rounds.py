@@ -1,0 +1,241 @@
+# SPDX-License-Identifier: BSL-1.0
+"""A suite's program: what it says of itself, and one round of one cell: a fresh process, and what it printed.
+
+    millpond-NAME-suite --list                                              ──▶ workloads, contenders
+    env … millpond-NAME-suite --workload W --contender C --PARAMETER VALUE …  ──▶ one line of JSON ──▶ Outcome
+    valgrind --tool=callgrind … --instructions N, and 3 N: half the difference over N ──▶ instructions of one unit
+
+What a contender cannot do is a value: `bad_alloc` where memory ran out, `refused` where it would have, by what the cell
+needs and the machine has. What a process needs of memory is never tried out.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from millpond.bench import window_counters
+from millpond.bench.surroundings import Surroundings, said
+from millpond.bench.window_counters import UNCOUNTED, Counting
+from millpond.cells.cell import MALLOC, SURROUNDINGS, TOOLCHAIN, Cell, Outcome
+from millpond.cells.checksums import Checksums
+from millpond.cells.metrics import Metrics
+from millpond.rounds.fresh_process import Padding, killed
+from millpond.system import callgrind, native
+from millpond.system.errors import Failure, Status
+
+SCHEMA = "millpond.suite/2"
+_LEAST_PATIENCE_SECONDS = 120.0
+_SLOWER = 30.0
+# What the program says of a contender that ran out of memory, or saw beforehand that it would.
+_BAD_ALLOC, _PREDICTED = "bad_alloc", "predicted_bad_alloc"
+# Instructions are the difference between two runs that differ in length alone.
+_COUNTS = (1000, 3000)
+
+
+@dataclass(frozen=True)
+class SuiteWorkload:
+    """What a program knows of a workload: the unit that its times are for, and who can run it, by canonical names.
+
+    `counted_functions`: what is kept out of line to be counted alone, with all that it calls.
+    """
+
+    unit: str
+    contenders: frozenset[str]
+    counted_functions: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class SuiteProgram:
+    """What a suite's program says of itself. `malloc`: the library that its malloc is in. `contenders`: as listed."""
+
+    name: str
+    around: Surroundings
+    compiler: str
+    standard_library: str
+    malloc: str
+    workloads: Mapping[str, SuiteWorkload]
+    contenders: tuple[Mapping[str, Any], ...]
+
+    @property
+    def built_by(self) -> str:
+        """`g++ 12.2.0, libstdc++ 12`."""
+        return ", ".join(filter(None, (self.compiler, self.standard_library)))
+
+    def workload(self, name: str) -> SuiteWorkload:
+        """Failure (status 4) where the program does not know it."""
+        if name not in self.workloads:
+            have = ", ".join(self.workloads)
+            raise Failure(Status.ENVIRONMENT, f"{self.name} has no workload {name}; it has {have}: build it again")
+        return self.workloads[name]
+
+    def require(self, cells: Sequence[Cell]) -> None:
+        """Failure (status 4) for the first cell that the program has no workload or contender for."""
+        for cell in cells:
+            (name,) = cell.subject.words
+            if cell.contender.name not in self.workload(name).contenders:
+                raise Failure(
+                    Status.ENVIRONMENT, f"{self.name} has no {cell.contender.name} for {name}: build it again"
+                )
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "name": self.name, "compiler": self.compiler, "standard_library": self.standard_library,
+            "toolchain": self.around.toolchain or SURROUNDINGS[TOOLCHAIN],
+            "malloc": self.around.malloc or SURROUNDINGS[MALLOC], "malloc_library": self.malloc or None,
+            "kept": self.around.kept,
+        }  # fmt: skip
+
+
+def read_suite(name: str, aliases: Mapping[str, str], around: Surroundings) -> SuiteProgram:
+    """Asks the program for its list. Failure (status 4) where it is missing or has none, or runs on another malloc."""
+    done = native.capture([str(around.program(name)), "--list"], around.environment({}))
+    listed = _json_of(done)
+    if done.status != 0 or listed is None or listed.get("schema") != SCHEMA:
+        raise Failure(Status.ENVIRONMENT, _said(done) or f"{name} --list gave no list ({SCHEMA})")
+    malloc = str(listed.get("malloc") or "")
+    around.confirm(name, malloc)
+    workloads = {
+        str(w["name"]): SuiteWorkload(
+            str(w.get("unit") or "unit"), frozenset(aliases.get(c, c) for c in w["contenders"]),
+            tuple(w.get("counted_functions") or ()),
+        )
+        for w in listed["workloads"]
+    }  # fmt: skip
+    compiler, library = str(listed.get("compiler") or ""), str(listed.get("standard_library") or "")
+    return SuiteProgram(name, around, compiler, library, malloc, workloads, tuple(listed.get("contenders") or ()))
+
+
+@dataclass(frozen=True)
+class Launch:
+    """How the program is started for a cell, besides the cell's own parameters.
+
+    `counted_functions`: their instructions are counted, and nothing is timed.
+    """
+
+    around: Surroundings
+    workload: str
+    contender: str
+    options: tuple[str, ...] = ()
+    counted_functions: tuple[str, ...] = ()
+
+
+def usual_launch(cell: Cell) -> Launch:
+    """A contender that the program knows, surrounded as the cell's parameters say."""
+    return Launch(Surroundings.of(cell), cell.subject.words[0], cell.contender.name)
+
+
+class SuiteRunner:
+    """A runner for `interleaved_rounds.run_rounds`. Not thread-safe: the environment's size comes from one sequence.
+
+    `refused`: cells that are not run, and why. `seconds`: what a process of a cell is expected to take. `room_bytes`:
+    the memory that there is; the program, too, does not run what it knows to need more. `counting`: by the processor.
+    """
+
+    def __init__(
+        self,
+        program: str,
+        metrics: Metrics,
+        seed: int,
+        refused: Mapping[Cell, str],
+        seconds: Mapping[Cell, float],
+        room_bytes: int,
+        *,
+        counting: Counting = UNCOUNTED,
+        launch: Callable[[Cell], Launch] = usual_launch,
+    ) -> None:
+        self._program = program
+        self._metrics = metrics
+        self._room_bytes = room_bytes
+        self._counting = counting
+        self._seed = seed
+        self._refused = refused
+        self._seconds = seconds
+        self._launch = launch
+        self._padding = Padding(seed)
+        self._checksums = Checksums()
+
+    def run(self, cell: Cell, stage: str, number: int) -> Outcome:
+        """One round. Failure where the program itself refuses; a contender that dies or runs on gives `killed`."""
+        if cell in self._refused:
+            return Outcome.failed(cell, stage, number, "refused", self._refused[cell])
+        if self._launch(cell).counted_functions:
+            return self._instructions(cell, stage, number)
+        patience = max(_LEAST_PATIENCE_SECONDS, _SLOWER * self._seconds.get(cell, 0.0))
+        done = self._start([*self.argv(cell), *self._counting.words], cell, patience)
+        if dead := killed(cell, stage, number, done, patience):
+            return dead
+        printed = self._printed(done, cell)
+        self._launch(cell).around.confirm(self._program, str(printed.get("malloc") or ""))
+        return self._outcome(cell, stage, number, printed)
+
+    def without_other_work(self, outcomes: Sequence[Outcome]) -> list[Outcome]:
+        """The outcomes, `killed` where a contender did not compute what most of those at the same point did."""
+        return self._checksums.without_other_work(outcomes)
+
+    def argv(self, cell: Cell) -> list[str]:
+        """The command line of a round, without what is counted."""
+        launch = self._launch(cell)
+        own = dict(said(cell.parameters))
+        options = [word for name, value in {**own, "seed": own.get("seed", str(self._seed))}.items()
+                   for word in (f"--{name}", value)]  # fmt: skip
+        return [str(launch.around.program(self._program)), "--workload", launch.workload, "--contender",
+                launch.contender, *options, "--memory-limit-bytes", str(self._room_bytes), *launch.options]  # fmt: skip
+
+    def _start(self, argv: Sequence[str], cell: Cell, patience: float) -> native.Captured:
+        environment = self._launch(cell).around.environment(self._padding.environment())
+        return native.capture(argv, environment, seconds=patience, descriptors=self._counting.descriptors)
+
+    def _instructions(self, cell: Cell, stage: str, number: int) -> Outcome:
+        valgrind = callgrind.command(f"*{function}*" for function in self._launch(cell).counted_functions)
+        collected = []
+        for count in _COUNTS:
+            argv = [*valgrind, *self.argv(cell), "--instructions", str(count)]
+            done = self._start(argv, cell, _LEAST_PATIENCE_SECONDS)
+            found = callgrind.collected(done.said) if done.status == 0 else {}
+            if not found:
+                what = "it took too long" if done.timed_out else done.said.strip()[-300:]
+                why = f"instructions could not be counted: {what}"
+                return Outcome.failed(cell, stage, number, "killed", why)
+            collected.append(found["Ir"])
+        return Outcome(cell, stage, number, {"instructions": (collected[1] - collected[0]) / (_COUNTS[1] - _COUNTS[0])})
+
+    def _printed(self, done: native.Captured, cell: Cell) -> dict[str, Any]:
+        printed = _json_of(done)
+        if done.status == 0 and printed is not None and printed.get("schema") == SCHEMA:
+            return printed
+        status = Status(done.status) if done.status in (2, 3, 4, 5) else Status.ENVIRONMENT
+        what = _said(done) or "it printed no result"
+        raise Failure(status, f"{self._program} for {cell.contender.name}: {what}")
+
+    def _outcome(self, cell: Cell, stage: str, number: int, printed: Mapping[str, Any]) -> Outcome:
+        status = str(printed.get("status") or "ok")
+        if status == _PREDICTED:
+            return Outcome.failed(cell, stage, number, "refused", "it would need more memory than there is")
+        if status == _BAD_ALLOC:
+            return Outcome.failed(cell, stage, number, _BAD_ALLOC, "ran out of memory")
+        if status != "ok":
+            return Outcome.failed(cell, stage, number, "killed", status)
+        if printed.get("checksum") is not None:
+            self._checksums.add(cell, str(printed["checksum"]))
+        values = {
+            name: float(value)
+            for name, value in printed["metrics"].items()
+            if value is not None and name.partition(":")[0] in self._metrics.units
+        }
+        counted, absent = window_counters.read(printed)
+        return Outcome(cell, stage, number, values | counted, absent=absent)
+
+
+def _json_of(done: native.Captured) -> dict[str, Any] | None:
+    try:
+        printed = json.loads(done.printed)
+    except ValueError:
+        return None
+    return printed if isinstance(printed, dict) else None
+
+
+def _said(done: native.Captured) -> str:
+    return done.said.strip().removeprefix("millpond: ")[-500:]
