@@ -122,8 +122,8 @@ def command(
     grid.require_store(store)
     around = surroundings.chosen(toolchain=toolchain, malloc=malloc)
     if grid.list_only and not experiments:
-        print("\n".join(f"{e.name}  section {e.section:3}  {e.title}: {e.measured}" for e in PUBLISHED))
-        print("\n".join(f"{e.name}  {e.title}: {e.measured}" for e in EXPERIMENTS if e not in PUBLISHED))
+        sections = {e: f"section {e.section:3}  " if e.section else "" for e in EXPERIMENTS}
+        print("\n".join(f"{e.name}  {sections[e]}{e.title}: {e.measured}" for e in EXPERIMENTS))
         return Status.OK
     specs = named(experiments or [])
     require_options(specs, {"--peer": peer, "--sizes": sizes}, {
@@ -136,11 +136,9 @@ def command(
                          frozenset(chain(*around.values())))  # fmt: skip
     under = [surrounded(e, **around) if isinstance(e, PublishedSpec) else e for e in specs]
     published = [e for e in under if isinstance(e, PublishedSpec)]
-    runs: list[ExperimentRun] = []
-    if published:
-        littered = f"{litter:g}" if litter else ""
-        chosen = chosen_cells(published, scale, littered, grid.filters, points(**around))
-        runs += [PublishedRun(e, found, request) for e, found in chosen]
+    littered = f"{litter:g}" if litter else ""
+    chosen = chosen_cells(published, scale, littered, grid.filters, points(**around)) if published else []
+    runs: list[ExperimentRun] = [PublishedRun(e, found, request) for e, found in chosen]
     runs += [_own_run(e, request, grid.filters, peer or [], sizes or []) for e in under if e not in published]
     if grid.list_only:
         show_all([listing(run.spec.name, run.cells) for run in runs], json)

@@ -36,9 +36,7 @@ from millpond.cells.metrics import Metrics
 
 _WARM = {
     **dict.fromkeys(("warm_ns", "wall_ns", "before_ns", "after_ns", "step_ns", "pause_ns"), "ns"),
-    **dict.fromkeys(
-        ("resident_bytes", "peak_bytes", "end_bytes", "held_bytes", "touched_bytes", "left_bytes"), "bytes"
-    ),
+    **{f"{m}_bytes": "bytes" for m in ("resident", "peak", "end", "held", "touched", "left")},
     "page_faults": "faults",
     "instructions": "instructions",
 }
@@ -122,9 +120,7 @@ def _arrays(elements: int, pauses: int, seconds: float) -> list[WorkloadPart]:
         WorkloadPart("push_back", (elements,), seconds, seeds=0, only=_GROWING),
         WorkloadPart("push_back_huge", (elements,), seconds, seeds=0, only=_GROWING_HUGE),
         WorkloadPart("push_back_pauses", (pauses,), seconds, seeds=0, only=_PAUSING),
-        WorkloadPart(
-            "commit_steps", (min(elements, 2**24),), seconds=3 * seconds, seeds=0, rounds=FEW, only=("dyn_array",)
-        ),
+        WorkloadPart("commit_steps", (min(elements, 2**24),), 3 * seconds, seeds=0, rounds=FEW, only=_GROWING[:1]),
         WorkloadPart("small_array_int", _SMALL_SIZES, 0.05, seeds=0, only=_SMALL),
         WorkloadPart("small_array_unique", _SMALL_SIZES, 0.08, seeds=0, only=_SMALL),
     ]
