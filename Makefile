@@ -52,12 +52,12 @@ bench-toolchains: ## the same by gcc, by clang and by clang with libc++, side by
 	@.venv/bin/millpond bench all --scale quick --toolchain $$(tr ' ' , <<< '$(TOOLCHAINS)') \
 		--json=results/bench/toolchains.json --report results/bench/toolchains.html
 
-bench-lab: ## measure recording, characterising and trial against their bars; table and JSON
+bench-lab: ## measure recording, characterising and trial against their bars; table, JSON, a page
 	@scripts/setup build demo test bench
 	@scripts/build release preload/all lab/all examples/all make_big_trace
 	@.venv/bin/millpond bench laboratory
 
-bench-library: ## measure the allocators against every peer and their bars, at most an hour; table and JSON
+bench-library: ## measure the allocators against every peer and their bars, at most an hour; table, JSON, a page
 	@scripts/setup build test bench
 	@scripts/build release millpond-library-suite millpond-library-suite-hardened
 	@.venv/bin/millpond bench library
