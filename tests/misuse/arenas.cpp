@@ -94,7 +94,7 @@ void double_free_in_a_region() {
     source.deallocate(block, 24, 8);
 }
 
-constexpr const char* poisoned = "AddressSanitizer: use-after-detail::poison";
+constexpr const char* poisoned = "AddressSanitizer: use-after-poison";
 constexpr const char* invalid_write = "Invalid write of size 1";
 
 constexpr program table[] = {

@@ -61,7 +61,7 @@ void element_used_after_its_array_shrank() {
     poke(gone, 0);
 }
 
-constexpr const char* poisoned = "AddressSanitizer: use-after-detail::poison";
+constexpr const char* poisoned = "AddressSanitizer: use-after-poison";
 constexpr const char* invalid_write = "Invalid write of size 1";
 
 constexpr program table[] = {

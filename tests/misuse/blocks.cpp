@@ -224,7 +224,7 @@ void rewind_after_release() {
     pool.rewind(place);
 }
 
-constexpr const char* poisoned = "AddressSanitizer: use-after-detail::poison";
+constexpr const char* poisoned = "AddressSanitizer: use-after-poison";
 constexpr const char* unaddressable = "Unaddressable byte(s)";
 constexpr const char* invalid_write = "Invalid write of size 1";
 

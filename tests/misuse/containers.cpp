@@ -170,7 +170,7 @@ void pmr_list_lost() {
     expect_empty(*pool);
 }
 
-constexpr const char* poisoned = "AddressSanitizer: use-after-detail::poison";
+constexpr const char* poisoned = "AddressSanitizer: use-after-poison";
 constexpr const char* invalid_write = "Invalid write of size 1";
 constexpr const char* unaddressable = "Unaddressable byte(s)";
 constexpr const char* invalid_read = "Invalid read of size 8";

@@ -68,7 +68,7 @@ void address_inside_a_slot_given_back() {
     pool.deallocate(block_of(pool, 24) + 8, 16, 8);
 }
 
-constexpr const char* poisoned = "AddressSanitizer: use-after-detail::poison";
+constexpr const char* poisoned = "AddressSanitizer: use-after-poison";
 
 constexpr program table[] = {
     {"overrun_in_a_row_of_24", overrun_by_one<multi, 24>, "overrun", poisoned, nullptr},

@@ -84,7 +84,7 @@ void two_threads_inside_a_pool() {
     other.join();
 }
 
-constexpr const char* poisoned = "AddressSanitizer: use-after-detail::poison";
+constexpr const char* poisoned = "AddressSanitizer: use-after-poison";
 constexpr const char* invalid_write = "Invalid write of size 1";
 constexpr const char* unaddressable = "Unaddressable byte(s)";
 

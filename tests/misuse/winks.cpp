@@ -82,7 +82,7 @@ void block_overrun_before_its_owner_is_winked_out() {
 
 constexpr const char* leaked = "LeakSanitizer";
 constexpr const char* lost = "definitely lost";
-constexpr const char* poisoned = "AddressSanitizer: use-after-detail::poison";
+constexpr const char* poisoned = "AddressSanitizer: use-after-poison";
 constexpr const char* invalid_write = "Invalid write of size 1";
 
 constexpr program table[] = {

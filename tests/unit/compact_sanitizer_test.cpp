@@ -59,7 +59,7 @@ TEST(compact_sanitizer, a_second_free_is_reported) {
     compact_pool<24, new_delete> pool;
     void* const slot = pool.allocate(24, 8);
     pool.deallocate(slot, 24, 8);
-    EXPECT_DEATH(pool.deallocate(slot, 24, 8), "use-after-detail::poison");
+    EXPECT_DEATH(pool.deallocate(slot, 24, 8), "use-after-poison");
 }
 
 }  // namespace

@@ -103,7 +103,7 @@ TEST(hardened_seal, is_closed_once_and_opened_once) {
     mark.open(block);
     EXPECT_DEATH(mark.open(block), "a free block was written to");
     mark.close(block);
-    EXPECT_DEATH(mark.open(other), "a free block was written to") << "the detail::seal of another block";
+    EXPECT_DEATH(mark.open(other), "a free block was written to") << "the seal of another block";
     mark.clear();
     mark.close(block);
 }

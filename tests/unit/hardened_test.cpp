@@ -42,7 +42,7 @@ TEST_P(hardened_pool, freeing_a_block_twice_in_a_row_ends_the_program) {
 }
 
 TEST_P(hardened_pool, freeing_a_block_twice_with_others_between_ends_the_program) {
-    if (GetParam() < 16) GTEST_SKIP() << "no room for a detail::seal";
+    if (GetParam() < 16) GTEST_SKIP() << "no room for a seal";
     void* const block = allocate();
     void* const other = allocate();
     deallocate(block);
@@ -58,7 +58,7 @@ TEST_P(hardened_pool, a_link_that_was_written_over_ends_the_program) {
 }
 
 TEST_P(hardened_pool, a_seal_that_was_written_over_ends_the_program) {
-    if (GetParam() < 16) GTEST_SKIP() << "no room for a detail::seal";
+    if (GetParam() < 16) GTEST_SKIP() << "no room for a seal";
     void* const block = allocate();
     deallocate(block);
     std::memset(static_cast<char*>(block) + 8, 0x41, 8);

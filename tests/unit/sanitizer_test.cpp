@@ -225,7 +225,7 @@ TEST(sanitizer_death, use_after_deallocate_is_reported) {
             pool.deallocate(const_cast<char*>(block), 24, 8);
             block[20] = 1;
         },
-        "use-after-detail::poison");
+        "use-after-poison");
 }
 
 }  // namespace
