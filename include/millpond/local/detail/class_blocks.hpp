@@ -46,7 +46,7 @@ struct class_blocks {
     explicit class_blocks(class_plan plan) noexcept : block_bytes(plan.block_bytes), row_blocks(plan.row_blocks) {}
 
     // Returns: a block, or null if none is ready or fresh.
-    [[nodiscard]] void* take() noexcept {
+    [[nodiscard, gnu::always_inline]] void* take() noexcept {
         if (void* const block = ready.pop(free_list::looks_at_size ? block_bytes : 0)) [[likely]]
             return block;
         if (fresh == fresh_end || !freed.empty()) return nullptr;
