@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from millpond.advice.code_homes import INSTANCE, PROCESS, Home
+from millpond.advice.code_homes import INSTANCE, Home
 from millpond.rounds.characterisation import Container
 
 _KEYS = "Compare = std::less<K>"
@@ -201,11 +201,6 @@ def calls(home: Home, container: Container) -> Sequence[str]:
         f"`malloc(n)`, `realloc(p, n)` and `free(p)` become `{space}::allocate_bytes(n)`, "
         f"`{space}::resize_bytes(p, n)` and `{space}::free_bytes(p)`",
     ]
-
-
-def lives_with_process(home: Home) -> bool:
-    """Its containers need nothing but their new type."""
-    return home.kind in (PROCESS, INSTANCE)
 
 
 _CONSTRUCT = """\

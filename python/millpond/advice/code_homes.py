@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from millpond.advice.advice_data import Advice, Row
 from millpond.cells.plan_file import PlanRoute
 from millpond.rounds.characterisation import NOT_DISPROVED, OUTERMOST, Container, ScopeLegality
-from millpond.system.wording import bytes_text, list_text, plural
+from millpond.system.wording import bytes_text, list_text
 
 NAMESPACE = "millpond_advice"
 PROCESS, FUNCTION, THREAD, PHASE, INSTANCE = "process", "function", "thread", "phase", "instance"
@@ -169,8 +169,3 @@ def _classes(containers: Sequence[Container], kind: str) -> tuple[tuple[int, ...
         return (), f"{default}: they waste {100 * waste:.1f} % of the bytes, so classes of its own would not pay"
     exact = tuple(sorted(sizes))
     return exact, f"the nodes are {list_text([str(s) for s in exact])} bytes; {default} would waste {100 * waste:.0f} %"
-
-
-def named_containers(home: Home) -> str:
-    """How many containers are named, in words."""
-    return plural(sum(1 for c in home.containers if c.type), "container")

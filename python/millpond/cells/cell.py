@@ -69,11 +69,6 @@ class Workload:
 Subject = Program | Trace | Workload
 
 
-def subject_text(subject: Subject) -> str:
-    """How tables and stores name a subject: its words."""
-    return " ".join(subject.words)
-
-
 @dataclass(frozen=True)
 class Control:
     """A contender that others are held against: one of CONTROLS in a trial, `recorded` and `null` in a replay, …"""
