@@ -4,6 +4,7 @@
 
 #include "bind.hpp"
 #include "block.hpp"
+#include "classic.hpp"
 #include "container.hpp"
 #include "core.hpp"
 #include "local.hpp"

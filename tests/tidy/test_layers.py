@@ -17,7 +17,7 @@ ORDER = [
     ["include/millpond/os"],
     ["src/os"],
     ["include/millpond/block"],
-    ["include/millpond/local"],
+    ["include/millpond/local", "include/millpond/classic"],
     ["include/millpond/wrap"],
     ["include/millpond/bind"],
     ["include/millpond/container"],

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: BSL-1.0
+// classic: the allocators that the study of 1993 compares, and others that it names.
+#pragma once
+
+#include "classic/best_fit.hpp"
+#include "classic/binary_buddy.hpp"
+#include "classic/bsd.hpp"
+#include "classic/coalescing.hpp"
+#include "classic/fibonacci_buddy.hpp"
+#include "classic/first_fit.hpp"
+#include "classic/gnu_gxx.hpp"
+#include "classic/gnu_local.hpp"
+#include "classic/heap_use.hpp"
+#include "classic/operation_counts.hpp"
+#include "classic/quick_fit.hpp"
+#include "classic/words.hpp"

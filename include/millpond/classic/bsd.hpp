@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: BSL-1.0
+// bsd: powers of two, less a tag, with a list of free blocks for each; nothing is ever coalesced.
+//
+//   │tag│ 8 bytes │    │tag│ 24 bytes             │    │tag│ 56 bytes …       blocks of 16, 32, 64 …
+//     └ number of the class; a free block has its link where the user's bytes were
+//
+// BSD of the document: Chris Kingsley's allocator of 4.2 BSD. A request is rounded up to a power of two minus the tag's
+// word; a page of 4 KiB is cut into blocks of one class when its list is empty, and larger classes take what they need.
+// The document does not give the constant (a word, as in 4.2 BSD) nor the smallest class (tag and link).
+//
+// allocate, deallocate: O(1), by address alone, and O(256) where a page is cut. Every alignment is served, those beyond
+// the words' own by a larger block; null where the region's limit is reached. Not thread-safe. Memory goes back to the
+// system by release() alone. Source: Grunwald, Zorn and Henderson 1993, sections 2.1, 4.1 and 4.4.
+//
+// Example:
+//     millpond::classic::bsd<> heap;
+//     void* block = heap.allocate(24, 8);
+//     heap.deallocate(block);
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cstddef>
+
+#include "../block/region.hpp"
+#include "../core/abi.hpp"
+#include "../core/detail/alignment.hpp"
+#include "../core/out_of_memory.hpp"
+#include "detail/break_heap.hpp"
+#include "detail/tag_before.hpp"
+#include "heap_use.hpp"
+#include "operation_counts.hpp"
+#include "words.hpp"
+
+namespace millpond::inline MILLPOND_ABI::classic {
+
+// Counts: operation_counts, or `uncounted`. Region: a basic_region.
+template <class Words = pointer_words, class Counts = uncounted, class Region = region>
+class bsd {
+    using memory = detail::break_heap<Words, Region>;
+    using tags = detail::tag_before<memory>;
+    using word = typename Words::word;
+
+  public:
+    static constexpr std::size_t least_block_bytes = std::bit_ceil(2 * sizeof(word));
+    static constexpr std::size_t classes = 8 * sizeof(word) - std::bit_width(least_block_bytes);
+
+    explicit bsd(std::size_t limit_bytes = Region::default_limit_bytes) noexcept : memory_(limit_bytes) {}
+    bsd(const bsd&) = delete;
+    bsd& operator=(const bsd&) = delete;
+
+    // Returns: memory for `bytes`, aligned to `alignment` and to the words' own alignment; null where there is none.
+    [[nodiscard]] void* try_allocate(std::size_t bytes, std::size_t alignment) noexcept {
+        if (alignment <= Words::alignment) return take(bytes, bytes);
+        if (bytes > detail::max_bytes - alignment) return nullptr;
+        std::byte* const block = take(bytes + alignment, bytes);
+        return block != nullptr ? tags::aligned(block, alignment) : nullptr;
+    }
+
+    // Throws: std::bad_alloc.
+    [[nodiscard]] void* allocate(std::size_t bytes, std::size_t alignment) {
+        if (void* block = try_allocate(bytes, alignment)) return block;
+        out_of_memory(bytes, alignment);
+    }
+
+    // `block`: from this heap and not given back since; null is none.
+    void deallocate(void* block) noexcept {
+        if (block == nullptr) return;
+        counts_.note_deallocation();
+        std::byte* const user = tags::origin(static_cast<std::byte*>(block));
+        std::byte*& first = free_[class_of_tag(tags::read(user))];
+        memory_.store_link(user, first != nullptr ? first : memory_.base());
+        first = user;
+    }
+
+    // The same: the class lies in the tag.
+    void deallocate(void* block, std::size_t, std::size_t) noexcept { deallocate(block); }
+
+    // Returns: the bytes that the user of the block may use.
+    [[nodiscard]] static std::size_t usable_bytes(const void* block) noexcept {
+        const auto* const user = static_cast<const std::byte*>(block);
+        const std::byte* const origin = tags::origin(user);
+        return block_bytes(class_of_tag(tags::read(origin))) - tags::bytes - static_cast<std::size_t>(user - origin);
+    }
+
+    // Effects: no block is taken any more; the memory stays.
+    void reset() noexcept {
+        memory_.forget();
+        free_ = {};
+        cut_ = {};
+    }
+
+    // Effects: no block is taken any more; all memory goes back to the system.
+    void release() noexcept {
+        memory_.release();
+        reset();
+    }
+
+    // O(free blocks).
+    [[nodiscard]] heap_use use() const noexcept {
+        heap_use found;
+        found.used_bytes = memory_.used_bytes();
+        found.held_bytes = memory_.held_bytes();
+        for (std::size_t number = 0; number < classes; ++number) {
+            const std::size_t bytes = block_bytes(number);
+            std::size_t is_free = 0;
+            for (std::byte* user = free_[number]; user != nullptr; user = next(user), ++is_free)
+                found.note(bytes, true);
+            found.blocks += cut_[number] - is_free;
+            found.block_bytes += (cut_[number] - is_free) * bytes;
+        }
+        return found;
+    }
+
+    [[nodiscard]] const Counts& operations() const noexcept { return counts_; }
+
+  private:
+    // The first tag, so that the bytes behind it are aligned: blocks are multiples of that.
+    static constexpr std::size_t before_bytes = Words::alignment - tags::bytes;
+
+    [[nodiscard]] static constexpr std::size_t block_bytes(std::size_t number) noexcept {
+        return least_block_bytes << number;
+    }
+    [[nodiscard]] static std::size_t class_of_tag(word tag) noexcept { return tag / 2; }
+
+    // Returns: the class whose blocks have room for so many of the user's bytes.
+    [[nodiscard]] static std::size_t class_of(std::size_t bytes) noexcept {
+        const std::size_t whole = bytes + tags::bytes;
+        if (whole <= least_block_bytes) return 0;
+        return static_cast<std::size_t>(std::bit_width(whole - 1) - std::bit_width(least_block_bytes) + 1);
+    }
+
+    [[nodiscard]] std::byte* take(std::size_t bytes, std::size_t requested) noexcept {
+        if (bytes > detail::max_bytes / 2) return nullptr;
+        const std::size_t number = class_of(bytes);
+        if (number >= classes || (free_[number] == nullptr && !cut(number))) return nullptr;
+        std::byte* const user = free_[number];
+        free_[number] = next(user);
+        counts_.note_allocation(requested, block_bytes(number));
+        return user;
+    }
+
+    // Effects: more blocks of a class, the first of them first. Returns: false where there is no memory.
+    [[nodiscard]] bool cut(std::size_t number) noexcept {
+        if (memory_.used_bytes() == 0 && before_bytes != 0 && memory_.extend(before_bytes) == nullptr) return false;
+        const std::size_t bytes = block_bytes(number);
+        const std::size_t whole = bytes < memory::page_bytes ? memory::page_bytes : bytes;
+        std::byte* const start = memory_.extend(whole);
+        if (start == nullptr) return false;
+        counts_.note_growth();
+        for (std::size_t offset = whole; offset != 0; offset -= bytes) {
+            std::byte* const user = start + offset - bytes + tags::bytes;
+            tags::write(user, static_cast<word>(2 * number));
+            memory_.store_link(user, free_[number] != nullptr ? free_[number] : memory_.base());
+            free_[number] = user;
+        }
+        cut_[number] += whole / bytes;
+        return true;
+    }
+
+    // The last link of a list leads to the base, where no user's bytes lie.
+    [[nodiscard]] std::byte* next(const std::byte* user) const noexcept {
+        std::byte* const link = memory_.load_link(user);
+        return link != memory_.base() ? link : nullptr;
+    }
+
+    memory memory_;
+    std::array<std::byte*, classes> free_{};
+    std::array<std::size_t, classes> cut_{};
+    [[no_unique_address]] Counts counts_;
+};
+
+}  // namespace millpond::inline MILLPOND_ABI::classic

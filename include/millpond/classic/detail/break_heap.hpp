@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: BSL-1.0
+// break_heap: the memory of a classic allocator: one block of a region that only grows at its end, as by sbrk.
+//
+//   base ▼                          end ▼
+//        │ taken by extend, in order    │ committed ahead by the region │ reserved
+//
+// It reads and writes words anywhere in that memory, and links between places of it. One that has not been extended
+// yet has no memory. Words are copied, never pointed to: the same bytes hold what a program puts into its blocks.
+//
+// extend: O(1), and a system call where the region has to grow; null, and nothing has changed, where it cannot.
+// Not thread-safe. Owns its region.
+//
+// Example:
+//     millpond::detail::break_heap<millpond::classic::pointer_words, millpond::region> heap(std::size_t{1} << 30);
+//     std::byte* first = heap.extend(4096);
+//     heap.store(first, 7);
+#pragma once
+
+#include <cstddef>
+#include <cstring>
+
+#include "../../core/abi.hpp"
+#include "../../core/detail/alignment.hpp"
+
+namespace millpond::inline MILLPOND_ABI::detail {
+
+template <class Words, class Region>
+class break_heap {
+  public:
+    using word = typename Words::word;
+    static constexpr std::size_t page_bytes = 4096;
+
+    explicit break_heap(std::size_t limit_bytes) noexcept
+        : region_(limit_bytes < Words::most_heap_bytes ? limit_bytes : Words::most_heap_bytes) {}
+
+    // Returns: the start of `bytes` more, behind what was given before; null where there are no more.
+    [[nodiscard]] std::byte* extend(std::size_t bytes) noexcept {
+        if (bytes > max_bytes - used_) return nullptr;
+        if (base_ == nullptr) {
+            base_ = static_cast<std::byte*>(region_.try_allocate(bytes, page_bytes));
+            if (base_ == nullptr) return nullptr;
+            given_ = bytes;
+        } else if (used_ + bytes > given_) {
+            given_ = region_.try_resize(base_, given_, used_ + bytes);
+            if (used_ + bytes > given_) return nullptr;
+        }
+        used_ += bytes;
+        return base_ + used_ - bytes;
+    }
+
+    // Effects: nothing is taken any more; the memory stays.
+    void forget() noexcept { used_ = 0; }
+
+    // Effects: all memory goes back to the system.
+    void release() noexcept {
+        if (base_ != nullptr) region_.deallocate(base_, given_, page_bytes);
+        region_.release();
+        base_ = nullptr;
+        used_ = given_ = 0;
+    }
+
+    [[nodiscard]] std::byte* base() const noexcept { return base_; }
+    [[nodiscard]] std::byte* end() const noexcept { return base_ + used_; }
+    [[nodiscard]] std::size_t used_bytes() const noexcept { return used_; }
+    [[nodiscard]] std::size_t held_bytes() const noexcept { return region_.held_bytes(); }
+
+    [[nodiscard]] static word load(const std::byte* place) noexcept {
+        word value;
+        std::memcpy(&value, place, sizeof value);
+        return value;
+    }
+    static void store(std::byte* place, word value) noexcept { std::memcpy(place, &value, sizeof value); }
+
+    [[nodiscard]] std::byte* load_link(const std::byte* place) const noexcept {
+        return Words::follow(base_, load(place));
+    }
+    void store_link(std::byte* place, const std::byte* target) noexcept { store(place, Words::link(base_, target)); }
+
+  private:
+    Region region_;
+    std::byte* base_ = nullptr;
+    std::size_t used_ = 0;
+    std::size_t given_ = 0;
+};
+
+}  // namespace millpond::inline MILLPOND_ABI::detail

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: BSL-1.0
+// heap_use: how a classic allocator's memory is used at one moment, the same record for all of them.
+//
+//   │heads│▒ block ▒│ free │▒ block ▒│▒ block ▒│ free │           │
+//   └────────────────────── used ────────────────────┘
+//   └────────────────────── held, charged to the process ─────────┘
+//
+// Made by walking the heap: O(blocks). A value; nothing is counted while the program runs.
+//
+// Example:
+//     millpond::classic::bsd<> heap;
+//     void* block = heap.allocate(100, 8);
+//     assert(heap.use().blocks == 1);
+#pragma once
+
+#include <cstddef>
+
+#include "../core/abi.hpp"
+
+namespace millpond::inline MILLPOND_ABI::classic {
+
+struct heap_use {
+    std::size_t blocks = 0;
+    std::size_t block_bytes = 0;  // tags included
+    std::size_t free_blocks = 0;
+    std::size_t free_bytes = 0;
+    std::size_t largest_free_bytes = 0;
+    std::size_t used_bytes = 0;  // from the base to the end of the last block
+    std::size_t held_bytes = 0;
+
+    void note(std::size_t bytes, bool is_free) noexcept {
+        (is_free ? free_blocks : blocks) += 1;
+        (is_free ? free_bytes : block_bytes) += bytes;
+        if (is_free && bytes > largest_free_bytes) largest_free_bytes = bytes;
+    }
+
+    // Returns: the share of the free bytes that the largest free block has not; 0 where nothing is free.
+    [[nodiscard]] double external_fragmentation() const noexcept {
+        if (free_bytes == 0) return 0.0;
+        return 1.0 - static_cast<double>(largest_free_bytes) / static_cast<double>(free_bytes);
+    }
+};
+
+}  // namespace millpond::inline MILLPOND_ABI::classic

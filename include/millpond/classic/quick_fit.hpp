@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: BSL-1.0
+// quick_fit: a list for each small size, in words; everything larger goes to gnu_gxx.
+//
+//   request ─▶ 4 │ 8 │ 12 │ 16 │ 20 │ 24 │ 28 │ 32 │ more ─▶ gnu_gxx
+//              │   │   the size in words is the index      tag │ user's bytes │ tag     odd: gnu_gxx is in charge
+//              ▼   ▼
+//           free  free   never coalesced                   tag │ user's bytes           even: the list is in charge
+//
+// QUICKFIT of the document: Weinstock and Wulf's, with 4 … 32 bytes in the fast lists and GNU G++ behind them; a tag
+// says the size of a block and which of the two allocators is in charge of it. An empty list takes a block from what is
+// left of a page of 4 KiB, which gnu_gxx gives; of that the document says nothing. With `pointer_words` blocks lie 16
+// bytes apart, as malloc's callers expect, and lists are for 8, 24 and 40 bytes.
+//
+// allocate, deallocate: O(1) for small blocks, else as gnu_gxx; by address alone. Every alignment is served; null where
+// the region's limit is reached. Not thread-safe. Source: Grunwald, Zorn and Henderson 1993, sections 2.1 and 4.3.
+//
+// Example:
+//     millpond::classic::quick_fit<> heap;
+//     void* block = heap.allocate(24, 8);
+//     heap.deallocate(block);
+#pragma once
+
+#include <array>
+#include <cstddef>
+
+#include "../block/region.hpp"
+#include "../core/abi.hpp"
+#include "../core/detail/alignment.hpp"
+#include "../core/out_of_memory.hpp"
+#include "detail/break_heap.hpp"
+#include "detail/tag_before.hpp"
+#include "gnu_gxx.hpp"
+#include "heap_use.hpp"
+#include "operation_counts.hpp"
+#include "words.hpp"
+
+namespace millpond::inline MILLPOND_ABI::classic {
+
+// Counts: operation_counts, or `uncounted`. Region: a basic_region. MostBytes: what the fast lists take at most.
+template <class Words = pointer_words, class Counts = uncounted, class Region = region, std::size_t MostBytes = 32>
+class quick_fit {
+    using general = gnu_gxx<Words, Counts, coalescing::at_once, look_at::all, Region>;
+    using memory = detail::break_heap<Words, Region>;
+    using tags = detail::tag_before<memory>;
+    using word = typename Words::word;
+
+  public:
+    static constexpr std::size_t unit = Words::alignment;
+    // A tag, and a link where the user's bytes were.
+    static constexpr std::size_t least_block_bytes = detail::align_up(2 * tags::bytes, unit);
+    static constexpr std::size_t lists =
+        (detail::align_up(MostBytes + tags::bytes, unit) - least_block_bytes) / unit + 1;
+
+    explicit quick_fit(std::size_t limit_bytes = Region::default_limit_bytes) noexcept : general_(limit_bytes) {}
+    quick_fit(const quick_fit&) = delete;
+    quick_fit& operator=(const quick_fit&) = delete;
+
+    // Returns: memory for `bytes`, aligned to `alignment` and to the words' own alignment; null where there is none.
+    [[nodiscard]] void* try_allocate(std::size_t bytes, std::size_t alignment) noexcept {
+        if (bytes > MostBytes || alignment > unit) return general_.try_allocate(bytes, alignment);
+        const std::size_t list = list_of(bytes);
+        std::byte* user = free_[list];
+        if (user != nullptr) {
+            free_[list] = load_next(user);
+        } else if ((user = cut(list)) == nullptr) {
+            return nullptr;
+        }
+        counts_.note_allocation(bytes, block_bytes(list));
+        return user;
+    }
+
+    // Throws: std::bad_alloc.
+    [[nodiscard]] void* allocate(std::size_t bytes, std::size_t alignment) {
+        if (void* block = try_allocate(bytes, alignment)) return block;
+        out_of_memory(bytes, alignment);
+    }
+
+    // `block`: from this heap and not given back since; null is none.
+    void deallocate(void* block) noexcept {
+        if (block == nullptr) return;
+        auto* const user = static_cast<std::byte*>(block);
+        const word tag = tags::read(user);
+        if (is_general(tag)) return general_.deallocate(block);
+        counts_.note_deallocation();
+        std::byte*& first = free_[tag / 2];
+        store_next(user, first);
+        first = user;
+    }
+
+    // The same: the size lies in the tag.
+    void deallocate(void* block, std::size_t, std::size_t) noexcept { deallocate(block); }
+
+    // Returns: the bytes that the user of the block may use.
+    [[nodiscard]] static std::size_t usable_bytes(const void* block) noexcept {
+        const word tag = tags::read(static_cast<const std::byte*>(block));
+        return is_general(tag) ? general::usable_bytes(block) : block_bytes(tag / 2) - tags::bytes;
+    }
+
+    // Effects: no block is taken any more; the memory stays.
+    void reset() noexcept {
+        general_.reset();
+        forget();
+    }
+
+    // Effects: no block is taken any more; all memory goes back to the system.
+    void release() noexcept {
+        general_.release();
+        forget();
+    }
+
+    // Small blocks in the place of the pages that they are cut from. O(blocks).
+    [[nodiscard]] heap_use use() const noexcept {
+        heap_use found = general_.use();
+        found.blocks -= pages_;
+        found.block_bytes -= page_bytes_;
+        for (std::size_t list = 0; list < lists; ++list) {
+            std::size_t is_free = 0;
+            for (std::byte* user = free_[list]; user != nullptr; user = load_next(user), ++is_free)
+                found.note(block_bytes(list), true);
+            found.blocks += cut_[list] - is_free;
+            found.block_bytes += (cut_[list] - is_free) * block_bytes(list);
+        }
+        return found;
+    }
+
+    // Of the fast lists; those of the blocks beyond them are gnu_gxx's.
+    [[nodiscard]] const Counts& operations() const noexcept { return counts_; }
+    [[nodiscard]] const Counts& general_operations() const noexcept { return general_.operations(); }
+
+  private:
+    // As much as gnu_gxx makes a page of, its tags included.
+    static constexpr std::size_t cut_bytes = memory::page_bytes - general::tag_bytes;
+
+    [[nodiscard]] static std::size_t list_of(std::size_t bytes) noexcept {
+        const std::size_t whole = bytes + tags::bytes;
+        return whole <= least_block_bytes ? 0 : (whole - least_block_bytes + unit - 1) / unit;
+    }
+    [[nodiscard]] static std::size_t block_bytes(std::size_t list) noexcept { return least_block_bytes + list * unit; }
+    [[nodiscard]] static bool is_general(word tag) noexcept { return (tag & 1) != 0; }
+
+    // Links of free blocks; none is a link to the block itself.
+    [[nodiscard]] std::byte* load_next(std::byte* user) const noexcept {
+        std::byte* const next = Words::follow(general_.head(0), memory::load(user));
+        return next != user ? next : nullptr;
+    }
+    void store_next(std::byte* user, const std::byte* next) noexcept {
+        memory::store(user, Words::link(general_.head(0), next != nullptr ? next : user));
+    }
+
+    // Returns: a block that was never given; null where there is no memory.
+    [[nodiscard]] std::byte* cut(std::size_t list) noexcept {
+        const std::size_t bytes = block_bytes(list);
+        if (bytes > rest_bytes_) {
+            void* const page = general_.try_allocate(cut_bytes, unit);
+            if (page == nullptr) return nullptr;
+            counts_.note_growth();
+            const std::size_t whole = general::usable_bytes(page);
+            rest_ = static_cast<std::byte*>(page) + unit - tags::bytes;
+            rest_bytes_ = whole - (unit - tags::bytes);
+            ++pages_;
+            page_bytes_ += whole + general::tag_bytes;
+        }
+        std::byte* const user = rest_ + tags::bytes;
+        tags::write(user, static_cast<word>(2 * list));
+        rest_ += bytes;
+        rest_bytes_ -= bytes;
+        ++cut_[list];
+        return user;
+    }
+
+    void forget() noexcept {
+        free_ = {};
+        cut_ = {};
+        rest_ = nullptr;
+        rest_bytes_ = pages_ = page_bytes_ = 0;
+    }
+
+    general general_;
+    std::array<std::byte*, lists> free_{};
+    std::array<std::size_t, lists> cut_{};
+    std::byte* rest_ = nullptr;  // of the page that is being cut
+    std::size_t rest_bytes_ = 0;
+    std::size_t pages_ = 0;
+    std::size_t page_bytes_ = 0;
+    [[no_unique_address]] Counts counts_;
+};
+
+}  // namespace millpond::inline MILLPOND_ABI::classic
