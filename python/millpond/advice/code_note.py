@@ -10,13 +10,13 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from millpond.advice.advice_data import Advice, Code, SourceChange
-from millpond.advice.choice import MALLOC
 from millpond.advice.code_aliases import calls, is_pmr, rewritten
 from millpond.advice.code_header import HEADER
 from millpond.advice.code_homes import FUNCTION, THREAD, Home, homes
 from millpond.advice.code_source import alias_line, changed_line, declaration_line, opening_line, other_lines
 from millpond.advice.code_test import TEST
 from millpond.advice.container_words import container_text, place_text
+from millpond.advice.verdict import MALLOC
 from millpond.rounds.characterisation import AllocationPlace, Container, Member
 from millpond.system.wording import bytes_text, list_text
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import shlex
 import shutil
 import sys
 from collections.abc import Sequence
@@ -14,7 +15,7 @@ from rich.text import Text
 
 from millpond.advice import container_words
 from millpond.advice.advice_data import Advice, Alternative, AnalysedProgram, Change, Effect, Row
-from millpond.advice.rows import legality_text
+from millpond.advice.document import legality_text
 from millpond.rounds.characterisation import Characterisation, SubsystemFacts, TraceSummary
 from millpond.rounds.fresh_process import describe
 from millpond.system.records import decode
@@ -186,6 +187,25 @@ def _print_code(rows: Sequence[Row], out: Console) -> None:
             out.print(Text(f"  {line}"))
         for line in container_words.change_lines(r.code):
             out.print(Text(f"  {line}"), soft_wrap=True)
+
+
+def print_inputs(advice: Advice, out: Console) -> None:
+    """The table of `advise --inputs`: a row for each input; then where advice holds only in some."""
+    table = _table(
+        plural(len(advice.inputs), "input"), "N", "arguments", "a faster malloc", "placement", "by itself", left=5
+    )
+    for given in advice.inputs:
+        table.add_row(
+            str(given.number),
+            Text(shlex.join(given.arguments)),
+            effect_text(given.effects.get("faster_malloc")),
+            effect_text(given.effects.get("placement")),
+            Text(given.verdict),
+        )
+    out.print(table)
+    for row in advice.subsystems:
+        if row.warning:
+            out.print(Text(f"! {row.name}: {row.warning}"), style="yellow")
 
 
 def print_trial(trial: dict[str, Any], out: Console) -> None:
