@@ -24,7 +24,7 @@ from millpond.advice.advice_data import (
     Winking,
     change_of,
 )
-from millpond.advice.code_note import with_code
+from millpond.advice.code_changes import with_code
 from millpond.advice.container_words import mostly
 from millpond.advice.findings import ArenaCounts, Findings, Tried
 from millpond.advice.prediction import PREDICTED, Predictions, agree, disagreement
