@@ -98,6 +98,10 @@ class Line:
     measured: Predicted
 
     @property
+    def words(self) -> str:
+        return WORDS[self.metric]
+
+    @property
     def meets(self) -> bool | None:
         """Whether the intervals have a value in common; None without a prediction."""
         if self.predicted is None:
@@ -116,7 +120,7 @@ class Line:
     @property
     def sentence(self) -> str:
         """`CPU was predicted to change by … and came out at …: the intervals meet.`"""
-        words = WORDS[self.metric][0].upper() + WORDS[self.metric][1:]
+        words = self.words[0].upper() + self.words[1:]
         if self.predicted is None:
             return f"{words} came out at {_ratio_text(self.measured)}; nothing was predicted of it."
         if self.meets:

@@ -115,7 +115,7 @@ def command(
     if json is not None:
         output.write_json(advice.to_json(), json)
     if html is not None:
-        from millpond.report.documents import write_report
+        from millpond.report.page import write_report
 
         write_report(html, [advice], Store(store))
     written = code_writing.write(advice, write) if write is not None else ""
