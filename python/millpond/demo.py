@@ -18,7 +18,7 @@ from millpond.commands.advise import Options, advise
 from millpond.commands.compare import print_builds
 from millpond.report import terminal
 from millpond.report.comparison.builds import Asked, compare_builds
-from millpond.report.documents import write_report
+from millpond.report.page import write_report
 from millpond.rounds import more_real_programs
 from millpond.rounds.preparation import NO_PREPARATION
 from millpond.rounds.schedule import VERDICT_ROUNDS

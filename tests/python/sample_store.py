@@ -16,8 +16,7 @@ from msgspec.structs import replace
 from millpond.advice import effects
 from millpond.advice.advice_data import Estimate, PlanPrediction, Replay
 from millpond.advice.document import document
-from millpond.advice.findings import Findings
-from millpond.advice.rows import Tried
+from millpond.advice.findings import Findings, Tried
 from millpond.cells.cell import Cell, Control, Outcome, Program
 from millpond.cells.plans import Plan, Route, combine, merged
 from millpond.doctor.replay_error import ErrorNote

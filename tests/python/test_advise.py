@@ -12,9 +12,8 @@ from typing import Any
 import pytest
 from conftest import FakeLab
 
-from millpond.advice.choice import choice
 from millpond.advice.findings import Findings
-from millpond.advice.verdict import sentence
+from millpond.advice.verdict import choice, sentence
 from millpond.rounds.characterisation import Characterisation, Trace
 from millpond.rounds.mallocs import Malloc
 from millpond.rounds.recording import Process, Recording

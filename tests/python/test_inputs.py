@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from millpond.advice import inputs, merged
 from millpond.advice.advice_data import NOTHING, Advice, AnalysedProgram, Effect, Estimate, Row
-from millpond.advice.rejudging import Judged
+from millpond.advice.inputs import Judged
 from millpond.cells.plan_file import PlanFile
 from millpond.cells.plans import Plan
 from millpond.commands import advise

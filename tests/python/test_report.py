@@ -20,10 +20,10 @@ from msgspec.structs import replace
 from sample_store import NAMES, PROGRAM, ROUNDS
 
 from millpond.advice.advice_data import Advice, AnalysedProgram, Effect, Option, Replay
+from millpond.commands.report import Format, document
 from millpond.report import cases as report_cases
 from millpond.report import page as report_page
 from millpond.report.cases import Case
-from millpond.report.documents import Format, document
 from millpond.rounds.characterisation import NamelessModule, TraceSummary
 from millpond.store.store import Store
 from millpond.system.arguments import split

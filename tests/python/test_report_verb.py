@@ -16,8 +16,7 @@ from conftest import FakeLab
 from millpond.advice.advice_data import Advice
 from millpond.advice.inputs import read_inputs
 from millpond.advice.merged import merge
-from millpond.commands.report import format_of
-from millpond.report.documents import Format
+from millpond.commands.report import Format, format_of
 from millpond.store.store import Store
 
 

@@ -16,11 +16,11 @@ from msgspec.structs import replace
 
 from millpond.advice import container_words
 from millpond.advice.advice_data import Advice, AnalysedProgram, Code, Option, Row
+from millpond.advice.code_changes import with_code
 from millpond.advice.code_header import HEADER, header, one_line
 from millpond.advice.code_homes import CLASSES_SAVE_MIN, default_class, homes, identifier
-from millpond.advice.code_note import NOTE, with_code
 from millpond.advice.code_test import TEST
-from millpond.advice.code_writing import files_of, write
+from millpond.advice.code_writing import NOTE, files_of, write
 from millpond.cells.plan_file import PlanFile, PlanProgram, PlanRoute, PlanScope
 from millpond.rounds.characterisation import (
     AllocationPlace,

@@ -30,8 +30,7 @@ from millpond.advice.effects import (
     split,
     substantial,
 )
-from millpond.advice.findings import ArenaCounts, Findings
-from millpond.advice.rows import Tried
+from millpond.advice.findings import ArenaCounts, Findings, Tried
 from millpond.advice.verdict import quick_estimate
 from millpond.cells.cell import Cell, Malloc
 from millpond.cells.plans import Plan, combine, without_repeats

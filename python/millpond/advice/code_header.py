@@ -7,21 +7,83 @@ and with local types, lambdas and types of anonymous namespaces, too.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
-from millpond.advice.code_aliases import RESOURCE, includes, replacements, wanted
 from millpond.advice.code_homes import FUNCTION, INSTANCE, NAMESPACE, PHASE, PROCESS, THREAD, Home
 from millpond.rounds.characterisation import OUTERMOST
 
 HEADER = "millpond_advice.hpp"
+# What needs helpers of `construct`.
+_CONSTRUCTS = ("unique_ptr", "make")
+# Where no container is named, these are written: an advised change must have something to paste.
+_USUAL = ("vector", "map", "unordered_map", "list", "string")
+MAKE = "make"
+BYTES = "allocate_bytes"
+RESOURCE = "resource"
+# From this share of a home's bytes on, what is no container gets functions of its own.
+_SHARE_MIN = 0.02
+_KEYS = "Compare = std::less<K>"
+_HASH = "Hash = std::hash<K>, class Equal = std::equal_to<K>"
+_PAIR = "allocator<std::pair<const K, V>>"
+
+
+def _alias(name: str, parameters: str, arguments: str) -> str:
+    return f"template <{parameters}>\nusing {name} = std::{name}<{arguments}>;"
+
+
+def _of_letters(name: str, template: str, letter: str = "char") -> str:
+    return f"using {name} = std::basic_{template}<{letter}, std::char_traits<{letter}>, allocator<{letter}>>;"
+
+
+# Container → the header that declares it, and its replacement. `class` arguments have the library's names and defaults.
+ALIASES: dict[str, tuple[str, str]] = {
+    **{n: (n, _alias(n, "class T", "T, allocator<T>")) for n in ("vector", "deque", "list", "forward_list")},
+    **{n: ("set", _alias(n, f"class K, class {_KEYS}", "K, Compare, allocator<K>")) for n in ("set", "multiset")},
+    **{n: ("map", _alias(n, f"class K, class V, class {_KEYS}", f"K, V, Compare, {_PAIR}"))
+       for n in ("map", "multimap")},
+    **{n: ("unordered_set", _alias(n, f"class K, class {_HASH}", "K, Hash, Equal, allocator<K>"))
+       for n in ("unordered_set", "unordered_multiset")},
+    **{n: ("unordered_map", _alias(n, f"class K, class V, class {_HASH}", f"K, V, Hash, Equal, {_PAIR}"))
+       for n in ("unordered_map", "unordered_multimap")},
+    "basic_string": ("string", _alias("basic_string", "class Letter, class Traits = std::char_traits<Letter>",
+                                      "Letter, Traits, allocator<Letter>")),
+    "string": ("string", _of_letters("string", "string")),
+    "wstring": ("string", _of_letters("wstring", "string", "wchar_t")),
+    **{n: (n, _alias(n, "class T, class Container = std::deque<T, allocator<T>>", "T, Container"))
+       for n in ("stack", "queue")},
+    "priority_queue": ("queue", _alias(
+        "priority_queue", "class T, class Container = std::vector<T, allocator<T>>, class Compare = std::less<T>",
+        "T, Container, Compare")),
+    **{n: ("sstream", _of_letters(n, n)) for n in ("stringstream", "ostringstream", "istringstream")},
+    "shared_ptr": (
+        "memory", "// In the place of std::make_shared.\ntemplate <class T, class... Arguments>\n"
+        "[[nodiscard]] std::shared_ptr<T> make_shared(Arguments&&... arguments) {\n"
+        "    return std::allocate_shared<T>(allocator<T>(), std::forward<Arguments>(arguments)...);\n}"),
+    "unique_ptr": (
+        "memory", "// In the place of std::unique_ptr and std::make_unique, for objects of exactly this type.\n"
+        "template <class T>\nstruct deleter {\n    allocator<T> from;\n"
+        "    void operator()(T* object) noexcept {\n"
+        "        std::destroy_at(object);\n        from.deallocate(object, 1);\n    }\n};\n"
+        "template <class T>\nusing unique_ptr = std::unique_ptr<T, deleter<T>>;\n"
+        "template <class T, class... Arguments>\n"
+        "[[nodiscard]] unique_ptr<T> make_unique(Arguments&&... arguments) {\n"
+        "    deleter<T> own;\n    T* const place = own.from.allocate(1);\n"
+        "    return unique_ptr<T>(construct(own.from, place, std::forward<Arguments>(arguments)...), own);\n}"),
+}  # fmt: skip
 
 
 def header(homes: Sequence[Home], program: str) -> str:
     """The whole header."""
-    names = [name for home in homes for name in wanted(home)]
-    standard = set(includes(names))
-    if any(RESOURCE in wanted(h) for h in homes):
-        standard.add("memory_resource")
+    names = {name for home in homes for name in wanted(home)}
+    standard = {"cstddef", "functional", "memory", "new", "type_traits", "utility"}
+    standard |= {ALIASES[n][0] for n in names if n in ALIASES}
+    for header_name, needed_by in (
+        ("deque", {"stack", "queue"}), ("vector", {"priority_queue"}), ("memory_resource", {RESOURCE}),
+        ("cstring", {MAKE, BYTES, "unique_ptr"}),
+    ):  # fmt: skip
+        if needed_by & names:
+            standard.add(header_name)
     if any(h.kind == INSTANCE for h in homes):
         standard.add("scoped_allocator")
     lines = [
@@ -268,3 +330,136 @@ class phase_arena {
     millpond::in_mode<millpond::monotonic<>> arena_;
     std::size_t live_ = 0;
 };"""
+
+
+def container_of(type_: str) -> str:
+    """`map` of `std::map<int, order>` and of `std::pmr::map<int, order>`; empty where it is no such type."""
+    found = re.match(r"std::(?:pmr::)?(filesystem::path|\w+)", type_)
+    return found[1] if found else ""
+
+
+def is_pmr(type_: str | None) -> bool:
+    """The container gets its allocator by base."""
+    return str(type_ or "").startswith("std::pmr::")
+
+
+def wanted(home: Home) -> list[str]:
+    """What the header offers for a home: names of ALIASES, MAKE, BYTES and RESOURCE, without repetition."""
+    total = sum(c.bytes for c in home.containers) or 1
+    names: list[str] = []
+    unnamed = 0
+    for c in home.containers:
+        types = [t for t in (c.type, c.element_of) if t]
+        for type_ in types:
+            name = RESOURCE if is_pmr(type_) else container_of(type_)
+            if name in (*ALIASES, RESOURCE) and name not in names:
+                names.append(name)
+        if not c.type:
+            unnamed += c.bytes
+    # Members name containers that hold the named ones.
+    for member in (m for c in home.containers for m in c.members):
+        for name in re.findall(r"std::(\w+)", member.type):
+            if name in ALIASES and name not in names and not is_pmr(member.type):
+                names.append(name)
+    if unnamed / total >= _SHARE_MIN or not names:
+        names += [n for n in (MAKE, BYTES) if n not in names]
+    if not any(c.type for c in home.containers):
+        names += [n for n in (*_USUAL, RESOURCE) if n not in names]
+    # What is made apart from a container has no instance's pool at hand.
+    apart = (MAKE, BYTES, RESOURCE, "shared_ptr", "unique_ptr") if home.kind == INSTANCE else ()
+    return [n for n in names if n not in apart]
+
+
+def replacements(home: Home) -> list[str]:
+    """The code of everything that is wanted, in blocks."""
+    names = wanted(home)
+    blocks = []
+    if set(_CONSTRUCTS) & set(names):
+        blocks.append(_CONSTRUCT)
+    blocks += [ALIASES[n][1] for n in names if n in ALIASES]
+    if MAKE in names:
+        blocks.append(_MAKE)
+    if BYTES in names:
+        blocks.append(_BYTES)
+    if RESOURCE in names:
+        blocks.append(_RESOURCE[home.kind == "function"])
+    return blocks
+
+
+_CONSTRUCT = """\
+// Makes an object in a block of `from`, which takes the block back where the constructor throws.
+template <class T, class... Arguments>
+T* construct(allocator<T>& from, T* place, Arguments&&... arguments) {
+    struct guard {
+        allocator<T>& from;
+        T* place;
+        ~guard() {
+            if (place != nullptr) from.deallocate(place, 1);
+        }
+    } unfinished{from, place};
+    if constexpr (std::is_constructible_v<T, Arguments...>)
+        ::new (static_cast<void*>(place)) T(std::forward<Arguments>(arguments)...);
+    else
+        ::new (static_cast<void*>(place)) T{std::forward<Arguments>(arguments)...};
+    unfinished.place = nullptr;
+    return place;
+}"""
+
+_MAKE = """\
+// In the place of `new T(…)` and `delete p`; T is the object's own type, not a base of it.
+template <class T, class... Arguments>
+[[nodiscard]] T* make(Arguments&&... arguments) {
+    allocator<T> from;
+    return construct(from, from.allocate(1), std::forward<Arguments>(arguments)...);
+}
+
+template <class T>
+void destroy(T* object) noexcept {
+    if (object == nullptr) return;
+    std::destroy_at(object);
+    allocator<T>().deallocate(object, 1);
+}"""
+
+_BYTES = """\
+// In the place of malloc, realloc and free: the size stands before each block, since an allocator of ours asks for it.
+struct alignas(16) block_head {
+    std::size_t units;
+    allocator<block_head> from;
+};
+
+[[nodiscard]] inline void* allocate_bytes(std::size_t bytes) {
+    const std::size_t units = 1 + bytes / sizeof(block_head) + 1;
+    allocator<block_head> from;
+    return ::new (static_cast<void*>(from.allocate(units))) block_head{units, from} + 1;
+}
+
+inline void free_bytes(void* block) noexcept {
+    if (block == nullptr) return;
+    block_head* const head = static_cast<block_head*>(block) - 1;
+    allocator<block_head> from = head->from;
+    from.deallocate(head, head->units);
+}
+
+[[nodiscard]] inline void* resize_bytes(void* block, std::size_t bytes) {
+    void* const moved = allocate_bytes(bytes);
+    if (block != nullptr) {
+        const std::size_t held = ((static_cast<block_head*>(block) - 1)->units - 1) * sizeof(block_head);
+        std::memcpy(moved, block, held < bytes ? held : bytes);
+        free_bytes(block);
+    }
+    return moved;
+}"""
+
+_RESOURCE = {
+    False: """\
+// For containers of std::pmr.
+[[nodiscard]] inline std::pmr::memory_resource* resource() {
+    static auto& only = *new millpond::resource<pool_type&>(pool());
+    return &only;
+}""",
+    True: """\
+// For containers of std::pmr: the arena of the innermost call, or the heap outside every call.
+[[nodiscard]] inline std::pmr::memory_resource* resource() {
+    return scope::current() != nullptr ? scope::current()->resource() : std::pmr::new_delete_resource();
+}""",
+}

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from millpond.advice.code_aliases import ALIASES, BYTES, MAKE, RESOURCE, wanted
-from millpond.advice.code_header import HEADER, one_line
+from millpond.advice.code_header import ALIASES, BYTES, HEADER, MAKE, RESOURCE, one_line, wanted
 from millpond.advice.code_homes import FUNCTION, INSTANCE, PHASE, THREAD, Home
 
 TEST = "millpond_advice_test.cpp"

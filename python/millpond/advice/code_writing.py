@@ -1,21 +1,31 @@
 # SPDX-License-Identifier: BSL-1.0
-"""`millpond advise --write DIR`: the header, the note and the test of an advice, all of them or none."""
+"""`millpond advise --write DIR`: the header, the note and the test of an advice, all of them or none.
+
+The note is Markdown: the verdict, the changes in their places, and how to build and test them.
+"""
 
 from __future__ import annotations
 
 import shlex
 import shutil
 import tempfile
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from millpond.advice.advice_data import Advice
+from millpond.advice.advice_data import Advice, Code
+from millpond.advice.code_changes import CONTAINERS_AT_MOST, code_of_rows
 from millpond.advice.code_header import HEADER, header
-from millpond.advice.code_homes import homes
-from millpond.advice.code_note import NOTE, note
+from millpond.advice.code_homes import FUNCTION, THREAD, Home, homes
 from millpond.advice.code_test import TEST, test
+from millpond.advice.container_words import container_text, place_text
+from millpond.advice.verdict import MALLOC
 from millpond.system.errors import Failure, Status, cannot_write
-from millpond.system.wording import list_text
+from millpond.system.wording import bytes_text, list_text
+
+NOTE = "millpond_advice.md"
+# Where no include folder is at hand, the reader puts theirs in.
+INCLUDE_UNKNOWN = "MILLPOND/include"
 
 
 def prove_empty(folder: Path) -> None:
@@ -63,3 +73,86 @@ def write(advice: Advice, folder: Path) -> str:
     if HEADER not in files:
         return f"{folder}: {NOTE} alone, for the source is not to be changed"
     return f"{folder}: {list_text(sorted(files))}; {NOTE} says what to change where, and how to run the test"
+
+
+def note(advice: Advice, chosen: Sequence[Home]) -> str:
+    """The Markdown note: the verdict, the changes in their places, and how to build and test them."""
+    parts = [f"# Advice for {_code(shlex.join(advice.program.argv))}", _plain(advice.verdict)]
+    choice = advice.choice
+    if chosen:
+        code = code_of_rows(advice)
+        parts += [_home(home, code[home.subsystems[0]]) for home in chosen] + [_build(advice)]
+    elif choice and choice.kind == MALLOC and choice.command:
+        parts.append(f"No change of the source. Run the program as:\n\n    {choice.command}")
+    else:
+        parts.append("There is nothing to change: no header was written.")
+    return "\n\n".join(parts) + "\n"
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.split()).replace("<", "\\<").replace("*", "\\*").replace("_", "\\_")
+
+
+def _code(text: str) -> str:
+    """Text of a program as code, whatever it holds."""
+    plain = " ".join(text.split())
+    marks = "``" if "`" in plain else "`"
+    return f"{marks}{plain}{marks}" if marks == "`" else f"{marks} {plain} {marks}"
+
+
+def _home(home: Home, code: Code) -> str:
+    lines = [
+        f"## {', '.join(_code(s) for s in home.subsystems)}",
+        f"- Owner: {_plain(home.owner)}.",
+        f"- First bytes: {_plain(home.first_reason)}.",
+        f"- Size classes: {_plain(home.classes_reason)}.",
+        "",
+        "What it allocates:",
+        "",
+        *[f"- {bytes_text(c.bytes)}: {_code(container_text(c))}" for c in home.containers[:CONTAINERS_AT_MOST]],
+        *([] if home.containers else ["- no container is named: this advice was made without them"]),
+        "",
+        f'What to change, after `#include "{HEADER}"`:',
+        "",
+    ]
+    for change in code.changes:
+        place = place_text(change, whole=True)
+        lines.append(f"- {_code(place) + ': ' if place else ''}{change.what}")
+        if change.before:
+            lines += ["", "  ```diff", f"  -{change.before}", f"  +{change.after}", "  ```"]
+        elif change.after:
+            lines += ["", "  ```cpp", f"  {change.after}", "  ```"]
+    if home.kind in (FUNCTION, THREAD):
+        lines += ["", "The containers must be made while the arena lives, and end before it does."]
+    lines += [
+        "",
+        "A container of the header is another type than the standard one. Where both meet, write the new type there "
+        "too (`auto` and templates need no change), or copy the elements.",
+    ]
+    return "\n".join(lines)
+
+
+def _build(advice: Advice) -> str:
+    shown = shlex.quote(include_folder())
+    again = shlex.join(advice.program.argv)
+    return f"""\
+## Test it
+
+    c++ -std=c++20 -DMILLPOND_CHECKED -I {shown} {TEST} -o millpond_advice_test -pthread
+    ./millpond_advice_test
+
+It compares the containers of the header with those of the standard library, in checked mode, which reports every
+misuse of an allocator with its place. Build the changed program with `-std=c++20 -DMILLPOND_CHECKED -I {shown}` and run
+it once in the same way, then without `-DMILLPOND_CHECKED`: its output must be what it was.
+
+    millpond advise -- {again}
+
+says afterwards whether there is more to gain."""
+
+
+def include_folder() -> str:
+    """The library's headers, of the source tree or the installation that this is part of."""
+    for folder in Path(__file__).resolve().parents[2:6]:
+        if (folder / "include" / "millpond" / "millpond.hpp").is_file():
+            return str(folder / "include")
+    return INCLUDE_UNKNOWN

@@ -1,28 +1,40 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The advice: everything that was found, as one document ("millpond.advice/1")."""
+"""The advice ("millpond.advice/1"): everything that was found, as one document with a row for each subsystem.
+
+A row says what its subsystem is, what is legal there, what was tried, what that saved, and the reason.
+"""
 
 from __future__ import annotations
 
-from msgspec.structs import asdict, replace
+from collections.abc import Mapping, Sequence
+
+from msgspec.structs import asdict
 
 from millpond.advice.advice_data import (
+    NOTHING,
     Advice,
     Alternative,
     AnalysedProgram,
+    Arena,
     Effect,
+    Estimate,
+    Row,
     RowReplay,
     Spread,
+    Winking,
     change_of,
 )
-from millpond.advice.arenas import arena_of, arena_text
-from millpond.advice.choice import MALLOC, PLAN, Choice, choice, judged_choices
-from millpond.advice.code_note import with_code
-from millpond.advice.findings import Findings
+from millpond.advice.code_changes import with_code
+from millpond.advice.container_words import mostly
+from millpond.advice.findings import ArenaCounts, Findings, Tried
 from millpond.advice.prediction import PREDICTED, Predictions, agree, disagreement
-from millpond.advice.rows import Tried, row
-from millpond.advice.verdict import pooled, sentence
+from millpond.advice.verdict import MALLOC, PLAN, Choice, choice, judged_choices, pooled, sentence
+from millpond.cells.plans import OWN_POOL, Plan, Route
+from millpond.rounds.characterisation import NOT_DISPROVED, OUTERMOST, ScopeLegality, Subsystem, SubsystemFacts
 from millpond.rounds.mallocs import words_of
+from millpond.statistics.order_statistics import Comparison
 from millpond.system.records import decode
+from millpond.system.wording import bytes_text, count_text, percent_text, plural, seconds_text
 
 # What no trial can do, and why: part of every answer.
 NOT_TRIED = (("an arena that is winked out", "an unmodified program destroys its objects one by one"),)
@@ -33,17 +45,7 @@ def document(found: Findings) -> Advice:
     chosen = choice(found)
     advised = chosen.kind == PLAN
     candidates = {name for p in found.candidates for name in (p.alone, *p.subsystems)}
-    rows = []
-    for subsystem in found.subsystems:
-        name = subsystem.name
-        large = name in candidates
-        why = found.why_no_trial or _why_untried(large)
-        counted = found.counted.get(name, [])
-        tried = _tried_alone(found, name)
-        one = row(subsystem, tried, why, counted, large=large, advised=advised, in_plan=name in pooled(found.chosen))
-        replay = _replay(tried, found.predictions)
-        said = [one.reason + arena_text(found, subsystem, tried), *(replay.apart if replay else ())]
-        rows.append(replace(one, arena=arena_of(found, subsystem, tried), reason="; ".join(said), replay=replay))
+    rows = [_row(found, s, large=s.name in candidates, advised=advised) for s in found.subsystems]
     error = found.predictions.error
     plan = found.chosen.file if found.chosen else None
     return with_code(Advice(
@@ -66,6 +68,39 @@ def document(found: Findings) -> Advice:
         subsystems=tuple(rows),
         notes=tuple(found.notes),
     ))  # fmt: skip
+
+
+def _row(found: Findings, subsystem: Subsystem, *, large: bool, advised: bool) -> Row:
+    """The row of one subsystem, without its code.
+
+    `large`: it was a candidate. `advised`: pools by subsystem pay at all (a plan that does not has no helpers).
+    """
+    name = subsystem.name
+    tried = _tried_alone(found, name)
+    # The plan that was judged has a pool for it, so it is advised unless its own fresh rounds say no.
+    in_plan = name in pooled(found.chosen)
+    pays = advised and tried is not None and (tried.pays() or (in_plan and not tried.judged))
+    comparisons: Mapping[str, Comparison] = tried.comparisons if tried else {}
+    replay = _replay(tried, found.predictions)
+    reason = (
+        _reason(found, tried, large, advised, in_plan)
+        + (_legal_note(subsystem.legality, pays, tried) if large else "")
+        + (mostly(subsystem) if pays else "")
+        + _arena_note(found, subsystem, tried)
+    )
+    return Row(
+        **{field: getattr(subsystem, field) for field in SubsystemFacts.__struct_fields__},
+        best=_strategy(tried.plan, name) if tried and pays else NOTHING,
+        tried=_own_allocator(tried.plan) if tried else None,
+        plan=tried.plan.file if tried and pays else None,
+        saves_cpu_seconds=saved_by(comparisons.get("cpu_seconds")),
+        saves_bytes=saved_by(comparisons.get("peak_bytes")),
+        cpu_ratio=change_of(comparisons["cpu_seconds"]) if "cpu_seconds" in comparisons else None,
+        reason="; ".join([reason, *(replay.apart if replay else ())]),
+        evidence=(*(tried.evidence if tried else ()), *found.counted.get(name, [])),
+        arena=_arena(found, subsystem, tried),
+        replay=replay,
+    )
 
 
 def _tried_alone(found: Findings, subsystem: str) -> Tried | None:
@@ -93,12 +128,6 @@ def _replay(tried: Tried | None, predictions: Predictions) -> RowReplay | None:
             apart.append(disagreement(metric, own.saves[metric]))
     others = tuple(p.record for p in predictions.strategies(tried.plan.name))
     return RowReplay(**asdict(own.record), agrees=not apart, apart=tuple(apart), strategies=others)
-
-
-def _why_untried(candidate: bool) -> str:
-    if candidate:
-        return "not tried: the budget had no room for this candidate; --budget gives more"
-    return "not tried: too small a part of the heap to matter"
 
 
 def _effect(found: Findings, name: str) -> Effect:
@@ -129,3 +158,150 @@ def alternatives(found: Findings) -> list[Alternative]:
     absent = [(MALLOC, name, f"not on this machine; {how}") for name, how in found.absent_mallocs.items()]
     absent += [("not tried", name, why) for name, why in NOT_TRIED]
     return result + [Alternative(kind=kind, name=name, why_null=why) for kind, name, why in absent]
+
+
+def saved_by(comparison: Comparison | None) -> Estimate:
+    """What a comparison saves; n = 0 where nothing was measured."""
+    return Estimate.of(comparison.saved if comparison else None)
+
+
+def legality_text(scopes: Sequence[ScopeLegality]) -> str:
+    """Where an arena could be owned, in a few words. Only what was observed is called legal."""
+    if not scopes:
+        return "unknown"
+    if legal := [s for s in scopes if s.legal]:
+        return "legal: " + ", ".join(s.words for s in legal[:2]) + (" …" if len(legal) > 2 else "")
+    if outermost := [s for s in scopes if s.legality == OUTERMOST]:
+        return f"{OUTERMOST}: {outermost[0].words}"
+    if unknown := [s for s in scopes if s.legality == NOT_DISPROVED]:
+        return f"not disproved, not observed: {unknown[0].words}"
+    fewest = min(scopes, key=lambda s: s.outliving or 0)
+    return f"illegal everywhere: ≥ {count_text(fewest.outliving)} outlive {fewest.words}"
+
+
+def _strategy(plan: Plan, subsystem: str) -> str:
+    """By the route that names the subsystem."""
+    return next((r.strategy for r in plan.routes if subsystem in r.subsystems), plan.routes[0].strategy)
+
+
+def _own_allocator(plan: Plan) -> str:
+    """What a plan for one pool gives its subsystems, in words."""
+    return plan.special[0].own if plan.special else OWN_POOL
+
+
+def _reason(found: Findings, tried: Tried | None, large: bool, advised: bool, in_plan: bool) -> str:
+    cpu = tried.comparisons.get("cpu_seconds") if tried else None
+    if tried is None or cpu is None:
+        if found.why_no_trial:
+            return found.why_no_trial
+        if large:
+            return "not tried: the budget had no room for this candidate; --budget gives more"
+        return "not tried: too small a part of the heap to matter"
+    change = f"{percent_text(cpu.ratio.median)} CPU ({percent_text(cpu.ratio.low)} to {percent_text(cpu.ratio.high)})"
+    if (peak := tried.comparisons.get("peak_bytes")) is not None:
+        change += f", {percent_text(peak.ratio.median)} peak memory"
+    where = "" if tried.judged else " while choosing"
+    own = _own_allocator(tried.plan)
+    if tried.pays() and advised:
+        saved = cpu.saved
+        if cpu.verdict != "better":
+            return f"{own} makes the program smaller, and not slower: {change}"
+        return f"{own} saves {seconds_text(saved.median)} of CPU: {change}, {cpu.ratio.n} fresh rounds"
+    if advised and in_plan and not tried.judged:
+        return f"part of the plan that fresh rounds have judged; alone it was measured while choosing: {change}"
+    if tried.pays():
+        return f"{own} gains ({change}), but no more than what is advised"
+    if cpu.verdict == "worse":
+        return f"{own} costs time{where}: {change}; objects that are used together are pulled apart"
+    if cpu.verdict == "better":
+        return f"{own} looked better{where} ({change}), but no fresh round has confirmed it"
+    if not cpu.ratio.low <= 1.0 <= cpu.ratio.high:
+        return f"not settled{where}: {own} gave {change} in {plural(cpu.ratio.n, 'round')}"
+    return f"{own} changes nothing beyond the noise{where}: {change}, {cpu.ratio.n} rounds"
+
+
+def _legal_note(scopes: Sequence[ScopeLegality], pays: bool, tried: Tried | None) -> str:
+    """What the source could do beyond a pool that lives as long as the process."""
+    is_arena = tried is not None and bool(tried.plan.arenas)
+    if not scopes:
+        return ""
+    first = next((s for s in scopes if s.legal), None)
+    if first is not None:
+        return f"; an arena owned by {first.words} would be legal too" if pays and not is_arena else ""
+    if any(s.legality in (NOT_DISPROVED, OUTERMOST) for s in scopes):
+        return ""
+    kept = "; only a pool that lives as long as the process is legal here" if pays else ""
+    return f"; an allocator owned by any scope would be illegal: objects outlive every one of them{kept}"
+
+
+def _arena(found: Findings, subsystem: Subsystem, tried: Tried | None) -> Arena | None:
+    """What one run counted of the arena that was tried for the subsystem; None where a pool was tried, or nothing."""
+    route = _arena_route(tried, subsystem)
+    if route is None:
+        return None
+    counts = found.arenas.get(route.pool, ArenaCounts())
+    return Arena(
+        scope=route.scope.file if route.scope else None, observed=counts.calls > 0, calls=counts.calls,
+        outlived_calls=counts.outlived_calls, resets=counts.resets, winking=_winking(subsystem),
+    )  # fmt: skip
+
+
+def _arena_note(found: Findings, subsystem: Subsystem, tried: Tried | None) -> str:
+    """What `_arena` says, as the end of a row's reason; or why an arena is not proposed."""
+    text = _barred(found, subsystem)
+    route = _arena_route(tried, subsystem)
+    if route is None or route.scope is None:
+        return text
+    counts = found.arenas.get(route.pool, ArenaCounts())
+    if not counts.may_be_proposed:
+        return text
+    if counts.calls:
+        text += f"; {plural(counts.calls, 'call')} observed, each with its own arena"
+    elif route.scope.kind == "function":
+        text += "; its calls were not observed in the trial, so the arena was reset whenever nothing in it was alive"
+    saved = _winking(subsystem)
+    if saved.free_calls:
+        seconds = f" ({seconds_text(saved.free_seconds)} in this run)" if saved.free_seconds is not None else ""
+        text += (
+            f"; winking out is predicted to save {count_text(saved.free_calls)} frees{seconds} and their destructors"
+        )
+    return text
+
+
+def _arena_route(tried: Tried | None, subsystem: Subsystem) -> Route | None:
+    """The arena of the plan that was tried for a subsystem."""
+    routes = tried.plan.arenas if tried else ()
+    return next((r for r in routes if subsystem.name in r.subsystems), None)
+
+
+def _winking(subsystem: Subsystem) -> Winking:
+    return Winking(free_calls=subsystem.frees or 0, free_seconds=subsystem.free_seconds)
+
+
+def _barred(found: Findings, subsystem: Subsystem) -> str:
+    """Why an arena, or a pool for each instance, is not proposed: what it would have held, or calls ended too early."""
+    for route in (r for plan in found.candidates for r in plan.special):
+        counts = found.arenas.get(route.pool, ArenaCounts())
+        if counts.may_be_proposed or subsystem.name not in route.subsystems:
+            continue
+        why = (
+            f"it would have held {bytes_text(counts.held_bytes)} for {bytes_text(counts.live_bytes)} alive in it"
+            if counts.capped
+            else f"{count_text(counts.outlived_calls)} of {plural(counts.calls, 'call')} ended before all their objects"
+        )
+        kept = _kept_by(subsystem) if route.scope else ""
+        return f"; {route.own} is not proposed: {why}{kept}"
+    return ""
+
+
+def _kept_by(subsystem: Subsystem) -> str:
+    """The objects that keep an arena from being reset: those that outlive the scope that most others do not."""
+    scopes = [(s.outliving, s) for s in subsystem.legality if s.outliving and s.witnesses]
+    if not scopes:
+        return ""
+    outliving, scope = min(scopes, key=lambda pair: pair[0])
+    witness = scope.witnesses[0]
+    return (
+        f", kept by {plural(outliving, 'object')} that outlive {scope.words}, such as {bytes_text(witness.bytes)} from "
+        f"{' ← '.join(witness.stack[:3])}"
+    )

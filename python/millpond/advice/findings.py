@@ -3,17 +3,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from millpond.advice.effects import Effects
+from millpond.advice.effects import Effects, saves_memory, saves_time
 from millpond.advice.prediction import Predictions
-from millpond.advice.rows import Tried
 from millpond.cells.cell import Malloc
 from millpond.cells.plans import Plan
 from millpond.rounds.characterisation import Characterisation, Subsystem
 from millpond.rounds.recording import Process, Recording
 from millpond.statistics.order_statistics import Comparison
+
+
+@dataclass(frozen=True)
+class Tried:
+    """A pool of its own for one subsystem: the plan, and what it gives net against the program as it is, by metric.
+
+    `judged`: on fresh rounds, so that it may be advised; otherwise the comparison only served to choose.
+    """
+
+    plan: Plan
+    comparisons: Mapping[str, Comparison]
+    evidence: list[str]
+    judged: bool
+
+    def pays(self) -> bool:
+        """Advised: faster beyond the noise on fresh rounds, or smaller beyond the noise and not slower."""
+        return self.judged and (saves_time(self.comparisons) or saves_memory(self.comparisons))
 
 
 @dataclass(frozen=True)

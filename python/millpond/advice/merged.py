@@ -28,7 +28,7 @@ from millpond.advice.advice_data import (
     InputStatus,
     Row,
 )
-from millpond.advice.code_note import with_code
+from millpond.advice.code_changes import with_code
 from millpond.cells.plan_file import PlanFile, PlanRoute
 from millpond.cells.plans import ARENA, OWN_POOL
 from millpond.rounds.characterisation import TraceSummary

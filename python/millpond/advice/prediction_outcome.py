@@ -16,7 +16,7 @@ from typing import Literal
 from msgspec import field
 
 from millpond.advice.advice_data import Advice, Change, Estimate
-from millpond.advice.choice import MALLOC, PLAN
+from millpond.advice.verdict import MALLOC, PLAN
 from millpond.system.records import NONE, NULL, Record
 from millpond.system.wording import effect_text, interval_text, percent_text, plural
 
@@ -98,6 +98,10 @@ class Line:
     measured: Predicted
 
     @property
+    def words(self) -> str:
+        return WORDS[self.metric]
+
+    @property
     def meets(self) -> bool | None:
         """Whether the intervals have a value in common; None without a prediction."""
         if self.predicted is None:
@@ -116,7 +120,7 @@ class Line:
     @property
     def sentence(self) -> str:
         """`CPU was predicted to change by … and came out at …: the intervals meet.`"""
-        words = WORDS[self.metric][0].upper() + WORDS[self.metric][1:]
+        words = self.words[0].upper() + self.words[1:]
         if self.predicted is None:
             return f"{words} came out at {_ratio_text(self.measured)}; nothing was predicted of it."
         if self.meets:

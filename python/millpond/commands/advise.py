@@ -22,10 +22,8 @@ from millpond.advice.advice_data import Advice
 from millpond.advice.advice_rounds import Advising
 from millpond.advice.document import document
 from millpond.advice.findings import Findings
-from millpond.advice.inputs import advise_on_inputs
-from millpond.advice.inputs_table import print_inputs
+from millpond.advice.inputs import Judged, advise_on_inputs, judge_again
 from millpond.advice.prediction import BUDGET_SHARE, agreement_note, expected_seconds, predict
-from millpond.advice.rejudging import Judged, judge_again
 from millpond.cells.plans import Plan
 from millpond.commands.options import CopyOption, Json, PrepareOption
 from millpond.doctor.replay_error import replay_error
@@ -117,7 +115,7 @@ def command(
     if json is not None:
         output.write_json(advice.to_json(), json)
     if html is not None:
-        from millpond.report.documents import write_report
+        from millpond.report.page import write_report
 
         write_report(html, [advice], Store(store))
     written = code_writing.write(advice, write) if write is not None else ""
@@ -126,7 +124,7 @@ def command(
 
         terminal.print_advice(advice, terminal.console())
         if inputs is not None:
-            print_inputs(advice, terminal.console())
+            terminal.print_inputs(advice, terminal.console())
     if written:
         say(f"wrote {written}")
 

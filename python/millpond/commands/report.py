@@ -24,10 +24,23 @@ import typer
 from millpond.commands.options import Json
 from millpond.report import cases as report_cases
 from millpond.report.cases import Case
-from millpond.report.documents import Format, document
 from millpond.store.store import DEFAULT, WRONG_DATA, Misfit, Store
 from millpond.system import output
 from millpond.system.errors import Failure, Status
+
+
+class Format(StrEnum):
+    """What a report can be written as."""
+
+    HTML = "html"
+    TEXT = "text"
+    JSON = "json"
+    MARKDOWN = "markdown"
+    CSV = "csv"
+    PPROF = "pprof"
+    COLLAPSED = "collapsed"
+    SPEEDSCOPE = "speedscope"
+    CHROME = "chrome"
 
 
 class Weight(StrEnum):
@@ -82,10 +95,10 @@ def command(
     if not source.folder.is_dir():
         raise Failure(Status.INPUT, f"there is no store {source.folder}; `millpond advise --store DIR` makes one")
     if chosen is Format.TEXT and out is None:
-        from millpond.report import terminal, text
+        from millpond.report import terminal
 
         cases, _ = _reported(source, chosen, run)
-        text.print_cases(cases, terminal.console(), *_notes(source, cases, run))
+        terminal.print_cases(cases, terminal.console(), *_notes(source, cases, run))
     else:
         write_out(_make(source, chosen, run, weight, relation), out)
     source.finish()
@@ -124,6 +137,22 @@ def _make(store: Store, chosen: Format, run: str | None, weight: Weight, relatio
                 f"be made of it ({type(error).__name__} {' '.join(str(error).split())[:80]}); `millpond advise` again",
             ) from error
     return _reported(store, chosen, run)[1]
+
+
+def document(chosen: Format, cases: Sequence[Case], damaged: Sequence[str] = (), missing: Sequence[str] = ()) -> str:
+    """The report itself in one of its four forms. `damaged`, `missing`: what the store could not give."""
+    from millpond.report import markdown, page, terminal
+
+    if chosen is Format.HTML:
+        return page.render(cases, damaged, missing)
+    if chosen is Format.MARKDOWN:
+        return markdown.render(cases, damaged, missing)
+    if chosen is Format.JSON:
+        return output.json_text({
+            "schema": "millpond.report/1", "skipped": list(damaged), "missing": list(missing),
+            "cases": [c.to_json() for c in cases],
+        })  # fmt: skip
+    return terminal.render(cases, damaged, missing)
 
 
 def _reported(store: Store, chosen: Format, run: str | None) -> tuple[list[Case], str]:

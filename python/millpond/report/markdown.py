@@ -10,12 +10,10 @@ from collections.abc import Sequence
 
 from millpond.advice import container_words
 from millpond.advice.advice_data import Advice
-from millpond.advice.prediction_outcome import WORDS
 from millpond.report import replay_words, report_words
 from millpond.report.cases import Case
-from millpond.report.page_case import rest_text
-from millpond.report.terminal import EFFECT_WORDS
-from millpond.system.wording import bytes_text, count_text, effect_text, saved_text, share_text
+from millpond.report.report_words import EFFECT_WORDS, rest_text
+from millpond.system.wording import bytes_text, count_text, effect_text, saved_text, share_text, yes_or_no_text
 
 ROWS_AT_MOST = 15
 # What Markdown would take for its own; names of programs are full of them.
@@ -139,14 +137,10 @@ def _came_out(case: Case) -> str:
     if found is None:
         return ""
     rows = [
-        [WORDS[line.metric], escaped(line.predicted_text), escaped(line.measured_text), _yes_or_no(line.meets)]
+        [line.words, escaped(line.predicted_text), escaped(line.measured_text), yes_or_no_text(line.meets)]
         for line in found.lines
     ]
     return f"{escaped(found.heading)}\n\n{_table(['what', 'predicted', 'came out', 'intervals meet'], 1, rows)}"
-
-
-def _yes_or_no(truth: bool | None) -> str:
-    return "–" if truth is None else "yes" if truth else "no"
 
 
 def _replay(case: Case) -> str:

@@ -9,19 +9,53 @@ security policy that names its own style and script by their hashes, so that not
 
 from __future__ import annotations
 
+import base64
+import json
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass
+from pathlib import Path
 
+from jinja2 import Template
 from markupsafe import Markup
 
-from millpond.report import report_words
-from millpond.report.cases import Case
+from millpond.advice import container_words
+from millpond.advice.advice_data import Advice, Row
+from millpond.report import page_subsystem, replay_words, report_words
+from millpond.report.cases import Case, ShownRow, of_run
+from millpond.report.figures import heap_figures, round_figures
 from millpond.report.figures.offline_page import load
-from millpond.report.page_case import Detail, case_view
+from millpond.report.figures.round_figures import JUDGING
+from millpond.report.page_subsystem import SubsystemView
+from millpond.report.report_words import EFFECT_WORDS
+from millpond.rounds.characterisation import Pins
+from millpond.rounds.recording import ProcessRow
+from millpond.store.store import Store
+from millpond.system import output
+from millpond.system.wording import bytes_text, interval_text, percent_text, plural
 
 BUDGET_BYTES = 2_900_000
 _CONTENTS_LETTERS = 48
 _CONTENTS_AT_MOST = 200
+_LABELS = {
+    "net": "the plan",
+    "faster_malloc": "the best malloc",
+    "huge_pages": "glibc on huge pages",
+    "placement": "placement",
+    "total": "the plan with look-ups",
+}
+_PROCESSES_AT_MOST = 30
+
+
+@dataclass(frozen=True)
+class Detail:
+    """How much of a case is shown: rows of the table, subsystems with a part of their own, witnesses a scope."""
+
+    table_rows: int
+    subsystems: int
+    witnesses: int
+    figures: bool
+
+
 DETAILS = (
     Detail(table_rows=40, subsystems=12, witnesses=3, figures=True),
     Detail(table_rows=20, subsystems=3, witnesses=1, figures=True),
@@ -68,10 +102,13 @@ def _render(cases: Sequence[Case], damaged: Sequence[str], missing: Sequence[str
     )
 
 
-def _section(template: Any, case: Case, anchor: str, left: int) -> str | None:
+def _section(template: Template, case: Case, anchor: str, left: int) -> str | None:
     """The case with as much detail as there is room for; None where there is room for nothing."""
     for detail in DETAILS:
-        html = str(template.render(**case_view(case, anchor, detail)))
+        html = template.render(
+            v=CaseView.of(case, anchor, detail), words=report_words, replay_words=replay_words, gains=gains,
+            parts=page_subsystem, sources=container_words,
+        )  # fmt: skip
         if len(html.encode()) <= left:
             return html
     return None
@@ -87,3 +124,110 @@ def _title(cases: Sequence[Case]) -> str:
     if len(cases) == 1:
         return f"Millpond: {cases[0].name}: {report_words.answer(cases[0].advice)[1]}"
     return "Millpond: would a local allocator pay?"
+
+
+def write_report(path: Path, advices: Sequence[Advice], store: Store | None = None) -> None:
+    """Writes the page of these advices, with what `store` keeps of their runs. Failure (4) where that is impossible."""
+    cases = [of_run(store, a.run, a) if store and a.run and not a.inputs else Case(a) for a in advices]
+    output.write_text(path, render(cases))
+
+
+@dataclass(frozen=True)
+class Gain:
+    """What a subsystem's allocator gains in one metric. `kind`: better, worse, or empty."""
+
+    kind: str
+    text: str
+    interval: str = ""
+
+
+@dataclass(frozen=True)
+class CaseView:
+    """What report_case.html.j2 shows of one case. `strips`: a row for each effect, and their scale."""
+
+    case: Case
+    anchor: str
+    detail: Detail
+    rows: list[Row]
+    strips: tuple[list[round_figures.StripRow], Markup] | None
+    heat: heap_figures.HeatMap | None
+    pins: Pins | None
+    details: list[SubsystemView]
+
+    @classmethod
+    def of(cls, case: Case, anchor: str, detail: Detail) -> CaseView:
+        """Linear in what is shown, once in the subsystems that are not."""
+        shown = _shown(case.subsystems, detail.table_rows)
+        known = case.characterisation if detail.figures else None
+        return cls(
+            case, anchor, detail,
+            rows=[s.row for s in shown],
+            strips=_strips(case) if detail.figures else None,
+            heat=heap_figures.heat_map(known.heat_map, case.names) if known and known.heat_map else None,
+            pins=known.pins if known and known.pins and known.pins.pairs else None,
+            details=[SubsystemView.of(s, case, f"{anchor}-{i}") for i, s in enumerate(shown[: detail.subsystems], 1)],
+        )  # fmt: skip
+
+    @property
+    def details_rest(self) -> str:
+        """How many subsystems have no part of their own."""
+        number = len(self.case.subsystems) - len(self.details)
+        words = f"{plural(number, 'smaller subsystem')} without a part of its own here; JSON has all."
+        return words if number > 0 else ""
+
+    @property
+    def plan_text(self) -> str:
+        """The plan that was tried, as its file has it; empty where there is none."""
+        plan = self.case.advice.plan or self.case.advice.plan_tried
+        return json.dumps(plan.to_json(), indent=2, ensure_ascii=False) if plan else ""
+
+    @property
+    def plan_address(self) -> str:
+        """The same as the address of a download."""
+        data = base64.b64encode(f"{self.plan_text}\n".encode()).decode()
+        return f"data:application/json;base64,{data}"
+
+    @property
+    def processes(self) -> list[ProcessRow]:
+        """The processes of a program that has several, the analysed one first."""
+        program = self.case.advice.program
+        ranked = sorted(program.processes, key=lambda p: p.number != program.analysed)
+        return ranked[:_PROCESSES_AT_MOST] if len(ranked) > 1 else []
+
+
+def _shown(subsystems: list[ShownRow], rows: int) -> list[ShownRow]:
+    advised = sum(s.row.pays for s in subsystems)
+    return subsystems[: max(rows, min(advised, 2 * rows))]
+
+
+def gains(row: Row) -> list[Gain]:
+    """CPU time, then resident bytes where they changed; each with its interval."""
+    ratio, saved = row.cpu_ratio.known if row.cpu_ratio else None, row.saves_bytes.known
+    if ratio is None:
+        return [Gain("", "–")]
+    words = percent_text(ratio.median) if ratio.verdict != "inside noise" else "inside noise"
+    kind = ratio.verdict if ratio.verdict in ("better", "worse") else ""
+    found = [Gain(kind, f"{words} CPU" if kind else words, interval_text(ratio))]
+    if saved and saved.verdict in ("better", "worse"):
+        text = f"{'saves' if saved.median > 0 else 'costs'} {bytes_text(abs(saved.median))}"
+        low, high = sorted((abs(saved.low), abs(saved.high)))
+        found.append(Gain(saved.verdict, text, f"{bytes_text(low)} to {bytes_text(high)} at the peak"))
+    return found
+
+
+def _strips(case: Case) -> tuple[list[round_figures.StripRow], Markup] | None:
+    effects = case.advice.every_effect
+    found = {name: (e, e.known) for name in EFFECT_WORDS if (e := effects.get(name))}
+    measured = {name: (e, known) for name, (e, known) in found.items() if known is not None}
+    if not measured:
+        return None
+    rounds = {
+        name: [r for r in case.rounds.ratios(e.of_ or "", e.against or "") if r.stage == JUDGING]
+        for name, (e, _) in measured.items()
+    }
+    axis = round_figures.axis_of([s for _, s in measured.values()], [r for ratios in rounds.values() for r in ratios])
+    rows = [
+        round_figures.StripRow.of(_LABELS[name], EFFECT_WORDS[name], axis, known, rounds[name], effect.saved)
+        for name, (effect, known) in measured.items()
+    ]
+    return rows, round_figures.scale(axis)

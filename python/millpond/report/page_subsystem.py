@@ -4,84 +4,63 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass
 
-from millpond.advice import container_words
-from millpond.advice.advice_data import Code, Row
-from millpond.report import replay_words, report_words
+from markupsafe import Markup
+
+from millpond.advice.advice_data import Row
+from millpond.report import replay_words
 from millpond.report.cases import Case, ShownRow
 from millpond.report.figures import flat_figures, round_figures
 from millpond.rounds.characterisation import (
-    ILLEGAL,
-    LEGAL,
-    Container,
-    Context,
     LivePoint,
     ScopeLegality,
     Size,
     SubsystemFacts,
-    Witness,
 )
-from millpond.system.wording import bytes_text, count_text, effect_text, plural, saved_text, seconds_text
+from millpond.system.wording import bytes_text, count_text, plural, seconds_text
 
 _FRAME_LETTERS = 220
 _FRAMES_AT_MOST = 40
-_CONTEXTS_AT_MOST = 3
-_SCOPES_AT_MOST = 8
-_CONTAINERS_AT_MOST = 8
-_PLACES_AT_MOST = 2
 
 
-def subsystem_view(shown: ShownRow, case: Case, anchor: str, witnesses: int) -> dict[str, Any]:
-    """Everything that report_subsystem.html.j2 names."""
-    row, detail = shown.row, shown.detail
-    found = [_sizes(detail.sizes), _lifetimes(row), _live(detail.diffusion)]
-    return {
-        "anchor": anchor,
-        "open": row.pays,
-        "name": row.name,
-        "summary": f"{bytes_text(row.bytes)}, {report_words.events_text(row.events)}; {report_words.short_advice(row)}",
-        "reason": _sentence(row.reason),
-        "facts": _facts(row),
-        "containers": [_container(c) for c in (row.containers or ())[:_CONTAINERS_AT_MOST]],
-        "code": _code(row.code) if row.code else None,
-        "figures": [f for f in found if f],
-        "tried": _tried(row, case),
-        "replay": replay_words.of_subsystem(case, shown),
-        "legality": [_scope(scope, witnesses) for scope in row.legality[:_SCOPES_AT_MOST]],
-        "contexts": [_context(c) for c in detail.top_contexts[:_CONTEXTS_AT_MOST]] if witnesses else [],
-    }
+@dataclass(frozen=True)
+class Figure:
+    """A figure of a subsystem, and the same as a table. `legend`: class and words of each kind of mark."""
+
+    title: str
+    svg: Markup
+    caption: str
+    head: Sequence[str]
+    table: Sequence[Sequence[str]]
+    legend: Sequence[tuple[str, str]] = ()
 
 
-def _sentence(text: str) -> str:
+@dataclass(frozen=True)
+class SubsystemView:
+    """What the page shows of one subsystem. `tried`: the strip of what was tried, and its scale."""
+
+    anchor: str
+    shown: ShownRow
+    figures: list[Figure]
+    tried: tuple[round_figures.StripRow, Markup] | None
+    replay: list[replay_words.Line]
+
+    @classmethod
+    def of(cls, shown: ShownRow, case: Case, anchor: str) -> SubsystemView:
+        """The view of one row."""
+        found = [_sizes(shown.detail.sizes), _lifetimes(shown.row), _live(shown.detail.diffusion)]
+        figures = [f for f in found if f]
+        return cls(anchor, shown, figures, _tried(shown.row, case), replay_words.of_subsystem(case, shown))
+
+
+def sentence(text: str) -> str:
+    """A text as a sentence."""
     return f"{text[:1].upper()}{text[1:]}." if text else ""
 
 
-def _place(place: container_words.Placed, before: str = "") -> dict[str, str]:
-    text = container_words.place_text(place)
-    return {"text": f"{before}{text}", "link": container_words.editor_link(place), "whole": place.file}
-
-
-def _container(c: Container) -> dict[str, Any]:
-    """A container with its members and the places of its allocations, each with a link into an editor."""
-    around = f" in {c.element_of}" if c.element_of else ""
-    return {
-        "type": container_words.type_text(c) + around,
-        "bytes": bytes_text(c.bytes),
-        "allocations": count_text(c.allocations),
-        "members": [_place(m, f"{m.kind} {m.name} ") for m in c.members[:_SCOPES_AT_MOST]],
-        "places": [_place(p) for p in c.places[:_PLACES_AT_MOST] if container_words.place_text(p)],
-    }
-
-
-def _code(code: Code) -> dict[str, str]:
-    """Who owns the allocator, and the declarations to change."""
-    about = [_sentence(code.owner), _sentence(f"first bytes: {code.first_bytes_reason}"),
-             _sentence(f"size classes: {code.size_classes_reason}")]  # fmt: skip
-    return {"about": " ".join(about), "lines": "\n".join(container_words.change_lines(code))}
-
-
-def _facts(s: SubsystemFacts) -> list[str]:
+def facts(s: SubsystemFacts) -> list[str]:
+    """How it allocates: what was counted, where there is something to count."""
     said = []
     counts = (("allocations", s.allocations), ("frees", s.frees), ("reallocations", s.reallocations))
     said += [f"{count_text(count)} {words}" for words, count in counts if count]
@@ -99,17 +78,17 @@ def _facts(s: SubsystemFacts) -> list[str]:
     return said
 
 
-def _sizes(sizes: Sequence[Size]) -> dict[str, Any] | None:
+def _sizes(sizes: Sequence[Size]) -> Figure | None:
     if not sizes:
         return None
     rows = [(bytes_text(c.bytes), count_text(c.count)) for c in sizes]
     bars = [(bytes_text(c.bytes), float(c.count)) for c in sizes]
     svg = flat_figures.bars(bars, count_text, "allocations", "allocations by size")
-    return {"title": "Sizes", "svg": svg, "legend": [], "head": ("size class", "allocations"), "table": rows,
-            "caption": "Counted: allocations in each size class that occurs, four classes an octave."}  # fmt: skip
+    caption = "Counted: allocations in each size class that occurs, four classes an octave."
+    return Figure("Sizes", svg, caption, ("size class", "allocations"), rows)
 
 
-def _lifetimes(s: SubsystemFacts) -> dict[str, Any] | None:
+def _lifetimes(s: SubsystemFacts) -> Figure | None:
     lifetimes = s.lifetimes
     if lifetimes is None or not lifetimes.histogram:
         return None
@@ -125,11 +104,11 @@ def _lifetimes(s: SubsystemFacts) -> dict[str, Any] | None:
     svg = flat_figures.bars(bars, count_text, "objects", "objects by lifetime")
     middle = f"; half die within {seconds_text(lifetimes.p50)}" if lifetimes.p50 is not None else ""
     tail = f", nine in ten within {seconds_text(lifetimes.p90)}" if lifetimes.p90 is not None else ""
-    return {"title": "Lifetimes", "svg": svg, "legend": [], "head": ("lifetime", "objects"), "table": rows,
-            "caption": f"Counted: freed objects by lifetime, each bar twice the one before{middle}{tail}."}  # fmt: skip
+    caption = f"Counted: freed objects by lifetime, each bar twice the one before{middle}{tail}."
+    return Figure("Lifetimes", svg, caption, ("lifetime", "objects"), rows)
 
 
-def _live(points: Sequence[LivePoint]) -> dict[str, Any] | None:
+def _live(points: Sequence[LivePoint]) -> Figure | None:
     if len(points) < 2:
         return None
     live, pages = [float(p.live_bytes) for p in points], [float(p.page_bytes) for p in points]
@@ -145,12 +124,11 @@ def _live(points: Sequence[LivePoint]) -> dict[str, Any] | None:
     ]  # fmt: skip
     ratios = [p.ratio for p in points if p.ratio is not None]
     worst = f" Diffusion (pages / live): at most {max(ratios):.2f}." if ratios else ""
-    return {"title": "Live bytes and diffusion", "svg": svg, "head": ("time", "live", "pages", "diffusion"),
-            "legend": [("live", "live"), ("pages", "pages touched")], "table": rows,
-            "caption": f"Counted.{worst}"}  # fmt: skip
+    head, legend = ("time", "live", "pages", "diffusion"), [("live", "live"), ("pages", "pages touched")]
+    return Figure("Live bytes and diffusion", svg, f"Counted.{worst}", head, rows, legend)
 
 
-def _tried(row: Row, case: Case) -> dict[str, Any] | None:
+def _tried(row: Row, case: Case) -> tuple[round_figures.StripRow, Markup] | None:
     ratio = row.cpu_ratio
     known = ratio.known if ratio else None
     if ratio is None or known is None:
@@ -158,15 +136,8 @@ def _tried(row: Row, case: Case) -> dict[str, Any] | None:
     of, against = ratio.of_ or "", ratio.against or ""
     rounds = case.rounds.ratios(of, against)
     axis = round_figures.axis_of([known], rounds)
-    return {
-        "label": row.tried or "a pool of its own",
-        "what": f"{of} against {against}",
-        "figure": round_figures.strip(axis, known, rounds),
-        "scale": round_figures.scale(axis),
-        "text": effect_text(known),
-        "saved": saved_text(row.saves_cpu_seconds, "seconds") if known.verdict != "inside noise" else "",
-        "bytes": saved_text(row.saves_bytes, "bytes"),
-    }
+    label, what = row.tried or "a pool of its own", f"{of} against {against}"
+    return round_figures.StripRow.of(label, what, axis, known, rounds, row.saves_cpu_seconds), round_figures.scale(axis)
 
 
 def stack_text(frames: Sequence[str]) -> str:
@@ -176,43 +147,10 @@ def stack_text(frames: Sequence[str]) -> str:
     return "\n".join([*lines, f"… {more} more"] if more > 0 else lines)
 
 
-def _scope(scope: ScopeLegality, witnesses: int) -> dict[str, Any]:
-    sizes = scope.instance_bytes
-    return {
-        "scope": scope.words,
-        "legality": scope.legality or (LEGAL if scope.legal else ILLEGAL),
-        "kind": "better" if scope.legal else "worse" if scope.legality == ILLEGAL else "",
-        "observed": _observed(scope),
-        "outliving": count_text(scope.outliving),
-        "total": count_text(scope.total),
-        "instance": ", ".join(bytes_text(size) for size in (sizes.p50, sizes.p95, sizes.max)) if sizes else "–",
-        "witnesses": [_witness(w) for w in scope.witnesses[:witnesses]],
-    }
-
-
-def _observed(scope: ScopeLegality) -> str:
+def observed(scope: ScopeLegality) -> str:
     """How the activations of a scope are known, or why they are not."""
     if scope.observed:
         calls, activations = scope.calls or 0, scope.activations or 0
         recursive = f", {count_text(calls)} calls" if calls != activations else ""
         return f"{plural(activations, 'activation')}{recursive}: {scope.method}"
     return f"not observed: {scope.why_not_observed or 'an older recording'}"
-
-
-def _witness(witness: Witness) -> dict[str, str]:
-    when = witness.allocated_seconds
-    parts = [
-        bytes_text(witness.bytes),
-        f"thread {witness.thread}",
-        f"allocated at {seconds_text(when)}" if when is not None else "",
-        witness.ended or "",
-    ]
-    return {"words": ", ".join(p for p in parts if p), "stack": stack_text(witness.stack)}
-
-
-def _context(context: Context) -> dict[str, str]:
-    return {
-        "words": f"{100 * (context.share or 0):.1f} % of its bytes: {bytes_text(context.bytes)} in "
-        f"{count_text(context.allocations)} allocations",
-        "stack": stack_text(context.stack),
-    }

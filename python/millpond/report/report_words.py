@@ -14,9 +14,8 @@ from pathlib import Path
 from millpond.advice.advice_data import Advice, AnalysedProgram, Change, Row
 from millpond.cells.plan_file import PlanFile
 from millpond.cells.plans import ARENA, SUFFIX
-from millpond.report.cases import Case
-from millpond.report.terminal import EFFECT_WORDS, trace_warnings
-from millpond.rounds.characterisation import NOT_DISPROVED, OUTERMOST, ScopeLegality, Trace
+from millpond.report.cases import Case, ShownRow
+from millpond.rounds.characterisation import NOT_DISPROVED, OUTERMOST, ScopeLegality, Trace, TraceSummary
 from millpond.rounds.fresh_process import describe
 from millpond.rounds.schedule import VERDICT_ROUNDS
 from millpond.system.wording import (
@@ -36,6 +35,13 @@ KINDS = {
     "counted": "exact: every event of the trace was counted",
     "estimated": "from a sample of operations (1 in 64 is timed), or from shares taken as independent",
 }
+EFFECT_WORDS = {
+    "net": "the plan, without a trial's own cost",
+    "faster_malloc": "the best malloc of this machine",
+    "huge_pages": "the C library's malloc on huge pages",
+    "placement": "placement (the plan against all its objects in one pool)",
+    "total": "the plan as it was tried, look-ups included",
+}
 DVLUC_NAMES = {"D": "density", "V": "variation", "L": "locality", "U": "utilization", "C": "contention"}
 _SHORT_AT_MOST = 44
 _NAME_AT_MOST = 60
@@ -44,7 +50,7 @@ _MODULES_AT_MOST = 6
 
 
 @dataclass(frozen=True)
-class Effect:
+class EffectWords:
     """One figure of the first screen. `change` is empty where nothing was measured."""
 
     label: str
@@ -81,7 +87,7 @@ def _pools(plan: PlanFile, confirmed: set[str]) -> list[str]:
     return [*names, f"{more} more"] if more else names
 
 
-def effects(advice: Advice) -> list[Effect]:
+def effects(advice: Advice) -> list[EffectWords]:
     """The figures of the first screen: CPU and peak resident bytes of the plan and of the best malloc; placement."""
     found = []
     every = advice.every_effect
@@ -93,11 +99,11 @@ def effects(advice: Advice) -> list[Effect]:
     return [*found, _effect("placement, CPU", every.get("placement"), EFFECT_WORDS["placement"])]
 
 
-def _effect(label: str, change: Change | None, title: str) -> Effect:
+def _effect(label: str, change: Change | None, title: str) -> EffectWords:
     known = change.known if change else None
     if known is None:
-        return Effect(label, "", "", "not measured", title)
-    return Effect(
+        return EffectWords(label, "", "", "not measured", title)
+    return EffectWords(
         label, percent_text(known.median), interval_text(known), verdict_text(known),
         f"{title}; median of {plural(known.n, 'round')}, {100 * known.level:.0f} % interval ({known.method})",
     )  # fmt: skip
@@ -150,6 +156,34 @@ def _scope(scope: ScopeLegality) -> str:
 def notes(case: Case) -> list[str]:
     """What advise noted, without what the report says in words of its own."""
     return [note for note in dict.fromkeys(case.advice.notes) if not note.startswith("replay: ")]
+
+
+def rest_text(rest: list[ShownRow]) -> str:
+    """What is not shown, summed: nothing is left out silently."""
+    if not rest:
+        return ""
+    rows = [shown.row for shown in rest]
+    tried = sum(bool(row.cpu_ratio and row.cpu_ratio.n) for row in rows)
+    return (
+        f"and {len(rest)} smaller ones: {bytes_text(sum(row.bytes or 0 for row in rows))}, "
+        f"{count_text(sum(row.events or 0 for row in rows))} events; {tried or 'none'} of them tried; "
+        "JSON and CSV have all"
+    )
+
+
+def trace_warnings(trace: TraceSummary) -> list[str]:
+    """What a reader must know of a trace before trusting its figures."""
+    warnings = []
+    if trace.lost:
+        warnings.append(f"{count_text(trace.lost)} events are lost")
+    if trace.damages:
+        first = trace.damages[0]
+        warnings.append(f"{plural(len(trace.damages), 'damage')}, the first at offset {first.offset}: {first.what}")
+    if trace.clean is False:
+        warnings.append("the program did not end in order; its trace was salvaged")
+    if trace.stopped_early:
+        warnings.append("recording stopped before the program did")
+    return warnings
 
 
 def not_measured(case: Case) -> list[str]:

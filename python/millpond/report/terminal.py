@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The same content as the report, as tables for a terminal."""
+"""The report for a terminal: the tables of `advise`, then what was not measured and how to repeat it."""
 
 from __future__ import annotations
 
+import io
+import shlex
 import shutil
 import sys
 from collections.abc import Sequence
@@ -14,8 +16,11 @@ from rich.text import Text
 
 from millpond.advice import container_words
 from millpond.advice.advice_data import Advice, Alternative, AnalysedProgram, Change, Effect, Row
-from millpond.advice.rows import legality_text
-from millpond.rounds.characterisation import Characterisation, SubsystemFacts, TraceSummary
+from millpond.advice.document import legality_text
+from millpond.report import replay_words
+from millpond.report.cases import Case
+from millpond.report.report_words import EFFECT_WORDS, answer, came_out, commands, facts, not_measured, trace_warnings
+from millpond.rounds.characterisation import Characterisation, SubsystemFacts
 from millpond.rounds.fresh_process import describe
 from millpond.system.records import decode
 from millpond.system.wording import (
@@ -30,13 +35,6 @@ from millpond.system.wording import (
 )
 
 ROWS_AT_MOST = 15
-EFFECT_WORDS = {
-    "net": "the plan, without a trial's own cost",
-    "faster_malloc": "the best malloc of this machine",
-    "huge_pages": "the C library's malloc on huge pages",
-    "placement": "placement (the plan against all its objects in one pool)",
-    "total": "the plan as it was tried, look-ups included",
-}
 TRIAL_EFFECTS = (*EFFECT_WORDS, "shared_pool", "shared_pool_huge", "interposer", "look_up")
 
 
@@ -45,6 +43,55 @@ def console(file: IO[str] | None = None) -> Console:
     stream = file or sys.stdout
     width = None if stream.isatty() else shutil.get_terminal_size((140, 50)).columns
     return Console(file=stream, width=width, highlight=False, soft_wrap=False)
+
+
+def render(cases: Sequence[Case], damaged: Sequence[str] = (), missing: Sequence[str] = ()) -> str:
+    """The text of these cases, without colours, as wide as the terminal or $COLUMNS say."""
+    file = io.StringIO()
+    print_cases(cases, console(file), damaged, missing)
+    return file.getvalue()
+
+
+def print_cases(cases: Sequence[Case], out: Console, damaged: Sequence[str] = (), missing: Sequence[str] = ()) -> None:
+    """Prints these cases to a console."""
+    for line in damaged:
+        out.print(Text(f"! not read: {line}"), style="yellow")
+    for line in missing:
+        out.print(Text(f"! missing: {line}"), style="yellow")
+    for number, case in enumerate(cases):
+        if number:
+            out.rule()
+        _print_case(case, out)
+
+
+def _print_case(case: Case, out: Console) -> None:
+    _, headline = answer(case.advice)
+    out.print(Text(headline), style="bold")
+    print_advice(case.advice, out)
+    out.print(Text(f"{', '.join(facts(case))}. {case.advice.machine or ''}"))
+    for i in case.inputs:
+        out.print(Text(f"Input {i.number} ({' '.join(i.arguments)}): {i.verdict}"))
+    _print_replay(case, out)
+    if case.came_out:
+        out.print(Text(case.came_out.heading), style="bold")
+        for line in came_out(case):
+            out.print(Text(f"- {line}"))
+    out.print(Text("Not measured"), style="bold")
+    for line in not_measured(case):
+        out.print(Text(f"- {line}"))
+    out.print(Text(f"Do it again (run {case.run or 'unknown'})"), style="bold")
+    for what, command in commands(case):
+        # One line however long, so that it can be copied.
+        out.print(Text(f"# {what}"), style="dim")
+        out.print(Text(command), soft_wrap=True)
+
+
+def _print_replay(case: Case, out: Console) -> None:
+    out.print(Text(replay_words.sentence(case)))
+    for line in replay_words.lines(case):
+        if line.kind == "trial":
+            out.print(Text(f"  {line.subject}"))
+        out.print(Text(f"    {line.what}: saves CPU {line.cpu}, peak resident bytes {line.peak}"))
 
 
 def _table(title: str, *columns: str, left: int = 1) -> Table:
@@ -78,32 +125,17 @@ def print_characterisation(data: Characterisation, out: Console) -> None:
     trace = data.trace
     out.print(Text(data.process.words), style="bold")
     named = trace.named_share
-    facts = [
+    said = [
         f"{count_text(trace.events)} heap events",
         f"{bytes_text(trace.bytes)} allocated",
         f"{bytes_text(trace.peak_live_bytes)} live at the peak",
         plural(trace.threads or 1, "thread"),
         "names unknown" if named is None else f"{100 * named:.0f} % of events owned by a named function",
     ]
-    out.print(Text(", ".join(facts)))
+    out.print(Text(", ".join(said)))
     for warning in trace_warnings(trace):
         out.print(Text(f"! {warning}"), style="yellow")
     out.print(subsystems_table(data.subsystems))
-
-
-def trace_warnings(trace: TraceSummary) -> list[str]:
-    """What a reader must know of a trace before trusting its figures."""
-    warnings = []
-    if trace.lost:
-        warnings.append(f"{count_text(trace.lost)} events are lost")
-    if trace.damages:
-        first = trace.damages[0]
-        warnings.append(f"{plural(len(trace.damages), 'damage')}, the first at offset {first.offset}: {first.what}")
-    if trace.clean is False:
-        warnings.append("the program did not end in order; its trace was salvaged")
-    if trace.stopped_early:
-        warnings.append("recording stopped before the program did")
-    return warnings
 
 
 def print_advice(advice: Advice, out: Console) -> None:
@@ -186,6 +218,25 @@ def _print_code(rows: Sequence[Row], out: Console) -> None:
             out.print(Text(f"  {line}"))
         for line in container_words.change_lines(r.code):
             out.print(Text(f"  {line}"), soft_wrap=True)
+
+
+def print_inputs(advice: Advice, out: Console) -> None:
+    """The table of `advise --inputs`: a row for each input; then where advice holds only in some."""
+    table = _table(
+        plural(len(advice.inputs), "input"), "N", "arguments", "a faster malloc", "placement", "by itself", left=5
+    )
+    for given in advice.inputs:
+        table.add_row(
+            str(given.number),
+            Text(shlex.join(given.arguments)),
+            effect_text(given.effects.get("faster_malloc")),
+            effect_text(given.effects.get("placement")),
+            Text(given.verdict),
+        )
+    out.print(table)
+    for row in advice.subsystems:
+        if row.warning:
+            out.print(Text(f"! {row.name}: {row.warning}"), style="yellow")
 
 
 def print_trial(trial: dict[str, Any], out: Console) -> None:

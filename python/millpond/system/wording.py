@@ -114,6 +114,11 @@ def saved_text(found: Interval | None, unit: str) -> str:
     return f"{show(median)} ({show(low)} to {show(high)})"
 
 
+def yes_or_no_text(truth: bool | None) -> str:
+    """`yes`, `no`; a dash for what is unknown."""
+    return "–" if truth is None else "yes" if truth else "no"
+
+
 def list_text(names: list[str]) -> str:
     """`a`, `a and b`, `a, b and c`."""
     return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)

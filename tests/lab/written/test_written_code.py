@@ -11,11 +11,10 @@ import pytest
 from compiling import HERE, INCLUDE, characterised, compile_program, compilers
 
 from millpond.advice.advice_data import Advice
-from millpond.advice.code_aliases import ALIASES
-from millpond.advice.code_header import HEADER
-from millpond.advice.code_note import NOTE, with_code
+from millpond.advice.code_changes import with_code
+from millpond.advice.code_header import ALIASES, HEADER
 from millpond.advice.code_test import TEST
-from millpond.advice.code_writing import write
+from millpond.advice.code_writing import NOTE, write
 
 OTHERS = ("std::wstring", "std::basic_string<char16_t>", "std::pmr::list<int>", "std::function<int()>", None)
 FEW = ("std::map<int, int>", "std::string", "std::vector<int>", "std::pmr::list<int>", None)

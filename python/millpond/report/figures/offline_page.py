@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""What every page of ours is made of: templates that escape, a style and a script of their own, and nothing else.
+"""What every page of ours is made of: templates that escape and write numbers, a style, a script, and nothing else.
 
 The page carries a content security policy that names its style and its script by their hashes: whatever else a text
 might smuggle in could never run, and nothing is ever asked of a network.
@@ -17,7 +17,9 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from millpond import __version__
+from millpond.report.figures import flat_figures
 from millpond.system.clock import utc_now
+from millpond.system.wording import bytes_text, count_text, saved_text, seconds_text, share_text, yes_or_no_text
 
 
 @dataclass(frozen=True)
@@ -55,5 +57,9 @@ def load(script: str, *styles: str) -> OfflinePage:
     environment = Environment(
         loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
+    environment.filters |= {
+        "bytes": bytes_text, "count": count_text, "share": share_text, "seconds": seconds_text, "saved": saved_text,
+        "yes_or_no": yes_or_no_text, "meter": flat_figures.meter,
+    }  # fmt: skip
     source = [loader.get_source(environment, name)[0] for name in (script, *styles)]
     return OfflinePage(environment, "".join(source[1:]), source[0])

@@ -17,7 +17,7 @@ from markupsafe import Markup
 from millpond.report.figures import flat_figures
 from millpond.statistics.order_statistics import Summary
 from millpond.statistics.paired_rounds import Ratio
-from millpond.system.wording import interval_text, percent_text
+from millpond.system.wording import Interval, effect_text, interval_text, percent_text, saved_text
 
 ROW_PIXELS = 40
 _AXIS_PIXELS = 18
@@ -81,6 +81,25 @@ def strip(axis: Axis, summary: Summary, ratios: Sequence[Ratio]) -> Markup:
     marks.append(flat_figures.down_line(axis.place(summary.median), middle - 16, middle + 16, "median"))
     label = f"{len(ratios)} rounds, median {percent_text(summary.median)}"
     return flat_figures.figure(ROW_PIXELS, flat_figures.joined(marks), label)
+
+
+@dataclass(frozen=True)
+class StripRow:
+    """A strip with the words beside it. `saved` is empty where it is inside the noise."""
+
+    label: str
+    what: str
+    figure: Markup
+    text: str
+    saved: str
+
+    @classmethod
+    def of(
+        cls, label: str, what: str, axis: Axis, summary: Summary, ratios: Sequence[Ratio], saved: Interval | None
+    ) -> StripRow:
+        """The row of a comparison, `saved` in seconds."""
+        words = saved_text(saved, "seconds") if summary.verdict != "inside noise" else ""
+        return cls(label, what, strip(axis, summary, ratios), effect_text(summary), words)
 
 
 def scale(axis: Axis) -> Markup:

@@ -1,0 +1,311 @@
+# SPDX-License-Identifier: BSL-1.0
+"""The changes of an advice: what to change at which place, in the program's own source where it is at hand.
+
+A line of the source is changed only where it is what was compiled; else the change is said in words.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from millpond.advice.advice_data import Advice, Code, SourceChange
+from millpond.advice.code_header import ALIASES, container_of, is_pmr, wanted
+from millpond.advice.code_homes import FUNCTION, INSTANCE, Home, homes
+from millpond.advice.container_words import place_text
+from millpond.rounds.characterisation import AllocationPlace, Container, Member
+from millpond.system.wording import list_text
+
+CONTAINERS_AT_MOST = 12
+_BYTES_MAX = 4 << 20
+_OTHERS_MAX = 8
+_HEAD_LINES = 8  # of a function before its body
+
+
+def changes(home: Home) -> list[SourceChange]:
+    """What to change: of a declaration before and after, or in words, each with its place."""
+    found: list[SourceChange] = []
+    if home.kind == FUNCTION:
+        found.append(_scope(home))
+    for container in home.containers[:CONTAINERS_AT_MOST]:
+        first = next(iter(container.places), AllocationPlace())
+        certain, possible = _candidates(container)
+        for member in certain:
+            found += [one for one in _of_member(member, home) if one not in found]
+        said = calls(home, container)
+        if possible:
+            what = f"one of these becomes a `{rewritten(possible[0].type, home)}`: "
+            what += ", ".join(f"{m.name} ({place_text(m)})" for m in possible)
+            found.append(SourceChange(file=first.file, line=first.line, what=what))
+        if container.type and not container.members and not said:
+            what = "wherever it is declared" + (f", used by {first.function}" if first.function else "")
+            before, after = f"{container.type} …;", f"{rewritten(container.type, home)} …;"
+            found.append(SourceChange(file=first.file, line=first.line, before=before, after=after, what=what))
+        found += [SourceChange(file=first.file, line=first.line, what=sentence) for sentence in said]
+    return found
+
+
+def _scope(home: Home) -> SourceChange:
+    """The line that makes the arena of a function: in its place where the source is at hand."""
+    statement, what = f"{home.space}::scope scope;", f"as the first line of {home.function}, whose calls own the arena"
+    file, declared = home.function_place
+    if (opening := opening_line(file, declared)) is not None:
+        number, at, line = opening
+        after = f"{line[: at + 1]} {statement}{line[at + 1 :]}".strip()
+        return SourceChange(file=file, line=number, before=line.strip(), after=after, what=what)
+    return SourceChange(file=file, line=declared, after=statement, what=what)
+
+
+def _candidates(container: Container) -> tuple[list[Member], list[Member]]:
+    """The variables that a container is, and those of which it may be any."""
+    members = [m for m in container.members if m.kind != "captured"]
+    named = [m for m in members if m.named_in_call]
+    if named or len(members) <= 1:
+        return named or members, []
+    return [], members
+
+
+def _of_member(member: Member, home: Home) -> list[SourceChange]:
+    """The declaration of a variable, as the source at hand has it, and the lines that name its iterators."""
+    type_, name, kind = member.type, member.name.rsplit(".", 1)[-1], member.kind
+
+    def in_words(what: str) -> list[SourceChange]:
+        return [SourceChange(file=member.file, line=member.line, what=f"{kind} {name}: {what}")]
+
+    before, number = f"{type_} {name};", member.line
+    if is_pmr(type_):
+        return in_words(f"give it `{home.space}::resource()`, where it is constructed")
+    after = f"{rewritten(type_, home)} {name};"
+    if after == before:
+        return []
+    if kind == "parameter":
+        return in_words(f"what is passed to it becomes a `{rewritten(type_, home)}`")
+    if line := declaration_line(member):
+        changed = changed_line(line, type_, home)
+        if changed == line and (alias := alias_line(member)) is not None:
+            number, line = alias
+            changed = changed_line(line, type_, home)
+        if changed == line:
+            return in_words(f"where its type is named, it becomes `{rewritten(type_, home)}`")
+        before, after = line.strip(), changed.strip()
+    must, may = other_lines(replace(member, line=number), home)
+    if may:
+        kind += f"; the same type is named in {_line_numbers(may)}: change it there too, where it meets {name}"
+    lines = [(number, before, after, kind), *((other, old, new, f"a type of {name}") for other, old, new in must)]
+    return [
+        SourceChange(file=member.file, line=place, before=old, after=new, what=what) for place, old, new, what in lines
+    ]
+
+
+def _line_numbers(numbers: Sequence[int]) -> str:
+    return f"line{'s' if len(numbers) > 1 else ''} {list_text([str(n) for n in numbers])}"
+
+
+def code_of_rows(advice: Advice) -> dict[str, Code]:
+    """For each advised subsystem: the owner, the namespace of the header, and the changes."""
+    found: dict[str, Code] = {}
+    taken: dict[tuple[str, int], str] = {}  # a template's declaration serves all of its instances
+    for home in homes(advice):
+        code = Code(
+            owner=home.owner, namespace=home.space, first_bytes=home.first_bytes or None,
+            first_bytes_reason=home.first_reason, size_classes=home.classes, size_classes_reason=home.classes_reason,
+            changes=tuple(_unless_taken(change, home, taken) for change in changes(home)),
+        )  # fmt: skip
+        found.update(dict.fromkeys(home.subsystems, code))
+    return found
+
+
+def _unless_taken(change: SourceChange, home: Home, taken: dict[tuple[str, int], str]) -> SourceChange:
+    """A change, or in words that its line has been changed for another home."""
+    place = (change.file, change.line)
+    if not change.before or not change.file or taken.setdefault(place, home.space) == home.space:
+        return change
+    what = f"the same declaration as above: `{taken[place]}` serves this one too"
+    return replace(change, before="", after="", what=what)
+
+
+def with_code(advice: Advice) -> Advice:
+    """The advice with the code of each row that something is advised for."""
+    code = code_of_rows(advice)
+    return replace(advice, subsystems=tuple(replace(row, code=code.get(row.name)) for row in advice.subsystems))
+
+
+# Containers of the standard library that cannot be given an allocator, and what to do about each.
+WITHOUT_ALLOCATOR = {
+    "function": "std::function takes no allocator: keep what it captures within two pointers, or pass a reference to "
+                "the callable (std::ref), which allocates nothing",
+    "any": "std::any takes no allocator: a std::variant of the types that it holds allocates nothing",
+    "valarray": "std::valarray takes no allocator: a vector of the written header does what it does",
+    "promise": "pass std::allocator_arg and an allocator of the written header to the std::promise",
+    "packaged_task": "std::packaged_task takes no allocator since C++17: use the std::promise that is behind it",
+    "thread": "std::thread takes no allocator: start fewer threads",
+    "jthread": "std::jthread takes no allocator: start fewer threads",
+    "regex": "std::regex takes no allocator: make it once and keep it",
+    "filesystem::path": "std::filesystem::path takes no allocator",
+    "fstream": "give the std::fstream a buffer of yours (rdbuf()->pubsetbuf)",
+}  # fmt: skip
+
+
+def rewritten(type_: str, home: Home) -> str:
+    """A type with the container of the header in the place of the standard one; its elements keep their types."""
+    name = container_of(type_)
+    if is_pmr(type_) or name not in wanted(home) or name in ("shared_ptr", "unique_ptr"):
+        return type_
+    return f"{home.space}::{type_.removeprefix('std::')}"
+
+
+def calls(home: Home, container: Container) -> Sequence[str]:
+    """What to do about memory that no container's type decides, in sentences."""
+    type_, space = container.type or "", home.space
+    if home.kind == INSTANCE and (is_pmr(type_) or container_of(type_) in ("", "shared_ptr", "unique_ptr")):
+        return [
+            f"give each owner a member `{space}::pool_type pool;`, and take its objects from `pool.allocate(bytes, "
+            "alignment)` and back to `pool.deallocate(block, bytes, alignment)`"
+        ]
+    if is_pmr(type_):
+        return [f"give the container `{space}::resource()`, where it is constructed"]
+    name = container_of(type_)
+    if home.kind == INSTANCE and container.element_of:
+        outer = container_of(container.element_of)
+        element = f"{space}::{type_.removeprefix('std::')}"
+        return [
+            f"its elements use the container's pool as `std::{outer}<{element}, {space}::scoped_allocator<{element}>>`"
+        ]
+    if name == "shared_ptr":
+        return [f"call `{space}::make_shared<T>(…)` in the place of `std::make_shared<T>(…)`"]
+    if name == "unique_ptr":
+        return [f"call `{space}::make_unique<T>(…)`, whose result is a `{space}::unique_ptr<T>`"]
+    if name in WITHOUT_ALLOCATOR:
+        return [WITHOUT_ALLOCATOR[name]]
+    if type_:
+        return []
+    if container.call:
+        return [
+            f"`{container.call}` allocates here: a container of the header, or `{space}::allocate_bytes`, in its place"
+        ]
+    return [
+        f"`new T{{…}}` and `delete p` become `{space}::make<T>(…)` and `{space}::destroy(p)`, for objects of exactly "
+        "the type T",
+        f"`malloc(n)`, `realloc(p, n)` and `free(p)` become `{space}::allocate_bytes(n)`, "
+        f"`{space}::resize_bytes(p, n)` and `{space}::free_bytes(p)`",
+    ]
+
+
+@cache
+def lines_of(file: str) -> tuple[str, ...]:
+    """The lines of a source file; none where it cannot be read."""
+    path = Path(file)
+    try:
+        if not path.is_file() or path.stat().st_size > _BYTES_MAX:
+            return ()
+        return tuple(path.read_text(encoding="utf-8", errors="replace").split("\n"))
+    except OSError:
+        return ()
+
+
+def declaration_line(member: Member) -> str:
+    """The line on which a variable is declared, if it still has its name; else empty."""
+    lines, number = lines_of(member.file), member.line
+    name = member.name.rsplit(".", 1)[-1]
+    if not 0 < number <= len(lines) or not re.search(rf"\b{re.escape(name)}\b", lines[number - 1]):
+        return ""
+    return lines[number - 1].rstrip("\r")
+
+
+def changed_line(line: str, type_: str, home: Home) -> str:
+    """A line with the home's container in the place of the standard one of this type, whether or not it says `std::`.
+
+    Only the container itself is another one: its elements keep their types, so that what is put in still fits.
+    """
+    name = container_of(type_)
+    if name not in ALIASES or name not in wanted(home) or is_pmr(type_):
+        return line
+    template = rf"(?<![\w:.>])(?:::)?(?:std::)?{re.escape(name)}\b(?=\s*<)"
+    alias = rf"(?<![\w:])(?:::)?std::{re.escape(name)}\b(?!\s*<|::)"
+    return re.sub(f"{template}|{alias}", f"{home.space}::{name}", line, count=1)
+
+
+def opening_line(file: str, line: int) -> tuple[int, int, str] | None:
+    """Where the body of the function that is declared there opens: number of the line, place of the brace, the line.
+
+    None where the source is not at hand, or where the brace may be another one, as behind a constructor's initialisers.
+    """
+    lines = lines_of(file)
+    if not 0 < line <= len(lines):
+        return None
+    text = "\n".join(lines[line - 1 : line + _HEAD_LINES])
+    found = re.search(r"\)\s*(?:const\b|noexcept\b|override\b|final\b|&|\s|->\s*[\w:<>, *&]+?)*\{", text)
+    if found is None or ";" in text[: found.end()] or re.search(r"\)\s*:(?!:)", text[: found.end()]):
+        return None
+    before = text[: found.end() - 1]
+    return line + before.count("\n"), len(before) - (before.rfind("\n") + 1), lines[line - 1 + before.count("\n")]
+
+
+def alias_line(member: Member) -> tuple[int, str] | None:
+    """The line that declares the alias by which a variable's type is named in its declaration, in the same file."""
+    declared, type_ = declaration_line(member), member.type
+    pattern = re.compile(rf"(?<![\w:.>])(?:std::)?{re.escape(container_of(type_))}\s*<")
+    for number, line in enumerate(lines_of(member.file), 1):
+        alias = re.search(r"\busing\s+(\w+)\s*=|\btypedef\b.*\b(\w+)\s*;", line)
+        found = pattern.search(line)
+        if alias is None or found is None or not re.search(rf"\b{alias[1] or alias[2]}\b", declared):
+            continue
+        past = _closing(line, found.end() - 1)
+        if past is not None and _bare(line[found.start() : past]) == _bare(type_):
+            return number, line.rstrip("\r")
+    return None
+
+
+def other_lines(member: Member, home: Home) -> tuple[list[tuple[int, str, str]], list[int]]:
+    """Other lines of the file with the type of a variable: those that name its iterators, before and after, and the
+    numbers of the rest, which the change may or may not concern.
+    """
+    type_ = member.type
+    name = container_of(type_)
+    if is_pmr(type_) or name not in ALIASES:
+        return [], []
+    # As the compiler writes the type and as the declaration does, which may name a template's parameter.
+    same = {_bare(type_)} | ({_bare(own)} if (own := _type_on(declaration_line(member), name)) else set())
+    pattern = re.compile(rf"(?<![\w:.>])(?:std::)?{re.escape(name)}\s*<")
+    must: list[tuple[int, str, str]] = []
+    may: list[int] = []
+    for number, line in enumerate(lines_of(member.file), 1):
+        found = pattern.search(line)
+        if number == member.line or found is None or line.lstrip().startswith(("//", "#", "*")):
+            continue
+        past = _closing(line, found.end() - 1)
+        if past is None or _bare(line[found.start() : past]) not in same:
+            continue
+        if line[past:].lstrip().startswith("::"):
+            must.append((number, line.strip(), changed_line(line, type_, home).strip()))
+        else:
+            may.append(number)
+    return must[:_OTHERS_MAX], may[:_OTHERS_MAX]
+
+
+def _type_on(line: str, name: str) -> str:
+    """The instance of a container's template that a line names first; empty where it names none."""
+    found = re.search(rf"(?<![\w:.>])(?:std::)?{re.escape(name)}\s*<", line)
+    past = _closing(line, found.end() - 1) if found else None
+    return line[found.start() : past] if found and past else ""
+
+
+def _closing(line: str, opening: int) -> int | None:
+    depth = 0
+    for at in range(opening, len(line)):
+        depth += {"<": 1, ">": -1}.get(line[at], 0)
+        if depth == 0:
+            return at + 1
+    return None
+
+
+def _bare(type_: str) -> str:
+    """A type without the scopes of its names, blanks and the spellings that compilers choose."""
+    text = re.sub(r"\b\w+::", "", type_)
+    text = re.sub(r"\bunsigned int\b|\buint32_t\b", "unsigned", text)
+    text = re.sub(r"\bint32_t\b", "int", text)
+    return re.sub(r"\s+", "", text)
