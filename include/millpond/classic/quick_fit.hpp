@@ -62,8 +62,9 @@ class quick_fit {
         std::byte* user = free_[list];
         if (user != nullptr) {
             free_[list] = load_next(user);
-        } else if ((user = cut(list)) == nullptr) {
-            return nullptr;
+        } else {
+            user = cut(list);
+            if (user == nullptr) return nullptr;
         }
         counts_.note_allocation(bytes, block_bytes(list));
         return user;
