@@ -32,8 +32,8 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, Literal
 
-from millpond.bench.experiment import Point, PublishedSpec
-from millpond.bench.result_table import Figures
+from millpond.bench.experiment import Place, Point, PublishedSpec
+from millpond.bench.result_table import PlaceTable, quotients
 from millpond.cells.cell import SURROUNDINGS
 from millpond.statistics.order_statistics import Summary, summarise
 
@@ -182,7 +182,10 @@ def _claim(entry: Mapping[str, Any]) -> Claim:
 
 
 def judge_all(
-    experiment: PublishedSpec, published: Figures, ours: Figures, missing: Mapping[str, str] | None = None
+    experiment: PublishedSpec,
+    published: PlaceTable,
+    ours: PlaceTable,
+    missing: Mapping[str, str] | None = None,
 ) -> list[Verdict]:
     """Every claim about this experiment. O(claims × figures).
 
@@ -202,11 +205,10 @@ def _untestable(judged: Verdict, missing: Mapping[str, str]) -> Verdict:
     return replace(judged, claim=replace(judged.claim, missing="; ".join(reasons)), verdict=UNTESTABLE)
 
 
-def judge(claim: Claim, experiment: PublishedSpec, published: Figures, ours: Figures) -> Verdict:
+def judge(claim: Claim, experiment: PublishedSpec, published: PlaceTable, ours: PlaceTable) -> Verdict:
     """One claim on both."""
     if claim.kind == "untestable":
         return Verdict(claim, None, None, UNTESTABLE, 0, ())
-    published, ours = published.of(claim.metric), ours.of(claim.metric)
     printed = None if claim.published_lost else evaluate(claim, experiment, published)[0]
     found, used = evaluate(claim, experiment, ours)
     evidence = tuple(dict.fromkeys(ours.names.get(key, "") for key in used))
@@ -225,7 +227,7 @@ def verdict_of(claim: Claim, ours: Summary) -> str:
     return FAILS if ours.high < claim.low or ours.low > claim.high else UNDECIDED
 
 
-def evaluate(claim: Claim, experiment: PublishedSpec, figures: Figures) -> tuple[list[float], list[tuple[Point, str]]]:
+def evaluate(claim: Claim, experiment: PublishedSpec, figures: PlaceTable) -> tuple[list[float], list[Place]]:
     """The rule's value in each round that all its terms have, and the figures that it rests on."""
     terms, used = _TERMS[claim.kind](_named(claim, experiment), experiment, figures)
     if not terms:
@@ -241,53 +243,52 @@ def _named(claim: Claim, experiment: PublishedSpec) -> Claim:
     return replace(claim, of=of, against=against, among=among, where={**usual, **claim.where})
 
 
-Terms = tuple[list[Term], list[tuple[Point, str]]]
+Terms = tuple[list[Term], list[Place]]
 
 
-def _quotients(claim: Claim, _experiment: PublishedSpec, figures: Figures) -> Terms:
+def _quotients(claim: Claim, _experiment: PublishedSpec, figures: PlaceTable) -> Terms:
     terms: list[Term] = []
-    used: list[tuple[Point, str]] = []
-    for point in _points(figures, claim.matches):
+    used: list[Place] = []
+    for point in _points(claim, figures, claim.matches):
         for of, against in claim.pairs():
-            term = _quotient(figures, point, of, against)
+            term = _quotient(claim, figures, point, of, against)
             if term:
                 terms.append(term)
                 used += [(point, name) for name in (of, against) if name]
     return terms, used
 
 
-def _quotient(figures: Figures, point: Point, of: str, against: str) -> dict[int, float]:
-    above = figures.values.get((point, of), {})
-    if not against:
-        return dict(above)
-    below = figures.values.get((point, against), {})
-    return {n: above[n] / below[n] for n in above.keys() & below.keys() if below[n] > 0.0}
+def _quotient(claim: Claim, figures: PlaceTable, point: Point, of: str, against: str) -> Term:
+    above = figures.by_round((point, of), claim.metric)
+    return quotients(above, figures.by_round((point, against), claim.metric)) if against else above
 
 
-def _points(figures: Figures, takes: Callable[[Point], bool]) -> Iterable[Point]:
-    return [p for p in dict.fromkeys(point for point, _ in [*figures.values, *figures.failed]) if takes(p)]
+def _points(claim: Claim, figures: PlaceTable, takes: Callable[[Point], bool]) -> Iterable[Point]:
+    return [p for p in dict.fromkeys(at for at, _ in [*figures.keys(claim.metric), *figures.failed]) if takes(p)]
 
 
-def _growths(claim: Claim, experiment: PublishedSpec, figures: Figures) -> Terms:
+def _growths(claim: Claim, experiment: PublishedSpec, figures: PlaceTable) -> Terms:
     terms: list[Term] = []
-    used: list[tuple[Point, str]] = []
-    for point in _points(figures, lambda p: claim.matches(p, claim.axis) and dict(p).get(claim.axis) == claim.first):
+    used: list[Place] = []
+    for point in _points(
+        claim, figures, lambda p: claim.matches(p, claim.axis) and dict(p).get(claim.axis) == claim.first
+    ):
         last = tuple((name, claim.last if name == claim.axis else value) for name, value in point)
         for of, against in claim.pairs():
-            before, after = _quotient(figures, point, of, against), _quotient(figures, last, of, against)
-            term = {n: after[n] / before[n] for n in before.keys() & after.keys() if before[n] > 0.0}
+            before, after = (_quotient(claim, figures, at, of, against) for at in (point, last))
+            term = quotients(after, before)
             if term:
                 terms.append(term)
                 used += [(p, name) for p in (point, last) for name in (of, against) if name]
     return terms, used
 
 
-def _winners(claim: Claim, experiment: PublishedSpec, figures: Figures) -> Terms:
+def _winners(claim: Claim, experiment: PublishedSpec, figures: PlaceTable) -> Terms:
     among = claim.among or experiment.strategies
     terms: list[Term] = []
-    used: list[tuple[Point, str]] = []
-    for point in _points(figures, claim.matches):
-        rivals = {name: figures.values[point, name] for name in among if (point, name) in figures.values}
+    used: list[Place] = []
+    for point in _points(claim, figures, claim.matches):
+        rivals = {name: found for name in among if (found := figures.by_round((point, name), claim.metric))}
         if len(rivals) < len(among):
             continue  # who was not there cannot have lost
         rounds = set[int].intersection(*(set(found) for found in rivals.values()))
@@ -296,13 +297,13 @@ def _winners(claim: Claim, experiment: PublishedSpec, figures: Figures) -> Terms
     return terms, used
 
 
-def _failures(claim: Claim, _experiment: PublishedSpec, figures: Figures) -> Terms:
-    keys = [(p, of) for p in _points(figures, claim.matches) for of in claim.of]
-    used = [key for key in keys if key in figures.failed or key in figures.values]
+def _failures(claim: Claim, _experiment: PublishedSpec, figures: PlaceTable) -> Terms:
+    keys = [(p, of) for p in _points(claim, figures, claim.matches) for of in claim.of]
+    used = [key for key in keys if key in figures.failed or figures.by_round(key, claim.metric)]
     return [{0: float(key in figures.failed)} for key in used], used
 
 
-_TERMS: Mapping[str, Callable[[Claim, PublishedSpec, Figures], Terms]] = {
+_TERMS: Mapping[str, Callable[[Claim, PublishedSpec, PlaceTable], Terms]] = {
     **dict.fromkeys(("ratio", "largest", "smallest", "share"), _quotients),
     "best_of": _winners, "growth": _growths, "fails": _failures,
 }  # fmt: skip
