@@ -28,7 +28,7 @@ import statistics
 import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, partial
 from importlib.resources import files
 from typing import Any, Literal
 
@@ -230,10 +230,13 @@ def verdict_of(claim: Claim, ours: Summary) -> str:
 def evaluate(claim: Claim, experiment: PublishedSpec, figures: PlaceTable) -> tuple[list[float], list[Place]]:
     """The rule's value in each round that all its terms have, and the figures that it rests on."""
     terms, used = _TERMS[claim.kind](_named(claim, experiment), experiment, figures)
-    if not terms:
-        return [], []
-    common = set[int](terms[0]).intersection(*terms[1:])
-    return [_REDUCED[claim.kind](claim, [term[n] for term in terms]) for n in sorted(common)], used
+    return per_round(terms, partial(_REDUCED[claim.kind], claim)), used
+
+
+def per_round(terms: Sequence[Term], reduced: Callable[[Sequence[float]], float]) -> list[float]:
+    """What the terms are reduced to in each round that all of them have."""
+    common = set[int](terms[0]).intersection(*terms[1:]) if terms else set[int]()
+    return [reduced([term[n] for term in terms]) for n in sorted(common)]
 
 
 def _named(claim: Claim, experiment: PublishedSpec) -> Claim:
@@ -309,16 +312,14 @@ _TERMS: Mapping[str, Callable[[Claim, PublishedSpec, PlaceTable], Terms]] = {
 }  # fmt: skip
 
 
-def _geometric(_claim: Claim, values: Sequence[float]) -> float:
+def geometric_mean(values: Sequence[float]) -> float:
+    """That of positive numbers; 0 counts as the smallest one."""
     return math.exp(statistics.fmean(math.log(max(v, 1e-300)) for v in values))
 
 
-def _mean(_claim: Claim, values: Sequence[float]) -> float:
-    return statistics.fmean(values)
-
-
 _REDUCED: Mapping[str, Callable[[Claim, Sequence[float]], float]] = {
-    "ratio": _geometric, "growth": _geometric, "best_of": _mean, "fails": _mean,
+    **dict.fromkeys(("ratio", "growth"), lambda _, values: geometric_mean(values)),
+    **dict.fromkeys(("best_of", "fails"), lambda _, values: statistics.fmean(values)),
     "largest": lambda _, values: max(values), "smallest": lambda _, values: min(values),
     "share": lambda claim, values: statistics.fmean(float(claim.at_least <= v <= claim.at_most) for v in values),
 }  # fmt: skip

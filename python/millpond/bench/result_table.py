@@ -104,7 +104,8 @@ def table_of(outcomes: Iterable[Outcome]) -> ResultTable[Cell]:
 class ResultRow:
     """A comparison at one point. Values are medians in `unit`, None where not measured; `note` says why.
 
-    `pairs`: the ratio to the best peer by round, where it is paired.
+    `pairs`: the ratio to the best peer by round, where it is paired. Under a bar, `figure` is what is held to its
+    limit, and `holds` whether it keeps it.
     """
 
     workload: str
@@ -124,6 +125,8 @@ class ResultRow:
     cold: Summary | None = None
     note: str = ""
     pairs: Mapping[int, float] = field(default_factory=dict, repr=False)
+    figure: Summary | None = None
+    holds: bool | None = None
 
     def to_json(self) -> dict[str, Any]:
         """A row of `summary`: plain numbers, intervals beside them; what there is not is null."""
@@ -147,6 +150,20 @@ class ResultRow:
             "parameters": dict(self.parameters),
             "note": self.note,
         }
+
+    def judged_text(self) -> str:
+        """The row under a bar in a few words, with why it has no figure where it has none."""
+        what = f"{self.figure.median:.3g}" if self.figure else self.note or "not measured"
+        return f"{self.workload} {self.comparison.partition('_')[0]} {what}"
+
+    def judged_json(self) -> dict[str, Any]:
+        """A row of `lines` of a bar."""
+        return {
+            "workload": self.workload, "comparison": self.comparison, "ours_name": self.ours_name,
+            "best_peer_name": self.best_peer_name or None,
+            "figure": self.figure.to_json() if self.figure else None,
+            "ratio_to_ideal": self.to_ideal.median if self.to_ideal else None, "holds": self.holds, "note": self.note,
+        }  # fmt: skip
 
 
 def size_text(size: int) -> str:
