@@ -27,7 +27,7 @@ from millpond.bench.claim_rules import (
     load,
 )
 from millpond.bench.experiment import Point, surrounded
-from millpond.bench.result_table import Figures, published_figures
+from millpond.bench.result_table import FIGURE, PlaceTable, ResultTable, published_table
 from millpond.bench.suites.p0089 import ALL_ALIASES, CLAIMS, EXPERIMENTS
 
 BY_NAME = {e.name: e for e in EXPERIMENTS}
@@ -43,28 +43,28 @@ def at(ds: int, size: int, **around: str) -> Point:
     return (("ds", ds), ("log2_size", size), *{**dict(ONE.usual), **around}.items())
 
 
-def figures(**found: Mapping[Point, list[float]]) -> Figures:
+def figures(**found: Mapping[Point, list[float]]) -> PlaceTable:
     """Figures by alias and point, a value for each round."""
     values = {
-        (point, ALL_ALIASES[alias]): dict(enumerate(rounds, 1))
+        (point, ALL_ALIASES[alias]): {FIGURE: dict(enumerate(rounds, 1))}
         for alias, by_point in found.items()
         for point, rounds in by_point.items()
     }
-    return Figures(values, {}, {key: f"{key[1]} at {key[0]}" for key in values})
+    return ResultTable(values, names={key: f"{key[1]} at {key[0]}" for key in values})
 
 
 def claim(**given: Any) -> Claim:
     return Claim(**{"id": "x", "experiment": ONE.name, "section": "7", "statement": "s", "kind": "ratio", **given})
 
 
-def values(rule: Claim, found: Figures) -> list[float]:
+def values(rule: Claim, found: PlaceTable) -> list[float]:
     return evaluate(rule, ONE, found)[0]
 
 
 @pytest.mark.parametrize("rule", NUMERIC, ids=lambda c: c.id)
 def test_the_published_figure_bears_the_statement_out_unless_it_is_said_why_not(rule: Claim) -> None:
     experiment = BY_NAME[rule.experiment]
-    judged = judge(rule, experiment, published_figures(experiment), Figures({}))
+    judged = judge(rule, experiment, published_table(experiment), ResultTable({}))
     assert judged.published is not None
     assert judged.published_satisfies == (not rule.paper_disagrees), f"{judged.published}, {rule.bound_text()}"
     assert judged.verdict == NOT_MEASURED
@@ -82,7 +82,7 @@ def test_at_most_one_statement_in_five_cannot_be_tested_and_each_says_what_is_mi
     untestable = [c for c in LOADED if c.kind == "untestable"]
     assert 5 * len(untestable) <= len(LOADED)
     assert all(c.missing for c in untestable)
-    judged = judge_all(ONE, Figures({}), Figures({}))
+    judged = judge_all(ONE, ResultTable({}), ResultTable({}))
     assert {v.claim.id for v in judged if v.verdict == UNTESTABLE} == {c.id for c in untestable}
 
 
@@ -165,7 +165,7 @@ def test_only_points_that_match_count() -> None:
 @given(st.floats(0.1, 10.0), st.lists(st.floats(0.1, 10.0), min_size=1, max_size=8))
 def test_a_verdict_needs_the_whole_interval_on_one_side(bound: float, rounds: list[float]) -> None:
     rule = claim(of=("AS7",), high=bound)
-    judged = judge(rule, ONE, Figures({}), figures(AS7={at(1, 6): rounds}))
+    judged = judge(rule, ONE, ResultTable({}), figures(AS7={at(1, 6): rounds}))
     assert judged.ours is not None
     if len(rounds) < FEWEST_ROUNDS:
         assert judged.verdict == UNDECIDED
@@ -197,23 +197,23 @@ def test_a_statement_is_about_the_usual_surroundings_unless_it_names_others(a: f
 def test_what_failed_is_counted_where_a_statement_says_that_it_fails() -> None:
     rule = claim(kind="fails", of=("AS3",), low=1.0)
     key, other = (at(1, 6), ALL_ALIASES["AS3"]), (at(1, 7), ALL_ALIASES["AS3"])
-    assert values(rule, Figures({}, {key: "fail"})) == [1.0]
-    assert values(rule, Figures({other: {1: 2.0}}, {key: "fail"})) == [0.5]
-    assert values(rule, Figures({})) == []
+    assert values(rule, ResultTable({}, {key: "fail"})) == [1.0]
+    assert values(rule, ResultTable({other: {FIGURE: {1: 2.0}}}, {key: "fail"})) == [0.5]
+    assert values(rule, ResultTable({})) == []
 
 
 def test_rounds_that_not_all_figures_have_are_left_out() -> None:
     values_by = {
-        (at(1, 6), ALL_ALIASES["AS7"]): {1: 1.0, 2: 2.0, 3: 3.0},
-        (at(1, 7), ALL_ALIASES["AS7"]): {2: 2.0, 3: 3.0},
+        (at(1, 6), ALL_ALIASES["AS7"]): {FIGURE: {1: 1.0, 2: 2.0, 3: 3.0}},
+        (at(1, 7), ALL_ALIASES["AS7"]): {FIGURE: {2: 2.0, 3: 3.0}},
     }
-    assert values(claim(of=("AS7",), low=0.0), Figures(values_by)) == [pytest.approx(2.0), pytest.approx(3.0)]
+    assert values(claim(of=("AS7",), low=0.0), ResultTable(values_by)) == [pytest.approx(2.0), pytest.approx(3.0)]
 
 
 def test_a_verdict_as_data_has_both_figures_and_the_bound() -> None:
     rule = next(c for c in LOADED if c.id == "1.ds2.multipool")
-    found = published_figures(ONE)
-    rounds = Figures({key: dict.fromkeys(range(1, 4), v[0]) for key, v in found.values.items()})
+    found = published_table(ONE)
+    rounds = ResultTable({key: {FIGURE: dict.fromkeys(range(1, 4), v[FIGURE][0])} for key, v in found.values.items()})
     judged = judge(rule, ONE, found, rounds)
     row = judged.to_json()
     assert row["verdict"] == HOLDS

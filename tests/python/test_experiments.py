@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from millpond.bench import published
 from millpond.bench.experiment import SCALES, PublishedSpec
 from millpond.bench.published_run import cells_of
 from millpond.bench.suites.every_experiment import PUBLISHED as ALL
@@ -31,7 +30,7 @@ def test_every_figure_of_the_document_belongs_to_one_cell_of_the_paper_grid_and_
     assert len({cell.name for cell in cells}) == len(cells)
     keys = Counter((experiment.point_of(cell), cell.contender.name) for cell in cells)
     # The document's own compiler and malloc are the usual ones.
-    figures = {((*point, *experiment.usual), strategy) for point, strategy in published.printed(experiment)}
+    figures = {((*point, *experiment.usual), strategy) for point, strategy in experiment.printed()}
     assert all(keys[key] == 1 for key in figures)
     # And back: what runs at a point of the tables under a strategy of theirs has a figure there.
     points = {point for point, strategy in figures if strategy == experiment.baseline}
@@ -44,12 +43,12 @@ def test_the_figures_are_as_many_as_the_document_prints(experiment: PublishedSpe
     expected = {"p0089.1": 12 * 11 * 14, "p0089.2": (22 + 26) * 9 * 2, "p0089.3": 6 * 11 * 8, "p0089.4": 7 * 8 * 8,
                 "p0089.dials": 0, "p0089.anomalies": 11 * 13 + 6 * 11 * 2, "p0089.anomalies.spike": 2 * 2 * 2,
                 "p0089.anomalies.virtual": 11 * (3 + 4), "p0089.anomalies.clang": 11 * 4 * 2}  # fmt: skip
-    assert len(published.printed(experiment)) == expected[experiment.name]
+    assert len(experiment.printed()) == expected[experiment.name]
 
 
 def test_the_third_kind_of_table_of_benchmark_ii_is_the_quotient_of_the_two_others() -> None:
     experiment = EXPERIMENTS[1]
-    found = published.values(experiment)
+    found = experiment.published_values()
     without, local = experiment.strategies
     at = (("log2_g", 25), ("log2_s", 20), ("af", 256), ("sf", 5))
     assert found[at, without] / found[at, local] == pytest.approx(10.4, rel=0.01)
@@ -58,10 +57,10 @@ def test_the_third_kind_of_table_of_benchmark_ii_is_the_quotient_of_the_two_othe
 def test_shares_are_turned_into_what_they_are_shares_of() -> None:
     experiment = EXPERIMENTS[2]
     at = (("log2_t", 30), ("log2_a", 15), ("log2_s", 10))
-    assert published.values(experiment)[at, ALIASES["AS3"]] == pytest.approx(0.063 * 4.40)
+    assert experiment.published_values()[at, ALIASES["AS3"]] == pytest.approx(0.063 * 4.40)
     failed = (("log2_t", 35), ("log2_a", 15), ("log2_s", 10)), ALIASES["AS3"]
-    assert failed not in published.values(experiment)
-    assert published.printed(experiment)[failed].printed == "fail"
+    assert failed not in experiment.published_values()
+    assert experiment.printed()[failed].printed == "fail"
 
 
 def test_the_aliases_are_the_documents_fourteen_and_their_locked_twins() -> None:

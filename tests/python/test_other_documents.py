@@ -14,11 +14,10 @@ from typing import Any
 import pytest
 from fakes.fake_p0089_suite import FakeP0089
 
-from millpond.bench import published
 from millpond.bench.claim_rules import FAILS, HOLDS, NOT_MEASURED, UNTESTABLE, Claim, judge, load
-from millpond.bench.experiment import ROUNDS, SCALES, PublishedSpec
+from millpond.bench.experiment import FOLDER, ROUNDS, SCALES, PublishedSpec
 from millpond.bench.published_run import cells_of
-from millpond.bench.result_table import Figures, published_figures
+from millpond.bench.result_table import FIGURE, ResultTable, published_table
 from millpond.bench.suites import suballocator, unique_chars
 from millpond.bench.suites.every_experiment import PUBLISHED as ALL
 from millpond.cells.cell import LITTER
@@ -59,7 +58,7 @@ def test_a_document_says_its_own_title_and_machine() -> None:
 
 
 def test_every_row_of_the_published_table_is_a_figure_or_said_to_be_none() -> None:
-    text = (files("millpond.bench.suites") / published.FOLDER / suballocator.TABLE).read_text(encoding="utf-8")
+    text = (files("millpond.bench.suites") / FOLDER / suballocator.TABLE).read_text(encoding="utf-8")
     rows = list(csv.DictReader(text.splitlines()))
     read = [e.published(row) for e in suballocator.EXPERIMENTS for row in rows]
     taken = [one for one in read if one is not None]
@@ -72,13 +71,13 @@ def test_every_row_of_the_published_table_is_a_figure_or_said_to_be_none() -> No
 def test_the_published_figures_stand_in_the_units_of_ours() -> None:
     five, sets = (BY_NAME[name] for name in SUBALLOCATOR[1:])
     all_of = (("count", 50_000_000),)
-    assert published.values(five) == {(all_of, STD): 31.2, (all_of, POOL): 11.6}
-    assert published.values(five, "elements_bytes") == {(all_of, STD): 1.56e9, (all_of, POOL): 0.52e9}
+    assert five.published_values() == {(all_of, STD): 31.2, (all_of, POOL): 11.6}
+    assert five.published_values("elements_bytes") == {(all_of, STD): 1.56e9, (all_of, POOL): 0.52e9}
     first = (("count", 30_000_000), ("collections_before", 0), ("inserts", 1))
-    assert published.values(sets) == {(first, STD): 3170.0, (first, POOL): 2040.0}
-    assert published.values(sets, "elements_bytes") == {}
+    assert sets.published_values() == {(first, STD): 3170.0, (first, POOL): 2040.0}
+    assert sets.published_values("elements_bytes") == {}
     for name in ("unique_chars", "suballocator.1"):
-        assert published.values(BY_NAME[name]) == {}
+        assert BY_NAME[name].published_values() == {}
 
 
 @EACH
@@ -86,7 +85,7 @@ def test_a_published_figure_lies_on_one_cell_of_the_paper_grid(experiment: Publi
     cells = cells_of(experiment, "paper", "")
     keys = [(experiment.point_of(cell), cell.contender.name) for cell in cells]
     assert len(set(keys)) == len(keys) == len({cell.name for cell in cells})
-    assert published.printed(experiment).keys() <= set(keys)
+    assert experiment.printed().keys() <= set(keys)
 
 
 @EACH
@@ -151,7 +150,7 @@ def test_there_are_many_statements_each_once_and_few_that_cannot_be_tested() -> 
 @pytest.mark.parametrize("rule", TESTED, ids=lambda c: c.id)
 def test_the_published_figure_bears_the_statement_out_or_is_said_to_be_lost(rule: Claim) -> None:
     experiment = BY_NAME[rule.experiment]
-    judged = judge(rule, experiment, published_figures(experiment), Figures({}))
+    judged = judge(rule, experiment, published_table(experiment), ResultTable({}))
     assert (judged.published is None) == bool(rule.published_lost)
     assert judged.published_satisfies == (None if rule.published_lost else True), judged.published
     assert judged.verdict == NOT_MEASURED
@@ -162,9 +161,9 @@ def test_a_rule_of_a_metric_is_about_that_metric() -> None:
     rule = next(c for c in load("suballocator.toml") if c.id == "s.five.returns")
     key = ((("count", 1000),), SUBALLOCATOR64)
     small = {1: 0.04, 2: 0.04, 3: 0.05}
-    ours = Figures({key: {1: 99.0, 2: 99.0, 3: 99.0}}, metrics={"kept_share": Figures({key: small})})
-    assert judge(rule, experiment, Figures({}), ours).verdict == HOLDS
-    assert judge(rule, experiment, Figures({}), Figures({key: small})).verdict == NOT_MEASURED
+    ours = ResultTable({key: {FIGURE: {1: 99.0, 2: 99.0, 3: 99.0}, "kept_share": small}})
+    assert judge(rule, experiment, ResultTable({}), ours).verdict == HOLDS
+    assert judge(rule, experiment, ResultTable({}), ResultTable({key: {FIGURE: small}})).verdict == NOT_MEASURED
 
 
 @EACH

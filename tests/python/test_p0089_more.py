@@ -26,7 +26,7 @@ from millpond.bench.claim_rules import (
 )
 from millpond.bench.experiment import SCALES, PublishedSpec
 from millpond.bench.published_run import cells_of
-from millpond.bench.result_table import Figures, PublishedTable, published_figures
+from millpond.bench.result_table import FIGURE, PublishedTable, ResultTable, published_table
 from millpond.bench.suites.p0089 import ALIASES
 from millpond.bench.suites.p0089_anomalies import EXPERIMENT as ANOMALIES
 from millpond.bench.suites.p0089_bindings import CLANG, VIRTUAL
@@ -71,8 +71,9 @@ def test_two_threads_can_contend_as_much_as_the_dial_asks_for() -> None:
 @EACH_CANDIDATE
 def test_a_candidate_is_judged_by_cells_of_the_standard_scale(rule: Claim) -> None:
     experiment = OPEN[rule.experiment]
-    cells = [cell for cell in cells_of(experiment, "standard", "") if experiment.point_of(cell)]
-    figures = Figures({(experiment.point_of(c), c.contender.name): {1: 2.0} for c in cells})  # type: ignore[misc]
+    cells = cells_of(experiment, "standard", "")
+    twos = {rule.metric: {1: 2.0}}
+    figures = ResultTable({(at, c.contender.name): twos for c in cells if (at := experiment.point_of(c))})
     found, used = evaluate(rule, experiment, figures)
     assert found == [pytest.approx(1.0)]
     assert used
@@ -84,7 +85,7 @@ def test_a_candidate_is_judged_by_cells_of_the_standard_scale(rule: Claim) -> No
 @EACH_CANDIDATE
 def test_what_the_document_saw_is_in_its_own_tables(rule: Claim) -> None:
     experiment = OPEN[rule.experiment]
-    judged = judge(rule, experiment, published_figures(experiment), Figures({}))
+    judged = judge(rule, experiment, published_table(experiment), ResultTable({}))
     if rule.id in ("a.appears", "c.rises", "c.recedes", "b.spike", "b.fall", "d.appears", "d.appears.flat"):
         assert judged.published_satisfies is True
     assert judged.published_satisfies is not False or rule.paper_disagrees
@@ -114,26 +115,28 @@ ANYWHERE = Claim("any", CLANG.name, "7", "…", "ratio", ("AS9",), ("AS7",), whe
 
 def test_what_is_about_a_missing_toolchain_cannot_be_tested_and_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(claim_rules, "load", lambda _: (BY_CLANG, OF_TOOLCHAINS, ANYWHERE))
-    without = {row.claim.id: row for row in judge_all(CLANG, Figures({}), Figures({}), {"clang": "no clang here"})}
+    without = {
+        row.claim.id: row for row in judge_all(CLANG, ResultTable({}), ResultTable({}), {"clang": "no clang here"})
+    }
     assert [without[name].verdict for name in ("clang", "both", "any")] == [UNTESTABLE, UNTESTABLE, NOT_MEASURED]
     assert without["clang"].to_json()["missing"] == "no clang here"
-    assert {row.verdict for row in judge_all(CLANG, Figures({}), Figures({}))} == {NOT_MEASURED}
+    assert {row.verdict for row in judge_all(CLANG, ResultTable({}), ResultTable({}))} == {NOT_MEASURED}
 
 
 def test_one_round_of_an_exact_count_is_enough() -> None:
     rule = Claim("exact", CLANG.name, "7", "…", "ratio", ("AS9",), ("AS7",), where={"ds": 5}, high=0.5, exact=True)
     at = (("ds", 5), ("log2_size", 8), ("short_by", 1), ("toolchain", "release"))
-    figures = Figures({(at, ALIASES["AS9"]): {1: 1.0}, (at, ALIASES["AS7"]): {1: 2.0}})
-    assert judge(rule, CLANG, Figures({}), figures).verdict == HOLDS
-    assert judge(replace(rule, exact=False), CLANG, Figures({}), figures).verdict == UNDECIDED
+    figures = ResultTable({(at, ALIASES["AS9"]): {FIGURE: {1: 1.0}}, (at, ALIASES["AS7"]): {FIGURE: {1: 2.0}}})
+    assert judge(rule, CLANG, ResultTable({}), figures).verdict == HOLDS
+    assert judge(replace(rule, exact=False), CLANG, ResultTable({}), figures).verdict == UNDECIDED
 
 
 def test_the_time_before_shuffling_can_be_asked_for_and_has_no_slowdown() -> None:
     cells = cells_of(SPIKE, "quick", "")
     outcomes = [Outcome(c, "bench", 1, {"access_seconds": 1.0}, "") for c in cells]
-    figures = PublishedTable(SPIKE, cells, outcomes).figures()
-    assert {dict(at)["sf"] for at, _ in figures.values} == {5}
-    assert {dict(at)["sf"] for at, _ in figures.of("access_seconds").values} == {5, -5}
+    figures = PublishedTable(SPIKE, cells, outcomes).by_place()
+    assert {dict(at)["sf"] for at, _ in figures.keys(FIGURE)} == {5}
+    assert {dict(at)["sf"] for at, _ in figures.keys("access_seconds")} == {5, -5}
 
 
 def test_kept_memory_is_the_environments_matter_and_no_parameter_of_the_program(

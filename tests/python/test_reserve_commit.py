@@ -15,7 +15,7 @@ from fakes.fake_reserve_commit_suite import FakeReserveCommit
 from millpond.bench.claim_rules import Claim, evaluate, load
 from millpond.bench.experiment import SCALES, PublishedSpec, place_of
 from millpond.bench.published_run import cells_of
-from millpond.bench.result_table import Figures
+from millpond.bench.result_table import ResultTable
 from millpond.bench.suites.reserve_commit import ALIASES, EXPERIMENTS, LENGTHS, dtrace
 from millpond.bench.suites.reserve_commit import CLAIMS as FILE
 from millpond.cli import main
@@ -130,7 +130,7 @@ def test_a_rule_is_well_formed_and_the_papers_grid_has_figures_for_it(rule: Clai
     assert rule.metric in ("", experiment.figure.name, *experiment.beside_metrics)
     cells = cells_of(experiment, "paper", "")
     keys = [(at, cell.contender.name) for cell in cells if (at := experiment.point_of(cell)) is not None]
-    assert evaluate(rule, experiment, Figures({key: {1: 1.0} for key in keys}))[0] == [1.0]
+    assert evaluate(rule, experiment, ResultTable({key: {rule.metric: {1: 1.0}} for key in keys}))[0] == [1.0]
 
 
 def test_a_statement_is_judged_on_the_metric_that_it_is_about(suite: Use) -> None:

@@ -12,14 +12,13 @@ a row that was asked for and could not be measured does not hold.
 from __future__ import annotations
 
 import math
-import statistics
 import sys
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import Any
 
-from millpond.bench.claim_rules import Claim, load
+from millpond.bench.claim_rules import Claim, geometric_mean, load, per_round
 from millpond.bench.experiment import place_of
 from millpond.bench.result_table import ResultRow
 from millpond.cells.cell import Outcome
@@ -29,29 +28,6 @@ from millpond.system.machine import this_machine
 # The kernel counts resident pages in batches of so many for each processor: less than that is not seen.
 RESOLUTION_BYTES = 64 * 4096
 _MISSED_SHOWN = 6
-
-
-@dataclass(frozen=True)
-class JudgedRow:
-    """One row under a bar."""
-
-    row: ResultRow
-    figure: Summary | None
-    holds: bool
-
-    def text(self) -> str:
-        """The row in a few words, with why it has no figure where it has none."""
-        what = f"{self.figure.median:.3g}" if self.figure else self.row.note or "not measured"
-        return f"{self.row.workload} {self.row.comparison.partition('_')[0]} {what}"
-
-    def to_json(self) -> dict[str, Any]:
-        row = self.row
-        return {
-            "workload": row.workload, "comparison": row.comparison, "ours_name": row.ours_name,
-            "best_peer_name": row.best_peer_name or None,
-            "figure": self.figure.to_json() if self.figure else None,
-            "ratio_to_ideal": row.to_ideal.median if row.to_ideal else None, "holds": self.holds, "note": row.note,
-        }  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -72,7 +48,7 @@ class Bar:
     kept: bool | None = None
     also: str = ""
     worst: str = ""
-    rows: tuple[JudgedRow, ...] = ()
+    rows: tuple[ResultRow, ...] = ()
     outcomes: tuple[Outcome, ...] = ()
 
     @classmethod
@@ -94,8 +70,8 @@ class Bar:
         return {
             "name": self.name, "limit": self.limit, "at_least": self.at_least, "unit": self.unit, "also": self.also,
             "figure": self.figure.to_json() if self.figure else None, "holds": self.holds, "note": self.note,
-            "worst": self.worst, "lines_that_hold": sum(j.holds for j in self.rows),
-            "lines": [j.to_json() for j in self.rows],
+            "worst": self.worst, "lines_that_hold": sum(row.holds is True for row in self.rows),
+            "lines": [row.judged_json() for row in self.rows],
         }  # fmt: skip
 
     def limit_text(self) -> str:
@@ -117,7 +93,7 @@ class Bar:
         missed = [row for row in self.rows if not row.holds]
         more = f" and {len(missed) - _MISSED_SHOWN} more" if len(missed) > _MISSED_SHOWN else ""
         notes = [f"worst: {self.worst}", f"{len(self.rows) - len(missed)} of {len(self.rows)} hold"]
-        notes += [f"missed: {', '.join(row.text() for row in missed[:_MISSED_SHOWN])}{more}"] if missed else []
+        notes += [f"missed: {', '.join(row.judged_text() for row in missed[:_MISSED_SHOWN])}{more}"] if missed else []
         return "; ".join(notes)
 
     def short(self) -> str:
@@ -158,20 +134,22 @@ def judge_rows(claim: Claim, rows: Sequence[ResultRow]) -> Bar | None:
         return _mean_bar(claim, about) if about else None
     if claim.kind == "growth":
         return _growth_bar(claim, about)
-    judged = []
-    for row in about:
-        figure = _figure(claim, row)
-        # Without a peer to be held against there is nothing to keep; a contender of ours that failed is another matter.
-        free = not claim.against and row.ours is not None and not row.best_peer_name
-        judged.append(JudgedRow(row, figure, free if figure is None else _keeps(claim, row, figure)))
+    judged = [_judged(claim, row) for row in about]
     if not judged:
         return None
     worst = max(judged, key=lambda j: (not j.holds, j.figure.median if j.figure else -1.0 if j.holds else math.inf))
-    against = f" against {worst.row.best_peer_name}" if worst.row.best_peer_name else ""
-    where = f"{worst.row.workload}, {worst.row.ours_name}{against}"
-    holds = all(j.holds for j in judged)
-    return Bar(claim.statement, where, claim.unit, worst.figure, claim.high, kept=holds, also=_also(claim),
-               worst=where, rows=tuple(judged))  # fmt: skip
+    against = f" against {worst.best_peer_name}" if worst.best_peer_name else ""
+    where = f"{worst.workload}, {worst.ours_name}{against}"
+    return Bar(claim.statement, where, claim.unit, worst.figure, claim.high, kept=all(j.holds for j in judged),
+               also=_also(claim), worst=where, rows=tuple(judged))  # fmt: skip
+
+
+def _judged(claim: Claim, row: ResultRow) -> ResultRow:
+    """The row with its figure and whether that holds."""
+    figure = _figure(claim, row)
+    # Without a peer to be held against there is nothing to keep; a contender of ours that failed is another matter.
+    free = not claim.against and row.ours is not None and not row.best_peer_name
+    return replace(row, figure=figure, holds=free if figure is None else _keeps(claim, row, figure))
 
 
 def _is_about(claim: Claim, row: ResultRow) -> bool:
@@ -207,19 +185,12 @@ def _also(claim: Claim) -> str:
 
 def _mean_bar(claim: Claim, rows: Sequence[ResultRow]) -> Bar:
     """The geometric mean over the rows within each round; a row that could not be measured does not hold."""
-    figure = geometric_mean([row.pairs for row in rows])
+    means = per_round([row.pairs for row in rows if row.pairs], geometric_mean)
+    figure = summarise(means) if means else None
     whole = all(row.pairs for row in rows)
     what = f"the geometric mean of {len(rows)} rows" + ("" if whole else "; some could not be measured")
     holds = figure is not None and whole and figure.median <= claim.high
     return Bar(claim.statement, what, claim.unit, figure, claim.high, kept=holds, worst=what)
-
-
-def geometric_mean(groups: Sequence[Mapping[int, float]]) -> Summary | None:
-    """Of ratios by round: the geometric mean over the groups within each round, summarised over the rounds of all."""
-    found = [group for group in groups if group]
-    common = set[int](found[0]).intersection(*found[1:]) if found else set[int]()
-    means = [math.exp(statistics.fmean(math.log(group[n]) for group in found)) for n in sorted(common)]
-    return summarise(means) if means else None
 
 
 def _growth_bar(claim: Claim, rows: Sequence[ResultRow]) -> Bar | None:

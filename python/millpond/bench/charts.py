@@ -12,15 +12,15 @@ from dataclasses import dataclass, replace
 
 from markupsafe import Markup
 
-from millpond.bench.experiment import PublishedSpec
-from millpond.bench.look import Gain, Key, Look, percent_of, text_of
+from millpond.bench.experiment import Place, PublishedSpec
+from millpond.bench.look import Gain, Look, percent_of, text_of
 from millpond.bench.result_table import PublishedTable
 from millpond.report.figures.heat_tables import Heat, HeatTable, Scale, heat_table, legend
 from millpond.report.figures.surfaces import Axes, surface
 
 PUBLISHED = "published"
 _STRATEGY = "strategy"
-Draw = Callable[[Key], Heat | None]
+Draw = Callable[[Place], Heat | None]
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class _Layout:
 
     title: str
     headings: list[tuple[str, str]]
-    rows: list[tuple[str, list[Key]]]
+    rows: list[tuple[str, list[Place]]]
 
 
 def charts(results: PublishedTable) -> list[Chart]:
@@ -118,7 +118,7 @@ def _layouts(results: PublishedTable, look: Look) -> list[_Layout]:
         columns = sorted({_values(k, (tables.columns,)) for k in inside}, key=_sortable(experiment))
         rows = sorted({_values(k, tables.rows) for k in inside}, reverse=_STRATEGY in tables.split)
         at = {(_values(k, tables.rows), _values(k, (tables.columns,))): k for k in inside}
-        blank: Key = ((), "")
+        blank: Place = ((), "")
         found.append(
             _Layout(
                 tables.titles(dict(zip(tables.split, split, strict=True))),
@@ -129,7 +129,7 @@ def _layouts(results: PublishedTable, look: Look) -> list[_Layout]:
     return found
 
 
-def _has_row(experiment: PublishedSpec, key: Key, known: set[Key]) -> bool:
+def _has_row(experiment: PublishedSpec, key: Place, known: set[Place]) -> bool:
     """Whether a figure of ours stands in the document's tables: the same table, be it in a row or column of its own."""
     if not known:
         return True  # nothing was published: the tables are ours alone
@@ -141,7 +141,7 @@ def _has_row(experiment: PublishedSpec, key: Key, known: set[Key]) -> bool:
     return experiment.tables.own_rows or (point, experiment.baseline) in known
 
 
-def _values(key: Key, names: Sequence[str]) -> tuple[int | str, ...]:
+def _values(key: Place, names: Sequence[str]) -> tuple[int | str, ...]:
     at = dict(key[0])
     return tuple(key[1] if name == _STRATEGY else at[name] for name in names)
 

@@ -28,12 +28,12 @@ import statistics
 import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, partial
 from importlib.resources import files
 from typing import Any, Literal
 
-from millpond.bench.experiment import Point, PublishedSpec
-from millpond.bench.result_table import Figures
+from millpond.bench.experiment import Place, Point, PublishedSpec
+from millpond.bench.result_table import PlaceTable, quotients
 from millpond.cells.cell import SURROUNDINGS
 from millpond.statistics.order_statistics import Summary, summarise
 
@@ -182,7 +182,10 @@ def _claim(entry: Mapping[str, Any]) -> Claim:
 
 
 def judge_all(
-    experiment: PublishedSpec, published: Figures, ours: Figures, missing: Mapping[str, str] | None = None
+    experiment: PublishedSpec,
+    published: PlaceTable,
+    ours: PlaceTable,
+    missing: Mapping[str, str] | None = None,
 ) -> list[Verdict]:
     """Every claim about this experiment. O(claims × figures).
 
@@ -202,11 +205,10 @@ def _untestable(judged: Verdict, missing: Mapping[str, str]) -> Verdict:
     return replace(judged, claim=replace(judged.claim, missing="; ".join(reasons)), verdict=UNTESTABLE)
 
 
-def judge(claim: Claim, experiment: PublishedSpec, published: Figures, ours: Figures) -> Verdict:
+def judge(claim: Claim, experiment: PublishedSpec, published: PlaceTable, ours: PlaceTable) -> Verdict:
     """One claim on both."""
     if claim.kind == "untestable":
         return Verdict(claim, None, None, UNTESTABLE, 0, ())
-    published, ours = published.of(claim.metric), ours.of(claim.metric)
     printed = None if claim.published_lost else evaluate(claim, experiment, published)[0]
     found, used = evaluate(claim, experiment, ours)
     evidence = tuple(dict.fromkeys(ours.names.get(key, "") for key in used))
@@ -225,13 +227,16 @@ def verdict_of(claim: Claim, ours: Summary) -> str:
     return FAILS if ours.high < claim.low or ours.low > claim.high else UNDECIDED
 
 
-def evaluate(claim: Claim, experiment: PublishedSpec, figures: Figures) -> tuple[list[float], list[tuple[Point, str]]]:
+def evaluate(claim: Claim, experiment: PublishedSpec, figures: PlaceTable) -> tuple[list[float], list[Place]]:
     """The rule's value in each round that all its terms have, and the figures that it rests on."""
     terms, used = _TERMS[claim.kind](_named(claim, experiment), experiment, figures)
-    if not terms:
-        return [], []
-    common = set[int](terms[0]).intersection(*terms[1:])
-    return [_REDUCED[claim.kind](claim, [term[n] for term in terms]) for n in sorted(common)], used
+    return per_round(terms, partial(_REDUCED[claim.kind], claim)), used
+
+
+def per_round(terms: Sequence[Term], reduced: Callable[[Sequence[float]], float]) -> list[float]:
+    """What the terms are reduced to in each round that all of them have."""
+    common = set[int](terms[0]).intersection(*terms[1:]) if terms else set[int]()
+    return [reduced([term[n] for term in terms]) for n in sorted(common)]
 
 
 def _named(claim: Claim, experiment: PublishedSpec) -> Claim:
@@ -241,53 +246,52 @@ def _named(claim: Claim, experiment: PublishedSpec) -> Claim:
     return replace(claim, of=of, against=against, among=among, where={**usual, **claim.where})
 
 
-Terms = tuple[list[Term], list[tuple[Point, str]]]
+Terms = tuple[list[Term], list[Place]]
 
 
-def _quotients(claim: Claim, _experiment: PublishedSpec, figures: Figures) -> Terms:
+def _quotients(claim: Claim, _experiment: PublishedSpec, figures: PlaceTable) -> Terms:
     terms: list[Term] = []
-    used: list[tuple[Point, str]] = []
-    for point in _points(figures, claim.matches):
+    used: list[Place] = []
+    for point in _points(claim, figures, claim.matches):
         for of, against in claim.pairs():
-            term = _quotient(figures, point, of, against)
+            term = _quotient(claim, figures, point, of, against)
             if term:
                 terms.append(term)
                 used += [(point, name) for name in (of, against) if name]
     return terms, used
 
 
-def _quotient(figures: Figures, point: Point, of: str, against: str) -> dict[int, float]:
-    above = figures.values.get((point, of), {})
-    if not against:
-        return dict(above)
-    below = figures.values.get((point, against), {})
-    return {n: above[n] / below[n] for n in above.keys() & below.keys() if below[n] > 0.0}
+def _quotient(claim: Claim, figures: PlaceTable, point: Point, of: str, against: str) -> Term:
+    above = figures.by_round((point, of), claim.metric)
+    return quotients(above, figures.by_round((point, against), claim.metric)) if against else above
 
 
-def _points(figures: Figures, takes: Callable[[Point], bool]) -> Iterable[Point]:
-    return [p for p in dict.fromkeys(point for point, _ in [*figures.values, *figures.failed]) if takes(p)]
+def _points(claim: Claim, figures: PlaceTable, takes: Callable[[Point], bool]) -> Iterable[Point]:
+    return [p for p in dict.fromkeys(at for at, _ in [*figures.keys(claim.metric), *figures.failed]) if takes(p)]
 
 
-def _growths(claim: Claim, experiment: PublishedSpec, figures: Figures) -> Terms:
+def _growths(claim: Claim, experiment: PublishedSpec, figures: PlaceTable) -> Terms:
     terms: list[Term] = []
-    used: list[tuple[Point, str]] = []
-    for point in _points(figures, lambda p: claim.matches(p, claim.axis) and dict(p).get(claim.axis) == claim.first):
+    used: list[Place] = []
+    for point in _points(
+        claim, figures, lambda p: claim.matches(p, claim.axis) and dict(p).get(claim.axis) == claim.first
+    ):
         last = tuple((name, claim.last if name == claim.axis else value) for name, value in point)
         for of, against in claim.pairs():
-            before, after = _quotient(figures, point, of, against), _quotient(figures, last, of, against)
-            term = {n: after[n] / before[n] for n in before.keys() & after.keys() if before[n] > 0.0}
+            before, after = (_quotient(claim, figures, at, of, against) for at in (point, last))
+            term = quotients(after, before)
             if term:
                 terms.append(term)
                 used += [(p, name) for p in (point, last) for name in (of, against) if name]
     return terms, used
 
 
-def _winners(claim: Claim, experiment: PublishedSpec, figures: Figures) -> Terms:
+def _winners(claim: Claim, experiment: PublishedSpec, figures: PlaceTable) -> Terms:
     among = claim.among or experiment.strategies
     terms: list[Term] = []
-    used: list[tuple[Point, str]] = []
-    for point in _points(figures, claim.matches):
-        rivals = {name: figures.values[point, name] for name in among if (point, name) in figures.values}
+    used: list[Place] = []
+    for point in _points(claim, figures, claim.matches):
+        rivals = {name: found for name in among if (found := figures.by_round((point, name), claim.metric))}
         if len(rivals) < len(among):
             continue  # who was not there cannot have lost
         rounds = set[int].intersection(*(set(found) for found in rivals.values()))
@@ -296,28 +300,26 @@ def _winners(claim: Claim, experiment: PublishedSpec, figures: Figures) -> Terms
     return terms, used
 
 
-def _failures(claim: Claim, _experiment: PublishedSpec, figures: Figures) -> Terms:
-    keys = [(p, of) for p in _points(figures, claim.matches) for of in claim.of]
-    used = [key for key in keys if key in figures.failed or key in figures.values]
+def _failures(claim: Claim, _experiment: PublishedSpec, figures: PlaceTable) -> Terms:
+    keys = [(p, of) for p in _points(claim, figures, claim.matches) for of in claim.of]
+    used = [key for key in keys if key in figures.failed or figures.by_round(key, claim.metric)]
     return [{0: float(key in figures.failed)} for key in used], used
 
 
-_TERMS: Mapping[str, Callable[[Claim, PublishedSpec, Figures], Terms]] = {
+_TERMS: Mapping[str, Callable[[Claim, PublishedSpec, PlaceTable], Terms]] = {
     **dict.fromkeys(("ratio", "largest", "smallest", "share"), _quotients),
     "best_of": _winners, "growth": _growths, "fails": _failures,
 }  # fmt: skip
 
 
-def _geometric(_claim: Claim, values: Sequence[float]) -> float:
+def geometric_mean(values: Sequence[float]) -> float:
+    """That of positive numbers; 0 counts as the smallest one."""
     return math.exp(statistics.fmean(math.log(max(v, 1e-300)) for v in values))
 
 
-def _mean(_claim: Claim, values: Sequence[float]) -> float:
-    return statistics.fmean(values)
-
-
 _REDUCED: Mapping[str, Callable[[Claim, Sequence[float]], float]] = {
-    "ratio": _geometric, "growth": _geometric, "best_of": _mean, "fails": _mean,
+    **dict.fromkeys(("ratio", "growth"), lambda _, values: geometric_mean(values)),
+    **dict.fromkeys(("best_of", "fails"), lambda _, values: statistics.fmean(values)),
     "largest": lambda _, values: max(values), "smallest": lambda _, values: min(values),
     "share": lambda claim, values: statistics.fmean(float(claim.at_least <= v <= claim.at_most) for v in values),
 }  # fmt: skip

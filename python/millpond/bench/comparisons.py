@@ -17,7 +17,7 @@ from typing import Any
 
 from millpond.bench.contenders import Contender, Contenders, Takes
 from millpond.bench.experiment import ExperimentSpec, Parameters
-from millpond.bench.result_table import ResultRow, ResultTable, label, size_text
+from millpond.bench.result_table import ResultRow, ResultTable, label, size_text, table_of
 from millpond.cells.cell import Cell, Outcome, Strategy, Workload
 from millpond.rounds.interleaved_rounds import groups_of
 from millpond.statistics.order_statistics import summarise
@@ -87,7 +87,7 @@ class Question:
     ideals: Takes = nobody
     unit: str = ""
     held: bool = False
-    narrow: Callable[[ResultTable, list[Cell]], list[Cell]] | None = None
+    narrow: Callable[[ResultTable[Cell], list[Cell]], list[Cell]] | None = None
     itself: tuple[str, str] | None = None
     payload: int = 0
     payload_name: str = "payload"
@@ -133,7 +133,7 @@ class ComparisonSpec(ExperimentSpec):
 
     def rows(self, cells: Sequence[Cell], outcomes: Sequence[Outcome], contenders: Contenders) -> list[ResultRow]:
         """All rows, group by group. A question none of whose contenders run in a group is left out. O(outcomes)."""
-        table = ResultTable(outcomes)
+        table = table_of(outcomes)
         rows: list[ResultRow] = []
         for cells_of_point in groups_of(cells):
             (workload,) = cells_of_point[0].subject.words
@@ -150,7 +150,7 @@ class Group:
 
     cells: Sequence[Cell]
     contenders: Mapping[str, Contender]
-    table: ResultTable
+    table: ResultTable[Cell]
     unit: str
     by_name: dict[str, Cell] = field(init=False)
 
@@ -316,7 +316,7 @@ def commit_steps(group: Group) -> list[ResultRow]:
     ]  # fmt: skip
 
 
-def returning(table: ResultTable, peers: list[Cell]) -> list[Cell]:
+def returning(table: ResultTable[Cell], peers: list[Cell]) -> list[Cell]:
     """The peers that give back more than half of what they had when everything is freed.
 
     Where none does, the one that has least left: or a bar that no peer can be held to would hold. Mallocs that give
@@ -331,7 +331,7 @@ def returning(table: ResultTable, peers: list[Cell]) -> list[Cell]:
     return [p for p in peers if gives_back(p)] or ([leanest] if leanest else [])
 
 
-def keeping(table: ResultTable, peers: list[Cell]) -> list[Cell]:
+def keeping(table: ResultTable[Cell], peers: list[Cell]) -> list[Cell]:
     """The other ones."""
     back = returning(table, peers)
     return [peer for peer in peers if peer not in back]

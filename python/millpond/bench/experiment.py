@@ -11,8 +11,12 @@ has no other parameter but those that the document leaves open (`free`).
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cache
+from importlib.resources import files
+from io import StringIO
 from itertools import product
 
 from millpond.cells.cell import LITTER, MALLOC, SURROUNDINGS, TOOLCHAIN, Cell, Strategy, Workload
@@ -36,6 +40,10 @@ _OF_A_ROUND = {
 
 Parameters = tuple[tuple[str, str], ...]
 Point = tuple[tuple[str, int | str], ...]
+# A point and who takes a turn there, by canonical name: one figure of a document's tables.
+Place = tuple[Point, str]
+PERCENT = "percent_of_AS1"
+FOLDER = "paper"
 
 
 def suite_metrics(**more: str) -> Metrics:
@@ -184,6 +192,30 @@ class PublishedSpec(ExperimentSpec):
     def canonical(self, strategy: str) -> str:
         """The name behind an alias; any other name is itself."""
         return self.aliases.get(strategy, strategy)
+
+    @cache  # noqa: B019 (an experiment lives as long as the program)
+    def printed(self, metric: str = "") -> dict[Place, Published]:
+        """Every figure of the document's tables as it was printed; or every value of a metric."""
+        if not self.table:
+            return {}
+        text = (files("millpond.bench.suites") / FOLDER / self.table).read_text(encoding="utf-8")
+        read = (self.published(row) for row in csv.DictReader(StringIO(text)))
+        return {(one.point, one.strategy): one for one in read if one is not None and one.metric == metric}
+
+    @cache  # noqa: B019
+    def published_values(self, metric: str = "") -> dict[Place, float]:
+        """The figures that are numbers, in the units of ours: shares of the baseline turned into what they share."""
+        found = self.printed(metric)
+        result = {}
+        for place, one in found.items():
+            base = found.get((one.point, self.baseline))
+            if one.value is None:
+                continue
+            if one.unit != PERCENT:
+                result[place] = one.value
+            elif base is not None and base.value is not None:
+                result[place] = one.value / 100.0 * base.value
+        return result
 
     def point_of(self, cell: Cell) -> Point | None:
         """Where in the document's tables a cell lies; None beside them."""

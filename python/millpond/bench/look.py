@@ -6,16 +6,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TypeVar
 
-from millpond.bench import published
-from millpond.bench.experiment import Point
+from millpond.bench.experiment import Place
 from millpond.bench.result_table import PublishedTable
-from millpond.cells.cell import Cell
 from millpond.report.figures.heat_tables import Heat
 from millpond.statistics.order_statistics import summarise
 from millpond.system.wording import bytes_text, plural
 
 _BYTES, _MB = "peak_bytes", 1e6
-Key = tuple[Point, str]
 Value = TypeVar("Value")
 
 
@@ -38,17 +35,13 @@ class Look:
     def __init__(self, results: PublishedTable) -> None:
         self.experiment = results.experiment
         self._results = results
-        self.cells: dict[Key, Cell] = {}
-        for cell in results.cells:
-            at = results.experiment.point_of(cell)
-            if at is not None and results.has_figure(cell):
-                self.cells.setdefault((at, cell.contender.name), cell)
-        self.printed = self._everywhere(published.printed(results.experiment))
-        self._values = self._everywhere(published.values(results.experiment))
+        self.cells = {at: cell for at, cell in results.cells_at.items() if results.has_figure(cell)}
+        self.printed = self._everywhere(results.experiment.printed())
+        self._values = self._everywhere(results.experiment.published_values())
         self.ours = {key: found for key, cell in self.cells.items() if (found := results.figure(cell))}
         self._medians = {key: summarise(list(found.values())).median for key, found in self.ours.items()}
 
-    def _everywhere(self, of: Mapping[Key, Value]) -> dict[Key, Value]:
+    def _everywhere(self, of: Mapping[Place, Value]) -> dict[Place, Value]:
         """The document's figures under every surroundings of ours: all under the usual ones, else where ours are."""
         experiment = self.experiment
         ours = dict.fromkeys((experiment.around(at), experiment.published_point(at)) for at, _ in self.cells)
@@ -60,10 +53,10 @@ class Look:
             if each == experiment.usual or (each, at) in ours
         }
 
-    def _is_share(self, key: Key) -> bool:
+    def _is_share(self, key: Place) -> bool:
         return self.experiment.tables.relative and key[1] != self.experiment.baseline
 
-    def _level(self, values: Mapping[Key, float], key: Key) -> float | None:
+    def _level(self, values: Mapping[Place, float], key: Place) -> float | None:
         """What is coloured: the figure, or its share of the baseline's."""
         value = values.get(key)
         if not self.experiment.tables.relative or value is None:
@@ -71,29 +64,28 @@ class Look:
         base = values.get((key[0], self.experiment.baseline))
         return value / base if base and self._is_share(key) else None
 
-    def published_level(self, key: Key) -> float | None:
+    def published_level(self, key: Place) -> float | None:
         return self._level(self._values, key)
 
-    def our_level(self, key: Key) -> float | None:
+    def our_level(self, key: Place) -> float | None:
         return self._level(self._medians, key)
 
-    def to_published(self, key: Key) -> float | None:
+    def to_published(self, key: Place) -> float | None:
         """Ours / the document's, of what the tables show: figures, or shares."""
         shares = self.our_level(key), self.published_level(key)
         ours, theirs = shares if self._is_share(key) else (self._medians.get(key), self._values.get(key))
         return ours / theirs if ours is not None and theirs else None
 
-    def published(self, key: Key) -> Heat | None:
+    def published(self, key: Place) -> Heat | None:
         one = self.printed.get(key)
         return None if one is None else Heat(self.published_level(key), one.printed, one.unit)
 
-    def here(self, key: Key) -> Heat | None:
+    def here(self, key: Place) -> Heat | None:
         cell = self.cells.get(key)
         if cell is None:
             return None
         if key not in self.ours:
-            why = self._results.failed.get(cell, "not run")
-            status = next((o.status for o in self._results.outcomes if o.cell == cell and o.status != "ok"), "")
+            why, status = self._results.why.get(cell, "not run"), self._results.failed.get(cell, "")
             return Heat(None, status.replace("_", " "), why)
         found = summarise(list(self.ours[key].values()))
         level, unit = self.our_level(key), self.experiment.figure.unit
@@ -101,11 +93,11 @@ class Look:
         title = f"{text_of(found.median)} {unit} ({interval}), {plural(found.n, 'round')}"
         return Heat(level, f"{100 * (level or 0.0):.0f}" if self._is_share(key) else text_of(found.median), title)
 
-    def quotient(self, key: Key) -> Heat | None:
+    def quotient(self, key: Place) -> Heat | None:
         value = self.to_published(key)
         return None if value is None else Heat(value, text_of(value), "of shares" if self._is_share(key) else "")
 
-    def held(self, key: Key) -> Heat | None:
+    def held(self, key: Place) -> Heat | None:
         cell = self.cells.get(key)
         values = list(self._results.by_round(cell, _BYTES).values()) if cell else []
         if not values:
@@ -134,9 +126,9 @@ class Gain(Look):
         self.ours = {key: found for key, found in pairs.items() if found}
         self._medians = {key: summarise(list(found.values())).median for key, found in self.ours.items()}
 
-    def published(self, key: Key) -> Heat | None:
+    def published(self, key: Place) -> Heat | None:
         value = self._values.get(key)
         return None if value is None else Heat(value, text_of(value), "quotient of two tables")
 
-    def held(self, key: Key) -> Heat | None:
+    def held(self, key: Place) -> Heat | None:
         return None

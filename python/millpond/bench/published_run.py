@@ -11,7 +11,7 @@ from millpond.bench import window_counters
 from millpond.bench.claim_rules import Verdict, judge_all
 from millpond.bench.experiment import Needs, Parameters, Part, PublishedSpec
 from millpond.bench.experiment_run import ExperimentRun, RunRequest
-from millpond.bench.result_table import PublishedTable, published_figures
+from millpond.bench.result_table import PublishedTable, published_table
 from millpond.bench.suite_rounds import SuiteProgram, SuiteRunner, read_suite
 from millpond.bench.surroundings import Surroundings
 from millpond.cells.cell import LITTER, SURROUNDINGS, Cell, Outcome
@@ -162,7 +162,7 @@ class PublishedRun(ExperimentRun):
     @cached_property
     def claims(self) -> list[Verdict]:
         missing = {**self.missing, **dict(self._uncounted)}
-        return judge_all(self.spec, published_figures(self.spec), self.results.figures(), missing)
+        return judge_all(self.spec, published_table(self.spec), self.results.by_place(), missing)
 
     @cached_property
     def _uncounted(self) -> list[tuple[str, str]]:

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The values of an experiment by cell, metric and round, and what is made of them.
+"""The values of an experiment by place, metric and round, and what is made of them.
 
-outcomes ──▶ ResultTable: (cell, metric) → {round: value} ──▶ medians, the least of several, ratios paired within rounds
-             PublishedTable: the experiment's figure of each cell ─┬─▶ rows: median, interval, ratio to the baseline
-                                                                   └─▶ Figures: (point, contender) → {round: value}
+outcomes ──▶ ResultTable by cell ──▶ medians, the least of several, ratios paired within rounds
+                 └─ PublishedTable: the experiment's figure of each cell ─┬─▶ rows: median, interval, ratio
+                                                                          └─▶ PlaceTable ──▶ claims
+the document's own tables ──▶ PlaceTable: a value is its only round ─────────────────────────────────────┘
              ResultRow: ours, the best peer, the ideal of a comparison at one point
 """
 
@@ -13,67 +14,98 @@ import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Generic, TypeVar
 
-from millpond.bench import published
-from millpond.bench.experiment import Point, PublishedSpec, place_of
+from millpond.bench.experiment import Place, PublishedSpec, place_of
 from millpond.cells.cell import LITTER, MALLOC, SURROUNDINGS, TOOLCHAIN, Cell, Outcome, Strategy
 from millpond.statistics.order_statistics import Summary, summarise
 from millpond.store.observations import heap_state
 from millpond.system.machine import this_machine
 
+Key = TypeVar("Key")
+# The name of the experiment's own figure among the metrics of a table by place.
+FIGURE = ""
 
-class ResultTable:
-    """The measured values of all cells. Building it is linear in the outcomes."""
 
-    def __init__(self, outcomes: Iterable[Outcome]) -> None:
-        self.outcomes = list(outcomes)
-        self.values: dict[Cell, dict[str, dict[int, float]]] = {}
-        self.failed: dict[Cell, str] = {}
-        self.statuses: dict[Cell, str] = {}
-        for outcome in self.outcomes:
-            if outcome.status != "ok":
-                self.failed.setdefault(outcome.cell, outcome.why or outcome.status)
-                self.statuses[outcome.cell] = outcome.status
-            elif outcome.round > 0:
-                for metric, value in outcome.values.items():
-                    self.values.setdefault(outcome.cell, {}).setdefault(metric, {})[outcome.round] = value
+class ResultTable(Generic[Key]):
+    """Values by metric and round for each key: a cell, or a place in a document's tables.
 
-    def why_failed(self, cell: Cell) -> str:
-        """The status of a cell that failed, and the reason."""
-        return f"{self.statuses[cell]}, {self.failed[cell]}"
+    `failed`: the status of what failed, if once; `why`: the reason. `names`: what a reader calls a key.
+    """
 
-    def by_round(self, cell: Cell, metric: str) -> dict[int, float]:
-        """Empty where the cell ever failed: what fails in one round is no contender in the others."""
-        return {} if cell in self.failed else self.values.get(cell, {}).get(metric, {})
+    def __init__(
+        self, values: Mapping[Key, Mapping[str, Mapping[int, float]]], failed: Mapping[Key, str] | None = None,
+        why: Mapping[Key, str] | None = None, names: Mapping[Key, str] | None = None,
+    ) -> None:  # fmt: skip
+        self.values = values
+        self.failed = failed or {}
+        self.why = why or {}
+        self.names = names or {}
 
-    def median(self, cell: Cell | None, metric: str) -> float | None:
-        """None where there is no cell, or no value."""
-        values = self.by_round(cell, metric) if cell is not None else {}
+    def why_failed(self, key: Key) -> str:
+        """The status of what failed, and the reason."""
+        return f"{self.failed[key]}, {self.why[key]}"
+
+    def by_round(self, key: Key, metric: str) -> Mapping[int, float]:
+        """Empty where the key ever failed: what fails in one round is no contender in the others."""
+        return {} if key in self.failed else self.values.get(key, {}).get(metric, {})
+
+    def keys(self, metric: str) -> list[Key]:
+        """Those with a value of the metric."""
+        return [key for key in self.values if self.by_round(key, metric)]
+
+    def median(self, key: Key | None, metric: str) -> float | None:
+        """None where there is no key, or no value."""
+        values = self.by_round(key, metric) if key is not None else {}
         return statistics.median(values.values()) if values else None
 
-    def least(self, cells: Iterable[Cell], metric: str) -> Cell | None:
-        """The cell with the smallest median; None where no cell has the metric."""
-        found = [(m, c) for c in cells if (m := self.median(c, metric)) is not None]
+    def least(self, keys: Iterable[Key], metric: str) -> Key | None:
+        """The key with the smallest median; None where none has the metric."""
+        found = [(m, key) for key in keys if (m := self.median(key, metric)) is not None]
         return min(found, key=lambda pair: pair[0])[1] if found else None
 
-    def ratio(self, of: Cell | None, against: Cell | None, metric: str, other: str | None = None) -> Summary | None:
+    def ratio(self, of: Key | None, against: Key | None, metric: str, other: str | None = None) -> Summary | None:
         """Paired within rounds; None where they have no round in common. `other`: the metric of the second."""
         pairs = self.pairs(of, against, metric, other)
         return summarise(list(pairs.values())) if pairs else None
 
-    def pairs(self, of: Cell | None, against: Cell | None, metric: str, other: str | None = None) -> dict[int, float]:
+    def pairs(self, of: Key | None, against: Key | None, metric: str, other: str | None = None) -> dict[int, float]:
+        """The quotients of the rounds that both have."""
         if of is None or against is None:
             return {}
-        left, right = self.by_round(of, metric), self.by_round(against, other or metric)
-        return {n: left[n] / right[n] for n in sorted(left.keys() & right.keys()) if right[n] > 0.0}
+        return quotients(self.by_round(of, metric), self.by_round(against, other or metric))
+
+
+# The figures of a document's tables, or ours of the same places.
+PlaceTable = ResultTable[Place]
+
+
+def quotients(above: Mapping[int, float], below: Mapping[int, float]) -> dict[int, float]:
+    """One by the other in each round that both have."""
+    return {n: above[n] / below[n] for n in sorted(above.keys() & below.keys()) if below[n] > 0.0}
+
+
+def table_of(outcomes: Iterable[Outcome]) -> ResultTable[Cell]:
+    """The measured values of all cells. Linear in the outcomes."""
+    values: dict[Cell, dict[str, dict[int, float]]] = {}
+    failed: dict[Cell, str] = {}
+    why: dict[Cell, str] = {}
+    for outcome in outcomes:
+        if outcome.status != "ok":
+            why.setdefault(outcome.cell, outcome.why or outcome.status)
+            failed[outcome.cell] = outcome.status
+        elif outcome.round > 0:
+            for metric, value in outcome.values.items():
+                values.setdefault(outcome.cell, {}).setdefault(metric, {})[outcome.round] = value
+    return ResultTable(values, failed, why, {cell: cell.name for cell in values | failed})
 
 
 @dataclass(frozen=True)
 class ResultRow:
     """A comparison at one point. Values are medians in `unit`, None where not measured; `note` says why.
 
-    `pairs`: the ratio to the best peer by round, where it is paired.
+    `pairs`: the ratio to the best peer by round, where it is paired. Under a bar, `figure` is what is held to its
+    limit, and `holds` whether it keeps it.
     """
 
     workload: str
@@ -93,6 +125,8 @@ class ResultRow:
     cold: Summary | None = None
     note: str = ""
     pairs: Mapping[int, float] = field(default_factory=dict, repr=False)
+    figure: Summary | None = None
+    holds: bool | None = None
 
     def to_json(self) -> dict[str, Any]:
         """A row of `summary`: plain numbers, intervals beside them; what there is not is null."""
@@ -117,6 +151,20 @@ class ResultRow:
             "note": self.note,
         }
 
+    def judged_text(self) -> str:
+        """The row under a bar in a few words, with why it has no figure where it has none."""
+        what = f"{self.figure.median:.3g}" if self.figure else self.note or "not measured"
+        return f"{self.workload} {self.comparison.partition('_')[0]} {what}"
+
+    def judged_json(self) -> dict[str, Any]:
+        """A row of `lines` of a bar."""
+        return {
+            "workload": self.workload, "comparison": self.comparison, "ours_name": self.ours_name,
+            "best_peer_name": self.best_peer_name or None,
+            "figure": self.figure.to_json() if self.figure else None,
+            "ratio_to_ideal": self.to_ideal.median if self.to_ideal else None, "holds": self.holds, "note": self.note,
+        }  # fmt: skip
+
 
 def size_text(size: int) -> str:
     """`2^12` for a power of two from 1024 on, else the number."""
@@ -133,45 +181,27 @@ def label(benchmark: str, parameters: Mapping[str, str]) -> str:
     return ", ".join(words)
 
 
-@dataclass(frozen=True)
-class Figures:
-    """Figures by point and strategy, a value for each round; of what the document published, one round.
-
-    `failed`: which of them came to no figure, and why. `metrics`: the same of metrics other than the figure.
-    """
-
-    values: Mapping[tuple[Point, str], Mapping[int, float]]
-    failed: Mapping[tuple[Point, str], str] = field(default_factory=dict)
-    names: Mapping[tuple[Point, str], str] = field(default_factory=dict)
-    metrics: Mapping[str, Figures] = field(default_factory=dict)
-
-    def of(self, metric: str) -> Figures:
-        """The figures themselves, or the values of a metric; none where nobody has them."""
-        return self.metrics.get(metric, Figures({})) if metric else self
+def published_table(experiment: PublishedSpec) -> PlaceTable:
+    """What the document printed, where the program's surroundings are the usual ones; of a word only that it failed."""
+    values: dict[Place, dict[str, dict[int, float]]] = {}
+    for metric in (FIGURE, *experiment.beside_metrics):
+        for (at, name), value in experiment.published_values(metric).items():
+            values.setdefault(((*at, *experiment.usual), name), {})[metric] = {0: value}
+    words = {((*at, *experiment.usual), name): one.printed
+             for (at, name), one in experiment.printed().items() if one.value is None}  # fmt: skip
+    return ResultTable(values, words)
 
 
-def published_figures(experiment: PublishedSpec) -> Figures:
-    """What the document printed, where the program's surroundings are the usual ones."""
-
-    def at(key: tuple[Point, str]) -> tuple[Point, str]:
-        return (*key[0], *experiment.usual), key[1]
-
-    def values(metric: str = "") -> dict[tuple[Point, str], dict[int, float]]:
-        return {at(key): {0: value} for key, value in published.values(experiment, metric).items()}
-
-    metrics = {metric: Figures(values(metric)) for metric in experiment.beside_metrics}
-    words = {at(k): one.printed for k, one in published.printed(experiment).items() if one.value is None}
-    return Figures(values(), words, metrics=metrics)
-
-
-class PublishedTable(ResultTable):
+class PublishedTable(ResultTable[Cell]):
     """The same of a published experiment: its figure, and its rows beside the document's."""
 
     def __init__(
         self, experiment: PublishedSpec, cells: Sequence[Cell], outcomes: Sequence[Outcome],
         built_by: Callable[[Cell], str | None] = lambda _: None,
     ) -> None:  # fmt: skip
-        super().__init__(outcomes)
+        table = table_of(outcomes)
+        super().__init__(table.values, table.failed, table.why, table.names)
+        self.outcomes = outcomes
         self.experiment = experiment
         self.cells = list(cells)
         self._built_by = built_by
@@ -200,7 +230,7 @@ class PublishedTable(ResultTable):
         twin = self.experiment.twin_of(cell)
         return not self.experiment.figure.twin or (twin is not None and twin in self._known)
 
-    def values_of(self, cell: Cell, name: str) -> dict[int, float]:
+    def values_of(self, cell: Cell, name: str) -> Mapping[int, float]:
         """The figure, or a metric, by round."""
         return self.figure(cell) if name == self.experiment.figure.name else self.by_round(cell, name)
 
@@ -209,31 +239,27 @@ class PublishedTable(ResultTable):
         found = replace(cell, contender=Strategy(self.experiment.baseline))
         return found if found in self._known else None
 
-    def figures(self) -> Figures:
-        """By point and strategy, without what lies beside the document's tables. The first of a point counts.
-
-        Metrics are those of twins, too, which have no figure of their own, and of counters.
-        """
-        metrics = {name: self._figures(name) for name in (*self.experiment.beside_metrics, *self.counters)}
-        return replace(self._figures(self.experiment.figure.name), metrics=metrics)
-
-    def _figures(self, name: str) -> Figures:
-        values: dict[tuple[Point, str], Mapping[int, float]] = {}
-        failed: dict[tuple[Point, str], str] = {}
-        names: dict[tuple[Point, str], str] = {}
+    @cached_property
+    def cells_at(self) -> dict[Place, Cell]:
+        """The cell at each place of the document's tables. The first one counts, if it should have a figure."""
+        found: dict[Place, Cell] = {}
         for cell in self.cells:
             at = self.experiment.point_of(cell)
-            has_none = name == self.experiment.figure.name and not self.has_figure(cell)
-            if at is None or has_none or (at, cell.contender.name) in names:
-                continue
-            key = (at, cell.contender.name)
-            names[key] = cell.name
-            found = self.values_of(cell, name)
-            if found:
-                values[key] = found
-            elif cell in self.failed:
-                failed[key] = self.failed[cell]
-        return Figures(values, failed, names)
+            if at is not None:
+                before = found.setdefault((at, cell.contender.name), cell)
+                if self.has_figure(cell) and not self.has_figure(before):
+                    found[at, cell.contender.name] = cell
+        return found
+
+    def by_place(self) -> PlaceTable:
+        """The figure, metrics and counters, without what lies beside the document's tables. A twin has no figure."""
+        metrics = (*self.experiment.beside_metrics, *self.counters)
+        values = {
+            place: {FIGURE: self.figure(cell), **{name: self.values_of(cell, name) for name in metrics}}
+            for place, cell in self.cells_at.items()
+        }
+        failed = {place: self.failed[cell] for place, cell in self.cells_at.items() if cell in self.failed}
+        return ResultTable(values, failed, names={place: cell.name for place, cell in self.cells_at.items()})
 
     def summary(self) -> list[dict[str, Any]]:
         """A row for each cell and metric, the experiment's own figure first."""
@@ -267,7 +293,7 @@ class PublishedTable(ResultTable):
         if not self.experiment.table or at is None:
             return at is not None
         here = self.experiment.published_point(at)
-        return (here, self.experiment.baseline) in published.printed(self.experiment)
+        return (here, self.experiment.baseline) in self.experiment.printed()
 
     def _row(self, cell: Cell, name: str, unit: str) -> dict[str, Any]:
         experiment = self.experiment
@@ -286,8 +312,8 @@ class PublishedTable(ResultTable):
             "metric": name,
             "unit": unit,
             **_summary(summary),
-            "status": self.statuses.get(cell, "ok" if values else "not run"),
-            "why_null": None if values else self.failed.get(cell, "not run"),
+            "status": self.failed.get(cell, "ok" if values else "not run"),
+            "why_null": None if values else self.why.get(cell, "not run"),
             **self._published(cell, name),
             **_ratio("ratio_to_baseline", self._ratio(cell, name)),
             "cell": cell.name,
@@ -297,19 +323,18 @@ class PublishedTable(ResultTable):
         base = self.baseline_of(cell)
         if base is None:
             return None
-        ours, theirs = self.values_of(cell, name), self.values_of(base, name)
-        pairs = [ours[n] / theirs[n] for n in sorted(ours.keys() & theirs.keys()) if theirs[n] > 0.0]
-        return summarise(pairs) if pairs else None
+        pairs = quotients(self.values_of(cell, name), self.values_of(base, name))
+        return summarise(list(pairs.values())) if pairs else None
 
     def _published(self, cell: Cell, name: str) -> dict[str, Any]:
         """What the document printed at the same point, and its ratio to the document's baseline there."""
         experiment = self.experiment
         at = experiment.point_of(cell) if name == experiment.figure.name else None
         here = experiment.published_point(at) if at is not None else ()
-        one = published.printed(experiment).get((here, cell.contender.name)) if at is not None else None
+        one = experiment.printed().get((here, cell.contender.name)) if at is not None else None
         if one is None:
             return {"published": None, "published_unit": None, "published_value": None, "published_ratio": None}
-        found = published.values(experiment)
+        found = experiment.published_values()
         value, base = found.get((here, cell.contender.name)), found.get((here, experiment.baseline))
         return {
             "published": one.printed if one.value is None else one.value,

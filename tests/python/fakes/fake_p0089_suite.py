@@ -21,7 +21,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from millpond.bench import published
 from millpond.bench.experiment import PublishedSpec, percent, place_of
 from millpond.bench.suites.every_experiment import PUBLISHED
 from millpond.bench.suites.p0089 import ALL_ALIASES, OF_2015
@@ -134,7 +133,7 @@ class FakeP0089:
         axes = [name for name in experiment.axes if name not in experiment.under]
         whole = {**SURROUNDINGS, **given}
         at = tuple((name, percent(given) if name == LITTER else place_of(whole[name])) for name in axes)
-        found = published.values(experiment).get((at, strategy), 1.0)
+        found = experiment.published_values().get((at, strategy), 1.0)
         return found * UNITS / experiment.figure.per_units if experiment.figure.per_units else found
 
     @staticmethod
