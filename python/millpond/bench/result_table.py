@@ -131,25 +131,18 @@ class ResultRow:
     def to_json(self) -> dict[str, Any]:
         """A row of `summary`: plain numbers, intervals beside them; what there is not is null."""
         return {
-            "workload": self.workload,
-            "comparison": self.comparison,
-            "ours": self.ours,
-            "ours_name": self.ours_name or None,
-            "best_peer": self.best_peer,
-            "best_peer_name": self.best_peer_name or None,
-            "ideal": self.ideal,
-            "ideal_name": self.ideal_name or None,
-            "unit": self.unit,
+            "workload": self.workload, "comparison": self.comparison,
+            "ours": self.ours, "ours_name": self.ours_name or None,
+            "best_peer": self.best_peer, "best_peer_name": self.best_peer_name or None,
+            "ideal": self.ideal, "ideal_name": self.ideal_name or None, "unit": self.unit,
             **_ratio("ratio_to_best_peer", self.to_peer),
             **_ratio("ratio_to_ideal", self.to_ideal),
             **_ratio("best_peer_ratio_to_ideal", self.peer_to_ideal),
             **_ratio("cold_ratio_to_best_peer", self.cold),
             "rounds": max((s.n for s in (self.to_peer, self.to_ideal) if s), default=0),
             "level": next((s.level for s in (self.to_peer, self.to_ideal) if s), None),
-            "benchmark": self.benchmark,
-            "parameters": dict(self.parameters),
-            "note": self.note,
-        }
+            "benchmark": self.benchmark, "parameters": dict(self.parameters), "note": self.note,
+        }  # fmt: skip
 
     def judged_text(self) -> str:
         """The row under a bar in a few words, with why it has no figure where it has none."""
