@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from millpond.bench.bars import Bar
-from millpond.bench.laboratory.bench_rounds import observed
-from millpond.bench.laboratory.bench_rows import Bench
+from millpond.bench.laboratory.bench_rows import Bench, observed
 from millpond.bench.suites.laboratory import LABORATORY
 from millpond.cli import main
 from millpond.statistics.order_statistics import summarise

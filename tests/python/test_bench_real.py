@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import json
-import random
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 from typing import Any
@@ -12,9 +11,8 @@ from typing import Any
 import pytest
 
 from millpond.bench import steps_run
-from millpond.bench.laboratory import bench_followed, bench_real
-from millpond.bench.laboratory.bench_rounds import Round
-from millpond.bench.laboratory.bench_rows import Bench
+from millpond.bench.laboratory import bench_followed
+from millpond.bench.laboratory.bench_rows import Bench, Round, values_of
 from millpond.bench.suites.laboratory import REAL
 from millpond.rounds import more_real_programs
 from millpond.statistics.order_statistics import summarise
@@ -35,7 +33,7 @@ def advice(kind: str, name: str = "", purpose: str | None = None) -> dict[str, A
     }
 
 
-def followed(cpu: tuple[float, ...], peak: tuple[float, ...] = (1.0,)) -> bench_real.Followed:
+def followed(cpu: tuple[float, ...], peak: tuple[float, ...] = (1.0,)) -> bench_followed.Followed:
     return {"cpu_seconds": summarise(cpu), "peak_bytes": summarise(peak)}
 
 
@@ -44,7 +42,7 @@ def followed(cpu: tuple[float, ...], peak: tuple[float, ...] = (1.0,)) -> bench_
     [((0.8, 0.9, 1.0), True), ((1.005, 1.2, 1.3), True), ((1.02, 1.03, 1.04), False)],
 )
 def test_only_harm_beyond_the_noise_fails(ratios: tuple[float, ...], holds: bool) -> None:
-    cpu, peak = bench_real.following("gawk", advice("malloc", "lean", "CPU"), followed(ratios))
+    cpu, peak = bench_followed.following("gawk", advice("malloc", "lean", "CPU"), followed(ratios))
     assert (cpu.holds, peak.holds) == (holds, True)
     assert cpu.note.startswith("advised: lean to save CPU, preloaded by hand")
 
@@ -54,15 +52,15 @@ def test_only_harm_beyond_the_noise_fails(ratios: tuple[float, ...], holds: bool
     [("nothing", "do nothing"), ("undecided", "no advice: No verdict: the program exited with 3: nothing")],
 )
 def test_without_a_change_nothing_is_followed(kind: str, words: str) -> None:
-    for row in bench_real.following("gawk", advice(kind), None):
+    for row in bench_followed.following("gawk", advice(kind), None):
         assert row.holds and row.figure is not None and row.figure.median == 1.0
         assert words in row.note and "nothing to follow" in row.note
 
 
 def test_a_plan_is_followed_by_its_trial() -> None:
     net = {m: {**summarise([0.8, 0.9, 1.1]).to_json(), "unit": "ratio"} for m in bench_followed.METRICS}
-    found = bench_real.net_of({"plans": [{"name": "advised", "effects": {"net": net, "total": {}}}]})
-    cpu, _ = bench_real.following("gawk", advice("plan", "together", "CPU"), found)
+    found = bench_followed.net_effects({"plans": [{"name": "advised", "effects": {"net": net, "total": {}}}]})
+    cpu, _ = bench_followed.following("gawk", advice("plan", "together", "CPU"), found)
     assert cpu.figure is not None and (cpu.figure.low, cpu.figure.median, cpu.figure.high) == (0.8, 0.9, 1.1)
     assert "pools for book, index" in cpu.note and "`millpond trial`" in cpu.note
 
@@ -76,17 +74,17 @@ def test_ratios_are_paired_within_a_round() -> None:
     half = [Round(r.cpu_seconds / 2, 0.0, 1.0, 150, "now") for r in rounds]
     found = bench_followed.ratio(half, rounds, "cpu_seconds")
     assert (found.low, found.median, found.high) == (0.5, 0.5, 0.5)
-    assert len(bench_followed.values_of({"as it is": rounds, "lean": half})) == 12
+    assert len(values_of({"as it is": rounds, "lean": half}, bench_followed.METRICS)) == 12
 
 
 def test_a_budget_may_be_exceeded_by_a_twentieth() -> None:
-    assert bench_real.budget_row("gawk", 125.9).holds is True
-    assert bench_real.budget_row("gawk", 126.1).holds is False
+    assert bench_followed.budget_row("gawk", 125.9).holds is True
+    assert bench_followed.budget_row("gawk", 126.1).holds is False
 
 
 def test_a_missing_program_is_a_row_that_names_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    bench = Bench(tmp_path, tmp_path / "inputs", 1, True, random.Random(1))
+    bench = Bench(tmp_path, tmp_path / "inputs", 1, True, 1)
     steps = [(n, s) for n, s in REAL.steps().items() if n in ("xmllint", "redis")]
     missing, server = steps_run.measure(steps, bench)
     assert missing.name == "xmllint" and missing.figure is None and missing.holds is False

@@ -7,7 +7,6 @@ what a store has of earlier runs stays there, and each run measures all of its o
 
 from __future__ import annotations
 
-import random
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -84,7 +83,7 @@ class StepsRun(ExperimentRun):
             place.prepare()
             quick = self.request.scale == "quick"
             rounds, inputs = self.request.rounds_of(self.spec), PLACE / "inputs"
-            bench = Bench(folder, inputs, rounds, quick, random.Random(self.request.seed))
+            bench = Bench(folder, inputs, rounds, quick, self.request.seed)
             with logged(place, self.journal) as log:
                 for bar in measure(steps, bench):
                     self._bars.append(bar)

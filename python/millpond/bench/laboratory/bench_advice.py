@@ -17,12 +17,12 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from millpond.bench.bars import Bar
-from millpond.bench.laboratory.bench_rounds import Contender, Round, interleave, observed
-from millpond.bench.laboratory.bench_rows import Bench, make_big_trace
+from millpond.bench.laboratory.bench_rows import Bench, Measured, make_big_trace, observed, values_of
 from millpond.cells.cell import Cell, Control, Outcome, Program
 from millpond.rounds import real_programs
 from millpond.rounds.real_programs import EXAMPLE_ORDERS, RealProgram
@@ -85,17 +85,15 @@ def replay_speed(bench: Bench) -> list[Bar]:
     result = str(bench.folder / "round.json")
     workload = RealProgram("10 M events, 1 M live objects", ())
 
-    def contender(strategy: str) -> Contender:
-        argv = [str(native.find(REPLAY)), "--play", str(script), "--strategy", strategy, "--result", result]
-        return Contender(strategy, lambda: bench.run(argv, workload))
-
-    measured = interleave([contender(s) for s in ("recorded", *STRATEGIES)], min(bench.rounds, 5), bench.rng)
+    play = [str(native.find(REPLAY)), "--play", str(script), "--result", result, "--strategy"]
+    turns = {s: partial(bench.run, [*play, s], workload) for s in ("recorded", *STRATEGIES)}
+    measured = bench.interleave(turns, min(bench.rounds, 5))
     script.unlink()
-    return [_replay_row(strategy, rounds, workload.name) for strategy, rounds in measured.items()]
+    return [_replay_row(strategy, {strategy: rounds}, workload.name) for strategy, rounds in measured.items()]
 
 
-def _replay_row(strategy: str, rounds: list[Round], workload: str) -> Bar:
-    values = tuple(observed(strategy, i, "cpu_seconds", r.cpu_seconds) for i, r in enumerate(rounds, 1))
+def _replay_row(strategy: str, measured: Measured, workload: str) -> Bar:
+    rounds, values = measured[strategy], values_of(measured, {"cpu_seconds": "cpu_seconds"})
     note = f"peak {max(r.peak_bytes for r in rounds) / 1e6:.0f} MB"
     figure = summarise([r.cpu_seconds for r in rounds])
     return Bar(f"replay of 10 M events: a round of {strategy}", workload, "s", figure, 3, note=note, outcomes=values)

@@ -1,23 +1,29 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Advice and the same changes made by hand: what the tables of known truth and of real programs share.
+"""The steps of laboratory.real: advice on real programs, and the same advice followed by hand.
 
-millpond advise -- PROGRAM                                   ─▶ the advice, and how long it took
-fresh interleaved rounds: as it is, on a malloc, changed     ─▶ ratios paired within a round
+    millpond advise -- PROGRAM  ─▶ the best malloc's figure, what is advised, how long it took
+    fresh rounds: as it is, on that malloc, on the advised one; `millpond trial` of an advised plan  ─▶ what it gives
+
+best malloc         predicted CPU against preloading it                     within 3 points
+CPU, peak followed  what is advised, by hand, against the program as it is  not above 1.01 beyond the noise
+seconds of advise   wall time of the verb                                   at most 5 % above the budget
+
+No user can follow an advised plan without the program's source. Its trial, without what look-ups cost, stands for it.
+Each advice is kept as results/bench/advice/NAME.json.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from millpond.bench.bars import Bar
 from millpond.bench.laboratory.bench_advice import run_verb
-from millpond.bench.laboratory.bench_rounds import PADDING_LIMIT_BYTES, Contender, Round, interleave, observed
-from millpond.bench.laboratory.bench_rows import Bench
+from millpond.bench.laboratory.bench_rows import Bench, Round, Step, Turn, observed, values_of
 from millpond.cells.cell import Outcome
+from millpond.cells.plans import from_json
 from millpond.rounds import mallocs
 from millpond.rounds.fresh_process import describe
 from millpond.rounds.real_programs import RealProgram
@@ -31,21 +37,21 @@ from millpond.system.wording import percent_text
 TRIAL = "millpond-trial"
 BUDGET_SECONDS = 120  # the default of `advise`
 AS_IT_IS = "as it is"
-METRICS = ("cpu_seconds", "peak_bytes")
+METRICS = {"cpu_seconds": "cpu_seconds", "peak_bytes": "peak_bytes"}
 # Points of the program's CPU between the figure of the best malloc and the same malloc preloaded by hand.
 POINTS = 3
+HARM = 1.01  # no advice may make a program slower or larger than this beyond the noise
+_OVERRUN = 1.05
+_WORDS = {"cpu_seconds": "CPU", "peak_bytes": "peak"}
+# What follows, by metric: the ratio to the program as it is.
+Followed = Mapping[str, Summary]
 
 
-@dataclass(frozen=True)
-class Asked:
-    """An advice ("millpond.advice/1") and the wall time of the verb that gave it."""
+def ask(bench: Bench, workload: RealProgram, out: Path | None = None) -> tuple[dict[str, Any], float]:
+    """The advice on a workload ("millpond.advice/1"), also left in `out`, and the wall seconds of `millpond advise`.
 
-    advice: dict[str, Any]
-    wall_seconds: float
-
-
-def ask(bench: Bench, workload: RealProgram, out: Path | None = None) -> Asked:
-    """Runs `millpond advise` on a workload with the default budget; the advice is left in `out`. Failure (4)."""
+    With the default budget. Failure (4).
+    """
     out = out or bench.folder / "advice.json"
     options = ["--budget", str(BUDGET_SECONDS), "--store", str(bench.folder / "advised"), f"--json={out}"]
     started = time.monotonic()
@@ -53,7 +59,7 @@ def ask(bench: Bench, workload: RealProgram, out: Path | None = None) -> Asked:
     seconds = time.monotonic() - started
     advice = read_json(out)
     assert isinstance(advice, dict)
-    return Asked(advice, seconds)
+    return advice, seconds
 
 
 def judged_mallocs(advice: Mapping[str, Any]) -> list[str]:
@@ -64,43 +70,32 @@ def judged_mallocs(advice: Mapping[str, Any]) -> list[str]:
 def measure(bench: Bench, workloads: Mapping[str, RealProgram], judged: Sequence[str]) -> dict[str, list[Round]]:
     """Interleaved rounds of each workload, by its name, and of the one called AS_IT_IS on each of these mallocs."""
     settings = {m.name: m.setting for m in mallocs.contenders()[0]}
-    contenders = [_contender(bench, name, workload) for name, workload in workloads.items()]
-    contenders += [_contender(bench, name, workloads[AS_IT_IS], settings[name]) for name in judged]
-    return interleave(contenders, bench.rounds, bench.rng)
+    turns = {name: _by_hand(bench, name, workload) for name, workload in workloads.items()}
+    turns |= {name: _by_hand(bench, name, workloads[AS_IT_IS], settings[name]) for name in judged}
+    return bench.interleave(turns)
 
 
-def _contender(bench: Bench, name: str, workload: RealProgram, setting: str = "") -> Contender:
+def _by_hand(bench: Bench, name: str, workload: RealProgram, setting: str = "") -> Turn:
     result = bench.folder / "by_hand.json"
     given = [f"{k}={v}" for k, v in workload.environment.items()] + ([setting] if setting else [])
     streams = ["--stdin", str(workload.stdin or "/dev/null"), "--stdout", "/dev/null", "--stderr", "/dev/null"]
     options = ["--result", str(result), *streams, *(word for one in given for word in ("--set", one))]
 
     def run() -> Round:
-        pad = ["--pad", str(bench.rng.randrange(PADDING_LIMIT_BYTES))]
-        native.require(TRIAL, ["--round", "bare", *pad, *options, "--", *workload.command])
+        native.require(TRIAL, ["--round", "bare", *bench.padding.option(), *options, "--", *workload.command])
         found = read_json(result)
         ended = int(found.get("exit_status") or 0), int(found.get("signal") or 0)
         if ended != (0, 0):
             raise Failure(Status.ENVIRONMENT, f"{workload.name}, {name}: a round by hand {describe(*ended)}")
         return Round(found["cpu_seconds"], 0.0, found["wall_seconds"], found["peak_bytes"], utc_now())
 
-    return Contender(name, run)
+    return run
 
 
 def ratio(of: Sequence[Round], against: Sequence[Round], metric: str) -> Summary:
     """The ratios paired within a round."""
     pairs = zip(of, against, strict=True)
     return summarise([float(getattr(a, metric)) / float(getattr(b, metric)) for a, b in pairs])
-
-
-def values_of(measured: Mapping[str, Sequence[Round]]) -> tuple[Outcome, ...]:
-    """Every value of rounds by hand."""
-    return tuple(
-        observed(contender, number, metric, float(getattr(found, metric)), time_utc=found.time_utc)
-        for contender, rounds in measured.items()
-        for number, found in enumerate(rounds, 1)
-        for metric in METRICS
-    )
 
 
 def malloc_row(name: str, advice: Mapping[str, Any], cpu: float, best: str, values: tuple[Outcome, ...] = ()) -> Bar:
@@ -111,3 +106,91 @@ def malloc_row(name: str, advice: Mapping[str, Any], cpu: float, best: str, valu
     note = f"{best}: predicted {predicted} ({low} to {high}), preloaded by hand {by_hand}"
     return Bar(f"{name}: the best malloc, predicted against preloaded", name, "points", summarise([points]), POINTS,
                note=note, outcomes=values)  # fmt: skip
+
+
+def real(name: str, make: Callable[[Path], RealProgram]) -> Step:
+    """The rows of one program."""
+
+    def step(bench: Bench) -> list[Bar]:
+        workload = make(bench.inputs)
+        kept = bench.inputs.parent / "advice"
+        kept.mkdir(parents=True, exist_ok=True)
+        advice, seconds = ask(bench, workload, kept / f"{name}.json")
+        best, advised = judged_mallocs(advice)[:1], advice["choice"]
+        wanted = [*best, *([advised["name"]] if advised["kind"] == "malloc" else [])]
+        measured = measure(bench, {AS_IT_IS: workload}, list(dict.fromkeys(wanted))) if wanted else {}
+        ratios = {c: {m: ratio(rounds, measured[AS_IT_IS], m) for m in METRICS} for c, rounds in measured.items()}
+        rows = [
+            malloc_row(name, advice, ratios[b]["cpu_seconds"].median, b, values_of(measured, METRICS)) for b in best
+        ] or [Bar.missing(f"{name}: the best malloc, predicted against preloaded", advice["verdict"])]
+        try:
+            followed = (
+                _trial(bench, workload, advice["plan"]) if advised["kind"] == "plan" else ratios.get(advised["name"])
+            )
+            rows += following(name, advice, followed)
+        except Failure as failure:
+            rows.append(Bar.missing(f"{name}: following the advice", failure.message))
+        return [*rows, budget_row(name, seconds)]
+
+    return step
+
+
+def _trial(bench: Bench, workload: RealProgram, plan: dict[str, Any]) -> Followed:
+    """What a plan gives by `millpond trial`, without the look-ups that only a trial pays."""
+    given, out = bench.folder / "advised.plan.json", bench.folder / "trial.json"
+    from_json(plan, "advised").write(given)
+    cells = [word for cell in ("bare", "looked_up", "plan:advised") for word in ("--cells", cell)]
+    options = ["--plan", str(given), "--rounds", str(bench.rounds), *cells, f"--json={out}"]
+    run_verb(["trial", *options, "--", *workload.command], workload=workload)
+    found = read_json(out)
+    assert isinstance(found, dict)
+    return net_effects(found)
+
+
+def net_effects(trial: Mapping[str, Any]) -> Followed:
+    """The net effect of the only plan of a trial ("millpond.trial/1"), by metric."""
+    (plan,) = trial["plans"]
+    fields = ("n", "median", "low", "high", "level", "method", "verdict")
+    return {m: Summary(**{f: plan["effects"]["net"][m][f] for f in fields}) for m in METRICS}
+
+
+def following(name: str, advice: Mapping[str, Any], followed: Followed | None) -> list[Bar]:
+    """What the user has who follows the advice: a row for CPU and one for peak memory, against the program as it is.
+
+    A row holds unless its whole interval lies above HARM. Without a change there is nothing to measure.
+    """
+    advised = advice["choice"]
+    said = _said(advice)
+    if advised["kind"] not in ("malloc", "plan"):
+        followed = {m: summarise([1.0]) for m in METRICS}
+        said += ": nothing to follow, so the program stays as it is"
+    assert followed is not None
+    values = {m: (observed("followed", 1, f"{m}_ratio", r.median),) for m, r in followed.items()}
+    predicted = {"cpu_seconds": advised["cpu"], "peak_bytes": advised["peak"]}
+    return [
+        Bar(f"{name}: {_WORDS[m]} with the advice followed, against as it is", name, "×", found, HARM,
+            note=said + (f"; predicted {predicted[m]['median']:.3f} ×" if predicted[m] else ""),
+            outcomes=values[m], kept=found.low <= HARM)
+        for m, found in followed.items()
+    ]  # fmt: skip
+
+
+def _said(advice: Mapping[str, Any]) -> str:
+    """What is advised, and how it was followed."""
+    advised = advice["choice"]
+    purpose = f" to save {advised['for']}" if advised["for"] else ""
+    if advised["kind"] == "malloc":
+        return f"advised: {advised['name']}{purpose}, preloaded by hand"
+    if advised["kind"] == "plan":
+        pools = ", ".join(r["pool"] for r in advice["plan"]["routes"])
+        return f"advised: pools for {pools}{purpose}, by `millpond trial`, for no source was changed"
+    return (
+        "advised: do nothing" if advised["kind"] == "nothing" else f"no advice: {advice['verdict'].removesuffix('.')}"
+    )
+
+
+def budget_row(name: str, wall_seconds: float) -> Bar:
+    """The wall time of `advise` against its budget."""
+    value = observed("advise", 1, "wall_seconds", wall_seconds)
+    return Bar(f"{name}: seconds of advise", name, "s", summarise([wall_seconds]), _OVERRUN * BUDGET_SECONDS,
+               note=f"budget {BUDGET_SECONDS} s", outcomes=(value,))  # fmt: skip

@@ -7,30 +7,82 @@ aliasing       contexts that differed / contexts checked                  counte
 characterise   events / CPU second; peak resident bytes                   on a made-up trace of 100 M events
 trial          CPU under the empty plan / CPU of the bare program
 demo           wall seconds of `make demo`
+
+Contenders take turns in fresh processes, behind one warm-up that is thrown away. A round's CPU is that of wait4: every
+process that the contender waited for is in it. What the contender itself did (a recorder compresses after its program)
+is known apart.
 """
 
 from __future__ import annotations
 
 import json
-import random
+import os
 import subprocess
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from millpond.bench.bars import Bar
-from millpond.bench.laboratory.bench_rounds import Contender, Round, interleave, observed, run_once
-from millpond.cells.cell import Outcome
+from millpond.cells.cell import Cell, Control, Outcome, Workload
+from millpond.rounds.fresh_process import Padding, describe
+from millpond.rounds.interleaved_rounds import Silence, run_rounds
 from millpond.rounds.real_programs import RealProgram
 from millpond.statistics.order_statistics import summarise
 from millpond.system import native
+from millpond.system.clock import utc_now
+from millpond.system.environment import user_environment
 from millpond.system.errors import Failure, Status
 from millpond.system.temporary import temporary_folder
 
 REPOSITORY = Path(__file__).resolve().parents[4]
 BARE = "bare"
+
+
+@dataclass(frozen=True)
+class Round:
+    """What one fresh process cost. `cpu_seconds` is that of all its processes, `own_cpu_seconds` of the first alone."""
+
+    cpu_seconds: float
+    own_cpu_seconds: float
+    wall_seconds: float
+    peak_bytes: int
+    time_utc: str
+
+    @property
+    def below_cpu_seconds(self) -> float:
+        """The CPU of the processes that it started: for a recorder, of the recorded program."""
+        return self.cpu_seconds - self.own_cpu_seconds
+
+
+# What a round of a contender is.
+Turn = Callable[[], Round]
+# The rounds of each contender, by its name.
+Measured = Mapping[str, Sequence[Round]]
+
+
+def observed(
+    contender: str, number: int, metric: str, value: float, *, kind: str = "", time_utc: str | None = None
+) -> Outcome:
+    """One observed value of a bar. `kind`: `counted` for what does not vary; else measured."""
+    cell = Cell(Workload(""), Control(contender))
+    return Outcome(cell, "bench", number, {metric: value}, time_utc or utc_now(), kind=kind)
+
+
+def values_of(rounds: Measured, metrics: Mapping[str, str]) -> tuple[Outcome, ...]:
+    """Every value of these rounds. `metrics`: by name the attribute of a round."""
+    return tuple(
+        observed(contender, number, metric, float(getattr(one, attribute)), time_utc=one.time_utc)
+        for contender, own in rounds.items()
+        for number, one in enumerate(own, 1)
+        for metric, attribute in metrics.items()
+    )
+
+
+def _own_cpu_seconds(pid: int) -> float:
+    """CPU of a process that has ended and was not waited for yet, without its children. It must have had one thread."""
+    return int(Path(f"/proc/{pid}/schedstat").read_text(encoding="ascii").split()[0]) / 1e9
 
 
 @dataclass
@@ -41,14 +93,42 @@ class Bench:
     inputs: Path
     rounds: int
     quick: bool
-    rng: random.Random
+    seed: int
+    padding: Padding = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.padding = Padding(self.seed)
 
     @property
     def trace(self) -> Path:
         return self.folder / "bench.mpt"
 
     def run(self, argv: Sequence[str], workload: RealProgram) -> Round:
-        return run_once(argv, workload, self.rng, self.folder / "stderr")
+        """One round of `argv` with the input of `workload`; output is dropped. Failure (4) where it fails."""
+        log = self.folder / "stderr"
+        with (workload.stdin or Path(os.devnull)).open("rb") as stdin, log.open("wb") as stderr:
+            started = time.monotonic()
+            child = subprocess.Popen(
+                argv, stdin=stdin, stdout=subprocess.DEVNULL, stderr=stderr,
+                env={**user_environment(), **workload.environment, **self.padding.environment()},
+            )  # fmt: skip
+            os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
+            wall = time.monotonic() - started
+            own = _own_cpu_seconds(child.pid)
+            _, wait_status, used = os.wait4(child.pid, 0)
+        child.returncode = os.waitstatus_to_exitcode(wait_status)
+        if child.returncode != 0:
+            how = describe(child.returncode, max(0, -child.returncode))
+            said = log.read_text(encoding="utf-8", errors="replace").strip()[-500:]
+            raise Failure(Status.ENVIRONMENT, f"a round of {workload.name} {how} ({' '.join(argv[:6])} …): {said}")
+        return Round(used.ru_utime + used.ru_stime, own, wall, used.ru_maxrss * 1024, utc_now())
+
+    def interleave(self, turns: Mapping[str, Turn], rounds: int | None = None) -> dict[str, list[Round]]:
+        """The rounds of each contender behind one warm-up, interleaved. `rounds`: so many instead of the usual."""
+        cells = [Cell(Workload("bench"), Control(name)) for name in turns]
+        runner = _Turns(turns)
+        run_rounds(cells, runner, Silence(), stage="bench", rounds=rounds or self.rounds, seed=self.seed)
+        return runner.measured
 
     def record(self, workload: RealProgram, *options: str) -> Round:
         """One recorded round; what earlier ones left is removed first, so that they cannot fill the disk."""
@@ -73,15 +153,22 @@ class Bench:
         return facts
 
 
+class _Turns:
+    """A runner for `run_rounds` whose cells are turns of contenders; what a measured round cost is kept as it is."""
+
+    def __init__(self, turns: Mapping[str, Turn]) -> None:
+        self._turns = turns
+        self.measured: dict[str, list[Round]] = {name: [] for name in turns}
+
+    def run(self, cell: Cell, stage: str, number: int) -> Outcome:
+        done = self._turns[cell.contender.name]()
+        if number > 0:
+            self.measured[cell.contender.name].append(done)
+        return Outcome(cell, stage, number, {}, done.time_utc)
+
+
 # Measures, and makes bars of it. Failure where it cannot.
 Step = Callable[[Bench], list[Bar]]
-
-
-def _seconds(contender: str, rounds: list[Round], seconds: Callable[[Round], float]) -> tuple[Outcome, ...]:
-    return tuple(
-        observed(contender, number, "cpu_seconds", seconds(r), time_utc=r.time_utc)
-        for number, r in enumerate(rounds, 1)
-    )
 
 
 def recording(make: Callable[[Bench], RealProgram], limit: float | None, stored_limit: float | None) -> Step:
@@ -89,12 +176,11 @@ def recording(make: Callable[[Bench], RealProgram], limit: float | None, stored_
 
     def step(bench: Bench) -> list[Bar]:
         workload = make(bench)
-        contenders = [
-            Contender(BARE, lambda: bench.run(workload.command, workload)),
-            Contender("recorded", lambda: bench.record(workload)),
-        ]
-        measured = interleave(contenders, bench.rounds, bench.rng)
-        bare, recorded = measured[BARE], measured["recorded"]
+        measured = bench.interleave({
+            BARE: lambda: bench.run(workload.command, workload),
+            "recorded": lambda: bench.record(workload),
+        })  # fmt: skip
+        bare, recorded = measured.values()
         events = max(1, int(bench.summary()["trace"]["events"]))
         stored = sum(f.stat().st_size for f in bench.folder.glob(f"{bench.trace.name}*"))
         each_ns = 1e9 * summarise([r.cpu_seconds for r in bare]).median / events
@@ -102,8 +188,8 @@ def recording(make: Callable[[Bench], RealProgram], limit: float | None, stored_
         note = f"{events / 1e6:.2f} M events, {each_ns:.0f} ns an event bare; finishing took {finishing:.2f} s"
         ratio = summarise([a.below_cpu_seconds / b.cpu_seconds for a, b in zip(recorded, bare, strict=True)])
         values = (
-            *_seconds(BARE, bare, lambda r: r.cpu_seconds),
-            *_seconds("recorded", recorded, lambda r: r.below_cpu_seconds),
+            *values_of({BARE: bare}, {"cpu_seconds": "cpu_seconds"}),
+            *values_of({"recorded": recorded}, {"cpu_seconds": "below_cpu_seconds"}),
         )
         size = observed("recorded", bench.rounds, "stored_bytes", stored, kind="counted")
         cpu_name, size_name = f"recording {workload.name}: CPU against bare", f"stored bytes an event, {workload.name}"
@@ -138,16 +224,10 @@ def trial(make: Callable[[Bench], RealProgram]) -> Step:
 
     def step(bench: Bench) -> list[Bar]:
         workload = make(bench)
-        contenders = [
-            Contender(BARE, lambda: bench.trial("bare", workload)),
-            Contender("empty", lambda: bench.trial("empty", workload)),
-        ]
-        measured = interleave(contenders, bench.rounds, bench.rng)
-        bare, empty = measured[BARE], measured["empty"]
-        values = (
-            *_seconds(BARE, bare, lambda r: r.below_cpu_seconds),
-            *_seconds("empty", empty, lambda r: r.below_cpu_seconds),
-        )
+        measured = bench.interleave({BARE: lambda: bench.trial("bare", workload),
+                                     "empty": lambda: bench.trial("empty", workload)})  # fmt: skip
+        bare, empty = measured.values()
+        values = values_of(measured, {"cpu_seconds": "below_cpu_seconds"})
         ratios = [a.below_cpu_seconds / b.below_cpu_seconds for a, b in zip(empty, bare, strict=True)]
         name = f"trial's empty plan, {workload.name}: CPU against bare"
         return [Bar(name, workload.name, "×", summarise(ratios), 1.05, outcomes=values)]
@@ -175,12 +255,12 @@ def characterising(bench: Bench) -> list[Bar]:
     out = str(bench.folder / "big.json")
     argv = [str(native.find("millpond-characterise")), "--json", out, str(trace)]
     workload = RealProgram(f"a trace of {events // 1_000_000} M events with 1 M live objects", tuple(argv))
-    rounds = interleave([Contender("characterise", lambda: bench.run(argv, workload))], 3, bench.rng)["characterise"]
+    rounds = bench.interleave({"characterise": lambda: bench.run(argv, workload)}, 3)["characterise"]
     trace.unlink()
     speed = tuple(
         observed("characterise", i, "events_a_second", events / r.cpu_seconds) for i, r in enumerate(rounds, 1)
     )
-    memory = tuple(observed("characterise", i, "peak_bytes", r.peak_bytes) for i, r in enumerate(rounds, 1))
+    memory = values_of({"characterise": rounds}, {"peak_bytes": "peak_bytes"})
     return [
         Bar("characterise: events a second of CPU", workload.name, "M/s",
             summarise([events / r.cpu_seconds / 1e6 for r in rounds]), 10,

@@ -27,9 +27,8 @@ from millpond.bench.laboratory.bench_followed import (
     malloc_row,
     measure,
     ratio,
-    values_of,
 )
-from millpond.bench.laboratory.bench_rows import Bench, Step
+from millpond.bench.laboratory.bench_rows import Bench, Step, values_of
 from millpond.cells.cell import Outcome
 from millpond.cells.plans import has_arena
 from millpond.rounds.real_programs import RealProgram
@@ -78,14 +77,14 @@ def truth(known: Known) -> Step:
     """The rows of one program."""
 
     def step(bench: Bench) -> list[Bar]:
-        advice = ask(bench, RealProgram(known.name, known.as_it_is)).advice
+        advice, _ = ask(bench, RealProgram(known.name, known.as_it_is))
         judged = judged_mallocs(advice)
         measured = measure(bench, known.workloads(), judged)
         cpu, peak = (
             {c: ratio(rounds, measured[AS_IT_IS], metric).median for c, rounds in measured.items()}
             for metric in METRICS
         )
-        rows = [_following(known, advice, cpu, peak, values_of(measured))]
+        rows = [_following(known, advice, cpu, peak, values_of(measured, METRICS))]
         rows += [malloc_row(known.name, advice, cpu[best], best) for best in judged[:1]]
         return rows + _predicted(known, advice, cpu, peak)
 

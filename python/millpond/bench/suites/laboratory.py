@@ -14,7 +14,7 @@ from pathlib import Path
 
 from millpond.bench.laboratory import bench_truth
 from millpond.bench.laboratory.bench_advice import replay_exact, replay_speed, report, twice, validation
-from millpond.bench.laboratory.bench_real import real
+from millpond.bench.laboratory.bench_followed import real
 from millpond.bench.laboratory.bench_rows import (
     Bench,
     Step,
