@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from conftest import FakeLab
+from msgspec import structs
 
 from millpond.cells.cell import Cell, Control, Outcome, Program
 from millpond.cells.plans import Plan, Route
@@ -37,7 +38,7 @@ def rounds_of(
     """A warm-up that would spoil every median, then rounds around one second and ten megabytes."""
     found = [outcome(cell, 0, {"cpu_seconds": 99.0, "peak_bytes": 1.0})]
     for number in range(1, rounds + 1):
-        cpu, peak = factor * generator.lognormal(0, noise, 2)
+        cpu, peak = (factor * generator.lognormal(0, noise, 2)).tolist()
         values = {"cpu_seconds": cpu, "wall_seconds": cpu * 1.1, "peak_bytes": 1e7 * peak, "page_faults": 500}
         found.append(outcome(cell, number, values))
     return found
@@ -173,8 +174,7 @@ def test_rounds_that_chose_are_left_out_where_others_judged(seed: int) -> None:
 def test_other_machines_are_said_and_their_times_warned_of(seed: int) -> None:
     generator = np.random.default_rng(seed)
     a, b = journal(rounds_of(generator, BARE)), journal(rounds_of(generator, BARE))
-    for row in b.rows:
-        row["machine"] = "another [abc]"
+    b.rows[:] = [structs.replace(row, machine="another [abc]") for row in b.rows]
     notes = compared(a, b).notes
     assert any("different machines" in n and "times say nothing" in n for n in notes)
 

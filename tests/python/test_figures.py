@@ -11,11 +11,13 @@ from xml.etree import ElementTree
 import sample_store
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from millpond.report.figures import flat_figures, heap_figures, round_figures
+from millpond.report.paired_rounds import PairedRounds, Ratio
 from millpond.rounds.characterisation import AddressMap
 from millpond.statistics.order_statistics import Summary
-from millpond.statistics.paired_rounds import PairedRounds, Ratio
+from millpond.store.observations import Observation
 from millpond.system.wording import bytes_text, count_text, seconds_text
 
 ratios = st.floats(min_value=0.05, max_value=20)
@@ -96,13 +98,17 @@ def test_a_map_without_cells_is_none() -> None:
 
 
 def test_rounds_without_a_partner_are_left_out() -> None:
-    def row(variant: str, number: int, value: float | None, status: str = "ok") -> dict[str, object]:
-        known = {"contender_kind": "control", "contender": variant, "stage": "judging", "metric": "cpu_seconds"}
-        return {**known, "round": number, "value": value, "status": status}
+    def row(variant: str, number: int, value: float | None, status: str = "ok") -> Observation:
+        return Observation(
+            id="r:0", run="r", experiment="advise", contender_kind="control", contender=variant, parameters="{}",
+            stage="judging", metric="cpu_seconds", unit="seconds", value=value, status=status, kind="measured",
+            round=number, time_utc="2026-01-02T03:04:05+00:00",
+        )  # fmt: skip
 
     rounds = PairedRounds([
         row("a", 0, 9.0), row("b", 0, 1.0), row("a", 1, 2.0), row("b", 1, 4.0), row("a", 2, 3.0), row("b", 3, 3.0),
-        row("a", 4, 1.0), row("b", 4, 1.0, "killed"), row("a", 5, None), row("b", 5, 2.0), {"stage": None},
+        row("a", 4, 1.0), row("b", 4, 1.0, "killed"), row("a", 5, None), row("b", 5, 2.0),
+        replace(row("a", 1, 7.0), stage=None),
     ])  # fmt: skip
     assert rounds.ratios("a", "b") == [Ratio("judging", 1, 0.5)]
     assert rounds.ratios("a", "nobody") == []

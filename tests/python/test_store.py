@@ -41,9 +41,9 @@ def test_every_row_comes_back_with_exactly_the_fields_of_the_schema(tmp_path: Pa
     store = Store(tmp_path)
     store.write(journal)
     rows = store.query("select * from observations order by id")
-    assert [r["id"] for r in rows] == [r["id"] for r in journal.rows]
+    assert [r["id"] for r in rows] == [r.id for r in journal.rows]
     assert tuple(rows[0]) == FIELDS
-    assert rows == journal.rows
+    assert rows == [r.to_json() for r in journal.rows] and store.observations() == journal.rows
     assert len(rows) == 3 * len(OF_A_PROCESS)
 
 

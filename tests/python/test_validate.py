@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from conftest import FakeLab
+from msgspec import structs
 
 from millpond.cells.cell import Cell, Control, Outcome, Program
 from millpond.cells.metrics import PROCESS_METRICS, REPLAY_METRICS
@@ -204,8 +205,7 @@ def test_a_validation_of_few_programs_is_kept_and_not_used(lab: FakeLab, program
 def test_a_validation_of_another_machine_counts_for_nothing(lab: FakeLab, programs: None, tmp_path: Path) -> None:
     lab.configure(events=1000)
     work = validated(tmp_path, (0.3, 0.2, 0.4), (3e6, 5e6, 2e6))
-    for row in work.journal.rows:
-        row["machine"] = "another [abc]"
+    work.journal.rows[:] = [structs.replace(row, machine="another [abc]") for row in work.journal.rows]
     store = Store(tmp_path / "store")
     store.write(work.journal)
     store.write_document(replay_error.KIND, work.journal.run, {**work.document(), "machine": "another [abc]"})

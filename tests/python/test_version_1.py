@@ -15,10 +15,9 @@ import pytest
 from millpond.cells.cell import Cell, Control, Malloc, Outcome, Program, Strategy, Trace, Workload
 from millpond.cells.plans import Plan, Route
 from millpond.store.observations import SCHEMA, Journal
-from millpond.store.relations import as_observation, is_observation
 from millpond.store.round_log import outcomes_of
 from millpond.store.store import Store
-from millpond.store.version_1 import FIELDS_1, SCHEMA_1
+from millpond.store.version_1 import FIELDS_1, SCHEMA_1, observation_of
 
 OLD = Path(__file__).parent / "data" / "store_of_version_1"
 AS3 = "multipool(new_delete):type:destroy"
@@ -65,7 +64,7 @@ def test_what_was_hidden_in_parameters_stands_in_columns(store: Store) -> None:
     ],
 )  # fmt: skip
 def test_a_cell_of_today_recalls_its_old_rounds(store: Store, cell: Cell, stage: str) -> None:
-    outcomes = outcomes_of(store.query("select * from observations"), [cell], stage)
+    outcomes = outcomes_of(store.observations(), [cell], stage)
     assert [o.round for o in outcomes if o.status == "ok" and o.values["cpu_seconds"] >= 1.0]
 
 
@@ -87,7 +86,7 @@ def test_a_row_of_version_1_is_recovered_from_a_run_that_was_killed() -> None:
         "strategy": "empty", "metric": "cpu_seconds", "unit": "seconds", "value": 1.0, "status": "ok",
         "kind": "measured", "time_utc": "2026-01-02T03:04:05.000+00:00",
     }  # fmt: skip
-    now = as_observation(row)
-    assert is_observation(now)
-    assert (now["contender"], now["stage"], now["subject"]) == ("empty", "trial", '["prog"]')
-    assert as_observation({**row, "parameters": "[]"})["schema"] == SCHEMA_1, "what is no row of ours stays foreign"
+    now = observation_of(row)
+    assert (now.contender, now.stage, now.subject) == ("empty", "trial", '["prog"]')
+    with pytest.raises(ValueError, match="no JSON object"):
+        observation_of({**row, "parameters": "[]"})

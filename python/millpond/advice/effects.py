@@ -84,7 +84,7 @@ def malloc_cell(program: Sequence[str], malloc: Malloc) -> Cell:
 
 def net_of(plan: Plan) -> Computed:
     """The contender that a plan is without what only a trial costs. It never runs."""
-    return Computed(f"{plan.label} without look-up")
+    return Computed.without_look_up(plan.label)
 
 
 def roles(program: Sequence[str], plan: Plan | None) -> dict[str, Cell]:

@@ -124,6 +124,11 @@ class Computed:
     name: str
     kind: ClassVar[str] = "computed"
 
+    @classmethod
+    def without_look_up(cls, label: str) -> Computed:
+        """A plan of that label without what only a trial costs."""
+        return cls(f"{label} without look-up")
+
     @property
     def label(self) -> str:
         return self.name

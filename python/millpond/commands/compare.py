@@ -20,7 +20,7 @@ from millpond.advice.prediction_outcome import WORDS, Builds, CameOut
 from millpond.cells.metrics import REPLAY_METRICS, TRIAL_METRICS
 from millpond.commands.options import CopyOption, Json, PrepareOption
 from millpond.report.comparison.builds import Asked, command_after, compare_builds
-from millpond.report.comparison.cell_samples import QUERY_FIELDS, Cells, cells_of
+from millpond.report.comparison.cell_samples import Cells, cells_of
 from millpond.report.comparison.store_changes import Comparison
 from millpond.report.comparison.store_changes import compare as compare_cells
 from millpond.rounds.preparation import Preparation
@@ -141,15 +141,14 @@ def _compare_runs(a: str, b: str, wanted: list[conditions.Condition], cells: str
 
 def _side(text: str, default: Path, damaged: list[str]) -> Cells:
     """The cells of a store, or of one run of the default store; files that cannot be read are named in `damaged`."""
-    fields = ", ".join(QUERY_FIELDS)
     folder = Path(text)
     if folder.is_dir():
         store = Store(folder)
-        rows = store.query(f"select {fields} from observations order by id")
+        rows = store.observations()
     else:
         store = Store(default)
         run = _find_run(store, text, default)
-        rows = store.query(f"select {fields} from observations where run = ? order by id", [run])
+        rows = store.observations(run)
     found = cells_of(text, rows)
     for name in sorted(found.runs):
         advice = store.document("advice", name)

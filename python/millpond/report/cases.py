@@ -21,8 +21,9 @@ from msgspec.structs import replace
 from millpond.advice.advice_data import Advice, InputAdvice, Replay, Row
 from millpond.advice.prediction_outcome import KIND as OUTCOMES
 from millpond.advice.prediction_outcome import Builds, CameOut
+from millpond.report.paired_rounds import PairedRounds
 from millpond.rounds.characterisation import Characterisation, Subsystem, Trace
-from millpond.statistics.paired_rounds import PairedRounds
+from millpond.store.observations import Observation
 from millpond.store.store import Misfit, Store
 from millpond.system.errors import Failure, Status
 from millpond.system.records import decode
@@ -30,7 +31,6 @@ from millpond.system.records import decode
 # A run of advise; one that made no observations is known by its document.
 EXPERIMENTS = ("advise", "advice")
 SHOWN_AT_MOST = 80  # subsystems of a case whose details are read
-_OBSERVATIONS = "select * from observations where run = ? order by id"
 _NAMES = "select name from subsystems where run = ? order by position"
 _DETAILS = "select detail from subsystems where run = ? and list_contains(?, name) order by position"
 
@@ -57,7 +57,7 @@ class Case:
     advice: Advice
     characterisation: Characterisation | None = None
     names: Sequence[str] = field(default=(), repr=False)
-    observations: Sequence[dict[str, Any]] = field(default=(), repr=False)
+    observations: Sequence[Observation] = field(default=(), repr=False)
     kind: str = "advice"  # of document, and under which run it is kept
     kept_as: str = ""
     outcome: Builds | None = None  # of `compare --after`: how its prediction came out
@@ -138,7 +138,7 @@ def of_run(store: Store, run: str, advice: Advice, whole: bool = False) -> Case:
         replace(advice, run=advice.run or run),
         characterised,
         names if characterised else (),
-        store.query(_OBSERVATIONS, [run]) if store.files("observations") else [],
+        store.observations(run) if store.files("observations") else [],
         kept_as=run,
         outcome=_outcome(store, run),
     )

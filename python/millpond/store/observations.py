@@ -9,23 +9,96 @@ from __future__ import annotations
 import datetime
 import json
 import secrets
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import lru_cache
+from typing import Annotated, Any
+
+from msgspec import Meta, field
 
 from millpond import __version__
-from millpond.cells.cell import LITTER, Cell, Computed, Outcome, Workload
+from millpond.cells.cell import LITTER, Cell, Computed, Malloc, Outcome, Workload
 from millpond.cells.metrics import COUNTERS, EVENTS, TRIAL_METRICS, Metrics
+from millpond.cells.plans import Plan
 from millpond.system.clock import utc_now
+from millpond.system.input_file import parse_json
 from millpond.system.machine import this_machine
+from millpond.system.records import Record
 
 SCHEMA = "millpond.observation/2"
-FIELDS = (
-    "schema", "id", "run", "experiment", "workload", "subject_kind", "subject", "contender_kind", "contender",
-    "parameters", "plan", "subsystem", "stage", "heap_state", "page_policy", "pass", "metric", "unit", "value",
-    "why_null", "status", "exit_status", "signal", "kind", "round", "machine", "program", "compiler", "version",
-    "time_utc",
-)  # fmt: skip
+Whole = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
+
+
+class Observation(Record, frozen=True, kw_only=True, omit_defaults=False, forbid_unknown_fields=True):
+    """One value of one round. Its fields are the columns of the relation, in their order; the required are never null.
+
+    `subject` (a list of words), `parameters` (an object) and `plan` are JSON texts.
+    """
+
+    schema: str | None = SCHEMA
+    id: str
+    run: str
+    experiment: str
+    workload: str | None = None
+    subject_kind: str | None = None
+    subject: str | None = None
+    contender_kind: str | None = None
+    contender: str | None = None
+    parameters: str
+    plan: str | None = None
+    subsystem: str | None = None
+    stage: str | None = None
+    heap_state: str | None = None
+    page_policy: str | None = None
+    pass_: str | None = field(name="pass", default=None)
+    metric: str
+    unit: str
+    value: float | None = None
+    why_null: str | None = None
+    status: str
+    exit_status: Whole | None = None
+    signal: Whole | None = None
+    kind: str
+    round: Whole
+    machine: str | None = None
+    program: str | None = None
+    compiler: str | None = None
+    version: str | None = None
+    time_utc: str
+
+    def __post_init__(self) -> None:
+        """Raises ValueError, or what wrong types raise, where a text does not hold what it must."""
+        require_texts(self.parameters, self.subject, self.plan)
+
+    @property
+    def cell(self) -> tuple[str | None, ...]:
+        """The columns that tell its cell from others."""
+        return (self.subject_kind, self.subject, self.contender_kind, self.contender, self.plan, self.parameters)
+
+    @property
+    def label(self) -> str:
+        """How tables name its contender."""
+        name = self.contender or ""
+        if self.contender_kind == Plan.kind:
+            return Plan(name, "", "", ()).label
+        return Malloc(name).label if self.contender_kind == Malloc.kind else name
+
+
+FIELDS = Observation.__struct_encode_fields__
+
+
+@lru_cache(maxsize=1024)
+def require_texts(parameters: str, subject: str | None, plan: str | None) -> None:
+    """Raises ValueError, or what wrong types raise, unless these are what the columns of JSON hold."""
+    if not isinstance(parse_json(parameters), dict):
+        raise ValueError("its column parameters holds what is no JSON object")
+    words = parse_json(subject) if subject is not None else []
+    if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
+        raise ValueError("its column subject holds what is no list of words")
+    for route in parse_json(plan)["routes"] if plan is not None else ():
+        if not isinstance(route["strategy"], str) or not all(isinstance(name, str) for name in route["subsystems"]):
+            raise ValueError("its column plan holds what is no plan")
+
 
 _COUNTED = ("page_faults", "major_faults", "units", *COUNTERS)
 
@@ -59,7 +132,7 @@ class Journal:
     ) -> None:
         stamp = datetime.datetime.now(datetime.UTC).strftime("%Y%m%dT%H%M%S")
         self.run = f"{stamp}-{secrets.token_hex(4)}"
-        self.rows: list[dict[str, Any]] = []
+        self.rows: list[Observation] = []
         self._experiment = experiment
         self._workload = " ".join(workload)
         self._compiler = compiler
@@ -104,7 +177,7 @@ class Journal:
         )
         earlier.add_outcomes(outcome for outcome in outcomes if outcome.time_utc < began)
         return [
-            {**row, "parameters": {k: v for k, v in json.loads(row["parameters"]).items() if k in parameters}}
+            {**row.to_json(), "parameters": {k: v for k, v in json.loads(row.parameters).items() if k in parameters}}
             for row in [*earlier.rows, *self.rows]
         ]
 
@@ -121,11 +194,14 @@ class Journal:
     def _add_outcome(self, outcome: Outcome, metric: str, unit: str, declared: Metrics) -> None:
         cell = outcome.cell
         value = outcome.values.get(metric)
-        identifier = self._add(
-            **_of_cell(cell),
+        added = self._add(
+            **columns_of(cell),
+            workload=cell.subject.name if isinstance(cell.subject, Workload) else self._workload,
             subsystem=cell.plan.alone if cell.plan else None,
             stage=outcome.stage,
+            heap_state=heap_state(cell),
             page_policy="huge" if cell.contender.name == "shared_huge" else this_machine().page_policy,
+            pass_="warm" if declared.is_warm(metric) else "cold",
             metric=metric,
             unit=unit,
             value=value,
@@ -135,23 +211,24 @@ class Journal:
             signal=outcome.signal,
             kind=outcome.kind or _kind(cell, metric, unit, declared),
             round=outcome.round,
+            program=self.programs.identity_of(cell) if self.programs else None,
+            compiler=self.programs.compiler_of(cell) if self.programs else self._compiler,
             time_utc=outcome.time_utc,
-            **({"workload": cell.subject.name} if isinstance(cell.subject, Workload) else {}),
-            **{"pass": "warm" if declared.is_warm(metric) else "cold", "heap_state": heap_state(cell)},
-            **({"compiler": self.programs.compiler_of(cell)} if self.programs else {}),
-            **({"program": self.programs.identity_of(cell)} if self.programs else {}),
         )
         if outcome.round > 0 and outcome.status == "ok" and value is not None:
-            self._ids.setdefault((outcome.stage, cell.name, metric), []).append(identifier)
+            self._ids.setdefault((outcome.stage, cell.name, metric), []).append(added.id)
 
     def add_counted(self, subsystem: str, metric: str, unit: str, value: float | None, kind: str, why: str = "") -> str:
         """Adds a figure that the trace gave for a subsystem; returns its id."""
         return self._add(
-            parameters={},
+            workload=self._workload,
             contender_kind="control",
             contender="recorded",
+            parameters="{}",
             subsystem=subsystem,
+            heap_state="fresh",
             page_policy=this_machine().page_policy,
+            pass_="cold",
             metric=metric,
             unit=unit,
             value=value,
@@ -159,27 +236,17 @@ class Journal:
             status="ok",
             kind=kind,
             round=0,
+            compiler=self._compiler,
             time_utc=utc_now(),
-        )
+        ).id
 
-    def _add(self, **given: Any) -> str:
-        identifier = f"{self.run}:{len(self.rows):06d}"
-        row: dict[str, Any] = {
-            "schema": SCHEMA,
-            "id": identifier,
-            "run": self.run,
-            "experiment": self._experiment,
-            "workload": self._workload,
-            "heap_state": "fresh",
-            "pass": "cold",
-            "machine": str(this_machine()),
-            "compiler": self._compiler,
-            "version": __version__,
-            **given,
-        }
-        row["parameters"] = json.dumps(row["parameters"], sort_keys=True)
-        self.rows.append({field: row.get(field) for field in FIELDS})
-        return identifier
+    def _add(self, **columns: Any) -> Observation:
+        row = Observation(
+            id=f"{self.run}:{len(self.rows):06d}", run=self.run, experiment=self._experiment,
+            machine=str(this_machine()), version=__version__, **columns,
+        )  # fmt: skip
+        self.rows.append(row)
+        return row
 
     def evidence(self, stage: str, cells: Iterable[Cell], metrics: Iterable[str]) -> list[str]:
         """The ids of the measured rounds behind a comparison of these cells in these metrics."""
@@ -195,29 +262,16 @@ def _kind(cell: Cell, metric: str, unit: str, declared: Metrics) -> str:
     return "counted" if metric in _COUNTED or unit == EVENTS else "measured"
 
 
-def _of_cell(cell: Cell) -> dict[str, Any]:
+def columns_of(cell: Cell) -> dict[str, str | None]:
+    """The columns that tell a cell from others, in the order of `Observation.cell`."""
     return {
         "subject_kind": cell.subject.kind,
         "subject": json.dumps(list(cell.subject.words), ensure_ascii=False),
         "contender_kind": cell.contender.kind,
         "contender": cell.contender.name,
         "plan": cell.plan.text() if cell.plan else None,
-        "parameters": dict(cell.parameters),
+        "parameters": json.dumps(dict(cell.parameters), sort_keys=True),
     }
-
-
-def key_of(row: Mapping[str, Any]) -> str:
-    """What tells the cell of a row from others."""
-    plan = row["plan"]
-    return json.dumps([
-        row["subject_kind"], row["subject"], row["contender_kind"], row["contender"], plan,
-        json.loads(row["parameters"]) if isinstance(row["parameters"], str) else row["parameters"],
-    ], sort_keys=True)  # fmt: skip
-
-
-def key_of_cell(cell: Cell) -> str:
-    """The same of a cell."""
-    return key_of(_of_cell(cell))
 
 
 def _why_null(outcome: Outcome, metric: str) -> str:

@@ -11,13 +11,13 @@ What a document says beyond its rows travels in the footer of the Parquet file, 
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from millpond.store.observations import FIELDS
+from msgspec.structs import fields
+
+from millpond.store.observations import FIELDS, Observation, require_texts
 from millpond.store.store_files import (
     NUMBER,
     TEXT,
@@ -29,8 +29,9 @@ from millpond.store.store_files import (
     read_parquet,
     schema_of,
 )
-from millpond.store.version_1 import FIELDS_1, SCHEMA_1, of_version_1
+from millpond.store.version_1 import FIELDS_1, of_version_1
 from millpond.system.input_file import parse_json
+from millpond.system.records import decode
 
 _NUMERIC = {"value": NUMBER, "round": WHOLE, "exit_status": WHOLE, "signal": WHOLE}
 _COUNTS = ("events", "allocations", "frees", "bytes", "peak_live_bytes", "end_live_bytes")
@@ -51,11 +52,9 @@ RELATIONS: Mapping[str, Columns] = {
 
 
 _OBSERVATIONS_1: Columns = {name: _NUMERIC.get(name, TEXT) for name in FIELDS_1}
-_WHOLE_LIMIT = 1 << 63
-_NO_PLAN: Mapping[str, Any] = {"routes": []}
 # What every row of a relation has; whatever reads one counts on it.
 _NEVER_NULL: Mapping[str, tuple[str, ...]] = {
-    "observations": ("id", "run", "experiment", "parameters", "metric", "unit", "status", "kind", "round", "time_utc"),
+    "observations": tuple(field.encode_name for field in fields(Observation) if field.required),
     "subsystems": ("run", "position", "name", "detail"),
     "contexts": ("run", "node", "parent", "function_index", "subsystem_index", *_NODE_COUNTS),
 }
@@ -84,74 +83,25 @@ def _require_rows(relation: str, table: Any) -> None:
     if relation == "observations":
         if compute.all(compute.is_finite(table.column("value").cast("float64"))).as_py() is False:
             raise ValueError("its column value has a number that is not finite")
-        for text in table.column("parameters").unique().to_pylist():
-            _require_parameters(parse_json(text))
-        for text in table.column("subject").unique().to_pylist():
-            _require_words(parse_json(text) if text is not None else [])
-        for text in table.column("plan").unique().to_pylist():
-            _require_plan(parse_json(text) if text is not None else _NO_PLAN)
+        texts = table.group_by(["parameters", "subject", "plan"]).aggregate([]).to_pylist()
+        for row in texts:
+            require_texts(**row)
     elif relation == "subsystems":
         for text in table.column("detail").to_pylist():
             if not isinstance(parse_json(text), dict):
                 raise ValueError("its column detail holds what is no JSON object")
 
 
-def is_observation(row: Mapping[str, Any]) -> bool:
-    """Whether a row from outside could be one of the relation: its fields are known, typed, and hold what they must."""
-    kinds: dict[str, tuple[type, ...]] = {TEXT: (str,), WHOLE: (int,), NUMBER: (int, float)}
-    columns = RELATIONS["observations"]
-    if not row.keys() <= columns.keys() or any(row.get(name) is None for name in _NEVER_NULL["observations"]):
-        return False
-    if any(v is not None and (isinstance(v, bool) or not isinstance(v, kinds[columns[k]])) for k, v in row.items()):
-        return False
-    if any(isinstance(v, int) and abs(v) >= _WHOLE_LIMIT for v in row.values()):
-        return False
-    texts = (row["parameters"], row.get("plan"), row.get("subject"))
-    return math.isfinite(row.get("value") or 0.0) and _are_texts_of_a_row(*texts)
+def observations_in(path: Path) -> list[Observation]:
+    """The rows of a file, in their order. Raises Unreadable as `read`."""
+    return decode(list[Observation], read("observations", path).to_pylist())
 
 
-def as_observation(row: Any) -> Any:
-    """A row from outside as one of today, where it is one of version 1; anything else as it is."""
-    if not isinstance(row, dict) or row.get("schema") != SCHEMA_1:
-        return row
-    try:
-        return of_version_1(row)
-    except (ValueError, TypeError, KeyError, AttributeError):
-        return row
-
-
-@lru_cache(maxsize=1024)
-def _are_texts_of_a_row(parameters: str, plan: str | None, subject: str | None) -> bool:
-    try:
-        _require_parameters(parse_json(parameters))
-        _require_words(parse_json(subject) if subject is not None else [])
-        _require_plan(parse_json(plan) if plan is not None else _NO_PLAN)
-    except (ValueError, TypeError, KeyError, AttributeError):
-        return False
-    return True
-
-
-def _require_parameters(found: Any) -> None:
-    if not isinstance(found, dict):
-        raise ValueError("its column parameters holds what is no JSON object")
-
-
-def _require_words(found: Any) -> None:
-    if not isinstance(found, list) or not all(isinstance(word, str) for word in found):
-        raise ValueError("its column subject holds what is no list of words")
-
-
-def _require_plan(found: Any) -> None:
-    for route in found["routes"]:
-        if not isinstance(route["strategy"], str) or not all(isinstance(name, str) for name in route["subsystems"]):
-            raise ValueError("its column plan holds what is no plan")
-
-
-def observations_table(rows: Sequence[Mapping[str, Any]]) -> Any:
+def observations_table(rows: Sequence[Observation]) -> Any:
     """The rows of a journal as a table."""
     import pyarrow as pa
 
-    return pa.Table.from_pylist(list(rows), schema=schema_of(RELATIONS["observations"]))
+    return pa.Table.from_pylist([row.to_json() for row in rows], schema=schema_of(RELATIONS["observations"]))
 
 
 def empty_table(relation: str) -> Any:

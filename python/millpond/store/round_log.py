@@ -14,16 +14,15 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any
 
 from millpond.cells.cell import Cell, Outcome
 from millpond.cells.metrics import Metrics
 from millpond.store import store_files
-from millpond.store.observations import Journal, Programs, key_of, key_of_cell
-from millpond.store.relations import read
+from millpond.store.observations import Journal, Observation, Programs, columns_of
+from millpond.store.relations import observations_in
 from millpond.store.store import Store
 from millpond.store.unfinished import Unfinished, abandoned
 from millpond.system.interruption import note_kept
@@ -84,7 +83,7 @@ class RoundLog:
         about = self.journal.about()
         earlier = [(store_files.about(path), path) for path in self._store.files("observations")]
         same = [path for found, path in earlier if all(found.get(key) == about[key] for key in _SAME)]
-        runs = [read("observations", path).to_pylist() for path in same]
+        runs = [observations_in(path) for path in same]
         runs += [
             rows
             for found, rows in abandoned(self._store.folder / "observations")
@@ -130,29 +129,25 @@ def logged_anyway(store: Store | None, journal: Journal) -> Iterator[RoundLog]:
 
 
 def outcomes_of(
-    rows: Sequence[dict[str, Any]], cells: Sequence[Cell], stage: str, programs: Programs | None = None
+    rows: Iterable[Observation], cells: Sequence[Cell], stage: str, programs: Programs | None = None
 ) -> list[Outcome]:
     """The outcomes of these cells in that stage, put together again from their observations, in their order.
 
     `programs`: only of cells that the same program ran.
     """
-    wanted = {key_of_cell(cell): cell for cell in cells}
-    found: dict[tuple[str, int], Outcome] = {}
+    wanted = {tuple(columns_of(cell).values()): cell for cell in cells}
+    found: dict[tuple[Cell, int], Outcome] = {}
     for row in rows:
-        if row["stage"] != stage:
+        cell = wanted.get(row.cell) if row.stage == stage else None
+        if cell is None or (programs and row.program != programs.identity_of(cell)):
             continue
-        key = key_of(row)
-        if key not in wanted or (programs and row["program"] != programs.identity_of(wanted[key])):
-            continue
-        outcome = found.get((key, row["round"])) or Outcome(
-            wanted[key], stage, row["round"], {}, row["time_utc"], row["status"],
-            "" if row["status"] == "ok" else row["why_null"] or "did not end as the bare program, in an earlier run",
-            int(row["exit_status"] or 0), int(row["signal"] or 0),
-            kind="simulated" if row["kind"] == "simulated" else "",
-        )  # fmt: skip
-        found[key, row["round"]] = outcome
-        if row["value"] is not None:
-            outcome.values[row["metric"]] = row["value"]
-        elif row["status"] == "ok":
-            outcome.absent[row["metric"]] = row["why_null"] or ""
+        outcome = found.setdefault((cell, row.round), Outcome(
+            cell, stage, row.round, {}, row.time_utc, row.status,
+            "" if row.status == "ok" else row.why_null or "did not end as the bare program, in an earlier run",
+            row.exit_status or 0, row.signal or 0, kind="simulated" if row.kind == "simulated" else "",
+        ))  # fmt: skip
+        if row.value is not None:
+            outcome.values[row.metric] = row.value
+        elif row.status == "ok":
+            outcome.absent[row.metric] = row.why_null or ""
     return list(found.values())

@@ -21,16 +21,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from millpond.store import store_files
 from millpond.store.check import KIND, Inspector
-from millpond.store.observations import Journal
+from millpond.store.observations import Journal, Observation
 from millpond.store.relations import (
     RELATIONS,
     contexts_of,
     contexts_table,
     empty_table,
+    observations_in,
     observations_table,
     read,
     subsystems_of,
@@ -212,6 +213,13 @@ class Store:
         what = f"{len(found)} runs begin with {text!r}" if found else f"no run begins with {text!r}"
         raise Failure(Status.INPUT, f"{what} in the store {self.folder}; the latest of them: {ids}")
 
+    def observations(self, run: str | None = None) -> list[Observation]:
+        """Those of a run, or all, in the order of their ids. Failure (status 3) where the store has none at all."""
+        files = self.files(_OBSERVATIONS) or self._no_observations()
+        return [
+            row for path in files if run in (None, path.name.removesuffix(PARQUET)) for row in observations_in(path)
+        ]
+
     def query(self, sql: str, parameters: Sequence[object] = ()) -> list[dict[str, Any]]:
         """The rows of a query over the relations that it names: observations, subsystems, contexts.
 
@@ -243,11 +251,14 @@ class Store:
             parts += [dataset.dataset(read(relation, path)) for path in old]
             connection.register(relation, dataset.dataset(parts) if old else parts[0])
         elif relation == _OBSERVATIONS:
-            why = "; ".join(map(str, self._inspector.skipped_in(relation)))
-            reason = f" that can be read ({why})" if why else "; `millpond advise` writes them"
-            raise Failure(Status.INPUT, f"the store {self.folder} has no observations{reason}")
+            self._no_observations()
         else:
             connection.register(relation, empty_table(relation))
+
+    def _no_observations(self) -> NoReturn:
+        why = "; ".join(map(str, self._inspector.skipped_in(_OBSERVATIONS)))
+        reason = f" that can be read ({why})" if why else "; `millpond advise` writes them"
+        raise Failure(Status.INPUT, f"the store {self.folder} has no observations{reason}")
 
     def files(self, relation: str) -> list[Path]:
         """The files of a relation that are whole and ours."""

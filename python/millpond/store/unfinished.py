@@ -20,7 +20,9 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from millpond.store import store_files
-from millpond.store.relations import as_observation, is_observation, observations_table, read
+from millpond.store.observations import Observation
+from millpond.store.relations import observations_table, read
+from millpond.store.version_1 import observation_of
 from millpond.system.errors import Failure, cannot_write
 from millpond.system.input_file import open_regular, parse_json
 
@@ -35,7 +37,7 @@ class Unfinished:
         self._about = about
         self._file: BinaryIO | None = None
 
-    def append(self, rows: Sequence[dict[str, Any]]) -> None:
+    def append(self, rows: Sequence[Observation]) -> None:
         """Adds rows: they survive this process from now on. Failure (status 4) where they cannot be written."""
         try:
             if self._file is None:
@@ -43,7 +45,7 @@ class Unfinished:
                 with suppress(OSError):  # a place without locks: nobody will take this run for dead
                     fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 self._file.write(_line(self._about))
-            self._file.write(_line(list(rows)))
+            self._file.write(_line([row.to_json() for row in rows]))
         except OSError as error:
             raise cannot_write(self.path, error) from error
 
@@ -79,7 +81,7 @@ def salvage(folder: Path) -> list[Path]:
     return made
 
 
-def abandoned(folder: Path) -> list[tuple[dict[str, Any], list[dict[str, Any]]]]:
+def abandoned(folder: Path) -> list[tuple[dict[str, Any], list[Observation]]]:
     """What is known of each run that was killed, and its rows, for whoever may not write."""
     runs = []
     for path in _files(folder):
@@ -94,7 +96,7 @@ class _Killed:
     """What a hidden file of a dead writer holds. `whole`: nothing in it was left out except a line that was cut off."""
 
     about: dict[str, Any]
-    rows: list[dict[str, Any]]
+    rows: list[Observation]
     whole: bool
 
 
@@ -126,28 +128,32 @@ def _is_ours(path: Path, about: Any) -> bool:
 
 
 def _killed(about: dict[str, Any], lines: list[bytes]) -> _Killed:
-    rows: list[dict[str, Any]] = []
+    rows: list[Observation] = []
     whole = True
-    for found in map(_parsed, lines):
-        line = list(map(as_observation, found)) if isinstance(found, list) else found
-        if isinstance(line, list) and all(_is_row(row, about["run"]) for row in line):
-            rows.extend(line)
-        else:
+    for line in lines:
+        try:
+            rows += _rows_in(line, about["run"])
+        except ValueError:
             whole = False
     return _Killed(about, rows, whole)
 
 
-def _is_row(row: Any, run: str) -> bool:
-    return isinstance(row, dict) and row.get("run") == run and is_observation(row)
+def _rows_in(line: bytes, run: str) -> list[Observation]:
+    """The rows in a line. ValueError where it holds anything else."""
+    found = parse_json(line)
+    rows = [observation_of(row) for row in found] if isinstance(found, list) else []
+    if not isinstance(found, list) or any(row.run != run for row in rows):
+        raise ValueError("no rows of this run")
+    return rows
 
 
-def _holds(target: Path, rows: list[dict[str, Any]]) -> bool:
+def _holds(target: Path, rows: list[Observation]) -> bool:
     """Whether a Parquet file that can be read has every one of these rows."""
     try:
         kept = set(read("observations", target).column("id").to_pylist())
     except store_files.Unreadable:
         return False
-    return kept >= {row["id"] for row in rows}
+    return kept >= {row.id for row in rows}
 
 
 def _parsed(line: bytes) -> Any:

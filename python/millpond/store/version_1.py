@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
-from millpond.store.observations import FIELDS, SCHEMA
+from millpond.store.observations import FIELDS, SCHEMA, Observation
 
 SCHEMA_1 = "millpond.observation/1"
 FIELDS_1 = (
@@ -28,10 +28,20 @@ _PROGRAMS, _TRACES = ("advise", "trial", "mallocs", "builds", "validation"), ("r
 _OF_THE_ROW = ("argv", "variant", "plan_name", "stage", "exit_status", "signal", "program")
 
 
-def of_version_1(row: Mapping[str, Any]) -> dict[str, Any]:
-    """A row of today with what the old one says. Raises ValueError or TypeError where that is no row of version 1."""
+def observation_of(row: object) -> Observation:
+    """The observation in plain data of either version. ValueError where that is none."""
+    try:
+        if isinstance(row, dict) and row.get("schema") == SCHEMA_1:
+            return of_version_1(row)
+        return Observation.from_json(row)
+    except (TypeError, KeyError, AttributeError) as error:
+        raise ValueError(f"no observation: {error}") from error
+
+
+def of_version_1(row: Mapping[str, Any]) -> Observation:
+    """What the old row says. Raises ValueError, TypeError or KeyError where that is no row of version 1."""
     known = json.loads(_columns(row["parameters"] or "{}", row["strategy"], str(row["experiment"])))
-    return {name: {**row, **known, "schema": SCHEMA}.get(name) for name in FIELDS}
+    return Observation.from_json({name: {**row, **known, "schema": SCHEMA}.get(name) for name in FIELDS})
 
 
 @lru_cache(maxsize=1024)

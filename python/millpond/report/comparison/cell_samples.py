@@ -15,14 +15,8 @@ from dataclasses import dataclass, field
 from pathlib import PurePath
 from typing import Any
 
-from millpond.cells.cell import Malloc
 from millpond.statistics.unpaired import Sample
-
-QUERY_FIELDS = (
-    "run", "experiment", "workload", "subject", "contender", "contender_kind", "parameters", "plan", "subsystem",
-    "stage", "heap_state", "page_policy", '"pass"', "metric", "unit", "value", "why_null", "status",
-    "kind", "round", "machine",
-)  # fmt: skip
+from millpond.store.observations import Observation
 
 # What differs between two runs of one cell. Everything else in `parameters` tells cells apart.
 _OF_THE_RUN = {"seed", "trace"}
@@ -92,26 +86,19 @@ class Cells:
         }
 
 
-def key_of(row: Mapping[str, Any]) -> CellKey:
+def key_of(row: Observation) -> CellKey:
     """The cell that an observation belongs to."""
-    parameters = json.loads(row["parameters"] or "{}")
-    argv = json.loads(row["subject"] or "[]") or [str(row["workload"])]
-    own = {k: v for k, v in parameters.items() if k not in _OF_THE_RUN}
-    experiment = str(row["experiment"])
+    argv = json.loads(row.subject or "[]") or [row.workload]
+    own = {k: v for k, v in json.loads(row.parameters).items() if k not in _OF_THE_RUN}
     return CellKey(
-        experiment=_SAME_EXPERIMENT.get(experiment, experiment),
+        experiment=_SAME_EXPERIMENT.get(row.experiment, row.experiment),
         program=str(argv[0]),
         arguments=tuple(map(str, argv[1:])),
-        subsystem="" if row["plan"] else str(row["subsystem"] or ""),
-        contender=_plan_text(row["plan"]) if row["plan"] else _contender(row),
+        subsystem="" if row.plan else row.subsystem or "",
+        contender=_plan_text(row.plan) if row.plan else row.label,
         parameters=json.dumps(own, sort_keys=True),
-        state=f"{row['heap_state']}, {row['pass']}",
+        state=f"{row.heap_state}, {row.pass_}",
     )
-
-
-def _contender(row: Mapping[str, Any]) -> str:
-    name = str(row["contender"] or "")
-    return Malloc(name).label if row["contender_kind"] == Malloc.kind else name
 
 
 def _plan_text(plan: str) -> str:
@@ -124,27 +111,27 @@ def _plan_text(plan: str) -> str:
     return "plan " + ("; ".join(routes) or "empty")
 
 
-def cells_of(name: str, rows: Iterable[Mapping[str, Any]]) -> Cells:
+def cells_of(name: str, rows: Iterable[Observation]) -> Cells:
     """Groups observations by cell, metric and run. Warm-up rounds are left out; so are rounds that chose a plan,
     wherever others judged it."""
     found = Cells(name)
     values: dict[tuple[CellKey, str], dict[str, dict[str, list[float]]]] = {}
     counted: dict[tuple[CellKey, str], bool] = {}
     for row in rows:
-        stage = str(row["stage"] or "")
-        if stage and not row["round"]:
+        stage = row.stage or ""
+        if stage and not row.round:
             continue
-        cell, metric = key_of(row), str(row["metric"])
-        found.runs.add(str(row["run"]))
-        found.machines.add(str(row["machine"]))
-        found.policies.add(str(row["page_policy"]))
-        found.units[metric] = str(row["unit"])
-        if row["status"] != "ok":
-            found.failed.setdefault(cell, f"{row['status']}: {row['why_null'] or 'no reason is kept'}")
-        elif row["value"] is not None:
-            at = (cell, metric)
-            counted[at] = counted.get(at, True) and row["kind"] in ("counted", "simulated")
-            values.setdefault(at, {}).setdefault(stage, {}).setdefault(str(row["run"]), []).append(row["value"])
+        cell = key_of(row)
+        found.runs.add(row.run)
+        found.machines.add(str(row.machine))
+        found.policies.add(str(row.page_policy))
+        found.units[row.metric] = row.unit
+        if row.status != "ok":
+            found.failed.setdefault(cell, f"{row.status}: {row.why_null or 'no reason is kept'}")
+        elif row.value is not None:
+            at = (cell, row.metric)
+            counted[at] = counted.get(at, True) and row.kind in ("counted", "simulated")
+            values.setdefault(at, {}).setdefault(stage, {}).setdefault(row.run, []).append(row.value)
     for at, stages in values.items():
         best = [s for s in _BEST_STAGES if s in stages] or list(stages)
         runs: dict[str, list[float]] = {}

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from millpond.report.figures import flat_figures
+from millpond.report.paired_rounds import Ratio
 from millpond.statistics.order_statistics import Summary
-from millpond.statistics.paired_rounds import Ratio
 from millpond.system.wording import Interval, effect_text, interval_text, percent_text, saved_text
 
 ROW_PIXELS = 40

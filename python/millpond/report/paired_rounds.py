@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The rounds behind a comparison, one ratio each, from the observations of a run.
+"""The rounds behind a comparison, one ratio each, from the observations of a run. Computed contenders are made here.
 
     observations of a run ──▶ (stage, contender, metric) → {round: value} ──▶ of / against, paired within a round
 
@@ -9,11 +9,13 @@ A summary says what the rounds amount to; a reader who doubts it wants to see ev
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-_WITHOUT_LOOK_UP = " without look-up"  # how advice/effects.py names the contender that is computed and never ran
+from millpond.cells.cell import Computed
+from millpond.cells.plans import Plan
+from millpond.store.observations import Observation
 
 
 @dataclass(frozen=True)
@@ -32,17 +34,20 @@ class Ratio:
 class PairedRounds:
     """The measured rounds of one run. Building it is linear in the observations, a question linear in the rounds."""
 
-    def __init__(self, observations: Iterable[Mapping[str, Any]] = ()) -> None:
+    def __init__(self, observations: Iterable[Observation] = ()) -> None:
         self._values: dict[tuple[str, str, str], dict[int, float]] = {}
+        plans = set[tuple[str, str, str]]()
         for row in observations:
-            if row.get("status") != "ok" or row.get("value") is None or not row.get("round"):
+            if row.status != "ok" or row.value is None or not row.round or not row.stage:
                 continue
-            if not row.get("stage"):
-                continue
-            kind, name = str(row["contender_kind"]), str(row["contender"])
-            label = f"{kind}:{name}" if kind in ("plan", "malloc") else name  # as cells/cell.py labels it
-            key = (str(row["stage"]), label, str(row["metric"]))
-            self._values.setdefault(key, {})[int(row["round"])] = float(row["value"])
+            key = (row.stage, row.label, row.metric)
+            self._values.setdefault(key, {})[row.round] = row.value
+            if row.contender_kind == Plan.kind:
+                plans.add(key)
+        for stage, label, metric in plans:
+            plan, looked_up, bare = (self._contender(stage, name, metric) for name in (label, "looked_up", "bare"))
+            net = {n: plan[n] - looked_up[n] + bare[n] for n in plan.keys() & looked_up.keys() & bare.keys()}
+            self._values.setdefault((stage, Computed.without_look_up(label).label, metric), net)
 
     def __bool__(self) -> bool:
         return bool(self._values)
@@ -67,9 +72,4 @@ class PairedRounds:
         return statistics.median(values) if values else None
 
     def _contender(self, stage: str, name: str, metric: str) -> dict[int, float]:
-        if not name.endswith(_WITHOUT_LOOK_UP):
-            return self._values.get((stage, name, metric), {})
-        plan = self._contender(stage, name.removesuffix(_WITHOUT_LOOK_UP), metric)
-        looked_up, bare = (self._contender(stage, control, metric) for control in ("looked_up", "bare"))
-        rounds = plan.keys() & looked_up.keys() & bare.keys()
-        return {n: plan[n] - looked_up[n] + bare[n] for n in rounds}
+        return self._values.get((stage, name, metric), {})
