@@ -10,6 +10,9 @@
 // Example:
 //     using memory = millpond::detail::break_heap<millpond::classic::pointer_words, millpond::region>;
 //     using tags = millpond::detail::tag_before<memory>;
+//     alignas(64) std::byte memory_of_block[256];
+//     std::byte* block = memory_of_block + 16;
+//     tags::write(block, 2);
 //     std::byte* user = tags::aligned(block, 64);
 //     assert(tags::origin(user) == block);
 #pragma once
