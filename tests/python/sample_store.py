@@ -20,7 +20,7 @@ from millpond.advice.findings import Findings, Tried
 from millpond.cells.cell import Cell, Control, Outcome, Program
 from millpond.cells.plans import Plan, Route, combine, merged
 from millpond.doctor.replay_error import ErrorNote
-from millpond.rounds.characterisation import Aliasing, Characterisation, Subsystem, Trace
+from millpond.rounds.characterisation import Aliasing, Characterisation, RecordedTrace, Subsystem
 from millpond.rounds.mallocs import Malloc
 from millpond.rounds.recording import Process, Recording
 from millpond.store.observations import Journal
@@ -147,9 +147,9 @@ def characterisation(names: Sequence[str] = NAMES) -> Characterisation:
     )
 
 
-def trace_facts() -> Trace:
+def trace_facts() -> RecordedTrace:
     """What a trace's summary says of it."""
-    return Trace(
+    return RecordedTrace(
         events=5600,
         bytes=9_000_000,
         lost=0,

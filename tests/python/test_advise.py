@@ -14,7 +14,7 @@ from conftest import FakeLab
 
 from millpond.advice.findings import Findings
 from millpond.advice.verdict import choice, sentence
-from millpond.rounds.characterisation import Characterisation, Trace
+from millpond.rounds.characterisation import Characterisation, RecordedTrace
 from millpond.rounds.mallocs import Malloc
 from millpond.rounds.recording import Process, Recording
 from millpond.statistics.order_statistics import Comparison, Summary
@@ -23,7 +23,7 @@ from millpond.store.store import Store
 
 CPU = {"bare": 0.010, "looked_up": 0.0103}
 MALLOCS = {"fast": [0.95, 1.01], "slow": [1.2, 1.0], "usual": [1.0, 1.0]}
-SUMMARY = Characterisation(trace=Trace(events=1))
+SUMMARY = Characterisation(trace=RecordedTrace(events=1))
 SUBSYSTEMS: list[dict[str, Any]] = [
     {"name": "book", "bytes": 5000},
     {"name": "prices", "bytes": 4000, "legal": True},

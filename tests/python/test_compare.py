@@ -50,7 +50,7 @@ def journal(outcomes: list[Outcome], experiment: str = "advise", program: tuple[
     return result
 
 
-def compared(a: Journal, b: Journal, *texts: str) -> store_changes.Comparison:
+def compared(a: Journal, b: Journal, *texts: str) -> store_changes.StoreComparison:
     sides = [cell_samples.cells_of(name, j.rows) for name, j in (("a", a), ("b", b))]
     return store_changes.compare(*sides, [conditions.parse(t) for t in texts], known=known_metrics())
 

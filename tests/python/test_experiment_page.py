@@ -18,7 +18,7 @@ from millpond.bench.claim_rules import heading
 from millpond.bench.suites.every_experiment import PUBLISHED as EXPERIMENTS
 from millpond.bench.suites.p0089 import ALIASES
 from millpond.cli import main
-from millpond.report.figures.heat_tables import STEPS, Heat, Scale, heat_table
+from millpond.report.figures.heat_tables import STEPS, ColourScale, Heat, heat_table
 from millpond.report.figures.surfaces import Axes, surface
 from millpond.system.errors import Status
 
@@ -144,7 +144,7 @@ def test_statements_say_whose_they_are(name: str) -> None:
 
 @given(st.lists(levels, min_size=1, max_size=20))
 def test_colours_rise_with_the_figures_and_stay_on_the_scale(found: list[float]) -> None:
-    scale = Scale.over(found)
+    scale = ColourScale.over(found)
     steps = [scale.step(level) for level in sorted(found)]
     assert steps == sorted(steps)
     assert steps[0] == 0 and all(0 <= step < STEPS for step in steps)
@@ -153,7 +153,9 @@ def test_colours_rise_with_the_figures_and_stay_on_the_scale(found: list[float])
 
 
 def test_a_cell_without_a_figure_has_no_colour() -> None:
-    table = heat_table("c", "size", [("AS1", "")], [("2^6", [None]), ("2^7", [Heat(None, "fail")])], Scale(1.0, 4.0))
+    table = heat_table(
+        "c", "size", [("AS1", "")], [("2^6", [None]), ("2^7", [Heat(None, "fail")])], ColourScale(1.0, 4.0)
+    )
     assert [cells for _, cells in table.rows] == [[("none", "", "")], [("none", "fail", "")]]
 
 
@@ -177,7 +179,7 @@ def test_the_colours_darken_all_the_way_and_their_numbers_can_be_read() -> None:
 
 @given(st.lists(st.lists(st.one_of(st.none(), levels), min_size=3, max_size=3), min_size=2, max_size=5))
 def test_a_surface_has_a_tile_wherever_four_corners_are_known(grid: list[list[float | None]]) -> None:
-    scale = Scale.over(level for row in grid for level in row)
+    scale = ColourScale.over(level for row in grid for level in row)
     axes = Axes([f"<{n}>" for n in range(len(grid))], ["a", "b", "c"])
     drawn = str(surface(grid, axes, scale, "label"))
     whole = [

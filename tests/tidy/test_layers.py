@@ -230,3 +230,15 @@ def test_python_talks_to_native_code_by_command_lines_only() -> None:
         if name.split(".")[0] in bridges
     ]
     assert not wrong, "\n".join(wrong)
+
+
+def test_no_class_name_stands_in_two_modules() -> None:
+    """A reader who searches for a class finds one."""
+    modules: dict[str, list[str]] = {}
+    for path in repository.python_files():
+        if path.parts[0] == "python":
+            for node in ast.parse(repository.text(path)).body:
+                if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                    modules.setdefault(node.name, []).append(str(path))
+    twice = {name: paths for name, paths in modules.items() if len(paths) > 1}
+    assert not twice, twice

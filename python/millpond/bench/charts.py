@@ -15,7 +15,7 @@ from markupsafe import Markup
 from millpond.bench.experiment import Place, PublishedSpec
 from millpond.bench.look import Gain, Look, percent_of, text_of
 from millpond.bench.result_table import PublishedTable
-from millpond.report.figures.heat_tables import Heat, HeatTable, Scale, heat_table, legend
+from millpond.report.figures.heat_tables import ColourScale, Heat, HeatTable, heat_table, legend
 from millpond.report.figures.surfaces import Axes, surface
 
 PUBLISHED = "published"
@@ -62,16 +62,16 @@ def _drawn(layouts: Sequence[_Layout], look: Look) -> list[Chart]:
     """Charts of the layouts in which anything was measured; their ratios to the document share one scale."""
     kept = [one for one in layouts if any(key in look.ours for _, row in one.rows for key in row)]
     known = [level for one in kept for _, row in one.rows for level in map(look.to_published, row) if level is not None]
-    ratios = Scale.over(known)
+    ratios = ColourScale.over(known)
     ratio_legend = legend(ratios, text_of) if known else []
     return [_chart(one, look, ratios, ratio_legend) for one in kept]
 
 
-def _chart(layout: _Layout, look: Look, ratios: Scale, ratio_legend: list[tuple[str, str]]) -> Chart:
+def _chart(layout: _Layout, look: Look, ratios: ColourScale, ratio_legend: list[tuple[str, str]]) -> Chart:
     keys = [key for _, row in layout.rows for key in row]
-    scale = Scale.over([*map(look.published_level, keys), *map(look.our_level, keys)])
+    scale = ColourScale.over([*map(look.published_level, keys), *map(look.our_level, keys)])
 
-    def drawn(caption: str, draw: Draw, on: Scale | None, every_row: bool = True) -> HeatTable:
+    def drawn(caption: str, draw: Draw, on: ColourScale | None, every_row: bool = True) -> HeatTable:
         rows = [(label, [draw(k) for k in row]) for label, row in layout.rows]
         return heat_table(
             caption, look.experiment.tables.corner, layout.headings, [r for r in rows if every_row or any(r[1])], on
@@ -89,7 +89,7 @@ def _chart(layout: _Layout, look: Look, ratios: Scale, ratio_legend: list[tuple[
     )  # fmt: skip
 
 
-def _surfaces(layout: _Layout, look: Look, scale: Scale) -> list[tuple[str, Markup]]:
+def _surfaces(layout: _Layout, look: Look, scale: ColourScale) -> list[tuple[str, Markup]]:
     """The same over two axes of numbers; nothing where the columns are strategies."""
     if look.experiment.tables.columns == _STRATEGY:
         return []

@@ -138,14 +138,14 @@ class ComparisonSpec(ExperimentSpec):
         for cells_of_point in groups_of(cells):
             (workload,) = cells_of_point[0].subject.words
             unit = "instruction" if workload in self.counted else contenders.program.workload(workload).unit
-            group = Group(cells_of_point, contenders.by_name, table, unit)
+            group = PointGroup(cells_of_point, contenders.by_name, table, unit)
             for question in self.questions.get(workload, ()):
                 rows += group.answers(question) if isinstance(question, Question) else question(group)
         return rows
 
 
 @dataclass
-class Group:
+class PointGroup:
     """The cells that take turns at one point."""
 
     cells: Sequence[Cell]
@@ -241,10 +241,10 @@ class Group:
 
 
 # What compares something else than one metric of two contenders.
-Special = Callable[[Group], list[ResultRow]]
+Special = Callable[[PointGroup], list[ResultRow]]
 
 
-def sweep(group: Group) -> list[ResultRow]:
+def sweep(group: PointGroup) -> list[ResultRow]:
     """multipool at each size against the ideal, and from a size to the next."""
     ours, ideal = group.by_name.get("multipool"), group.by_name.get("ideal_free_list")
     if ours is None:
@@ -271,7 +271,7 @@ def sweep(group: Group) -> list[ResultRow]:
     return rows
 
 
-def longest_pause(group: Group) -> list[ResultRow]:
+def longest_pause(group: PointGroup) -> list[ResultRow]:
     """dyn_array's longest pause against std::vector's; that of a control that never grows is subtracted from both.
 
     Medians over the rounds first: a run's longest pause is as often the system's as the array's.
@@ -293,7 +293,7 @@ def longest_pause(group: Group) -> list[ResultRow]:
     )]  # fmt: skip
 
 
-def construction(group: Group) -> list[ResultRow]:
+def construction(group: PointGroup) -> list[ResultRow]:
     """What a fresh reservation of dyn_array costs, and its end; nothing is held against it."""
     cell = group.by_name.get("dyn_array")
     if cell is None:
@@ -303,7 +303,7 @@ def construction(group: Group) -> list[ResultRow]:
                       note=group.left_out([cell]))]  # fmt: skip
 
 
-def commit_steps(group: Group) -> list[ResultRow]:
+def commit_steps(group: PointGroup) -> list[ResultRow]:
     """Nanoseconds an element of dyn_array for each size of the step."""
     cell = group.by_name.get("dyn_array")
     if cell is None:

@@ -21,7 +21,7 @@ from millpond.cells.metrics import REPLAY_METRICS, TRIAL_METRICS
 from millpond.commands.options import CopyOption, Json, PrepareOption
 from millpond.report.comparison.builds import Asked, command_after, compare_builds
 from millpond.report.comparison.cell_samples import Cells, cells_of
-from millpond.report.comparison.store_changes import Comparison
+from millpond.report.comparison.store_changes import StoreComparison
 from millpond.report.comparison.store_changes import compare as compare_cells
 from millpond.rounds.preparation import Preparation
 from millpond.rounds.schedule import VERDICT_ROUNDS
@@ -171,7 +171,7 @@ def _find_run(store: Store, text: str, default: Path) -> str:
         raise
 
 
-def print_comparison(found: Comparison, out: Console) -> None:
+def print_comparison(found: StoreComparison, out: Console) -> None:
     """The verdict first; then a row for each pair that is gated or that changed."""
     gated = {c.metric for c in found.conditions}
     out.print(Text(_verdict(found)), style="bold red" if found.breaches else "bold")
@@ -192,7 +192,7 @@ def print_comparison(found: Comparison, out: Console) -> None:
             out.print(Text(f"only in {side}: {plural(len(alone), 'cell')} ({names})"))
 
 
-def _verdict(found: Comparison) -> str:
+def _verdict(found: StoreComparison) -> str:
     pairs = plural(len(found.changes), "pair")
     if found.breaches:
         broken = {b.condition.text for b in found.breaches}
@@ -202,7 +202,7 @@ def _verdict(found: Comparison) -> str:
     return f"every condition holds; {words}" if found.conditions else words
 
 
-def _table(found: Comparison, rows: list[Any], total: int) -> Table:
+def _table(found: StoreComparison, rows: list[Any], total: int) -> Table:
     table = Table(title="A → B", title_justify="left", title_style="bold", header_style="bold")
     for heading in ("cell", "metric", "A", "B", "change", "interval", "verdict"):
         table.add_column(heading, justify="left" if heading in ("cell", "metric") else "right", overflow="fold")

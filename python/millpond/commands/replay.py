@@ -106,7 +106,7 @@ def command(
         contenders = [c for c in contenders if c in chosen or c.contender in (RECORDED, NULL)]
     output.prove_writable(json)
     with temporary_folder() as folder:
-        replay = Replay(trace, contenders, folder, rounds, deadline, seed, Store(store) if store else None)
+        replay = ReplayRun(trace, contenders, folder, rounds, deadline, seed, Store(store) if store else None)
         if grid.list_only or grid.dry_run:
             show(listing(EXPERIMENT, contenders) if grid.list_only else replay.forecast(grid.shard), json)
             return
@@ -153,7 +153,7 @@ def _library(name: str, here: dict[str, Path]) -> Path:
     return path
 
 
-class Replay:
+class ReplayRun:
     """One trace on its contenders: what was asked for, and the runner of its rounds."""
 
     def __init__(

@@ -22,7 +22,7 @@ from millpond.advice.advice_data import Advice, InputAdvice, Replay, Row
 from millpond.advice.prediction_outcome import KIND as OUTCOMES
 from millpond.advice.prediction_outcome import Builds, CameOut
 from millpond.report.paired_rounds import PairedRounds
-from millpond.rounds.characterisation import Characterisation, Subsystem, Trace
+from millpond.rounds.characterisation import Characterisation, RecordedTrace, Subsystem
 from millpond.store.observations import Observation
 from millpond.store.store import Misfit, Store
 from millpond.system.errors import Failure, Status
@@ -96,9 +96,9 @@ class Case:
         return PairedRounds(self.observations)
 
     @cached_property
-    def trace(self) -> Trace:
+    def trace(self) -> RecordedTrace:
         """What is known of the trace; the characterisation's figures where it is kept."""
-        return self.characterisation.trace if self.characterisation else Trace.of(self.advice.trace)
+        return self.characterisation.trace if self.characterisation else RecordedTrace.of(self.advice.trace)
 
     @cached_property
     def subsystems(self) -> list[ShownRow]:

@@ -133,7 +133,7 @@ def write_report(path: Path, advices: Sequence[Advice], store: Store | None = No
 
 
 @dataclass(frozen=True)
-class Gain:
+class GainView:
     """What a subsystem's allocator gains in one metric. `kind`: better, worse, or empty."""
 
     kind: str
@@ -200,18 +200,18 @@ def _shown(subsystems: list[ShownRow], rows: int) -> list[ShownRow]:
     return subsystems[: max(rows, min(advised, 2 * rows))]
 
 
-def gains(row: Row) -> list[Gain]:
+def gains(row: Row) -> list[GainView]:
     """CPU time, then resident bytes where they changed; each with its interval."""
     ratio, saved = row.cpu_ratio.known if row.cpu_ratio else None, row.saves_bytes.known
     if ratio is None:
-        return [Gain("", "–")]
+        return [GainView("", "–")]
     words = percent_text(ratio.median) if ratio.verdict != "inside noise" else "inside noise"
     kind = ratio.verdict if ratio.verdict in ("better", "worse") else ""
-    found = [Gain(kind, f"{words} CPU" if kind else words, interval_text(ratio))]
+    found = [GainView(kind, f"{words} CPU" if kind else words, interval_text(ratio))]
     if saved and saved.verdict in ("better", "worse"):
         text = f"{'saves' if saved.median > 0 else 'costs'} {bytes_text(abs(saved.median))}"
         low, high = sorted((abs(saved.low), abs(saved.high)))
-        found.append(Gain(saved.verdict, text, f"{bytes_text(low)} to {bytes_text(high)} at the peak"))
+        found.append(GainView(saved.verdict, text, f"{bytes_text(low)} to {bytes_text(high)} at the peak"))
     return found
 
 

@@ -25,7 +25,7 @@ _FRAMES_AT_MOST = 40
 
 
 @dataclass(frozen=True)
-class Figure:
+class DrawnFigure:
     """A figure of a subsystem, and the same as a table. `legend`: class and words of each kind of mark."""
 
     title: str
@@ -42,9 +42,9 @@ class SubsystemView:
 
     anchor: str
     shown: ShownRow
-    figures: list[Figure]
+    figures: list[DrawnFigure]
     tried: tuple[round_figures.StripRow, Markup] | None
-    replay: list[replay_words.Line]
+    replay: list[replay_words.ReplayLine]
 
     @classmethod
     def of(cls, shown: ShownRow, case: Case, anchor: str) -> SubsystemView:
@@ -78,17 +78,17 @@ def facts(s: SubsystemFacts) -> list[str]:
     return said
 
 
-def _sizes(sizes: Sequence[Size]) -> Figure | None:
+def _sizes(sizes: Sequence[Size]) -> DrawnFigure | None:
     if not sizes:
         return None
     rows = [(bytes_text(c.bytes), count_text(c.count)) for c in sizes]
     bars = [(bytes_text(c.bytes), float(c.count)) for c in sizes]
     svg = flat_figures.bars(bars, count_text, "allocations", "allocations by size")
     caption = "Counted: allocations in each size class that occurs, four classes an octave."
-    return Figure("Sizes", svg, caption, ("size class", "allocations"), rows)
+    return DrawnFigure("Sizes", svg, caption, ("size class", "allocations"), rows)
 
 
-def _lifetimes(s: SubsystemFacts) -> Figure | None:
+def _lifetimes(s: SubsystemFacts) -> DrawnFigure | None:
     lifetimes = s.lifetimes
     if lifetimes is None or not lifetimes.histogram:
         return None
@@ -105,10 +105,10 @@ def _lifetimes(s: SubsystemFacts) -> Figure | None:
     middle = f"; half die within {seconds_text(lifetimes.p50)}" if lifetimes.p50 is not None else ""
     tail = f", nine in ten within {seconds_text(lifetimes.p90)}" if lifetimes.p90 is not None else ""
     caption = f"Counted: freed objects by lifetime, each bar twice the one before{middle}{tail}."
-    return Figure("Lifetimes", svg, caption, ("lifetime", "objects"), rows)
+    return DrawnFigure("Lifetimes", svg, caption, ("lifetime", "objects"), rows)
 
 
-def _live(points: Sequence[LivePoint]) -> Figure | None:
+def _live(points: Sequence[LivePoint]) -> DrawnFigure | None:
     if len(points) < 2:
         return None
     live, pages = [float(p.live_bytes) for p in points], [float(p.page_bytes) for p in points]
@@ -125,7 +125,7 @@ def _live(points: Sequence[LivePoint]) -> Figure | None:
     ratios = [p.ratio for p in points if p.ratio is not None]
     worst = f" Diffusion (pages / live): at most {max(ratios):.2f}." if ratios else ""
     head, legend = ("time", "live", "pages", "diffusion"), [("live", "live"), ("pages", "pages touched")]
-    return Figure("Live bytes and diffusion", svg, f"Counted.{worst}", head, rows, legend)
+    return DrawnFigure("Live bytes and diffusion", svg, f"Counted.{worst}", head, rows, legend)
 
 
 def _tried(row: Row, case: Case) -> tuple[round_figures.StripRow, Markup] | None:

@@ -18,7 +18,7 @@ _SAME = "plan"  # how a prediction names the strategies that the trial took
 
 
 @dataclass(frozen=True)
-class Line:
+class ReplayLine:
     """One figure pair: savings of CPU time and of peak resident bytes. `kind` is `trial` or `replay`."""
 
     subject: str
@@ -28,7 +28,7 @@ class Line:
     peak: str
 
 
-def lines(case: Case) -> list[Line]:
+def lines(case: Case) -> list[ReplayLine]:
     """All of them: for the whole plan, then for each subsystem that was replayed; measured before predicted."""
     if not replayed(case):
         return []
@@ -40,30 +40,30 @@ def lines(case: Case) -> list[Line]:
     return found
 
 
-def of_subsystem(case: Case, shown: ShownRow) -> list[Line]:
+def of_subsystem(case: Case, shown: ShownRow) -> list[ReplayLine]:
     """Those of one subsystem; empty where it was not replayed."""
     return _lines(case, shown.row.name, shown.row.cpu_ratio, shown.row.saves_bytes)
 
 
-def _lines(case: Case, subject: str, measured: Change | None, peak: Estimate | None) -> list[Line]:
+def _lines(case: Case, subject: str, measured: Change | None, peak: Estimate | None) -> list[ReplayLine]:
     if measured is None or not measured.n or not case.replay:
         return []
     plan = (measured.of_ or "").removeprefix("plan:")
     predictions = [p for p in case.replay.predictions if p.plan == plan]
     if not predictions:
         return []
-    first = Line(
+    first = ReplayLine(
         subject, "trial", "measured, the whole program", saved_text(measured.saved, "seconds"),
         saved_text(peak, "bytes"),
     )  # fmt: skip
     return [first, *(_predicted(subject, p) for p in predictions)]
 
 
-def _predicted(subject: str, found: PlanPrediction) -> Line:
+def _predicted(subject: str, found: PlanPrediction) -> ReplayLine:
     is_plan = found.strategy == _SAME
     what = "predicted, the same pools" if is_plan else f"predicted, {found.strategy} instead of a multipool"
     cpu, peak = saved_text(found.saves_cpu_seconds, "seconds"), saved_text(found.saves_bytes, "bytes")
-    return Line(subject, "replay", what, cpu, peak)
+    return ReplayLine(subject, "replay", what, cpu, peak)
 
 
 def sentence(case: Case) -> str:

@@ -15,7 +15,7 @@ from millpond.advice.advice_data import Advice, AnalysedProgram, Change, Row
 from millpond.cells.plan_file import PlanFile
 from millpond.cells.plans import ARENA, SUFFIX
 from millpond.report.cases import Case, ShownRow
-from millpond.rounds.characterisation import NOT_DISPROVED, OUTERMOST, ScopeLegality, Trace, TraceSummary
+from millpond.rounds.characterisation import NOT_DISPROVED, OUTERMOST, RecordedTrace, ScopeLegality, TraceSummary
 from millpond.rounds.fresh_process import describe
 from millpond.rounds.schedule import VERDICT_ROUNDS
 from millpond.system.wording import (
@@ -114,7 +114,7 @@ def events_text(number: float | None, word: str = "event") -> str:
     return f"{count_text(number)} {word}{'' if number == 1 else 's'}"
 
 
-def cpu_share(row: Row, trace: Trace) -> float | None:
+def cpu_share(row: Row, trace: RecordedTrace) -> float | None:
     """The estimated share of the CPU time in the subsystem's operations; None if unknown or impossible."""
     seconds = (row.dimension("D").absolute or {}).get("operation_seconds")
     share = seconds / trace.cpu_seconds if seconds is not None and trace.cpu_seconds else None

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSL-1.0
 """The characterisation of a trace ("millpond.characterisation/1"), as millpond-characterise writes it.
 
-Characterisation ─┬─ Trace, ProcessFacts                      what was recorded
+Characterisation ─┬─ RecordedTrace, ProcessFacts                      what was recorded
                   ├─ Subsystem ─┬─ SubsystemFacts             what rows of an advice copy
                   │             └─ Size, LivePoint, Context   what only details of a report show
                   └─ AddressMap, Pins                         the heap over time
@@ -66,7 +66,7 @@ class NamelessModule(Record, frozen=True):
     why: str = ""
 
 
-class Trace(TraceSummary, frozen=True):
+class RecordedTrace(TraceSummary, frozen=True):
     """A trace and what its analysis counted."""
 
     path: str | None = None
@@ -353,7 +353,7 @@ class Characterisation(Record, frozen=True):
     """One trace characterised; of a summary only the first three are known."""
 
     schema: str = field(default_factory=lambda: SCHEMA)
-    trace: Trace = field(default_factory=Trace)
+    trace: RecordedTrace = field(default_factory=RecordedTrace)
     process: ProcessFacts = field(default_factory=ProcessFacts)
     subsystems: tuple[Subsystem, ...] = field(default_factory=NONE)
     heat_map: AddressMap | None = None

@@ -12,7 +12,7 @@ import re
 from dataclasses import dataclass
 
 from millpond.statistics.order_statistics import MINIMUM_EFFECT
-from millpond.statistics.unpaired import Change
+from millpond.statistics.unpaired import UnpairedChange
 from millpond.system.errors import Failure, Status
 from millpond.system.wording import bytes_text, count_text, percent_text, seconds_text
 
@@ -46,7 +46,7 @@ class Condition:
             raise Failure(Status.USAGE, f"--fail-if {self.text!r}: {self.metric} is in {unit}; {what} ({known}{bare})")
         return self.limit * scales[self.unit]
 
-    def breached_by(self, found: Change, unit: str) -> bool:
+    def breached_by(self, found: UnpairedChange, unit: str) -> bool:
         """Whether the change is more than noise, in the direction that the condition is about, and beyond its limit."""
         if found.verdict != ("worse" if self.increase else "better"):
             return False
@@ -64,7 +64,7 @@ class Condition:
         return f"{sign}{abs(self.limit):g}{' %' if self.unit == '%' else self.unit and f' {self.unit}'}"
 
 
-def _amount(found: Change, *, relative: bool) -> float:
+def _amount(found: UnpairedChange, *, relative: bool) -> float:
     if not relative:
         return found.difference.median
     if found.ratio is not None:
@@ -100,7 +100,7 @@ def value_text(value: float, unit: str) -> str:
     return f"{value:.3g}" if unit in ("share", "ratio") else count_text(value)
 
 
-def change_text(found: Change, unit: str) -> str:
+def change_text(found: UnpairedChange, unit: str) -> str:
     """`12.3 MB → 13.5 MB, +9.8 % (+9.1 % to +10.2 %)`."""
     before, after = value_text(found.a, unit), value_text(found.b, unit)
     if found.a == found.b and found.exact:

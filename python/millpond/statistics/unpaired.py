@@ -50,7 +50,7 @@ class Sample:
 
 
 @dataclass(frozen=True)
-class Change:
+class UnpairedChange:
     """From `a` to `b` (medians of their values): as ratio b / a (None where a value is zero or less), and as b - a."""
 
     a: float
@@ -82,7 +82,7 @@ class Change:
         }
 
 
-def change(a: Sample, b: Sample, *, level: float = LEVEL, drift: float = 0.0) -> Change:
+def change(a: Sample, b: Sample, *, level: float = LEVEL, drift: float = 0.0) -> UnpairedChange:
     """The change from a to b, judged on its own. O(n·m log(n·m)). ValueError where a side has no values.
 
     `drift`: how far runs of the same thing lie apart, a relative standard deviation; 0 where rounds show it all.
@@ -96,13 +96,15 @@ def change(a: Sample, b: Sample, *, level: float = LEVEL, drift: float = 0.0) ->
         n = min(len(left), len(right))
         ratio = _exactly(after / before, n) if positive else None
         p = 1.0 if after == before else 0.0
-        return judge(Change(before, after, len(left), len(right), ratio, _exactly(after - before, n), p, p, True))
+        return judge(
+            UnpairedChange(before, after, len(left), len(right), ratio, _exactly(after - before, n), p, p, True)
+        )
     spread = _between_runs(a, b, drift, level) if drift > 0.0 else 0.0
     difference = _widened(_shift(left, right, level), spread * abs(before))
     logs = _widened(_shift(np.log(left), np.log(right), level), spread) if positive else None
     ratio = _exponential(logs) if logs else None
     p = mann_whitney_p(left, right)
-    return judge(Change(before, after, len(left), len(right), ratio, difference, p, p, False))
+    return judge(UnpairedChange(before, after, len(left), len(right), ratio, difference, p, p, False))
 
 
 def _exactly(value: float, n: int) -> Summary:
@@ -189,7 +191,7 @@ def mann_whitney_p(left: Sequence[float] | Array, right: Sequence[float] | Array
     return float(mannwhitneyu(left, right, method="exact" if few else "asymptotic").pvalue)
 
 
-def judge(found: Change) -> Change:
+def judge(found: UnpairedChange) -> UnpairedChange:
     """The change with the verdict that its interval, its adjusted p-value and its size allow."""
     verdict: Verdict = "inside noise"
     if found.exact:
@@ -204,7 +206,7 @@ def judge(found: Change) -> Change:
     return replace(found, ratio=ratio, difference=replace(found.difference, verdict=verdict))
 
 
-def _relative(found: Change) -> tuple[float, float, float, float]:
+def _relative(found: UnpairedChange) -> tuple[float, float, float, float]:
     """Low, middle and high of the change, zero meaning none, and the least change that counts, in the same measure."""
     if found.ratio is not None:
         return found.ratio.low - 1.0, found.ratio.median - 1.0, found.ratio.high - 1.0, MINIMUM_EFFECT
@@ -212,7 +214,7 @@ def _relative(found: Change) -> tuple[float, float, float, float]:
     return d.low, d.median, d.high, MINIMUM_EFFECT * abs(found.a)
 
 
-def judge_family(family: Mapping[Key, Change]) -> dict[Key, Change]:
+def judge_family(family: Mapping[Key, UnpairedChange]) -> dict[Key, UnpairedChange]:
     """Judges changes that were looked at together: the false discoveries are held over all that noise is in."""
     noisy = [key for key, found in family.items() if not found.exact]
     adjusted = dict(zip(noisy, adjust([family[key].p for key in noisy]), strict=True))

@@ -17,7 +17,7 @@ from typing import Any
 
 from millpond.report.comparison.cell_samples import CellKey, Cells
 from millpond.statistics.conditions import Condition, change_text
-from millpond.statistics.unpaired import DRIFT, Change, Sample, change, judge_family
+from millpond.statistics.unpaired import DRIFT, Sample, UnpairedChange, change, judge_family
 from millpond.system.errors import Failure, Status
 
 SCHEMA = "millpond.compare/1"
@@ -34,12 +34,12 @@ class Breach:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class StoreComparison:
     """All pairs with their changes, the breaches among them, and what a reader must know beside them."""
 
     a: Cells
     b: Cells
-    changes: Mapping[tuple[CellKey, str], Change]
+    changes: Mapping[tuple[CellKey, str], UnpairedChange]
     conditions: Sequence[Condition]
     breaches: Sequence[Breach]
     only_a: Sequence[CellKey]
@@ -116,7 +116,7 @@ def _cell_json(cell: CellKey) -> dict[str, Any]:
 
 def compare(
     a: Cells, b: Cells, conditions: Sequence[Condition], only: str = "", known: Mapping[str, str] | None = None
-) -> Comparison:
+) -> StoreComparison:
     """Pairs the cells, judges the changes, holds the conditions against them. `only`: cells whose text contains it.
     `known`: metrics that Millpond has, with their units, whether or not one of the two has them.
 
@@ -133,27 +133,33 @@ def compare(
     )
     _require_compared(conditions, changes)
     breaches = [x for c in conditions for x in _breaches(c, changes, a, b, common)]
-    return Comparison(
+    return StoreComparison(
         a, b, changes, conditions, breaches,
         sorted(a.keys - b.keys), sorted(b.keys - a.keys),
         [*renamed, *_notes(a, b, conditions, changes)],
     )  # fmt: skip
 
 
-def _change(metric: str, a: Sample, b: Sample) -> Change:
+def _change(metric: str, a: Sample, b: Sample) -> UnpairedChange:
     return change(a, b, drift=DRIFT if metric in _TIMES else 0.0)
 
 
-def _judged(changes: dict[tuple[CellKey, str], Change], gated: set[str]) -> dict[tuple[CellKey, str], Change]:
+def _judged(
+    changes: dict[tuple[CellKey, str], UnpairedChange], gated: set[str]
+) -> dict[tuple[CellKey, str], UnpairedChange]:
     """The gated metrics are one family, since any of them can fail the gate; each other metric is one of its own."""
-    families: dict[str, dict[tuple[CellKey, str], Change]] = {}
+    families: dict[str, dict[tuple[CellKey, str], UnpairedChange]] = {}
     for at, found in changes.items():
         families.setdefault("" if at[1] in gated else at[1], {})[at] = found
     return {at: found for family in families.values() for at, found in judge_family(family).items()}
 
 
 def _breaches(
-    condition: Condition, changes: Mapping[tuple[CellKey, str], Change], a: Cells, b: Cells, common: Sequence[CellKey]
+    condition: Condition,
+    changes: Mapping[tuple[CellKey, str], UnpairedChange],
+    a: Cells,
+    b: Cells,
+    common: Sequence[CellKey],
 ) -> list[Breach]:
     found = []
     for cell in common:
@@ -178,7 +184,7 @@ def _require_known(conditions: Sequence[Condition], units: Mapping[str, str]) ->
         condition.limit_in(units[condition.metric])
 
 
-def _require_compared(conditions: Sequence[Condition], changes: Mapping[tuple[CellKey, str], Change]) -> None:
+def _require_compared(conditions: Sequence[Condition], changes: Mapping[tuple[CellKey, str], UnpairedChange]) -> None:
     metrics = {metric for _, metric in changes}
     for condition in conditions:
         if condition.metric not in metrics:
@@ -223,7 +229,7 @@ def _nothing_in_common(a: Cells, b: Cells, only: str) -> str:
 
 
 def _notes(
-    a: Cells, b: Cells, conditions: Sequence[Condition], changes: Mapping[tuple[CellKey, str], Change]
+    a: Cells, b: Cells, conditions: Sequence[Condition], changes: Mapping[tuple[CellKey, str], UnpairedChange]
 ) -> list[str]:
     notes = []
     timed = any(metric in _TIMES for _, metric in changes)

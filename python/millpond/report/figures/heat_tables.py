@@ -25,14 +25,14 @@ class Heat:
 
 
 @dataclass(frozen=True)
-class Scale:
+class ColourScale:
     """From the smallest to the largest level of a chart; at least a factor of two, lest noise be painted in full."""
 
     low: float
     high: float
 
     @classmethod
-    def over(cls, levels: Iterable[float | None]) -> Scale:
+    def over(cls, levels: Iterable[float | None]) -> ColourScale:
         """The scale that all these levels fit on; levels that have no logarithm are left out."""
         known = [level for level in levels if level is not None and level > 0.0 and math.isfinite(level)]
         low = min(known, default=1.0)
@@ -73,7 +73,7 @@ def heat_table(
     corner: str,
     headings: Sequence[tuple[str, str]],
     rows: Sequence[tuple[str, Sequence[Heat | None]]],
-    scale: Scale | None,
+    scale: ColourScale | None,
 ) -> HeatTable:
     """The table with the colours of the scale; without a scale all cells are plain. O(cells)."""
     return HeatTable(
@@ -81,7 +81,7 @@ def heat_table(
     )
 
 
-def _cell(cell: Heat | None, scale: Scale | None) -> tuple[str, str, str]:
+def _cell(cell: Heat | None, scale: ColourScale | None) -> tuple[str, str, str]:
     if cell is None:
         return "none", "", ""
     if cell.level is None or cell.level <= 0.0:
@@ -89,6 +89,6 @@ def _cell(cell: Heat | None, scale: Scale | None) -> tuple[str, str, str]:
     return f"h{scale.step(cell.level)}" if scale else "plain", cell.text, cell.title
 
 
-def legend(scale: Scale, show: Callable[[float], str]) -> list[tuple[str, str]]:
+def legend(scale: ColourScale, show: Callable[[float], str]) -> list[tuple[str, str]]:
     """The classes in their order, each with the number that it begins at."""
     return [(f"h{n}", show(edge)) for n, edge in enumerate(scale.edges())]

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from millpond.report.figures.heat_tables import Scale
+from millpond.report.figures.heat_tables import ColourScale
 
 _WIDTH, _RISE, _TALL = 640.0, 150.0, 130.0
 _MARGIN, _LABELS = 12.0, 52.0
@@ -30,7 +30,7 @@ class Axes:
     columns: Sequence[str]
 
 
-def surface(grid: Grid, axes: Axes, scale: Scale, label: str) -> Markup:
+def surface(grid: Grid, axes: Axes, scale: ColourScale, label: str) -> Markup:
     """The picture, its first row at the back; empty where no tile has all four corners. O(cells)."""
     tiles = [
         tile
@@ -45,7 +45,7 @@ def surface(grid: Grid, axes: Axes, scale: Scale, label: str) -> Markup:
     ).format(_WIDTH, _TALL + 2 * _RISE + 2 * _MARGIN + 12, label, Markup("").join(tiles), _names(grid, axes))
 
 
-def _tile(grid: Grid, axes: Axes, scale: Scale, row: int, column: int) -> Markup | None:
+def _tile(grid: Grid, axes: Axes, scale: ColourScale, row: int, column: int) -> Markup | None:
     corners = [(row, column), (row, column + 1), (row + 1, column + 1), (row + 1, column)]
     levels = [grid[r][c] for r, c in corners]
     known = [level for level in levels if level is not None and level > 0.0]
@@ -62,7 +62,7 @@ def _tile(grid: Grid, axes: Axes, scale: Scale, row: int, column: int) -> Markup
     )
 
 
-def _height(level: float, scale: Scale) -> float:
+def _height(level: float, scale: ColourScale) -> float:
     share = math.log(max(level, scale.low) / scale.low) / math.log(scale.high / scale.low)
     return _TALL * min(1.0, share)
 
