@@ -15,9 +15,9 @@
 //   begin, inserted, unlinked   what it must know of the lists
 //   merging                     when neighbours become one: classic/coalescing.hpp
 //
-// allocate: as the search is; deallocate: O(1). A block is not cut where less than 24
-// bytes would be left (section 2.1); the lower part is given, the upper takes its place in the list. Memory grows by
-// whole pages of 4 KiB. Not thread-safe. Source: Grunwald, Zorn and Henderson 1993, section 2.1.
+// allocate: as the search is; deallocate: O(1). A block is not cut where less than 24 bytes would be left (section
+// 2.1); the lower part is given, the upper takes its place in the list. Memory grows by whole pages of 4 KiB. Not
+// thread-safe. Source: Grunwald, Zorn and Henderson 1993, section 2.1.
 #pragma once
 
 #include <cstddef>
@@ -68,7 +68,10 @@ class tagged_heap {
     void deallocate(void* block) noexcept {
         if (block == nullptr) return;
         counts_.note_deallocation();
-        give_back(static_cast<std::byte*>(block));
+        auto* const node = static_cast<std::byte*>(block);
+        const std::size_t size = size_of(node);
+        if constexpr (Policy::merging == classic::coalescing::deferred) freed_bytes_ += size;
+        put_back(node, size);
     }
 
     // The same: size and alignment lie in the tag.
@@ -99,15 +102,6 @@ class tagged_heap {
         if (first_ == nullptr) return;
         for (std::byte* node = first_; size_of(node) != 0; node += size_of(node))
             visit(static_cast<const void*>(node), size_of(node), !is_taken(node));
-    }
-
-    // Calls visit(list, bytes) for each free block, list by list. O(free blocks).
-    template <class Visit>
-    void for_each_free(Visit&& visit) const {
-        if (first_ == nullptr) return;
-        for (std::size_t list = 0; list < Policy::lists; ++list) {
-            for (std::byte* node = next(head(list)); node != head(list); node = next(node)) visit(list, size_of(node));
-        }
     }
 
     // O(blocks).
@@ -222,12 +216,6 @@ class tagged_heap {
         return true;
     }
 
-    void give_back(std::byte* node) noexcept {
-        const std::size_t size = size_of(node);
-        freed_bytes_ += size;
-        put_back(node, size);
-    }
-
     // Effects: makes these bytes a free block, one with its neighbours where that is the policy. Returns: the block.
     std::byte* put_back(std::byte* node, std::size_t size) noexcept {
         if constexpr (Policy::merging == classic::coalescing::at_once) {
@@ -285,12 +273,10 @@ class tagged_heap {
         set_tags(block, whole - before - cut, taken);
         if (cut != 0) {
             counts_.note_split();
-            set_tags(block + size, cut, taken);
             put_back(block + size, cut);
         }
         if (before != 0) {
             counts_.note_split();
-            set_tags(node, before, taken);
             put_back(node, before);
         }
         return block;
