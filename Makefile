@@ -11,8 +11,8 @@ SUITES = millpond-p0089-suite millpond-unique_chars-suite millpond-suballocator-
 # Compilers and standard libraries, each with a preset toolchain-NAME (python/millpond/bench/surroundings.py).
 TOOLCHAINS = gcc clang clang-libc++
 
-.PHONY: help setup build demo quick test test-all check bench bench-toolchains bench-lab bench-library coverage format \
-	clean
+.PHONY: help setup build demo quick test test-all check bench bench-toolchains bench-lab bench-library \
+	bench-malloc coverage format clean
 
 help: ## this menu
 	@echo "millpond: would a local allocator make this program faster or smaller, where, which one, by how much?"
@@ -61,6 +61,11 @@ bench-library: ## measure the allocators against every peer and their bars, at m
 	@scripts/setup build test bench
 	@scripts/build release millpond-library-suite millpond-library-suite-hardened
 	@.venv/bin/millpond bench library
+
+bench-malloc: ## measure our malloc against others on real programs and under stress, at most an hour; table, JSON, a page
+	@scripts/setup build test bench bench-real
+	@scripts/build release preload/all lab/all millpond-malloc-suite
+	@.venv/bin/millpond bench malloc
 
 setup: ## install what building and testing need (system packages by apt, Python packages in .venv)
 	@scripts/setup build demo test

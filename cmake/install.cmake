@@ -30,3 +30,11 @@ function(millpond_install_programs_below folder)
     endif()
   endforeach()
 endfunction()
+
+# What `millpond synthesize --preload` compiles a malloc from.
+set(millpond_source_dir "${MILLPOND_INSTALL_PRELOAD}/source")
+install(DIRECTORY "${PROJECT_SOURCE_DIR}/preload" "${PROJECT_SOURCE_DIR}/include" DESTINATION "${millpond_source_dir}"
+  COMPONENT lab FILES_MATCHING PATTERN "*.hpp" PATTERN "*.cpp")
+install(DIRECTORY "${PROJECT_SOURCE_DIR}/lab/mallocs" DESTINATION "${millpond_source_dir}/lab"
+  COMPONENT lab FILES_MATCHING PATTERN "classic_*")
+install(FILES "${PROJECT_SOURCE_DIR}/src/os/posix.cpp" DESTINATION "${millpond_source_dir}/src/os" COMPONENT lab)

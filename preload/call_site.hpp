@@ -21,4 +21,13 @@ struct call_site {
     }
 };
 
+// As call_site, of the caller's return address alone: an entry that keeps no more needs no frame.
+struct return_site {
+    std::uintptr_t return_address;
+
+    [[gnu::always_inline]] static inline return_site here() noexcept {
+        return {reinterpret_cast<std::uintptr_t>(__builtin_return_address(0))};
+    }
+};
+
 }  // namespace millpond::preload

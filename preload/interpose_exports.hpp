@@ -3,7 +3,7 @@
 // and goes, checked and in one shape, to `millpond::preload::backend`.
 //
 // Include it in exactly one source of a preloaded library, after `namespace millpond::preload { using backend = …; }`.
-// The backend has, all static and noexcept:
+// The backend has a type `call_site`, of call_site.hpp, and, all static and noexcept:
 //   void* allocate(size_t bytes, const call_site&);          void* allocate_zeroed(size_t bytes, const call_site&);
 //   void* allocate_aligned(size_t alignment, size_t bytes, const call_site&);
 //   void* reallocate(void* old, size_t bytes, const call_site&);   // old is never null
@@ -28,6 +28,8 @@
 
 namespace millpond::preload {
 
+using entry_site = backend::call_site;
+
 inline constexpr std::size_t page_bytes = 4096;  // valloc and pvalloc on x86-64
 
 [[gnu::always_inline]] inline bool multiply_overflows(std::size_t a, std::size_t b, std::size_t& product) noexcept {
@@ -37,7 +39,7 @@ inline constexpr std::size_t page_bytes = 4096;  // valloc and pvalloc on x86-64
     return true;
 }
 
-[[gnu::always_inline]] inline void* reallocate_at(void* old, std::size_t bytes, const call_site& site) noexcept {
+[[gnu::always_inline]] inline void* reallocate_at(void* old, std::size_t bytes, const entry_site& site) noexcept {
     if (old == nullptr) return backend::allocate(bytes, site);
     if (bytes == 0 && real::is_libc()) {  // as the C library has it; other providers decide themselves
         backend::deallocate(old);
@@ -53,42 +55,44 @@ inline constexpr std::size_t page_bytes = 4096;  // valloc and pvalloc on x86-64
 }  // namespace millpond::preload
 
 MILLPOND_HOOK(malloc, extern "C" void* malloc(std::size_t bytes)) noexcept {
-    return millpond::preload::backend::allocate(bytes, millpond::preload::call_site::here());
+    return millpond::preload::backend::allocate(bytes, millpond::preload::entry_site::here());
 }
 
 extern "C" {
 
 void free(void* p) noexcept { millpond::preload::free_at(p); }
+void free_sized(void* p, std::size_t) noexcept { millpond::preload::free_at(p); }
+void free_aligned_sized(void* p, std::size_t, std::size_t) noexcept { millpond::preload::free_at(p); }
 
 void* calloc(std::size_t count, std::size_t bytes) noexcept {
     std::size_t product;
     if (millpond::preload::multiply_overflows(count, bytes, product)) return nullptr;
-    return millpond::preload::backend::allocate_zeroed(product, millpond::preload::call_site::here());
+    return millpond::preload::backend::allocate_zeroed(product, millpond::preload::entry_site::here());
 }
 
 void* realloc(void* old, std::size_t bytes) noexcept {
-    return millpond::preload::reallocate_at(old, bytes, millpond::preload::call_site::here());
+    return millpond::preload::reallocate_at(old, bytes, millpond::preload::entry_site::here());
 }
 
 void* reallocarray(void* old, std::size_t count, std::size_t bytes) noexcept {
     std::size_t product;
     if (millpond::preload::multiply_overflows(count, bytes, product)) return nullptr;
-    return millpond::preload::reallocate_at(old, product, millpond::preload::call_site::here());
+    return millpond::preload::reallocate_at(old, product, millpond::preload::entry_site::here());
 }
 
 void* memalign(std::size_t alignment, std::size_t bytes) noexcept {
-    return millpond::preload::backend::allocate_aligned(alignment, bytes, millpond::preload::call_site::here());
+    return millpond::preload::backend::allocate_aligned(alignment, bytes, millpond::preload::entry_site::here());
 }
 
 void* aligned_alloc(std::size_t alignment, std::size_t bytes) noexcept {
-    return millpond::preload::backend::allocate_aligned(alignment, bytes, millpond::preload::call_site::here());
+    return millpond::preload::backend::allocate_aligned(alignment, bytes, millpond::preload::entry_site::here());
 }
 
 int posix_memalign(void** result, std::size_t alignment, std::size_t bytes) noexcept {
     if (alignment % sizeof(void*) != 0 || alignment == 0 || (alignment & (alignment - 1)) != 0) return EINVAL;
     const int before = errno;
     void* const p =
-        millpond::preload::backend::allocate_aligned(alignment, bytes, millpond::preload::call_site::here());
+        millpond::preload::backend::allocate_aligned(alignment, bytes, millpond::preload::entry_site::here());
     if (p == nullptr) {
         // The C library's own sets errno, too; POSIX asks for the return value only, and other providers do as much.
         if (!millpond::preload::real::is_libc()) errno = before;
@@ -101,7 +105,7 @@ int posix_memalign(void** result, std::size_t alignment, std::size_t bytes) noex
 
 void* valloc(std::size_t bytes) noexcept {
     return millpond::preload::backend::allocate_aligned(millpond::preload::page_bytes, bytes,
-                                                        millpond::preload::call_site::here());
+                                                        millpond::preload::entry_site::here());
 }
 
 void* pvalloc(std::size_t bytes) noexcept {
@@ -111,7 +115,7 @@ void* pvalloc(std::size_t bytes) noexcept {
         return nullptr;
     }
     return millpond::preload::backend::allocate_aligned(millpond::preload::page_bytes, (bytes + mask) & ~mask,
-                                                        millpond::preload::call_site::here());
+                                                        millpond::preload::entry_site::here());
 }
 
 std::size_t malloc_usable_size(void* p) noexcept {
@@ -123,39 +127,39 @@ std::size_t malloc_usable_size(void* p) noexcept {
 // A throwing form that fails is repeated by the next operator new behind us, which calls the new-handler and throws as
 // the program's own C++ library does: so this library needs none. Its tries come back through malloc.
 MILLPOND_HOOK(_Znwm, void* operator new(std::size_t bytes)) {
-    void* const p = millpond::preload::backend::allocate(bytes, millpond::preload::call_site::here());
+    void* const p = millpond::preload::backend::allocate(bytes, millpond::preload::entry_site::here());
     return p != nullptr ? p : millpond::preload::next_new(bytes);
 }
 MILLPOND_HOOK(_Znam, void* operator new[](std::size_t bytes)) {
-    void* const p = millpond::preload::backend::allocate(bytes, millpond::preload::call_site::here());
+    void* const p = millpond::preload::backend::allocate(bytes, millpond::preload::entry_site::here());
     return p != nullptr ? p : millpond::preload::next_new(bytes);
 }
 void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
-    void* const p = millpond::preload::backend::allocate(bytes, millpond::preload::call_site::here());
+    void* const p = millpond::preload::backend::allocate(bytes, millpond::preload::entry_site::here());
     return p != nullptr ? p : millpond::preload::next_new_nothrow(bytes);
 }
 void* operator new[](std::size_t bytes, const std::nothrow_t&) noexcept {
-    void* const p = millpond::preload::backend::allocate(bytes, millpond::preload::call_site::here());
+    void* const p = millpond::preload::backend::allocate(bytes, millpond::preload::entry_site::here());
     return p != nullptr ? p : millpond::preload::next_new_nothrow(bytes);
 }
 void* operator new(std::size_t bytes, std::align_val_t alignment) {
     void* const p = millpond::preload::backend::allocate_aligned(static_cast<std::size_t>(alignment), bytes,
-                                                                 millpond::preload::call_site::here());
+                                                                 millpond::preload::entry_site::here());
     return p != nullptr ? p : millpond::preload::next_new(bytes, alignment);
 }
 void* operator new[](std::size_t bytes, std::align_val_t alignment) {
     void* const p = millpond::preload::backend::allocate_aligned(static_cast<std::size_t>(alignment), bytes,
-                                                                 millpond::preload::call_site::here());
+                                                                 millpond::preload::entry_site::here());
     return p != nullptr ? p : millpond::preload::next_new(bytes, alignment);
 }
 void* operator new(std::size_t bytes, std::align_val_t alignment, const std::nothrow_t&) noexcept {
     void* const p = millpond::preload::backend::allocate_aligned(static_cast<std::size_t>(alignment), bytes,
-                                                                 millpond::preload::call_site::here());
+                                                                 millpond::preload::entry_site::here());
     return p != nullptr ? p : millpond::preload::next_new_nothrow(bytes, alignment);
 }
 void* operator new[](std::size_t bytes, std::align_val_t alignment, const std::nothrow_t&) noexcept {
     void* const p = millpond::preload::backend::allocate_aligned(static_cast<std::size_t>(alignment), bytes,
-                                                                 millpond::preload::call_site::here());
+                                                                 millpond::preload::entry_site::here());
     return p != nullptr ? p : millpond::preload::next_new_nothrow(bytes, alignment);
 }
 

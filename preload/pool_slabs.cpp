@@ -29,9 +29,7 @@ void pool_slabs::deallocate(void* chunk, std::size_t bytes, std::size_t) noexcep
     // Huge extents go back whole, and a chunk is a part of one: it stays with the pool, out of use.
     if (!huge_pages_ && space_->lock.lock(slab_space::this_thread())) {
         held_bytes_ -= slabs * slab_map::slab_bytes;
-        // Slab by slab: the map puts neighbours together again.
-        for (std::uint32_t i = 0; i < slabs; ++i)
-            space_->map.give_back(static_cast<char*>(chunk) + i * slab_map::slab_bytes, 1);
+        space_->map.give_back(chunk, slabs);
         space_->lock.unlock();
     }
     tell_observer();

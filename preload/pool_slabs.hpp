@@ -50,7 +50,8 @@ class pool_slabs {
     }
     void deallocate(void* chunk, std::size_t bytes, std::size_t alignment) noexcept;
 
-    [[nodiscard]] std::size_t used_bytes() const noexcept { return used_bytes_; }
+    [[nodiscard]] std::size_t used_bytes() const noexcept { return __atomic_load_n(&used_bytes_, __ATOMIC_RELAXED); }
+    [[nodiscard]] std::size_t held_bytes() const noexcept { return __atomic_load_n(&held_bytes_, __ATOMIC_RELAXED); }
     void tell_observer() const noexcept {
         if (observer_.changed != nullptr) observer_.changed(observer_.context, held_bytes_, used_bytes_);
     }

@@ -80,6 +80,19 @@ std::size_t real::usable_size(void* p) noexcept {
     return usable != nullptr ? usable(p) : 0;
 }
 
+bool real::trim(std::size_t kept_bytes) noexcept {
+    int (*found)(std::size_t) = nullptr;
+    look_up(found, "malloc_trim");
+    return found != nullptr && found(kept_bytes) != 0;
+}
+
+struct mallinfo2 real::usage() noexcept {
+    struct mallinfo2 (*found)() = nullptr;
+    look_up(found, "mallinfo2");
+    struct mallinfo2 none{};
+    return found != nullptr ? found() : none;
+}
+
 const char* real::provider_path() noexcept {
     if (is_libc()) return "";
     Dl_info info{};

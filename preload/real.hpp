@@ -10,6 +10,8 @@
 
 #include <cstddef>
 
+struct mallinfo2;
+
 extern "C" {
 void* __libc_malloc(std::size_t) noexcept;
 void* __libc_calloc(std::size_t, std::size_t) noexcept;
@@ -48,6 +50,9 @@ class real {
         foreign_deallocate(p);
     }
     static std::size_t usable_size(void* p) noexcept;
+    // By malloc_trim and mallinfo2, where the provider has them; else nothing was returned, and zeros.
+    static bool trim(std::size_t kept_bytes) noexcept;
+    static struct mallinfo2 usage() noexcept;
 
     // Whether the C library provides malloc; decided at the first call of any function here.
     static bool is_libc() noexcept {

@@ -7,6 +7,8 @@
 
 #include <initializer_list>
 
+#include "preload/address_gap.hpp"
+
 namespace millpond::preload {
 namespace {
 
@@ -14,33 +16,9 @@ constexpr std::size_t rounded_up(std::size_t value, std::size_t unit) noexcept {
     return (value + unit - 1) / unit * unit;
 }
 
-constexpr std::uintptr_t tebibyte = std::uintptr_t{1} << 40;
-
-// Whether addresses far below the last mapping are the program's. ThreadSanitizer keeps them for itself: it drops the
-// wanted address, whereupon the kernel maps address 0 if the user may do that.
-#ifdef __SANITIZE_THREAD__
-constexpr bool far_addresses_are_free = false;
-#else
-constexpr bool far_addresses_are_free = true;
-#endif
-
 // The tables grow in steps of this size: a multiple of every page size in use, and smaller than the slabs that it
 // describes.
 constexpr std::size_t table_step_bytes = slab_map::slab_bytes;
-
-// Maps [at, at + bytes), and nothing if anything lies there already; errno says why not. Kernels before 4.17 take the
-// address as a hint.
-bool map_at(std::uintptr_t at, std::size_t bytes, int protection) noexcept {
-    const int reserve = protection == PROT_NONE ? MAP_NORESERVE : 0;
-    void* const wanted = reinterpret_cast<void*>(at);
-    void* const got =
-        mmap(wanted, bytes, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE | reserve, -1, 0);
-    if (got == wanted) return true;
-    if (got == MAP_FAILED) return false;
-    munmap(got, bytes);
-    errno = EEXIST;
-    return false;
-}
 
 constexpr int order_of(std::uint32_t slabs) noexcept {
     int order = 0;
@@ -52,18 +30,9 @@ constexpr int order_of(std::uint32_t slabs) noexcept {
 
 bool slab_map::place(std::size_t bytes_max, std::size_t bytes_min) noexcept {
     static_assert(sizeof(note) == note_bytes);
-    void* const near = mmap(nullptr, table_step_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (near == MAP_FAILED) return false;
-    munmap(near, table_step_bytes);
     for (std::size_t bytes = bytes_max / extent_bytes_max * extent_bytes_max; bytes >= bytes_min && bytes > 0;
          bytes = bytes / 2 / extent_bytes_max * extent_bytes_max) {
-        // The kernel fills the addresses below the last mapping from above, or, by the older order, those behind it
-        // from below. Some TiB below the place of the next mapping nothing comes for long in either case.
-        for (std::uintptr_t distance = 8 * tebibyte; far_addresses_are_free && distance >= 2 * tebibyte; distance /= 2)
-            if (reinterpret_cast<std::uintptr_t>(near) > distance + tebibyte &&
-                place_at(reinterpret_cast<std::uintptr_t>(near) - distance, bytes))
-                return true;
-        if (place_in_any_gap(bytes)) return true;
+        if (in_some_gap(bytes, [&](std::uintptr_t start) { return place_at(start, bytes); })) return true;
     }
     return false;
 }
@@ -77,29 +46,16 @@ bool slab_map::place_at(std::uintptr_t start, std::size_t bytes) noexcept {
     const std::size_t whole = base + bytes - first;
     // Under a limit of addresses the kernel refuses the whole although it is free; then only the places of the first
     // steps are looked at, and later steps may still be refused.
-    if (!map_at(first, whole, PROT_NONE)) {
+    if (!is_free(first, whole)) {
         if (errno != ENOMEM) return false;
-        for (const std::uintptr_t each : {first, first + owners_bytes, base}) {
-            if (!map_at(each, table_step_bytes, PROT_NONE)) return false;
-            munmap(reinterpret_cast<void*>(each), table_step_bytes);
-        }
-    } else {
-        munmap(reinterpret_cast<void*>(first), whole);
+        for (const std::uintptr_t each : {first, first + owners_bytes, base})
+            if (!is_free(each, table_step_bytes)) return false;
     }
     base_ = base;
     owners_ = reinterpret_cast<std::uint64_t*>(first);
     notes_ = reinterpret_cast<note*>(first + owners_bytes);
     range_bytes_ = bytes;
     return true;
-}
-
-// Where the usual places are taken: the middle of whatever gap the kernel has for twice as much.
-bool slab_map::place_in_any_gap(std::size_t bytes) noexcept {
-    const std::size_t whole = 2 * bytes + bytes / 2;
-    void* const gap = mmap(nullptr, whole, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (gap == MAP_FAILED) return false;
-    munmap(gap, whole);
-    return place_at(reinterpret_cast<std::uintptr_t>(gap) + bytes / 2, bytes);
 }
 
 void slab_map::unmap() noexcept {
@@ -202,10 +158,11 @@ void slab_map::give_back(void* first, std::uint32_t slabs) noexcept {
     std::uint32_t index = index_of(first);
     const bool huge = (owners_[index] & huge_mark) != 0;
     while (slabs > 0) {
-        const std::uint32_t part = slabs < extent_slabs_max ? slabs : extent_slabs_max;
-        insert_merged(index, order_of(part), huge);
-        index += part;
-        slabs -= part;
+        int order = 0;
+        while (order < orders - 1 && (index >> order & 1) == 0 && std::uint32_t{2} << order <= slabs) ++order;
+        insert_merged(index, order, huge);
+        index += std::uint32_t{1} << order;
+        slabs -= std::uint32_t{1} << order;
     }
 }
 

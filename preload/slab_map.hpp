@@ -64,8 +64,8 @@ class slab_map {
     [[nodiscard]] static std::uint32_t rounded(std::uint32_t slabs, bool huge_pages = false) noexcept;
     // Gives every slab of the run at `first` to `owner`; block_bytes 0 takes it away.
     void assign(void* first, std::uint32_t slabs, slab_owner owner) noexcept;
-    // Takes back a run of `rounded` slabs: its contents are lost, its memory returns to the system, its addresses are
-    // used again.
+    // Takes back any run of slabs that were taken, or for huge pages whole extents: its contents are lost, its memory
+    // returns to the system, its addresses are used again.
     void give_back(void* first, std::uint32_t slabs) noexcept;
 
     // The class of the slab in which `address` lies, which must be contained; 0 where the slab has no owner.
@@ -80,6 +80,16 @@ class slab_map {
     // The slab of a note.
     [[nodiscard]] char* slab_of(const void* its_note) const noexcept {
         return static_cast<char*>(address_of(static_cast<std::uint32_t>(static_cast<const note*>(its_note) - notes_)));
+    }
+
+    // Calls visit(first address, owner) for each slab that has an owner. Others may take and give back meanwhile.
+    template <class Visit>
+    void for_each_owned(Visit&& visit) const {
+        const std::size_t slabs = accessible_bytes() / slab_bytes;
+        for (std::size_t i = 0; i < slabs; ++i) {
+            const slab_owner owner = unpack(__atomic_load_n(owners_ + i, __ATOMIC_RELAXED));
+            if (owner.block_bytes != 0) visit(address_of(static_cast<std::uint32_t>(i)), owner);
+        }
     }
 
     // How far the frontier may go.
@@ -122,7 +132,6 @@ class slab_map {
     }
 
     bool place_at(std::uintptr_t start, std::size_t bytes) noexcept;
-    bool place_in_any_gap(std::size_t bytes) noexcept;
     static bool grow_table(void* table, std::size_t& accessible, std::size_t needed) noexcept;
     bool make_accessible(std::size_t bytes) noexcept;
     void* take_frontier(std::uint32_t slabs, bool huge_pages) noexcept;

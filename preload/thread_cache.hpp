@@ -49,7 +49,7 @@ class alignas(64) thread_cache {
         if (!put_cached(size_class, freed)) [[unlikely]]
             overflow(size_class, freed);
     }
-    // False if the list is full; class 0 always is.
+    // False if the list is full; class 0 and run_class always are.
     [[nodiscard, gnu::always_inline]] bool put_cached(unsigned size_class, void* freed) noexcept {
         list& to = lists_[size_class];
         if (to.room == 0) [[unlikely]]
@@ -79,7 +79,7 @@ class alignas(64) thread_cache {
     static std::uint32_t limit_of(unsigned size_class) noexcept;
     static void widen(list& one, unsigned size_class) noexcept;
 
-    list lists_[classes::count];
+    list lists_[classes::count + 1];  // the last one is that of runs, which has no room
     block_depot* depot_;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// wrap: what composes over any allocator: checks, counts, a limit, a lock.
+// wrap: what composes over any allocator: checks, counts, a series of records, a limit, a lock.
 #pragma once
 
 #include "wrap/allocator_nature.hpp"
@@ -11,4 +11,5 @@
 #include "wrap/misuse.hpp"
 #include "wrap/size_histogram.hpp"
 #include "wrap/synchronized.hpp"
+#include "wrap/use_series.hpp"
 #include "wrap/winking_scope.hpp"

@@ -14,11 +14,24 @@
 #include <cstdint>
 #include <vector>
 
-#include "lab/characterise/context_counts.hpp"
 #include "lab/characterise/histogram.hpp"
 #include "lab/characterise/scope_tree.hpp"
 
 namespace millpond::characterise {
+
+// What is counted for each context of a trace, and where its objects count further.
+struct context_counts {
+    std::uint32_t subsystem = 0, scope = 0;
+    std::uint16_t depth = 0;
+    std::uint16_t witnessed = 0;  // legality: witnesses have been offered to scopes deeper than this
+    std::uint32_t outlived = 0;   // legality: row of this context; 0: none
+    std::uint64_t objects = 0, bytes = 0;
+};
+
+// What of a context is live at one moment.
+struct live_counts {
+    std::uint64_t objects = 0, bytes = 0;
+};
 
 struct witness {
     std::uint32_t context, thread;

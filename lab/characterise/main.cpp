@@ -4,19 +4,22 @@
 //   millpond-characterise [--json FILE] [--contexts FILE] [--plan-out DIR] [--group NAME=PATTERN …]
 //                         [--scopes-out FILE] [--observed TRACE] TRACE
 //   millpond-characterise --summary [--json FILE] TRACE…
+//   millpond-characterise --sizes [--granule BYTES] [--largest BYTES] [--moments N] [--json FILE] TRACE…
 //
 // Exit status: 0 ok (a trace without events too) · 2 usage · 3 a trace missing, damaged beyond use or empty · 4 a place
 // that cannot be written, or no memory.
 
+#include <bit>
 #include <new>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "lab/characterise/candidate_plans.hpp"
 #include "lab/characterise/characterisation.hpp"
-#include "lab/characterise/context_json.hpp"
 #include "lab/characterise/scope_list.hpp"
+#include "lab/characterise/size_series.hpp"
 #include "lab/program/aside_file.hpp"
 #include "lab/program/command_line.hpp"
 
@@ -28,7 +31,8 @@ namespace program = millpond::program;
 struct options {
     std::string json_to = "-", plan_out, contexts_to, scopes_to, observed;
     std::vector<std::string> groups, traces;
-    bool summary = false;
+    bool summary = false, sizes = false;
+    size_request of_sizes;
 };
 
 std::vector<millpond::symbols::owner_group> parse_groups(const std::vector<std::string>& texts) {
@@ -48,22 +52,81 @@ void write(const std::string& to, const json& what, int indent = 2) {
     program::write_or_print(to, what.dump(indent, ' ', false, json::error_handler_t::replace) + "\n");
 }
 
-void summarise_all(const options& chosen) {
+// Nodes that lie on the way from the outside to an allocation.
+std::vector<char> on_the_way(const characterisation& all) {
+    const std::vector<context_counts>& counts = all.counts().contexts();
+    std::vector<char> wanted(all.functions().node_count(), 0);
+    for (std::uint32_t node = 1; node < wanted.size(); ++node) {
+        if (counts[node].objects == 0) continue;
+        for (std::uint32_t at = node; at != 0 && !wanted[at]; at = all.functions().node(at).parent) wanted[at] = 1;
+    }
+    return wanted;
+}
+
+// The tree of contexts with what was allocated in each, for profiles (schema "millpond.contexts/1").
+//
+//   nodes   [parent, function, subsystem, objects, bytes, live_objects, live_bytes], parents before children;
+//           node 1 is the first; parent 0 is the outside. Subsystem -1 and zeros: nothing was allocated just there.
+//           live_*: when the trace ended.
+//
+// Only what leads to an allocation is listed. O(nodes).
+json contexts_json(const characterisation& all) {
+    const std::vector<context_counts>& counts = all.counts().contexts();
+    std::vector<std::int64_t> position(counts.empty() ? 0 : all.counts().subsystems().size(), -1);
+    json subsystems = json::array();
+    for (const std::uint32_t s : all.order()) {
+        position[s] = static_cast<std::int64_t>(subsystems.size());
+        subsystems.push_back(all.subsystems().subsystems()[s].name);
+    }
+    const std::vector<char> wanted = on_the_way(all);
+    std::vector<std::uint32_t> number(wanted.size(), 0);
+    std::unordered_map<std::string, std::uint32_t> known;
+    json functions = json::array(), nodes = json::array();
+    const auto row = [&](std::uint32_t node, std::string name) {
+        const auto [function, is_new] = known.try_emplace(name, static_cast<std::uint32_t>(known.size()));
+        if (is_new) functions.push_back(std::move(name));
+        const bool allocates = counts[node].objects > 0;
+        const live_counts left = allocates ? all.counts().left()[node] : live_counts{};
+        const std::uint32_t parent = node == 0 ? 0 : number[all.functions().node(node).parent];
+        nodes.push_back({parent, function->second, allocates ? position[counts[node].subsystem] : -1,
+                         counts[node].objects, counts[node].bytes, left.objects, left.bytes});
+        number[node] = static_cast<std::uint32_t>(nodes.size());
+    };
+    for (std::uint32_t node = 1; node < wanted.size(); ++node) {
+        if (wanted[node]) row(node, all.frame_name(node));
+    }
+    if (!counts.empty() && counts[0].objects > 0) row(0, "[unknown]");
+    return {{"schema", "millpond.contexts/1"}, {"functions", functions}, {"subsystems", subsystems}, {"nodes", nodes}};
+}
+
+// Of each trace the summary, or its sizes.
+void write_all(const options& chosen) {
     json all = json::array();
-    for (const std::string& trace : chosen.traces) all.push_back(summarise(trace));
-    write(chosen.json_to, all);
+    for (const std::string& trace : chosen.traces)
+        all.push_back(chosen.sizes ? sizes_json(trace, chosen.of_sizes) : summarise(trace));
+    write(chosen.json_to, all, chosen.sizes ? -1 : 2);
 }
 
 void refuse(bool is_wrong, const char* why) {
     if (is_wrong) throw program::failure(program::usage, why);
 }
 
+void check_sizes(const options& chosen) {
+    refuse(chosen.summary || !chosen.contexts_to.empty() || !chosen.scopes_to.empty() || !chosen.observed.empty() ||
+               !chosen.plan_out.empty() || !chosen.groups.empty(),
+           "--sizes looks at sizes alone: drop it, or the options of subsystems, contexts and scopes");
+    refuse(!std::has_single_bit(chosen.of_sizes.granule_bytes), "--granule takes a power of two");
+    refuse(chosen.of_sizes.largest_bytes % chosen.of_sizes.granule_bytes != 0,
+           "--largest takes a multiple of --granule");
+}
+
 void check(const options& chosen) {
+    if (chosen.sizes) return check_sizes(chosen);
     refuse(chosen.summary && !chosen.contexts_to.empty(), "--summary looks at no context: drop it, or --contexts");
     refuse(chosen.summary && !(chosen.scopes_to.empty() && chosen.observed.empty()),
            "--summary looks at no scope: drop it, or --scopes-out and --observed");
     refuse(!chosen.summary && chosen.traces.size() > 1,
-           "several traces can only be summarised: add --summary, or name one trace");
+           "several traces can only be summarised: add --summary or --sizes, or name one trace");
     refuse(chosen.summary && !chosen.plan_out.empty(),
            "--summary looks at no subsystem, so that there are no plans to write: drop one of the two");
 }
@@ -71,7 +134,7 @@ void check(const options& chosen) {
 void run(const options& chosen) {
     const std::vector<millpond::symbols::owner_group> groups = parse_groups(chosen.groups);
     check(chosen);
-    if (chosen.summary) return summarise_all(chosen);
+    if (chosen.summary || chosen.sizes) return write_all(chosen);
     characterisation found(chosen.traces.front(), groups);
     std::optional<characterisation> observed;
     if (!chosen.observed.empty()) found.take_observations(observed.emplace(chosen.observed, groups));
@@ -99,6 +162,16 @@ int main(int argc, char** argv) {
         ->expected(1)
         ->take_all();
     app.add_flag("--summary", chosen.summary, "only the trace and the process, an array with an object for each trace");
+    app.add_flag("--sizes", chosen.sizes, "only the sizes that are asked for, an array with an object for each trace");
+    app.add_option("--granule", chosen.of_sizes.granule_bytes, "sizes are rounded up to this power of two")
+        ->check(CLI::Range(8, 4096))
+        ->capture_default_str();
+    app.add_option("--largest", chosen.of_sizes.largest_bytes, "larger sizes are counted together")
+        ->check(CLI::Range(8, 1 << 20))
+        ->capture_default_str();
+    app.add_option("--moments", chosen.of_sizes.moments, "for how many moments the live blocks are told")
+        ->check(CLI::Range(1, 1 << 16))
+        ->capture_default_str();
     app.add_option("trace", chosen.traces, "the trace (*.mpt)")->required();
     return program::guarded_main(
         app, argc, argv,

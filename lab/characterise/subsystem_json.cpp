@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
+#include <vector>
 
 #include "lab/characterise/dvluc.hpp"
 #include "preload/word_position.hpp"
@@ -11,6 +13,8 @@ namespace millpond::characterise {
 namespace {
 
 constexpr std::size_t top_contexts = 3;
+// A thread counts among those that use a subsystem (W) if it performs so much of the busiest one's operations.
+constexpr double working_share = 0.01;
 
 json lifetimes_json(const subsystem_counts& s) {
     const auto at = [&](double share) {
@@ -67,6 +71,132 @@ json owners_json(const characterisation& all, std::uint32_t subsystem) {
         found.push_back(
             {{"word", preload::word_position::name(key.position)}, {"owners", key.owners}, {"samples", key.samples}});
     return found;
+}
+
+// "dvluc", with W and N.
+struct dimensions {
+    json dvluc;
+    std::size_t working_threads;  // W: with at least a hundredth of the operations of the busiest
+    std::size_t threads;          // all that have operations in it
+    json cpu_seconds;             // N, null where unknown
+    json operation_seconds;
+    json free_seconds;  // of these
+};
+
+json dimension(json value, const char* kind, json absolute) {
+    return {{"value", std::move(value)}, {"kind", kind}, {"absolute", std::move(absolute)}};
+}
+
+// What one thread did in a subsystem, between the subsystem's first event and its last.
+struct thread_time {
+    double operation_ns = 0, cpu_ns = 0, recorder_ns = 0;
+    std::uint64_t operations = 0;
+};
+
+thread_time time_of(const characterisation& all, const thread_share& share, const subsystem_counts& s) {
+    const thread_clock& clock = all.clock();
+    const auto within = [&](double (thread_clock::*at)(std::uint32_t, std::uint64_t) const) {
+        return (clock.*at)(share.thread, s.last_tick) - (clock.*at)(share.thread, s.first_tick);
+    };
+    const double ticks = s.durations.ticks_of(share.operations, all.counts().totals().durations);
+    return {ticks / all.ticks_per_ns(), within(&thread_clock::at), within(&thread_clock::recorder_at),
+            share.operations_in_all()};
+}
+
+// Each thread's share of the time inside, in a run without the recorder: its duration is shorter by the time that the
+// recorder took on the thread on which it took most. None where a share is impossible.
+std::optional<std::vector<double>> shares_inside(const std::vector<thread_time>& working, double duration_ns) {
+    std::vector<double> inside;
+    for (const thread_time& t : working) {
+        const std::optional<double> share = estimated_share(t.operation_ns, duration_ns);
+        if (!share) return std::nullopt;
+        inside.push_back(*share);
+    }
+    return inside;
+}
+
+json contention_json(const std::vector<thread_time>& working, double duration_ns, double recorded_ns, bool timed) {
+    json absolute = {{"threads_inside", nullptr},
+                     {"threads", working.size()},
+                     {"duration_seconds", duration_ns > 0 ? json(duration_ns * 1e-9) : json()},
+                     {"recorded_seconds", recorded_ns * 1e-9}};
+    if (working.size() < 2) {  // nothing needs to be timed to know that one thread meets no other
+        absolute["threads_inside"] = 0.0;
+        return dimension(0.0, "estimated", std::move(absolute));
+    }
+    const std::optional<std::vector<double>> inside = timed ? shares_inside(working, duration_ns) : std::nullopt;
+    if (inside) {
+        absolute["threads_inside"] = threads_inside_at_once(*inside);
+        return dimension(contention(*inside), "estimated", std::move(absolute));
+    }
+    json unknown = dimension(nullptr, "estimated", std::move(absolute));
+    unknown["why_null"] =
+        timed ? "the estimated time of a thread in its operations exceeds its duration without the recorder"
+              : "no operation was timed";
+    return unknown;
+}
+
+dimensions measure_dimensions(const characterisation& all, std::uint32_t subsystem) {
+    const subsystem_counts& s = all.counts().subsystems()[subsystem];
+    const trace_totals& totals = all.counts().totals();
+    std::vector<thread_time> threads;
+    for (const thread_share* share : all.shares(subsystem)) threads.push_back(time_of(all, *share, s));
+    thread_time sum;
+    std::uint64_t busiest = 0;
+    for (const thread_time& t : threads) {
+        sum.operation_ns += t.operation_ns;
+        sum.cpu_ns += t.cpu_ns;
+        sum.operations += t.operations;
+        sum.recorder_ns = std::max(sum.recorder_ns, t.recorder_ns);
+        busiest = std::max(busiest, t.operations);
+    }
+    std::vector<thread_time> working;
+    for (const thread_time& t : threads) {
+        if (static_cast<double>(t.operations) >= working_share * static_cast<double>(busiest)) working.push_back(t);
+    }
+    const double recorded_ns = static_cast<double>(s.last_tick - s.first_tick) / all.ticks_per_ns();
+    const double duration_ns = recorded_ns - sum.recorder_ns;
+    const bool timed = totals.durations.count() > 0;
+    const bool has_cpu = sum.cpu_ns > 0;
+
+    dimensions result;
+    result.working_threads = working.size();
+    result.threads = threads.size();
+    result.cpu_seconds = has_cpu ? json(sum.cpu_ns * 1e-9) : json();
+    result.operation_seconds = timed ? json(sum.operation_ns * 1e-9) : json();
+    operation_counts frees{};
+    constexpr auto deallocation = static_cast<std::size_t>(operation_kind::deallocation);
+    for (const thread_share* share : all.shares(subsystem)) frees[deallocation] += share->operations[deallocation];
+    result.free_seconds =
+        timed ? json(s.durations.ticks_of(frees, totals.durations) / all.ticks_per_ns() * 1e-9) : json();
+
+    const std::optional<double> dense = timed ? estimated_share(sum.operation_ns, sum.cpu_ns) : std::nullopt;
+    json density = dimension(dense ? json(*dense) : json(), "estimated",
+                             {{"operation_seconds", result.operation_seconds},
+                              {"cpu_seconds", result.cpu_seconds},
+                              {"operations", sum.operations},
+                              {"timed", s.durations.count()}});
+    if (!timed)
+        density["why_null"] = "no operation was timed";
+    else if (!has_cpu)
+        density["why_null"] = "no CPU time is known for its duration";
+    else if (!dense)
+        density["why_null"] = "the estimated time in its operations exceeds the CPU time of its threads";
+
+    const double nats = entropy(s.sizes);
+    json locality = dimension(nullptr, "counted", json::object());
+    locality["why_null"] = "no references captured";
+    json utilization = dimension(
+        s.bytes > 0 ? json(share_of(static_cast<double>(s.peak_bytes), static_cast<double>(s.bytes))) : json(),
+        "counted", {{"peak_live_bytes", s.peak_bytes}, {"bytes", s.bytes}});
+    if (s.bytes == 0) utilization["why_null"] = "no bytes were asked for";
+    result.dvluc["C"] = contention_json(working, duration_ns, recorded_ns, timed);
+    result.dvluc["D"] = std::move(density);
+    result.dvluc["V"] =
+        dimension(variation(nats), "counted", {{"entropy_nats", nats}, {"effective_sizes", std::exp(nats)}});
+    result.dvluc["L"] = std::move(locality);
+    result.dvluc["U"] = std::move(utilization);
+    return result;
 }
 
 }  // namespace

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// subsystem_json: the JSON of one subsystem of a characterisation: figures, legality (legality_json.cpp) and DVLUC
-// (dimensions.cpp).
+// subsystem_json: the JSON of one subsystem of a characterisation: figures, DVLUC and legality (legality.cpp).
 #pragma once
 
 #include <cstdint>
@@ -25,16 +24,5 @@ json subsystem_json(const characterisation& all, std::uint32_t subsystem);
 json legality_json(const characterisation& all, std::uint32_t subsystem);
 // The functions that it judges.
 std::vector<std::uint32_t> legality_functions(const characterisation& all, std::uint32_t subsystem);
-
-// "dvluc", with W and N.
-struct dimensions {
-    json dvluc;
-    std::size_t working_threads;  // W: with at least a hundredth of the operations of the busiest
-    std::size_t threads;          // all that have operations in it
-    json cpu_seconds;             // N, null where unknown
-    json operation_seconds;
-    json free_seconds;  // of these
-};
-dimensions measure_dimensions(const characterisation& all, std::uint32_t subsystem);
 
 }  // namespace millpond::characterise

@@ -11,7 +11,6 @@
 
 #include <functional>
 #include <string>
-#include <string_view>
 #include <variant>
 #include <vector>
 

@@ -9,7 +9,6 @@
 // reads. Plain data.
 #pragma once
 
-#include <optional>
 #include <span>
 #include <string_view>
 

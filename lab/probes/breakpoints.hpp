@@ -8,7 +8,6 @@
 // lock. At most 8192 of them.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 
 #include "lab/probes/displaced.hpp"

@@ -4,7 +4,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <time.h>
 
 #include "lab/record/system.hpp"
@@ -20,17 +19,7 @@ namespace {
 constexpr std::size_t page_bytes = 4096;
 constexpr std::uint32_t step_bytes = 16384;  // of a slot, made ready at once
 
-// Where FILE.partial lies, and which file that is: in another root folder the name may be another file's.
-char path[4096];
-struct stat file_status;
-
 bool is_error(long result) noexcept { return result < 0 && result > -4096; }
-
-bool is_same_file(const file& f) noexcept {
-    struct stat now;
-    return f.descriptor() >= 0 && system_call(SYS_fstat, f.descriptor(), &now) == 0 &&
-           now.st_ino == file_status.st_ino && now.st_dev == file_status.st_dev;
-}
 
 // Beyond its own limit on file sizes, a program is ended by a signal.
 bool is_within_limit(std::uint64_t bytes) noexcept {
@@ -52,12 +41,17 @@ mpt_slot* head_of(const slot& s) noexcept { return reinterpret_cast<mpt_slot*>(s
 
 }  // namespace
 
-int output::open(const char* name) noexcept {
-    if (strlen(name) >= sizeof path) return ENAMETOOLONG;
-    strcpy(path, name);
-    const file f(path, O_RDWR);
+bool partial_file::is(const file& f) const noexcept {
+    struct stat now;
+    return f.descriptor() >= 0 && system_call(SYS_fstat, f.descriptor(), &now) == 0 && now.st_ino == status.st_ino &&
+           now.st_dev == status.st_dev;
+}
+
+int output::open(partial_file& partial) noexcept {
+    partial_ = &partial;
+    const file f(partial.path, O_RDWR);
     if (f.descriptor() < 0) return static_cast<int>(-f.descriptor());
-    if (const long error = system_call(SYS_fstat, f.descriptor(), &file_status); error != 0)
+    if (const long error = system_call(SYS_fstat, f.descriptor(), &partial.status); error != 0)
         return static_cast<int>(-error);
     const long p =
         system_call(SYS_mmap, nullptr, page_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, f.descriptor(), off_t{0});
@@ -72,6 +66,7 @@ int output::open(const char* name) noexcept {
 
 // The parent's anchor may have been on its way to another place; slot 0 is always there.
 void output::inherit(const output& parent) noexcept {
+    partial_ = parent.partial_;
     file_ = parent.file_;
     anchor_ = {reinterpret_cast<std::uint8_t*>(file_), 0};
     ahead_first_ = parent.ahead_first_;
@@ -159,8 +154,8 @@ bool output::populate(const slot& s, std::uint32_t bytes) noexcept {
     last_error_ = result == -EFAULT ? ENOSPC : static_cast<std::uint32_t>(-result);
     if (result != -EINVAL) return false;
     // The kernel does not know this advice. Where in the file the slot lies is in its head, or to be found there.
-    const file f(path, O_RDWR);
-    if (!is_same_file(f)) {
+    const file f(partial_->path, O_RDWR);
+    if (!partial_->is(f)) {
         last_error_ = f.descriptor() < 0 ? static_cast<std::uint32_t>(-f.descriptor()) : ENOENT;
         return false;
     }
@@ -205,7 +200,7 @@ void output::lengthen(const file& f, std::uint64_t number) noexcept {
     std::uint64_t wanted = number + mpt_slots_ahead;
     if (wanted > file_->slots_max) wanted = file_->slots_max;
     const std::uint64_t bytes = wanted * mpt_slot_bytes + page_bytes;
-    if (!is_same_file(f) || !is_within_limit(bytes) ||
+    if (!partial_->is(f) || !is_within_limit(bytes) ||
         system_call(SYS_fallocate, f.descriptor(), 0, static_cast<off_t>(bytes - 1), off_t{1}) != 0)
         return;
     std::uint64_t ready = __atomic_load_n(&file_->slots_ready, __ATOMIC_RELAXED);
@@ -217,7 +212,7 @@ void output::lengthen(const file& f, std::uint64_t number) noexcept {
 slot output::claim() noexcept {
     if (is_mapped_ahead()) return claim_ahead();
     const std::uint64_t number = __atomic_fetch_add(&file_->slots, 1, __ATOMIC_RELAXED);
-    if (needs_length(number)) lengthen(file(path, O_RDWR), number);
+    if (needs_length(number)) lengthen(file(partial_->path, O_RDWR), number);
     if (number >= __atomic_load_n(&file_->slots_ready, __ATOMIC_ACQUIRE)) {
         last_error_ = EFBIG;
         return {};
@@ -266,8 +261,8 @@ bool output::write_out(const slot& s, std::size_t bytes) noexcept {
     if (!is_live()) return false;
     count_sealed(bytes);
     if (is_mapped_ahead() || __atomic_load_n(&file_->limit_reached, __ATOMIC_RELAXED) != 0) return false;
-    const file f(path, O_WRONLY);
-    if (!is_same_file(f)) return false;
+    const file f(partial_->path, O_WRONLY);
+    if (!partial_->is(f)) return false;
     const std::uint64_t number = __atomic_fetch_add(&file_->slots, 1, __ATOMIC_RELAXED);
     const std::uint64_t offset = number * mpt_slot_bytes;
     if (number >= file_->slots_max || !is_within_limit(offset + mpt_slot_bytes)) return false;
@@ -336,7 +331,7 @@ void output::map_ahead(std::uint64_t bytes) noexcept {
     const std::uint64_t count = bytes / mpt_slot_bytes;
     const std::uint64_t number = __atomic_fetch_add(&file_->slots, count, __ATOMIC_RELAXED);
     if (count == 0) return;
-    if (needs_length(number + count)) lengthen(file(path, O_RDWR), number + count);
+    if (needs_length(number + count)) lengthen(file(partial_->path, O_RDWR), number + count);
     if (number + count > __atomic_load_n(&file_->slots_ready, __ATOMIC_ACQUIRE)) return;
     std::uint8_t* const first = map(number, count);
     if (first == nullptr) return;

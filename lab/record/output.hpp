@@ -21,6 +21,8 @@
 // take_slot: about 5 µs; write_out of a full slot: 15 µs. Thread-safe.
 #pragma once
 
+#include <sys/stat.h>
+
 #include <cstddef>
 #include <cstdint>
 
@@ -42,10 +44,19 @@ struct slot {
     [[nodiscard]] std::uint32_t block_bytes() const noexcept { return ready_bytes - mpt_slot_head_bytes; }
 };
 
+// Where FILE.partial lies, and which file that is: in another root folder the name may be another file's.
+struct partial_file {
+    char path[4096];
+    struct stat status;
+
+    [[nodiscard]] bool is(const file& f) const noexcept;
+};
+
 class output {
   public:
-    // Joins the recording whose slot file lies at `path`: 0, or the errno with which that fails.
-    int open(const char* path) noexcept;
+    // Joins the recording whose slot file lies at this path, and notes which file it is; it must stay. Returns: 0, or
+    // the errno with which that fails.
+    int open(partial_file& partial) noexcept;
     // In a forked child: joins the recording of the parent.
     void inherit(const output& parent) noexcept;
     // Takes the first slot of this process; false if there is no room, which slot 0 then says.
@@ -111,6 +122,7 @@ class output {
 
     enum phases : std::uint8_t { starting, settled, retired };
 
+    const partial_file* partial_ = nullptr;
     mpt_slot_file* file_ = nullptr;
     mpt_slot_process* process_ = nullptr;
     std::uint64_t number_ = 0;  // of the process's first slot

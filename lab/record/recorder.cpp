@@ -30,6 +30,7 @@ struct recorder::process {
 
 struct recorder::image_state {
     image_facts facts;
+    partial_file partial;
     states state = not_started;
     std::uint64_t clock_ticks = 0;  // what two readings of the clock cost at least
     pthread_key_t thread_end = 0;
@@ -203,14 +204,13 @@ void recorder::on_new_context(std::uint32_t id, std::uint32_t parent, std::uintp
 
 void recorder::begin_image() noexcept {
     image_.state = off;
-    static char file[4096];
-    find_file(file, sizeof file);
-    if (file[0] == 0) return;
+    find_file(image_.partial.path, sizeof image_.partial.path);
+    if (image_.partial.path[0] == 0) return;
     preload::real::is_libc();  // before anything is recorded: the look-up may allocate
     image_.facts.gather();
-    if (const int error = first_.out.open(file); error != 0) {
+    if (const int error = first_.out.open(image_.partial); error != 0) {
         // A system call that a filter forbids would end the program.
-        if (!image_.facts.filtered) say_refused(file, error);
+        if (!image_.facts.filtered) say_refused(image_.partial.path, error);
         return;
     }
     char owners[8];

@@ -30,6 +30,7 @@ namespace millpond::record {
 class recorder {
   public:
     // The malloc layer's contract: see preload/interpose_exports.hpp.
+    using call_site = preload::call_site;
     static void* allocate(std::size_t bytes, const preload::call_site& site) noexcept;
     static void* allocate_zeroed(std::size_t bytes, const preload::call_site& site) noexcept;
     static void* allocate_aligned(std::size_t alignment, std::size_t bytes, const preload::call_site& site) noexcept;

@@ -27,9 +27,23 @@
 #include "lab/replay/player.hpp"
 #include "lab/replay/record_queue.hpp"
 #include "lab/replay/script_source.hpp"
-#include "lab/replay/system_thread.hpp"
 
 namespace millpond::replay {
+
+// A thread that is started and joined by hand, in memory that may have been zero. std::thread allocates its state from
+// the malloc under test; this does not. Throws failure (status 4) where the system starts no more threads.
+class system_thread {
+  public:
+    void start(void* (*run)(void*), void* argument) {
+        const int error = ::pthread_create(&thread_, nullptr, run, argument);
+        if (error != 0)
+            throw program::failure(program::environment, std::string("cannot start a thread: ") + std::strerror(error));
+    }
+    void join() { ::pthread_join(thread_, nullptr); }
+
+  private:
+    pthread_t thread_;
+};
 
 template <class Heap, touch Touch>
 class dependency_round {

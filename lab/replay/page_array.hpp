@@ -8,7 +8,6 @@
 #include <sys/mman.h>
 
 #include <cstddef>
-#include <cstring>
 #include <string>
 #include <type_traits>
 #include <utility>

@@ -7,11 +7,11 @@
 #include <string>
 #include <utility>
 
+#include "lab/measure/resident.hpp"
 #include "lab/program/program.hpp"
 #include "lab/replay/counted_source.hpp"
 #include "lab/replay/dependency_order.hpp"
 #include "lab/replay/heaps.hpp"
-#include "lab/replay/resident.hpp"
 #include "lab/replay/script_source.hpp"
 #include "lab/replay/total_order.hpp"
 #include "millpond/local/monotonic.hpp"
@@ -91,7 +91,7 @@ void play_by_strategy(script_source& script, const play_request& request, play_r
 
 // A replay holds what the program held; better to refuse than to drive the machine into swapping.
 std::uint64_t memory_for(const script_header& header, const play_request& request) {
-    const std::uint64_t available = available_bytes() / 10 * 9;
+    const std::uint64_t available = measure::available_bytes() / 10 * 9;
     if (available == 0) return ~std::uint64_t{0};
     if (request.chosen != strategy::null && request.touching != touch::none && header.peak_live_bytes > available)
         throw program::failure(program::environment, "the program had " + std::to_string(header.peak_live_bytes) +
@@ -121,10 +121,11 @@ play_result play(const play_request& request) {
             program::usage, std::string(request.script) + ": was prepared without a plan; --strategy plan needs one");
     counts_of_source.limit_bytes = memory_for(script.header(), request);
     play_result result;
-    reset_peak();
+    measure::reset_peak();
     play_by_strategy(script, request, result);
-    const resident after = resident_now();
-    result.peak_bytes = after.peak_bytes;
+    const measure::resident after = measure::resident_now();
+    result.peak_bytes =
+        after.peak_bytes > after.file_bytes ? after.peak_bytes - after.file_bytes : 0;  // no mapped files
     result.end_bytes = after.anonymous_bytes;
     result.peak_live_bytes = script.peak_live_bytes();
     result.end_live_bytes = script.live_bytes();

@@ -2,13 +2,11 @@
 #include "lab/replay/play_stage.hpp"
 
 #include <dlfcn.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <malloc.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <nlohmann/json.hpp>
@@ -55,13 +53,17 @@ touch touch_of(const char* name) {
     return std::strcmp(name, "none") == 0 ? touch::none : std::strcmp(name, "check") == 0 ? touch::check : touch::line;
 }
 
-// The file whose malloc this process uses; empty where nobody knows.
-std::string malloc_provider() {
+// Finds the file whose malloc this process uses, into a buffer: nothing of ours has called malloc before a round.
+// False where nobody knows.
+bool find_malloc_provider(char (&resolved)[PATH_MAX]) {
     Dl_info about;
     void* const found = ::dlsym(RTLD_DEFAULT, "malloc");
+    return found != nullptr && ::dladdr(found, &about) != 0 && ::realpath(about.dli_fname, resolved) != nullptr;
+}
+
+std::string malloc_provider() {
     char resolved[PATH_MAX];
-    if (found == nullptr || ::dladdr(found, &about) == 0 || ::realpath(about.dli_fname, resolved) == nullptr) return "";
-    return resolved;
+    return find_malloc_provider(resolved) ? resolved : "";
 }
 
 bool is_c_library(const std::string& path) { return path.find("/libc.so") != std::string::npos; }
@@ -69,12 +71,8 @@ bool is_c_library(const std::string& path) { return path.find("/libc.so") != std
 // Preloading fails with a warning at most; then the round would be that of another malloc.
 void check_preloaded(const char* library) {
     if (*library == '\0') return;
-    Dl_info about;
-    void* const found = ::dlsym(RTLD_DEFAULT, "malloc");
     char resolved[PATH_MAX];
-    if (found != nullptr && ::dladdr(found, &about) != 0 && ::realpath(about.dli_fname, resolved) != nullptr &&
-        std::strcmp(resolved, library) == 0)
-        return;
+    if (find_malloc_provider(resolved) && std::strcmp(resolved, library) == 0) return;
     throw program::failure(program::input, std::string(library) + ": is no malloc library for this machine");
 }
 

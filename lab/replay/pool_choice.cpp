@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "lab/replay/pool_choice.hpp"
 
-#include <algorithm>
 #include <map>
 #include <set>
 #include <stdexcept>

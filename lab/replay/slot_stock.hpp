@@ -12,7 +12,6 @@
 #include <cstdint>
 #include <deque>
 #include <limits>
-#include <stdexcept>
 #include <vector>
 
 #include "lab/program/program.hpp"

@@ -10,9 +10,11 @@
 // Memory: the slots, and for the survey a size and two pages for each. Throws failure.
 #pragma once
 
+#include <algorithm>
+#include <cstdint>
+
 #include "lab/replay/clocks.hpp"
 #include "lab/replay/page_array.hpp"
-#include "lab/replay/page_surveyor.hpp"
 #include "lab/replay/play.hpp"
 #include "lab/replay/player.hpp"
 #include "lab/replay/script_source.hpp"
@@ -47,6 +49,48 @@ void play_in_total_order(Heap& heap, script_source& script, bool paced, play_res
     result.page_faults = page_faults() - faults;
     result.why = words_of(plays.state());
 }
+
+// The bytes of live objects, and those of the pages that they touch, at a moment of a replay.
+//
+//   slots ─▶ addresses and sizes of what lives ─▶ first and last pages, sorted, each once; those between are its own
+//
+// Diffusion is page_bytes / live_bytes. note(): O(1). survey(): O(slots · log slots). Not thread-safe.
+class page_surveyor {
+  public:
+    static constexpr std::uint64_t page_bytes = 4096;
+
+    explicit page_surveyor(std::size_t slots) : bytes_(slots + 1), pages_(2 * slots + 2) {}
+
+    void note(const record& r) {
+        if (r.op() == operation::allocate || r.op() == operation::resize_to) bytes_[r.slot()] = r.bytes() + 1;
+        if (r.op() == operation::free || r.op() == operation::drop) bytes_[r.slot()] = 0;
+    }
+
+    diffusion_point survey(void* const* slots) {
+        diffusion_point point{};
+        std::size_t edges = 0;
+        std::uint64_t inside = 0;
+        for (std::size_t i = 0; i < bytes_.size(); ++i) {
+            if (bytes_[i] <= 1) continue;
+            const std::uint64_t bytes = bytes_[i] - 1;
+            const auto address = reinterpret_cast<std::uintptr_t>(slots[i]);
+            const std::uint64_t first = address / page_bytes, last = (address + bytes - 1) / page_bytes;
+            point.live_bytes += bytes;
+            pages_[edges++] = first;
+            if (last == first) continue;
+            pages_[edges++] = last;
+            inside += last - first - 1;  // pages inside an object are shared with nobody
+        }
+        std::sort(pages_.data(), pages_.data() + edges);
+        const auto distinct = std::unique(pages_.data(), pages_.data() + edges) - pages_.data();
+        point.page_bytes = (static_cast<std::uint64_t>(distinct) + inside) * page_bytes;
+        return point;
+    }
+
+  private:
+    page_array<std::uint64_t> bytes_;  // by slot, and one more, so that 0 is nothing
+    page_array<std::uint64_t> pages_;
+};
 
 template <class Heap>
 void survey_diffusion(Heap& heap, script_source& script, std::uint32_t points, play_result& result) {

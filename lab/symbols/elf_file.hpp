@@ -10,7 +10,6 @@
 #include <libelf.h>
 
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>

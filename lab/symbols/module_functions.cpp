@@ -2,19 +2,61 @@
 #include "lab/symbols/module_functions.hpp"
 
 #include <gelf.h>
+#ifdef MILLPOND_WITH_LZMA
+#include <lzma.h>
+#endif
 
 #include <algorithm>
 #include <array>
 #include <memory>
+#include <stdexcept>
 #include <unordered_map>
 
 #include "lab/symbols/elf_file.hpp"
-#include "lab/symbols/embedded_symbols.hpp"
 
 namespace millpond::symbols {
 namespace {
 
 constexpr std::uint32_t no_symbol = ~std::uint32_t{0};
+
+#ifdef MILLPOND_WITH_LZMA
+constexpr std::size_t image_bytes_max = std::size_t{256} << 20;  // a symbol table larger than this is damage
+
+std::vector<char> decompress(std::string_view packed) {
+    lzma_stream stream = LZMA_STREAM_INIT;
+    if (lzma_stream_decoder(&stream, UINT64_MAX, 0) != LZMA_OK) return {};
+    std::vector<char> image;
+    stream.next_in = reinterpret_cast<const std::uint8_t*>(packed.data());
+    stream.avail_in = packed.size();
+    lzma_ret status = LZMA_OK;
+    while (status == LZMA_OK && image.size() < image_bytes_max) {
+        const std::size_t done = image.size();
+        image.resize(done + (std::size_t{1} << 20));
+        stream.next_out = reinterpret_cast<std::uint8_t*>(image.data() + done);
+        stream.avail_out = image.size() - done;
+        status = lzma_code(&stream, LZMA_FINISH);
+        image.resize(image.size() - stream.avail_out);
+    }
+    lzma_end(&stream);
+    if (status != LZMA_STREAM_END) image.clear();
+    return image;
+}
+
+// The symbol table that some distributions leave in stripped files, xz-compressed in .gnu_debugdata. A build without
+// liblzma finds nothing here; so does a damaged section.
+void append_embedded_symbols(const elf_file& file, std::vector<raw_symbol>& functions) {
+    const std::string_view packed = file.section(".gnu_debugdata");
+    if (packed.empty()) return;
+    std::vector<char> image = decompress(packed);
+    if (image.empty()) return;
+    try {
+        elf_file(std::move(image)).append_functions(functions);
+    } catch (const std::runtime_error&) {  // damaged: the other tables remain
+    }
+}
+#else
+void append_embedded_symbols(const elf_file&, std::vector<raw_symbol>&) {}
+#endif
 
 std::string file_name(std::string_view path) {
     const std::size_t slash = path.rfind('/');

@@ -17,6 +17,7 @@
 
 #include "lab/trace/block_file.hpp"
 #include "lab/trace/format.h"
+#include "lab/trace/reader.hpp"
 
 namespace millpond::trace {
 
@@ -80,5 +81,10 @@ class block_output {
 
 // A header for `append`.
 mpt_block_header make_header(mpt_kind kind, std::uint32_t count, std::uint32_t sequence = 0, std::uint64_t first = 0);
+
+// Rewrites the trace with a fresh index: whole blocks are copied as they are, damaged stretches are left out, the
+// result is written aside and renamed. Returns what was left out. Throws trace_error (nothing readable),
+// std::system_error.
+std::vector<damage> rebuild_index(const std::string& path);
 
 }  // namespace millpond::trace

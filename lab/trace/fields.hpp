@@ -12,7 +12,6 @@
 #include <cstring>
 #include <limits>
 #include <span>
-#include <string>
 #include <string_view>
 #include <vector>
 

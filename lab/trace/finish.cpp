@@ -2,14 +2,13 @@
 #include "lab/trace/finish.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <optional>
 #include <set>
 #include <tuple>
 #include <vector>
 
 #include "lab/trace/block_output.hpp"
-#include "lab/trace/columns.hpp"
+#include "lab/trace/event_decoder.hpp"
 #include "lab/trace/fields.hpp"
 #include "lab/trace/records.hpp"
 #include "lab/trace/seal.h"

@@ -14,8 +14,8 @@
 #include <system_error>
 
 #include "lab/program/command_line.hpp"
+#include "lab/trace/block_output.hpp"
 #include "lab/trace/dump.hpp"
-#include "lab/trace/index.hpp"
 #include "lab/trace/reader.hpp"
 #include "lab/trace/trace_set.hpp"
 

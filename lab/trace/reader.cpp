@@ -3,13 +3,199 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
+#include <string>
 #include <tuple>
 
 #include "lab/trace/block_file.hpp"
-#include "lab/trace/merge.hpp"
+#include "lab/trace/event_decoder.hpp"
 #include "lab/trace/records.hpp"
 
 namespace millpond::trace {
+namespace {
+
+// The merge: every event of a trace in one order by time, each stream's own order kept.
+//
+//   stream 1 │ block ▸window│ ─┐
+//   stream 2 │ block ▸window│ ─┼─▶ heap of next times ─▶ batches
+//   stream 3 │ not begun    │ ─┘   (a stretch of one stream goes out as it lies in its window)
+//
+// Events of equal time go by stream number. Memory: one decoded payload and one window of events for each stream that
+// has begun and not ended; a block is read when its first time is due. O(log streams) a stretch.
+
+using event_sink = std::function<void(const event*, std::size_t)>;
+
+constexpr std::size_t window_events = 512;  // of 40 bytes: a window stays in the first-level cache
+constexpr std::size_t batch_events = 512;
+constexpr std::size_t whole_stretch_events = 64;  // a shorter one is copied into a batch
+
+// One stream: its blocks, and a window of the events of the current one.
+class stream_source {
+  public:
+    stream_source(const std::vector<block_record>& blocks, std::uint64_t contexts)
+        : blocks_(&blocks), contexts_(contexts) {}
+
+    bool done() const { return position_ == filled_ && !block_open_ && next_block_ == blocks_->size(); }
+
+    // The time of the next event, or a time that is not after it: its block's first, so that the block can wait.
+    std::uint64_t next_time() const {
+        return position_ < filled_ ? window_[position_].time_ticks : (*blocks_)[next_block_].header.first;
+    }
+    std::uint32_t thread() const { return blocks_->front().header.thread; }
+
+    // The events that lie decoded; empty if a block has to be read first.
+    std::span<const event> window() const { return {window_.get() + position_, filled_ - position_}; }
+
+    void advance(std::size_t events, damage_list& damages) {
+        position_ += events;
+        if (position_ < filled_) return;
+        if (block_open_)
+            fill(damages);
+        else
+            release_if_done();
+    }
+
+    void read_block(block_file& file, damage_list& damages) {
+        const block_record& block = (*blocks_)[next_block_++];
+        std::string what;
+        if (!file.read_payload(block, payload_, what)) {
+            damages.add(block.offset, what + "; " + std::to_string(block.header.count) + " events lost");
+            release_if_done();
+            return;
+        }
+        if (window_ == nullptr) window_ = std::make_unique_for_overwrite<event[]>(window_events);
+        decoder_.open(block.header, payload_.bytes(), contexts_);
+        block_open_ = true;
+        fill(damages);
+    }
+
+  private:
+    void fill(damage_list& damages) {
+        position_ = 0;
+        filled_ = decoder_.decode(window_.get(), window_events);
+        if (filled_ == window_events && decoder_.flaw() == nullptr && decoder_.events_left() > 0) return;
+        block_open_ = false;
+        const std::uint64_t offset = (*blocks_)[next_block_ - 1].offset;
+        if (decoder_.flaw() != nullptr)
+            damages.add(offset,
+                        std::string(decoder_.flaw()) + "; " + std::to_string(decoder_.events_left()) + " events lost");
+        if (decoder_.unknown_contexts() > 0)
+            damages.add(offset, std::to_string(decoder_.unknown_contexts()) + " events name contexts that were lost");
+        if (filled_ == 0) release_if_done();
+    }
+
+    // A stream that has ended keeps nothing: a program may start threads without end.
+    void release_if_done() {
+        if (!done()) return;
+        window_.reset();
+        payload_ = {};
+        position_ = filled_ = 0;
+    }
+
+    const std::vector<block_record>* blocks_;
+    std::uint64_t contexts_;
+    std::size_t next_block_ = 0, position_ = 0, filled_ = 0;
+    bool block_open_ = false;
+    payload_buffer payload_;
+    event_decoder decoder_;
+    std::unique_ptr<event[]> window_;
+};
+
+// Gathers short stretches, so that a sink is not called for each.
+class batcher {
+  public:
+    explicit batcher(const event_sink& sink)
+        : sink_(sink), batch_(std::make_unique_for_overwrite<event[]>(batch_events)) {}
+
+    void put(std::span<const event> stretch) {
+        if (stretch.size() >= whole_stretch_events) {
+            flush();
+            sink_(stretch.data(), stretch.size());
+            return;
+        }
+        if (filled_ + stretch.size() > batch_events) flush();
+        std::copy(stretch.begin(), stretch.end(), batch_.get() + filled_);
+        filled_ += stretch.size();
+    }
+
+    void flush() {
+        if (filled_ > 0) sink_(batch_.get(), filled_);
+        filled_ = 0;
+    }
+
+  private:
+    const event_sink& sink_;
+    std::unique_ptr<event[]> batch_;
+    std::size_t filled_ = 0;
+};
+
+// A stream's place in the order.
+struct turn {
+    std::uint64_t time;
+    std::uint32_t thread;
+    std::uint32_t source;
+    bool operator<(const turn& other) const { return time != other.time ? time < other.time : thread < other.thread; }
+};
+
+void sift_down(std::vector<turn>& heap) {
+    const turn moving = heap[0];
+    std::size_t at = 0;
+    for (std::size_t child = 1; child < heap.size(); child = 2 * at + 1) {
+        if (child + 1 < heap.size() && heap[child + 1] < heap[child]) ++child;
+        if (!(heap[child] < moving)) break;
+        heap[at] = heap[child];
+        at = child;
+    }
+    heap[at] = moving;
+}
+
+// The events of `window` whose turn comes before `other`'s. Within a block time does not go back, so that the last
+// event speaks for all of them.
+std::size_t stretch_before(std::span<const event> window, const turn& other) {
+    const auto before = [&](const event& e) { return turn{e.time_ticks, e.thread, 0} < other; };
+    if (before(window.back())) return window.size();
+    std::size_t length = 1;  // the first was chosen
+    while (length < window.size() && before(window[length])) ++length;
+    return length;
+}
+
+// `streams`: the events blocks of each stream, in the stream's order. Contexts from `contexts` on are unknown.
+void merge_streams(block_file& file, const std::vector<std::vector<block_record>>& streams, std::uint64_t contexts,
+                   damage_list& damages, const event_sink& sink) {
+    std::vector<stream_source> sources;
+    std::vector<turn> heap;
+    sources.reserve(streams.size());
+    for (const auto& blocks : streams) {
+        sources.emplace_back(blocks, contexts);
+        heap.push_back(
+            {sources.back().next_time(), sources.back().thread(), static_cast<std::uint32_t>(sources.size() - 1)});
+    }
+    std::sort(heap.begin(), heap.end());  // a sorted list is a heap
+    batcher batch(sink);
+    while (!heap.empty()) {
+        stream_source& source = sources[heap[0].source];
+        const std::span<const event> window = source.window();
+        if (window.empty()) {
+            source.read_block(file, damages);
+        } else {
+            const std::size_t rival = heap.size() > 2 && heap[2] < heap[1] ? 2 : 1;
+            const std::size_t length = heap.size() == 1 ? window.size() : stretch_before(window, heap[rival]);
+            batch.put(window.first(length));
+            source.advance(length, damages);
+        }
+        if (source.done()) {
+            heap[0] = heap.back();
+            heap.pop_back();
+            if (heap.empty()) break;
+        } else {
+            heap[0].time = source.next_time();
+        }
+        sift_down(heap);
+    }
+    batch.flush();
+}
+
+}  // namespace
 
 struct reader::state {
     explicit state(const std::string& path) : file(path) {}

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "lab/trace/records.hpp"
 
-#include <algorithm>
-
 namespace millpond::trace {
 
 namespace {

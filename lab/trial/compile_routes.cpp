@@ -2,7 +2,6 @@
 #include "lab/trial/compile_routes.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <limits>
 #include <map>
 #include <set>

@@ -12,7 +12,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <new>
 
 #include "lab/trial/arena_pool.hpp"
 #include "lab/trial/control.hpp"

@@ -2,7 +2,6 @@
 #include "lab/trial/round.hpp"
 
 #include <algorithm>
-#include <climits>
 #include <cstdlib>
 #include <map>
 #include <memory>

@@ -11,7 +11,6 @@
 // One round is one call; interleaving and statistics are the conductor's.
 #pragma once
 
-#include <optional>
 #include <string>
 
 #include "lab/trial/launch.hpp"

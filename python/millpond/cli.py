@@ -25,7 +25,7 @@ def app() -> typer.Typer:
     """The Typer application, made when it is needed."""
     import typer
 
-    from millpond.commands import advise, bench, characterise, compare, doctor, replay, report, trial
+    from millpond.commands import advise, bench, characterise, compare, doctor, replay, report, synthesize, trial
 
     result = typer.Typer(
         name="millpond",
@@ -41,6 +41,7 @@ def app() -> typer.Typer:
     result.command("trial")(trial.command)
     result.command("replay")(replay.command)
     result.command("advise")(advise.command)
+    result.command("synthesize")(synthesize.command)
     result.command("bench")(bench.command)
     result.command("report")(report.command)
     result.command("compare")(compare.command)

@@ -45,7 +45,10 @@ def test_wheel_holds_programs_and_libraries(installed: Path) -> None:
         assert os.access(native / "bin" / program, os.X_OK), program
     for library in LIBRARIES:
         assert (native / "lib/millpond" / library).is_file(), library
-    assert {path.name for path in native.iterdir()} == {"bin", "lib"}, "a wheel needs no headers"
+    # What `synthesize --preload` compiles; other headers a wheel does not need.
+    for source in ("preload/locked_malloc.hpp", "lab/mallocs/classic_library.cpp", "include/millpond/classic.hpp"):
+        assert (native / "lib/millpond/source" / source).is_file(), source
+    assert {path.name for path in native.iterdir()} == {"bin", "lib"}
 
 
 def test_wheel_holds_the_published_tables_and_statements(installed: Path) -> None:

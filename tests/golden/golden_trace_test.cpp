@@ -15,9 +15,9 @@
 
 #include "../lab/trace/recording.hpp"
 #include "lab/trace/block_file.hpp"
+#include "lab/trace/block_output.hpp"
 #include "lab/trace/dump.hpp"
 #include "lab/trace/event_decoder.hpp"
-#include "lab/trace/index.hpp"
 #include "lab/trace/seal.h"
 #include "make_golden.hpp"
 

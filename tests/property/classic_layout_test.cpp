@@ -9,6 +9,7 @@
 #include <cstring>
 #include <map>
 #include <millpond/classic.hpp>
+#include <millpond/core.hpp>
 #include <vector>
 
 #include "../unit/support/seed.hpp"
@@ -180,6 +181,70 @@ TEST(classic_layout, quick_fit_has_a_list_for_each_word_and_a_tag_that_says_who_
         EXPECT_EQ(heap.allocate(bytes, 4), block);
     }
     EXPECT_EQ(word_at(heap.allocate(33, 4), -1) % 2, 1U);
+}
+
+TEST(classic_layout, quick_fit_leaves_larger_blocks_and_its_pages_to_gnu_gxx) {
+    quick_fit<offset_words, operation_counts> heap;
+    void* const small = heap.allocate(8, 4);
+    EXPECT_EQ(heap.operations().allocations, 1U);
+    EXPECT_EQ(heap.operations().growths, 1U);
+    EXPECT_EQ(heap.general_operations().growths, 1U) << "the page of the small block";
+    const auto pages = heap.general_operations().allocations;
+    void* const large = heap.allocate(33, 4);
+    void* const aligned = heap.allocate(8, 64);
+    EXPECT_EQ(heap.operations().allocations, 1U);
+    EXPECT_EQ(heap.general_operations().allocations, pages + 2);
+    for (void* const block : {small, large, aligned}) heap.deallocate(block);
+    EXPECT_EQ(heap.operations().deallocations, 1U);
+    EXPECT_EQ(heap.general_operations().deallocations, 2U);
+}
+
+TEST(classic_layout, a_page_of_size_map_is_its_users_bytes_and_nothing_else) {
+    size_map<class_map<24, 40, 1000>, offset_words, operation_counts> heap;
+    std::vector<std::byte*> blocks;
+    for (int i = 0; i < 171; ++i) blocks.push_back(static_cast<std::byte*>(heap.allocate(17 + i % 8, 4)));
+    for (std::size_t i = 1; i < 170; ++i) ASSERT_EQ(blocks[i] - blocks[i - 1], 24) << i;
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(blocks[0]) % 4096, 0U);
+    EXPECT_EQ(blocks[170] - blocks[0], 4096) << "the next page";
+    for (std::byte* const block : blocks) std::memset(block, 0x5A, heap.usable_bytes(block));
+    EXPECT_EQ(std::count(blocks[0], blocks[0] + 4096, std::byte{0x5A}), 170 * 24);
+    EXPECT_EQ(heap.operations().growths, 2U);
+    EXPECT_EQ(heap.use().blocks, 171U);
+}
+
+TEST(classic_layout, freed_blocks_of_size_map_are_linked_by_their_first_word) {
+    size_map<class_map<24, 40, 1000>, offset_words> heap;
+    std::array<std::byte*, 3> blocks{};
+    for (std::byte*& block : blocks) block = static_cast<std::byte*>(heap.allocate(40, 4));
+    for (std::byte* const block : blocks) heap.deallocate(block);
+    EXPECT_EQ(word_at(blocks[0], 0), 0U) << "the last of the list";
+    EXPECT_EQ(word_at(blocks[2], 0) - word_at(blocks[1], 0), 40U) << "distances from the base";
+    EXPECT_EQ(heap.allocate(25, 8), blocks[2]) << "any size of the class";
+    EXPECT_NE(heap.allocate(24, 8), blocks[1]) << "another class";
+}
+
+TEST(classic_layout, size_map_finds_the_class_or_gnu_gxx_by_the_address) {
+    size_map<class_map<24, 40, 1000, 9000>, offset_words, operation_counts> heap;
+    for (const auto& [asked, usable] : std::map<std::size_t, std::size_t>{
+             {0, 24}, {24, 24}, {25, 40}, {41, 1000}, {1000, 1000}, {1001, 9000}, {9001, 9004}, {20000, 20000}}) {
+        void* const block = heap.allocate(asked, 4);
+        EXPECT_EQ(heap.usable_bytes(block), usable) << asked;
+        EXPECT_EQ(word_at(block, -1) == usable + 9, asked > 9000) << "a tag of gnu_gxx";
+        heap.deallocate(block);
+        EXPECT_EQ(heap.allocate(asked, 4), block) << asked;
+    }
+    EXPECT_EQ(heap.general_operations().deallocations, 2U);
+    void* const aligned = heap.allocate(24, 16);
+    EXPECT_EQ(word_at(aligned, -1), heap.usable_bytes(aligned) + 9) << "no class is a multiple of 16";
+}
+
+TEST(classic_layout, classes_of_size_map_lose_at_most_an_eighth_of_their_pages) {
+    size_map<class_map<9000>, pointer_words, operation_counts> heap;
+    std::vector<std::byte*> blocks;
+    for (int i = 0; i < 6; ++i) blocks.push_back(static_cast<std::byte*>(heap.allocate(9000, 8)));
+    EXPECT_EQ(heap.operations().growths, 3U) << "five pages have two blocks";
+    EXPECT_EQ(blocks[1] - blocks[0], 9000);
+    EXPECT_EQ(blocks[2] - blocks[0], 5 * 4096);
 }
 
 template <class Heap>

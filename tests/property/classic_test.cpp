@@ -10,7 +10,7 @@
 #include <cstring>
 #include <map>
 #include <millpond/classic.hpp>
-#include <millpond/core/concepts.hpp>
+#include <millpond/core.hpp>
 #include <utility>
 #include <vector>
 
@@ -38,6 +38,10 @@ using first_fit_never = first_fit<Words, counts, coalescing::never, fake_region>
 template <class Words>
 using first_fit_deferred = first_fit<Words, counts, coalescing::deferred, fake_region>;
 
+template <class Words, class Scheme>
+using size_map_of = size_map<Scheme, Words, counts, fake_region>;
+using measured = class_map<24, 40, 64, 1000, 1008, 9000>;
+
 using heaps =
     testing::Types<first_fit<pointer_words, counts, coalescing::at_once, fake_region>,
                    first_fit<offset_words, counts, coalescing::at_once, fake_region>, first_fit_never<pointer_words>,
@@ -54,7 +58,9 @@ using heaps =
                    gnu_local<offset_words, counts, 8, fake_region>, quick_fit<pointer_words, counts, fake_region>,
                    quick_fit<offset_words, counts, fake_region>, binary_buddy<pointer_words, counts, fake_region>,
                    binary_buddy<offset_words, counts, fake_region>, fibonacci_buddy<pointer_words, counts, fake_region>,
-                   fibonacci_buddy<offset_words, counts, fake_region>>;
+                   fibonacci_buddy<offset_words, counts, fake_region>, size_map_of<pointer_words, measured>,
+                   size_map_of<offset_words, measured>, size_map_of<pointer_words, four_an_octave<>>,
+                   size_map_of<offset_words, four_an_octave<4096>>, size_map_of<offset_words, powers_of_two<4096>>>;
 TYPED_TEST_SUITE(classic_heap, heaps);
 
 // Mostly small, sometimes large; the sizes at which something changes come up often.
@@ -86,9 +92,21 @@ void expect_sound(const Heap& heap, const test::block_model& model) {
     for (const auto& [start, promised] : model.live()) {
         wanted += promised.bytes;
         ASSERT_GE(heap.usable_bytes(start), promised.bytes);
+        ASSERT_TRUE(heap.contains(start));
     }
     ASSERT_LE(wanted, use.block_bytes);
     ASSERT_LE(use.largest_free_bytes, use.free_bytes);
+    ASSERT_LE(use.held_bytes, use.mapped_bytes);
+    const heap_record record = heap.record();
+    ASSERT_EQ(record.use.free_bytes, use.free_bytes);
+    if (record.requested_bytes()) {
+        ASSERT_EQ(record.requested_bytes(), wanted);
+    }
+    std::size_t in_lists = 0;
+    heap.for_each_list([&](std::size_t, std::size_t length) { in_lists += length; });
+    ASSERT_EQ(in_lists, use.free_blocks);
+    ASSERT_EQ(record.lists == 0, use.free_blocks == 0);
+    ASSERT_LE(record.longest_list, use.free_blocks);
 }
 
 template <class Heap>
@@ -110,12 +128,13 @@ void live(Heap& heap, test::block_model& model, std::mt19937_64& numbers, int st
         } else {
             const auto block = model.any(numbers);
             model.remove(block.start);
-            heap.deallocate(block.start);
+            heap.deallocate(block.start, block.bytes, block.alignment);
         }
         if (choice % 100 == 99) expect_sound(heap, model);
     }
     model.check_all();
     expect_sound(heap, model);
+    ASSERT_TRUE(heap.record().requested_bytes()) << "all frees were sized";
 }
 
 TYPED_TEST(classic_heap, blocks_are_aligned_disjoint_and_kept) {
@@ -123,7 +142,10 @@ TYPED_TEST(classic_heap, blocks_are_aligned_disjoint_and_kept) {
     test::block_model model;
     auto numbers = test::random_numbers();
     live(heap, model, numbers, 20000, false);
+    int elsewhere = 0;
+    EXPECT_FALSE(heap.contains(&elsewhere) || heap.contains(&heap) || heap.contains(nullptr));
     heap.release();
+    EXPECT_FALSE(heap.contains(nullptr));
     EXPECT_EQ(fake_pages::charged_bytes, 0U);
 }
 
@@ -200,7 +222,8 @@ TYPED_TEST(classic_heap, counts_are_those_of_what_was_done) {
 
 static_assert(managed_allocator<first_fit<>> && managed_allocator<best_fit<>> && managed_allocator<gnu_gxx<>> &&
               managed_allocator<bsd<>> && managed_allocator<gnu_local<>> && managed_allocator<quick_fit<>> &&
-              managed_allocator<binary_buddy<>> && managed_allocator<fibonacci_buddy<>>);
+              managed_allocator<binary_buddy<>> && managed_allocator<fibonacci_buddy<>> &&
+              managed_allocator<size_map<>>);
 
 }  // namespace
 }  // namespace millpond::classic

@@ -18,11 +18,13 @@ from millpond.advice.advice_data import Estimate, PlanPrediction, Replay
 from millpond.advice.document import document
 from millpond.advice.findings import Findings, Tried
 from millpond.cells.cell import Cell, Control, Outcome, Program
-from millpond.cells.plans import Plan, Route, combine, merged
-from millpond.doctor.replay_error import ErrorNote
+from millpond.cells.plan_file import PlanRoute
+from millpond.cells.plans import Plan, combine, merged
 from millpond.rounds.characterisation import Aliasing, Characterisation, RecordedTrace, Subsystem
 from millpond.rounds.mallocs import Malloc
 from millpond.rounds.recording import Process, Recording
+from millpond.rounds.replay_data import ErrorNote
+from millpond.store.call_tree import CallTree
 from millpond.store.observations import Journal
 from millpond.store.store import Store
 
@@ -179,7 +181,7 @@ def contexts(names: Sequence[str] = NAMES) -> dict[str, Any]:
 
 def plan_for(name: str) -> Plan:
     """A pool of its own for one subsystem."""
-    return Plan(f"alone-{NAMES.index(name)}", PROGRAM[0], BUILD, (Route((name,), name, "multipool"),))
+    return Plan(f"alone-{NAMES.index(name)}", PROGRAM[0], BUILD, (PlanRoute((name,), name, "multipool"),))
 
 
 def _outcomes(cells: Sequence[Cell], stage: str, rounds: int, noise: random.Random) -> list[Outcome]:
@@ -238,7 +240,7 @@ def advise(
     store = Store(folder)
     store.write(journal)
     rename = rename or {}
-    store.write_contexts(journal.run, renamed(contexts(), rename))
+    store.write_contexts(journal.run, CallTree.from_json(renamed(contexts(), rename)))
     store.write_characterisation(journal.run, renamed(characterisation().to_json(), rename))
     advice: dict[str, Any] = renamed(made.to_json(), rename)
     store.write_document("advice", journal.run, advice)

@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from conftest import FakeLab
+from msgspec.structs import asdict, replace
 
 from millpond.advice.findings import Findings
 from millpond.advice.verdict import choice, sentence
@@ -123,8 +123,9 @@ def test_a_plan_has_to_beat_the_fastest_malloc_not_the_leaner_one(lab: FakeLab) 
 def test_what_looks_faster_without_being_certain_is_neither_advised_nor_denied() -> None:
     """An interval without *no change* that many others were judged beside: no "do nothing", and nothing advised."""
     ratio = Summary(11, 0.913, 0.883, 0.983, 0.98, "order statistics", "inside noise")
-    unsettled = Comparison("cpu_seconds", "malloc:quick", "bare", ratio, ratio, 0.03, 0.2)
-    inside = replace(unsettled, ratio=replace(ratio, median=0.98, high=1.1))
+    names = {"metric": "cpu_seconds", "of": "malloc:quick", "against": "bare"}
+    unsettled = Comparison(**asdict(ratio), **names, saved=ratio, p=0.03, p_adjusted=0.2)
+    inside = replace(unsettled, median=0.98, high=1.1)
     found = Findings(
         ("true",), Recording(0, 0, 1.0, ()), Process(1, Path("t"), SUMMARY), rounds=31,
         mallocs={n: Malloc(n, Path(f"/lib/lib{n}.so")) for n in ("quick", "usual")},
@@ -191,8 +192,8 @@ def test_advice_characterisation_and_contexts_are_kept_under_the_run(lab: FakeLa
     characterisation, contexts = store.characterisation(run), store.contexts(run)
     assert characterisation is not None and contexts is not None
     assert [s["name"] for s in characterisation["subsystems"]] == [s["name"] for s in SUBSYSTEMS]
-    assert contexts["schema"] == "millpond.contexts/1"
-    assert contexts["subsystems"] == [s["name"] for s in SUBSYSTEMS]
+    assert contexts.schema == "millpond.contexts/1"
+    assert list(contexts.subsystems) == [s["name"] for s in SUBSYSTEMS]
     store.finish()
 
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
 from fakes.fake_p0089_suite import FakeP0089
 
+from millpond.bench.bench_document import BenchDocument
 from millpond.bench.suites.p0089 import ALIASES
 from millpond.cli import main
 from millpond.commands import bench
@@ -29,6 +32,13 @@ def run(*words: str) -> tuple[int, dict[str, Any]]:
     status = main(["bench", "--json=out.json", "--report=out.html", *words])
     path = Path("out.json")
     return status, json.loads(path.read_text()) if path.exists() else {}
+
+
+def follows_its_schema(document: dict[str, Any]) -> None:
+    """As the shipped schema has it, and nothing is lost where it becomes a record."""
+    schema = (files("millpond.store") / "schemas" / "millpond.bench.1.json").read_text(encoding="utf-8")
+    jsonschema.validate(document, json.loads(schema), cls=jsonschema.Draft202012Validator)
+    assert BenchDocument.from_json(document).to_json() == document
 
 
 def row_of(document: dict[str, Any], strategy: str, metric: str) -> dict[str, Any]:
@@ -63,6 +73,7 @@ def test_the_document_is_whole_and_names_what_it_rests_on(p0089: Use) -> None:
     for row in document["observations"]:
         assert (row["experiment"], row["workload"], row["heap_state"]) == ("p0089.1", "structures", "fresh")
         assert row["compiler"] == "g++ 12.2.0, libstdc++"
+    follows_its_schema(document)
     evidence = next(c["evidence"] for c in document["claims"] if c["id"] == "1.ds2.multipool")
     assert evidence and set(evidence) <= {r["cell"] for r in document["summary"]}
 

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from test_bench import follows_its_schema
 
-from millpond.bench.bars import Bar
+from millpond.bench.claims import Verdict, bar_of
 from millpond.bench.laboratory.bench_rows import Bench, observed
 from millpond.bench.suites.laboratory import LABORATORY
 from millpond.cli import main
@@ -18,16 +19,16 @@ from millpond.store.store import Store
 from millpond.system.errors import Failure, Status
 
 
-def bar(name: str, figure: float) -> Bar:
+def bar(name: str, figure: float) -> Verdict:
     rounds = tuple(observed("bare", n, "cpu_seconds", figure) for n in (1, 2, 3))
-    return Bar(name, "gawk", "×", summarise([figure] * 3), 1.05, outcomes=rounds)
+    return bar_of(name, "gawk", "×", summarise([figure] * 3), 1.05, outcomes=rounds)
 
 
 @pytest.fixture
 def steps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """Steps in the place of the laboratory's own."""
 
-    def missing(_: Bench) -> list[Bar]:
+    def missing(_: Bench) -> list[Verdict]:
         raise Failure(Status.ENVIRONMENT, "perl is missing")
 
     found = {"good": lambda _: [bar("good, gawk", 1.0)], "slow": lambda _: [bar("slow, gawk", 1.2)], "gone": missing,
@@ -46,6 +47,7 @@ def test_every_value_is_in_the_document_and_in_the_store(steps: object) -> None:
     assert main(["bench", "laboratory", "--store=st", "--json=out.json"]) == Status.GATE
     document = json.loads(Path("out.json").read_text())
     assert document["schema"] == "millpond.bench/1"
+    follows_its_schema(document)
     assert [b["holds"] for b in document["bars"]] == [True, False, False]
     assert document["bars"][2]["note"] == "not measured: perl is missing"
     assert [(o["contender"], o["unit"], o["parameters"]["row"]) for o in document["observations"][:4]] == [

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 from library_bench import LIBRARIES, Use, bench, line_of, run
+from test_bench import follows_its_schema
 
-from millpond.bench.bars import judge_rows
-from millpond.bench.claim_rules import Claim, load
+from millpond.bench.claim_rules import judge_rows
+from millpond.bench.claims import Claim, load
 from millpond.bench.comparisons import Question
 from millpond.bench.contenders import ADAPTER_SYMBOL, find_contenders
 from millpond.bench.result_table import ResultRow, label
@@ -43,6 +44,7 @@ def test_the_summary_has_one_row_for_each_workload_and_comparison(use: Use) -> N
 def test_a_row_has_plain_numbers_with_intervals_beside_them(use: Use) -> None:
     use(ns={"boost_pool:kept": 25.0})
     _, document = run(*ONE)
+    follows_its_schema(document)
     row = line_of(document, "kept_multipool")
     assert (row["ours_name"], row["best_peer_name"]) == ("multipool", "boost_pool:kept")
     assert (row["ours"], row["best_peer"], row["ideal"]) == (20.0, 25.0, 19.5)
@@ -289,7 +291,7 @@ def test_the_worst_line_of_a_bar_is_one_that_does_not_hold() -> None:
     bad = replace(line, workload="b", to_peer=summarise([1.1]), to_ideal=summarise([1.5]))
     bar = judge_rows(rule, [good, bad])
     assert bar is not None and not bar.holds
-    assert bar.figure is not None and bar.figure.median == 1.1
+    assert bar.ours is not None and bar.ours.median == 1.1
     assert bar.worst.startswith("b,")
 
 

@@ -9,21 +9,33 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import structs
 
+from millpond.advice.advice_data import Advice
 from millpond.bench import steps_run
 from millpond.bench.laboratory import bench_followed
 from millpond.bench.laboratory.bench_rows import Bench, Round, values_of
 from millpond.bench.suites.laboratory import REAL
+from millpond.cells.plan_file import PlanFile, PlanProgram
 from millpond.rounds import more_real_programs
-from millpond.statistics.order_statistics import summarise
+from millpond.rounds.trial_data import TrialPlan
+from millpond.statistics.order_statistics import Comparison, summarise
+
+# What these tests do not look at.
+BLANK: dict[str, Any] = {
+    "effects": {}, "sums": {}, "rounds": 0, "program": {"argv": ["p"]}, "trace": {}, "subsystems": [], "notes": [],
+}  # fmt: skip
 
 
-def advice(kind: str, name: str = "", purpose: str | None = None) -> dict[str, Any]:
+def advice(kind: str, name: str = "", purpose: str | None = None) -> Advice:
     judged = {"cpu": {"median": 0.71}, "peak": {"median": 1.0}}
-    return {
+    found = {
         "verdict": "No verdict: the program exited with 3.",
         "choice": {"kind": kind, "name": name, "for": purpose, "cpu": None, "peak": None},
-        "plan": {"routes": [{"pool": "book"}, {"pool": "index"}]},
+        "plan": {
+            "program": {"path": "p", "build_id": ""},
+            "routes": [{"subsystems": [n], "pool": n, "strategy": "multipool"} for n in ("book", "index")],
+        },
         "alternatives": [
             {"kind": "malloc", "name": "lean", "judged": True, **judged},
             {"kind": "plan", "name": "together", "judged": True, **judged},
@@ -31,6 +43,7 @@ def advice(kind: str, name: str = "", purpose: str | None = None) -> dict[str, A
             {"kind": "malloc", "name": "slow", "judged": False, **judged},
         ],
     }
+    return Advice.from_json({**BLANK, **found})
 
 
 def followed(cpu: tuple[float, ...], peak: tuple[float, ...] = (1.0,)) -> bench_followed.Followed:
@@ -53,15 +66,21 @@ def test_only_harm_beyond_the_noise_fails(ratios: tuple[float, ...], holds: bool
 )
 def test_without_a_change_nothing_is_followed(kind: str, words: str) -> None:
     for row in bench_followed.following("gawk", advice(kind), None):
-        assert row.holds and row.figure is not None and row.figure.median == 1.0
+        assert row.holds and row.ours is not None and row.ours.median == 1.0
         assert words in row.note and "nothing to follow" in row.note
 
 
 def test_a_plan_is_followed_by_its_trial() -> None:
-    net = {m: {**summarise([0.8, 0.9, 1.1]).to_json(), "unit": "ratio"} for m in bench_followed.METRICS}
-    found = bench_followed.net_effects({"plans": [{"name": "advised", "effects": {"net": net, "total": {}}}]})
+    saved = summarise([1.0])
+    net = {
+        m: Comparison(*structs.astuple(summarise([0.8, 0.9, 1.1])), metric=m, of="a", against="b", saved=saved, p=1.0,
+                      p_adjusted=1.0)
+        for m in bench_followed.METRICS
+    }  # fmt: skip
+    plan = TrialPlan("advised", PlanFile(program=PlanProgram("p", ""), routes=()), {"net": net, "total": {}})
+    found = bench_followed.net_effects(plan)
     cpu, _ = bench_followed.following("gawk", advice("plan", "together", "CPU"), found)
-    assert cpu.figure is not None and (cpu.figure.low, cpu.figure.median, cpu.figure.high) == (0.8, 0.9, 1.1)
+    assert cpu.ours is not None and (cpu.ours.low, cpu.ours.median, cpu.ours.high) == (0.8, 0.9, 1.1)
     assert "pools for book, index" in cpu.note and "`millpond trial`" in cpu.note
 
 
@@ -87,7 +106,7 @@ def test_a_missing_program_is_a_row_that_names_it(tmp_path: Path, monkeypatch: p
     bench = Bench(tmp_path, tmp_path / "inputs", 1, True, 1)
     steps = [(n, s) for n, s in REAL.steps().items() if n in ("xmllint", "redis")]
     missing, server = steps_run.measure(steps, bench)
-    assert missing.name == "xmllint" and missing.figure is None and missing.holds is False
+    assert missing.name == "xmllint" and missing.ours is None and missing.holds is False
     assert "xmllint is missing; `scripts/setup bench-real`" in missing.note
     assert "redis-server is missing" in server.note
 

@@ -5,27 +5,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
-from millpond.bench.claim_rules import (
-    FAILS,
-    FEWEST_ROUNDS,
-    HOLDS,
-    NOT_MEASURED,
-    UNDECIDED,
-    UNTESTABLE,
-    Claim,
-    _claim,
-    evaluate,
-    judge,
-    judge_all,
-    load,
-)
+from millpond.bench.claim_rules import FEWEST_ROUNDS, evaluate, judge, judge_all
+from millpond.bench.claims import FAILS, HOLDS, NOT_MEASURED, UNDECIDED, UNTESTABLE, Claim, load
 from millpond.bench.experiment import Point, surrounded
 from millpond.bench.result_table import FIGURE, PlaceTable, ResultTable, published_table
 from millpond.bench.suites.p0089 import ALL_ALIASES, CLAIMS, EXPERIMENTS
@@ -100,7 +88,7 @@ def test_a_rule_is_well_formed(rule: Claim) -> None:
 
 def test_a_word_that_no_claim_has_is_an_error() -> None:
     with pytest.raises(ValueError, match="lo_w"):
-        _claim({"id": "x", "lo_w": 1.0})
+        Claim.from_json({"id": "x", "lo_w": 1.0})
 
 
 @given(st.lists(st.tuples(times, times), min_size=1, max_size=5), times)
@@ -215,7 +203,7 @@ def test_a_verdict_as_data_has_both_figures_and_the_bound() -> None:
     found = published_table(ONE)
     rounds = ResultTable({key: {FIGURE: dict.fromkeys(range(1, 4), v[FIGURE][0])} for key, v in found.values.items()})
     judged = judge(rule, ONE, found, rounds)
-    row = judged.to_json()
+    row = judged.claim_record().to_json()
     assert row["verdict"] == HOLDS
     assert row["published"] == pytest.approx(row["ours"]["median"])
     assert (row["low"], row["high"]) == (0.15, 0.25)

@@ -15,7 +15,8 @@ from conftest import FakeLab
 from msgspec import structs
 
 from millpond.cells.cell import Cell, Control, Outcome, Program
-from millpond.cells.plans import Plan, Route
+from millpond.cells.plan_file import PlanRoute
+from millpond.cells.plans import Plan
 from millpond.commands.compare import known_metrics
 from millpond.report.comparison import cell_samples, store_changes
 from millpond.statistics import conditions
@@ -63,7 +64,7 @@ BARE = of_control("bare")
 
 
 def plan(build_id: str, name: str = "one") -> Plan:
-    return Plan(name, "./program", build_id, (Route(("book",), "book", "multipool"),))
+    return Plan(name, "./program", build_id, (PlanRoute(("book",), "book", "multipool"),))
 
 
 @pytest.mark.lengthy

@@ -9,9 +9,11 @@ from typing import Any
 
 import pytest
 from conftest import FakeLab
+from msgspec.structs import replace
 
 from millpond.cells.cell import Outcome
 from millpond.doctor import diagnosis
+from millpond.doctor.examination_data import Examination
 from millpond.rounds import mallocs
 from millpond.rounds.noise import noise_of, twins
 from millpond.system import machine_facts
@@ -82,8 +84,8 @@ def test_without_the_probe_the_rest_is_examined_all_the_same(whole: FakeLab) -> 
 
 
 def test_a_store_that_cannot_be_written_is_missing(whole: FakeLab) -> None:
-    found = doctor(whole)
-    found["store"] |= {"writable": False, "why_not": "Read-only file system"}
+    found = Examination.from_json(doctor(whole))
+    found = replace(found, store=replace(found.store, writable=False, why_not="Read-only file system"))
     assert [f.about for f in diagnosis.diagnose(found) if f.level == "missing"] == ["store"]
 
 
@@ -100,13 +102,16 @@ def test_a_store_that_cannot_be_written_is_missing(whole: FakeLab) -> None:
     ],
 )
 def test_each_fact_that_hurts_results_is_a_warning(whole: FakeLab, fact: str, value: object, finding: str) -> None:
-    document = doctor(whole)
+    document = Examination.from_json(doctor(whole))
     quiet = {"cores": 64, "load": 0.0, "cpu_quota_cores": None, "governor": None, "overcommit": "heuristic"}
-    document["facts"] |= quiet | {"address_randomisation": "2", "preloaded": None}
-    before = {f.about for f in diagnosis.diagnose(document) if f.level == "warning"}
-    assert finding not in before
-    document["facts"][fact] = value
-    assert finding in {f.about for f in diagnosis.diagnose(document) if f.level == "warning"}
+
+    def warnings(**facts: Any) -> set[str]:
+        given = quiet | {"address_randomisation": "2", "preloaded": None} | facts
+        found = diagnosis.diagnose(replace(document, facts=replace(document.facts, **given)))
+        return {f.about for f in found if f.level == "warning"}
+
+    assert finding not in warnings()
+    assert finding in warnings(**{fact: value})
 
 
 def test_huge_pages_that_are_not_given_are_explained(whole: FakeLab) -> None:
@@ -116,8 +121,8 @@ def test_huge_pages_that_are_not_given_are_explained(whole: FakeLab) -> None:
 
 def test_facts_that_the_kernel_does_not_give_are_null(tmp_path: Path) -> None:
     found = machine_facts.facts(tmp_path)
-    assert found["clock_source"] is None and found["huge_pages"] is None and found["mappings_limit"] is None
-    assert found["cores"] >= 1
+    assert found.clock_source is None and found.huge_pages is None and found.mappings_limit is None
+    assert found.cores >= 1
 
 
 def test_facts_are_read_as_the_kernel_writes_them(tmp_path: Path) -> None:
@@ -132,8 +137,8 @@ def test_facts_are_read_as_the_kernel_writes_them(tmp_path: Path) -> None:
         (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / path).write_text(text)
     found = machine_facts.facts(tmp_path)
-    assert (found["huge_pages"], found["overcommit"], found["cpu_quota_cores"]) == ("madvise", "never", 1.5)
-    assert (found["memory_limit_bytes"], found["seccomp"], found["virtual"]) == (1_000_000, "filter", True)
+    assert (found.huge_pages, found.overcommit, found.cpu_quota_cores) == ("madvise", "never", 1.5)
+    assert (found.memory_limit_bytes, found.seccomp, found.virtual) == (1_000_000, "filter", True)
 
 
 def test_mallocs_are_found_in_order_and_missing_ones_have_a_package(tmp_path: Path) -> None:

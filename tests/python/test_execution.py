@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from millpond.cells.cell import CONTROLS, Cell, Control, Outcome, Program
-from millpond.cells.plans import Plan, Route
+from millpond.cells.plan_file import PlanRoute
+from millpond.cells.plans import Plan
 from millpond.rounds.interleaved_rounds import (
     Shard,
     Silence,
@@ -103,7 +104,7 @@ def test_a_contender_that_was_killed_is_not_run_again_and_not_compared() -> None
 
 
 def test_a_cell_has_a_plan_exactly_if_its_contender_is_one() -> None:
-    plan = Plan("p", "/bin/x", "ab", (Route(("s",), "s", "multipool"),))
+    plan = Plan("p", "/bin/x", "ab", (PlanRoute(("s",), "s", "multipool"),))
     assert Cell(Program(("x",)), plan).name == "plan:p"
     assert Cell(Program(("x",)), plan).to_json()["plan"]["routes"][0]["subsystems"] == ["s"]
     assert Cell(Program(("x",)), plan).plan == plan

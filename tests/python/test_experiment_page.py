@@ -14,7 +14,7 @@ from fakes.fake_p0089_suite import FakeP0089
 from hypothesis import given
 from hypothesis import strategies as st
 
-from millpond.bench.claim_rules import heading
+from millpond.bench.claims import heading
 from millpond.bench.suites.every_experiment import PUBLISHED as EXPERIMENTS
 from millpond.bench.suites.p0089 import ALIASES
 from millpond.cli import main

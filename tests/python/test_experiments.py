@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 
 import pytest
 from hypothesis import given
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 from millpond.bench.experiment import SCALES, PublishedSpec
 from millpond.bench.published_run import cells_of
 from millpond.bench.suites.every_experiment import PUBLISHED as ALL
-from millpond.bench.suites.p0089 import ALIASES, LOCKED, in_notation, notation
+from millpond.bench.suites.p0089 import ALIASES, LOCKED, notation
 from millpond.rounds.interleaved_rounds import groups_of
 
 EXPERIMENTS = tuple(e for e in ALL if e.document == "p0089")
@@ -105,6 +106,13 @@ def test_every_cell_has_an_expectation_and_a_litter_is_part_of_its_name(experime
     for before, after in zip(plain, littered, strict=True):
         needs = [experiment.needs(dict(cell.parameters), cell.contender.name) for cell in (before, after)]
         assert needs[0].bytes < needs[1].bytes and needs[0].seconds < needs[1].seconds
+
+
+def in_notation(parameters: Mapping[str, str]) -> str:
+    """The notation of a point, the other way round."""
+    sf = parameters["sf"]
+    signed = sf if sf.startswith("-") else f"+{sf}"
+    return f"-{parameters['log2_g']} {parameters['log2_s']} {parameters['af']} {signed} {parameters['rf']}"
 
 
 @given(st.integers(1, 40), st.integers(0, 40), st.integers(0, 9999), st.integers(-999, 999), st.integers(0, 99999))

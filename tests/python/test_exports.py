@@ -20,9 +20,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sample_store import NAMES
 
-from millpond.report.exports import chrome, pprof, stacks
+from millpond.report.exports import chrome, pprof
 from millpond.report.exports.csv import rows_text
 from millpond.rounds.characterisation import Characterisation
+from millpond.store.call_tree import CallTree
 from millpond.store.store import Store
 
 # The public format of pprof, as far as we write it: names and numbers of fields.
@@ -156,8 +157,8 @@ def test_varints_are_read_back_by_the_definition_of_the_format(value: int) -> No
 
 
 def test_equal_trees_give_equal_profiles() -> None:
-    tree = stacks.tree_from("r", sample_store.contexts())
-    assert pprof.profile(tree) == pprof.profile(tree)
+    tree = CallTree.from_json(sample_store.contexts())
+    assert pprof.profile(tree, "r") == pprof.profile(tree, "r")
 
 
 def test_speedscope_accepts_the_file(export: Any, tmp_path: Path) -> None:
@@ -235,6 +236,6 @@ def test_a_tree_whose_child_comes_first_is_refused_not_followed(lab: FakeLab, tm
     data = sample_store.contexts()
     data["nodes"][0][0] = 2
     run = next((tmp_path / "contexts").iterdir()).stem
-    Store(tmp_path).write_contexts(run, data)
+    Store(tmp_path).write_contexts(run, CallTree.from_json(data))
     done = lab.run("report", str(tmp_path), "-o", "a.folded")
     assert done.status == 3 and "damaged" in done.stderr

@@ -12,7 +12,7 @@ import pytest
 from conftest import FakeLab
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from millpond.advice import inputs, merged
 from millpond.advice.advice_data import NOTHING, Advice, AnalysedProgram, Effect, Estimate, Row
@@ -209,7 +209,8 @@ def test_the_budget_is_shared_by_what_is_left(tmp_path: Path) -> None:
 
 def comparison(verdict: str, median: float) -> Comparison:
     made = Summary(11, median, median - 0.01, median + 0.01, 0.98, "order statistics", verdict)
-    return Comparison("cpu_seconds", "plan", "looked_up", made, made, 0.001, 0.001)
+    names = {"metric": "cpu_seconds", "of": "plan", "against": "looked_up"}
+    return Comparison(**asdict(made), **names, saved=made, p=0.001, p_adjusted=0.001)
 
 
 @pytest.mark.parametrize(

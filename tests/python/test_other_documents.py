@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 from fakes.fake_p0089_suite import FakeP0089
 
-from millpond.bench.claim_rules import FAILS, HOLDS, NOT_MEASURED, UNTESTABLE, Claim, judge, load
+from millpond.bench.claim_rules import judge
+from millpond.bench.claims import FAILS, HOLDS, NOT_MEASURED, UNTESTABLE, Claim, load
 from millpond.bench.experiment import FOLDER, ROUNDS, SCALES, PublishedSpec
 from millpond.bench.published_run import cells_of
 from millpond.bench.result_table import FIGURE, ResultTable, published_table

@@ -5,25 +5,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from fakes.fake_p0089_suite import FakeP0089
 
 from millpond.bench import claim_rules, suite_rounds
-from millpond.bench.claim_rules import (
-    HOLDS,
-    NOT_MEASURED,
-    UNDECIDED,
-    UNTESTABLE,
-    Claim,
-    evaluate,
-    judge,
-    judge_all,
-    load,
-)
+from millpond.bench.bench_document import Kind
+from millpond.bench.claim_rules import evaluate, judge, judge_all
+from millpond.bench.claims import HOLDS, NOT_MEASURED, UNDECIDED, UNTESTABLE, Claim, load
 from millpond.bench.experiment import SCALES, PublishedSpec
 from millpond.bench.published_run import cells_of
 from millpond.bench.result_table import FIGURE, PublishedTable, ResultTable, published_table
@@ -108,9 +100,13 @@ def test_a_word_names_an_experiment_with_all_that_belong_to_it() -> None:
     assert len(named(["p0089"])) == len(named(["p0089.1", "p0089.2", "p0089.3", "p0089.4", "p0089.dials", *OPEN]))
 
 
-BY_CLANG = Claim("clang", CLANG.name, "7", "…", "ratio", ("AS9",), ("AS7",), where={"toolchain": ["clang", "gcc"]})
-OF_TOOLCHAINS = Claim("both", CLANG.name, "7", "…", "growth", ("AS9",), axis="toolchain", first="release", last="clang")
-ANYWHERE = Claim("any", CLANG.name, "7", "…", "ratio", ("AS9",), ("AS7",), where={"ds": 5})
+def claim(name: str, kind: Kind, **given: Any) -> Claim:
+    return Claim(id=name, experiment=CLANG.name, section="7", statement="…", kind=kind, of=("AS9",), **given)
+
+
+BY_CLANG = claim("clang", "ratio", against=("AS7",), where={"toolchain": ["clang", "gcc"]})
+OF_TOOLCHAINS = claim("both", "growth", axis="toolchain", first="release", last="clang")
+ANYWHERE = claim("any", "ratio", against=("AS7",), where={"ds": 5})
 
 
 def test_what_is_about_a_missing_toolchain_cannot_be_tested_and_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -119,16 +115,16 @@ def test_what_is_about_a_missing_toolchain_cannot_be_tested_and_says_why(monkeyp
         row.claim.id: row for row in judge_all(CLANG, ResultTable({}), ResultTable({}), {"clang": "no clang here"})
     }
     assert [without[name].verdict for name in ("clang", "both", "any")] == [UNTESTABLE, UNTESTABLE, NOT_MEASURED]
-    assert without["clang"].to_json()["missing"] == "no clang here"
+    assert without["clang"].claim_record().to_json()["missing"] == "no clang here"
     assert {row.verdict for row in judge_all(CLANG, ResultTable({}), ResultTable({}))} == {NOT_MEASURED}
 
 
 def test_one_round_of_an_exact_count_is_enough() -> None:
-    rule = Claim("exact", CLANG.name, "7", "…", "ratio", ("AS9",), ("AS7",), where={"ds": 5}, high=0.5, exact=True)
+    rule = claim("exact", "ratio", against=("AS7",), where={"ds": 5}, high=0.5, exact=True)
     at = (("ds", 5), ("log2_size", 8), ("short_by", 1), ("toolchain", "release"))
     figures = ResultTable({(at, ALIASES["AS9"]): {FIGURE: {1: 1.0}}, (at, ALIASES["AS7"]): {FIGURE: {1: 2.0}}})
     assert judge(rule, CLANG, ResultTable({}), figures).verdict == HOLDS
-    assert judge(replace(rule, exact=False), CLANG, ResultTable({}), figures).verdict == UNDECIDED
+    assert judge(msgspec.structs.replace(rule, exact=False), CLANG, ResultTable({}), figures).verdict == UNDECIDED
 
 
 def test_the_time_before_shuffling_can_be_asked_for_and_has_no_slowdown() -> None:
@@ -152,7 +148,7 @@ def test_kept_memory_is_the_environments_matter_and_no_parameter_of_the_program(
 
     monkeypatch.setattr(suite_rounds.native, "capture", capture)
     monkeypatch.setattr(suite_rounds.native, "find", Path)
-    monkeypatch.setattr("millpond.bench.published_run.subject_of", lambda *_: "a program")
+    monkeypatch.setattr("millpond.bench.experiment_run.subject_of", lambda *_: "a program")
     words = ("p0089.anomalies", "--scale=quick", "--rounds=1", "--cells=structures/ds=7/*/AS1", "--json=out.json")
     assert main(["bench", *words]) == Status.OK
     rounds = [(argv, environment) for argv, environment in seen if "--list" not in argv]

@@ -13,15 +13,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from millpond.cells import plans
-from millpond.cells.plans import Plan, Route, Scope
+from millpond.cells.plan_file import PlanRoute, PlanScope
+from millpond.cells.plans import Plan
 
 names = st.text(min_size=1, max_size=8).filter(lambda t: t != plans.REST)
 some_names = st.lists(names, min_size=1, max_size=3, unique=True).map(tuple)
-scopes = st.builds(Scope, st.just("function"), names, st.booleans(), st.booleans()) | st.sampled_from(
-    [Scope("thread"), Scope("phase")]
+scopes = st.builds(PlanScope, names, outermost=st.booleans(), observed=st.booleans()) | st.sampled_from(
+    [PlanScope(thread=True), PlanScope(phase=True)]
 )
-routes = st.builds(Route, some_names, names, st.just("multipool"), st.booleans()) | st.builds(
-    Route, some_names, names, st.just("monotonic"), st.booleans(), scopes
+routes = st.builds(PlanRoute, some_names, names, st.just("multipool"), st.booleans()) | st.builds(
+    PlanRoute, some_names, names, st.just("monotonic"), st.booleans(), scopes
 )
 some_plans = st.builds(Plan, st.just("p"), st.just("/bin/x"), st.just("ab"), st.lists(routes, max_size=4).map(tuple))
 
@@ -41,7 +42,7 @@ def test_a_combination_routes_every_subsystem_once(given_plans: list[Plan]) -> N
 
 @given(some_plans, st.booleans(), st.booleans())
 def test_a_merged_plan_routes_the_same_to_one_pool(plan: Plan, has_rest: bool, several_threads: bool) -> None:
-    rest = Route((plans.REST,), "the rest", plans.SYNCHRONIZED if several_threads else "multipool")
+    rest = PlanRoute((plans.REST,), "the rest", plans.SYNCHRONIZED if several_threads else "multipool")
     whole = Plan("p", plan.path, plan.build_id, (*plan.routes, *([rest] if has_rest else [])))
     one = plans.merged(whole)
     kinds = {(r.strategy, r.huge_pages, r.scope) for r in whole.routes}

@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 from fakes.fake_reserve_commit_suite import FakeReserveCommit
 
-from millpond.bench.claim_rules import Claim, evaluate, load
+from millpond.bench.claim_rules import evaluate
+from millpond.bench.claims import Claim, load
 from millpond.bench.experiment import SCALES, PublishedSpec, place_of
 from millpond.bench.published_run import cells_of
 from millpond.bench.result_table import ResultTable

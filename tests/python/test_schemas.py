@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import runpy
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +18,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from millpond.advice.advice_data import Advice, Effect, Estimate
-from millpond.cells.plans import Plan, Route, Scope, from_json
+from millpond.cells.plan_file import PlanInstance, PlanRoute, PlanScope
+from millpond.cells.plans import Plan, from_json
+from millpond.doctor.examination_data import Examination
 from millpond.rounds.characterisation import Characterisation
+from millpond.rounds.replay_data import ReplayResult
+from millpond.rounds.trial_data import TrialResult
 from millpond.store.store import Store
 from millpond.system.errors import Failure
+from millpond.system.records import Record
 
 SCRIPT = runpy.run_path(str(repository.ROOT / "scripts" / "schemas"))
 NAMES: dict[str, type] = SCRIPT["DOCUMENTS"]
@@ -79,6 +85,26 @@ def test_what_the_fakes_write_has_no_unknown_field(lab: FakeLab) -> None:
     assert lost(raw, written) == []
 
 
+@pytest.mark.parametrize(
+    ("name", "kind", "words"),
+    [
+        ("trial", TrialResult, ("trial", "--plan=p.plan.json", "--rounds=2", "--json=d.json", "--", "true")),
+        ("replay", ReplayResult, ("replay", "t.mpt", "--strategy=monotonic", "--rounds=2", "--json=d.json")),
+        ("doctor", Examination, ("doctor", "--json=d.json")),
+    ],
+)
+def test_what_a_verb_prints_follows_its_schema(
+    lab: FakeLab, plan_file: Callable[..., Path], name: str, kind: type[Record], words: tuple[str, ...]
+) -> None:
+    plan_file("p", "book")
+    (lab.work / "t.mpt").write_text("0")
+    done = lab.run(*words)
+    data = json.loads((lab.work / "d.json").read_text())
+    assert data["schema"] == f"millpond.{name}/1", done.stderr
+    validate(data, f"millpond.{name}.1")
+    assert kind.from_json(data).to_json() == data
+
+
 def test_what_does_not_fit_names_its_place() -> None:
     with pytest.raises(ValueError, match=r"Characterisation.*\$\.trace\.events"):
         Characterisation.from_json({"trace": {"events": "many"}})
@@ -88,8 +114,9 @@ def test_another_version_of_the_laboratory_is_named(lab: FakeLab, monkeypatch: p
     from millpond.rounds import recording
 
     path = lab.work / "characterisation.json"
+    path.write_text('{"process": {"pid": "seven"}}')
     with pytest.raises(Failure, match=r"characterisation.json is of another version.*\$\.process\.pid"):
-        recording._typed(Characterisation, {"process": {"pid": "seven"}}, path)
+        recording._typed(Characterisation, path)
 
 
 def test_unknown_fields_are_ignored_and_missing_ones_have_defaults() -> None:
@@ -103,10 +130,12 @@ def test_an_estimate_survives_its_json(n: int, low: float, high: float) -> None:
     assert Estimate.from_json(json.loads(json.dumps(found.to_json()))) == found
 
 
-@pytest.mark.parametrize("scope", [None, Scope("function", "f", True, False), Scope("thread"), Scope("phase")])
-def test_a_plan_survives_its_json(scope: Scope | None) -> None:
-    keys = (("m", "a", "rdi"),)
-    plan = Plan("x", "/bin/p", "ab", (Route(("s",), "s", "monotonic", True, scope, () if scope else keys),))
+@pytest.mark.parametrize(
+    "scope", [None, PlanScope("f", outermost=True, observed=False), PlanScope(thread=True), PlanScope(phase=True)]
+)
+def test_a_plan_survives_its_json(scope: PlanScope | None) -> None:
+    keys = (PlanInstance("m", "a", "rdi"),)
+    plan = Plan("x", "/bin/p", "ab", (PlanRoute(("s",), "s", "monotonic", True, scope, () if scope else keys),))
     data = json.loads(json.dumps(plan.to_json()))
     validate(data, "millpond.plan.1")
     assert from_json(data, "x") == plan

@@ -20,12 +20,15 @@ import pytest
 import millpond
 from millpond.cells.cell import Cell, Outcome, Program
 from millpond.cells.metrics import OF_A_PROCESS
-from millpond.cells.plans import Plan, Route
+from millpond.cells.plan_file import PlanRoute
+from millpond.cells.plans import Plan
+from millpond.store.call_tree import CallTree
 from millpond.store.observations import FIELDS, Journal
 from millpond.store.store import Store
 from millpond.system.errors import Failure, Status
 
-PLAN = Plan("alone", "/bin/x", "ab", (Route(("book",), "book", "multipool"), Route(("*",), "rest", "multipool")))
+ROUTES = (PlanRoute(("book",), "book", "multipool"), PlanRoute(("*",), "rest", "multipool"))
+PLAN = Plan("alone", "/bin/x", "ab", ROUTES)
 
 
 def journal_of(rounds: int) -> tuple[Journal, Cell]:
@@ -115,12 +118,12 @@ CHARACTERISATION = {
     "heat_map": {"granule_bytes": 4096, "cells": [[0, 0, 1, 0.5, 0.25]]},
     "pins": None,
 }
-CONTEXTS = {
+CONTEXTS = CallTree.from_json({
     "schema": "millpond.contexts/1",
     "functions": ["main", "book::add", "never called"],
     "subsystems": ["book", "µ::prices"],
     "nodes": [[0, 0, -1, 0, 0, 0, 0], [1, 1, 0, 7, 70, 1, 10], [1, 1, 1, 5, 50, 0, 0]],
-}
+})  # fmt: skip
 
 
 def full_store(place: Path) -> tuple[Store, str]:

@@ -17,7 +17,7 @@ from millpond.cells.cell import Cell, Control, Outcome, Program
 from millpond.cells.metrics import PROCESS_METRICS, REPLAY_METRICS
 from millpond.commands import doctor
 from millpond.doctor import replay_error, validation_rounds
-from millpond.doctor.replay_error import Difference
+from millpond.doctor.replay_error import Difference, Validation
 from millpond.rounds import mallocs
 from millpond.rounds.interleaved_rounds import Silence
 from millpond.rounds.mallocs import Malloc
@@ -71,12 +71,12 @@ def test_a_replay_that_is_right_has_no_error(lab: FakeLab, programs: None, tmp_p
     lab.configure(events=1000)
     work = validated(tmp_path, (0.3, 0.2, 0.4), (3e6, 5e6, 2e6))
     found = work.document()
-    assert not found["notes"]
-    assert len(found["differences"]) == 2 * 2 * 3
-    assert {d["error"] for d in found["differences"] if d["metric"] == "peak_bytes"} == {0.0}
-    for summary in found["summary"].values():
-        assert summary["holds"] and summary["within"] == summary["differences"] == 6
-        assert summary["widens_by"] == pytest.approx(0.0, abs=1e-9)
+    assert not found.notes
+    assert len(found.differences) == 2 * 2 * 3
+    assert {d.error for d in found.differences if d.metric == "peak_bytes"} == {0.0}
+    for summary in found.summary.values():
+        assert summary.holds and summary.within == summary.differences == 6
+        assert summary.widens_by == pytest.approx(0.0, abs=1e-9)
 
 
 def test_seconds_are_predicted_at_full_speed_and_bytes_at_the_programs_pace(
@@ -92,7 +92,7 @@ def test_seconds_are_predicted_at_full_speed_and_bytes_at_the_programs_pace(
 
     work = validation_rounds.Validating(MALLOCS, tmp_path, lambda *_: Either(), Silence(), rounds=3)
     work.run(["one", "two"])
-    assert all(s["holds"] and s["within"] == 6 for s in work.document()["summary"].values())
+    assert all(s.holds and s.within == 6 for s in work.document().summary.values())
 
 
 def test_what_a_round_measures_and_what_it_predicts_lie_side_by_side(
@@ -116,10 +116,10 @@ def test_what_a_round_measures_and_what_it_predicts_lie_side_by_side(
 def test_a_replay_that_is_wrong_does_not_hold(lab: FakeLab, programs: None, tmp_path: Path) -> None:
     lab.configure(events=1000)
     found = validated(tmp_path, (0.3, 0.4, 0.4), (3e6, 5e6, 2e6)).document()
-    cpu = found["summary"]["cpu_seconds"]
-    assert not cpu["holds"]
-    assert cpu["widens_by"] > 0.1
-    assert found["summary"]["peak_bytes"]["holds"]
+    cpu = found.summary["cpu_seconds"]
+    assert not cpu.holds
+    assert cpu.widens_by > 0.1
+    assert found.summary["peak_bytes"].holds
 
 
 @pytest.mark.parametrize(
@@ -137,14 +137,14 @@ def test_the_bar_is_a_quarter_of_the_difference_or_two_per_cent_of_the_program(
     measured: float, predicted: float, whole: float, holds: bool
 ) -> None:
     sides = [summarise([value] * 3) for value in (measured, predicted)]
-    found = Difference("p", "b", "a", "cpu_seconds", sides[0], sides[1], whole)
-    assert found.to_json()["holds"] is holds
+    found = Difference.between("p", "b", "a", "cpu_seconds", sides[0], sides[1], whole)
+    assert found.holds is holds
 
 
 def test_a_difference_that_was_measured_coarsely_decides_nothing() -> None:
     coarse, fine = summarise([0.0, 0.1, 0.2]), summarise([0.09, 0.1, 0.11])
-    assert not Difference("p", "b", "a", "cpu_seconds", coarse, fine, 1.0).decided
-    assert Difference("p", "b", "a", "cpu_seconds", fine, coarse, 1.0).decided
+    assert not Difference.between("p", "b", "a", "cpu_seconds", coarse, fine, 1.0).decided
+    assert Difference.between("p", "b", "a", "cpu_seconds", fine, coarse, 1.0).decided
 
 
 def test_the_observations_of_both_sides_are_kept(lab: FakeLab, programs: None, tmp_path: Path) -> None:
@@ -168,7 +168,7 @@ def test_a_program_that_fails_becomes_a_note_and_the_others_go_on(
 
     monkeypatch.setattr(validation_rounds, "PROGRAMS", {**validation_rounds.PROGRAMS, "one": absent})
     work = validated(tmp_path, (0.3, 0.2, 0.4), (3e6, 5e6, 2e6))
-    assert [p["name"] for p in work.programs] == ["two"]
+    assert [p.name for p in work.programs] == ["two"]
     assert work.notes == ["one: one is missing"]
 
 
@@ -183,7 +183,7 @@ def test_the_error_of_the_latest_validation_of_this_machine_is_taken(
         work = validated(tmp_path, cpu, (3e6, 5e6, 2e6))
         store.write(work.journal)
         document = work.document()
-        store.write_document(replay_error.KIND, work.journal.run, document)
+        store.write_document(replay_error.KIND, work.journal.run, document.to_json())
     found = replay_error.replay_error(store)
     assert found.validated and found.programs == 2
     assert found.run == max(r.run for r in store.runs() if r.time_utc)
@@ -198,7 +198,7 @@ def test_a_validation_of_few_programs_is_kept_and_not_used(lab: FakeLab, program
     work.run(["one"])
     store = Store(tmp_path / "store")
     store.write(work.journal)
-    store.write_document(replay_error.KIND, work.journal.run, work.document())
+    store.write_document(replay_error.KIND, work.journal.run, work.document().to_json())
     assert replay_error.replay_error(store) == replay_error.NOT_VALIDATED
 
 
@@ -208,8 +208,22 @@ def test_a_validation_of_another_machine_counts_for_nothing(lab: FakeLab, progra
     work.journal.rows[:] = [structs.replace(row, machine="another [abc]") for row in work.journal.rows]
     store = Store(tmp_path / "store")
     store.write(work.journal)
-    store.write_document(replay_error.KIND, work.journal.run, {**work.document(), "machine": "another [abc]"})
+    store.write_document(replay_error.KIND, work.journal.run, {**work.document().to_json(), "machine": "another [abc]"})
     assert not replay_error.replay_error(store).validated
+
+
+def test_a_validation_that_does_not_say_what_was_decided_is_read(lab: FakeLab, programs: None, tmp_path: Path) -> None:
+    """Those of the first version did not."""
+    lab.configure(events=1000)
+    work = validated(tmp_path, (0.3, 0.2, 0.4), (3e6, 5e6, 2e6))
+    store = Store(tmp_path / "store")
+    store.write(work.journal)
+    old = work.document().to_json()
+    for found in (*old["differences"], *old["summary"].values()):
+        found.pop("decided", None)
+        found.pop("undecided", None)
+    store.write_document(replay_error.KIND, work.journal.run, old)
+    assert replay_error.replay_error(store).validated and not store.skipped
 
 
 def test_a_widened_interval_contains_the_narrow_one_and_says_why_it_is_wide() -> None:
@@ -232,6 +246,7 @@ def test_the_verb_keeps_what_it_found_and_doctor_tells_of_it(
     assert done.status == 0, done.stderr
     found: dict[str, Any] = json.loads((lab.work / "v.json").read_text())
     assert found["schema"] == "millpond.validation/1"
+    assert Validation.from_json(found).to_json() == found
     assert "fast − glibc" in done.stdout and "tcmalloc is not here" in done.stderr
     store = Store(lab.work / "results/store")
     assert store.document("validation", found["run"]) == found

@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from millpond.cells.cell import Cell, Control, Malloc, Outcome, Program, Strategy, Trace, Workload
-from millpond.cells.plans import Plan, Route
+from millpond.cells.plan_file import PlanRoute
+from millpond.cells.plans import Plan
 from millpond.store.observations import SCHEMA, Journal
 from millpond.store.round_log import outcomes_of
 from millpond.store.store import Store
@@ -24,7 +25,7 @@ AS3 = "multipool(new_delete):type:destroy"
 ARGV = Program(("prog", "a b"))
 PLAN = Plan(
     "book", "/bin/prog", "ab12",
-    (Route(("book",), "book", "multipool"), Route(("*",), "rest", "synchronized(multipool)")),
+    (PlanRoute(("book",), "book", "multipool"), PlanRoute(("*",), "rest", "synchronized(multipool)")),
 )  # fmt: skip
 
 

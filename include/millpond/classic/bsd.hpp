@@ -25,8 +25,8 @@
 #include "../block/region.hpp"
 #include "../core/abi.hpp"
 #include "../core/detail/alignment.hpp"
-#include "../core/out_of_memory.hpp"
 #include "detail/break_heap.hpp"
+#include "detail/heap_shell.hpp"
 #include "detail/tag_before.hpp"
 #include "heap_use.hpp"
 #include "operation_counts.hpp"
@@ -36,7 +36,9 @@ namespace millpond::inline MILLPOND_ABI::classic {
 
 // Counts: operation_counts, or `uncounted`. Region: a basic_region.
 template <class Words = pointer_words, class Counts = uncounted, class Region = region>
-class bsd {
+class bsd : public detail::heap_shell<bsd<Words, Counts, Region>, detail::break_heap<Words, Region>, Counts> {
+    using shell = detail::heap_shell<bsd, detail::break_heap<Words, Region>, Counts>;
+    friend shell;
     using memory = detail::break_heap<Words, Region>;
     using tags = detail::tag_before<memory>;
     using word = typename Words::word;
@@ -45,9 +47,7 @@ class bsd {
     static constexpr std::size_t least_block_bytes = std::bit_ceil(2 * sizeof(word));
     static constexpr std::size_t classes = 8 * sizeof(word) - std::bit_width(least_block_bytes);
 
-    explicit bsd(std::size_t limit_bytes = Region::default_limit_bytes) noexcept : memory_(limit_bytes) {}
-    bsd(const bsd&) = delete;
-    bsd& operator=(const bsd&) = delete;
+    explicit bsd(std::size_t limit_bytes = shell::default_limit_bytes) noexcept : shell(limit_bytes) {}
 
     // Returns: memory for `bytes`, aligned to `alignment` and to the words' own alignment; null where there is none.
     [[nodiscard]] void* try_allocate(std::size_t bytes, std::size_t alignment) noexcept {
@@ -57,25 +57,6 @@ class bsd {
         return block != nullptr ? tags::aligned(block, alignment) : nullptr;
     }
 
-    // Throws: std::bad_alloc.
-    [[nodiscard]] void* allocate(std::size_t bytes, std::size_t alignment) {
-        if (void* block = try_allocate(bytes, alignment)) return block;
-        out_of_memory(bytes, alignment);
-    }
-
-    // `block`: from this heap and not given back since; null is none.
-    void deallocate(void* block) noexcept {
-        if (block == nullptr) return;
-        counts_.note_deallocation();
-        std::byte* const user = tags::origin(static_cast<std::byte*>(block));
-        std::byte*& first = free_[class_of_tag(tags::read(user))];
-        memory_.store_link(user, first != nullptr ? first : memory_.base());
-        first = user;
-    }
-
-    // The same: the class lies in the tag.
-    void deallocate(void* block, std::size_t, std::size_t) noexcept { deallocate(block); }
-
     // Returns: the bytes that the user of the block may use.
     [[nodiscard]] static std::size_t usable_bytes(const void* block) noexcept {
         const auto* const user = static_cast<const std::byte*>(block);
@@ -83,38 +64,29 @@ class bsd {
         return block_bytes(class_of_tag(tags::read(origin))) - tags::bytes - static_cast<std::size_t>(user - origin);
     }
 
-    // Effects: no block is taken any more; the memory stays.
-    void reset() noexcept {
-        memory_.forget();
-        free_ = {};
-        cut_ = {};
-    }
-
-    // Effects: no block is taken any more; all memory goes back to the system.
-    void release() noexcept {
-        memory_.release();
-        reset();
+    // Calls visit(number, free blocks) for each list of free blocks, empty ones too. O(free blocks).
+    template <class Visit>
+    void for_each_list(Visit&& visit) const {
+        for (std::size_t number = 0; number < classes; ++number) {
+            std::size_t length = 0;
+            for (const std::byte* user = free_[number]; user != nullptr; user = next(user)) ++length;
+            visit(number, length);
+        }
     }
 
     // O(free blocks).
     [[nodiscard]] heap_use use() const noexcept {
-        heap_use found;
-        found.used_bytes = memory_.used_bytes();
-        found.held_bytes = memory_.held_bytes();
-        for (std::size_t number = 0; number < classes; ++number) {
-            const std::size_t bytes = block_bytes(number);
-            std::size_t is_free = 0;
-            for (std::byte* user = free_[number]; user != nullptr; user = next(user), ++is_free)
-                found.note(bytes, true);
-            found.blocks += cut_[number] - is_free;
-            found.block_bytes += (cut_[number] - is_free) * bytes;
-        }
+        heap_use found = memory_.use();
+        for_each_list([&](std::size_t number, std::size_t is_free) {
+            found.note(block_bytes(number), true, is_free);
+            found.note(block_bytes(number), false, cut_[number] - is_free);
+        });
         return found;
     }
 
-    [[nodiscard]] const Counts& operations() const noexcept { return counts_; }
-
   private:
+    using shell::counts_;
+    using shell::memory_;
     // The first tag, so that the bytes behind it are aligned: blocks are multiples of that.
     static constexpr std::size_t before_bytes = Words::alignment - tags::bytes;
 
@@ -128,6 +100,19 @@ class bsd {
         const std::size_t whole = bytes + tags::bytes;
         if (whole <= least_block_bytes) return 0;
         return static_cast<std::size_t>(std::bit_width(whole - 1) - std::bit_width(least_block_bytes) + 1);
+    }
+
+    void give_back(std::byte* block) noexcept {
+        counts_.note_deallocation();
+        std::byte* const user = tags::origin(block);
+        std::byte*& first = free_[class_of_tag(tags::read(user))];
+        memory_.store_link(user, first != nullptr ? first : memory_.base());
+        first = user;
+    }
+
+    void forget() noexcept {
+        free_ = {};
+        cut_ = {};
     }
 
     [[nodiscard]] std::byte* take(std::size_t bytes, std::size_t requested) noexcept {
@@ -164,10 +149,8 @@ class bsd {
         return link != memory_.base() ? link : nullptr;
     }
 
-    memory memory_;
     std::array<std::byte*, classes> free_{};
     std::array<std::size_t, classes> cut_{};
-    [[no_unique_address]] Counts counts_;
 };
 
 }  // namespace millpond::inline MILLPOND_ABI::classic

@@ -90,3 +90,11 @@ template <class Words = pointer_words, class Counts = uncounted, coalescing Merg
 using gnu_gxx = detail::tagged_heap<Words, Counts, Region, detail::list_by_logarithm<Words, Merging, Looked>>;
 
 }  // namespace millpond::inline MILLPOND_ABI::classic
+
+namespace millpond::inline MILLPOND_ABI::detail {
+
+// What quick_fit and size_map leave larger requests to.
+template <class Words, class Counts, class Region>
+using general_heap = classic::gnu_gxx<Words, Counts, classic::coalescing::at_once, classic::look_at::all, Region>;
+
+}  // namespace millpond::inline MILLPOND_ABI::detail

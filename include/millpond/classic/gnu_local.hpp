@@ -31,8 +31,8 @@
 #include "../block/region.hpp"
 #include "../core/abi.hpp"
 #include "../core/detail/alignment.hpp"
-#include "../core/out_of_memory.hpp"
 #include "detail/break_heap.hpp"
+#include "detail/heap_shell.hpp"
 #include "heap_use.hpp"
 #include "operation_counts.hpp"
 #include "words.hpp"
@@ -41,7 +41,10 @@ namespace millpond::inline MILLPOND_ABI::classic {
 
 // Counts: operation_counts, or `uncounted`. Region: a basic_region. Padding: bytes added to each request.
 template <class Words = pointer_words, class Counts = uncounted, std::size_t Padding = 0, class Region = region>
-class gnu_local {
+class gnu_local
+    : public detail::heap_shell<gnu_local<Words, Counts, Padding, Region>, detail::break_heap<Words, Region>, Counts> {
+    using shell = detail::heap_shell<gnu_local, detail::break_heap<Words, Region>, Counts>;
+    friend shell;
     using memory = detail::break_heap<Words, Region>;
     using word = typename Words::word;
 
@@ -50,9 +53,7 @@ class gnu_local {
     static constexpr std::size_t least_block_bytes =
         std::bit_ceil(2 * sizeof(word) < Words::alignment ? Words::alignment : 2 * sizeof(word));
 
-    explicit gnu_local(std::size_t limit_bytes = Region::default_limit_bytes) noexcept : memory_(limit_bytes) {}
-    gnu_local(const gnu_local&) = delete;
-    gnu_local& operator=(const gnu_local&) = delete;
+    explicit gnu_local(std::size_t limit_bytes = shell::default_limit_bytes) noexcept : shell(limit_bytes) {}
 
     // Returns: memory for `bytes`, aligned to `alignment` and to the words' own alignment; null where there is none.
     [[nodiscard]] void* try_allocate(std::size_t bytes, std::size_t alignment) noexcept {
@@ -64,53 +65,30 @@ class gnu_local {
         return block;
     }
 
-    // Throws: std::bad_alloc.
-    [[nodiscard]] void* allocate(std::size_t bytes, std::size_t alignment) {
-        if (void* block = try_allocate(bytes, alignment)) return block;
-        out_of_memory(bytes, alignment);
-    }
-
-    // `block`: from this heap and not given back since; null is none.
-    void deallocate(void* block) noexcept {
-        if (block == nullptr) return;
-        counts_.note_deallocation();
-        auto* const start = static_cast<std::byte*>(block);
-        const std::size_t page = page_of(start);
-        const std::size_t kind = get(page, kind_of);
-        if (kind == run) {
-            put_back(page, get(page, count));
-        } else {
-            put_back_block(start, page, kind);
-        }
-    }
-
-    // The same: the size lies in the table.
-    void deallocate(void* block, std::size_t, std::size_t) noexcept { deallocate(block); }
-
     // Returns: the bytes that the user of the block may use.
     [[nodiscard]] std::size_t usable_bytes(const void* block) const noexcept {
         return bytes_of(static_cast<const std::byte*>(block)) - Padding;
     }
 
-    // Effects: no block is taken any more; the memory stays.
-    void reset() noexcept {
-        memory_.forget();
-        table_ = nullptr;
-        table_pages_ = rover_ = pages_ = 0;
-        free_ = {};
-    }
-
-    // Effects: no block is taken any more; all memory goes back to the system.
-    void release() noexcept {
-        memory_.release();
-        reset();
+    // Calls visit(number, free blocks) for each list of free blocks, empty ones too; the first is that of the free runs
+    // of pages. O(free blocks).
+    template <class Visit>
+    void for_each_list(Visit&& visit) const {
+        std::size_t length = 0;
+        for (std::size_t page = table_ != nullptr ? get(0, next) : 0; page != 0; page = get(page, next)) ++length;
+        visit(std::size_t{0}, length);
+        for (std::size_t kind = least_kind; kind < kinds; ++kind) {
+            length = 0;
+            for (const std::byte* block = free_[kind]; block != nullptr && block != memory_.base();
+                 block = next_of(block))
+                ++length;
+            visit(kind, length);
+        }
     }
 
     // The table counts as neither block nor free. O(pages).
     [[nodiscard]] heap_use use() const noexcept {
-        heap_use found;
-        found.used_bytes = memory_.used_bytes();
-        found.held_bytes = memory_.held_bytes();
+        heap_use found = memory_.use();
         for (std::size_t page = 1; page < pages_;) {
             const std::size_t kind = get(page, kind_of);
             if (kind == run || kind == free_run) {
@@ -119,17 +97,17 @@ class gnu_local {
                 page += length;
                 continue;
             }
-            const std::size_t bytes = std::size_t{1} << kind;
             const std::size_t is_free = get(page, count);
-            for (std::size_t n = 0; n < page_bytes / bytes; ++n) found.note(bytes, n < is_free);
+            found.note(std::size_t{1} << kind, true, is_free);
+            found.note(std::size_t{1} << kind, false, (page_bytes >> kind) - is_free);
             ++page;
         }
         return found;
     }
 
-    [[nodiscard]] const Counts& operations() const noexcept { return counts_; }
-
   private:
+    using shell::counts_;
+    using shell::memory_;
     // An entry of the table. `kind_of`: a run of pages, a free one, or the logarithm of the size of the page's blocks.
     // `count`: the pages of the run, or the free blocks. `first`, `last`: of a free run, the next and the previous one;
     // `first` of blocks: the first free one of this page in the list of all.
@@ -139,6 +117,7 @@ class gnu_local {
     static constexpr std::size_t next = first;
     static constexpr std::size_t previous = last;
     static constexpr std::size_t entry_bytes = fields * sizeof(word);
+    static constexpr std::size_t least_kind = std::bit_width(least_block_bytes) - 1;
     static constexpr std::size_t kinds = std::bit_width(page_bytes);
 
     [[nodiscard]] std::size_t get(std::size_t page, std::size_t f) const noexcept {
@@ -156,6 +135,23 @@ class gnu_local {
     [[nodiscard]] std::size_t bytes_of(const std::byte* block) const noexcept {
         const std::size_t kind = get(page_of(block), kind_of);
         return kind == run ? get(page_of(block), count) * page_bytes : std::size_t{1} << kind;
+    }
+
+    void give_back(std::byte* block) noexcept {
+        counts_.note_deallocation();
+        const std::size_t page = page_of(block);
+        const std::size_t kind = get(page, kind_of);
+        if (kind == run) {
+            put_back(page, get(page, count));
+        } else {
+            put_back_block(block, page, kind);
+        }
+    }
+
+    void forget() noexcept {
+        table_ = nullptr;
+        table_pages_ = rover_ = pages_ = 0;
+        free_ = {};
     }
 
     // ── blocks of one size in a page ────────────────────────────────────────────────────────────────────────────────
@@ -383,13 +379,11 @@ class gnu_local {
         set(after, previous, before);
     }
 
-    memory memory_;
     std::byte* table_ = nullptr;
     std::size_t table_pages_ = 0;
     std::size_t pages_ = 0;
     std::size_t rover_ = 0;                 // where the next search begins
     std::array<std::byte*, kinds> free_{};  // the first free block of each size
-    [[no_unique_address]] Counts counts_;
 };
 
 }  // namespace millpond::inline MILLPOND_ABI::classic

@@ -4,6 +4,7 @@
 //   │heads│▒ block ▒│ free │▒ block ▒│▒ block ▒│ free │           │
 //   └────────────────────── used ────────────────────┘
 //   └────────────────────── held, charged to the process ─────────┘
+//   └────────────────────── mapped: the addresses of the region ──────────────────────
 //
 // Made by walking the heap: O(blocks). A value; nothing is counted while the program runs.
 //
@@ -27,11 +28,13 @@ struct heap_use {
     std::size_t largest_free_bytes = 0;
     std::size_t used_bytes = 0;  // from the base to the end of the last block
     std::size_t held_bytes = 0;
+    std::size_t mapped_bytes = 0;
 
-    void note(std::size_t bytes, bool is_free) noexcept {
-        (is_free ? free_blocks : blocks) += 1;
-        (is_free ? free_bytes : block_bytes) += bytes;
-        if (is_free && bytes > largest_free_bytes) largest_free_bytes = bytes;
+    // Effects: adds `times` blocks of `bytes` each.
+    void note(std::size_t bytes, bool is_free, std::size_t times = 1) noexcept {
+        (is_free ? free_blocks : blocks) += times;
+        (is_free ? free_bytes : block_bytes) += times * bytes;
+        if (is_free && times != 0 && bytes > largest_free_bytes) largest_free_bytes = bytes;
     }
 
     // Returns: the share of the free bytes that the largest free block has not; 0 where nothing is free.

@@ -5,6 +5,9 @@
 //   split     a block was cut in two               coalesce   two neighbours became one
 //   grow      memory was taken from the region
 //
+// A free by address alone does not say how many bytes had been asked for. Where all frees were sized, those of the live
+// blocks are known: a caller that records sizes, as a replay of a trace does, gives them back with the block.
+//
 // All functions are O(1). Not thread-safe. The document reasons with these; its figures are instructions and misses.
 //
 // Example:
@@ -33,14 +36,20 @@ struct operation_counts {
     std::uint64_t splits = 0;
     std::uint64_t coalesces = 0;
     std::uint64_t growths = 0;
+    std::uint64_t live_requested_bytes = 0;   // less what sized frees gave back
+    std::uint64_t unsized_deallocations = 0;  // since the last reset
     std::array<std::uint64_t, bins> searches{};
 
     void note_allocation(std::size_t requested, std::size_t block) noexcept {
         ++allocations;
         requested_bytes += requested;
         block_bytes += block;
+        live_requested_bytes += requested;
     }
     void note_deallocation() noexcept { ++deallocations; }
+    void note_sized(std::size_t requested) noexcept { live_requested_bytes -= requested; }
+    void note_unsized() noexcept { ++unsized_deallocations; }
+    void note_reset() noexcept { live_requested_bytes = unsized_deallocations = 0; }
     void note_search(std::size_t looked_at) noexcept {
         searched_blocks += looked_at;
         const auto bin = static_cast<std::size_t>(std::bit_width(looked_at));
@@ -49,6 +58,23 @@ struct operation_counts {
     void note_split() noexcept { ++splits; }
     void note_coalesce() noexcept { ++coalesces; }
     void note_growth() noexcept { ++growths; }
+
+    // Effects: adds what another part of the same heap did. A block may be counted by one part and its free by another.
+    operation_counts& operator+=(const operation_counts& other) noexcept {
+        constexpr std::array counters{&operation_counts::allocations,
+                                      &operation_counts::deallocations,
+                                      &operation_counts::requested_bytes,
+                                      &operation_counts::block_bytes,
+                                      &operation_counts::searched_blocks,
+                                      &operation_counts::splits,
+                                      &operation_counts::coalesces,
+                                      &operation_counts::growths,
+                                      &operation_counts::live_requested_bytes,
+                                      &operation_counts::unsized_deallocations};
+        for (const auto counter : counters) this->*counter += other.*counter;
+        for (std::size_t bin = 0; bin < bins; ++bin) searches[bin] += other.searches[bin];
+        return *this;
+    }
 
     // Returns: the share of the bytes given so far that nobody had asked for; 0 before the first block.
     [[nodiscard]] double internal_fragmentation() const noexcept {
@@ -60,6 +86,9 @@ struct operation_counts {
 struct uncounted {
     constexpr void note_allocation(std::size_t, std::size_t) noexcept {}
     constexpr void note_deallocation() noexcept {}
+    constexpr void note_sized(std::size_t) noexcept {}
+    constexpr void note_unsized() noexcept {}
+    constexpr void note_reset() noexcept {}
     constexpr void note_search(std::size_t) noexcept {}
     constexpr void note_split() noexcept {}
     constexpr void note_coalesce() noexcept {}

@@ -26,8 +26,8 @@
 #include "../block/region.hpp"
 #include "../core/abi.hpp"
 #include "../core/detail/alignment.hpp"
-#include "../core/out_of_memory.hpp"
 #include "detail/break_heap.hpp"
+#include "detail/heap_shell.hpp"
 #include "detail/tag_before.hpp"
 #include "gnu_gxx.hpp"
 #include "heap_use.hpp"
@@ -38,8 +38,11 @@ namespace millpond::inline MILLPOND_ABI::classic {
 
 // Counts: operation_counts, or `uncounted`. Region: a basic_region. MostBytes: what the fast lists take at most.
 template <class Words = pointer_words, class Counts = uncounted, class Region = region, std::size_t MostBytes = 32>
-class quick_fit {
-    using general = gnu_gxx<Words, Counts, coalescing::at_once, look_at::all, Region>;
+class quick_fit : public detail::heap_shell<quick_fit<Words, Counts, Region, MostBytes>,
+                                            detail::general_heap<Words, Counts, Region>, Counts> {
+    using general = detail::general_heap<Words, Counts, Region>;
+    using shell = detail::heap_shell<quick_fit, general, Counts>;
+    friend shell;
     using memory = detail::break_heap<Words, Region>;
     using tags = detail::tag_before<memory>;
     using word = typename Words::word;
@@ -51,13 +54,11 @@ class quick_fit {
     static constexpr std::size_t lists =
         (detail::align_up(MostBytes + tags::bytes, unit) - least_block_bytes) / unit + 1;
 
-    explicit quick_fit(std::size_t limit_bytes = Region::default_limit_bytes) noexcept : general_(limit_bytes) {}
-    quick_fit(const quick_fit&) = delete;
-    quick_fit& operator=(const quick_fit&) = delete;
+    explicit quick_fit(std::size_t limit_bytes = shell::default_limit_bytes) noexcept : shell(limit_bytes) {}
 
     // Returns: memory for `bytes`, aligned to `alignment` and to the words' own alignment; null where there is none.
     [[nodiscard]] void* try_allocate(std::size_t bytes, std::size_t alignment) noexcept {
-        if (bytes > MostBytes || alignment > unit) return general_.try_allocate(bytes, alignment);
+        if (bytes > MostBytes || alignment > unit) return memory_.try_allocate(bytes, alignment);
         const std::size_t list = list_of(bytes);
         std::byte* user = free_[list];
         if (user != nullptr) {
@@ -70,65 +71,39 @@ class quick_fit {
         return user;
     }
 
-    // Throws: std::bad_alloc.
-    [[nodiscard]] void* allocate(std::size_t bytes, std::size_t alignment) {
-        if (void* block = try_allocate(bytes, alignment)) return block;
-        out_of_memory(bytes, alignment);
-    }
-
-    // `block`: from this heap and not given back since; null is none.
-    void deallocate(void* block) noexcept {
-        if (block == nullptr) return;
-        auto* const user = static_cast<std::byte*>(block);
-        const word tag = tags::read(user);
-        if (is_general(tag)) return general_.deallocate(block);
-        counts_.note_deallocation();
-        std::byte*& first = free_[tag / 2];
-        store_next(user, first);
-        first = user;
-    }
-
-    // The same: the size lies in the tag.
-    void deallocate(void* block, std::size_t, std::size_t) noexcept { deallocate(block); }
-
     // Returns: the bytes that the user of the block may use.
     [[nodiscard]] static std::size_t usable_bytes(const void* block) noexcept {
         const word tag = tags::read(static_cast<const std::byte*>(block));
         return is_general(tag) ? general::usable_bytes(block) : block_bytes(tag / 2) - tags::bytes;
     }
 
-    // Effects: no block is taken any more; the memory stays.
-    void reset() noexcept {
-        general_.reset();
-        forget();
-    }
-
-    // Effects: no block is taken any more; all memory goes back to the system.
-    void release() noexcept {
-        general_.release();
-        forget();
+    // Calls visit(number, free blocks) for each list of free blocks, empty ones too; the last are those of gnu_gxx.
+    // O(free blocks).
+    template <class Visit>
+    void for_each_list(Visit&& visit) const {
+        for (std::size_t list = 0; list < lists; ++list) visit(list, length_of(list));
+        memory_.for_each_list([&](std::size_t list, std::size_t length) { visit(lists + list, length); });
     }
 
     // Small blocks in the place of the pages that they are cut from. O(blocks).
     [[nodiscard]] heap_use use() const noexcept {
-        heap_use found = general_.use();
+        heap_use found = memory_.use();
         found.blocks -= pages_;
         found.block_bytes -= page_bytes_;
         for (std::size_t list = 0; list < lists; ++list) {
-            std::size_t is_free = 0;
-            for (std::byte* user = free_[list]; user != nullptr; user = load_next(user), ++is_free)
-                found.note(block_bytes(list), true);
-            found.blocks += cut_[list] - is_free;
-            found.block_bytes += (cut_[list] - is_free) * block_bytes(list);
+            const std::size_t is_free = length_of(list);
+            found.note(block_bytes(list), true, is_free);
+            found.note(block_bytes(list), false, cut_[list] - is_free);
         }
         return found;
     }
 
-    // Of the fast lists; those of the blocks beyond them are gnu_gxx's.
-    [[nodiscard]] const Counts& operations() const noexcept { return counts_; }
-    [[nodiscard]] const Counts& general_operations() const noexcept { return general_.operations(); }
+    // Of the blocks that gnu_gxx gave, and its work for pages; operations() is of the others.
+    [[nodiscard]] const Counts& general_operations() const noexcept { return memory_.operations(); }
 
   private:
+    using shell::counts_;
+    using shell::memory_;
     // As much as gnu_gxx makes a page of, its tags included.
     static constexpr std::size_t cut_bytes = memory::page_bytes - general::tag_bytes;
 
@@ -139,20 +114,35 @@ class quick_fit {
     [[nodiscard]] static std::size_t block_bytes(std::size_t list) noexcept { return least_block_bytes + list * unit; }
     [[nodiscard]] static bool is_general(word tag) noexcept { return (tag & 1) != 0; }
 
+    [[nodiscard]] std::size_t length_of(std::size_t list) const noexcept {
+        std::size_t length = 0;
+        for (std::byte* user = free_[list]; user != nullptr; user = load_next(user)) ++length;
+        return length;
+    }
+
     // Links of free blocks; none is a link to the block itself.
     [[nodiscard]] std::byte* load_next(std::byte* user) const noexcept {
-        std::byte* const next = Words::follow(general_.head(0), memory::load(user));
+        std::byte* const next = Words::follow(memory_.head(0), memory::load(user));
         return next != user ? next : nullptr;
     }
     void store_next(std::byte* user, const std::byte* next) noexcept {
-        memory::store(user, Words::link(general_.head(0), next != nullptr ? next : user));
+        memory::store(user, Words::link(memory_.head(0), next != nullptr ? next : user));
+    }
+
+    void give_back(std::byte* user) noexcept {
+        const word tag = tags::read(user);
+        if (is_general(tag)) return memory_.give_back(user);
+        counts_.note_deallocation();
+        std::byte*& first = free_[tag / 2];
+        store_next(user, first);
+        first = user;
     }
 
     // Returns: a block that was never given; null where there is no memory.
     [[nodiscard]] std::byte* cut(std::size_t list) noexcept {
         const std::size_t bytes = block_bytes(list);
         if (bytes > rest_bytes_) {
-            void* const page = general_.try_allocate(cut_bytes, unit);
+            void* const page = memory_.take_uncounted(cut_bytes, unit);
             if (page == nullptr) return nullptr;
             counts_.note_growth();
             const std::size_t whole = general::usable_bytes(page);
@@ -176,14 +166,12 @@ class quick_fit {
         rest_bytes_ = pages_ = page_bytes_ = 0;
     }
 
-    general general_;
     std::array<std::byte*, lists> free_{};
     std::array<std::size_t, lists> cut_{};
     std::byte* rest_ = nullptr;  // of the page that is being cut
     std::size_t rest_bytes_ = 0;
     std::size_t pages_ = 0;
     std::size_t page_bytes_ = 0;
-    [[no_unique_address]] Counts counts_;
 };
 
 }  // namespace millpond::inline MILLPOND_ABI::classic

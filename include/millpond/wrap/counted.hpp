@@ -10,6 +10,9 @@
 // requests; as its source, as in multipool<counted<chunk_cache>>, it counts chunks. It costs a few instructions a call
 // and about 2 KiB.
 //
+// record() is that of the classic allocators (classic/heap_record.hpp), as far as counts tell: blocks, the bytes
+// requested, in blocks (as A::block_bytes says it, else those requested) and held. Free blocks and lists are 0.
+//
 // After rewind the smaller of what was live then and what is live now counts as live: frees of older blocks and of
 // newer ones are not told apart. Reading is free; V is O(256). Thread-safety: none, whatever the allocator's: for
 // several threads take synchronized<counted<A>>.
@@ -32,6 +35,7 @@
 #include <utility>
 
 #include "../block/source_ref.hpp"
+#include "../classic/heap_record.hpp"
 #include "../core/abi.hpp"
 #include "../core/concepts.hpp"
 #include "../core/detail/kept_exception.hpp"
@@ -49,6 +53,7 @@ struct allocation_counts {
     std::uint64_t bytes_allocated = 0;
     std::uint64_t live_blocks = 0;
     std::uint64_t live_bytes = 0;
+    std::uint64_t live_block_bytes = 0;  // of the blocks that hold them
     std::uint64_t peak_live_blocks = 0;
     std::uint64_t peak_live_bytes = 0;
 };
@@ -58,11 +63,10 @@ class counted : public detail::chunk_size_of<A>, public detail::reuse_of<A> {
   public:
     class checkpoint_type {
         friend counted;
-        checkpoint_type(detail::checkpoint_of<A> place, std::uint64_t blocks, std::uint64_t bytes) noexcept
-            : place_(place), live_blocks_(blocks), live_bytes_(bytes) {}
+        checkpoint_type(detail::checkpoint_of<A> place, const allocation_counts& counts) noexcept
+            : place_(place), then_(counts) {}
         detail::checkpoint_of<A> place_;
-        std::uint64_t live_blocks_;
-        std::uint64_t live_bytes_;
+        allocation_counts then_;
     };
 
     // Ownership: the allocator is a member, made from the arguments.
@@ -76,14 +80,14 @@ class counted : public detail::chunk_size_of<A>, public detail::reuse_of<A> {
     // Returns: what the allocator returns.
     [[nodiscard]] void* try_allocate(std::size_t bytes, std::size_t alignment) noexcept {
         void* const block = allocator_.try_allocate(bytes, alignment);
-        note(block, bytes);
+        note(block, bytes, alignment);
         return block;
     }
 
     // Throws: what the allocator throws.
     [[nodiscard]] void* allocate(std::size_t bytes, std::size_t alignment) {
         void* block = nullptr;  // still null where it throws: a failure
-        const noted_at_end noted{*this, block, bytes};
+        const noted_at_end noted{*this, block, bytes, alignment};
         return block = detail::allocate_from(allocator_, bytes, alignment);
     }
 
@@ -91,7 +95,7 @@ class counted : public detail::chunk_size_of<A>, public detail::reuse_of<A> {
         requires slab_source<A>
     {
         void* const block = allocator_.try_allocate_slab(bytes, alignment, block_bytes);
-        note(block, bytes);
+        note(block, bytes, alignment);
         return block;
     }
 
@@ -99,6 +103,7 @@ class counted : public detail::chunk_size_of<A>, public detail::reuse_of<A> {
         ++counts_.deallocations;
         --counts_.live_blocks;
         counts_.live_bytes -= bytes;
+        counts_.live_block_bytes -= bytes_of_block(bytes, alignment);
         allocator_.deallocate(block, bytes, alignment);
     }
 
@@ -106,27 +111,27 @@ class counted : public detail::chunk_size_of<A>, public detail::reuse_of<A> {
         requires managed_allocator<A>
     {
         allocator_.reset();
-        drop_to(0, 0);
+        drop_to({});
     }
 
     void release() noexcept
         requires managed_allocator<A>
     {
         allocator_.release();
-        drop_to(0, 0);
+        drop_to({});
     }
 
     [[nodiscard]] checkpoint_type checkpoint() const noexcept
         requires rewindable_allocator<A>
     {
-        return {allocator_.checkpoint(), counts_.live_blocks, counts_.live_bytes};
+        return {allocator_.checkpoint(), counts_};
     }
 
     void rewind(checkpoint_type place) noexcept
         requires rewindable_allocator<A>
     {
         allocator_.rewind(place.place_);
-        drop_to(place.live_blocks_, place.live_bytes_);
+        drop_to(place.then_);
     }
 
     [[nodiscard]] std::size_t held_bytes() const noexcept
@@ -137,6 +142,27 @@ class counted : public detail::chunk_size_of<A>, public detail::reuse_of<A> {
 
     [[nodiscard]] const allocation_counts& counts() const noexcept { return counts_; }
     [[nodiscard]] const size_histogram& sizes() const noexcept { return sizes_; }
+
+    // O(1), or as the record of A where that has one.
+    [[nodiscard]] classic::heap_record record() const noexcept {
+        classic::heap_record found;
+        if constexpr (requires { found = allocator_.record(); }) {
+            found = allocator_.record();
+        } else {
+            found.use.blocks = static_cast<std::size_t>(counts_.live_blocks);
+            found.use.block_bytes = static_cast<std::size_t>(counts_.live_block_bytes);
+            if constexpr (requires { allocator_.held_bytes(); }) found.use.held_bytes = allocator_.held_bytes();
+        }
+        if (!found.is_counted) {
+            found.done.allocations = counts_.allocations;
+            found.done.deallocations = counts_.deallocations;
+            found.done.requested_bytes = counts_.bytes_allocated;
+        }
+        found.done.live_requested_bytes = counts_.live_bytes;
+        found.done.unsized_deallocations = 0;
+        found.is_counted = true;
+        return found;
+    }
 
     // Returns: V of DVLUC, in [0, 1).
     [[nodiscard]] double variation() const noexcept { return sizes_.variation(); }
@@ -149,12 +175,12 @@ class counted : public detail::chunk_size_of<A>, public detail::reuse_of<A> {
 
     // Effects: counts from here on; what is live is the new peak and counts as allocated.
     void clear() noexcept {
-        const std::uint64_t blocks = counts_.live_blocks, bytes = counts_.live_bytes;
-        counts_ = {.bytes_allocated = bytes,
-                   .live_blocks = blocks,
-                   .live_bytes = bytes,
-                   .peak_live_blocks = blocks,
-                   .peak_live_bytes = bytes};
+        counts_ = {.bytes_allocated = counts_.live_bytes,
+                   .live_blocks = counts_.live_blocks,
+                   .live_bytes = counts_.live_bytes,
+                   .live_block_bytes = counts_.live_block_bytes,
+                   .peak_live_blocks = counts_.live_blocks,
+                   .peak_live_bytes = counts_.live_bytes};
         sizes_ = {};
     }
 
@@ -181,10 +207,21 @@ class counted : public detail::chunk_size_of<A>, public detail::reuse_of<A> {
         counted& counts;
         void* const& block;
         std::size_t bytes;
-        ~noted_at_end() { counts.note(block, bytes); }
+        std::size_t alignment;
+        ~noted_at_end() { counts.note(block, bytes, alignment); }
     };
 
-    void note(const void* block, std::size_t bytes) noexcept {
+    [[nodiscard]] static std::size_t bytes_of_block(std::size_t bytes,
+                                                    [[maybe_unused]] std::size_t alignment) noexcept {
+        if constexpr (requires { A::block_bytes(bytes, alignment); }) {
+            const std::size_t found = A::block_bytes(bytes, alignment);
+            return found != 0 ? found : bytes;  // 0: its source serves it
+        } else {
+            return bytes;
+        }
+    }
+
+    void note(const void* block, std::size_t bytes, std::size_t alignment) noexcept {
         if (block == nullptr) {
             ++counts_.failures;
             return;
@@ -193,15 +230,17 @@ class counted : public detail::chunk_size_of<A>, public detail::reuse_of<A> {
         counts_.bytes_allocated += bytes;
         sizes_.add(bytes);
         counts_.live_bytes += bytes;
+        counts_.live_block_bytes += bytes_of_block(bytes, alignment);
         ++counts_.live_blocks;
         if (counts_.live_bytes > counts_.peak_live_bytes) counts_.peak_live_bytes = counts_.live_bytes;
         if (counts_.live_blocks > counts_.peak_live_blocks) counts_.peak_live_blocks = counts_.live_blocks;
     }
 
-    void drop_to(std::uint64_t blocks, std::uint64_t bytes) noexcept {
+    void drop_to(const allocation_counts& then) noexcept {
         ++counts_.drops;
-        if (blocks < counts_.live_blocks) counts_.live_blocks = blocks;
-        if (bytes < counts_.live_bytes) counts_.live_bytes = bytes;
+        if (then.live_blocks < counts_.live_blocks) counts_.live_blocks = then.live_blocks;
+        if (then.live_bytes < counts_.live_bytes) counts_.live_bytes = then.live_bytes;
+        if (then.live_block_bytes < counts_.live_block_bytes) counts_.live_block_bytes = then.live_block_bytes;
     }
 
     A allocator_;

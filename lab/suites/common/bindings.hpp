@@ -14,10 +14,7 @@
 #pragma once
 
 #include <cstddef>
-#include <memory>
 #include <memory_resource>
-#include <new>
-#include <type_traits>
 
 #include "hidden.hpp"
 #include "millpond/bind/allocator.hpp"

@@ -14,7 +14,6 @@
 #include <sys/mman.h>
 
 #include <cstddef>
-#include <cstdint>
 #include <memory>
 #include <new>
 #include <string_view>

@@ -11,13 +11,7 @@
 namespace millpond::suites {
 
 // Resident bytes of this process, by the kernel's account; 0 where it does not say.
-struct resident_bytes {
-    std::uint64_t now = 0;
-    std::uint64_t peak = 0;
-};
-resident_bytes read_resident() noexcept;
-// From now on the peak counts anew, where the kernel allows it.
-void restart_peak() noexcept;
+std::uint64_t resident_bytes() noexcept;
 
 // CPU time of the process, all of its threads.
 double cpu_ns() noexcept;
@@ -44,10 +38,7 @@ struct resident_range {
 class resident_meter {
   public:
     resident_meter() noexcept;
-    [[nodiscard]] resident_range finish() const noexcept {
-        const resident_bytes resident = read_resident();
-        return {base_bytes_, resident.peak, resident.now};
-    }
+    [[nodiscard]] resident_range finish() const noexcept;
 
   private:
     std::uint64_t base_bytes_;

@@ -18,6 +18,7 @@
 
 #include "millpond/bind/allocator.hpp"
 #include "millpond/local/monotonic.hpp"
+#include "millpond/local/multipool.hpp"
 
 namespace millpond::suites {
 

@@ -8,7 +8,6 @@
 #include "known_program.hpp"
 #include "lab/suites/common/random_numbers.hpp"
 #include "memory.hpp"
-#include "millpond/local/multipool.hpp"
 
 namespace millpond::suites {
 namespace {

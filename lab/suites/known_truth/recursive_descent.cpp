@@ -6,7 +6,6 @@
 #include "known_program.hpp"
 #include "lab/suites/common/random_numbers.hpp"
 #include "memory.hpp"
-#include "millpond/local/monotonic.hpp"
 
 namespace millpond::suites {
 namespace {

@@ -7,7 +7,6 @@
 // What may not be here when the suite is built is left out by what CMake found (MILLPOND_SUITE_BOOST).
 #pragma once
 
-#include <memory>
 #include <string_view>
 #include <type_traits>
 #include <vector>

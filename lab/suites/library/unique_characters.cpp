@@ -8,7 +8,6 @@
 // string.
 #include <algorithm>
 #include <set>
-#include <string_view>
 #include <vector>
 
 #include "contenders.hpp"

@@ -9,7 +9,6 @@
 // The first byte of each block is incremented; in handover it is written, and read by who frees. The wall clock is the
 // figure: from when all threads are there until the last one has freed its allocator. Private pools come and go with
 // that time.
-#include <array>
 #include <atomic>
 #include <memory>
 #include <new>

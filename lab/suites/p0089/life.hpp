@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // life: one structure, from its allocator's construction to its end. Returns: what its leaves were, summed up.
 //
-// ds1 … ds12: the paper's structures, each compiled in a file with one other; they choose the code for a strategy, and
-// return null for a binding that was not compiled for them.
+// The paper's structures DS1 to DS12 are compiled in three files; each chooses the code for a strategy, and returns
+// null for a binding that was not compiled for it.
 #pragma once
 
 #include <cstdint>
@@ -18,17 +18,8 @@ using life = std::uint64_t (*)(suites::extent wanted, suites::leaves& from);
 // winking out costs.
 enum class ending : unsigned char { destroy, wink, wink_on_stack };
 
-life ds1(strategy by, ending how);
-life ds2(strategy by, ending how);
-life ds3(strategy by, ending how);
-life ds4(strategy by, ending how);
-life ds5(strategy by, ending how);
-life ds6(strategy by, ending how);
-life ds7(strategy by, ending how);
-life ds8(strategy by, ending how);
-life ds9(strategy by, ending how);
-life ds10(strategy by, ending how);
-life ds11(strategy by, ending how);
-life ds12(strategy by, ending how);
+using chooser = life (*)(strategy by, ending how);
+// DS1 to DS4, DS5 to DS8, DS9 to DS12: of numbers and of texts, first in a vector, then in a set.
+extern const chooser flat_structures[4], vectors_of_containers[4], sets_of_containers[4];
 
 }  // namespace millpond::p0089

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // millpond-p0089-suite: Benchmarks I to IV of P0089R0 under every strategy of the paper, and some more.
+#include <deque>
 #include <string>
 #include <vector>
 
@@ -19,20 +20,11 @@ frame::contender contender_of(p0089::strategy each, const std::string& name, con
 }
 
 std::span<const frame::contender> contenders() {
-    struct named {
-        std::string name, alias;
-    };
-    static const std::vector<named> names = [] {
-        std::vector<named> found;
-        found.reserve(p0089::all_strategies().size());
-        for (const p0089::strategy each : p0089::all_strategies()) found.push_back({name_of(each), alias_of(each)});
-        return found;
-    }();
+    static std::deque<std::string> texts;  // what the contenders' names refer to
     static const std::vector<frame::contender> all = [] {
         std::vector<frame::contender> found;
-        found.reserve(names.size());
-        for (std::size_t i = 0; i < names.size(); ++i)
-            found.push_back(contender_of(p0089::all_strategies()[i], names[i].name, names[i].alias));
+        for (const p0089::strategy each : p0089::all_strategies())
+            found.push_back(contender_of(each, texts.emplace_back(name_of(each)), texts.emplace_back(alias_of(each))));
         return found;
     }();
     return all;

@@ -1,14 +1,39 @@
 // SPDX-License-Identifier: BSL-1.0
 // structures: Benchmark I: structure after structure, as many as make up 2^log2_leaves leaves.
 #include <algorithm>
+#include <utility>
 
-#include "counted_blocks.hpp"
+#include "base_pool.hpp"
 #include "lab/suites/frame/window.hpp"
 #include "life.hpp"
+#include "millpond/bind/resource.hpp"
+#include "millpond/block/new_delete.hpp"
 #include "workload.hpp"
 
 namespace millpond::p0089 {
 namespace {
+
+std::uint64_t blocks_counted = 0;
+
+class counted_new_delete : public new_delete {
+  public:
+    [[nodiscard]] void* allocate(std::size_t bytes, std::size_t alignment) {
+        ++blocks_counted;
+        return new_delete::allocate(bytes, alignment);
+    }
+};
+
+// Effects: work(), between a change of base and the change back. No base pool lives before, or after. Returns: how many
+// blocks it asks the abstract base for, whatever the strategy's own allocator is. A count, so it has no noise; not to
+// be timed, and not thread-safe.
+template <class Work>
+std::uint64_t counted_blocks(Work work) {
+    const base_maker before = std::exchange(base_made, maker_of<resource<counted_new_delete>>());
+    blocks_counted = 0;
+    work();
+    base_made = before;
+    return blocks_counted;
+}
 
 constexpr std::int64_t shortest_text = 33;
 constexpr std::uint64_t least_leaves_drawn = std::uint64_t{1} << 16;
@@ -26,8 +51,7 @@ constexpr parameter parameters[] = {
 
 constexpr metric metrics[] = {{"blocks_each", "blocks"}};
 
-using chooser = life (*)(strategy, ending);
-constexpr chooser choosers[] = {ds1, ds2, ds3, ds4, ds5, ds6, ds7, ds8, ds9, ds10, ds11, ds12};
+constexpr const chooser* choosers[] = {flat_structures, vectors_of_containers, sets_of_containers};
 
 std::int64_t log2_leaves_each(const point& asked) {
     return asked["log2_size"] + (asked["ds"] >= 5 ? static_cast<std::int64_t>(suites::log2_inner_elements) : 0);
@@ -38,7 +62,10 @@ ending ending_of(const point& asked) {
     return asked["on_stack"] == 0 ? ending::wink : ending::wink_on_stack;
 }
 
-life life_of(const point& asked, ending how) { return choosers[asked["ds"] - 1](by(asked), how); }
+life life_of(const point& asked, ending how) {
+    const std::int64_t place = asked["ds"] - 1;
+    return choosers[place / 4][place % 4](by(asked), how);
+}
 
 outcome run(const point& asked) {
     const std::int64_t log2_structures = std::max<std::int64_t>(0, asked["log2_leaves"] - log2_leaves_each(asked));

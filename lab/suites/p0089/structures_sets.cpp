@@ -1,18 +1,26 @@
 // SPDX-License-Identifier: BSL-1.0
-// DS3, unordered_set<int>, and DS4, unordered_set<string>.
+// DS9 to DS12: unordered_sets of vector<int>, vector<string>, unordered_set<int> and unordered_set<string>.
 #include "structures.hpp"
 
 namespace millpond::p0089 {
 namespace {
 
 template <class C>
-using number_set = number_set_of<C>;
+using set_of_number_vectors = container_set_of<C, vector_of<C, int>>;
 template <class C>
-using text_set = text_set_of<C>;
+using set_of_text_vectors = container_set_of<C, vector_of<C, text_of<C>>>;
+template <class C>
+using set_of_number_sets = container_set_of<C, number_set_of<C>>;
+template <class C>
+using set_of_text_sets = container_set_of<C, text_set_of<C>>;
 
 }  // namespace
 
-life ds3(strategy by, ending how) { return lives<number_set>::chosen_life(by, how); }
-life ds4(strategy by, ending how) { return lives<text_set>::chosen_life<tried_by_type>(by, how); }
+const chooser sets_of_containers[4] = {
+    lives<set_of_number_vectors>::chosen_life,
+    lives<set_of_text_vectors>::chosen_life,
+    lives<set_of_number_sets>::chosen_life,
+    lives<set_of_text_sets>::chosen_life<tried_by_type>,
+};
 
 }  // namespace millpond::p0089

@@ -17,9 +17,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <ctime>
 #include <string>
-#include <vector>
 
 #include "command_line.hpp"
 
@@ -294,12 +292,8 @@ int main(int argc, char** argv) {
                           : shape == 3 ? divide()
                                        : visit_densely());
 
-    timespec spent{};
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &spent);
-    const double seconds = static_cast<double>(spent.tv_sec) + 1e-9 * static_cast<double>(spent.tv_nsec);
     std::printf("events %llu, checksum %016llx\n", static_cast<unsigned long long>(events),
                 static_cast<unsigned long long>(sum));
-    std::fprintf(stderr, "cpu %.3f s, %.1f ns an event\n", seconds,
-                 seconds * 1e9 / static_cast<double>(std::max<uint64_t>(events, 1)));
+    millpond::suites::print_cost(events);
     return 0;
 }

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: BSL-1.0
-// command_line: `--name NUMBER` options for workloads, without a library that would allocate on their behalf.
+// command_line: `--name NUMBER` options for workloads, and what they print in the end, without a library that would
+// allocate on their behalf.
 //
 // Use it for programs whose heap events are counted: nothing here allocates. For programs of the laboratory, CLI11.
 // O(options × arguments). Not for several threads.
 #pragma once
 
+#include <algorithm>
 #include <charconv>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 #include <initializer_list>
 #include <string_view>
 #include <system_error>
@@ -47,6 +50,15 @@ inline void read_options(int argc, char** argv, std::string_view program,
         if (error != std::errc{} || stop != text.data() + text.size()) refuse(name, "needs a whole number");
         if (found->value < found->least) refuse(name, "is too small");
     }
+}
+
+// On standard error: standard output is the same for the same options, which tests rely on.
+inline void print_cost(std::uint64_t events) {
+    timespec spent{};
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &spent);
+    const double seconds = static_cast<double>(spent.tv_sec) + 1e-9 * static_cast<double>(spent.tv_nsec);
+    std::fprintf(stderr, "cpu %.3f s, %.1f ns an event\n", seconds,
+                 seconds * 1e9 / static_cast<double>(std::max<std::uint64_t>(events, 1)));
 }
 
 }  // namespace millpond::suites

@@ -11,12 +11,10 @@
 // included), --live N, --paths N, --seed S. Prints events, CPU seconds and ns an event.
 // Time O(events), memory O(threads × live). Each thread works on its own heap; nothing is shared but malloc.
 
-#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <ctime>
 #include <thread>
 #include <vector>
 
@@ -153,12 +151,6 @@ class churn {
     tally counted_;
 };
 
-double cpu_seconds() {
-    timespec spent{};
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &spent);
-    return static_cast<double>(spent.tv_sec) + 1e-9 * static_cast<double>(spent.tv_nsec);
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -191,11 +183,8 @@ int main(int argc, char** argv) {
         all.events += each.events;
         all.checksum += each.checksum;
     }
-    const double spent = cpu_seconds();
     std::printf("events %llu, checksum %016llx\n", static_cast<unsigned long long>(all.events),
                 static_cast<unsigned long long>(all.checksum));
-    // On standard error: standard output is the same for the same options, which tests rely on.
-    std::fprintf(stderr, "cpu %.3f s, %.1f ns an event\n", spent,
-                 spent * 1e9 / static_cast<double>(std::max<uint64_t>(all.events, 1)));
+    millpond::suites::print_cost(all.events);
     return 0;
 }

@@ -5,11 +5,9 @@
 // heap_churn is the one to judge by.
 // Options: --events N, --bytes N. Prints events, CPU seconds and ns an event. O(events), one thread.
 
-#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <ctime>
 
 #include "command_line.hpp"
 
@@ -24,12 +22,8 @@ int main(int argc, char** argv) {
         std::free(memory);
     }
 
-    timespec spent{};
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &spent);
-    const double seconds = static_cast<double>(spent.tv_sec) + 1e-9 * static_cast<double>(spent.tv_nsec);
     const std::uint64_t counted = events / 2 * 2;
     std::printf("events %llu\n", static_cast<unsigned long long>(counted));
-    std::fprintf(stderr, "cpu %.3f s, %.1f ns an event\n", seconds,
-                 seconds * 1e9 / static_cast<double>(std::max<std::uint64_t>(counted, 1)));
+    millpond::suites::print_cost(counted);
     return 0;
 }

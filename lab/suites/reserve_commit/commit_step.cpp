@@ -10,7 +10,6 @@
 
 #include "counted_pages.hpp"
 #include "growing.hpp"
-#include "lab/suites/frame/window.hpp"
 
 namespace millpond::reserve_commit {
 namespace {
@@ -24,19 +23,11 @@ constexpr metric metrics[] = {"commits", "populates", "committed_bytes"};
 
 // `construct`: makes the array in the place that it is given.
 template <class Array, class Construct>
-outcome grow(const point& asked, Construct construct) {
+outcome grow_in_steps(const point& asked, Construct construct) {
     outcome result;
-    const std::uint64_t length = length_of(asked);
-    const std::uint64_t seed = asked.seed();
     std::optional<Array> array;
-    frame::window measured;
-    measured.run(result, [&] {
-        construct(array);
-        require_addresses(*array, length);
-        append(*array, length, seed);
-    });
-    result.set_count("units", array->size());
-    result.checksum = checksum_of(*array);
+    const auto append_all = [length = length_of(asked), seed = asked.seed()](Array& to) { append(to, length, seed); };
+    grow(asked, array, result, construct, append_all);
     result.set_count("commits", pages::account.commits);
     result.set_count("populates", pages::account.populates);
     result.set_count("committed_bytes", pages::account.committed_bytes);
@@ -49,11 +40,11 @@ outcome run(const point& asked) {
     const std::size_t step = asked.power("log2_step");
     if (contender_of(asked) == contender::dyn_array_2023) {
         using array = suites::dyn_array_2023<int, pages>;
-        return grow<array>(asked, [&](std::optional<array>& place) { place.emplace(most, step); });
+        return grow_in_steps<array>(asked, [&](std::optional<array>& place) { place.emplace(most, step); });
     }
     using array = dyn_array<int, pages>;
     const commit_steps steps{.first = step, .step = step, .ahead = std::max(step, commit_steps{}.ahead)};
-    return grow<array>(asked, [&](std::optional<array>& place) { place.emplace(most, steps); });
+    return grow_in_steps<array>(asked, [&](std::optional<array>& place) { place.emplace(most, steps); });
 }
 
 }  // namespace

@@ -65,7 +65,7 @@ class mapped_range {
     unsigned char* data_ = nullptr;
 };
 
-double resident() noexcept { return static_cast<double>(suites::read_resident().now); }
+double resident() noexcept { return static_cast<double>(suites::resident_bytes()); }
 
 outcome run(const point& asked) {
     const bool huge = choose_pages(asked);

@@ -4,17 +4,73 @@
 //   point ── contender, element ──▶ with_array<Runner, Pages> ──▶ Runner<Array>::run(point)
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <memory>
 #include <new>
 #include <optional>
 #include <stdexcept>
 #include <type_traits>
 
-#include "elements.hpp"
 #include "lab/suites/common/dyn_array_2023.hpp"
+#include "lab/suites/frame/window.hpp"
 #include "workload.hpp"
 
 namespace millpond::reserve_commit {
+
+// Elements: what is appended, and how it is made of a number and read again. The document's unique_ptrs show what a
+// move constructor that is almost trivial costs. Here too they own nothing: it is the array's memory that is measured.
+struct owns_nothing {
+    void operator()(const int*) const noexcept {}
+};
+using pointer_element = std::unique_ptr<const int, owns_nothing>;
+
+// An int that counts how often any such was moved or copied.
+class counted_element {
+  public:
+    explicit counted_element(int number) noexcept : number_(number) {}
+    counted_element(const counted_element& other) noexcept : number_(other.number_) { ++moves; }
+    counted_element(counted_element&& other) noexcept : number_(other.number_) { ++moves; }
+    counted_element& operator=(const counted_element& other) noexcept {
+        number_ = other.number_;
+        ++moves;
+        return *this;
+    }
+    counted_element& operator=(counted_element&& other) noexcept { return *this = other; }
+    ~counted_element() = default;
+
+    [[nodiscard]] int number() const noexcept { return number_; }
+    static inline std::uint64_t moves = 0;
+
+  private:
+    int number_;
+};
+
+// Where unique_ptrs point.
+inline constexpr std::array<int, 64> numbers = [] {
+    std::array<int, 64> all{};
+    for (int i = 0; i < 64; ++i) all[static_cast<std::size_t>(i)] = i;
+    return all;
+}();
+
+template <class T>
+T made(std::uint64_t number);
+template <>
+inline int made<int>(std::uint64_t number) {
+    return static_cast<int>(number * 7);
+}
+template <>
+inline pointer_element made<pointer_element>(std::uint64_t number) {
+    return pointer_element(&numbers[number % numbers.size()]);
+}
+template <>
+inline counted_element made<counted_element>(std::uint64_t number) {
+    return counted_element(static_cast<int>(number * 7));
+}
+
+inline std::uint64_t read(int element) { return static_cast<std::uint32_t>(element); }
+inline std::uint64_t read(const pointer_element& element) { return static_cast<std::uint64_t>(*element); }
+inline std::uint64_t read(const counted_element& element) { return read(element.number()); }
 
 // With the constructor that all arrays have.
 template <class T, class Pages>
@@ -93,7 +149,34 @@ std::uint64_t checksum_of(Array& array) {
     return size == 0 ? sum : sum * 31 + read(array[size - 1]);
 }
 
-// At least what the elements take.
-inline std::uint64_t least_bytes_of_elements(const point& asked) { return length_of(asked) * element_bytes(asked); }
+// Effects: measures construct(array), which makes the array in place, and append(array), which fills it. It stays.
+template <class Array, class Construct, class Append>
+void grow(const point& asked, std::optional<Array>& array, outcome& result, Construct construct, Append append) {
+    const std::uint64_t length = length_of(asked);
+    frame::window measured;
+    measured.run(result, [&] {
+        construct(array);
+        require_addresses(*array, length);
+        append(*array);
+    });
+    result.set_count("units", array->size());
+    result.checksum = checksum_of(*array);
+}
+
+inline constexpr parameter array_parameters[] = {length_parameter, element_parameter, pages_parameter,
+                                                 optimisation_parameter, frame::seed_parameter};
+
+// A workload over every array and element.
+template <template <class> class Runner, class Pages>
+constexpr workload array_workload(std::string_view name, std::span<const metric> metrics) {
+    return {.name = name,
+            .unit = "element",
+            .parameters = array_parameters,
+            .metrics = metrics,
+            .takes = is_array,
+            .run = with_array<Runner, Pages>,
+            .misfit = misfit_of_element,
+            .least_bytes = [](const point& asked) { return length_of(asked) * element_bytes(asked); }};
+}
 
 }  // namespace millpond::reserve_commit

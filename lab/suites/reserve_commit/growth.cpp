@@ -12,15 +12,11 @@
 #include <optional>
 
 #include "counted_pages.hpp"
-#include "lab/suites/frame/window.hpp"
 
 namespace millpond::reserve_commit {
 namespace {
 
 using pages = counted_pages<false>;
-
-constexpr parameter parameters[] = {length_parameter, element_parameter, pages_parameter, optimisation_parameter,
-                                    frame::seed_parameter};
 
 constexpr metric metrics[] = {
     "destroy_seconds", "capacity_bytes", "used_share",     {"peak_to_end", "ratio"}, {"moves_an_element", "ratio"},
@@ -60,14 +56,9 @@ struct growth_runner {
         const std::uint64_t length = length_of(asked);
         outcome result;
         std::optional<Array> array;
-        frame::window measured;
-        measured.run(result, [&] {
-            array.emplace(length, huge);
-            require_addresses(*array, length);
-            append(*array, length, asked.seed());
-        });
-        result.set_count("units", array->size());
-        result.checksum = checksum_of(*array);
+        grow(
+            asked, array, result, [&](auto& place) { place.emplace(length, huge); },
+            [&](Array& to) { append(to, length, asked.seed()); });
         const auto room = room_of(*array);
         result.set_all(figures_of<element>(asked, result, room));
         const suites::stopwatch clock;
@@ -87,13 +78,6 @@ void note_blocks(const point& asked, measure::littering& blocks) {
     }
 }
 
-const workload growth{.name = "growth",
-                      .unit = "element",
-                      .parameters = parameters,
-                      .metrics = metrics,
-                      .takes = is_array,
-                      .run = with_array<growth_runner, pages>,
-                      .misfit = misfit_of_element,
-                      .least_bytes = least_bytes_of_elements};
+const workload growth = array_workload<growth_runner, pages>("growth", metrics);
 
 }  // namespace millpond::reserve_commit

@@ -14,15 +14,12 @@
 #include "counted_pages.hpp"
 #include "growing.hpp"
 #include "histogram.hpp"
-#include "lab/suites/frame/window.hpp"
 
 namespace millpond::reserve_commit {
 namespace {
 
 using pages = counted_pages<true>;
 
-constexpr parameter parameters[] = {length_parameter, element_parameter, pages_parameter, optimisation_parameter,
-                                    frame::seed_parameter};
 constexpr metric metrics[] = {
     "clock_ns",   "p50_ns",           "p90_ns",  "p99_ns",       "p99_9_ns",      "p99_99_ns",       "longest_ns",
     "slow",       "slow_step_share",  "steps",   "step_seconds", "step_p50_ns",   "step_longest_ns", "plain_p50_ns",
@@ -130,14 +127,9 @@ struct latency_runner {
         outcome result;
         times noted;
         std::optional<Array> array;
-        frame::window measured;
-        measured.run(result, [&] {
-            array.emplace(length, huge);
-            require_addresses(*array, length);
-            append_timed(*array, length, asked.seed(), noted);
-        });
-        result.set_count("units", array->size());
-        result.checksum = checksum_of(*array);
+        grow(
+            asked, array, result, [&](auto& place) { place.emplace(length, huge); },
+            [&](Array& to) { append_timed(to, length, asked.seed(), noted); });
         result.set_all(figures_of(noted, contender_of(asked) != contender::deque, has_steps(asked.contender)));
         return result;
     }
@@ -145,13 +137,6 @@ struct latency_runner {
 
 }  // namespace
 
-const workload latency{.name = "latency",
-                       .unit = "element",
-                       .parameters = parameters,
-                       .metrics = metrics,
-                       .takes = is_array,
-                       .run = with_array<latency_runner, pages>,
-                       .misfit = misfit_of_element,
-                       .least_bytes = least_bytes_of_elements};
+const workload latency = array_workload<latency_runner, pages>("latency", metrics);
 
 }  // namespace millpond::reserve_commit

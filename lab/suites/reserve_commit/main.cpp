@@ -5,10 +5,12 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <span>
 #include <string>
 #include <string_view>
 
 #include "lab/program/program.hpp"
+#include "lab/suites/frame/contender.hpp"
 #include "lab/suites/frame/suite.hpp"
 #include "workload.hpp"
 
@@ -18,12 +20,30 @@ using namespace millpond;
 
 constexpr std::string_view usual_program = "millpond-reserve_commit-suite";
 
+std::span<const frame::contender> contenders() {
+    static constexpr const frame::package* standard = &frame::packages::standard_library;
+    static constexpr frame::contender all[] = {
+        {.name = "vector", .alias = "std::vector", .kind = "heap_array", .from = standard},
+        {.name = "dyn_array_2023", .alias = "DynArray", .kind = "array"},
+        {.name = "dyn_array"},
+        {.name = "deque", .kind = "heap_array", .from = standard},
+        {.name = "chunked", .kind = "heap_array"},
+        {.name = "realloc", .kind = "heap_array", .from = &frame::packages::libc},
+        {.name = "mremap", .kind = "array"},
+        {.name = "keep", .kind = "ideal"},
+        {.name = "madv_free", .alias = "MADV_FREE", .kind = "system"},
+        {.name = "madv_dontneed", .alias = "MADV_DONTNEED", .kind = "system"},
+        {.name = "decommit"},
+    };
+    return all;
+}
+
 constexpr const frame::workload* workloads[] = {&reserve_commit::growth, &reserve_commit::latency,
                                                 &reserve_commit::commit_step, &reserve_commit::give_back};
 constexpr frame::suite suite{.name = "reserve_commit",
                              .of = "a measurement of \"Reserve and commit\"",
                              .workloads = workloads,
-                             .contenders = reserve_commit::contenders,
+                             .contenders = contenders,
                              .note_blocks = reserve_commit::note_blocks};
 
 // Returns: the level that the line asks for; this program's own where it asks for none that there is: the suite says

@@ -10,7 +10,6 @@
 #include <string>
 #include <string_view>
 
-#include "contender.hpp"
 #include "lab/measure/littering.hpp"
 #include "lab/suites/common/arrays.hpp"
 #include "lab/suites/frame/workload.hpp"
@@ -18,6 +17,30 @@
 namespace millpond::reserve_commit {
 
 using frame::metric, frame::outcome, frame::parameter, frame::point, frame::workload;
+
+// What takes part: arrays that grow, and ways to give memory back. In the order of the table in main.cpp.
+enum class contender : unsigned char {
+    vector,          // the baseline
+    dyn_array_2023,  // the document's own array
+    dyn_array,
+    deque,
+    chunked,
+    realloc,
+    mremap,
+    // Of give_back alone.
+    keep,  // nothing goes back
+    madv_free,
+    madv_dontneed,
+    decommit,  // os::pages::decommit and commit, as dyn_array gives back
+};
+
+[[nodiscard]] constexpr contender contender_at(std::size_t place) { return static_cast<contender>(place); }
+inline bool is_array(std::size_t place) { return contender_at(place) < contender::keep; }
+inline bool is_way_back(std::size_t place) { return !is_array(place); }
+// Those whose memory comes in steps that they can be told.
+inline bool has_steps(std::size_t place) {
+    return contender_at(place) == contender::dyn_array || contender_at(place) == contender::dyn_array_2023;
+}
 
 inline constexpr std::string_view element_words[] = {"int", "unique_ptr", "counted"};
 enum class element_kind : unsigned char { integer, unique_ptr, counted };

@@ -23,6 +23,11 @@
 
 namespace millpond::suballocator_suite {
 
+constexpr frame::contender of_standard_library(std::string_view name, std::string_view alias, std::string_view kind,
+                                               std::string_view source = "none") {
+    return {.name = name, .alias = alias, .kind = kind, .source = source, .from = &frame::packages::standard_library};
+}
+
 inline constexpr frame::contender contenders[] = {
     {.name = "new_delete:type:destroy", .alias = "std::allocator", .kind = "malloc", .from = &frame::packages::libc},
 #if defined(MILLPOND_SUITE_BOOST)
@@ -33,27 +38,12 @@ inline constexpr frame::contender contenders[] = {
     {.name = "fast_pool_no_mutex:type:destroy", .kind = "pool_peer", .from = &frame::packages::boost_pool},
 #endif
 #if defined(MILLPOND_SUITE_LIBSTDCXX)
-    {.name = "malloc_alloc:type:destroy",
-     .alias = "malloc_allocator",
-     .kind = "malloc",
-     .from = &frame::packages::standard_library},
-    {.name = "mt_alloc:type:destroy",
-     .alias = "mt_allocator",
-     .kind = "pool_peer",
-     .from = &frame::packages::standard_library},
-    {.name = "pool_alloc:type:destroy",
-     .alias = "pool_allocator",
-     .kind = "pool_peer",
-     .from = &frame::packages::standard_library},
+    of_standard_library("malloc_alloc:type:destroy", "malloc_allocator", "malloc"),
+    of_standard_library("mt_alloc:type:destroy", "mt_allocator", "pool_peer"),
+    of_standard_library("pool_alloc:type:destroy", "pool_allocator", "pool_peer"),
 #endif
-    {.name = "pmr_pool:base:destroy",
-     .kind = "pool_peer",
-     .source = "default",
-     .from = &frame::packages::standard_library},
-    {.name = "pmr_synchronized_pool:base:destroy",
-     .kind = "pool_peer",
-     .source = "default",
-     .from = &frame::packages::standard_library},
+    of_standard_library("pmr_pool:base:destroy", "", "pool_peer", "default"),
+    of_standard_library("pmr_synchronized_pool:base:destroy", "", "pool_peer", "default"),
     {.name = "suballocator:type:destroy", .alias = "suballocator64"},
     {.name = "suballocator32:type:destroy", .alias = "suballocator32"},
     {.name = "compact_pool:type:destroy", .held_bytes = chunk_cache::held_bytes},

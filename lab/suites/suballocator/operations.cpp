@@ -56,7 +56,7 @@ outcome run_with(const point& asked, Measure measure) {
     outcome result;
     frame::window measured;
     std::optional<pool_and_array> used(std::in_place, count_of(asked));
-    const std::uint64_t base = suites::read_resident().now;
+    const std::uint64_t base = suites::resident_bytes();
     measured.run(result, [&] {
         measure(used->array, base, result);
         used.reset();

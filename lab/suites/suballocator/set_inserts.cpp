@@ -70,7 +70,7 @@ struct set_inserts_runner {
         for (std::uint64_t& number : numbers) number = suites::next_number(random);
         frame::window measured;
         std::optional<pool_and<Filled>> used(std::in_place, numbers.size());
-        const std::uint64_t base = suites::read_resident().now;
+        const std::uint64_t base = suites::resident_bytes();
         live_before(used->pool, asked, random);
         measured.run(result, [&] {
             measure(used->filled, numbers, base, result);

@@ -3,7 +3,6 @@
 // runs.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <optional>
 
@@ -28,7 +27,7 @@ template <class Step>
 
 // Returns: by how much more than `base` is resident now.
 [[nodiscard]] inline double resident_above(std::uint64_t base) {
-    const std::uint64_t now = suites::read_resident().now;
+    const std::uint64_t now = suites::resident_bytes();
     return now > base ? static_cast<double>(now - base) : 0.0;
 }
 

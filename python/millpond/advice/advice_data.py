@@ -13,15 +13,19 @@ from __future__ import annotations
 from msgspec import UNSET, UnsetType, field
 
 from millpond.cells.plan_file import PlanFile, PlanScope
-from millpond.doctor.replay_error import ErrorNote
 from millpond.rounds.characterisation import SubsystemFacts, TraceSummary
+from millpond.rounds.noise import Spread
 from millpond.rounds.recording import ProcessRow
+from millpond.rounds.replay_data import ErrorNote
 from millpond.statistics.order_statistics import Comparison, Summary
 from millpond.system.records import NONE, NULL, Record
 
 SCHEMA = "millpond.advice/1"
 # In the place of a strategy: no allocator is advised.
 NOTHING = "nothing"
+# The strategies that the trial took, and what is predicted of them, by metric.
+WHOLE_PLAN = "plan"
+PREDICTED = {"cpu_seconds": "saves_cpu_seconds", "peak_bytes": "saves_bytes"}
 
 
 class Estimate(Record, frozen=True, kw_only=True):
@@ -96,14 +100,6 @@ class Alternative(Option, frozen=True, kw_only=True):
     why_null: str | None = field(default_factory=NULL)
 
 
-class Spread(Record, frozen=True):
-    """The bare program's judging rounds in one metric: how many, their median, and how far they spread."""
-
-    n: int
-    median: float
-    spread: float
-
-
 class AnalysedProgram(Record, frozen=True, kw_only=True):
     """The program as it was started, how it ended, and which of its processes was analysed."""
 
@@ -141,6 +137,11 @@ class PlanPrediction(Record, frozen=True, kw_only=True):
     saves_cpu_seconds: Estimate | None = None
     saves_bytes: Estimate | None = None
     evidence: tuple[str, ...] = field(default_factory=NONE)
+
+    def saves(self, metric: str) -> Summary | None:
+        """What it saves in one metric of PREDICTED, in its unit."""
+        found: Estimate | None = getattr(self, PREDICTED[metric])
+        return found.known if found else None
 
 
 class RowReplay(PlanPrediction, frozen=True, kw_only=True):
@@ -219,6 +220,14 @@ class Replay(Record, frozen=True, kw_only=True):
     assumes: str | None = field(default_factory=NULL)
     error: ErrorNote | None = field(default_factory=NULL)
     predictions: tuple[PlanPrediction, ...] = field(default_factory=NONE)
+
+    def of_plan(self, name: str) -> PlanPrediction | None:
+        """What was predicted for a plan as a trial takes it."""
+        return next((p for p in self.predictions if p.plan == name and p.strategy == WHOLE_PLAN), None)
+
+    def strategies(self, name: str) -> tuple[PlanPrediction, ...]:
+        """What was predicted for the strategies that no trial takes, for the subsystem of a plan."""
+        return tuple(p for p in self.predictions if p.plan == name and p.strategy != WHOLE_PLAN)
 
 
 class InputAdvice(Record, frozen=True, kw_only=True):

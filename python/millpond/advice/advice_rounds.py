@@ -9,35 +9,16 @@ bare run ─▶ choosing: each candidate plan and each malloc of this machine ag
 from __future__ import annotations
 
 import time
-from typing import Any
 
-from millpond.advice.effects import (
-    AGAINST_MALLOC,
-    BEHIND_NET,
-    COSTS,
-    NET,
-    PAIRS,
-    best_mallocs,
-    compare_cells,
-    compare_net,
-    control_cell,
-    helpful,
-    malloc_cell,
-    most_promising,
-    plan_cell,
-    roles,
-    screen,
-    split,
-    substantial,
-)
-from millpond.advice.findings import ArenaCounts, Findings, Tried
+from millpond.advice import effects
+from millpond.advice.findings import Findings, Tried
 from millpond.advice.verdict import quick_estimate
-from millpond.cells.cell import Cell, Malloc
+from millpond.cells.cell import Cell, Malloc, Outcome
 from millpond.cells.plans import Plan, combine, without_repeats
 from millpond.rounds import mallocs, schedule
 from millpond.rounds.fresh_process import describe
 from millpond.rounds.interleaved_rounds import Listener, by_round, measured_rounds, run_rounds
-from millpond.rounds.noise import rounds_json
+from millpond.rounds.noise import Spread
 from millpond.rounds.trial_rounds import Laboratory, time_limit
 from millpond.store.round_log import RoundLog
 from millpond.system.progress import ProgressReport, say
@@ -103,10 +84,10 @@ class Advising:
         self._judge(*self._choose())
 
     def _bare(self) -> Cell:
-        return control_cell(self._program, "bare")
+        return effects.control_cell(self._program, "bare")
 
     def _malloc(self, name: str) -> Cell:
-        return malloc_cell(self._program, self._found.mallocs[name])
+        return effects.malloc_cell(self._program, self._found.mallocs[name])
 
     def _empty_plan(self) -> Plan:
         """Routes nothing, and tells the controls which of the processes they are about."""
@@ -124,7 +105,10 @@ class Advising:
             return candidates[:1], names[:2]
         cells = [self._bare(), *(self._malloc(n) for n in names)]
         if candidates:
-            cells += [control_cell(self._program, "looked_up"), *(plan_cell(self._program, p) for p in candidates)]
+            cells += [
+                effects.control_cell(self._program, "looked_up"),
+                *(effects.plan_cell(self._program, p) for p in candidates),
+            ]
         say(f"choosing among {plural(len(candidates), 'candidate')} and {plural(len(names), 'malloc')}")
         # Runs are often quicker than expected: more rounds than planned, as long as the judgement keeps its time.
         started = time.monotonic()
@@ -136,28 +120,28 @@ class Advising:
         self._run_seconds = max((time.monotonic() - started) / max(1, len(outcomes)), self._slow_seconds(outcomes))
         self._note_failures(outcomes)
         self._note_arenas(outcomes)
-        screened, found.screened_mallocs = screen(outcomes, self._program, candidates, names)
+        screened, found.screened_mallocs = effects.screen(outcomes, self._program, candidates, names)
         if estimate := quick_estimate(screened, found.screened_mallocs):
             say(f"quick estimate, {plural(measured_rounds(outcomes), 'round')}: {estimate}")
         by_name = {p.name: p for p in candidates}
         for name, comparisons in screened.items():
-            behind = [*self._behind_net(), plan_cell(self._program, by_name[name])]
+            behind = [*self._behind_net(), effects.plan_cell(self._program, by_name[name])]
             evidence = self._journal.evidence("choosing", behind, _JUDGED_METRICS)
             found.tried[name] = Tried(by_name[name], comparisons, evidence, judged=False)
-        best = best_mallocs(found.screened_mallocs)
+        best = effects.best_mallocs(found.screened_mallocs)
         barred = {pool for pool, counts in found.arenas.items() if not counts.may_be_proposed}
         excluded = {p.name for p in candidates if any(r.pool in barred for r in p.routes)}
         screened = {name: comparisons for name, comparisons in screened.items() if name not in excluded}
-        helping = helpful(screened)
+        helping = effects.helpful(screened)
         helpers = [by_name[name] for name in helping]
         if not helpers:
-            promising = most_promising(screened)
+            promising = effects.most_promising(screened)
             if promising is None or self._has_time_for_plan():
                 return [by_name[promising]] if promising else [], best
             # Rounds of a plan that looked no better would cost the mallocs their verdict.
             found.unjudged = promising
             return [], best
-        joined = without_repeats([by_name[name] for name in substantial(screened, helping)])
+        joined = without_repeats([by_name[name] for name in effects.substantial(screened, helping)])
         chosen = self._best_of(joined) if len(joined) > 1 else joined[0]
         rest = [h for h in helpers if h is not chosen]
         return [chosen, *rest[: schedule.helpers(self._left(), self._run_seconds, len(rest))]], best
@@ -166,13 +150,13 @@ class Advising:
         left = self._end - time.monotonic()
         return schedule.judging(left, self._run_seconds, schedule.JUDGED_AT_LEAST) >= schedule.VERDICT_ROUNDS
 
-    def _slow_seconds(self, outcomes: list[Any]) -> float:
+    def _slow_seconds(self, outcomes: list[Outcome]) -> float:
         """What a round of those takes that every judgement has: many a malloc is faster, and is not judged."""
         slow = [v for cell in self._behind_net() for v in by_round(outcomes, cell, "wall_seconds").values()]
         return sum(slow) / len(slow) if slow else 0.0
 
     def _behind_net(self) -> list[Cell]:
-        return [self._bare(), control_cell(self._program, "looked_up")]
+        return [self._bare(), effects.control_cell(self._program, "looked_up")]
 
     def _best_of(self, helpers: list[Plan]) -> Plan:
         """The best alone, the best two together, and so on: what helps alone may not add up.
@@ -189,14 +173,14 @@ class Advising:
             rounds = schedule.combining(self._left(), self._run_seconds, len(helpers))
         if rounds == 0:
             return together
-        cells = [plan_cell(self._program, p) for p in plans]
+        cells = [effects.plan_cell(self._program, p) for p in plans]
         outcomes = run_rounds(
             [*self._behind_net(), *cells], self._laboratory, self._listener, stage="combining", rounds=rounds,
             deadline=self._deadline, seed=self._seed + 2, warm_up=False, memory=self._log,
         )  # fmt: skip
         self._note_failures(outcomes)
-        compared = [(p, compare_net(outcomes, self._program, p, "cpu_seconds")) for p in plans]
-        ratios = [(p, c.ratio.median) for p, c in compared if c is not None]
+        compared = [(p, effects.compare_net(outcomes, self._program, p, "cpu_seconds")) for p in plans]
+        ratios = [(p, c.median) for p, c in compared if c is not None]
         least = min((ratio for _, ratio in ratios), default=0.0)
         return next((p for p, ratio in reversed(ratios) if ratio < least + 0.01), together)
 
@@ -204,14 +188,14 @@ class Advising:
         """Fresh rounds of the chosen contenders: nothing that chose one is used to judge it."""
         found = self._found
         chosen = plans[0] if plans else None
-        by_role = roles(self._program, chosen)
+        by_role = effects.roles(self._program, chosen)
         cells = self._most_important_first(by_role, plans, best)
         if len(cells) < 2:
             found.why_no_trial = "not tried: no subsystem is large enough, and this machine has no other malloc"
             return
         least = schedule.JUDGED_AT_LEAST if chosen else schedule.JUDGED_WITHOUT_PLAN
         cells = cells[: schedule.judged(self._left(), self._run_seconds, len(cells), least)]
-        singles = [p for p in plans if p.alone and plan_cell(self._program, p) in cells]
+        singles = [p for p in plans if p.alone and effects.plan_cell(self._program, p) in cells]
         best = [name for name in best if self._malloc(name) in cells]
         if schedule.judging(self._left(), self._run_seconds, len(cells)) == 0:
             need = seconds_text(len(cells) * self._run_seconds)
@@ -234,22 +218,22 @@ class Advising:
         found.chosen = chosen
         found.rounds = measured_rounds(outcomes)
         by_metric = {m: list(by_round(outcomes, cells[0], m).values()) for m in _JUDGED_METRICS}
-        found.bare = rounds_json(by_metric)
-        found.whole = {metric: rounds["median"] for metric, rounds in found.bare.items()}
+        found.bare = Spread.each(by_metric)
+        found.whole = {metric: rounds.median for metric, rounds in found.bare.items()}
         judged = self._roles_of_mallocs(outcomes, best)
-        found.effects, alone = split(outcomes, self._program, chosen, singles, judged)
-        found.plan_against_malloc = alone.pop(AGAINST_MALLOC, {})
+        found.effects, alone = effects.split(outcomes, self._program, chosen, singles, judged)
+        found.plan_against_malloc = alone.pop(effects.AGAINST_MALLOC, {})
         found.judged_mallocs = {n: alone[Malloc(n).label] for n in best if Malloc(n).label in alone}
         found.best_malloc = judged.get("malloc", "")
         self._point_at_evidence(by_role, chosen, singles, alone, judged)
 
-    def _roles_of_mallocs(self, outcomes: list[Any], best: list[str]) -> dict[str, str]:
+    def _roles_of_mallocs(self, outcomes: list[Outcome], best: list[str]) -> dict[str, str]:
         """Role → malloc: the one with the least CPU in the judged rounds is the best; huge pages have a role too."""
 
         ratios = {
-            name: found.ratio.median
+            name: found.median
             for name in best
-            if (found := compare_cells(outcomes, self._malloc(name), self._bare(), "cpu_seconds"))
+            if (found := effects.compare_cells(outcomes, self._malloc(name), self._bare(), "cpu_seconds"))
         }
         ranked = sorted(ratios, key=lambda name: ratios[name])
         by_role = {"malloc": ranked[0]} if ranked else {}
@@ -264,32 +248,32 @@ class Advising:
         under_plan = [by_role[role] for role in ("looked_up", "plan") if "plan" in by_role]
         cells = [by_role["bare"], *mallocs_cells[:1], *under_plan, *mallocs_cells[1:]]
         cells += [by_role["merged"]] if "merged" in by_role else []
-        return cells + [plan_cell(self._program, p) for p in plans[1:]]
+        return cells + [effects.plan_cell(self._program, p) for p in plans[1:]]
 
     def _point_at_evidence(
-        self, by_role: dict[str, Cell], chosen: Plan | None, singles: list[Plan], alone: dict[str, Any],
+        self, by_role: dict[str, Cell], chosen: Plan | None, singles: list[Plan], alone: effects.Effects,
         judged: dict[str, str],
     ) -> None:  # fmt: skip
         cells = by_role | {role: self._malloc(name) for role, name in judged.items()}
-        involved = {name: list(pair) for name, pair in (PAIRS | COSTS).items()} | {NET: list(BEHIND_NET)}
+        involved = {name: list(pair) for name, pair in (effects.PAIRS | effects.COSTS).items()} | {
+            effects.NET: list(effects.BEHIND_NET)
+        }
         for name in self._found.effects:
             behind = [cells[role] for role in involved[name]]
             self._found.evidence[name] = self._journal.evidence("judging", behind, _JUDGED_METRICS)
         for plan in singles:
             if plan.name in alone:
-                behind = [*self._behind_net(), plan_cell(self._program, plan)]
+                behind = [*self._behind_net(), effects.plan_cell(self._program, plan)]
                 evidence = self._journal.evidence("judging", behind, _JUDGED_METRICS)
                 self._found.tried[plan.name] = Tried(plan, alone[plan.name], evidence, judged=True)
 
-    def _note_arenas(self, outcomes: list[Any]) -> None:
+    def _note_arenas(self, outcomes: list[Outcome]) -> None:
         """How often arenas were reset, and which pools would have held much more than was alive in them."""
-        for pool in (p for o in outcomes for p in o.router.get("pools", [])):
-            names = ("resets", "calls", "outlived_calls", "capped_bytes", "capped_live_bytes")
-            counts = ArenaCounts(*(int(pool.get(name) or 0) for name in names))
-            before = self._found.arenas.get(str(pool["pool"]))
+        for counts in (pool for outcome in outcomes for pool in outcome.pools):
+            before = self._found.arenas.get(counts.pool)
             if before is None or before.may_be_proposed:
-                self._found.arenas[str(pool["pool"])] = counts
+                self._found.arenas[counts.pool] = counts
 
-    def _note_failures(self, outcomes: list[Any]) -> None:
+    def _note_failures(self, outcomes: list[Outcome]) -> None:
         failures = sorted({f"{o.cell.name} {o.why}; its rounds are not compared" for o in outcomes if o.status != "ok"})
         self._found.notes += [f for f in failures if f not in self._found.notes]

@@ -153,11 +153,10 @@ def _function(home: Home) -> str:
     outermost = home.legality == OUTERMOST
     arena = "outer_ != nullptr ? outer_->arena() : arena_" if outermost else "arena_"
     also = " An inner call uses the arena of the outermost one." if outermost else ""
-    resource = "    millpond::resource<pool_type&> resource_{arena()};\n" if RESOURCE in wanted(home) else ""
-    access = (
-        "    std::pmr::memory_resource* resource() noexcept { return &resource_; }\n"
-        if RESOURCE in wanted(home) else ""
-    )  # fmt: skip
+    resource, access = "", ""
+    if RESOURCE in wanted(home):
+        resource = "    millpond::resource<pool_type&> resource_{arena()};\n"
+        access = "    std::pmr::memory_resource* resource() noexcept { return &resource_; }\n"
     return f"""\
 using pool_type = millpond::in_mode<millpond::monotonic<>>;
 
@@ -373,17 +372,10 @@ def wanted(home: Home) -> list[str]:
 def replacements(home: Home) -> list[str]:
     """The code of everything that is wanted, in blocks."""
     names = wanted(home)
-    blocks = []
-    if set(_CONSTRUCTS) & set(names):
-        blocks.append(_CONSTRUCT)
+    blocks = [_CONSTRUCT] if set(_CONSTRUCTS) & set(names) else []
     blocks += [ALIASES[n][1] for n in names if n in ALIASES]
-    if MAKE in names:
-        blocks.append(_MAKE)
-    if BYTES in names:
-        blocks.append(_BYTES)
-    if RESOURCE in names:
-        blocks.append(_RESOURCE[home.kind == "function"])
-    return blocks
+    apart = {MAKE: _MAKE, BYTES: _BYTES, RESOURCE: _RESOURCE[home.kind == "function"]}
+    return [*blocks, *(code for name, code in apart.items() if name in names)]
 
 
 _CONSTRUCT = """\

@@ -7,6 +7,7 @@ nothing allocated; in checked mode the allocators report every misuse, with the 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from millpond.advice.code_header import ALIASES, BYTES, HEADER, MAKE, RESOURCE, one_line, wanted
@@ -36,7 +37,7 @@ def test(homes: Sequence[Home], program: str) -> str:
         *[f"#include <{name}>" for name in sorted(standard)],
         "",
         _SUPPORT,
-        *[code for need, code in _PARTS if not need or need & names],
+        *[_on_both(code) for need, code in _PARTS if not need or need & names],
         "}  // namespace",
         "",
         "int main(int count, char** arguments) {",
@@ -138,102 +139,79 @@ template <class A, class B>
     expect(std::equal(a.begin(), a.end(), b.begin(), b.end()));
 }
 """
-_PARTS: tuple[tuple[set[str], str], ...] = (
-    (set(_SEQUENCES), """\
+
+
+def _compare(name: str, turn: str, after: str = "") -> str:
+    """The function that compares two containers by random operations, each a `turn`, and by `after` in the end."""
+    return f"""\
 template <class A, class B>
-void compare_sequences(dice& random) {
+void compare_{name}(dice& random) {{
     A ours;
     B theirs;
-    for (int i = 0; i < operations; ++i) {
-        const int value = random.below(1000), at = random.below(static_cast<int>(ours.size()) + 1);
-        if (random.below(3) > 0 || ours.empty()) {
-            ours.insert(std::next(ours.begin(), at), value);
-            theirs.insert(std::next(theirs.begin(), at), value);
-        } else if (at < static_cast<int>(ours.size())) {
-            ours.erase(std::next(ours.begin(), at));
-            theirs.erase(std::next(theirs.begin(), at));
+    for (int i = 0; i < operations; ++i) {{
+{turn}    }}
+{after}}}
+"""
+
+
+def _on_both(code: str) -> str:
+    """The code where each line about `both` containers stands once for ours and once for theirs."""
+    return re.sub(r".*\bboth\b.*\n", lambda m: "".join(m[0].replace("both", one) for one in ("ours", "theirs")), code)
+
+
+_KEYED = """\
+        const int key = random.below(100);
+        if (random.below(3) > 0) {
+            both.add;
+        } else {
+            expect(ours.erase(key) == theirs.erase(key));
         }
-        ours.push_back(value);
-        theirs.push_back(value);
-    }
+        expect(ours.count(key) == theirs.count(key));
+"""
+_COPIED = """\
     A copy = ours, moved = std::move(ours), other;
     other = copy;
     swap(other, moved);
+"""
+_PARTS: tuple[tuple[set[str], str], ...] = (
+    (set(_SEQUENCES), _compare("sequences", """\
+        const int value = random.below(1000), at = random.below(static_cast<int>(ours.size()) + 1);
+        if (random.below(3) > 0 || ours.empty()) {
+            both.insert(std::next(both.begin(), at), value);
+        } else if (at < static_cast<int>(ours.size())) {
+            both.erase(std::next(both.begin(), at));
+        }
+        both.push_back(value);
+""", _COPIED + """\
     copy.clear();
     copy = std::move(other);
     expect_same(copy, theirs);
     expect_same(moved, theirs);
-}
-"""),
-    ({"forward_list"}, """\
-template <class A, class B>
-void compare_forward_lists(dice& random) {
-    A ours;
-    B theirs;
-    for (int i = 0; i < operations; ++i) {
+""")),
+    ({"forward_list"}, _compare("forward_lists", """\
         const int value = random.below(1000);
         if (random.below(3) > 0 || ours.empty()) {
-            ours.push_front(value);
-            theirs.push_front(value);
+            both.push_front(value);
         } else {
-            ours.pop_front();
-            theirs.pop_front();
+            both.pop_front();
         }
-    }
-    ours.sort();
-    theirs.sort();
+""", """\
+    both.sort();
     const A copy = ours;
     expect_same(copy, theirs);
-}
-"""),
-    (set(_SETS), """\
-template <class A, class B>
-void compare_sets(dice& random) {
-    A ours;
-    B theirs;
-    for (int i = 0; i < operations; ++i) {
-        const int key = random.below(100);
-        if (random.below(3) > 0) {
-            ours.insert(key);
-            theirs.insert(key);
-        } else {
-            expect(ours.erase(key) == theirs.erase(key));
-        }
-        expect(ours.count(key) == theirs.count(key));
-    }
-    A copy = ours, moved = std::move(ours), other;
-    other = copy;
-    swap(other, moved);
+""")),
+    (set(_SETS), _compare("sets", _KEYED.replace("add", "insert(key)"), _COPIED + """\
     expect(moved == other);
     expect(copy.size() == theirs.size());
     for (const int key : theirs) expect(copy.count(key) == theirs.count(key));
-}
-"""),
-    (set(_MAPS), """\
-template <class A, class B>
-void compare_maps(dice& random) {
-    A ours;
-    B theirs;
-    for (int i = 0; i < operations; ++i) {
-        const int key = random.below(100);
-        if (random.below(3) > 0) {
-            ours.emplace(key, record(key));
-            theirs.emplace(key, record(key));
-        } else {
-            expect(ours.erase(key) == theirs.erase(key));
-        }
-        expect(ours.count(key) == theirs.count(key));
-    }
-    A copy = ours, moved = std::move(ours), other;
-    other = copy;
-    swap(other, moved);
+""")),
+    (set(_MAPS), _compare("maps", _KEYED.replace("add", "emplace(key, record(key))"), _COPIED + """\
     expect(moved.size() == theirs.size() && other.size() == theirs.size());
     for (const auto& [key, value] : theirs) {
         expect(copy.count(key) == theirs.count(key));
         expect(copy.find(key)->second == value);
     }
-}
-"""),
+""")),
     ({"string", "wstring", "basic_string"}, """\
 template <class A, class B>
 void compare_strings(dice& random) {
@@ -244,11 +222,9 @@ void compare_strings(dice& random) {
         const auto count = static_cast<std::size_t>(random.below(20));
         const auto value = static_cast<letter>('a' + random.below(26));
         if (random.below(4) > 0) {
-            ours.append(count, value);
-            theirs.append(count, value);
+            both.append(count, value);
         } else if (ours.size() >= count) {
-            ours.erase(ours.size() - count);
-            theirs.erase(theirs.size() - count);
+            both.erase(both.size() - count);
         }
     }
     const A copy = ours + ours;
@@ -264,37 +240,22 @@ template <class A>
         return adaptor.front();
 }
 
-template <class A, class B>
-void compare_adaptors(dice& random) {
-    A ours;
-    B theirs;
-    for (int i = 0; i < operations; ++i) {
+""" + _compare("adaptors", """\
         const int value = random.below(1000);
         if (random.below(3) > 0 || ours.empty()) {
-            ours.push(value);
-            theirs.push(value);
+            both.push(value);
         } else {
-            ours.pop();
-            theirs.pop();
+            both.pop();
         }
         expect(ours.empty() == theirs.empty() && (ours.empty() || first_of(ours) == first_of(theirs)));
-    }
-}
-"""),
-    (set(_STREAMS), """\
-template <class A, class B>
-void compare_streams(dice& random) {
-    A ours;
-    B theirs;
-    for (int i = 0; i < operations; ++i) {
+""")),
+    (set(_STREAMS), _compare("streams", """\
         const int value = random.below(1000000);
-        ours << value << ' ' << "text";
-        theirs << value << ' ' << "text";
-    }
+        both << value << ' ' << "text";
+""", """\
     const auto text = ours.str();
     expect_same(text, theirs.str());
-}
-"""),
+""")),
     ({BYTES}, """\
 template <class Resize, class Free>
 void compare_bytes(Resize resize, Free free_block, dice& random) {
@@ -316,11 +277,9 @@ void compare_resource(std::pmr::memory_resource* resource, dice& random) {
     std::list<int> theirs;
     for (int i = 0; i < operations; ++i) {
         const int value = random.below(1000);
-        ours.push_back(value);
-        theirs.push_back(value);
+        both.push_back(value);
         if (random.below(3) == 0) {
-            ours.pop_front();
-            theirs.pop_front();
+            both.pop_front();
         }
     }
     expect_same(ours, theirs);

@@ -12,28 +12,30 @@ from msgspec.structs import asdict
 
 from millpond.advice.advice_data import (
     NOTHING,
+    PREDICTED,
     Advice,
     Alternative,
     AnalysedProgram,
     Arena,
     Effect,
     Estimate,
+    Replay,
     Row,
     RowReplay,
-    Spread,
     Winking,
     change_of,
 )
 from millpond.advice.code_changes import with_code
 from millpond.advice.container_words import mostly
-from millpond.advice.findings import ArenaCounts, Findings, Tried
-from millpond.advice.prediction import PREDICTED, Predictions, agree, disagreement
+from millpond.advice.findings import Findings, Tried
+from millpond.advice.prediction import agree, disagreement
 from millpond.advice.verdict import MALLOC, PLAN, Choice, choice, judged_choices, pooled, sentence
-from millpond.cells.plans import OWN_POOL, Plan, Route
+from millpond.cells.cell import PoolCounts
+from millpond.cells.plan_file import OWN_POOL, PlanRoute
+from millpond.cells.plans import Plan
 from millpond.rounds.characterisation import NOT_DISPROVED, OUTERMOST, ScopeLegality, Subsystem, SubsystemFacts
 from millpond.rounds.mallocs import words_of
 from millpond.statistics.order_statistics import Comparison
-from millpond.system.records import decode
 from millpond.system.wording import bytes_text, count_text, percent_text, plural, seconds_text
 
 # What no trial can do, and why: part of every answer.
@@ -46,7 +48,7 @@ def document(found: Findings) -> Advice:
     advised = chosen.kind == PLAN
     candidates = {name for p in found.candidates for name in (p.alone, *p.subsystems)}
     rows = [_row(found, s, large=s.name in candidates, advised=advised) for s in found.subsystems]
-    error = found.predictions.error
+    error = found.replay.error
     plan = found.chosen.file if found.chosen else None
     return with_code(Advice(
         verdict=sentence(found, rows),
@@ -55,7 +57,7 @@ def document(found: Findings) -> Advice:
         effects={name: _effect(found, name) for name in ("faster_malloc", "huge_pages", "placement")},
         sums={name: _effect(found, name) for name in ("net", "total", "look_up")},
         rounds=found.rounds,
-        noise=decode(dict[str, Spread], found.bare),
+        noise=found.bare,
         plan=plan if advised else None,
         plan_tried=plan,
         program=AnalysedProgram(
@@ -63,8 +65,8 @@ def document(found: Findings) -> Advice:
             processes=tuple(p.row for p in found.recording.processes), analysed=found.process.number,
         ),
         trace=(found.characterisation or found.process.summary).trace.summary,
-        errors={"replay": error.note} if error else {},
-        replay=found.predictions.record,
+        errors={"replay": error} if error else {},
+        replay=found.replay,
         subsystems=tuple(rows),
         notes=tuple(found.notes),
     ))  # fmt: skip
@@ -81,7 +83,7 @@ def _row(found: Findings, subsystem: Subsystem, *, large: bool, advised: bool) -
     in_plan = name in pooled(found.chosen)
     pays = advised and tried is not None and (tried.pays() or (in_plan and not tried.judged))
     comparisons: Mapping[str, Comparison] = tried.comparisons if tried else {}
-    replay = _replay(tried, found.predictions)
+    replay = _replay(tried, found.replay)
     reason = (
         _reason(found, tried, large, advised, in_plan)
         + (_legal_note(subsystem.legality, pays, tried) if large else "")
@@ -111,23 +113,23 @@ def _tried_alone(found: Findings, subsystem: str) -> Tried | None:
     def rank(one: Tried) -> tuple[bool, bool, float]:
         judged = any((r.pool, r.strategy) in in_plan for r in one.plan.routes)
         cpu = one.comparisons.get("cpu_seconds")
-        return judged, one.pays(), -cpu.ratio.median if cpu else -float("inf")
+        return judged, one.pays(), -cpu.median if cpu else -float("inf")
 
     return max(tried, key=rank, default=None)
 
 
-def _replay(tried: Tried | None, predictions: Predictions) -> RowReplay | None:
+def _replay(tried: Tried | None, replay: Replay) -> RowReplay | None:
     """What replay says of a subsystem beside the trial, and where their intervals lie apart."""
-    own = predictions.of_plan(tried.plan.name) if tried else None
+    own = replay.of_plan(tried.plan.name) if tried else None
     if tried is None or own is None:
         return None
     apart = []
     for metric in PREDICTED:
-        measured = tried.comparisons.get(metric)
-        if measured and metric in own.saves and not agree(measured.saved, own.saves[metric]):
-            apart.append(disagreement(metric, own.saves[metric]))
-    others = tuple(p.record for p in predictions.strategies(tried.plan.name))
-    return RowReplay(**asdict(own.record), agrees=not apart, apart=tuple(apart), strategies=others)
+        measured, predicted = tried.comparisons.get(metric), own.saves(metric)
+        if measured and predicted and not agree(measured.saved, predicted):
+            apart.append(disagreement(metric, predicted))
+    others = replay.strategies(tried.plan.name)
+    return RowReplay(**asdict(own), agrees=not apart, apart=tuple(apart), strategies=others)
 
 
 def _effect(found: Findings, name: str) -> Effect:
@@ -197,16 +199,16 @@ def _reason(found: Findings, tried: Tried | None, large: bool, advised: bool, in
         if large:
             return "not tried: the budget had no room for this candidate; --budget gives more"
         return "not tried: too small a part of the heap to matter"
-    change = f"{percent_text(cpu.ratio.median)} CPU ({percent_text(cpu.ratio.low)} to {percent_text(cpu.ratio.high)})"
+    change = f"{percent_text(cpu.median)} CPU ({percent_text(cpu.low)} to {percent_text(cpu.high)})"
     if (peak := tried.comparisons.get("peak_bytes")) is not None:
-        change += f", {percent_text(peak.ratio.median)} peak memory"
+        change += f", {percent_text(peak.median)} peak memory"
     where = "" if tried.judged else " while choosing"
     own = _own_allocator(tried.plan)
     if tried.pays() and advised:
         saved = cpu.saved
         if cpu.verdict != "better":
             return f"{own} makes the program smaller, and not slower: {change}"
-        return f"{own} saves {seconds_text(saved.median)} of CPU: {change}, {cpu.ratio.n} fresh rounds"
+        return f"{own} saves {seconds_text(saved.median)} of CPU: {change}, {cpu.n} fresh rounds"
     if advised and in_plan and not tried.judged:
         return f"part of the plan that fresh rounds have judged; alone it was measured while choosing: {change}"
     if tried.pays():
@@ -215,9 +217,9 @@ def _reason(found: Findings, tried: Tried | None, large: bool, advised: bool, in
         return f"{own} costs time{where}: {change}; objects that are used together are pulled apart"
     if cpu.verdict == "better":
         return f"{own} looked better{where} ({change}), but no fresh round has confirmed it"
-    if not cpu.ratio.low <= 1.0 <= cpu.ratio.high:
-        return f"not settled{where}: {own} gave {change} in {plural(cpu.ratio.n, 'round')}"
-    return f"{own} changes nothing beyond the noise{where}: {change}, {cpu.ratio.n} rounds"
+    if not cpu.low <= 1.0 <= cpu.high:
+        return f"not settled{where}: {own} gave {change} in {plural(cpu.n, 'round')}"
+    return f"{own} changes nothing beyond the noise{where}: {change}, {cpu.n} rounds"
 
 
 def _legal_note(scopes: Sequence[ScopeLegality], pays: bool, tried: Tried | None) -> str:
@@ -239,9 +241,9 @@ def _arena(found: Findings, subsystem: Subsystem, tried: Tried | None) -> Arena 
     route = _arena_route(tried, subsystem)
     if route is None:
         return None
-    counts = found.arenas.get(route.pool, ArenaCounts())
+    counts = found.arenas.get(route.pool) or PoolCounts(route.pool)
     return Arena(
-        scope=route.scope.file if route.scope else None, observed=counts.calls > 0, calls=counts.calls,
+        scope=route.scope, observed=counts.calls > 0, calls=counts.calls,
         outlived_calls=counts.outlived_calls, resets=counts.resets, winking=_winking(subsystem),
     )  # fmt: skip
 
@@ -252,7 +254,7 @@ def _arena_note(found: Findings, subsystem: Subsystem, tried: Tried | None) -> s
     route = _arena_route(tried, subsystem)
     if route is None or route.scope is None:
         return text
-    counts = found.arenas.get(route.pool, ArenaCounts())
+    counts = found.arenas.get(route.pool) or PoolCounts(route.pool)
     if not counts.may_be_proposed:
         return text
     if counts.calls:
@@ -268,7 +270,7 @@ def _arena_note(found: Findings, subsystem: Subsystem, tried: Tried | None) -> s
     return text
 
 
-def _arena_route(tried: Tried | None, subsystem: Subsystem) -> Route | None:
+def _arena_route(tried: Tried | None, subsystem: Subsystem) -> PlanRoute | None:
     """The arena of the plan that was tried for a subsystem."""
     routes = tried.plan.arenas if tried else ()
     return next((r for r in routes if subsystem.name in r.subsystems), None)
@@ -281,12 +283,12 @@ def _winking(subsystem: Subsystem) -> Winking:
 def _barred(found: Findings, subsystem: Subsystem) -> str:
     """Why an arena, or a pool for each instance, is not proposed: what it would have held, or calls ended too early."""
     for route in (r for plan in found.candidates for r in plan.special):
-        counts = found.arenas.get(route.pool, ArenaCounts())
+        counts = found.arenas.get(route.pool) or PoolCounts(route.pool)
         if counts.may_be_proposed or subsystem.name not in route.subsystems:
             continue
         why = (
-            f"it would have held {bytes_text(counts.held_bytes)} for {bytes_text(counts.live_bytes)} alive in it"
-            if counts.capped
+            f"it would have held {bytes_text(held)} for {bytes_text(counts.capped_live_bytes)} alive in it"
+            if (held := counts.capped_bytes)
             else f"{count_text(counts.outlived_calls)} of {plural(counts.calls, 'call')} ended before all their objects"
         )
         kept = _kept_by(subsystem) if route.scope else ""

@@ -224,10 +224,10 @@ def helpful(screened: dict[str, dict[str, Comparison]]) -> list[str]:
         cpu, peak = by_metric.get("cpu_seconds"), by_metric.get("peak_bytes")
         if cpu is None:
             continue
-        faster = cpu.ratio.median <= 0.99 and _not_by_chance(cpu)
-        smaller = peak is not None and peak.ratio.median <= 0.98 and _not_by_chance(peak) and cpu.ratio.median <= 1.01
+        faster = cpu.median <= 0.99 and _not_by_chance(cpu)
+        smaller = peak is not None and peak.median <= 0.98 and _not_by_chance(peak) and cpu.median <= 1.01
         if faster or smaller:
-            chosen.append((cpu.ratio.median, name))
+            chosen.append((cpu.median, name))
     return [name for _, name in sorted(chosen)]
 
 
@@ -237,15 +237,15 @@ def best_mallocs(screened: dict[str, dict[str, Comparison]], count: int = 2) -> 
     The last place goes to the one with the least memory, if none of the others saves any and it does not look slower.
     """
     ranked = sorted(
-        (n for n, m in screened.items() if "cpu_seconds" in m), key=lambda n: screened[n]["cpu_seconds"].ratio.median
+        (n for n, m in screened.items() if "cpu_seconds" in m), key=lambda n: screened[n]["cpu_seconds"].median
     )
     best = ranked[:count]
 
     def peak(name: str) -> float:
         found = screened[name].get("peak_bytes")
-        return found.ratio.median if found else 1.0
+        return found.median if found else 1.0
 
-    lean = [n for n in ranked if peak(n) <= 0.98 and screened[n]["cpu_seconds"].ratio.median <= 1.01]
+    lean = [n for n in ranked if peak(n) <= 0.98 and screened[n]["cpu_seconds"].median <= 1.01]
     if lean and not set(lean) & set(best):
         best[-1] = min(lean, key=peak)
     return best
@@ -258,7 +258,7 @@ def substantial(screened: dict[str, dict[str, Comparison]], helpers: Sequence[st
     """
 
     def gain(name: str) -> float:
-        ratios = (screened[name][m].ratio.median for m in ("cpu_seconds", "peak_bytes") if m in screened[name])
+        ratios = (screened[name][m].median for m in ("cpu_seconds", "peak_bytes") if m in screened[name])
         return 1 - min(ratios, default=1.0)
 
     best = max((gain(name) for name in helpers), default=0.0)
@@ -267,12 +267,12 @@ def substantial(screened: dict[str, dict[str, Comparison]], helpers: Sequence[st
 
 def _not_by_chance(comparison: Comparison) -> bool:
     """Loosely: of fewer than five rounds no p-value can be small, so a large effect in most of them is believed."""
-    if comparison.ratio.n < 5:
-        return comparison.ratio.median <= 0.95 or comparison.ratio.high < 1.0
+    if comparison.n < 5:
+        return comparison.median <= 0.95 or comparison.high < 1.0
     return comparison.p <= 0.15
 
 
 def most_promising(screened: dict[str, dict[str, Comparison]]) -> str | None:
     """The plan with the least CPU while choosing, helpful or not; None where none was measured."""
-    cpu = {name: m["cpu_seconds"].ratio.median for name, m in screened.items() if "cpu_seconds" in m}
+    cpu = {name: m["cpu_seconds"].median for name, m in screened.items() if "cpu_seconds" in m}
     return min(cpu, key=lambda name: cpu[name]) if cpu else None

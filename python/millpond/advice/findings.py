@@ -5,15 +5,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
+from millpond.advice.advice_data import Replay
 from millpond.advice.effects import Effects, saves_memory, saves_time
-from millpond.advice.prediction import Predictions
-from millpond.cells.cell import Malloc
+from millpond.advice.prediction import not_replayed
+from millpond.cells.cell import Malloc, PoolCounts
 from millpond.cells.plans import Plan
 from millpond.rounds.characterisation import Characterisation, Subsystem
+from millpond.rounds.noise import Spread
 from millpond.rounds.recording import Process, Recording
 from millpond.statistics.order_statistics import Comparison
+from millpond.store.call_tree import CallTree
 
 
 @dataclass(frozen=True)
@@ -33,31 +35,6 @@ class Tried:
         return self.judged and (saves_time(self.comparisons) or saves_memory(self.comparisons))
 
 
-@dataclass(frozen=True)
-class ArenaCounts:
-    """What one run counted of a pool of arenas.
-
-    `calls`: those of its function that were observed; `outlived_calls`: of these, the ones that ended before all their
-    objects. `held_bytes` and `live_bytes`: of an arena that had to stop, 0 where none had to.
-    """
-
-    resets: int = 0
-    calls: int = 0
-    outlived_calls: int = 0
-    held_bytes: int = 0
-    live_bytes: int = 0
-
-    @property
-    def capped(self) -> bool:
-        """Whether an arena would have held too much for what was alive in it."""
-        return self.held_bytes > 0
-
-    @property
-    def may_be_proposed(self) -> bool:
-        """Whether no arena held too much, and no object was seen to outlive its call."""
-        return not self.capped and not self.outlived_calls
-
-
 @dataclass
 class Findings:
     """What a run of `advise` found out, step by step; a step that was not reached leaves its default."""
@@ -66,7 +43,7 @@ class Findings:
     recording: Recording
     process: Process
     characterisation: Characterisation | None = None
-    contexts: dict[str, Any] = field(default_factory=dict)
+    contexts: CallTree = field(default_factory=CallTree)
     candidates: list[Plan] = field(default_factory=list)
     tried: dict[str, Tried] = field(default_factory=dict)
     chosen: Plan | None = None
@@ -74,7 +51,7 @@ class Findings:
     evidence: dict[str, list[str]] = field(default_factory=dict)
     counted: dict[str, list[str]] = field(default_factory=dict)
     rounds: int = 0
-    bare: dict[str, dict[str, float]] = field(default_factory=dict)  # metric → what the bare judging rounds are like
+    bare: dict[str, Spread] = field(default_factory=dict)  # metric → what the bare judging rounds are like
     whole: dict[str, float] = field(default_factory=dict)  # metric → what a bare judging round takes
     mallocs: dict[str, Malloc] = field(default_factory=dict)  # those of this machine, by name
     absent_mallocs: dict[str, str] = field(default_factory=dict)  # name → how to get it
@@ -86,8 +63,8 @@ class Findings:
     verdict_lacks_seconds: float = 0.0  # what was left of the budget for them, less than that
     budget_seconds: float = 0.0
     unjudged: str = ""  # the most promising plan, where it looked no better and the time was needed for mallocs
-    arenas: dict[str, ArenaCounts] = field(default_factory=dict)  # pool → what a run counted of its arenas
-    predictions: Predictions = field(default_factory=lambda: Predictions(why="nothing was tried"))
+    arenas: dict[str, PoolCounts] = field(default_factory=dict)  # pool → what a run counted of its arenas
+    replay: Replay = field(default_factory=lambda: not_replayed("nothing was tried"))
     why_no_trial: str = ""
     notes: list[str] = field(default_factory=list)
 

@@ -267,6 +267,6 @@ def settled(row: Row, judged: Judged, strategy: str, plan: Plan, number: int) ->
         plan=plan.file if judged.pays else None,
         saves_cpu_seconds=saved_by(cpu),
         saves_bytes=saved_by(judged.net.get("peak_bytes")),
-        reason=f"the plan of input {number} on {plural(judged.rounds, 'fresh round')}: {effect_text(cpu.ratio)} CPU",
+        reason=f"the plan of input {number} on {plural(judged.rounds, 'fresh round')}: {effect_text(cpu)} CPU",
         evidence=(*row.evidence, *judged.evidence),
     )

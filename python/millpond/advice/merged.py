@@ -15,7 +15,7 @@ import statistics
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from millpond.advice.advice_data import (
     NOTHING,
@@ -29,8 +29,8 @@ from millpond.advice.advice_data import (
     Row,
 )
 from millpond.advice.code_changes import with_code
-from millpond.cells.plan_file import PlanFile, PlanRoute
-from millpond.cells.plans import ARENA, OWN_POOL
+from millpond.cells.plan_file import OWN_POOL, PlanFile, PlanRoute
+from millpond.cells.plans import ARENA
 from millpond.rounds.characterisation import TraceSummary
 from millpond.statistics.order_statistics import Summary
 from millpond.system.wording import interval_text, list_text, percent_text, plural
@@ -168,7 +168,7 @@ def envelope(found: Sequence[Measured]) -> Measured:
         return found[0]
     verdicts = {one.verdict or _NO_VERDICT for one in found}
     first, measured = known[0][0], [one for one, _ in known]
-    changes: dict[str, Any] = _joined([summary for _, summary in known])
+    changes: dict[str, object] = asdict(_joined([summary for _, summary in known]))
     changes["verdict"] = verdicts.pop() if len(verdicts) == 1 else _NO_VERDICT
     ratios = [one for one in measured if isinstance(one, Change)]
     if len(ratios) == len(measured):
@@ -186,15 +186,15 @@ def envelope(found: Sequence[Measured]) -> Measured:
     return replace(first, **changes)
 
 
-def _joined(found: Sequence[Summary]) -> dict[str, Any]:
-    return {
-        "n": sum(s.n for s in found),
-        "median": statistics.median(s.median for s in found),
-        "low": min(s.low for s in found),
-        "high": max(s.high for s in found),
-        "level": min(s.level for s in found),
-        "method": f"envelope of {plural(len(found), 'input')}",
-    }
+def _joined(found: Sequence[Summary]) -> Summary:
+    return Summary(
+        sum(s.n for s in found),
+        statistics.median(s.median for s in found),
+        min(s.low for s in found),
+        max(s.high for s in found),
+        min(s.level for s in found),
+        f"envelope of {plural(len(found), 'input')}",
+    )
 
 
 def _plan(rows: Sequence[Row]) -> PlanFile | None:

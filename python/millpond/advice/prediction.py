@@ -14,10 +14,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
-from millpond.advice.advice_data import Estimate, PlanPrediction, Replay
+from millpond.advice.advice_data import PREDICTED, WHOLE_PLAN, Estimate, PlanPrediction, Replay
 from millpond.cells.cell import Cell, Outcome, Program
 from millpond.cells.metrics import REPLAY_METRICS
 from millpond.cells.plan_file import REST
@@ -39,7 +39,6 @@ from millpond.store.round_log import RoundLog
 from millpond.system.wording import bytes_text, plural, seconds_text
 
 ROUNDS = 7
-PREDICTED = {"cpu_seconds": "saves_cpu_seconds", "peak_bytes": "saves_bytes"}
 # Of an advice's budget, at most this share goes to replays.
 BUDGET_SHARE = 0.15
 # A script takes so much of the disk for each event, and each plan has one; all of them must fit into this.
@@ -51,47 +50,9 @@ _POOL, *_ONLY_REPLAYED = STRATEGIES
 _SECONDS_AN_EVENT, _SECONDS_A_ROUND = 0.3e-6, 0.03
 
 
-@dataclass(frozen=True)
-class Prediction:
-    """What a plan, or a strategy for its one subsystem, saves by replay, by metric of PREDICTED, in its unit."""
-
-    plan: Plan
-    strategy: str
-    saves: Mapping[str, Summary]
-    evidence: list[str]
-
-    @property
-    def record(self) -> PlanPrediction:
-        """As it travels."""
-        saves = {name: Estimate.of(self.saves[m]) for m, name in PREDICTED.items() if m in self.saves}
-        evidence = tuple(self.evidence)
-        return PlanPrediction(strategy=self.strategy, plan=self.plan.name, **saves, evidence=evidence)
-
-
-@dataclass(frozen=True)
-class Predictions:
-    """All predictions of one advice. `rounds` is 0 where there was nothing to replay, or no time: `why` says which."""
-
-    found: Sequence[Prediction] = ()
-    rounds: int = 0
-    error: ReplayError | None = None
-    why: str = ""
-
-    def of_plan(self, name: str) -> Prediction | None:
-        """What was predicted for a plan as a trial takes it."""
-        return next((p for p in self.found if p.plan.name == name and p.strategy == "plan"), None)
-
-    def strategies(self, name: str) -> list[Prediction]:
-        """What was predicted for the strategies that no trial takes, for the subsystem of a plan."""
-        return [p for p in self.found if p.plan.name == name and p.strategy != "plan"]
-
-    @property
-    def record(self) -> Replay:
-        """For the advice: what was assumed, how wrong it may be, and every figure."""
-        return Replay(
-            rounds=self.rounds, why_null=self.why or None, assumes=TOUCH, error=self.error.note if self.error else None,
-            predictions=tuple(p.record for p in self.found),
-        )  # fmt: skip
+def not_replayed(why: str) -> Replay:
+    """There was nothing to replay, or no time."""
+    return Replay(why_null=why, assumes=TOUCH)
 
 
 def expected_seconds(events: int, plans: int) -> float:
@@ -130,7 +91,7 @@ def predict(
     events: int,
     threads: int = 1,
     log: RoundLog | None = None,
-) -> Predictions:
+) -> Replay:
     """Replays the trace under each plan and under the strategies that no trial takes. O(plans · events) a round.
 
     `whole`: what the program takes by metric, for the error is a share of that. Observations name `program` as their
@@ -138,24 +99,27 @@ def predict(
     """
     plans = [p for p in plans if p.routes and not p.special][:_PLANS_AT_MOST]  # no replay knows calls and owners
     if not plans:
-        return Predictions(why="no plan was tried")
+        return not_replayed("no plan was tried")
     if events * _SCRIPT_BYTES_AN_EVENT * (1 + len(plans) + _STRATEGIES_FOR) > _SCRIPTS_BYTES_AT_MOST:
-        return Predictions(why="the trace is too long to be replayed under every plan; `millpond replay` takes one")
+        return not_replayed("the trace is too long to be replayed under every plan; `millpond replay` takes one")
     order = ORDERS[0] if threads <= 1 else ORDERS[1]
     pairs = _pairs(trace, plans, order)
     cells = list(dict.fromkeys(cell for _, of, against in pairs for cell in (of, against)))
     # A warm-up and one round are the least that runs.
     if time.monotonic() + 2 * len(cells) * _round_seconds(events) > deadline:
-        return Predictions(why="the budget had no room for replays; --budget gives more")
+        return not_replayed("the budget had no room for replays; --budget gives more")
     runner = ReplayRunner(folder, seed)
     outcomes = run_rounds(cells, runner, listener, stage=STAGE, rounds=ROUNDS, deadline=deadline, seed=seed)
     evidence = _keep(outcomes, program, log)
-    found = [
-        Prediction(plan, dict(of.parameters).get("strategy", "plan"), saves, [*evidence[of], *evidence[against]])
+    found = tuple(
+        PlanPrediction(
+            strategy=dict(of.parameters).get("strategy", WHOLE_PLAN), plan=plan.name, **saves,
+            evidence=(*evidence[of], *evidence[against]),
+        )
         for plan, of, against in pairs
         if (saves := _saves(outcomes, of, against, whole, error))
-    ]
-    return Predictions(found, measured_rounds(outcomes), error)
+    )  # fmt: skip
+    return Replay(rounds=measured_rounds(outcomes), assumes=TOUCH, error=error.note, predictions=found)
 
 
 def _pairs(trace: Path, plans: Sequence[Plan], order: str) -> list[tuple[Plan, Cell, Cell]]:
@@ -173,12 +137,12 @@ def _pairs(trace: Path, plans: Sequence[Plan], order: str) -> list[tuple[Plan, C
 
 def _saves(
     outcomes: Sequence[Outcome], of: Cell, against: Cell, whole: Mapping[str, float], error: ReplayError
-) -> dict[str, Summary]:
+) -> dict[str, Estimate]:
     saves = {}
-    for metric in PREDICTED:
+    for metric, name in PREDICTED.items():
         found = predicted_difference(outcomes, against, of, metric)
         if found is not None:
-            saves[metric] = widen(found, error.of(metric) * whole.get(metric, 0.0))
+            saves[name] = Estimate.of(widen(found, error.of(metric) * whole.get(metric, 0.0)))
     return saves
 
 
@@ -199,9 +163,9 @@ def _keep(outcomes: Sequence[Outcome], program: Sequence[str], log: RoundLog | N
     return ids
 
 
-def agreement_note(predictions: Predictions) -> str:
+def agreement_note(replay: Replay) -> str:
     """One sentence for the reader: what was replayed, and how far it can be trusted."""
-    if not predictions.rounds:
-        return f"replay: {predictions.why}"
-    trust = predictions.error.sentence if predictions.error else ""
-    return f"replay: {plural(predictions.rounds, 'round')} of {plural(len(predictions.found), 'figure')}; {trust}"
+    if not replay.rounds:
+        return f"replay: {replay.why_null}"
+    trust = replay.error.sentence if replay.error else ""
+    return f"replay: {plural(replay.rounds, 'round')} of {plural(len(replay.predictions), 'figure')}; {trust}"

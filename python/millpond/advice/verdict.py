@@ -16,8 +16,8 @@ from millpond.advice.advice_data import Option, Row, change_of
 from millpond.advice.container_words import named_with_container
 from millpond.advice.effects import NET, saves_memory, saves_time, verdict_of
 from millpond.advice.findings import Findings
-from millpond.cells.plan_file import REST
-from millpond.cells.plans import Plan, Route
+from millpond.cells.plan_file import REST, PlanRoute
+from millpond.cells.plans import Plan
 from millpond.rounds.characterisation import NOT_DISPROVED, OUTERMOST
 from millpond.rounds.fresh_process import describe
 from millpond.rounds.mallocs import words_of
@@ -52,7 +52,7 @@ class Choice:
     def gain(self, metric: str) -> float:
         """The median ratio in one metric; 1 where it was not measured."""
         found = self.comparisons.get(metric)
-        return found.ratio.median if found else 1.0
+        return found.median if found else 1.0
 
     @property
     def option(self) -> Option:
@@ -113,7 +113,7 @@ def unsettled(found: Findings) -> list[Choice]:
     result = []
     for judged in judged_choices(found):
         cpu = judged.comparisons.get("cpu_seconds")
-        if cpu and cpu.ratio.high < 1.0 and verdict_text(cpu.ratio) == "not settled":
+        if cpu and cpu.high < 1.0 and verdict_text(cpu) == "not settled":
             result.append(judged)
     return result
 
@@ -200,7 +200,7 @@ def _given(found: Findings) -> str:
     return list_text(parts)
 
 
-def _legality(found: Findings, route: Route) -> str:
+def _legality(found: Findings, route: PlanRoute) -> str:
     """How far it is known that no object outlives an arena's scope; of one without, how often it was reset."""
     if route.scope and route.scope.kind == "phase":
         times = found.arenas[route.pool].resets if route.pool in found.arenas else 0
@@ -223,10 +223,10 @@ def _both(comparisons: Mapping[str, Comparison]) -> str:
     cpu, peak = comparisons.get("cpu_seconds"), comparisons.get("peak_bytes")
     parts = []
     if cpu is not None:
-        low, high = percent_text(cpu.ratio.low), percent_text(cpu.ratio.high)
-        parts.append(f"CPU {percent_text(cpu.ratio.median)} ({low} to {high})")
+        low, high = percent_text(cpu.low), percent_text(cpu.high)
+        parts.append(f"CPU {percent_text(cpu.median)} ({low} to {high})")
     if peak is not None:
-        parts.append(f"peak memory {percent_text(peak.ratio.median)}")
+        parts.append(f"peak memory {percent_text(peak.median)}")
     return ", ".join(parts) or "not measured"
 
 
@@ -285,10 +285,10 @@ def _distortion(found: Findings) -> str:
     cpu = found.effects.get("look_up", {}).get("cpu_seconds")
     peak = found.effects.get("look_up", {}).get("peak_bytes")
     parts = []
-    if cpu is not None and cpu.ratio.median > DISTORTED:
-        parts.append(f"takes {cpu.ratio.median:.1f} times the CPU")
-    if peak is not None and peak.ratio.median > DISTORTED:
-        parts.append(f"takes {peak.ratio.median:.1f} times the memory")
+    if cpu is not None and cpu.median > DISTORTED:
+        parts.append(f"takes {cpu.median:.1f} times the CPU")
+    if peak is not None and peak.median > DISTORTED:
+        parts.append(f"takes {peak.median:.1f} times the memory")
     if not parts:
         return ""
     return f" Pools were judged in a distorted program: with every call stack looked up it {' and '.join(parts)}."
@@ -338,7 +338,7 @@ def quick_estimate(
     """What the choosing rounds make probable, in one line; empty where they measured nothing."""
     best = []
     for kind, screened in (("malloc", others), ("pool", plans)):
-        cpu = {name: m["cpu_seconds"].ratio for name, m in screened.items() if "cpu_seconds" in m}
+        cpu = {name: m["cpu_seconds"] for name, m in screened.items() if "cpu_seconds" in m}
         if cpu:
             name = min(cpu, key=lambda n: cpu[n].median)
             low, high = percent_text(cpu[name].low), percent_text(cpu[name].high)

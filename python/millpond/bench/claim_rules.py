@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The statements of a published document, judged alike on what it printed and on what we measured.
+"""Judges claims: statements alike on what a document printed and on what we measured, bars on the rows of comparisons.
 
-    claims/p0089.toml ──▶ Claim: a rule and a bound ── on the published tables ──▶ one number: is our reading right?
-                                                    └─ on ours, round by round ──▶ a median with its interval
+    Claim: a rule and a bound ── on the published tables ──▶ one number: is our reading right?
+                              ├─ on ours, round by round ──▶ a median with its interval
+                              └─ of a bar, on rows        ──▶ the same, or the worst row's; every row keeps the bound
     interval within the bound: holds · outside: does not hold · across it, or fewer than three rounds: undecided ·
     no such points: not measured, or cannot be tested here, where what surrounds the program there is missing
 
@@ -14,171 +15,44 @@ A rule has one of these kinds. `of` and `against` are strategies; `against` is o
     best_of    the share of the points at which the smallest figure of `among` is one of `of`
     growth     the same quotient at `last` on `axis` / at `first`: the geometric mean over all that is alike otherwise
     fails      the share of the points at which `of` came to no figure, because memory did not suffice
-    each       a bar: the median of every row of the comparisons `of` keeps the bound (bars.py)
+    each       of bars: the median of every row of the comparisons `of` keeps the bound; the figure is the worst row's
     untestable nothing here could tell; `missing` names what it would take
 
 `where` has a value for an axis, a list of them, or a range: `from`, `to`, `below` another axis, or what it `is` on one.
 Of what surrounds the program (`toolchain`, `malloc`) a statement that names none is about the usual one.
+
+A bar whose rows were not asked for is left out; a row that was asked for and could not be measured does not hold.
 """
 
 from __future__ import annotations
 
 import math
 import statistics
-import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cache, partial
-from importlib.resources import files
-from typing import Any, Literal
+from dataclasses import replace
+from fnmatch import fnmatchcase
 
-from millpond.bench.experiment import Place, Point, PublishedSpec
-from millpond.bench.result_table import PlaceTable, quotients
-from millpond.cells.cell import SURROUNDINGS
+import msgspec
+
+from millpond.bench.claims import (
+    FAILS,
+    HOLDS,
+    NOT_MEASURED,
+    RESOLUTION_BYTES,
+    UNDECIDED,
+    UNTESTABLE,
+    Claim,
+    Verdict,
+    load,
+)
+from millpond.bench.experiment import Place, Point, PublishedSpec, place_of
+from millpond.bench.result_table import FIGURE, PlaceTable, ResultRow, ResultTable, quotients
 from millpond.statistics.order_statistics import Summary, summarise
 
-Kind = Literal["ratio", "largest", "smallest", "share", "best_of", "growth", "fails", "each", "untestable"]
 Term = Mapping[int, float]
-HOLDS, FAILS, UNDECIDED = "holds", "does not hold", "undecided"
-NOT_MEASURED, UNTESTABLE = "not measured", "cannot be tested here"
-VERDICTS = (HOLDS, FAILS, UNDECIDED, NOT_MEASURED, UNTESTABLE)
-FOLDER = "claims"
 FEWEST_ROUNDS = 3
-_ROUNDING = 1e-9
-
-
-@dataclass(frozen=True)
-class Claim:
-    """One statement. `low`, `high`: the bound, either may be absent. `metric`: of what, if not the experiment's figure.
-    `paper_disagrees`: why the document's own figures do not bear it out. `published_lost`: why there are no published
-    figures to look at. `exact`: what is counted and never varies, so that one round is enough. Of bars: the `unit` of
-    the figure, and what is as good as the bound: `or_ideal`, so many times the ideal; `or_noise`, an interval that
-    reaches it; `or_unseen`, bytes that the kernel does not show (`more` than the peer's, or `in all`); `also`: in
-    words."""
-
-    id: str
-    experiment: str
-    section: str
-    statement: str
-    kind: Kind
-    of: tuple[str, ...] = ()
-    against: tuple[str, ...] = ()
-    among: tuple[str, ...] = ()
-    where: Mapping[str, Any] = field(default_factory=dict)
-    axis: str = ""
-    first: int | str = 0
-    last: int | str = 0
-    at_least: float = -math.inf
-    at_most: float = math.inf
-    low: float = -math.inf
-    high: float = math.inf
-    metric: str = ""
-    exact: bool = False
-    missing: str = ""
-    paper_disagrees: str = ""
-    published_lost: str = ""
-    unit: str = "×"
-    or_ideal: float = 0.0
-    or_noise: bool = False
-    or_unseen: str = ""
-    also: str = ""
-
-    def accepts(self, value: float) -> bool:
-        """Whether a number lies within the bound."""
-        return self.low - _ROUNDING <= value <= self.high + _ROUNDING
-
-    def pairs(self) -> list[tuple[str, str]]:
-        """What is divided by what; an empty name where nothing divides."""
-        against = self.against or ("",)
-        return list(zip(self.of, against * len(self.of) if len(against) == 1 else against, strict=True))
-
-    def matches(self, point: Point, but: str = "") -> bool:
-        """Whether a point is one that the statement is about, whatever its value on the axis `but`."""
-        at = dict(point)
-        return all(_fits(at.get(name), wanted, at) for name, wanted in self.where.items() if name != but)
-
-    def surroundings(self) -> set[str]:
-        """What it names of what surrounds a program: without one of them it cannot be tested."""
-        named = [value for name, value in self.where.items() if name in SURROUNDINGS]
-        ends = [self.first, self.last] if self.axis in SURROUNDINGS else []
-        return {str(one) for value in [*named, *ends] for one in (value if isinstance(value, list) else [value])}
-
-    def bound_text(self) -> str:
-        """`0.15 to 0.25`, `at most 1`."""
-        if math.isinf(self.low):
-            return f"at most {self.high:g}"
-        return f"at least {self.low:g}" if math.isinf(self.high) else f"{self.low:g} to {self.high:g}"
-
-
-def _fits(value: int | str | None, wanted: Any, at: Mapping[str, Any]) -> bool:
-    """A number or a word, one of a list, or a range of numbers, whose ends may be other axes."""
-    if value is None:
-        return False
-    if isinstance(wanted, Mapping):
-        low, high = wanted.get("from", value), wanted.get("to", value)
-        below, same = at.get(wanted.get("below", "")), at.get(wanted.get("is", ""))
-        return bool(low <= value <= high) and (below is None or value < below) and (same is None or value == same)
-    return value in (wanted if isinstance(wanted, list) else [wanted])
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """A claim with the document's figure and ours."""
-
-    claim: Claim
-    published: float | None
-    ours: Summary | None
-    verdict: str
-    points: int
-    evidence: tuple[str, ...]
-
-    @property
-    def published_satisfies(self) -> bool | None:
-        return None if self.published is None else self.claim.accepts(self.published)
-
-    def to_json(self) -> dict[str, Any]:
-        """A row of `claims`; the bound's absent side is null."""
-        claim = self.claim
-        fields = ("kind", "metric", "of", "against", "among", "where", "axis", "first", "last")
-        rule = {name: value for name in fields if (value := getattr(claim, name))}
-        limits = {"at_least": _finite(claim.at_least), "at_most": _finite(claim.at_most)}
-        rule |= {name: value for name, value in limits.items() if value is not None}
-        return {
-            "id": claim.id, "experiment": claim.experiment, "section": claim.section, "statement": claim.statement,
-            "rule": rule, "low": _finite(claim.low), "high": _finite(claim.high), "published": self.published,
-            "published_satisfies": self.published_satisfies, "paper_disagrees": claim.paper_disagrees or None,
-            "published_lost": claim.published_lost or None,
-            "ours": self.ours.to_json() if self.ours else None, "verdict": self.verdict,
-            "missing": claim.missing or None, "points": self.points, "evidence": list(self.evidence),
-        }  # fmt: skip
-
-
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None
-
-
-@cache
-def _file(name: str) -> Mapping[str, Any]:
-    return tomllib.loads((files("millpond.bench.suites") / FOLDER / name).read_text(encoding="utf-8"))
-
-
-@cache
-def load(name: str) -> tuple[Claim, ...]:
-    """The claims of a document's file. ValueError for a claim with a word that none has."""
-    return tuple(_claim(entry) for entry in _file(name)["claim"])
-
-
-def heading(name: str) -> str:
-    """Whose statements they are, for a reader: those of a document, or candidates of ours."""
-    return str(_file(name)["heading"])
-
-
-def _claim(entry: Mapping[str, Any]) -> Claim:
-    known = Claim.__dataclass_fields__
-    if unknown := entry.keys() - known:
-        raise ValueError(f"the claim {entry.get('id')!r} has {', '.join(sorted(unknown))}, which no claim has")
-    given: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in entry.items()}
-    return Claim(**given)
+# The median of ours among the metrics of a row.
+_OURS = "ours"
 
 
 def judge_all(
@@ -202,20 +76,20 @@ def _untestable(judged: Verdict, missing: Mapping[str, str]) -> Verdict:
     reasons = dict.fromkeys(why for name, why in missing.items() if name in named)
     if not reasons:
         return judged
-    return replace(judged, claim=replace(judged.claim, missing="; ".join(reasons)), verdict=UNTESTABLE)
+    claim = msgspec.structs.replace(judged.claim, missing="; ".join(reasons))
+    return replace(judged, claim=claim, verdict=UNTESTABLE)
 
 
 def judge(claim: Claim, experiment: PublishedSpec, published: PlaceTable, ours: PlaceTable) -> Verdict:
-    """One claim on both."""
+    """One statement on both."""
     if claim.kind == "untestable":
-        return Verdict(claim, None, None, UNTESTABLE, 0, ())
-    printed = None if claim.published_lost else evaluate(claim, experiment, published)[0]
+        return Verdict(claim, None, UNTESTABLE)
+    printed = None if claim.published_lost else next(iter(evaluate(claim, experiment, published)[0]), None)
     found, used = evaluate(claim, experiment, ours)
-    evidence = tuple(dict.fromkeys(ours.names.get(key, "") for key in used))
     if not found:
-        return Verdict(claim, printed[0] if printed else None, None, NOT_MEASURED, 0, ())
-    summary = summarise(found)
-    return Verdict(claim, printed[0] if printed else None, summary, verdict_of(claim, summary), len(used), evidence)
+        return Verdict(claim, None, NOT_MEASURED, printed)
+    summary, evidence = summarise(found), tuple(dict.fromkeys(ours.names.get(key, "") for key in used))
+    return Verdict(claim, summary, verdict_of(claim, summary), printed, len(used), evidence)
 
 
 def verdict_of(claim: Claim, ours: Summary) -> str:
@@ -229,27 +103,27 @@ def verdict_of(claim: Claim, ours: Summary) -> str:
 
 def evaluate(claim: Claim, experiment: PublishedSpec, figures: PlaceTable) -> tuple[list[float], list[Place]]:
     """The rule's value in each round that all its terms have, and the figures that it rests on."""
-    terms, used = _TERMS[claim.kind](_named(claim, experiment), experiment, figures)
-    return per_round(terms, partial(_REDUCED[claim.kind], claim)), used
+    return _evaluate(_named(claim, experiment), figures)
 
 
-def per_round(terms: Sequence[Term], reduced: Callable[[Sequence[float]], float]) -> list[float]:
-    """What the terms are reduced to in each round that all of them have."""
+def _evaluate(claim: Claim, figures: PlaceTable) -> tuple[list[float], list[Place]]:
+    terms, used = _TERMS[claim.kind](claim, figures)
     common = set[int](terms[0]).intersection(*terms[1:]) if terms else set[int]()
-    return [reduced([term[n] for term in terms]) for n in sorted(common)]
+    return [_REDUCED[claim.kind](claim, [term[n] for term in terms]) for n in sorted(common)], used
 
 
 def _named(claim: Claim, experiment: PublishedSpec) -> Claim:
     """With canonical names in the place of the document's, and where the program's surroundings are the usual ones."""
     of, against, among = (tuple(map(experiment.canonical, names)) for names in (claim.of, claim.against, claim.among))
     usual = {name: value for name, value in experiment.usual if name != claim.axis}
-    return replace(claim, of=of, against=against, among=among, where={**usual, **claim.where})
+    return msgspec.structs.replace(claim, of=of, against=against, among=among or experiment.strategies,
+                                   where={**usual, **claim.where})  # fmt: skip
 
 
 Terms = tuple[list[Term], list[Place]]
 
 
-def _quotients(claim: Claim, _experiment: PublishedSpec, figures: PlaceTable) -> Terms:
+def _quotients(claim: Claim, figures: PlaceTable) -> Terms:
     terms: list[Term] = []
     used: list[Place] = []
     for point in _points(claim, figures, claim.matches):
@@ -270,7 +144,7 @@ def _points(claim: Claim, figures: PlaceTable, takes: Callable[[Point], bool]) -
     return [p for p in dict.fromkeys(at for at, _ in [*figures.keys(claim.metric), *figures.failed]) if takes(p)]
 
 
-def _growths(claim: Claim, experiment: PublishedSpec, figures: PlaceTable) -> Terms:
+def _growths(claim: Claim, figures: PlaceTable) -> Terms:
     terms: list[Term] = []
     used: list[Place] = []
     for point in _points(
@@ -286,13 +160,12 @@ def _growths(claim: Claim, experiment: PublishedSpec, figures: PlaceTable) -> Te
     return terms, used
 
 
-def _winners(claim: Claim, experiment: PublishedSpec, figures: PlaceTable) -> Terms:
-    among = claim.among or experiment.strategies
+def _winners(claim: Claim, figures: PlaceTable) -> Terms:
     terms: list[Term] = []
     used: list[Place] = []
     for point in _points(claim, figures, claim.matches):
-        rivals = {name: found for name in among if (found := figures.by_round((point, name), claim.metric))}
-        if len(rivals) < len(among):
+        rivals = {name: found for name in claim.among if (found := figures.by_round((point, name), claim.metric))}
+        if len(rivals) < len(claim.among):
             continue  # who was not there cannot have lost
         rounds = set[int].intersection(*(set(found) for found in rivals.values()))
         terms.append({n: float(min(rivals, key=lambda name: rivals[name][n]) in claim.of) for n in rounds})
@@ -300,26 +173,106 @@ def _winners(claim: Claim, experiment: PublishedSpec, figures: PlaceTable) -> Te
     return terms, used
 
 
-def _failures(claim: Claim, _experiment: PublishedSpec, figures: PlaceTable) -> Terms:
+def _failures(claim: Claim, figures: PlaceTable) -> Terms:
     keys = [(p, of) for p in _points(claim, figures, claim.matches) for of in claim.of]
     used = [key for key in keys if key in figures.failed or figures.by_round(key, claim.metric)]
     return [{0: float(key in figures.failed)} for key in used], used
 
 
-_TERMS: Mapping[str, Callable[[Claim, PublishedSpec, PlaceTable], Terms]] = {
+_TERMS: Mapping[str, Callable[[Claim, PlaceTable], Terms]] = {
     **dict.fromkeys(("ratio", "largest", "smallest", "share"), _quotients),
     "best_of": _winners, "growth": _growths, "fails": _failures,
 }  # fmt: skip
 
 
-def geometric_mean(values: Sequence[float]) -> float:
+def _is_between(value: float, claim: Claim) -> bool:
+    return (claim.at_least is None or claim.at_least <= value) and (claim.at_most is None or value <= claim.at_most)
+
+
+def _geometric_mean(values: Sequence[float]) -> float:
     """That of positive numbers; 0 counts as the smallest one."""
     return math.exp(statistics.fmean(math.log(max(v, 1e-300)) for v in values))
 
 
 _REDUCED: Mapping[str, Callable[[Claim, Sequence[float]], float]] = {
-    **dict.fromkeys(("ratio", "growth"), lambda _, values: geometric_mean(values)),
+    **dict.fromkeys(("ratio", "growth"), lambda _, values: _geometric_mean(values)),
     **dict.fromkeys(("best_of", "fails"), lambda _, values: statistics.fmean(values)),
     "largest": lambda _, values: max(values), "smallest": lambda _, values: min(values),
-    "share": lambda claim, values: statistics.fmean(float(claim.at_least <= v <= claim.at_most) for v in values),
+    "share": lambda claim, values: statistics.fmean(_is_between(v, claim) for v in values),
 }  # fmt: skip
+
+
+def bars_of(claims: str, rows: Sequence[ResultRow]) -> list[Verdict]:
+    """Every bar of a file that the rows are about, in its order. O(claims × rows)."""
+    return [bar for claim in load(claims) if (bar := judge_rows(claim, rows)) is not None]
+
+
+def judge_rows(claim: Claim, rows: Sequence[ResultRow]) -> Verdict | None:
+    """The bar over its rows; None where there is no row that it is about."""
+    about = [row for row in rows if _is_about(claim, row)]
+    if not about:
+        return None
+    if claim.kind == "each":
+        return _judge_each(claim, [_judged(claim, row) for row in about])
+    of = tuple(dict.fromkeys(row.comparison for row in about))
+    if claim.kind == "growth":
+        ends = sorted({place_of(row.parameters[claim.axis]) for row in about}, key=int)
+        found, _ = _evaluate(msgspec.structs.replace(claim, of=of, metric=_OURS, first=ends[0], last=ends[-1]),
+                             _by_place(about))  # fmt: skip
+        return claim.judged(summarise(found)) if len(ends) > 1 and found else None
+    found, _ = _evaluate(msgspec.structs.replace(claim, of=of), _by_place(about))
+    whole = all(row.pairs for row in about)
+    what = f"the geometric mean of {len(about)} rows" + ("" if whole else "; some could not be measured")
+    bar = claim.judged(summarise(found) if found else None, worst=what)
+    return bar if whole else replace(bar, verdict=FAILS)
+
+
+def _by_place(rows: Sequence[ResultRow]) -> PlaceTable:
+    """The ratios of rows to their best peers, and the medians of ours, as a claim looks for them."""
+    return ResultTable({
+        (_point(row), row.comparison): {FIGURE: row.pairs, _OURS: {} if row.ours is None else {0: row.ours}}
+        for row in rows
+    })  # fmt: skip
+
+
+def _point(row: ResultRow) -> Point:
+    return (("benchmark", row.benchmark), *((name, place_of(value)) for name, value in row.parameters.items()))
+
+
+def _judge_each(claim: Claim, rows: Sequence[ResultRow]) -> Verdict:
+    """The bar whose figure is that of its worst row."""
+    worst = max(rows, key=lambda j: (not j.holds, j.figure.median if j.figure else -1.0 if j.holds else math.inf))
+    against = f" against {worst.best_peer_name}" if worst.best_peer_name else ""
+    verdict = HOLDS if all(row.holds for row in rows) else FAILS
+    return Verdict(claim, worst.figure, verdict, worst=f"{worst.workload}, {worst.ours_name}{against}",
+                   rows=tuple(rows))  # fmt: skip
+
+
+def _judged(claim: Claim, row: ResultRow) -> ResultRow:
+    """The row with its figure and whether that holds."""
+    figure = _figure(claim, row)
+    # Without a peer to be held against there is nothing to keep; a contender of ours that failed is another matter.
+    free = not claim.against and row.ours is not None and not row.best_peer_name
+    return replace(row, figure=figure, holds=free if figure is None else _keeps(claim, row, figure))
+
+
+def _is_about(claim: Claim, row: ResultRow) -> bool:
+    return any(fnmatchcase(row.comparison, name) for name in claim.of) and claim.matches(_point(row))
+
+
+def _figure(claim: Claim, row: ResultRow) -> Summary | None:
+    """The ratio to the best peer; against `ideal` that to the ideal, against `nothing` our own number."""
+    if claim.against == ("nothing",):
+        return summarise([row.ours]) if row.ours is not None else None
+    return row.to_ideal if claim.against == ("ideal",) else row.to_peer
+
+
+def _keeps(claim: Claim, row: ResultRow, figure: Summary) -> bool:
+    """The limit itself, or what is as good."""
+    if figure.median <= claim.high or (claim.or_noise and figure.low <= claim.high):
+        return True
+    if claim.or_ideal and row.to_ideal is not None:
+        return row.to_ideal.median <= claim.or_ideal
+    if claim.or_unseen == "more":
+        return None not in (row.ours, row.best_peer) and (row.ours or 0) - (row.best_peer or 0) <= RESOLUTION_BYTES
+    return claim.or_unseen == "in all" and row.ours is not None and row.ours <= RESOLUTION_BYTES

@@ -9,19 +9,18 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import Any
 
-from millpond.bench.bars import Bar, bars_of
+from millpond.bench.bench_document import Peer
+from millpond.bench.claim_rules import bars_of
+from millpond.bench.claims import Verdict
 from millpond.bench.comparisons import ComparisonSpec
 from millpond.bench.contenders import HARDENED, KEPT, Contender, Contenders, find_contenders
 from millpond.bench.experiment import Needs
-from millpond.bench.experiment_run import ExperimentRun, RunRequest
+from millpond.bench.experiment_run import RunRequest, SuiteRun
 from millpond.bench.result_table import ResultRow
-from millpond.bench.suite_rounds import Launch, SuiteProgram, SuiteRunner, read_suite
+from millpond.bench.suite_rounds import Launch, SuiteProgram, read_suite
 from millpond.bench.surroundings import Surroundings
 from millpond.cells.cell import Cell
-from millpond.store.observations import Journal, Programs
-from millpond.store.round_log import logged_anyway, subject_of
 from millpond.system import callgrind
 from millpond.system.errors import Failure, Status
 
@@ -45,7 +44,7 @@ def sizes_given(texts: Sequence[str], workloads: Sequence[str]) -> Sizes:
     return result
 
 
-class ComparisonRun(ExperimentRun):
+class ComparisonRun(SuiteRun):
     """One experiment of comparisons with the cells that were chosen of it; all of them until `choose`."""
 
     spec: ComparisonSpec
@@ -59,11 +58,6 @@ class ComparisonRun(ExperimentRun):
         super().__init__(spec, list(found), request)
         self._rounds = {cell: rounds for cell, (rounds, _) in found.items()}
         self.needs = {cell: Needs(seconds, 0) for cell, (_, seconds) in found.items()}
-        self._programs: dict[Surroundings, SuiteProgram] = {Surroundings(): self.contenders.program}
-
-    def choose(self, cells: Sequence[Cell]) -> None:
-        """Effects: the run is of these cells alone."""
-        self.cells = list(cells)
 
     def rounds_of(self, cell: Cell) -> int:
         return self._rounds[cell]
@@ -71,32 +65,16 @@ class ComparisonRun(ExperimentRun):
     def _contender(self, cell: Cell) -> Contender:
         return self.contenders.by_name[cell.contender.name]
 
-    @cached_property
-    def journal(self) -> Journal:  # type: ignore[override]
-        name, programs = self.spec.name, Programs(self._built_by, self._identity)
-        return Journal(name, ("millpond", "bench", name), metrics=self.spec.metrics, seed=self.request.seed,
-                       subject=subject_of([self.spec.suite]), programs=programs)  # fmt: skip
-
-    def _built_by(self, cell: Cell) -> str | None:
+    def built_by(self, cell: Cell) -> str | None:
         return self.contenders.program.built_by or None
-
-    def _identity(self, cell: Cell) -> str:
-        around = self._contender(cell).around
-        if around not in self._identities:
-            self._identities[around] = around.identity(self.spec.suite)
-        return self._identities[around]
-
-    @cached_property
-    def _identities(self) -> dict[Surroundings, str]:
-        return {}
 
     @property
     def programs(self) -> list[SuiteProgram]:
         return [self.contenders.program]
 
     @property
-    def peers(self) -> list[dict[str, Any]]:
-        return [c.to_json() for c in self.contenders.peers() if not c.name.endswith(KEPT)]
+    def peers(self) -> list[Peer]:
+        return [c.record() for c in self.contenders.peers() if not c.name.endswith(KEPT)]
 
     def require(self) -> None:
         """Failure (status 4) for whatever is missing, before anything is measured."""
@@ -109,19 +87,11 @@ class ComparisonRun(ExperimentRun):
         if any(cell.subject.words[0] in self.spec.counted for cell in self.cells):
             callgrind.find_valgrind()
 
-    def measure(self) -> None:
-        seconds = {cell: need.seconds for cell, need in self.needs.items()}
-        runner = SuiteRunner(self.spec.suite, self.spec.metrics, self.request.seed, {}, seconds,
-                             self.request.room_bytes, counting=self.request.counting, launch=self._launch)  # fmt: skip
-        with logged_anyway(self.request.store, self.journal) as log:
-            outcomes = self.run_cells(runner, log, self.cells)
-        self.outcomes = runner.without_other_work(outcomes)
-
-    def _launch(self, cell: Cell) -> Launch:
+    def launch(self, cell: Cell) -> Launch:
         (name,) = cell.subject.words
         workload = self.spec.counted.get(name, name)
         program = self.contenders.program
-        functions = program.workload(workload).counted_functions if name in self.spec.counted else ()
+        functions = program.workload(workload).counted_functions or () if name in self.spec.counted else ()
         return self._contender(cell).launch(workload, functions)
 
     @cached_property
@@ -129,10 +99,10 @@ class ComparisonRun(ExperimentRun):
         return self.spec.rows(self.cells, self.outcomes, self.contenders)
 
     @cached_property
-    def bars(self) -> list[Bar]:
+    def bars(self) -> list[Verdict]:
         return bars_of(self.spec.claims, self.rows)
 
     def print_results(self) -> None:
-        from millpond.bench.comparison_table import print_rows
+        from millpond.bench.terminal_table import print_rows
 
         print_rows(self.rows)

@@ -18,9 +18,9 @@ import subprocess
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
-from millpond.bench.suite_rounds import Launch, SuiteProgram, SuiteWorkload
+from millpond.bench.bench_document import Peer
+from millpond.bench.suite_rounds import Launch, ListedContender, SuiteProgram, SuiteWorkload
 from millpond.bench.surroundings import USUAL, Surroundings
 from millpond.cells.cell import Malloc
 from millpond.rounds.mallocs import GLIBC, find_mallocs
@@ -71,11 +71,9 @@ class Contender:
         """How its round of a workload is started."""
         return Launch(self.around, workload, self.asked, self.options, counted_functions)
 
-    def to_json(self) -> dict[str, Any]:
+    def record(self) -> Peer:
         """As `peers` of the benchmark's document lists it."""
-        return {
-            "name": self.name, "kind": self.kind, "version": self.version, "package": self.package, "path": self.path,
-        }  # fmt: skip
+        return Peer(name=self.name, kind=self.kind, version=self.version, package=self.package, path=self.path)
 
 
 Takes = Callable[[Contender], bool]
@@ -117,9 +115,9 @@ def find_contenders(program: SuiteProgram, peers: Sequence[str] = ()) -> Contend
     Failure: status 2 for a peer that is not so given or whose name is taken, 3 for a library that is not there. Missing
     peers of the standard set are noted, not raised.
     """
-    listed = [_listed(c) for c in program.contenders if c["is_built_in"] and c["name"] not in (MALLOC, ADAPTER)]
+    listed = [_listed(c) for c in program.contenders if c.is_built_in and c.name not in (MALLOC, ADAPTER)]
     names = {c.name for c in listed}
-    missing = {str(c["name"]): str(c["package"]) for c in program.contenders if not c["is_built_in"]}
+    missing = {c.name: str(c.package) for c in program.contenders if not c.is_built_in}
     mallocs, without = find_mallocs(benchmark=True)
     found = {c.name: c for c in (
         *listed,
@@ -138,12 +136,10 @@ def find_contenders(program: SuiteProgram, peers: Sequence[str] = ()) -> Contend
     return Contenders(program, _with_packages(found), {**missing, **without})
 
 
-def _listed(listed: Mapping[str, Any]) -> Contender:
-    name = str(listed["name"])
+def _listed(listed: ListedContender) -> Contender:
     return Contender(
-        name, str(listed["kind"]), str(listed.get("source") or "none"), name,
-        package=listed.get("package"), version=listed.get("version"),
-    )  # fmt: skip
+        listed.name, listed.kind, listed.source or "none", listed.name, package=listed.package, version=listed.version
+    )
 
 
 def _kept_by_glibc(contender: Contender) -> Contender:

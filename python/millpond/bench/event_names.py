@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Events of the processor by their names, for `bench --event` and `--list-events`.
+"""What `bench` counts, by its options; events of the processor by their names (`--event`, `--list-events`).
 
 MEM_LOAD_RETIRED:L3_MISS   a name of libpfm's, [processor::]EVENT[:unit mask]…    millpond-events knows them
 taken=0xc4                 a name of the user's own and the processor's code
@@ -13,8 +13,10 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 from millpond.bench.surroundings import USUAL
+from millpond.bench.window_counters import Counters, Counting, PerfControl
 from millpond.cells.metrics import COUNTERS
-from millpond.system import native
+from millpond.system import native, output
+from millpond.system.arguments import STDOUT
 from millpond.system.errors import Failure, Status
 
 PROGRAM = "millpond-events"
@@ -73,6 +75,20 @@ def text_of(found: dict[str, Any]) -> str:
         lines.append(f"  {each['name']}  {each['description']}")
         lines += [f"      :{mask['name']}  {mask['description']}" for mask in each["unit_masks"]]
     return "\n".join(lines)
+
+
+def counting_of(how: Counters | None, events: Sequence[str], control: str | None, taken: Collection[str]) -> Counting:
+    """What is to be counted. Failure (status 2) for an event that nobody knows, or descriptors that are none."""
+    require_known(events, taken, counters=how is not None)
+    return Counting(how, tuple(events), PerfControl.given(control) if control is not None else None)
+
+
+def show_events(json: str | None) -> None:
+    """The events of this machine: as JSON, and as lines unless JSON takes their place."""
+    found = listed()
+    output.write_json(found, json)
+    if json != STDOUT:
+        print(text_of(found))
 
 
 def _ask(*words: str) -> str:

@@ -168,14 +168,14 @@ class PublishedSpec(ExperimentSpec):
     figure: Figure
     beside_metrics: tuple[str, ...]
     axes: tuple[str, ...]
-    free: tuple[str, ...]
     strategies: tuple[str, ...]
     aliases: Mapping[str, str]
-    table: str
-    published: Callable[[Mapping[str, str]], Published | None]
     tables: Tables
     parts: Mapping[str, tuple[Part, ...]]
     needs: Callable[[Mapping[str, str], str], Needs]
+    free: tuple[str, ...] = ()
+    table: str = ""
+    published: Callable[[Mapping[str, str]], Published | None] = field(default=lambda _row: None)
     beside: tuple[str, ...] = ()
     optional: tuple[str, ...] = ()
     under: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -296,6 +296,11 @@ def percent(given: Mapping[str, str]) -> int:
 def place_of(text: str) -> int | str:
     """A value on an axis: a number where it is one, else a word."""
     return int(text) if text.lstrip("-").isdecimal() else text
+
+
+def thousands(_name: str, value: int | str) -> str:
+    """A label: `10 000 000` of a number."""
+    return f"{value:,}".replace(",", " ") if isinstance(value, int) else value
 
 
 def points(**axes: Iterable[object]) -> tuple[Parameters, ...]:

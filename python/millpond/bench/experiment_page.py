@@ -13,14 +13,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from millpond.bench import counter_table
-from millpond.bench.bars import Bar
 from millpond.bench.charts import PUBLISHED, Chart, charts
-from millpond.bench.claim_rules import FAILS, HOLDS, Claim, Verdict, heading
-from millpond.bench.comparison_table import number_text
+from millpond.bench.claims import FAILS, HOLDS, Claim, Verdict, heading, number_text
 from millpond.bench.experiment_run import ExperimentRun
+from millpond.bench.look import text_of
 from millpond.bench.published_run import PublishedRun
-from millpond.bench.result_table import ResultRow
+from millpond.bench.result_table import PublishedTable, ResultRow
 from millpond.bench.suite_rounds import SuiteProgram
 from millpond.bench.terminal_table import claims_line
 from millpond.report.figures.offline_page import load
@@ -85,7 +83,7 @@ def _section(run: ExperimentRun) -> Section:
     drawn, headings, counted, reading = [], list[str](), list[tuple[str, list[str]]](), ""
     if isinstance(run, PublishedRun):
         drawn = charts(run.results)
-        headings, counted = counter_table.headings(run.results), counter_table.by_cell(run.results)
+        headings, counted = run.results.headings, _counted(run.results)
         reading = _BOTH if any(t.caption == PUBLISHED for chart in drawn for t in chart.tables) else _OURS
     beside = _beside(run) if isinstance(run, PublishedRun) else [_comparison(row) for row in run.rows]
     held = f"{sum(bar.holds is True for bar in run.bars)} of {plural(len(run.bars), 'bar')} hold"
@@ -100,14 +98,14 @@ def _section(run: ExperimentRun) -> Section:
     )  # fmt: skip
 
 
-def _bar(bar: Bar) -> dict[str, str]:
+def _bar(bar: Verdict) -> dict[str, str]:
     figure, interval = bar.figure_text()
-    verdict = {True: HOLDS, False: FAILS, None: ""}[bar.holds]
     return {
-        "id": "", "section": "", "statement": bar.name, "rule": " ".join(filter(None, (bar.limit_text(), bar.also))),
+        "id": "", "section": "", "statement": bar.name,
+        "rule": " ".join(filter(None, (bar.limit_text(), bar.claim.also_text()))),
         "published": "–", "aside": bar.note_text(), "ours": figure or "–", "interval": interval,
-        "title": plural(bar.figure.n, "round") if bar.figure else "", "verdict": verdict, "missing": "",
-        "class": {HOLDS: "verdict-holds", FAILS: "verdict-fails"}.get(verdict, "verdict-open"),
+        "title": plural(bar.ours.n, "round") if bar.ours else "", "verdict": bar.verdict, "missing": "",
+        "class": _class(bar),
     }  # fmt: skip
 
 
@@ -148,8 +146,12 @@ def _claim(judged: Verdict) -> dict[str, str]:
         "title": f"{plural(ours.n, 'round')}, level {ours.level:.2f}, {judged.points} figures" if ours else "",
         "verdict": judged.verdict,
         "missing": claim.missing,
-        "class": {HOLDS: "verdict-holds", FAILS: "verdict-fails"}.get(judged.verdict, "verdict-open"),
+        "class": _class(judged),
     }
+
+
+def _class(judged: Verdict) -> str:
+    return {HOLDS: "verdict-holds", FAILS: "verdict-fails"}.get(judged.verdict, "verdict-open")
 
 
 def _aside(claim: Claim) -> str:
@@ -174,7 +176,7 @@ def _rule_text(judged: Verdict) -> str:
     quotient = f"{of} / {', '.join(dict.fromkeys(claim.against))}" if claim.against else of
     quotient = f"{quotient} ({claim.metric})" if claim.metric else quotient
     if claim.kind == "share":
-        each = f"≥ {claim.at_least:g}" if claim.at_most == float("inf") else f"≤ {claim.at_most:g}"
+        each = f"≥ {claim.at_least:g}" if claim.at_most is None else f"≤ {claim.at_most:g}"
         what = f"share of {quotient} {each}"
     else:
         what = f"{_KINDS[claim.kind]} {quotient}"
@@ -197,14 +199,25 @@ def _beside(run: PublishedRun) -> list[dict[str, str]]:
         return []
     rows = [
         row for row in run.results.summary()
-        if row["metric"] == figure.name and row["published_unit"] is None and not run.results.has_published_row(row)
+        if row.metric == figure.name and row.published_unit is None and not run.results.has_published_row(row)
     ]  # fmt: skip
     return [
         {
-            "cell": row["cell"],
-            "figure": number_text(row["median"]) if row["n"] else row["why_null"] or row["status"],
-            "interval": f"{number_text(row['low'])} – {number_text(row['high'])}" if row["n"] else "",
-            "ratio": number_text(row["ratio_to_baseline"]) if row["ratio_to_baseline"] is not None else "–",
+            "cell": row.cell,
+            "figure": row.why_null or row.status if row.median is None else number_text(row.median),
+            "interval": " – ".join(number_text(end) for end in (row.low, row.high) if end is not None),
+            "ratio": number_text(row.ratio_to_baseline) if row.ratio_to_baseline is not None else "–",
         }
         for row in rows
     ]
+
+
+def _counted(results: PublishedTable) -> list[tuple[str, list[str]]]:
+    """A cell's name, and its counters in the order of the headings."""
+    names, rows = results.headings, []
+    for cell in results.cells:
+        counted = results.counted(cell)
+        found = [counted[name] for name in names]
+        if any(value is not None for value in found):
+            rows.append((cell.name, ["–" if value is None else text_of(value) for value in found]))
+    return rows

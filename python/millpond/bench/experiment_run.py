@@ -10,22 +10,23 @@ from __future__ import annotations
 
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
-from millpond.bench.bars import Bar, print_bars
-from millpond.bench.claim_rules import Verdict
+from millpond.bench.bench_document import SCHEMA, BenchDocument, ExperimentRecord, ObservationRow, Peer, SummaryRow
+from millpond.bench.claims import Verdict
 from millpond.bench.experiment import ExperimentSpec, Needs
 from millpond.bench.result_table import ResultRow
-from millpond.bench.suite_rounds import SuiteProgram
+from millpond.bench.suite_rounds import Launch, SuiteProgram, SuiteRunner
 from millpond.bench.window_counters import UNCOUNTED, Counting
 from millpond.cells.cell import Cell, Outcome
 from millpond.rounds.grids import forecast, notes_on_rounds
 from millpond.rounds.interleaved_rounds import WHOLE, Runner, Shard, Work, measured_rounds, run_rounds
-from millpond.store.observations import Journal
-from millpond.store.round_log import RoundLog
+from millpond.store.observations import Journal, Programs
+from millpond.store.round_log import RoundLog, logged_anyway, subject_of
 from millpond.store.store import Store
 from millpond.system import output
 from millpond.system.arguments import STDOUT
@@ -34,7 +35,6 @@ from millpond.system.machine import this_machine
 from millpond.system.machine_facts import memory_limit
 from millpond.system.progress import ProgressReport
 
-SCHEMA = "millpond.bench/1"
 STAGE = "bench"
 PLACE = Path("results/bench")
 # What the system and this process itself may have of the memory.
@@ -146,7 +146,7 @@ class ExperimentRun(ABC):
                 **({"bytes": most} if most else {})}  # fmt: skip
 
     @property
-    def bars(self) -> list[Bar]:
+    def bars(self) -> list[Verdict]:
         return []
 
     @property
@@ -169,7 +169,7 @@ class ExperimentRun(ABC):
         return []
 
     @property
-    def peers(self) -> list[dict[str, Any]]:
+    def peers(self) -> list[Peer]:
         """Whom ours are held against, for the document."""
         return []
 
@@ -188,39 +188,71 @@ class ExperimentRun(ABC):
             *(f"{names[0]}{f' and {len(names) - 1} more' if names[1:] else ''}: {w}" for w, names in unique.items()),
         ]
 
-    def summary(self) -> list[dict[str, Any]]:
+    def summary(self) -> Sequence[SummaryRow]:
         """The rows of the document."""
-        return [row.to_json() for row in self.rows]
+        return [row.record() for row in self.rows]
 
     def parameters(self) -> Collection[str]:
         """Names of the cells' own parameters."""
         return {key for cell in self.cells for key, _ in cell.parameters}
 
-    def observations(self) -> list[dict[str, Any]]:
+    def observations(self) -> list[ObservationRow]:
         """Every value behind the figures: of this run, and of the earlier ones whose rounds were taken over."""
-        return self.journal.rows_with_recalled(self.outcomes, self.began, self.parameters())
+        found = self.journal.rows_with_recalled(self.outcomes, self.began, self.parameters())
+        return [ObservationRow.from_json(row) for row in found]
 
     def show(self) -> None:
         """Prints tables, bars and notes on standard output."""
-        from rich.text import Text
-
-        from millpond.report.terminal import console
+        from millpond.report.terminal import console, print_warnings
 
         self.print_results()
         if self.bars:
-            print_bars(self.bars, f"{self.spec.name}, bars")
-        for note in self.notes:
-            console(sys.stdout).print(Text(f"! {note}"), style="yellow")
+            from millpond.bench.terminal_table import print_bars
 
-    def to_json(self) -> dict[str, Any]:
+            print_bars(self.bars, f"{self.spec.name}, bars")
+        print_warnings(self.notes, console(sys.stdout))
+
+    def record(self) -> ExperimentRecord:
         """As `experiments` of the document lists it."""
-        spec = self.spec
-        return {
-            "name": spec.name, "title": spec.title, "section": spec.section, "measured": spec.measured,
-            "run": self.journal.run, "rounds": measured_rounds(self.outcomes),
-            "suite": self.programs[0].to_json() if self.programs else None,
-            "programs": [program.to_json() for program in self.programs],
-        }  # fmt: skip
+        spec, programs = self.spec, tuple(program.record() for program in self.programs)
+        return ExperimentRecord(
+            name=spec.name, title=spec.title, section=spec.section, measured=spec.measured, run=self.journal.run,
+            rounds=measured_rounds(self.outcomes), suite=programs[0] if programs else None, programs=programs,
+        )  # fmt: skip
+
+
+class SuiteRun(ExperimentRun):
+    """One experiment whose cells are rounds of a suite's program."""
+
+    @abstractmethod
+    def launch(self, cell: Cell) -> Launch:
+        """How the program is started for a cell."""
+
+    @abstractmethod
+    def built_by(self, cell: Cell) -> str | None:
+        """The compiler and standard library of the program that runs a cell, as it says itself."""
+
+    @cached_property
+    def journal(self) -> Journal:  # type: ignore[override]
+        spec, identity = self.spec, cache(lambda around: around.identity(spec.suite))
+        return Journal(
+            spec.name, ("millpond", "bench", spec.name), metrics=spec.metrics, seed=self.request.seed,
+            subject=subject_of([spec.suite, *self.request.counting.subject]),
+            programs=Programs(self.built_by, lambda cell: identity(self.launch(cell).around)),
+        )  # fmt: skip
+
+    def measure(self) -> None:
+        request, seconds = self.request, {cell: need.seconds for cell, need in self.needs.items()}
+        runner = SuiteRunner(self.spec.suite, self.spec.metrics, request.seed, self.refused, seconds,
+                             request.room_bytes, counting=request.counting, launch=self.launch)  # fmt: skip
+        with logged_anyway(request.store, self.journal) as log:
+            outcomes = self.run_cells(runner, log, self.cells)
+            outcomes += self.more_rounds(runner, outcomes, log)
+        self.outcomes = runner.without_other_work(outcomes)
+
+    def more_rounds(self, runner: SuiteRunner, outcomes: Sequence[Outcome], log: RoundLog) -> list[Outcome]:
+        """Rounds of another kind, behind those of all cells."""
+        return []
 
 
 class _Named(ProgressReport):
@@ -234,25 +266,26 @@ class _Named(ProgressReport):
         super().begin(f"{self._name} {what}", total)
 
 
-def document(runs: Sequence[ExperimentRun]) -> dict[str, Any]:
+def document(runs: Sequence[ExperimentRun]) -> BenchDocument:
     """The benchmark schema, for one experiment or several."""
-    return {
+    return BenchDocument(
         **runs[0].journal.head(SCHEMA),
-        "seed": runs[0].request.seed,
-        "experiments": [run.to_json() for run in runs],
-        "peers": [peer for run in runs for peer in run.peers],
-        "notes": [note for run in runs for note in run.notes],
-        "bars": [bar.to_json() for run in runs for bar in run.bars],
-        "claims": [claim.to_json() for run in runs for claim in run.claims],
-        "summary": [row for run in runs for row in run.summary()],
-        "observations": [row for run in runs for row in run.observations()],
-    }
+        seed=runs[0].request.seed,
+        experiments=tuple(run.record() for run in runs),
+        peers=tuple(peer for run in runs for peer in run.peers),
+        notes=tuple(note for run in runs for note in run.notes),
+        bars=tuple(bar.bar_record() for run in runs for bar in run.bars),
+        claims=tuple(claim.claim_record() for run in runs for claim in run.claims),
+        summary=tuple(row for run in runs for row in run.summary()),
+        observations=tuple(row for run in runs for row in run.observations()),
+    )
 
 
-def write(document: Mapping[str, Any], target: str) -> None:
+def write(document: BenchDocument, target: str) -> None:
     """Writes the document whole or not at all: for a reader, but an observation a line, of which there are many."""
-    head = output.json_text({**document, "observations": []}).rstrip().removesuffix("[]\n}")
-    rows = ",\n".join(output.json_text(row, compact=True).rstrip() for row in document["observations"])
+    data = document.to_json()
+    head = output.json_text({**data, "observations": []}).rstrip().removesuffix("[]\n}")
+    rows = ",\n".join(output.json_text(row, compact=True).rstrip() for row in data["observations"])
     text = f"{head}[\n{rows}\n]\n}}\n" if rows else f"{head}[]\n}}\n"
     if target == STDOUT:
         sys.stdout.write(text)

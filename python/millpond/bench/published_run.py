@@ -3,22 +3,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from functools import cache, cached_property
+from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 
+import msgspec
+
 from millpond.bench import window_counters
-from millpond.bench.claim_rules import Verdict, judge_all
+from millpond.bench.bench_document import ExperimentRecord, PublishedRow
+from millpond.bench.claim_rules import judge_all
+from millpond.bench.claims import Verdict
 from millpond.bench.experiment import Needs, Parameters, Part, PublishedSpec
-from millpond.bench.experiment_run import ExperimentRun, RunRequest
+from millpond.bench.experiment_run import RunRequest, SuiteRun
 from millpond.bench.result_table import PublishedTable, published_table
-from millpond.bench.suite_rounds import SuiteProgram, SuiteRunner, read_suite
+from millpond.bench.suite_rounds import Launch, SuiteProgram, SuiteRunner, read_suite, usual_launch
 from millpond.bench.surroundings import Surroundings
 from millpond.cells.cell import LITTER, SURROUNDINGS, Cell, Outcome
 from millpond.rounds.grids import forecast
 from millpond.rounds.interleaved_rounds import Work, run_rounds
-from millpond.store.observations import Journal, Programs
-from millpond.store.round_log import RoundLog, logged_anyway, subject_of
+from millpond.store.round_log import RoundLog
 from millpond.system import callgrind
 from millpond.system.errors import Failure
 from millpond.system.progress import ProgressReport
@@ -41,7 +44,7 @@ def cells_of(
     ))  # fmt: skip
 
 
-class PublishedRun(ExperimentRun):
+class PublishedRun(SuiteRun):
     """One published experiment with the cells that were chosen of it."""
 
     spec: PublishedSpec
@@ -62,7 +65,6 @@ class PublishedRun(ExperimentRun):
         return [self._program(around) for around in dict.fromkeys(map(Surroundings.of, self.cells))]
 
     def built_by(self, cell: Cell) -> str | None:
-        """The compiler and standard library of the program that runs a cell, as it says itself."""
         return self._program(Surroundings.of(cell)).built_by or None
 
     def _program(self, around: Surroundings) -> SuiteProgram:
@@ -70,16 +72,8 @@ class PublishedRun(ExperimentRun):
             self._programs[around] = read_suite(self.spec.suite, self.spec.aliases, around)
         return self._programs[around]
 
-    def _identity(self, cell: Cell) -> str:
-        return Surroundings.of(cell).identity(self.spec.suite)
-
-    @cached_property
-    def journal(self) -> Journal:  # type: ignore[override]
-        return Journal(
-            self.spec.name, ("millpond", "bench", self.spec.name), metrics=self.spec.metrics, seed=self.request.seed,
-            subject=subject_of([self.spec.suite, *self.request.counting.subject]),
-            programs=Programs(self.built_by, cache(self._identity)),
-        )  # fmt: skip
+    def launch(self, cell: Cell) -> Launch:
+        return usual_launch(cell)
 
     def require(self) -> None:
         """Failure (status 4) where a program is missing or knows less than it should: before anything is measured.
@@ -134,18 +128,10 @@ class PublishedRun(ExperimentRun):
         summed = ("runs", "stored_runs", "estimated_seconds")
         return {**grid, **{key: grid[key] + more[key] for key in summed}}
 
-    def measure(self) -> None:
-        request, seconds = self.request, {cell: need.seconds for cell, need in self.needs.items()}
-        runner = SuiteRunner(self.spec.suite, self.spec.metrics, request.seed, self.refused, seconds,
-                             request.room_bytes, counting=request.counting)  # fmt: skip
-        with logged_anyway(request.store, self.journal) as log:
-            outcomes = self.run_cells(runner, log, self.cells)
-            if request.counting.simulated:
-                outcomes += self._simulate(runner, outcomes, log)
-        self.outcomes = runner.without_other_work(outcomes)
-
-    def _simulate(self, runner: SuiteRunner, outcomes: Sequence[Outcome], log: RoundLog) -> list[Outcome]:
-        """One process more of each cell that ran, under callgrind. Deterministic: a round is enough."""
+    def more_rounds(self, runner: SuiteRunner, outcomes: Sequence[Outcome], log: RoundLog) -> list[Outcome]:
+        """One process more of each cell that ran, under callgrind, if asked. Deterministic: a round is enough."""
+        if not self.request.counting.simulated:
+            return []
         failed = {outcome.cell for outcome in outcomes if outcome.status != "ok"}
         cells = [cell for cell in self.cells if cell not in failed]
         seconds = {cell: self.needs[cell].seconds for cell in cells}
@@ -183,7 +169,7 @@ class PublishedRun(ExperimentRun):
         more += window_counters.notes_on_turns(self.outcomes)
         return [*self.spec.notes, *more, *super().notes[own:]]
 
-    def summary(self) -> list[dict[str, Any]]:
+    def summary(self) -> list[PublishedRow]:
         return self.results.summary()
 
     def print_results(self) -> None:
@@ -191,9 +177,8 @@ class PublishedRun(ExperimentRun):
 
         print_published(self.results, self.claims)
 
-    def to_json(self) -> dict[str, Any]:
-        figure: Mapping[str, Any] = {"figure": self.spec.figure.name, "baseline": self.spec.baseline}
-        return {**super().to_json(), **figure}
+    def record(self) -> ExperimentRecord:
+        return msgspec.structs.replace(super().record(), figure=self.spec.figure.name, baseline=self.spec.baseline)
 
 
 def _too_large(needs: Needs, room_bytes: int) -> str:

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Generic, TypeVar
 
+from millpond.bench.bench_document import ComparisonRow, JudgedRow, PublishedRow
 from millpond.bench.experiment import Place, PublishedSpec, place_of
 from millpond.cells.cell import LITTER, MALLOC, SURROUNDINGS, TOOLCHAIN, Cell, Outcome, Strategy
 from millpond.statistics.order_statistics import Summary, summarise
@@ -128,35 +129,34 @@ class ResultRow:
     figure: Summary | None = None
     holds: bool | None = None
 
-    def to_json(self) -> dict[str, Any]:
+    def record(self) -> ComparisonRow:
         """A row of `summary`: plain numbers, intervals beside them; what there is not is null."""
-        return {
-            "workload": self.workload, "comparison": self.comparison,
-            "ours": self.ours, "ours_name": self.ours_name or None,
-            "best_peer": self.best_peer, "best_peer_name": self.best_peer_name or None,
-            "ideal": self.ideal, "ideal_name": self.ideal_name or None, "unit": self.unit,
+        main = self.to_peer or self.to_ideal
+        return ComparisonRow(
+            workload=self.workload, comparison=self.comparison, ours=self.ours, ours_name=self.ours_name or None,
+            best_peer=self.best_peer, best_peer_name=self.best_peer_name or None,
+            ideal=self.ideal, ideal_name=self.ideal_name or None, unit=self.unit,
             **_ratio("ratio_to_best_peer", self.to_peer),
             **_ratio("ratio_to_ideal", self.to_ideal),
             **_ratio("best_peer_ratio_to_ideal", self.peer_to_ideal),
             **_ratio("cold_ratio_to_best_peer", self.cold),
-            "rounds": max((s.n for s in (self.to_peer, self.to_ideal) if s), default=0),
-            "level": next((s.level for s in (self.to_peer, self.to_ideal) if s), None),
-            "benchmark": self.benchmark, "parameters": dict(self.parameters), "note": self.note,
-        }  # fmt: skip
+            rounds=max((s.n for s in (self.to_peer, self.to_ideal) if s), default=0),
+            level=main.level if main else None,
+            benchmark=self.benchmark, parameters=dict(self.parameters), note=self.note,
+        )  # fmt: skip
 
     def judged_text(self) -> str:
         """The row under a bar in a few words, with why it has no figure where it has none."""
         what = f"{self.figure.median:.3g}" if self.figure else self.note or "not measured"
         return f"{self.workload} {self.comparison.partition('_')[0]} {what}"
 
-    def judged_json(self) -> dict[str, Any]:
+    def judged_record(self) -> JudgedRow:
         """A row of `lines` of a bar."""
-        return {
-            "workload": self.workload, "comparison": self.comparison, "ours_name": self.ours_name,
-            "best_peer_name": self.best_peer_name or None,
-            "figure": self.figure.to_json() if self.figure else None,
-            "ratio_to_ideal": self.to_ideal.median if self.to_ideal else None, "holds": self.holds, "note": self.note,
-        }  # fmt: skip
+        return JudgedRow(
+            workload=self.workload, comparison=self.comparison, ours_name=self.ours_name,
+            best_peer_name=self.best_peer_name or None, figure=self.figure,
+            ratio_to_ideal=self.to_ideal.median if self.to_ideal else None, holds=self.holds, note=self.note,
+        )  # fmt: skip
 
 
 def size_text(size: int) -> str:
@@ -206,6 +206,11 @@ class PublishedTable(ResultTable[Cell]):
         """The counters of windows that any outcome has a value or a reason for."""
         return self.experiment.metrics.counted_in(self.outcomes)
 
+    @property
+    def headings(self) -> list[str]:
+        """The counters that have a value anywhere, by name. Why others have none stands in the notes."""
+        return [name for name in self.counters if any(name in outcome.values for outcome in self.outcomes)]
+
     def figure(self, cell: Cell) -> dict[int, float]:
         """The experiment's figure of a cell in each round that has one."""
         figure = self.experiment.figure
@@ -254,7 +259,7 @@ class PublishedTable(ResultTable[Cell]):
         failed = {place: self.failed[cell] for place, cell in self.cells_at.items() if cell in self.failed}
         return ResultTable(values, failed, names={place: cell.name for place, cell in self.cells_at.items()})
 
-    def summary(self) -> list[dict[str, Any]]:
+    def summary(self) -> list[PublishedRow]:
         """A row for each cell and metric, the experiment's own figure first."""
         figure = self.experiment.figure
         rows = []
@@ -263,7 +268,7 @@ class PublishedTable(ResultTable[Cell]):
             for name in dict.fromkeys([*names, *self.experiment.beside_metrics, *self.counters]):
                 unit = figure.unit if name == figure.name else self.experiment.metrics.unit(name)
                 row = self._row(cell, name, unit)
-                if row["n"] or name == figure.name:
+                if row.n or name == figure.name:
                     rows.append(row)
         return rows
 
@@ -280,37 +285,31 @@ class PublishedTable(ResultTable[Cell]):
             found[name] = summarise(values).median / each if values and each > 0.0 else None
         return found
 
-    def has_published_row(self, row: Mapping[str, Any]) -> bool:
+    def has_published_row(self, row: PublishedRow) -> bool:
         """Whether a row of the summary lies in the tables, if of the baseline alone where the document has any."""
-        at = self._points.get(str(row["cell"]))
+        at = self._points.get(row.cell)
         if not self.experiment.table or at is None:
             return at is not None
         here = self.experiment.published_point(at)
         return (here, self.experiment.baseline) in self.experiment.printed()
 
-    def _row(self, cell: Cell, name: str, unit: str) -> dict[str, Any]:
-        experiment = self.experiment
+    def _row(self, cell: Cell, name: str, unit: str) -> PublishedRow:
+        experiment, parameters = self.experiment, dict(cell.parameters)
         values = self.values_of(cell, name)
-        summary = summarise(list(values.values())) if values else None
-        return {
-            "experiment": experiment.name,
-            "workload": cell.subject.words[0],
-            "parameters": {k: place_of(v) for k, v in cell.parameters if k != LITTER},
-            "strategy": cell.contender.name,
-            "alias": experiment.alias(cell.contender.name),
-            "heap_state": heap_state(cell),
-            **{name: dict(cell.parameters).get(name, SURROUNDINGS[name]) for name in (TOOLCHAIN, MALLOC)},
-            "compiler": self._built_by(cell),
-            "page_policy": this_machine().page_policy,
-            "metric": name,
-            "unit": unit,
-            **_summary(summary),
-            "status": self.failed.get(cell, "ok" if values else "not run"),
-            "why_null": None if values else self.why.get(cell, "not run"),
-            **self._published(cell, name),
-            **_ratio("ratio_to_baseline", self._ratio(cell, name)),
-            "cell": cell.name,
-        }
+        found = summarise(list(values.values())) if values else None
+        return PublishedRow(
+            experiment=experiment.name, workload=cell.subject.words[0],
+            parameters={k: place_of(v) for k, v in cell.parameters if k != LITTER},
+            strategy=cell.contender.name, alias=experiment.alias(cell.contender.name), heap_state=heap_state(cell),
+            toolchain=parameters.get(TOOLCHAIN, SURROUNDINGS[TOOLCHAIN]),
+            malloc=parameters.get(MALLOC, SURROUNDINGS[MALLOC]),
+            compiler=self._built_by(cell), page_policy=this_machine().page_policy, metric=name, unit=unit,
+            n=found.n if found else 0, median=found.median if found else None, low=found.low if found else None,
+            high=found.high if found else None, level=found.level if found else None,
+            status=self.failed.get(cell, "ok" if values else "not run"),
+            why_null=None if values else self.why.get(cell, "not run"),
+            **self._published(cell, name), **_ratio("ratio_to_baseline", self._ratio(cell, name)), cell=cell.name,
+        )  # fmt: skip
 
     def _ratio(self, cell: Cell, name: str) -> Summary | None:
         base = self.baseline_of(cell)
@@ -325,24 +324,17 @@ class PublishedTable(ResultTable[Cell]):
         at = experiment.point_of(cell) if name == experiment.figure.name else None
         here = experiment.published_point(at) if at is not None else ()
         one = experiment.printed().get((here, cell.contender.name)) if at is not None else None
-        if one is None:
-            return {"published": None, "published_unit": None, "published_value": None, "published_ratio": None}
         found = experiment.published_values()
         value, base = found.get((here, cell.contender.name)), found.get((here, experiment.baseline))
         return {
-            "published": one.printed if one.value is None else one.value,
-            "published_unit": one.unit,
-            "published_value": value,
-            "published_ratio": value / base if value is not None and base else None,
+            "published": None if one is None else one.printed if one.value is None else one.value,
+            "published_unit": one.unit if one else None,
+            "published_value": value if one else None,
+            "published_ratio": value / base if one and value is not None and base else None,
         }
 
 
-def _summary(summary: Summary | None) -> dict[str, Any]:
-    known = ("n", "median", "low", "high", "level")
-    return {k: getattr(summary, k) for k in known} if summary else {**dict.fromkeys(known), "n": 0}
-
-
-def _ratio(name: str, summary: Summary | None) -> dict[str, float | None]:
+def _ratio(name: str, summary: Summary | None) -> dict[str, Any]:
     return {
         name: summary.median if summary else None,
         f"{name}_low": summary.low if summary else None,

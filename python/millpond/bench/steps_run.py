@@ -11,9 +11,9 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
-from millpond.bench.bars import Bar
+from millpond.bench.bench_document import StepRow, SummaryRow
+from millpond.bench.claims import Verdict, missing_bar
 from millpond.bench.experiment import ExperimentSpec, Needs
 from millpond.bench.experiment_run import PLACE, ExperimentRun, RunRequest
 from millpond.bench.laboratory.bench_rows import Bench, Step
@@ -54,7 +54,7 @@ class StepsRun(ExperimentRun):
             raise Failure(Status.USAGE, f"{spec.name} has no parts: --shard is for experiments of cells")
         super().__init__(spec, cells, request)
         self.needs = {cell: Needs(spec.seconds, 0) for cell in cells}
-        self._bars: list[Bar] = []
+        self._bars: list[Verdict] = []
 
     @cached_property
     def journal(self) -> Journal:  # type: ignore[override]
@@ -93,12 +93,12 @@ class StepsRun(ExperimentRun):
                         log.keep(self.outcomes[-1])
 
     @property
-    def bars(self) -> list[Bar]:
+    def bars(self) -> list[Verdict]:
         return self._bars
 
-    def summary(self) -> list[dict[str, Any]]:
+    def summary(self) -> list[SummaryRow]:
         return [
-            {"workload": bar.workload, "comparison": bar.name, **(bar.figure.to_json() if bar.figure else {})}
+            StepRow(workload=bar.workload, comparison=bar.name, **(bar.ours.to_json() if bar.ours else {}))
             for bar in self._bars
         ]
 
@@ -106,13 +106,13 @@ class StepsRun(ExperimentRun):
         """Nothing but the bars."""
 
 
-def measure(steps: Sequence[tuple[str, Step]], bench: Bench) -> Iterator[Bar]:
+def measure(steps: Sequence[tuple[str, Step]], bench: Bench) -> Iterator[Verdict]:
     """The bars of all steps, as they are made. A step that fails becomes a bar that says why."""
     for number, (name, step) in enumerate(steps, 1):
         started = time.monotonic()
         try:
             found = step(bench)
         except Failure as failure:
-            found = [Bar.missing(name, failure.message)]
+            found = [missing_bar(name, failure.message)]
         say(f"{number} of {len(steps)}, {time.monotonic() - started:.0f} s: " + "; ".join(bar.short() for bar in found))
         yield from found

@@ -11,22 +11,29 @@ needs and the machine has. What a process needs of memory is never tried out.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Literal, TypeVar
+
+import msgspec
+from msgspec import field
+from msgspec.structs import replace
 
 from millpond.bench import window_counters
+from millpond.bench.bench_document import SuiteRecord
 from millpond.bench.surroundings import Surroundings, said
-from millpond.bench.window_counters import UNCOUNTED, Counting
+from millpond.bench.window_counters import UNCOUNTED, Counting, WindowCounter
 from millpond.cells.cell import MALLOC, SURROUNDINGS, TOOLCHAIN, Cell, Outcome
 from millpond.cells.checksums import Checksums
 from millpond.cells.metrics import Metrics
 from millpond.rounds.fresh_process import Padding, killed
 from millpond.system import callgrind, native
 from millpond.system.errors import Failure, Status
+from millpond.system.records import Record
 
-SCHEMA = "millpond.suite/2"
+Schema = Literal["millpond.suite/2"]
+SCHEMA: Schema = "millpond.suite/2"
+Kind = TypeVar("Kind")
 _LEAST_PATIENCE_SECONDS = 120.0
 _SLOWER = 30.0
 # What the program says of a contender that ran out of memory, or saw beforehand that it would.
@@ -35,16 +42,49 @@ _BAD_ALLOC, _PREDICTED = "bad_alloc", "predicted_bad_alloc"
 _COUNTS = (1000, 3000)
 
 
-@dataclass(frozen=True)
-class SuiteWorkload:
-    """What a program knows of a workload: the unit that its times are for, and who can run it, by canonical names.
+class SuiteWorkload(Record, frozen=True, kw_only=True):
+    """What a program knows of a workload: the unit that its times are for, and who can run it.
 
     `counted_functions`: what is kept out of line to be counted alone, with all that it calls.
     """
 
-    unit: str
+    name: str
+    unit: str = "unit"
     contenders: frozenset[str]
-    counted_functions: tuple[str, ...]
+    counted_functions: tuple[str, ...] | None = None
+
+
+class ListedContender(Record, frozen=True, kw_only=True):
+    """A contender as a program lists it."""
+
+    name: str
+    kind: str = ""
+    is_built_in: bool = True
+    source: str | None = None
+    package: str | None = None
+    version: str | None = None
+
+
+class SuiteList(Record, frozen=True, kw_only=True):
+    """What a program prints of itself."""
+
+    schema: Schema
+    compiler: str | None = None
+    standard_library: str | None = None
+    malloc: str | None = None
+    workloads: tuple[SuiteWorkload, ...]
+    contenders: tuple[ListedContender, ...] = ()
+
+
+class SuiteRound(Record, frozen=True, kw_only=True):
+    """What a program prints of a round."""
+
+    schema: Schema
+    status: str = "ok"
+    malloc: str | None = None
+    checksum: str | int | None = None
+    metrics: dict[str, float | None] = field(default_factory=dict)
+    counters: dict[str, WindowCounter] | None = None
 
 
 @dataclass(frozen=True)
@@ -57,7 +97,7 @@ class SuiteProgram:
     standard_library: str
     malloc: str
     workloads: Mapping[str, SuiteWorkload]
-    contenders: tuple[Mapping[str, Any], ...]
+    contenders: tuple[ListedContender, ...]
 
     @property
     def built_by(self) -> str:
@@ -80,32 +120,29 @@ class SuiteProgram:
                     Status.ENVIRONMENT, f"{self.name} has no {cell.contender.name} for {name}: build it again"
                 )
 
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "name": self.name, "compiler": self.compiler, "standard_library": self.standard_library,
-            "toolchain": self.around.toolchain or SURROUNDINGS[TOOLCHAIN],
-            "malloc": self.around.malloc or SURROUNDINGS[MALLOC], "malloc_library": self.malloc or None,
-            "kept": self.around.kept,
-        }  # fmt: skip
+    def record(self) -> SuiteRecord:
+        """As a document names it."""
+        around = self.around
+        return SuiteRecord(
+            name=self.name, compiler=self.compiler, standard_library=self.standard_library,
+            toolchain=around.toolchain or SURROUNDINGS[TOOLCHAIN], malloc=around.malloc or SURROUNDINGS[MALLOC],
+            malloc_library=self.malloc or None, kept=around.kept,
+        )  # fmt: skip
 
 
 def read_suite(name: str, aliases: Mapping[str, str], around: Surroundings) -> SuiteProgram:
     """Asks the program for its list. Failure (status 4) where it is missing or has none, or runs on another malloc."""
     done = native.capture([str(around.program(name)), "--list"], around.environment({}))
-    listed = _json_of(done)
-    if done.status != 0 or listed is None or listed.get("schema") != SCHEMA:
+    listed = _decoded(SuiteList, done)
+    if listed is None:
         raise Failure(Status.ENVIRONMENT, _said(done) or f"{name} --list gave no list ({SCHEMA})")
-    malloc = str(listed.get("malloc") or "")
+    malloc = listed.malloc or ""
     around.confirm(name, malloc)
     workloads = {
-        str(w["name"]): SuiteWorkload(
-            str(w.get("unit") or "unit"), frozenset(aliases.get(c, c) for c in w["contenders"]),
-            tuple(w.get("counted_functions") or ()),
-        )
-        for w in listed["workloads"]
-    }  # fmt: skip
-    compiler, library = str(listed.get("compiler") or ""), str(listed.get("standard_library") or "")
-    return SuiteProgram(name, around, compiler, library, malloc, workloads, tuple(listed.get("contenders") or ()))
+        w.name: replace(w, contenders=frozenset(aliases.get(c, c) for c in w.contenders)) for w in listed.workloads
+    }
+    return SuiteProgram(name, around, listed.compiler or "", listed.standard_library or "", malloc, workloads,
+                        listed.contenders)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -168,7 +205,7 @@ class SuiteRunner:
         if dead := killed(cell, stage, number, done, patience):
             return dead
         printed = self._printed(done, cell)
-        self._launch(cell).around.confirm(self._program, str(printed.get("malloc") or ""))
+        self._launch(cell).around.confirm(self._program, printed.malloc or "")
         return self._outcome(cell, stage, number, printed)
 
     def without_other_work(self, outcomes: Sequence[Outcome]) -> list[Outcome]:
@@ -202,39 +239,36 @@ class SuiteRunner:
             collected.append(found["Ir"])
         return Outcome(cell, stage, number, {"instructions": (collected[1] - collected[0]) / (_COUNTS[1] - _COUNTS[0])})
 
-    def _printed(self, done: native.Captured, cell: Cell) -> dict[str, Any]:
-        printed = _json_of(done)
-        if done.status == 0 and printed is not None and printed.get("schema") == SCHEMA:
+    def _printed(self, done: native.Captured, cell: Cell) -> SuiteRound:
+        printed = _decoded(SuiteRound, done)
+        if printed is not None:
             return printed
         status = Status(done.status) if done.status in (2, 3, 4, 5) else Status.ENVIRONMENT
         what = _said(done) or "it printed no result"
         raise Failure(status, f"{self._program} for {cell.contender.name}: {what}")
 
-    def _outcome(self, cell: Cell, stage: str, number: int, printed: Mapping[str, Any]) -> Outcome:
-        status = str(printed.get("status") or "ok")
+    def _outcome(self, cell: Cell, stage: str, number: int, printed: SuiteRound) -> Outcome:
+        status = printed.status
         if status == _PREDICTED:
             return Outcome.failed(cell, stage, number, "refused", "it would need more memory than there is")
         if status == _BAD_ALLOC:
             return Outcome.failed(cell, stage, number, _BAD_ALLOC, "ran out of memory")
         if status != "ok":
             return Outcome.failed(cell, stage, number, "killed", status)
-        if printed.get("checksum") is not None:
-            self._checksums.add(cell, str(printed["checksum"]))
-        values = {
-            name: float(value)
-            for name, value in printed["metrics"].items()
-            if value is not None and name.partition(":")[0] in self._metrics.units
-        }
-        counted, absent = window_counters.read(printed)
+        if printed.checksum is not None:
+            self._checksums.add(cell, str(printed.checksum))
+        units = self._metrics.units
+        values = {n: v for n, v in printed.metrics.items() if v is not None and n.partition(":")[0] in units}
+        counted, absent = window_counters.read(printed.counters or {})
         return Outcome(cell, stage, number, values | counted, absent=absent)
 
 
-def _json_of(done: native.Captured) -> dict[str, Any] | None:
+def _decoded(kind: type[Kind], done: native.Captured) -> Kind | None:
+    """What a program printed; None where it failed, or printed something else."""
     try:
-        printed = json.loads(done.printed)
-    except ValueError:
+        return msgspec.json.decode(done.printed, type=kind) if done.status == 0 else None
+    except msgspec.MsgspecError:
         return None
-    return printed if isinstance(printed, dict) else None
 
 
 def _said(done: native.Captured) -> str:

@@ -8,23 +8,28 @@
 
 What is not available is null, with the reason. Simulated caches are callgrind's: those of this machine, two levels of
 them; misses are of reads.
+
+perf stat --delay=-1 --control fd:CTL,ACK -- millpond bench … --perf-control CTL,ACK
+    ▲ "enable", "disable" ── CTL ── the process of a round, around its window ◀── "ack" ── ACK ──┘
 """
 
 from __future__ import annotations
 
+import os
+import re
 import secrets
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
-from typing import Any
 
-from millpond.bench.perf_control import PerfControl
 from millpond.bench.surroundings import Surroundings
 from millpond.cells.cell import Cell, Outcome
 from millpond.cells.metrics import RUNNING
 from millpond.rounds.fresh_process import describe
 from millpond.system import callgrind, native
+from millpond.system.errors import Failure, Status
+from millpond.system.records import Record
 
 STAGE = "simulated"
 # What the suites' frame keeps out of line, so that a simulator can be told what to count.
@@ -45,7 +50,38 @@ _NOT_SIMULATED = dict.fromkeys(("cycles", "stalled_cycles"), _NO_CLOCK) | dict.f
 # How much longer a process takes under callgrind, about: with caches and branches simulated.
 SLOWDOWN = 130.0
 _LEAST_PATIENCE_SECONDS = 600.0
+_NUMBERS = re.compile(r"\d{1,9}(,\d{1,9})?", re.ASCII)
 _SLOWER = 600.0
+
+
+@dataclass(frozen=True)
+class PerfControl:
+    """Descriptors of an outer `perf`: one, or the one that is written and the one that answers."""
+
+    text: str
+
+    @classmethod
+    def given(cls, text: str) -> PerfControl:
+        """From the command line. Failure (status 2) for what are no numbers, 4 where nothing is open there."""
+        if not _NUMBERS.fullmatch(text):
+            raise Failure(
+                Status.USAGE, f"--perf-control {text!r} is not CTL,ACK: the numbers of perf stat --control fd:CTL,ACK"
+            )
+        control = cls(text)
+        for number in control.descriptors:
+            try:
+                os.fstat(number)
+            except OSError as error:
+                raise Failure(
+                    Status.ENVIRONMENT,
+                    f"--perf-control: descriptor {number} is not open; perf stat --control fd:CTL,ACK hands on those "
+                    "that the shell has opened",
+                ) from error
+        return control
+
+    @property
+    def descriptors(self) -> tuple[int, ...]:
+        return tuple(map(int, self.text.split(",")))
 
 
 class Counters(StrEnum):
@@ -91,19 +127,27 @@ class Counting:
 UNCOUNTED = Counting()
 
 
-def read(printed: Mapping[str, Any]) -> tuple[dict[str, float], dict[str, str]]:
+class WindowCounter(Record, frozen=True):
+    """A counter in a round's line."""
+
+    value: float | None = None
+    running_share: float | None = None
+    why_null: str | None = None
+
+
+def read(printed: Mapping[str, WindowCounter]) -> tuple[dict[str, float], dict[str, str]]:
     """The counters in a round's line: those that have a value, and why the others have none.
 
     A value that was scaled has the share beside it for which its event ran.
     """
     values, absent = {}, {}
-    for name, found in (printed.get("counters") or {}).items():
-        if isinstance(found.get("value"), int | float):
-            values[name] = float(found["value"])
-            if isinstance(share := found.get("running_share"), int | float) and share < 1.0:
-                values[f"{name}{RUNNING}"] = float(share)
-        else:
-            absent[name] = str(found.get("why_null") or "the program gave no reason")
+    for name, found in printed.items():
+        if found.value is None:
+            absent[name] = found.why_null or "the program gave no reason"
+            continue
+        values[name] = found.value
+        if found.running_share is not None and found.running_share < 1.0:
+            values[f"{name}{RUNNING}"] = found.running_share
     return values, absent
 
 

@@ -20,6 +20,8 @@ from typing import Any, ClassVar
 from millpond.cells.plans import Plan
 from millpond.system.clock import utc_now
 from millpond.system.environment import preload_setting
+from millpond.system.machine_facts import Place
+from millpond.system.records import Record
 
 CONTROLS = ("bare", "empty", "shared", "shared_huge", "looked_up")
 # Parameters of a suite's cell besides its workload's own: the share of a heap that was littered before it.
@@ -70,27 +72,26 @@ Subject = Program | Trace | Workload
 
 
 @dataclass(frozen=True)
-class Control:
+class PlainContender:
+    """A contender that is called by its name alone. `label`: how tables name a contender."""
+
+    name: str
+
+    @property
+    def label(self) -> str:
+        return self.name
+
+
+class Control(PlainContender):
     """A contender that others are held against: one of CONTROLS in a trial, `recorded` and `null` in a replay, …"""
 
-    name: str
     kind: ClassVar[str] = "control"
 
-    @property
-    def label(self) -> str:
-        return self.name
 
-
-@dataclass(frozen=True)
-class Strategy:
+class Strategy(PlainContender):
     """An allocator with binding and disposal by its canonical name, or what else a suite's workload can be run with."""
 
-    name: str
     kind: ClassVar[str] = "strategy"
-
-    @property
-    def label(self) -> str:
-        return self.name
 
 
 @dataclass(frozen=True)
@@ -112,26 +113,25 @@ class Malloc:
         return self.name if "/" in self.name else f"malloc:{self.name}"
 
     @property
+    def place(self) -> Place:
+        """Its library, as documents name it."""
+        return Place(self.name, str(self.path) if self.path else None)
+
+    @property
     def setting(self) -> str:
         """NAME=VALUE that makes a program run on it, behind what the user preloads already; empty for nothing."""
         return self.tunables if self.path is None else preload_setting(str(self.path))
 
 
-@dataclass(frozen=True)
-class Computed:
+class Computed(PlainContender):
     """A contender that never ran: its values are made from those of others in the same round."""
 
-    name: str
     kind: ClassVar[str] = "computed"
 
     @classmethod
     def without_look_up(cls, label: str) -> Computed:
         """A plan of that label without what only a trial costs."""
         return cls(f"{label} without look-up")
-
-    @property
-    def label(self) -> str:
-        return self.name
 
 
 Contender = Control | Strategy | Malloc | Plan | Computed
@@ -167,6 +167,28 @@ class Cell:
         }
 
 
+class PoolCounts(Record, frozen=True):
+    """What one round counted of a pool behind malloc.
+
+    `calls`: of an arena's function, those that were observed; `outlived_calls`: of these, the ones that ended before
+    all their objects. `capped_bytes` and `capped_live_bytes`: what an arena held that had to stop, and what of it was
+    alive; 0 where none had to.
+    """
+
+    pool: str
+    allocations: int = 0
+    resets: int = 0
+    calls: int = 0
+    outlived_calls: int = 0
+    capped_bytes: int = 0
+    capped_live_bytes: int = 0
+
+    @property
+    def may_be_proposed(self) -> bool:
+        """Whether no arena held too much for what was alive in it, and no object was seen to outlive its call."""
+        return not self.capped_bytes and not self.outlived_calls
+
+
 @dataclass(frozen=True)
 class Outcome:
     """What one round of one cell gave. `values` holds the metrics that were measured, in their units.
@@ -185,7 +207,7 @@ class Outcome:
     why: str = ""
     exit_status: int = 0
     signal: int = 0
-    router: dict[str, Any] = field(default_factory=dict, compare=False)
+    pools: tuple[PoolCounts, ...] = field(default=(), compare=False)
     absent: dict[str, str] = field(default_factory=dict, compare=False)
     kind: str = ""
 

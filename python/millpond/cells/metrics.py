@@ -48,10 +48,6 @@ class Metrics:
             return "share"
         return self.units.get(metric) or self.units.get(metric.partition(":")[0], EVENTS)
 
-    def is_declared(self, metric: str) -> bool:
-        """Whether it is one of these, or a value of one of these series."""
-        return metric in self.units or metric.partition(":")[0] in self.units
-
     def of(self, outcome: Outcome) -> dict[str, str]:
         """The metrics that an outcome has a row for, with their units; null where it has no value."""
         if not self.is_open:

@@ -12,6 +12,7 @@ from millpond.system.records import Record
 Schema = Literal["millpond.plan/1"]
 SCHEMA: Schema = "millpond.plan/1"
 REST = "*"
+OWN_POOL = "a pool of its own"
 
 
 class PlanProgram(Record, frozen=True):
@@ -27,12 +28,21 @@ class PlanScope(Record, frozen=True):
     function: str | None = None
     thread: bool | None = None
     phase: bool | None = None
-    outermost: bool = False
-    observed: bool = True
+    outermost: bool = False  # calls of the function inside of another share that call's arena
+    observed: bool = True  # a trial observes when calls begin and end
 
     @property
     def kind(self) -> str:
         return "function" if self.function is not None else "thread" if self.thread else "phase"
+
+    @property
+    def arena(self) -> str:
+        """An arena for it, in words."""
+        return {
+            "function": f"an arena for each {'outermost ' if self.outermost else ''}call of {self.function}",
+            "thread": "an arena for each thread",
+            "phase": "an arena that is reset whenever nothing in it is alive",
+        }[self.kind]
 
 
 class PlanInstance(Record, frozen=True):
@@ -44,7 +54,10 @@ class PlanInstance(Record, frozen=True):
 
 
 class PlanRoute(Record, frozen=True):
-    """Subsystems that share one pool of one strategy."""
+    """Subsystems that share one pool of one strategy.
+
+    `scope`: of a monotonic, which is an arena. `instances`: of a multipool with a pool for each owner.
+    """
 
     subsystems: tuple[str, ...]
     pool: str
@@ -52,6 +65,11 @@ class PlanRoute(Record, frozen=True):
     huge_pages: bool = field(default_factory=bool)
     scope: PlanScope | None = None
     instances: tuple[PlanInstance, ...] = ()
+
+    @property
+    def own(self) -> str:
+        """What it gives its subsystems, in words."""
+        return self.scope.arena if self.scope else "a pool for each instance" if self.instances else OWN_POOL
 
     @property
     def of_rest(self) -> bool:

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import chain, zip_longest
 from pathlib import Path
 from typing import Any, ClassVar
 
-from millpond.cells.plan_file import REST, PlanFile, PlanInstance, PlanProgram, PlanRoute, PlanScope
+from msgspec.structs import replace
+
+from millpond.cells.plan_file import OWN_POOL, REST, PlanFile, PlanProgram, PlanRoute
 from millpond.system import native
 from millpond.system.errors import Failure, Status, cannot_write
 
@@ -27,62 +29,6 @@ SUFFIX = ".plan.json"
 # The files of candidate pools for each instance, and of candidate arenas, begin so.
 _INSTANCES = "instances-"
 _ARENA = "arena-"
-OWN_POOL = "a pool of its own"
-
-
-@dataclass(frozen=True)
-class Scope:
-    """What an arena's life is tied to: each call of a function, each thread, or a phase of the program."""
-
-    kind: str
-    function: str = ""
-    outermost: bool = False  # calls of the function inside of another share that call's arena
-    observed: bool = True  # a trial observes when calls begin and end
-
-    @property
-    def arena(self) -> str:
-        """An arena for it, in words."""
-        return {
-            "function": f"an arena for each {'outermost ' if self.outermost else ''}call of {self.function}",
-            "thread": "an arena for each thread",
-            "phase": "an arena that is reset whenever nothing in it is alive",
-        }[self.kind]
-
-    @property
-    def file(self) -> PlanScope:
-        """As the plan file has it."""
-        function = self.function if self.kind == "function" else None
-        thread, phase = (True if self.kind == kind else None for kind in ("thread", "phase"))
-        return PlanScope(function, thread, phase, self.outermost, self.observed)
-
-
-@dataclass(frozen=True)
-class Route:
-    """Subsystems that share one pool of one strategy.
-
-    `scope`: of a monotonic, which is an arena. `instances`: of a multipool with a pool for each owner; module, address
-    and word of each call site where the owner is known.
-    """
-
-    subsystems: tuple[str, ...]
-    pool: str
-    strategy: str
-    huge_pages: bool = False
-    scope: Scope | None = None
-    instances: tuple[tuple[str, str, str], ...] = ()
-
-    @property
-    def own(self) -> str:
-        """What it gives its subsystems, in words."""
-        if self.scope:
-            return self.scope.arena
-        return "a pool for each instance" if self.instances else OWN_POOL
-
-    @property
-    def file(self) -> PlanRoute:
-        """As the plan file has it."""
-        scope, instances = self.scope.file if self.scope else None, tuple(PlanInstance(*key) for key in self.instances)
-        return PlanRoute(self.subsystems, self.pool, self.strategy, self.huge_pages, scope, instances)
 
 
 @dataclass(frozen=True)
@@ -92,7 +38,7 @@ class Plan:
     name: str
     path: str
     build_id: str
-    routes: tuple[Route, ...]
+    routes: tuple[PlanRoute, ...]
     kind: ClassVar[str] = "plan"
 
     @property
@@ -115,20 +61,19 @@ class Plan:
         return pools.pop() if len(pools) == 1 else None
 
     @property
-    def special(self) -> tuple[Route, ...]:
+    def special(self) -> tuple[PlanRoute, ...]:
         """The routes that are more than a pool for subsystems: arenas, and pools for each instance."""
         return tuple(r for r in self.routes if r.own != OWN_POOL)
 
     @property
-    def arenas(self) -> tuple[Route, ...]:
+    def arenas(self) -> tuple[PlanRoute, ...]:
         """The routes that are arenas for a scope."""
         return tuple(r for r in self.routes if r.scope)
 
     @property
     def file(self) -> PlanFile:
         """The plan as the file format has it."""
-        routes = tuple(r.file for r in self.routes)
-        return PlanFile(program=PlanProgram(self.path, self.build_id), routes=routes)
+        return PlanFile(program=PlanProgram(self.path, self.build_id), routes=self.routes)
 
     def to_json(self) -> dict[str, Any]:
         """The same as plain data."""
@@ -154,21 +99,14 @@ def read(path: Path) -> Plan:
     return from_json(json.loads(native.answer(READER, [f"--check-plan={path}"])), path.name.removesuffix(SUFFIX))
 
 
-def from_json(data: dict[str, Any], name: str) -> Plan:
+def from_json(data: object, name: str) -> Plan:
     """The plan that `to_json` gave, or that the reader printed. For no other data: files go through `read`."""
     return of_file(PlanFile.from_json(data), name)
 
 
 def of_file(file: PlanFile, name: str) -> Plan:
     """The plan in a file, under a name for tables."""
-    return Plan(name, file.program.path, file.program.build_id, tuple(_route(r) for r in file.routes))
-
-
-def _route(route: PlanRoute) -> Route:
-    known = route.scope
-    scope = Scope(known.kind, known.function or "", known.outermost, known.observed) if known else None
-    instances = tuple((i.module, i.address, i.word) for i in route.instances)
-    return Route(route.subsystems, route.pool, route.strategy, route.huge_pages, scope, instances)
+    return Plan(name, file.program.path, file.program.build_id, file.routes)
 
 
 def read_all(paths: Iterable[Path]) -> list[Plan]:
@@ -231,8 +169,8 @@ def combine(plans: Iterable[Plan], name: str) -> Plan:
     if not chosen or any((p.path, p.build_id) != (chosen[0].path, chosen[0].build_id) for p in chosen):
         raise ValueError("only plans of one build of one program can be combined")
     seen: set[str] = set()
-    routes: list[Route] = []
-    rest: Route | None = None
+    routes: list[PlanRoute] = []
+    rest: PlanRoute | None = None
     for route in (r for p in chosen for r in p.routes):
         if REST in route.subsystems:
             rest = rest or route

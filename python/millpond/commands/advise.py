@@ -112,8 +112,7 @@ def command(
     advice = within(argv, budget) if inputs is None else advise_on_inputs(argv, inputs, budget, within, again)
     if inputs is not None:  # beside the last input's run, which is the one that made it whole
         Store(store).write_document("inputs", advice.inputs[-1].run or "", advice.to_json())
-    if json is not None:
-        output.write_json(advice.to_json(), json)
+    output.write_json(advice.to_json(), json)
     if html is not None:
         from millpond.report.page import write_report
 
@@ -164,12 +163,12 @@ def _predict(found: Findings, log: RoundLog, folder: Path, store: Store, deadlin
     trace = found.process.summary.trace
     if tried:
         say(f"replaying {plural(len(tried), 'plan')}")
-    found.predictions = predict(
+    found.replay = predict(
         found.program, found.process.trace, [t.plan for t in tried], found.whole, replay_error(store),
         folder=folder, listener=ProgressReport(), deadline=deadline, seed=seed, events=trace.events or 0,
         threads=trace.threads or 1, log=log,
     )  # fmt: skip
-    found.notes.append(agreement_note(found.predictions))
+    found.notes.append(agreement_note(found.replay))
 
 
 def _keep(store: Store, journal: Journal, found: Findings, advice: Advice) -> None:

@@ -23,26 +23,14 @@ import typer
 from millpond.bench import surroundings
 from millpond.bench.comparison_run import ComparisonRun
 from millpond.bench.comparisons import ComparisonSpec
-from millpond.bench.counting import counting_of, show_events
+from millpond.bench.event_names import counting_of, show_events
 from millpond.bench.experiment import ExperimentSpec, Parameters, PublishedSpec, points, surrounded
 from millpond.bench.experiment_run import PLACE, ExperimentRun, RunRequest, document, memory_bytes, write
 from millpond.bench.published_run import PublishedRun, cells_of
 from millpond.bench.steps_run import StepsRun, StepsSpec
 from millpond.bench.suites.every_experiment import EXPERIMENTS, PUBLISHED
 from millpond.cells.cell import Cell
-from millpond.commands.options import (
-    CellsOption,
-    CountersOption,
-    DryRunOption,
-    EventOption,
-    Json,
-    ListEventsOption,
-    ListOption,
-    PerfControlOption,
-    SeedOption,
-    ShardOption,
-    StoreOption,
-)
+from millpond.commands import options
 from millpond.rounds.grids import GridOptions, listing, select, show_all
 from millpond.rounds.mallocs import known_mallocs
 from millpond.store.store import Store
@@ -94,25 +82,25 @@ def command(
     litter: Annotated[
         float | None, typer.Option(metavar="F", min=0.0, max=1.0, help="First litter the heap; this share is freed.")
     ] = None,
-    counters: CountersOption = None,
-    event: EventOption = None,
-    perf_control: PerfControlOption = None,
-    list_events: ListEventsOption = False,
+    counters: options.CountersOption = None,
+    event: options.EventOption = None,
+    perf_control: options.PerfControlOption = None,
+    list_events: options.ListEventsOption = False,
     toolchain: ToolchainOption = None,
     malloc: MallocOption = None,
     peer: PeerOption = None,
     sizes: SizesOption = None,
-    json: Json = None,
+    json: options.Json = None,
     report: Annotated[Path | None, typer.Option(metavar="FILE", help="The page; results/bench/NAME.html.")] = None,
     google: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Also every round in the form of Google Benchmark.")
     ] = None,
-    store: StoreOption = None,
-    seed: SeedOption = 1,
-    list_only: ListOption = False,
-    dry_run: DryRunOption = False,
-    cells: CellsOption = None,
-    shard: ShardOption = None,
+    store: options.StoreOption = None,
+    seed: options.SeedOption = 1,
+    list_only: options.ListOption = False,
+    dry_run: options.DryRunOption = False,
+    cells: options.CellsOption = None,
+    shard: options.ShardOption = None,
 ) -> int:
     """Run experiments here: published ones beside their figures, ours against their bars (status 1: one is missed)."""
     if list_events:
@@ -170,7 +158,7 @@ def _own_run(
     """A run of an experiment of ours. Failure (status 2) for a filter that fits nothing."""
     if isinstance(spec, ComparisonSpec):
         run = ComparisonRun(spec, request, peers, sizes)
-        run.choose(select(run.cells, filters))
+        run.cells = select(run.cells, filters)
         return run
     assert isinstance(spec, StepsSpec)
     return StepsRun(spec, select(spec.cells(request.scale), filters), request)

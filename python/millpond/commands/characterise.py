@@ -41,8 +41,7 @@ def command(
         data = read_json(out)
     if said:
         typer.echo(said, err=True, nl=False)
-    if json is not None:
-        output.write_json(data, json)
+    output.write_json(data, json)
     if json != "-":
         from millpond.report import terminal
 

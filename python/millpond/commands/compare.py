@@ -93,8 +93,7 @@ def command(
         preparation = Preparation(prepare, cwd_copy)
         asked = Asked(program, command_after(after, program), rounds, store, seed, preparation)
         builds, damaged = compare_builds(asked, folder)
-    if json is not None:
-        output.write_json(builds.to_json(), json)
+    output.write_json(builds.to_json(), json)
     if json != "-":
         from millpond.report import terminal
 
@@ -126,8 +125,7 @@ def _compare_runs(a: str, b: str, wanted: list[conditions.Condition], cells: str
     output.prove_writable(json)
     damaged: list[str] = []
     found = compare_cells(_side(a, store, damaged), _side(b, store, damaged), wanted, cells, known_metrics())
-    if json is not None:
-        output.write_json(found.to_json(), json)
+    output.write_json(found.to_json(), json)
     if json != "-":
         from millpond.report import terminal
 
@@ -216,7 +214,7 @@ def _table(found: StoreComparison, rows: list[Any], total: int) -> Table:
             interval = f"{percent_text(ratio.low)} to {percent_text(ratio.high)}"
         amount = percent_text(ratio.median) if ratio else value_text(change.difference.median, unit)
         style = "bold red" if (cell, metric) in breached else None
-        words = [value_text(change.a, unit), value_text(change.b, unit), amount, interval, change.verdict]
+        words = [value_text(change.a.median, unit), value_text(change.b.median, unit), amount, interval, change.verdict]
         table.add_row(Text(name), metric, *words, style=style)
     if total > len(rows):
         table.caption = f"and {total - len(rows)} more; --json has them all"

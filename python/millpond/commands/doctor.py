@@ -5,16 +5,18 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
+from msgspec.structs import replace
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from millpond.commands.options import Json
-from millpond.doctor.diagnosis import Finding, cost, diagnose, ns_text
+from millpond.doctor.diagnosis import diagnose, ns_text
 from millpond.doctor.examination import examine
+from millpond.doctor.examination_data import Examination
 from millpond.doctor.replay_error import KIND, replay_error
 from millpond.doctor.validation_rounds import PROGRAMS, ROUNDS, Validating
 from millpond.rounds.mallocs import find_mallocs
@@ -52,18 +54,15 @@ def command(
     if validate:
         return _validate([n.strip() for n in programs.split(",") if n.strip()], rounds, budget, store, seed, json)
     say("measuring costs and noise")
-    document = examine(store, ProgressReport(), seed=seed)
-    document["replay_error"] = replay_error(Store(store)).to_json()
+    document = replace(examine(store, ProgressReport(), seed=seed), replay_error=replay_error(Store(store)).note)
     findings = diagnose(document)
-    document["findings"] = [f.to_json() for f in findings]
-    document["ok"] = not any(f.level == "missing" for f in findings)
-    if json is not None:
-        output.write_json(document, json)
+    document = replace(document, findings=tuple(findings), ok=not any(f.level == "missing" for f in findings))
+    output.write_json(document.to_json(), json)
     if json != "-":
         from millpond.report import terminal
 
-        print_document(document, findings, terminal.console())
-    return Status.OK if document["ok"] else Status.ENVIRONMENT
+        print_document(document, terminal.console())
+    return Status.OK if document.ok else Status.ENVIRONMENT
 
 
 def _validate(names: list[str], rounds: int, budget: float, folder: Path, seed: int, json: str | None) -> int:
@@ -87,9 +86,8 @@ def _validate(names: list[str], rounds: int, budget: float, folder: Path, seed: 
             Status.ENVIRONMENT, f"nothing could be validated: {'; '.join(work.notes) or 'no program was named'}"
         )
     store.write(work.journal)
-    store.write_document(KIND, work.journal.run, document)
-    if json is not None:
-        output.write_json(document, json)
+    store.write_document(KIND, work.journal.run, document.to_json())
+    output.write_json(document.to_json(), json)
     if json != "-":
         from millpond.doctor.validation_table import print_validation
         from millpond.report import terminal
@@ -98,10 +96,10 @@ def _validate(names: list[str], rounds: int, budget: float, folder: Path, seed: 
     return Status.OK
 
 
-def print_document(document: dict[str, Any], findings: list[Finding], out: Console) -> None:
+def print_document(document: Examination, out: Console) -> None:
     """What follows first, then the facts that it rests on."""
-    out.print(Text(document["machine"]), style="bold")
-    for finding in findings:
+    out.print(Text(document.machine), style="bold")
+    for finding in document.findings:
         mark, style = _MARKS[finding.level]
         out.print(Text(f"{mark} {finding.sentence}"), style=style)
     table = Table(title="What it rests on", title_justify="left", title_style="bold", show_header=False)
@@ -112,36 +110,33 @@ def print_document(document: dict[str, Any], findings: list[Finding], out: Conso
     out.print(table)
 
 
-def _facts(document: dict[str, Any]) -> list[tuple[str, str]]:
-    facts, installed, store = document["facts"], document["installed"], document["store"]
+def _facts(document: Examination) -> list[tuple[str, str]]:
+    facts, installed, store = document.facts, document.installed, document.store
     names = {"time_stamp": "time stamp", "clock": "clock", "allocation": "malloc and free", "page_fault": "page fault",
              "huge_page_fault": "huge page", "memory_latency": "memory"}  # fmt: skip
-    costs = [f"{words} {ns_text(cost(document, name))}" for name, words in names.items() if cost(document, name)]
-    works = [a["name"] + ("" if a["available"] else " does not") for a in document["works"]]
-    counted = [c["name"] for c in document["counters"] if c["available"]]
+    costs = [f"{words} {ns_text(document.cost(name))}" for name, words in names.items() if document.cost(name)]
+    works = [a.name + ("" if a.available else " does not") for a in document.works]
+    counted = [c.name for c in document.counters if c.available]
     limits = [
-        f"{n} {bytes_text(x['value']) if x['unit'] == 'bytes' else x['value']}"
-        for n, x in facts["limits"].items()
-        if x["value"] is not None
+        f"{n} {bytes_text(x.value) if x.unit == 'bytes' else x.value}"
+        for n, x in facts.limits.items()
+        if x.value is not None
     ]
-    mallocs = [m["name"] + (f" {m['path']}" if m["path"] else "") for m in installed["mallocs"]]
-    present = [t["name"] for t in installed["tools"] if t["path"]]
-    absent = [t["name"] for t in installed["tools"] if not t["path"]]
-    noise = [
-        f"{n['metric']} {percent_text(n['ratio']['low'])} to {percent_text(n['ratio']['high'])}"
-        for n in document["noise"]["metrics"]
-    ]
+    mallocs = [m.name + (f" {m.path}" if m.path else "") for m in installed.mallocs]
+    present = [t.name for t in installed.tools if t.path]
+    absent = [t.name for t in installed.tools if not t.path]
+    noise = [f"{n.metric} {percent_text(n.ratio.low)} to {percent_text(n.ratio.high)}" for n in document.noise.metrics]
     return [
-        ("cores, load, clock", f"{facts['cores']}, {facts['load']}, {facts['clock_source']}"),
+        ("cores, load, clock", f"{facts.cores}, {facts.load}, {facts.clock_source}"),
         ("costs", ", ".join(costs) or "not measured"),
         ("counters", ", ".join(counted) or "none"),
         ("works", ", ".join(works)),
-        ("huge pages", f"{facts['huge_pages']}, defrag {facts['huge_pages_defrag']}"),
-        ("overcommit, addresses", f"{facts['overcommit']}, randomised {facts['address_randomisation']}"),
+        ("huge pages", f"{facts.huge_pages}, defrag {facts.huge_pages_defrag}"),
+        ("overcommit, addresses", f"{facts.overcommit}, randomised {facts.address_randomisation}"),
         ("limits", ", ".join(limits) or "none"),
-        ("programs", ", ".join(p["name"] for p in installed["programs"] if p["path"]) or "none"),
+        ("programs", ", ".join(p.name for p in installed.programs if p.path) or "none"),
         ("mallocs", ", ".join(mallocs)),
         ("tools", ", ".join(present) + (f"; not {', '.join(absent)}" if absent else "")),
-        ("store", f"{store['path']}, {bytes_text(store['free_bytes'])} free"),
+        ("store", f"{store.path}, {bytes_text(store.free_bytes)} free"),
         ("noise (equal contenders)", "; ".join(noise) or "not measured"),
     ]

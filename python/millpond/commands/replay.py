@@ -5,31 +5,23 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Sequence
 from contextlib import nullcontext
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from msgspec.structs import asdict, replace
 
 from millpond.cells.cell import Cell, Outcome
 from millpond.cells.metrics import REPLAY_METRICS
 from millpond.cells.plans import read_all
-from millpond.commands.options import (
-    BudgetOption,
-    CellsOption,
-    DryRunOption,
-    Json,
-    ListOption,
-    RoundsOption,
-    SeedOption,
-    ShardOption,
-    StoreOption,
-)
+from millpond.commands import options
 from millpond.doctor.replay_error import NOT_VALIDATED, ReplayError, replay_error, widen
 from millpond.rounds.grids import GridOptions, forecast, listing, notes_on_rounds, select, show
-from millpond.rounds.interleaved_rounds import Shard, Work, by_round, measured_rounds, run_rounds
+from millpond.rounds.interleaved_rounds import Shard, Work, by_round, measured_rounds, metric_summaries, run_rounds
 from millpond.rounds.mallocs import find_mallocs
+from millpond.rounds.replay_data import ReplayContender, ReplayedTrace, ReplayResult, WidenedComparison
 from millpond.rounds.replay_rounds import (
     EXPERIMENT,
     NULL,
@@ -57,7 +49,6 @@ from millpond.system.progress import ProgressReport
 from millpond.system.temporary import temporary_folder
 from millpond.system.wording import plural
 
-SCHEMA = "millpond.replay/1"
 # A round that takes longer counts as hung.
 _PATIENCE_SECONDS, _SLOWEST_SECONDS_AN_EVENT = 60.0, 10e-6
 
@@ -82,15 +73,15 @@ def command(
     diffusion: Annotated[
         int, typer.Option(metavar="N", min=0, max=1000, help="Survey the pages of live objects N times, too.")
     ] = 0,
-    budget: BudgetOption = None,
-    rounds: RoundsOption = VERDICT_ROUNDS,
-    json: Json = None,
-    store: StoreOption = None,
-    seed: SeedOption = 1,
-    list_only: ListOption = False,
-    dry_run: DryRunOption = False,
-    cells: CellsOption = None,
-    shard: ShardOption = None,
+    budget: options.BudgetOption = None,
+    rounds: options.RoundsOption = VERDICT_ROUNDS,
+    json: options.Json = None,
+    store: options.StoreOption = None,
+    seed: options.SeedOption = 1,
+    list_only: options.ListOption = False,
+    dry_run: options.DryRunOption = False,
+    cells: options.CellsOption = None,
+    shard: options.ShardOption = None,
 ) -> None:
     """Play a trace's heap events on real allocators and compare them with the recorded one."""
     deadline = time.monotonic() + budget if budget is not None else float("inf")
@@ -111,8 +102,7 @@ def command(
             show(listing(EXPERIMENT, contenders) if grid.list_only else replay.forecast(grid.shard), json)
             return
         result = replay.run(grid.shard, diffusion)
-    if json is not None:
-        output.write_json(result, json)
+    output.write_json(result.to_json(), json)
     if json != "-":
         from millpond.report import replay_table, terminal
 
@@ -153,131 +143,114 @@ def _library(name: str, here: dict[str, Path]) -> Path:
     return path
 
 
+@dataclass
 class ReplayRun:
     """One trace on its contenders: what was asked for, and the runner of its rounds."""
 
-    def __init__(
-        self, trace: Path, cells: list[Cell], folder: Path, rounds: int, deadline: float, seed: int, store: Store | None
-    ) -> None:
-        self._trace = trace
-        self._cells = cells
-        self._rounds = rounds
-        self._deadline = deadline
-        self._seed = seed
-        self._store = store
-        self._runner = ReplayRunner(folder, seed)
+    trace: Path
+    cells: list[Cell]
+    folder: Path
+    rounds: int
+    deadline: float
+    seed: int
+    store: Store | None
+
+    def __post_init__(self) -> None:
+        self._runner = ReplayRunner(self.folder, self.seed)
 
     def _journal(self) -> Journal:
-        subject = subject_of((str(self._trace.absolute()),), [native.find(REPLAY), self._trace])
-        return Journal(EXPERIMENT, (str(self._trace),), metrics=REPLAY_METRICS, seed=self._seed, subject=subject)
+        subject = subject_of((str(self.trace.absolute()),), [native.find(REPLAY), self.trace])
+        return Journal(EXPERIMENT, (str(self.trace),), metrics=REPLAY_METRICS, seed=self.seed, subject=subject)
 
     def forecast(self, shard: Shard) -> dict[str, Any]:
         """What is left to run and how long it takes, from one round on the recorded malloc. Keeps nothing."""
-        recorded = self._cells[0]
+        recorded = self.cells[0]
         self._runner.prepare(recorded)
         started = time.monotonic()
         self._runner.run(recorded, STAGE, 0)
         seconds = time.monotonic() - started
-        log = RoundLog(self._store, self._journal(), resume=True) if self._store else None
-        work = Work.of(self._cells, stage=STAGE, rounds=self._rounds, shard=shard, memory=log)
+        log = RoundLog(self.store, self._journal(), resume=True) if self.store else None
+        work = Work.of(self.cells, stage=STAGE, rounds=self.rounds, shard=shard, memory=log)
         return forecast(EXPERIMENT, work, warm_up=True, bare_seconds=seconds, source="one round on the recorded malloc")
 
-    def run(self, shard: Shard, diffusion: int) -> dict[str, Any]:
-        """All rounds; the result ("millpond.replay/1"), which the store keeps, too."""
-        if self._store is not None:
-            self._store.prepare()
-        summaries = [self._runner.prepare(cell) for cell in self._cells]  # a wrong plan fails here, before any round
-        self._runner.limit_seconds = _PATIENCE_SECONDS + _SLOWEST_SECONDS_AN_EVENT * float(summaries[0]["events"])
-        if PACED in self._cells[0].parameters:
-            self._runner.limit_seconds += 2 * float(summaries[0].get("span_seconds") or 0.0)
+    def run(self, shard: Shard, diffusion: int) -> ReplayResult:
+        """All rounds; the result, which the store keeps, too."""
+        if self.store is not None:
+            self.store.prepare()
+        summaries = [self._runner.prepare(cell) for cell in self.cells]  # a wrong plan fails here, before any round
+        self._runner.limit_seconds = _PATIENCE_SECONDS + _SLOWEST_SECONDS_AN_EVENT * summaries[0].events
+        if PACED in self.cells[0].parameters:
+            self._runner.limit_seconds += 2 * summaries[0].span_seconds
         journal = self._journal()
-        with logged(self._store, journal, resume=True) if self._store else nullcontext() as log:
+        with logged(self.store, journal, resume=True) if self.store else nullcontext() as log:
             outcomes = run_rounds(
-                self._cells, self._runner, ProgressReport(), stage=STAGE, rounds=self._rounds, deadline=self._deadline,
-                seed=self._seed, memory=log, shard=shard,
+                self.cells, self._runner, ProgressReport(), stage=STAGE, rounds=self.rounds, deadline=self.deadline,
+                seed=self.seed, memory=log, shard=shard,
             )  # fmt: skip
         result = self._document(summaries[0], outcomes, self._notes(outcomes, summaries, shard))
         if diffusion:
-            result["diffusion"] = {
-                c.name: self._runner.diffusion(c, diffusion) for c in self._cells if c.contender != NULL
-            }
-        if self._store is not None:
-            self._store.write_document(EXPERIMENT, journal.run, result)
+            points = {c.name: self._runner.diffusion(c, diffusion) for c in self.cells if c.contender != NULL}
+            result = replace(result, diffusion=points)
+        if self.store is not None:
+            self.store.write_document(EXPERIMENT, journal.run, result.to_json())
         return result
 
-    def _notes(self, outcomes: list[Outcome], summaries: list[dict[str, Any]], shard: Shard) -> list[str]:
-        notes = notes_on_rounds(measured_rounds(outcomes), self._rounds, shard)
+    def _notes(self, outcomes: list[Outcome], summaries: list[ReplayedTrace], shard: Shard) -> list[str]:
+        notes = notes_on_rounds(measured_rounds(outcomes), self.rounds, shard)
         notes += _about_trace(summaries[0])
         notes += [
             f"{c.plan.name} asks for huge pages: a replay leaves that to the system's own policy"
-            for c in self._cells
+            for c in self.cells
             if c.plan and any(r.huge_pages for r in c.plan.routes)
         ]
         return notes + sorted({f"{o.cell.name} {o.why}" for o in outcomes if o.status != "ok"})
 
-    def _document(self, summary: dict[str, Any], outcomes: list[Outcome], notes: list[str]) -> dict[str, Any]:
+    def _document(self, trace: ReplayedTrace, outcomes: list[Outcome], notes: list[str]) -> ReplayResult:
         subtracted = subtract_null(outcomes)
-        compared = against_recorded(subtracted, self._cells)
-        error = replay_error(self._store) if self._store else NOT_VALIDATED
-        recorded, null = self._cells[0], self._cells[1]
+        compared = against_recorded(subtracted, self.cells)
+        error = replay_error(self.store) if self.store else NOT_VALIDATED
+        recorded, null = self.cells[0], self.cells[1]
         peaks = list(by_round(subtracted, recorded, "peak_bytes").values())
-        whole = {
-            "cpu_seconds": float(summary.get("cpu_seconds") or 0.0),
-            "peak_bytes": summarise(peaks).median if peaks else 0.0,
-        }
-        contenders = []
-        for cell in self._cells:
-            if cell == null:
-                continue
-            versus = {m: c for (of, m), c in compared.items() if of == cell}
-            contenders.append(
-                {
-                    "name": cell.name,
-                    "variant": "plan" if cell.plan else cell.contender.name,
-                    "plan": cell.plan.to_json() if cell.plan else None,
-                    "metrics": _metrics(subtracted, cell),
-                    "against_recorded": {m: _widened(c, error, whole) for m, c in versus.items()},
-                }
-            )
-        return {
-            "schema": SCHEMA,
-            "trace": {"path": str(self._trace), **{k: v for k, v in summary.items() if k not in _NOT_OF_TRACE}},
-            "machine": str(machine.this_machine()),
-            "order": dict(recorded.parameters)["order"],
-            "paced": PACED in recorded.parameters,
-            "assumes": TOUCH,
-            "rounds": measured_rounds(outcomes),
-            "contenders": contenders,
-            "loop": _metrics(outcomes, null),
-            "error": error.to_json(),
-            "notes": notes,
-        }
+        whole = {"cpu_seconds": trace.cpu_seconds, "peak_bytes": summarise(peaks).median if peaks else 0.0}
+        units = REPLAY_METRICS.units
+        return ReplayResult(
+            trace=replace(trace, path=str(self.trace)),
+            machine=str(machine.this_machine()),
+            order=dict(recorded.parameters)["order"],
+            paced=PACED in recorded.parameters,
+            assumes=TOUCH,
+            rounds=measured_rounds(outcomes),
+            contenders=tuple(
+                ReplayContender(
+                    cell.name,
+                    "plan" if cell.plan else cell.contender.name,
+                    cell.plan.file if cell.plan else None,
+                    metric_summaries(subtracted, cell, units),
+                    {m: _widened(c, error, whole) for (of, m), c in compared.items() if of == cell},
+                )
+                for cell in self.cells
+                if cell != null
+            ),
+            loop=metric_summaries(outcomes, null, units),
+            error=error.note,
+            notes=tuple(notes),
+        )
 
 
-_NOT_OF_TRACE = ("schema", "trace", "pools", "records", "slots")
-
-
-def _about_trace(summary: dict[str, Any]) -> list[str]:
+def _about_trace(trace: ReplayedTrace) -> list[str]:
     found = []
-    if summary.get("lost"):
-        found.append(f"{plural(int(summary['lost']), 'event')} of the trace are lost: what they did is not replayed")
-    if summary.get("unmatched"):
-        found.append(f"{plural(int(summary['unmatched']), 'free')} of objects from before the trace are not replayed")
-    damages = summary.get("damages") or []
-    if damages:
-        found.append(f"the trace is damaged in {plural(len(damages), 'place')}, the first at {damages[0]['offset']}")
+    if trace.lost:
+        found.append(f"{plural(trace.lost, 'event')} of the trace are lost: what they did is not replayed")
+    if trace.unmatched:
+        found.append(f"{plural(trace.unmatched, 'free')} of objects from before the trace are not replayed")
+    if trace.damages:
+        places = plural(len(trace.damages), "place")
+        found.append(f"the trace is damaged in {places}, the first at {trace.damages[0].offset}")
     return found
 
 
-def _metrics(outcomes: Sequence[Outcome], cell: Cell) -> dict[str, Any]:
-    units = REPLAY_METRICS.units
-    values = {m: list(by_round(outcomes, cell, m).values()) for m in units}
-    return {m: {**summarise(v).to_json(), "unit": units[m]} for m, v in values.items() if v}
-
-
-def _widened(comparison: Comparison, error: ReplayError, whole: dict[str, float]) -> dict[str, Any]:
+def _widened(comparison: Comparison, error: ReplayError, whole: dict[str, float]) -> WidenedComparison:
     """A comparison, and what it saves with the error of replay in its interval, where what is whole is known."""
-    metric = comparison.metric
-    size = whole.get(metric, 0.0)
-    widened = widen(comparison.saved, error.of(metric) * size).to_json() if size > 0.0 else None
-    return {**comparison.to_json(), "saved_widened": widened}
+    size = whole.get(comparison.metric, 0.0)
+    widened = widen(comparison.saved, error.of(comparison.metric) * size) if size > 0.0 else None
+    return WidenedComparison(**asdict(comparison), saved_widened=widened)

@@ -121,9 +121,9 @@ def _make(store: Store, chosen: Format, run: str | None, weight: Weight, relatio
 
     exports: dict[Format, Callable[[str], str | bytes]] = {
         Format.CSV: lambda of: csv.table(store, of, str(relation)),
-        Format.PPROF: lambda of: pprof.profile(stacks.tree_of(store, of)),
+        Format.PPROF: lambda of: pprof.profile(stacks.tree_of(store, of), of),
         Format.COLLAPSED: lambda of: stacks.collapsed(stacks.tree_of(store, of), str(weight)),
-        Format.SPEEDSCOPE: lambda of: stacks.speedscope(stacks.tree_of(store, of)),
+        Format.SPEEDSCOPE: lambda of: stacks.speedscope(stacks.tree_of(store, of), of),
         Format.CHROME: lambda of: chrome.counters(store, of),
     }
     if chosen in exports:

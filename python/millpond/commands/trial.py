@@ -11,6 +11,7 @@ from __future__ import annotations
 import sys
 import time
 from contextlib import nullcontext
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -20,26 +21,14 @@ from millpond.advice.effects import control_cell, control_cells, plan_cell, spli
 from millpond.cells.cell import Cell, Outcome
 from millpond.cells.metrics import OF_A_PROCESS
 from millpond.cells.plans import Plan, merged, read_all
-from millpond.commands.options import (
-    BudgetOption,
-    CellsOption,
-    CopyOption,
-    DryRunOption,
-    Json,
-    ListOption,
-    PrepareOption,
-    RoundsOption,
-    SeedOption,
-    ShardOption,
-    StoreOption,
-)
+from millpond.commands import options
 from millpond.rounds.fresh_process import describe
 from millpond.rounds.grids import GridOptions, forecast, listing, notes_on_rounds, select, show, stored_seconds
-from millpond.rounds.interleaved_rounds import Shard, Work, by_round, measured_rounds, run_rounds
+from millpond.rounds.interleaved_rounds import Shard, Work, measured_rounds, metric_summaries, run_rounds
 from millpond.rounds.preparation import Preparation
 from millpond.rounds.schedule import VERDICT_ROUNDS
+from millpond.rounds.trial_data import TrialContender, TrialPlan, TrialProgram, TrialResult
 from millpond.rounds.trial_rounds import TRIAL, Laboratory, time_limit
-from millpond.statistics.order_statistics import summarise
 from millpond.store.observations import Journal
 from millpond.store.round_log import RoundLog, logged, subject_of
 from millpond.store.store import Store
@@ -51,7 +40,6 @@ from millpond.system.standard_input import StandardInput
 from millpond.system.temporary import temporary_folder
 from millpond.system.wording import plural
 
-SCHEMA = "millpond.trial/1"
 STAGE = "trial"
 
 
@@ -59,17 +47,17 @@ def command(
     context: typer.Context,
     program: Annotated[list[str] | None, typer.Argument(metavar="-- PROGRAM ARGS...", show_default=False)] = None,
     plan: Annotated[list[Path] | None, typer.Option(metavar="FILE", help="A plan to try; may be repeated.")] = None,
-    budget: BudgetOption = None,
-    rounds: RoundsOption = VERDICT_ROUNDS,
-    json: Json = None,
-    store: StoreOption = None,
-    seed: SeedOption = 1,
-    list_only: ListOption = False,
-    dry_run: DryRunOption = False,
-    cells: CellsOption = None,
-    shard: ShardOption = None,
-    prepare: PrepareOption = None,
-    cwd_copy: CopyOption = False,
+    budget: options.BudgetOption = None,
+    rounds: options.RoundsOption = VERDICT_ROUNDS,
+    json: options.Json = None,
+    store: options.StoreOption = None,
+    seed: options.SeedOption = 1,
+    list_only: options.ListOption = False,
+    dry_run: options.DryRunOption = False,
+    cells: options.CellsOption = None,
+    shard: options.ShardOption = None,
+    prepare: options.PrepareOption = None,
+    cwd_copy: options.CopyOption = False,
 ) -> None:
     """Run a program under a plan and under the controls, interleaved; exit as the program does."""
     line: CommandLine = context.obj
@@ -93,117 +81,102 @@ def command(
             show(listing("trial", contenders) if grid.list_only else trial.forecast(grid.shard), json)
             return
         result, ended = trial.run(grid.shard)
-    if json is not None:
-        output.write_json(result, json)
+    output.write_json(result.to_json(), json)
     from millpond.report import terminal
 
-    if result["contenders"]:
+    if result.contenders:
         terminal.print_trial(result, terminal.console(sys.stderr))
     raise ProgramEnded(ended.exit_status, ended.signal)
 
 
+@dataclass
 class Trial:
     """One program under its controls and plans: what was asked for, and the laboratory that it runs in."""
 
-    def __init__(
-        self, argv: tuple[str, ...], plans: list[Plan], cells: list[Cell], folder: Path, rounds: int, deadline: float,
-        seed: int, store: Store | None, preparation: Preparation,
-    ) -> None:  # fmt: skip
-        self._argv = argv
-        self._plans = plans
-        self._cells = cells
-        self._rounds = rounds
-        self._deadline = deadline
-        self._seed = seed
-        self._store = store
-        self._stdin = StandardInput(folder)
-        self._preparation = preparation
-        self._laboratory = Laboratory(folder, argv, self._stdin, seed, preparation)
+    argv: tuple[str, ...]
+    plans: list[Plan]
+    cells: list[Cell]
+    folder: Path
+    rounds: int
+    deadline: float
+    seed: int
+    store: Store | None
+    preparation: Preparation
+
+    def __post_init__(self) -> None:
+        self._stdin = StandardInput(self.folder)
+        self._laboratory = Laboratory(self.folder, self.argv, self._stdin, self.seed, self.preparation)
 
     def _journal(self) -> Journal:
         """Of a run that may go on from an earlier one of the same. The input must have been read."""
         tools = [native.find(TRIAL), native.find(TRIAL).parent.parent / "lib" / "millpond" / "libmillpond-trial.so"]
-        subject = subject_of((*self._argv, *self._preparation.words()), tools, self._stdin.path)
-        return Journal("trial", self._argv, seed=self._seed, subject=subject)
+        subject = subject_of((*self.argv, *self.preparation.words()), tools, self._stdin.path)
+        return Journal("trial", self.argv, seed=self.seed, subject=subject)
 
     def forecast(self, shard: Shard) -> dict[str, Any]:
         """What is left to run and how long it takes, from stored rounds or from one bare run. Writes nothing."""
-        bare = control_cell(self._argv, "bare")
-        found = stored_seconds(self._store, " ".join(self._argv))
+        bare = control_cell(self.argv, "bare")
+        found = stored_seconds(self.store, " ".join(self.argv))
         source = f"{plural(found[1], 'stored round')} of the bare program" if found else "one bare run"
         started = time.monotonic()
         if found is None or self._stdin.is_stream:
             self._laboratory.rehearse(bare)
         seconds = found[0] if found else time.monotonic() - started
-        log = RoundLog(self._store, self._journal(), resume=True) if self._store else None
-        work = Work.of(self._cells, stage=STAGE, rounds=self._rounds, shard=shard, memory=log)
+        log = RoundLog(self.store, self._journal(), resume=True) if self.store else None
+        work = Work.of(self.cells, stage=STAGE, rounds=self.rounds, shard=shard, memory=log)
         return forecast("trial", work, warm_up=True, bare_seconds=seconds, source=source)
 
-    def run(self, shard: Shard) -> tuple[dict[str, Any], Outcome]:
+    def run(self, shard: Shard) -> tuple[TrialResult, Outcome]:
         """The user's own run, then the rounds; the result ("millpond.trial/1"), and how the program ended."""
         laboratory = self._laboratory
-        if self._store is not None:
-            self._store.prepare()
-        laboratory.look_up(self._plans)  # a wrong plan fails here, before the user sees any output of the program
+        if self.store is not None:
+            self.store.prepare()
+        laboratory.look_up(self.plans)  # a wrong plan fails here, before the user sees any output of the program
         started = time.monotonic()
-        bare = laboratory.run_through(control_cell(self._argv, "bare"))
+        bare = laboratory.run_through(control_cell(self.argv, "bare"))
         seconds = time.monotonic() - started
         if bare.signal:
             say(f"the program {describe(bare.exit_status, bare.signal)} by itself: there is nothing to compare")
-            return _document(self._argv, bare, [], self._plans, [], self._seed, []), bare
+            return _document(self.argv, bare, [], self.plans, [], self.seed, []), bare
         laboratory.expected = (bare.exit_status, 0)
         laboratory.limit_seconds = time_limit(seconds)
         outcomes, earlier = self._run_rounds(shard, seconds)
         notes = self._notes(outcomes, shard, earlier)
-        return _document(self._argv, bare, self._cells, self._plans, outcomes, self._seed, notes), bare
+        return _document(self.argv, bare, self.cells, self.plans, outcomes, self.seed, notes), bare
 
     def _run_rounds(self, shard: Shard, seconds: float) -> tuple[list[Outcome], int]:
         """All outcomes, and how many rounds of earlier runs are among them."""
         # Where time is short, the discarded round is the first thing to go: the bare run has warmed the machine.
-        warm_up = self._deadline - time.monotonic() > 3 * len(self._cells) * seconds
-        with logged(self._store, self._journal(), resume=True) if self._store else nullcontext() as log:
+        warm_up = self.deadline - time.monotonic() > 3 * len(self.cells) * seconds
+        with logged(self.store, self._journal(), resume=True) if self.store else nullcontext() as log:
             outcomes = run_rounds(
-                self._cells, self._laboratory, ProgressReport(), stage=STAGE, rounds=self._rounds,
-                deadline=self._deadline, seed=self._seed, warm_up=warm_up, memory=log, shard=shard,
+                self.cells, self._laboratory, ProgressReport(), stage=STAGE, rounds=self.rounds,
+                deadline=self.deadline, seed=self.seed, warm_up=warm_up, memory=log, shard=shard,
             )  # fmt: skip
             return outcomes, len({o.round for o in outcomes if o.round > 0} - log.rounds) if log else 0
 
     def _notes(self, outcomes: list[Outcome], shard: Shard, earlier: int) -> list[str]:
-        notes = notes_on_rounds(measured_rounds(outcomes), self._rounds, shard)
+        notes = notes_on_rounds(measured_rounds(outcomes), self.rounds, shard)
         if earlier:
             notes.append(f"{plural(earlier, 'round')} of earlier runs in the store; another --seed measures anew")
-        notes += [f"left out of the store: {skipped}" for skipped in (self._store.skipped if self._store else [])]
+        notes += [f"left out of the store: {skipped}" for skipped in (self.store.skipped if self.store else [])]
         return notes + sorted({f"{o.cell.name} {o.why}" for o in outcomes if o.status != "ok"})
 
 
 def _document(
     argv: tuple[str, ...], bare: Outcome, cells: list[Cell], plans: list[Plan], outcomes: list[Outcome], seed: int,
     notes: list[str],
-) -> dict[str, Any]:  # fmt: skip
-    def metrics(cell: Cell) -> dict[str, Any]:
-        values = {m: list(by_round(outcomes, cell, m).values()) for m in OF_A_PROCESS}
-        return {m: {**summarise(v).to_json(), "unit": OF_A_PROCESS[m]} for m, v in values.items() if v}
-
+) -> TrialResult:  # fmt: skip
     effects = split_all(outcomes, argv, plans) if cells else {}
-    return {
-        "schema": SCHEMA,
-        "program": {"argv": list(argv), "exit": bare.exit_status, "signal": bare.signal},
-        "machine": str(machine.this_machine()),
-        "rounds": measured_rounds(outcomes),
-        "seed": seed,
-        "contenders": [
-            {"name": c.name, "variant": "plan" if c.plan else c.contender.name, "metrics": metrics(c)} for c in cells
-        ],
-        "plans": [
-            {
-                "name": p.name,
-                "plan": p.to_json(),
-                "effects": {
-                    name: {metric: c.to_json() for metric, c in found.items()}
-                    for name, found in effects[p.name].items()
-                },
-            }
-            for p in (plans if cells else [])
-        ],
-        "notes": notes,
-    }
+    return TrialResult(
+        program=TrialProgram(argv, bare.exit_status, bare.signal),
+        machine=str(machine.this_machine()),
+        rounds=measured_rounds(outcomes),
+        seed=seed,
+        contenders=tuple(
+            TrialContender(c.name, "plan" if c.plan else c.contender.name, metric_summaries(outcomes, c, OF_A_PROCESS))
+            for c in cells
+        ),
+        plans=tuple(TrialPlan(p.name, p.file, effects[p.name]) for p in (plans if cells else [])),
+        notes=tuple(notes),
+    )

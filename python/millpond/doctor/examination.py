@@ -12,24 +12,31 @@ Nothing that is absent stops the examination: it becomes a part of the document.
 
 from __future__ import annotations
 
-import json
 import shutil
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from millpond import __version__
+from millpond.doctor.examination_data import (
+    Ability,
+    Examination,
+    Installed,
+    InstalledPart,
+    NoiseFacts,
+    ProbeResult,
+    StoreFacts,
+)
 from millpond.rounds.interleaved_rounds import Listener, run_rounds
 from millpond.rounds.mallocs import MallocRunner, find_mallocs
 from millpond.rounds.noise import noise_of, twins
+from millpond.rounds.trial_data import RoundResult
 from millpond.system import machine_facts, native
 from millpond.system.clock import utc_now
 from millpond.system.errors import Failure
 from millpond.system.machine import this_machine
 from millpond.system.temporary import temporary_folder
 
-SCHEMA = "millpond.doctor/1"
 PROBE, TRIAL, RECORD = "millpond-probe", "millpond-trial", "millpond-record"
 # Name → what fails without it; None: everything does.
 NATIVE: dict[str, str | None] = {
@@ -51,82 +58,64 @@ NOISE_ROUNDS = 11
 _PATIENCE_SECONDS = 60.0
 
 
-def examine(store: Path, listener: Listener, rounds: int = NOISE_ROUNDS, seed: int = 1) -> dict[str, Any]:
-    """The document without its findings. Takes a few seconds, most of them for the noise."""
+def examine(store: Path, listener: Listener, rounds: int = NOISE_ROUNDS, seed: int = 1) -> Examination:
+    """What was examined, without findings. Takes a few seconds, most of them for the noise."""
     mallocs, missing = find_mallocs()
     with temporary_folder() as folder:
         probe, why_no_probe = _probe(folder)
-        return {
-            "schema": SCHEMA,
-            "machine": str(this_machine()),
-            "fingerprint": this_machine().fingerprint,
-            "version": __version__,
-            "time_utc": utc_now(),
-            "facts": machine_facts.facts(),
-            "costs": probe.get("costs", {}),
-            "time_stamp_is_invariant": probe.get("time_stamp_is_invariant"),
-            "counters": probe.get("counters", []),
-            "why_no_probe": why_no_probe,
-            "installed": {
-                "programs": native_programs(),
-                "libraries": preloaded_libraries(),
-                "mallocs": [{"name": m.name, "path": str(m.path) if m.path else None} for m in mallocs],
-                "missing_mallocs": missing,
-                "tools": machine_facts.tools(),
-            },
-            "works": [_works("preload", _preload(folder)), _works("record", _recording(folder)),
-                      *([probe["ptrace"]] if "ptrace" in probe else [])],
-            "store": store_facts(store),
-            "noise": _noise(folder, listener, rounds, seed),
-        }  # fmt: skip
+        ptrace = (probe.ptrace,) if probe.ptrace else ()
+        return Examination(
+            machine=str(this_machine()),
+            fingerprint=this_machine().fingerprint,
+            version=__version__,
+            time_utc=utc_now(),
+            facts=machine_facts.facts(),
+            costs=probe.costs,
+            time_stamp_is_invariant=probe.time_stamp_is_invariant,
+            counters=probe.counters,
+            why_no_probe=why_no_probe,
+            installed=Installed(
+                native_programs(), preloaded_libraries(), tuple(m.place for m in mallocs), missing,
+                machine_facts.tools(),
+            ),
+            works=(
+                Ability.unless("preload", _preload(folder)), Ability.unless("record", _recording(folder)), *ptrace,
+            ),
+            store=store_facts(store),
+            noise=_noise(folder, listener, rounds, seed),
+        )  # fmt: skip
 
 
-def _works(name: str, why_not: str) -> dict[str, Any]:
-    return {"name": name, "available": not why_not, "why_not": why_not or None}
-
-
-def _probe(folder: Path) -> tuple[dict[str, Any], str]:
+def _probe(folder: Path) -> tuple[ProbeResult, str]:
     out = folder / "probe.json"
     try:
         native.require(PROBE, ["--json", str(out)])
-        return json.loads(out.read_text(encoding="utf-8")), ""
+        return ProbeResult.read(out), ""
     except (Failure, OSError, ValueError) as failure:
-        return {}, str(failure)
+        return ProbeResult(), str(failure)
 
 
-def native_programs() -> list[dict[str, Any]]:
+def native_programs() -> tuple[InstalledPart, ...]:
     """Each program of ours: where it is, whether Millpond can do without it, and what fails then."""
-    result = []
-    for name, fails in NATIVE.items():
-        try:
-            path = str(native.find(name))
-        except Failure:
-            path = None
-        result.append({"name": name, "path": path, "needed": fails is None, "without": fails})
-    return result
+    return tuple(InstalledPart(name, _found(name), fails is None, fails) for name, fails in NATIVE.items())
 
 
-def preloaded_libraries() -> list[dict[str, Any]]:
+def _found(name: str) -> str | None:
+    try:
+        return str(native.find(name))
+    except Failure:
+        return None
+
+
+def preloaded_libraries() -> tuple[InstalledPart, ...]:
     """The libraries that programs are recorded and tried with, at ../lib/millpond as the programs look for them."""
+    folders = [Path(place).resolve().parent for place in map(_found, (RECORD, TRIAL)) if place]
     result = []
     for name, without in LIBRARIES.items():
-        places = [folder.parent / "lib" / "millpond" / name for folder in _real_folders()]
-        found = next((p for p in places if p.is_file()), None)
-        result.append(
-            {"name": name, "path": str(found) if found else None, "needed": without is None, "without": without}
-        )
-    return result
-
-
-def _real_folders() -> list[Path]:
-    """Where the programs really lie, symbolic links followed: their libraries are looked for from there."""
-    folders = []
-    for name in (RECORD, TRIAL):
-        try:
-            folders.append(native.find(name).resolve().parent)
-        except Failure:
-            continue
-    return folders
+        places = [folder.parent / "lib" / "millpond" / name for folder in folders]  # links followed, as programs do
+        found = next((str(p) for p in places if p.is_file()), None)
+        result.append(InstalledPart(name, found, without is None, without))
+    return tuple(result)
 
 
 def _program() -> Sequence[str]:
@@ -139,10 +128,10 @@ def _preload(folder: Path) -> str:
     arguments = ["--round", "empty", "--result", str(out), "--stdout", "/dev/null", "--", *_program()]
     try:
         native.require(TRIAL, arguments)
-        router = json.loads(out.read_text(encoding="utf-8")).get("router") or {}
+        router = RoundResult.read(out).router
     except (Failure, OSError, ValueError) as failure:
         return str(failure)
-    if not router.get("processes"):
+    if router is None or not router.processes:
         return "a program was started with LD_PRELOAD, and the library was not loaded into it"
     return ""
 
@@ -157,7 +146,7 @@ def _recording(folder: Path) -> str:
     return "" if trace.exists() else "a program was recorded, and left no trace"
 
 
-def store_facts(store: Path) -> dict[str, Any]:
+def store_facts(store: Path) -> StoreFacts:
     """Whether the store's place can be written, and how much fits there; nothing is created."""
     place = next((p for p in (store, *store.absolute().parents) if p.is_dir()), Path("/"))
     try:
@@ -165,23 +154,17 @@ def store_facts(store: Path) -> dict[str, Any]:
             why = None
     except OSError as error:
         why = error.strerror or str(error)
-    return {
-        "path": str(store),
-        "exists": store.is_dir(),
-        "writable": why is None,
-        "why_not": why,
-        "free_bytes": shutil.disk_usage(place).free,
-        "temporary_free_bytes": shutil.disk_usage(tempfile.gettempdir()).free,
-    }
+    free, temporary = (shutil.disk_usage(folder).free for folder in (place, tempfile.gettempdir()))
+    return StoreFacts(str(store), store.is_dir(), why is None, why, free, temporary)
 
 
-def _noise(folder: Path, listener: Listener, rounds: int, seed: int) -> dict[str, Any]:
+def _noise(folder: Path, listener: Listener, rounds: int, seed: int) -> NoiseFacts:
     """Two equal contenders over a fixed piece of work; without rounds, why."""
     try:
         cells = twins((str(native.find(PROBE)), "--spin", str(SPIN_STEPS)))
         runner = MallocRunner(folder, seed=seed, limit_seconds=_PATIENCE_SECONDS)
         outcomes = run_rounds(cells, runner, listener, stage="noise", rounds=rounds, seed=seed)
     except Failure as failure:
-        return {"rounds": 0, "metrics": [], "why_null": failure.message}
+        return NoiseFacts(0, why_null=failure.message)
     failed = next((o.why for o in outcomes if o.status != "ok"), None)
-    return {"rounds": rounds, "metrics": [n.to_json() for n in noise_of(outcomes, cells)], "why_null": failed}
+    return NoiseFacts(rounds, tuple(noise_of(outcomes, cells)), failed)

@@ -13,22 +13,27 @@ machine widens every interval that rests on a replay there; without one, a state
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Literal
 
 from msgspec import field
+from msgspec.structs import replace
 
 from millpond.cells.cell import Cell, Outcome
 from millpond.cells.metrics import OF_A_PROCESS
 from millpond.rounds.interleaved_rounds import by_round
+from millpond.rounds.replay_data import ErrorNote
 from millpond.statistics.order_statistics import Summary, summarise
 from millpond.store.store import Misfit, Store
 from millpond.system.machine import this_machine
-from millpond.system.records import NULL, Record
+from millpond.system.machine_facts import Place
+from millpond.system.records import NONE, Record
 from millpond.system.wording import list_text
 
-SCHEMA = "millpond.validation/1"
+Schema = Literal["millpond.validation/1"]
+SCHEMA: Schema = "millpond.validation/1"
 KIND = "validation"
 VALIDATED = ("cpu_seconds", "peak_bytes")
 OF_DIFFERENCE = 0.25
@@ -43,63 +48,87 @@ _QUANTILE = 0.9
 METHOD_SUFFIX = ", widened by replay's error"
 
 
-@dataclass(frozen=True)
-class Difference:
-    """One program on two mallocs in one metric: `of` less `against`; `program` is what it takes under `against`."""
+class Difference(Record, frozen=True, kw_only=True):
+    """One program on two mallocs in one metric: `of` less `against`; `whole` is what it takes under `against`.
+
+    `error_of_difference` and `error_of_program`: the error as a share of the difference (None where none was measured)
+    and of the whole. `allowed` is the bar: a quarter of the difference, or 2 % of the program, whichever is larger.
+    `decided`: the difference was measured finely enough for the bar; else its own noise may be all of the error.
+    """
 
     program: str
     of: str
     against: str
     metric: str
+    unit: str
     measured: Summary
     predicted: Summary
     whole: float
+    error: float
+    error_of_difference: float | None
+    error_of_program: float
+    allowed: float
+    holds: bool
+    decided: bool = field(default_factory=lambda: True)  # older validations did not say
 
-    @property
-    def error(self) -> float:
-        return self.predicted.median - self.measured.median
-
-    @property
-    def of_program(self) -> float:
-        """The error as a share of what the whole program takes."""
-        return abs(self.error) / self.whole if self.whole > 0 else float("inf")
-
-    @property
-    def of_difference(self) -> float | None:
-        """The error as a share of the difference; None where no difference was measured."""
-        return abs(self.error) / abs(self.measured.median) if self.measured.median != 0.0 else None
-
-    @property
-    def allowed(self) -> float:
-        """The bar: a quarter of the difference, or 2 % of the program, whichever is larger."""
-        return max(OF_DIFFERENCE * abs(self.measured.median), OF_PROGRAM * self.whole)
+    @classmethod
+    def between(cls, program: str, of: str, against: str, metric: str, measured: Summary, predicted: Summary,
+                whole: float) -> Difference:  # fmt: skip
+        """What both sides give, and how far they lie apart."""
+        error = predicted.median - measured.median
+        allowed = max(OF_DIFFERENCE * abs(measured.median), OF_PROGRAM * whole)
+        return cls(
+            program=program, of=of, against=against, metric=metric, unit=OF_A_PROCESS[metric], measured=measured,
+            predicted=predicted, whole=whole, error=error,
+            error_of_difference=abs(error) / abs(measured.median) if measured.median != 0.0 else None,
+            error_of_program=abs(error) / whole if whole > 0 else float("inf"), allowed=allowed,
+            holds=allowed > 0 and abs(error) / allowed <= 1.0,
+            decided=(measured.high - measured.low) / 2.0 <= allowed,
+        )  # fmt: skip
 
     @property
     def of_allowed(self) -> float:
+        """The error as a share of the bar."""
         return abs(self.error) / self.allowed if self.allowed > 0 else float("inf")
 
-    @property
-    def decided(self) -> bool:
-        """Whether the difference was measured finely enough for the bar; else its own noise may be all of the error."""
-        return (self.measured.high - self.measured.low) / 2.0 <= self.allowed
 
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "program": self.program,
-            "of": self.of,
-            "against": self.against,
-            "metric": self.metric,
-            "unit": OF_A_PROCESS[self.metric],
-            "measured": self.measured.to_json(),
-            "predicted": self.predicted.to_json(),
-            "whole": self.whole,
-            "error": self.error,
-            "error_of_difference": self.of_difference,
-            "error_of_program": self.of_program,
-            "allowed": self.allowed,
-            "holds": self.of_allowed <= 1.0,
-            "decided": self.decided,
-        }
+class ErrorSummary(Record, frozen=True, kw_only=True):
+    """The medians of the errors in one metric, whether the bar holds for the median, and the error that widens."""
+
+    differences: int
+    programs: int
+    error_of_program: float
+    error_of_difference: float | None
+    error_of_allowed: float
+    within: int
+    undecided: int = field(default_factory=int)
+    holds: bool
+    widens_by: float
+
+
+class ValidatedProgram(Record, frozen=True):
+    """A program that replay was held against; `rounds`: how many were measured and predicted."""
+
+    name: str
+    command: tuple[str, ...]
+    events: int | None
+    rounds: dict[str, int]
+
+
+class Validation(Record, frozen=True, kw_only=True):
+    """Replay held against real programs."""
+
+    schema: Schema
+    run: str
+    machine: str
+    version: str
+    time_utc: str
+    mallocs: tuple[Place, ...]
+    library_bytes: dict[str, float]
+    programs: tuple[ValidatedProgram, ...]
+    differences: tuple[Difference, ...]
+    summary: dict[str, ErrorSummary]
+    notes: tuple[str, ...] = field(default_factory=NONE)
 
 
 def difference(
@@ -123,42 +152,31 @@ def difference(
     whole = list(by_round(measured[0], measured[2], metric).values())
     if not left or not right:
         return None
-    return Difference(program, *names, metric, summarise(left), summarise(right), statistics.median(whole))
+    return Difference.between(program, *names, metric, summarise(left), summarise(right), statistics.median(whole))
 
 
-def summary_of(differences: Iterable[Difference]) -> dict[str, Any]:
-    """By metric: the medians of the errors, whether the bar holds for the median, and the error that widens."""
-    result: dict[str, Any] = {}
-    all_of_them = list(differences)
+def summary_of(differences: Sequence[Difference]) -> dict[str, ErrorSummary]:
+    """By metric; one without differences is left out."""
+    result: dict[str, ErrorSummary] = {}
     for metric in VALIDATED:
-        found = [d for d in all_of_them if d.metric == metric]
+        found = [d for d in differences if d.metric == metric]
         if not found:
             continue
-        shares = sorted(d.of_program for d in found)
-        relative = [d.of_difference for d in found if d.of_difference is not None]
+        shares = sorted(d.error_of_program for d in found)
+        relative = [d.error_of_difference for d in found if d.error_of_difference is not None]
         middle = statistics.median(d.of_allowed for d in found)
-        result[metric] = {
-            "differences": len(found),
-            "programs": len({d.program for d in found}),
-            "error_of_program": statistics.median(shares),
-            "error_of_difference": statistics.median(relative) if relative else None,
-            "error_of_allowed": middle,
-            "within": sum(d.of_allowed <= 1.0 for d in found),
-            "undecided": sum(not d.decided for d in found),
-            "holds": middle <= 1.0,
-            "widens_by": shares[min(len(shares) - 1, int(_QUANTILE * len(shares)))],
-        }
+        result[metric] = ErrorSummary(
+            differences=len(found),
+            programs=len({d.program for d in found}),
+            error_of_program=statistics.median(shares),
+            error_of_difference=statistics.median(relative) if relative else None,
+            error_of_allowed=middle,
+            within=sum(d.holds for d in found),
+            undecided=sum(not d.decided for d in found),
+            holds=middle <= 1.0,
+            widens_by=shares[min(len(shares) - 1, int(_QUANTILE * len(shares)))],
+        )
     return result
-
-
-class ErrorNote(Record, frozen=True):
-    """By how much replay may be wrong, as an advice keeps it."""
-
-    validated: bool = field(default_factory=bool)
-    run: str | None = field(default_factory=NULL)
-    programs: int = field(default_factory=int)
-    values: dict[str, float] = field(default_factory=lambda: {})
-    sentence: str = field(default_factory=str)
 
 
 @dataclass(frozen=True)
@@ -194,11 +212,8 @@ class ReplayError:
 
     @property
     def note(self) -> ErrorNote:
-        """As an advice keeps it."""
+        """As a document keeps it."""
         return ErrorNote(self.validated, self.run or None, self.programs, dict(self.values), self.sentence)
-
-    def to_json(self) -> dict[str, Any]:
-        return self.note.to_json()
 
 
 NOT_VALIDATED = ReplayError(DEFAULT_ERROR)
@@ -213,15 +228,13 @@ def replay_error(store: Store) -> ReplayError:
         if run.experiment != KIND or run.machine != str(this_machine()):
             continue
         document = store.document(KIND, run.run)
-        try:
-            with store.fitting((KIND, run.run)):
-                summary = (document or {}).get("summary") or {}
-                values = {m: float(s["widens_by"]) for m, s in summary.items() if s.get("widens_by") is not None}
-                programs = min((int(s.get("programs") or 0) for s in summary.values()), default=0)
-        except Misfit:
+        if document is None:
             continue
-        if values and programs >= FEWEST_PROGRAMS:
-            return ReplayError({**DEFAULT_ERROR, **values}, run.run, programs)
+        with suppress(Misfit), store.fitting((KIND, run.run)):
+            summary = Validation.from_json(document).summary
+            programs = min((s.programs for s in summary.values()), default=0)
+            if programs >= FEWEST_PROGRAMS:
+                return ReplayError({**DEFAULT_ERROR, **{m: s.widens_by for m, s in summary.items()}}, run.run, programs)
     return NOT_VALIDATED
 
 

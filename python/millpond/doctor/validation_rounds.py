@@ -22,15 +22,23 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from millpond.cells.cell import Cell, Malloc, Outcome, Program, Trace
-from millpond.doctor.replay_error import SCHEMA, VALIDATED, Difference, difference, summary_of
+from millpond.doctor.replay_error import (
+    SCHEMA,
+    VALIDATED,
+    Difference,
+    ValidatedProgram,
+    Validation,
+    difference,
+    summary_of,
+)
 from millpond.rounds import real_programs
+from millpond.rounds.characterisation import Characterisation
 from millpond.rounds.interleaved_rounds import Listener, Runner, run_rounds
 from millpond.rounds.mallocs import OWN_MALLOC, MallocRunner, library_bytes, preloaded
 from millpond.rounds.real_programs import RealProgram
-from millpond.rounds.recording import CHARACTERISE, RECORD, read_json, trace_set
+from millpond.rounds.recording import RECORD, summaries, trace_set
 from millpond.rounds.replay_rounds import PACED, RECORDED
 from millpond.rounds.side_by_side import SideBySide
 from millpond.store.observations import Journal
@@ -68,7 +76,7 @@ class Validating:
     seed: int = 1
     journal: Journal = field(default_factory=lambda: Journal("validation", ("millpond", "doctor", "--validate")))
     differences: list[Difference] = field(default_factory=list)
-    programs: list[dict[str, Any]] = field(default_factory=list)
+    programs: list[ValidatedProgram] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     library_bytes: Mapping[str, float] = field(default_factory=dict)
 
@@ -112,14 +120,8 @@ class Validating:
         self.journal.add_outcomes([*measured, *predicted])
         self.notes += sorted({f"{workload.name}: {o.cell.contender.name} {o.why}" for o in [*measured, *predicted]
                               if o.status != "ok"})  # fmt: skip
-        self.programs.append(
-            {
-                "name": workload.name,
-                "command": list(workload.command[:1]),
-                "events": summary["trace"].get("events"),
-                "rounds": {"measured": _number(measured), "predicted": _number(predicted)},
-            }
-        )
+        rounds = {MEASURED: _number(measured), PREDICTED: _number(predicted)}
+        self.programs.append(ValidatedProgram(workload.name, tuple(workload.command[:1]), summary.trace.events, rounds))
         for metric, (i, j) in itertools.product(VALIDATED, itertools.combinations(range(len(self.mallocs)), 2)):
             against, of = self.mallocs[i].name, self.mallocs[j].name
             beside = self.library_bytes[of] - self.library_bytes[against] if metric == "peak_bytes" else 0.0
@@ -144,17 +146,17 @@ class Validating:
         contender = RECORDED if malloc == OWN_MALLOC else malloc
         return Cell(Trace(str(trace)), contender, (("program", workload.name), *pace))
 
-    def document(self) -> dict[str, Any]:
-        """Everything found ("millpond.validation/1")."""
-        return {
+    def document(self) -> Validation:
+        """Everything found."""
+        return Validation(
             **self.journal.head(SCHEMA),
-            "mallocs": [{"name": m.name, "path": str(m.path) if m.path else None} for m in self.mallocs],
-            "library_bytes": dict(self.library_bytes),
-            "programs": self.programs,
-            "differences": [d.to_json() for d in self.differences],
-            "summary": summary_of(self.differences),
-            "notes": self.notes,
-        }
+            mallocs=tuple(m.place for m in self.mallocs),
+            library_bytes=dict(self.library_bytes),
+            programs=tuple(self.programs),
+            differences=tuple(self.differences),
+            summary=summary_of(self.differences),
+            notes=tuple(self.notes),
+        )
 
 
 @dataclass(frozen=True)
@@ -182,7 +184,7 @@ def _number(outcomes: Sequence[Outcome]) -> int:
     return len({o.round for o in outcomes if o.round > 0 and o.status == "ok"})
 
 
-def record(workload: RealProgram, folder: Path) -> tuple[Path, dict[str, Any]]:
+def record(workload: RealProgram, folder: Path) -> tuple[Path, Characterisation]:
     """Records a workload once, on the C library's malloc; the trace of the process that allocated most, its summary."""
     file = folder / "validated.mpt"
     command = preloaded(workload.command, OWN_MALLOC, workload.environment)
@@ -191,11 +193,9 @@ def record(workload: RealProgram, folder: Path) -> tuple[Path, dict[str, Any]]:
     traces = trace_set(file)
     if not traces or finished.status != 0:
         raise native.failure_of(RECORD, finished)
-    out = folder / "validated.json"
-    native.require(CHARACTERISE, ["--summary", "--json", str(out), *map(str, traces)])
-    summaries: list[dict[str, Any]] = read_json(out)
-    largest = max(range(len(traces)), key=lambda i: int(summaries[i]["trace"].get("bytes") or 0))
+    found = summaries(traces, folder)
+    largest = max(range(len(traces)), key=lambda i: found[i].allocated_bytes)
     for number, trace in enumerate(traces):
         if number != largest:
             trace.unlink()
-    return traces[largest], summaries[largest]
+    return traces[largest], found[largest].summary

@@ -9,12 +9,12 @@ What a store does not keep (an older run, a damaged file) is None or empty; whoe
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from msgspec.structs import replace
 
@@ -30,6 +30,7 @@ from millpond.system.records import decode
 
 # A run of advise; one that made no observations is known by its document.
 EXPERIMENTS = ("advise", "advice")
+Made = TypeVar("Made")
 SHOWN_AT_MOST = 80  # subsystems of a case whose details are read
 _NAMES = "select name from subsystems where run = ? order by position"
 _DETAILS = "select detail from subsystems where run = ? and list_contains(?, name) order by position"
@@ -140,7 +141,7 @@ def of_run(store: Store, run: str, advice: Advice, whole: bool = False) -> Case:
         names if characterised else (),
         store.observations(run) if store.files("observations") else [],
         kept_as=run,
-        outcome=_outcome(store, run),
+        outcome=_made_of(store, OUTCOMES, run, Builds.from_json),
     )
 
 
@@ -155,12 +156,12 @@ def _characterised(store: Store, run: str, rest: dict[str, Any], names: list[str
     return None
 
 
-def _outcome(store: Store, run: str) -> Builds | None:
-    """How the prediction of a run came out; None where nobody looked, or the document does not fit."""
-    found = store.document(OUTCOMES, run)
+def _made_of(store: Store, kind: str, run: str, make: Callable[[dict[str, Any]], Made]) -> Made | None:
+    """What `make` makes of a document; None where the store keeps none, or it does not fit."""
+    found = store.document(kind, run)
     if found is not None:
-        with suppress(Misfit), store.fitting((OUTCOMES, run)):
-            return Builds.from_json(found)
+        with suppress(Misfit), store.fitting((kind, run)):
+            return make(found)
     return None
 
 
@@ -179,14 +180,14 @@ def load(store: Store, run: str | None, whole: bool = False) -> list[Case]:
                 f"run {found.run} ({found.experiment}) has no readable advice; `millpond advise` writes one. "
                 "What any run has: --format csv",
             )
-        return [*_merged(store, found.run), *case]
+        return case
     cases: dict[str, list[Case]] = {}
     for known in reversed(store.runs()):
         if known.experiment not in EXPERIMENTS or known.workload in cases:
             continue
         case = _kept(store, known.run, whole)
         if case:
-            cases[known.workload] = [*_merged(store, known.run), *case]
+            cases[known.workload] = case
     if not cases:
         skipped = "".join(f"; not read: {one}" for one in store.skipped)
         raise Failure(
@@ -196,22 +197,12 @@ def load(store: Store, run: str | None, whole: bool = False) -> list[Case]:
 
 
 def _kept(store: Store, run: str, whole: bool) -> list[Case]:
-    """The case of a run whose advice the store keeps; none where it keeps none, or one that does not fit."""
-    advice = store.document("advice", run)
-    if advice is None:
+    """The case of a run, if its advice is kept and fits; advice on several inputs that the run completed is first."""
+    case = _made_of(store, "advice", run, lambda data: of_run(store, run, Advice.from_json(data), whole))
+    if case is None:
         return []
-    with suppress(Misfit), store.fitting(("advice", run)):
-        return [of_run(store, run, Advice.from_json(advice), whole)]
-    return []
-
-
-def _merged(store: Store, run: str) -> list[Case]:
-    """The advice on several inputs that this run completed, if it did: it comes before the inputs' own."""
-    advice = store.document("inputs", run)
-    if advice is not None:
-        with suppress(Misfit), store.fitting(("inputs", run)):
-            return [Case(Advice.from_json(advice), kind="inputs", kept_as=run)]
-    return []
+    merged = _made_of(store, "inputs", run, lambda data: Case(Advice.from_json(data), kind="inputs", kept_as=run))
+    return [merged, case] if merged else [case]
 
 
 def missing(store: Store, cases: Sequence[Case], *, all_runs: bool = True) -> list[str]:

@@ -12,12 +12,7 @@ from millpond.advice.advice_data import Row
 from millpond.report import replay_words
 from millpond.report.cases import Case, ShownRow
 from millpond.report.figures import flat_figures, round_figures
-from millpond.rounds.characterisation import (
-    LivePoint,
-    ScopeLegality,
-    Size,
-    SubsystemFacts,
-)
+from millpond.rounds.characterisation import LivePoint, ScopeLegality, Size, SubsystemFacts
 from millpond.system.wording import bytes_text, count_text, plural, seconds_text
 
 _FRAME_LETTERS = 220

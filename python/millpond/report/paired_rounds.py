@@ -10,25 +10,21 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Any
+
+from msgspec import field
 
 from millpond.cells.cell import Computed
 from millpond.cells.plans import Plan
 from millpond.store.observations import Observation
+from millpond.system.records import Record
 
 
-@dataclass(frozen=True)
-class Ratio:
+class Ratio(Record, frozen=True):
     """One round of a comparison. `stage` is choosing, combining or judging."""
 
     stage: str
     round: int
-    value: float
-
-    def to_json(self) -> dict[str, Any]:
-        """As plain data."""
-        return {"stage": self.stage, "round": self.round, "ratio": self.value}
+    value: float = field(name="ratio")
 
 
 class PairedRounds:

@@ -9,12 +9,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from millpond.advice.advice_data import Change, Estimate, PlanPrediction
+from millpond.advice.advice_data import WHOLE_PLAN, Change, Estimate, PlanPrediction
 from millpond.report.cases import Case, ShownRow
 from millpond.report.report_words import replayed
 from millpond.system.wording import plural, saved_text
-
-_SAME = "plan"  # how a prediction names the strategies that the trial took
 
 
 @dataclass(frozen=True)
@@ -60,7 +58,7 @@ def _lines(case: Case, subject: str, measured: Change | None, peak: Estimate | N
 
 
 def _predicted(subject: str, found: PlanPrediction) -> ReplayLine:
-    is_plan = found.strategy == _SAME
+    is_plan = found.strategy == WHOLE_PLAN
     what = "predicted, the same pools" if is_plan else f"predicted, {found.strategy} instead of a multipool"
     cpu, peak = saved_text(found.saves_cpu_seconds, "seconds"), saved_text(found.saves_bytes, "bytes")
     return ReplayLine(subject, "replay", what, cpu, peak)

@@ -287,9 +287,3 @@ def facts(case: Case) -> list[str]:
 def replayed(case: Case) -> bool:
     """Whether the run has figures of a replay."""
     return bool(case.replay and case.replay.rounds and case.replay.predictions)
-
-
-def came_out(case: Case) -> list[str]:
-    """How the prediction came out, a sentence each; empty where no changed build was compared with this one."""
-    found = case.came_out
-    return [line.sentence for line in found.lines] if found else []

@@ -8,21 +8,21 @@ import shlex
 import shutil
 import sys
 from collections.abc import Sequence
-from typing import IO, Any
+from typing import IO
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from millpond.advice import container_words
-from millpond.advice.advice_data import Advice, Alternative, AnalysedProgram, Change, Effect, Row
+from millpond.advice.advice_data import Advice, Alternative, AnalysedProgram, Effect, Row
 from millpond.advice.document import legality_text
 from millpond.report import replay_words
 from millpond.report.cases import Case
-from millpond.report.report_words import EFFECT_WORDS, answer, came_out, commands, facts, not_measured, trace_warnings
+from millpond.report.report_words import EFFECT_WORDS, answer, commands, facts, not_measured, trace_warnings
 from millpond.rounds.characterisation import Characterisation, SubsystemFacts
 from millpond.rounds.fresh_process import describe
-from millpond.system.records import decode
+from millpond.rounds.trial_data import TrialResult
 from millpond.system.wording import (
     bytes_text,
     count_text,
@@ -54,10 +54,7 @@ def render(cases: Sequence[Case], damaged: Sequence[str] = (), missing: Sequence
 
 def print_cases(cases: Sequence[Case], out: Console, damaged: Sequence[str] = (), missing: Sequence[str] = ()) -> None:
     """Prints these cases to a console."""
-    for line in damaged:
-        out.print(Text(f"! not read: {line}"), style="yellow")
-    for line in missing:
-        out.print(Text(f"! missing: {line}"), style="yellow")
+    print_warnings([*(f"not read: {line}" for line in damaged), *(f"missing: {line}" for line in missing)], out)
     for number, case in enumerate(cases):
         if number:
             out.rule()
@@ -74,8 +71,8 @@ def _print_case(case: Case, out: Console) -> None:
     _print_replay(case, out)
     if case.came_out:
         out.print(Text(case.came_out.heading), style="bold")
-        for line in came_out(case):
-            out.print(Text(f"- {line}"))
+        for came_out in case.came_out.lines:
+            out.print(Text(f"- {came_out.sentence}"))
     out.print(Text("Not measured"), style="bold")
     for line in not_measured(case):
         out.print(Text(f"- {line}"))
@@ -94,7 +91,14 @@ def _print_replay(case: Case, out: Console) -> None:
         out.print(Text(f"    {line.what}: saves CPU {line.cpu}, peak resident bytes {line.peak}"))
 
 
-def _table(title: str, *columns: str, left: int = 1) -> Table:
+def print_warnings(warnings: Sequence[str], out: Console) -> None:
+    """A line for each, marked so that it is not overlooked."""
+    for warning in warnings:
+        out.print(Text(f"! {warning}"), style="yellow")
+
+
+def titled_table(title: str, *columns: str, left: int = 1) -> Table:
+    """An empty table; columns after the first `left` hold numbers."""
     table = Table(title=title, title_justify="left", title_style="bold", header_style="bold")
     for number, column in enumerate(columns):
         table.add_column(column, justify="left" if number < left else "right", overflow="fold")
@@ -103,7 +107,9 @@ def _table(title: str, *columns: str, left: int = 1) -> Table:
 
 def subsystems_table(subsystems: Sequence[SubsystemFacts]) -> Table:
     """What each subsystem does with memory."""
-    table = _table("Subsystems", "subsystem", "kind", "events", "bytes", "peak live", *"DVLUC", "legality", left=2)
+    table = titled_table(
+        "Subsystems", "subsystem", "kind", "events", "bytes", "peak live", *"DVLUC", "legality", left=2
+    )
     table.columns[-1].justify = "left"
     for s in subsystems[:ROWS_AT_MOST]:
         table.add_row(
@@ -133,8 +139,7 @@ def print_characterisation(data: Characterisation, out: Console) -> None:
         "names unknown" if named is None else f"{100 * named:.0f} % of events owned by a named function",
     ]
     out.print(Text(", ".join(said)))
-    for warning in trace_warnings(trace):
-        out.print(Text(f"! {warning}"), style="yellow")
+    print_warnings(trace_warnings(trace), out)
     out.print(subsystems_table(data.subsystems))
 
 
@@ -143,8 +148,7 @@ def print_advice(advice: Advice, out: Console) -> None:
     program = advice.program
     out.print(Text(" ".join(program.argv)), style="bold")
     out.print(Text(advice.verdict), style="bold green" if advice.plan else "bold")
-    for note in [*advice.notes, *trace_warnings(advice.trace)]:
-        out.print(Text(f"! {note}"), style="yellow")
+    print_warnings([*advice.notes, *trace_warnings(advice.trace)], out)
     if len(program.processes) > 1:
         out.print(_processes(program))
     if program.signal or program.exit:
@@ -161,7 +165,7 @@ def print_advice(advice: Advice, out: Console) -> None:
 
 
 def _processes(program: AnalysedProgram) -> Table:
-    table = _table("Processes (--process N analyses another)", "N", "program", "events", "bytes", left=2)
+    table = titled_table("Processes (--process N analyses another)", "N", "program", "events", "bytes", left=2)
     for p in program.processes:
         mark = "→ " if p.number == program.analysed else "  "
         table.add_row(f"{mark}{p.number}", Text(p.words[:80]), count_text(p.events), bytes_text(p.bytes))
@@ -171,7 +175,7 @@ def _processes(program: AnalysedProgram) -> Table:
 def _effects_table(advice: Advice) -> Table:
     rounds, bare = plural(advice.rounds, "round"), advice.noise.get("cpu_seconds")
     spread = f", half of those of the bare program within {100 * bare.spread:.1f} %" if bare else ""
-    table = _table(f"Effects ({rounds}{spread})", "what", "CPU", "saves", "peak memory", left=2)
+    table = titled_table(f"Effects ({rounds}{spread})", "what", "CPU", "saves", "peak memory", left=2)
     for name, words in EFFECT_WORDS.items():
         effect = advice.every_effect.get(name) or Effect()
         table.add_row(words, effect_text(effect), saved_text(effect.saved, "seconds"), effect_text(effect.peak))
@@ -179,7 +183,7 @@ def _effects_table(advice: Advice) -> Table:
 
 
 def _alternatives_table(alternatives: Sequence[Alternative]) -> Table:
-    table = _table("What else there was", "kind", "what", "CPU", "peak memory", "rounds", left=2)
+    table = titled_table("What else there was", "kind", "what", "CPU", "peak memory", "rounds", left=2)
     table.columns[-1].justify = "left"
     for a in alternatives:
         judged = "judged" if a.judged else "while choosing"
@@ -194,7 +198,7 @@ def _alternatives_table(alternatives: Sequence[Alternative]) -> Table:
 
 
 def _advice_table(rows: Sequence[Row]) -> Table:
-    table = _table("Advice", "subsystem", "best", "saves CPU", "saves bytes", "reason", left=2)
+    table = titled_table("Advice", "subsystem", "best", "saves CPU", "saves bytes", "reason", left=2)
     table.columns[-1].justify = "left"
     for r in rows[:ROWS_AT_MOST]:
         table.add_row(
@@ -222,7 +226,7 @@ def _print_code(rows: Sequence[Row], out: Console) -> None:
 
 def print_inputs(advice: Advice, out: Console) -> None:
     """The table of `advise --inputs`: a row for each input; then where advice holds only in some."""
-    table = _table(
+    table = titled_table(
         plural(len(advice.inputs), "input"), "N", "arguments", "a faster malloc", "placement", "by itself", left=5
     )
     for given in advice.inputs:
@@ -234,18 +238,18 @@ def print_inputs(advice: Advice, out: Console) -> None:
             Text(given.verdict),
         )
     out.print(table)
-    for row in advice.subsystems:
-        if row.warning:
-            out.print(Text(f"! {row.name}: {row.warning}"), style="yellow")
+    print_warnings([f"{row.name}: {row.warning}" for row in advice.subsystems if row.warning], out)
 
 
-def print_trial(trial: dict[str, Any], out: Console) -> None:
+def print_trial(trial: TrialResult, out: Console) -> None:
     """The tables of `millpond trial`: each contender, then what the controls say of each plan."""
-    table = _table(f"{plural(trial['rounds'], 'round')} of each", "contender", "CPU", "wall", "peak resident", "faults")
-    for contender in trial["contenders"]:
-        m = contender["metrics"]
+    table = titled_table(
+        f"{plural(trial.rounds, 'round')} of each", "contender", "CPU", "wall", "peak resident", "faults"
+    )
+    for contender in trial.contenders:
+        m = contender.metrics
         cells = [
-            show(m[metric]["median"]) if metric in m else "–"
+            show(m[metric].median) if metric in m else "–"
             for metric, show in (
                 ("cpu_seconds", seconds_text),
                 ("wall_seconds", seconds_text),
@@ -253,19 +257,18 @@ def print_trial(trial: dict[str, Any], out: Console) -> None:
                 ("page_faults", count_text),
             )
         ]
-        table.add_row(Text(contender["name"]), *cells)
+        table.add_row(Text(contender.name), *cells)
     out.print(table)
-    effects = _table("Effects", "what", "CPU", "peak resident", left=3)
-    for plan in trial["plans"]:
-        for name, metrics in decode(dict[str, dict[str, Change]], plan["effects"]).items():
+    effects = titled_table("Effects", "what", "CPU", "peak resident", left=3)
+    for plan in trial.plans:
+        for name, metrics in plan.effects.items():
             if name in TRIAL_EFFECTS:
-                peak = metrics["peak_bytes"].known if "peak_bytes" in metrics else None
-                label = name if len(trial["plans"]) == 1 else f"{plan['name']}: {name}"
+                peak = metrics.get("peak_bytes")
+                label = name if len(trial.plans) == 1 else f"{plan.name}: {name}"
                 effects.add_row(
                     label,
                     effect_text(metrics.get("cpu_seconds")),
                     f"{percent_text(peak.median)}, {peak.verdict}" if peak else "–",
                 )
     out.print(effects)
-    for note in trial["notes"]:
-        out.print(Text(f"! {note}"), style="yellow")
+    print_warnings(trial.notes, out)

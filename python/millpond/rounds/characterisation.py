@@ -9,17 +9,15 @@ Characterisation ─┬─ RecordedTrace, ProcessFacts                      what
 
 from __future__ import annotations
 
-from typing import Any, Literal, Self
+from typing import Literal, Self
 
-from msgspec import field
+from msgspec import convert, field
 
 from millpond.system.records import NONE, NULL, Record
 
 Schema = Literal["millpond.characterisation/1"]
 SCHEMA: Schema = "millpond.characterisation/1"
-# The words of "legality" (lab/characterise/legality_json.cpp).
-LEGAL = "legal"
-ILLEGAL = "illegal"
+# The words of "legality" (lab/characterise/legality.cpp).
 NOT_DISPROVED = "not disproved"
 OUTERMOST = "legal for the outermost call"
 Number = int | float
@@ -86,16 +84,12 @@ class RecordedTrace(TraceSummary, frozen=True):
     @classmethod
     def of(cls, summary: TraceSummary) -> Self:
         """A trace of which no more is known."""
-        return cls(**_fields(summary, TraceSummary))
+        return convert(summary, cls, from_attributes=True)
 
     @property
     def summary(self) -> TraceSummary:
         """What an advice keeps of it."""
-        return TraceSummary(**_fields(self, TraceSummary))
-
-
-def _fields(record: Record, kind: type[Record]) -> dict[str, Any]:
-    return {name: getattr(record, name) for name in kind.__struct_fields__}
+        return convert(self, TraceSummary, from_attributes=True)
 
 
 class ProcessFacts(Record, frozen=True):

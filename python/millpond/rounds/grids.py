@@ -159,8 +159,7 @@ def show(grid: dict[str, Any], json: str | None) -> None:
 
 def show_all(grids: Sequence[dict[str, Any]], json: str | None) -> None:
     """The same for several: in JSON one is itself, several stand in a list."""
-    if json is not None:
-        output.write_json(grids[0] if len(grids) == 1 else {"schema": SCHEMA, "grids": list(grids)}, json)
+    output.write_json(grids[0] if len(grids) == 1 else {"schema": SCHEMA, "grids": list(grids)}, json)
     if json != STDOUT:
         print("\n".join(map(text_of, grids)))
 

@@ -16,11 +16,14 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from msgspec.structs import asdict
+
 from millpond.cells.cell import Cell, Outcome
+from millpond.statistics.order_statistics import MetricSummary, summarise
 from millpond.system.errors import Failure, Status
 
 
@@ -246,3 +249,10 @@ def by_round(outcomes: Sequence[Outcome], cell: Cell, metric: str) -> dict[int, 
         for o in outcomes
         if o.cell == cell and o.round > 0 and o.status == "ok" and metric in o.values
     }
+
+
+def metric_summaries(outcomes: Sequence[Outcome], cell: Cell, units: Mapping[str, str]) -> dict[str, MetricSummary]:
+    """A cell's measured rounds, summarised by metric; `units`: the metrics with their units. Those without a value are
+    left out."""
+    values = {m: list(by_round(outcomes, cell, m).values()) for m in units}
+    return {m: MetricSummary(**asdict(summarise(v)), unit=units[m]) for m, v in values.items() if v}

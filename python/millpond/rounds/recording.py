@@ -18,6 +18,7 @@ from msgspec import field
 from millpond.cells.plans import Plan, read_folder
 from millpond.rounds.characterisation import Characterisation
 from millpond.rounds.preparation import NO_PREPARATION, Preparation
+from millpond.store.call_tree import CallTree
 from millpond.system import native
 from millpond.system.errors import Failure, Status
 from millpond.system.records import NULL, Record, decode
@@ -156,14 +157,15 @@ def record(
     if not traces:
         raise native.failure_of(RECORD, finished)
     exit_status, signal = (0, -finished.status) if finished.status < 0 else (finished.status, 0)
-    processes = tuple(_summaries(traces, folder))
+    processes = tuple(summaries(traces, folder))
     return Recording(exit_status, signal, seconds, processes, was_stopped="(--for)" in finished.said)
 
 
-def _summaries(traces: list[Path], folder: Path) -> list[Process]:
+def summaries(traces: list[Path], folder: Path) -> list[Process]:
+    """The process of each trace, numbered from 1, as its summary has it."""
     out = folder / "summaries.json"
     native.require(CHARACTERISE, ["--summary", "--json", str(out), *map(str, traces)])
-    found = _typed(tuple[Characterisation, ...], read_json(out), out)
+    found = _typed(tuple[Characterisation, ...], out)
     by_path = {s.trace.path: s for s in found}
     ordered = [by_path.get(str(trace)) for trace in traces]
     if None in ordered and len(found) == len(traces):
@@ -185,13 +187,13 @@ def choose(processes: tuple[Process, ...], wanted: int | None) -> Process:
     )
 
 
-def characterise(process: Process, folder: Path) -> tuple[Characterisation, dict[str, Any], list[Plan]]:
-    """One trace: "millpond.characterisation/1", "millpond.contexts/1", and its candidate plans, the largest first."""
+def characterise(process: Process, folder: Path) -> tuple[Characterisation, CallTree, list[Plan]]:
+    """One trace: its characterisation, its call tree, and its candidate plans, the largest first."""
     out, contexts, plans = folder / "characterisation.json", folder / "contexts.json", folder / "plans"
     plans.mkdir(exist_ok=True)
     options = ["--json", str(out), "--contexts", str(contexts), "--plan-out", str(plans)]
     native.require(CHARACTERISE, [*options, "--scopes-out", str(scopes_file(folder)), str(process.trace)])
-    return _typed(Characterisation, read_json(out), out), read_json(contexts), read_folder(plans)
+    return _typed(Characterisation, out), _typed(CallTree, contexts), read_folder(plans)
 
 
 def scopes_file(folder: Path) -> Path:
@@ -237,7 +239,7 @@ def observe(
         native.require(CHARACTERISE, [*options, str(process.trace)])
     except Failure as failure:
         return None, str(failure)
-    return (_typed(Characterisation, read_json(out), out), read_folder(plans)), ""
+    return (_typed(Characterisation, out), read_folder(plans)), ""
 
 
 def read_json(path: Path) -> Any:
@@ -248,10 +250,10 @@ def read_json(path: Path) -> Any:
         raise Failure(Status.ENVIRONMENT, f"{path.name} was not written whole: {error}") from error
 
 
-def _typed(kind: type[Kind], data: object, path: Path) -> Kind:
+def _typed(kind: type[Kind], path: Path) -> Kind:
     """What a native program wrote, as its type. Failure (status 4) names the place where it has another form."""
     try:
-        return decode(kind, data)
+        return decode(kind, read_json(path))
     except ValueError as error:
         why = f"{path.name} is of another version of the laboratory: {error}; install both parts of Millpond together"
         raise Failure(Status.ENVIRONMENT, why) from error

@@ -10,17 +10,16 @@ is not in it. Each block is written once a cache line after its allocation, an a
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from millpond.cells.cell import Cell, Contender, Control, Malloc, Outcome, Strategy, Trace
 from millpond.cells.metrics import REPLAY_METRICS
 from millpond.cells.plans import Plan
 from millpond.rounds.fresh_process import Padding, killed
 from millpond.rounds.interleaved_rounds import Listener, Memory, Silence, by_round, run_rounds
+from millpond.rounds.replay_data import DiffusionPoint, ReplayedTrace, ReplayRound
 from millpond.statistics.order_statistics import Comparison, Summary, compare, judge_family, summarise
 from millpond.system import native
 from millpond.system.errors import Failure
@@ -83,17 +82,17 @@ class ReplayRunner:
     def __init__(self, folder: Path, seed: int = 1, limit_seconds: float | None = None) -> None:
         self._folder = folder
         self._padding = Padding(seed)
-        self._scripts: dict[tuple[str, str], tuple[Path, dict[str, Any]]] = {}
+        self._scripts: dict[tuple[str, str], tuple[Path, ReplayedTrace]] = {}
         self.limit_seconds = limit_seconds
 
-    def prepare(self, cell: Cell) -> dict[str, Any]:
-        """The script of a cell, made now; returns its summary ("millpond.replay.script/1").
+    def prepare(self, cell: Cell) -> ReplayedTrace:
+        """The script of a cell, made now; returns what it says of the trace.
 
         Failure 2: a plan names a subsystem that the program does not have; 3: no trace, a plan of another build.
         """
         return self._script(cell)[1]
 
-    def _script(self, cell: Cell) -> tuple[Path, dict[str, Any]]:
+    def _script(self, cell: Cell) -> tuple[Path, ReplayedTrace]:
         (trace,) = cell.subject.words
         kind = cell.plan.text() if cell.plan else "per subsystem" if _is_strategy(cell) else "malloc"
         key = (trace, kind)
@@ -101,7 +100,7 @@ class ReplayRunner:
             self._scripts[key] = self._prepared(trace, cell, len(self._scripts))
         return self._scripts[key]
 
-    def _prepared(self, trace: str, cell: Cell, number: int) -> tuple[Path, dict[str, Any]]:
+    def _prepared(self, trace: str, cell: Cell, number: int) -> tuple[Path, ReplayedTrace]:
         script = self._folder / f"{number}.script"
         summary = self._folder / f"{number}.script.json"
         options: list[str] = []
@@ -118,7 +117,7 @@ class ReplayRunner:
                 raise
             message = failure.message.replace(options[1], f"the plan {cell.plan.name!r}")
             raise Failure(failure.status, message) from failure
-        return script, json.loads(summary.read_text(encoding="utf-8"))
+        return script, ReplayedTrace.read(summary)
 
     def run(self, cell: Cell, stage: str, number: int) -> Outcome:
         """One round. Failure where it cannot be run at all."""
@@ -127,19 +126,17 @@ class ReplayRunner:
             return dead
         if data is None:
             raise native.failure_of(REPLAY, finished)
-        values = {m: float(data[m]) for m in REPLAY_METRICS.units if isinstance(data.get(m), int | float)}
-        why = str(data.get("why") or data.get("held_why_null") or "")
-        return Outcome(cell, stage, number, values, status=str(data.get("status", "ok")), why=why)
+        values = {m: value for m in REPLAY_METRICS.units if (value := getattr(data, m)) is not None}
+        return Outcome(cell, stage, number, values, status=data.status, why=data.why or data.held_why_null)
 
-    def diffusion(self, cell: Cell, points: int) -> list[dict[str, Any]]:
+    def diffusion(self, cell: Cell, points: int) -> tuple[DiffusionPoint, ...]:
         """Bytes live and bytes of the pages that they touch, at `points` moments of an untimed pass."""
         finished, data = self._play(cell, ["--diffusion", str(points)])
         if data is None:
             raise native.failure_of(REPLAY, finished)
-        found = data.get("diffusion")
-        return found if isinstance(found, list) else []
+        return data.diffusion
 
-    def _play(self, cell: Cell, options: list[str]) -> tuple[native.Finished, dict[str, Any] | None]:
+    def _play(self, cell: Cell, options: list[str]) -> tuple[native.Finished, ReplayRound | None]:
         result = self._folder / "round.json"
         script, _ = self._script(cell)
         parameters = dict(cell.parameters)
@@ -157,10 +154,9 @@ class ReplayRunner:
             seconds=self.limit_seconds,
         )
         try:
-            data = json.loads(result.read_text(encoding="utf-8"))
+            return finished, ReplayRound.read(result) if finished.status == 0 else None
         except (OSError, ValueError):
             return finished, None
-        return finished, data if isinstance(data, dict) and finished.status == 0 else None
 
 
 def _is_strategy(cell: Cell) -> bool:

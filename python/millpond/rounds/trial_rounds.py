@@ -11,13 +11,13 @@ import json
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-from millpond.cells.cell import Cell, Control, Malloc, Outcome
+from millpond.cells.cell import Cell, Control, Malloc, Outcome, PoolCounts
 from millpond.cells.metrics import OF_A_PROCESS, POOL_COST, POOL_COST_BYTES
 from millpond.cells.plans import Plan
 from millpond.rounds.fresh_process import Padding, describe, killed
 from millpond.rounds.preparation import NO_PREPARATION, Preparation
+from millpond.rounds.trial_data import PairCosts, RoundResult
 from millpond.statistics.order_statistics import summarise
 from millpond.system import native
 from millpond.system.errors import Failure
@@ -92,11 +92,11 @@ class Laboratory:
             self.compile(plan)
         self._looked_up = plans[0] if plans else None
         if any(plan.routes for plan in plans):
-            found = json.loads(native.answer(TRIAL, [f"--pair-costs={_PAIR_COST_ROUNDS}"]))
-            self._pair_seconds = {strategy: summarise(rounds).median for strategy, rounds in found["seconds"].items()}
-            if found["call_seconds"]:
-                self._call_seconds = summarise(found["call_seconds"]).median
-                self._call_bytes = summarise(found["call_bytes"]).median
+            found = PairCosts.from_json(json.loads(native.answer(TRIAL, [f"--pair-costs={_PAIR_COST_ROUNDS}"])))
+            self._pair_seconds = {strategy: summarise(rounds).median for strategy, rounds in found.seconds.items()}
+            if found.call_seconds:
+                self._call_seconds = summarise(found.call_seconds).median
+                self._call_bytes = summarise(found.call_bytes).median
 
     def run_through(self, cell: Cell) -> Outcome:
         """The first run of a program: the user's own input goes in, its output comes out. Not a measured round."""
@@ -159,23 +159,19 @@ class Laboratory:
             raise Failure(failure.status, "" if descriptor is not None else failure.message)
         return self._outcome(cell, stage, number, data)
 
-    def _outcome(self, cell: Cell, stage: str, number: int, data: dict[str, Any]) -> Outcome:
+    def _outcome(self, cell: Cell, stage: str, number: int, data: RoundResult) -> Outcome:
         expected = None if stage == THROUGH else self.expected
         outcome = outcome_of(cell, stage, number, data, expected, "the bare program {}")
-        if cell.plan is not None and outcome.router:
-            outcome.values[POOL_COST] = self._pool_cost(cell.plan, outcome.router)
-            observes = any(int(pool.get("calls") or 0) for pool in outcome.router.get("pools", []))
-            outcome.values[POOL_COST_BYTES] = self._call_bytes if observes else 0.0
+        if cell.plan is not None and data.router:
+            outcome.values[POOL_COST] = self._pool_cost(cell.plan, outcome.pools)
+            outcome.values[POOL_COST_BYTES] = self._call_bytes if any(pool.calls for pool in outcome.pools) else 0.0
         return outcome
 
-    def _pool_cost(self, plan: Plan, router: dict[str, Any]) -> float:
+    def _pool_cost(self, plan: Plan, pools: Sequence[PoolCounts]) -> float:
         """The CPU that pools behind malloc took, beyond what they would take in the source."""
-        pools = router.get("pools", [])
-        pairs = {str(pool["pool"]): int(pool["allocations"]) for pool in pools}
         strategies = {route.pool: route.strategy for route in plan.routes}
-        calls = sum(int(pool.get("calls") or 0) for pool in pools)
-        return calls * self._call_seconds + sum(
-            n * self._pair_seconds.get(strategies.get(pool, ""), 0.0) for pool, n in pairs.items()
+        return sum(pool.calls for pool in pools) * self._call_seconds + sum(
+            pool.allocations * self._pair_seconds.get(strategies.get(pool.pool, ""), 0.0) for pool in pools
         )
 
 
@@ -185,27 +181,24 @@ def time_limit(bare_seconds: float) -> float:
 
 
 def outcome_of(
-    cell: Cell, stage: str, number: int, data: dict[str, Any], expected: tuple[int, int] | None, otherwise: str
+    cell: Cell, stage: str, number: int, data: RoundResult, expected: tuple[int, int] | None, otherwise: str
 ) -> Outcome:
     """The outcome of a round by its result file. `expected`: exit status and signal; a round that ends otherwise is
     `killed`, and its reason says by `otherwise` how that is known."""
-    exit_status, signal = int(data.get("exit_status") or 0), int(data.get("signal") or 0)
+    exit_status, signal = data.exit_status or 0, data.signal or 0
     how = (0 if signal else exit_status, signal)
     status, why = "ok", ""
     if expected is not None and how != expected:
         status, why = "killed", f"{describe(*how)} where {otherwise.format(describe(*expected))}"
-    router = data.get("router")
     return Outcome(
-        cell, stage, number, {m: float(data[m]) for m in OF_A_PROCESS if isinstance(data.get(m), int | float)},
-        status=status, why=why, exit_status=exit_status, signal=signal,
-        router=router if isinstance(router, dict) else {},
+        cell, stage, number, {m: value for m in OF_A_PROCESS if (value := getattr(data, m)) is not None},
+        status=status, why=why, exit_status=exit_status, signal=signal, pools=data.router.pools if data.router else (),
     )  # fmt: skip
 
 
-def read_result(path: Path) -> dict[str, Any] | None:
+def read_result(path: Path) -> RoundResult | None:
     """The result file of a round; None where there is none."""
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
+        return RoundResult.read(path)
     except (OSError, ValueError):
         return None
-    return data if isinstance(data, dict) else None

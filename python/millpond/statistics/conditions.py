@@ -70,9 +70,8 @@ def _amount(found: UnpairedChange, *, relative: bool) -> float:
     if found.ratio is not None:
         return found.ratio.median - 1.0
     # From zero to anything is beyond every share of it.
-    return (
-        found.difference.median / found.a if found.a > 0 else float("inf") * (1 if found.difference.median > 0 else -1)
-    )
+    before, more = found.a.median, found.difference.median
+    return more / before if before > 0 else float("inf") * (1 if more > 0 else -1)
 
 
 def parse(text: str) -> Condition:
@@ -102,8 +101,8 @@ def value_text(value: float, unit: str) -> str:
 
 def change_text(found: UnpairedChange, unit: str) -> str:
     """`12.3 MB → 13.5 MB, +9.8 % (+9.1 % to +10.2 %)`."""
-    before, after = value_text(found.a, unit), value_text(found.b, unit)
-    if found.a == found.b and found.exact:
+    before, after = value_text(found.a.median, unit), value_text(found.b.median, unit)
+    if found.a.median == found.b.median and found.exact:
         return f"{after}, unchanged"
     if found.ratio is None:
         low, high = value_text(found.difference.low, unit), value_text(found.difference.high, unit)

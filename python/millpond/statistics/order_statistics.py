@@ -15,11 +15,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
 from functools import cache
-from typing import Any, Literal, TypeVar
+from typing import Literal, TypeVar
 
 import numpy as np
+from msgspec import field
+from msgspec.structs import asdict, replace
+
+from millpond.system.records import Record
 
 Key = TypeVar("Key")
 Verdict = Literal["better", "worse", "inside noise"]
@@ -31,8 +34,7 @@ METHOD = "order statistics"
 EXACT_UP_TO = 60
 
 
-@dataclass(frozen=True)
-class Summary:
+class Summary(Record, frozen=True):
     """A median with its interval. `level` is what the interval attains: below 6 values 0.95 is out of reach.
 
     `verdict` is empty for a summary that compares nothing.
@@ -44,41 +46,25 @@ class Summary:
     high: float
     level: float
     method: str
-    verdict: str = ""
-
-    def to_json(self) -> dict[str, Any]:
-        """The shared schema of summaries."""
-        return asdict(self)
+    verdict: str = field(default_factory=str)
 
 
-@dataclass(frozen=True)
-class Comparison:
+class MetricSummary(Summary, frozen=True, kw_only=True):
+    """The values of one metric, in its unit."""
+
+    unit: str
+
+
+class Comparison(Summary, frozen=True, kw_only=True):
     """`of` against `against` in one metric: ratios (of / against), and what is saved (against - of, in its unit)."""
 
     metric: str
     of: str
     against: str
-    ratio: Summary
+    unit: str = field(default_factory=lambda: "ratio")
     saved: Summary
     p: float
     p_adjusted: float
-
-    @property
-    def verdict(self) -> str:
-        return self.ratio.verdict
-
-    def to_json(self) -> dict[str, Any]:
-        """The summary of the ratios, with what was compared and what it saves beside it."""
-        return {
-            **self.ratio.to_json(),
-            "metric": self.metric,
-            "of": self.of,
-            "against": self.against,
-            "unit": "ratio",
-            "saved": self.saved.to_json(),
-            "p": self.p,
-            "p_adjusted": self.p_adjusted,
-        }
 
 
 def summarise(values: Sequence[float], *, level: float = LEVEL) -> Summary:
@@ -152,22 +138,21 @@ def compare(
     pairs = [(a, b) for a, b in zip(of_values, against_values, strict=True) if a > 0.0 and b > 0.0]
     if not pairs:
         return None
-    ratio = summarise([a / b for a, b in pairs])
+    ratio = asdict(summarise([a / b for a, b in pairs]))
     saved = summarise([b - a for a, b in pairs])
     p = signed_rank_p([math.log(a / b) for a, b in pairs])
-    return judge(Comparison(metric, of, against, ratio, saved, p, p))
+    return judge(Comparison(**ratio, metric=metric, of=of, against=against, saved=saved, p=p, p_adjusted=p))
 
 
 def judge(comparison: Comparison) -> Comparison:
     """The comparison with the verdict that its interval, its adjusted p-value and its size allow."""
-    ratio = comparison.ratio
     verdict: Verdict = "inside noise"
-    if ratio.level >= LEVEL and comparison.p_adjusted <= ALPHA:
-        if ratio.high < 1.0 and ratio.median <= 1.0 - MINIMUM_EFFECT:
+    if comparison.level >= LEVEL and comparison.p_adjusted <= ALPHA:
+        if comparison.high < 1.0 and comparison.median <= 1.0 - MINIMUM_EFFECT:
             verdict = "better"
-        elif ratio.low > 1.0 and ratio.median >= 1.0 + MINIMUM_EFFECT:
+        elif comparison.low > 1.0 and comparison.median >= 1.0 + MINIMUM_EFFECT:
             verdict = "worse"
-    return replace(comparison, ratio=replace(ratio, verdict=verdict), saved=replace(comparison.saved, verdict=verdict))
+    return replace(comparison, verdict=verdict, saved=replace(comparison.saved, verdict=verdict))
 
 
 def adjust(p_values: Sequence[float]) -> list[float]:

@@ -14,13 +14,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from typing import Any, TypeVar
 
 import numpy as np
+from msgspec import field
+from msgspec.structs import replace
 
 from millpond.statistics.order_statistics import ALPHA, LEVEL, MINIMUM_EFFECT, Summary, Verdict, adjust
+from millpond.system.records import NULL, Record
 
 Key = TypeVar("Key")
 Array = np.ndarray[Any, np.dtype[np.float64]]
@@ -49,37 +52,27 @@ class Sample:
         return len(set(self.values)) == 1
 
 
-@dataclass(frozen=True)
-class UnpairedChange:
-    """From `a` to `b` (medians of their values): as ratio b / a (None where a value is zero or less), and as b - a."""
+class SideMedian(Record, frozen=True):
+    """The median of one side."""
 
-    a: float
-    b: float
-    n_a: int
-    n_b: int
-    ratio: Summary | None
+    n: int
+    median: float
+
+
+class UnpairedChange(Record, frozen=True, kw_only=True):
+    """From `a` to `b`: as ratio b / a (None where a value is zero or less), and as difference b - a.
+
+    `verdict`: worse where b is larger, beyond the noise; better where it is smaller; else inside noise.
+    """
+
+    a: SideMedian
+    b: SideMedian
+    ratio: Summary | None = field(default_factory=NULL)
     difference: Summary
     p: float
     p_adjusted: float
     exact: bool
-
-    @property
-    def verdict(self) -> str:
-        """worse: b is larger, beyond the noise; better: smaller; else inside noise."""
-        return self.difference.verdict
-
-    def to_json(self) -> dict[str, Any]:
-        """Both medians, the change as ratio and as difference, and what the verdict rests on."""
-        return {
-            "a": {"n": self.n_a, "median": self.a},
-            "b": {"n": self.n_b, "median": self.b},
-            "ratio": self.ratio.to_json() if self.ratio else None,
-            "difference": self.difference.to_json(),
-            "p": self.p,
-            "p_adjusted": self.p_adjusted,
-            "exact": self.exact,
-            "verdict": self.verdict,
-        }
+    verdict: str = field(default_factory=str)
 
 
 def change(a: Sample, b: Sample, *, level: float = LEVEL, drift: float = 0.0) -> UnpairedChange:
@@ -90,21 +83,22 @@ def change(a: Sample, b: Sample, *, level: float = LEVEL, drift: float = 0.0) ->
     left, right = np.asarray(a.values, dtype=float), np.asarray(b.values, dtype=float)
     if not len(left) or not len(right):
         raise ValueError("a change needs values on both sides")
-    before, after = float(np.median(left)), float(np.median(right))
+    before, after = SideMedian(len(left), float(np.median(left))), SideMedian(len(right), float(np.median(right)))
     positive = bool((left > 0).all() and (right > 0).all())
     if a.counted and b.counted and a.constant and b.constant:
-        n = min(len(left), len(right))
-        ratio = _exactly(after / before, n) if positive else None
-        p = 1.0 if after == before else 0.0
-        return judge(
-            UnpairedChange(before, after, len(left), len(right), ratio, _exactly(after - before, n), p, p, True)
-        )
+        n, x, y = min(before.n, after.n), before.median, after.median
+        ratio, difference, p = _exactly(y / x, n) if positive else None, _exactly(y - x, n), 1.0 if x == y else 0.0
+        return judge(UnpairedChange(
+            a=before, b=after, ratio=ratio, difference=difference, p=p, p_adjusted=p, exact=True,
+        ))  # fmt: skip
     spread = _between_runs(a, b, drift, level) if drift > 0.0 else 0.0
-    difference = _widened(_shift(left, right, level), spread * abs(before))
+    difference = _widened(_shift(left, right, level), spread * abs(before.median))
     logs = _widened(_shift(np.log(left), np.log(right), level), spread) if positive else None
     ratio = _exponential(logs) if logs else None
     p = mann_whitney_p(left, right)
-    return judge(UnpairedChange(before, after, len(left), len(right), ratio, difference, p, p, False))
+    return judge(UnpairedChange(
+        a=before, b=after, ratio=ratio, difference=difference, p=p, p_adjusted=p, exact=False,
+    ))  # fmt: skip
 
 
 def _exactly(value: float, n: int) -> Summary:
@@ -195,7 +189,8 @@ def judge(found: UnpairedChange) -> UnpairedChange:
     """The change with the verdict that its interval, its adjusted p-value and its size allow."""
     verdict: Verdict = "inside noise"
     if found.exact:
-        verdict = "worse" if found.b > found.a else "better" if found.b < found.a else "inside noise"
+        before, after = found.a.median, found.b.median
+        verdict = "worse" if after > before else "better" if after < before else "inside noise"
     elif found.difference.level >= LEVEL and found.p_adjusted <= ALPHA:
         low, middle, high, least = _relative(found)
         if low > 0.0 and middle >= least:
@@ -203,7 +198,7 @@ def judge(found: UnpairedChange) -> UnpairedChange:
         elif high < 0.0 and middle <= -least:
             verdict = "better"
     ratio = replace(found.ratio, verdict=verdict) if found.ratio else None
-    return replace(found, ratio=ratio, difference=replace(found.difference, verdict=verdict))
+    return replace(found, ratio=ratio, difference=replace(found.difference, verdict=verdict), verdict=verdict)
 
 
 def _relative(found: UnpairedChange) -> tuple[float, float, float, float]:
@@ -211,7 +206,7 @@ def _relative(found: UnpairedChange) -> tuple[float, float, float, float]:
     if found.ratio is not None:
         return found.ratio.low - 1.0, found.ratio.median - 1.0, found.ratio.high - 1.0, MINIMUM_EFFECT
     d = found.difference
-    return d.low, d.median, d.high, MINIMUM_EFFECT * abs(found.a)
+    return d.low, d.median, d.high, MINIMUM_EFFECT * abs(found.a.median)
 
 
 def judge_family(family: Mapping[Key, UnpairedChange]) -> dict[Key, UnpairedChange]:

@@ -15,6 +15,7 @@ from functools import lru_cache
 from typing import Annotated, Any
 
 from msgspec import Meta, field
+from msgspec.structs import replace
 
 from millpond import __version__
 from millpond.cells.cell import LITTER, Cell, Computed, Malloc, Outcome, Workload
@@ -23,7 +24,7 @@ from millpond.cells.plans import Plan
 from millpond.system.clock import utc_now
 from millpond.system.input_file import parse_json
 from millpond.system.machine import this_machine
-from millpond.system.records import Record
+from millpond.system.records import NULL, Record
 
 SCHEMA = "millpond.observation/2"
 Whole = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
@@ -87,6 +88,23 @@ class Observation(Record, frozen=True, kw_only=True, omit_defaults=False, forbid
 FIELDS = Observation.__struct_encode_fields__
 
 
+class RunFacts(Record, frozen=True):
+    """What is true of a run as a whole: kept beside its rows."""
+
+    run: str
+    experiment: str
+    workload: str
+    machine: str
+    fingerprint: str
+    version: str
+    seed: int | None = field(default_factory=NULL)
+    subject: str = field(default_factory=str)
+
+    def is_same(self, other: RunFacts) -> bool:
+        """Whether this run may go on from another."""
+        return replace(self, run="", workload="", machine="") == replace(other, run="", workload="", machine="")
+
+
 @lru_cache(maxsize=1024)
 def require_texts(parameters: str, subject: str | None, plan: str | None) -> None:
     """Raises ValueError, or what wrong types raise, unless these are what the columns of JSON hold."""
@@ -142,18 +160,13 @@ class Journal:
         self.programs = programs
         self._ids: dict[tuple[str, str, str], list[str]] = {}
 
-    def about(self) -> dict[str, Any]:
-        """What is true of the run as a whole: kept beside its rows."""
-        return {
-            "run": self.run,
-            "experiment": self._experiment,
-            "workload": self._workload,
-            "machine": str(this_machine()),
-            "fingerprint": this_machine().fingerprint,
-            "version": __version__,
-            "seed": self._seed,
-            "subject": self._subject,
-        }
+    def about(self) -> RunFacts:
+        """What is true of the run as a whole."""
+        machine = this_machine()
+        return RunFacts(
+            self.run, self._experiment, self._workload, str(machine), machine.fingerprint, __version__, self._seed,
+            self._subject,
+        )  # fmt: skip
 
     def head(self, schema: str) -> dict[str, Any]:
         """What a document about the run begins with."""

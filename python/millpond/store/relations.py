@@ -17,6 +17,7 @@ from typing import Any
 
 from msgspec.structs import fields
 
+from millpond.store.call_tree import COUNTS, CallTree
 from millpond.store.observations import FIELDS, Observation, require_texts
 from millpond.store.store_files import (
     NUMBER,
@@ -36,7 +37,6 @@ from millpond.system.records import decode
 _NUMERIC = {"value": NUMBER, "round": WHOLE, "exit_status": WHOLE, "signal": WHOLE}
 _COUNTS = ("events", "allocations", "frees", "bytes", "peak_live_bytes", "end_live_bytes")
 _LETTERS = ("D", "V", "L", "U", "C")
-_NODE_COUNTS = ("objects", "bytes", "live_objects", "live_bytes")
 
 RELATIONS: Mapping[str, Columns] = {
     "observations": {name: _NUMERIC.get(name, TEXT) for name in FIELDS},
@@ -46,7 +46,7 @@ RELATIONS: Mapping[str, Columns] = {
     },
     "contexts": {
         "run": TEXT, "node": WHOLE, "parent": WHOLE, "function": TEXT, "subsystem": TEXT,
-        **dict.fromkeys(_NODE_COUNTS, WHOLE), "function_index": WHOLE, "subsystem_index": WHOLE,
+        **dict.fromkeys(COUNTS, WHOLE), "function_index": WHOLE, "subsystem_index": WHOLE,
     },
 }  # fmt: skip
 
@@ -56,7 +56,7 @@ _OBSERVATIONS_1: Columns = {name: _NUMERIC.get(name, TEXT) for name in FIELDS_1}
 _NEVER_NULL: Mapping[str, tuple[str, ...]] = {
     "observations": tuple(field.encode_name for field in fields(Observation) if field.required),
     "subsystems": ("run", "position", "name", "detail"),
-    "contexts": ("run", "node", "parent", "function_index", "subsystem_index", *_NODE_COUNTS),
+    "contexts": ("run", "node", "parent", "function_index", "subsystem_index", *COUNTS),
 }
 
 
@@ -146,22 +146,22 @@ def subsystems_of(table: Any) -> list[dict[str, Any]]:
     return [json.loads(detail) for _, detail in sorted(pairs)]
 
 
-def contexts_table(run: str, data: Mapping[str, Any]) -> Any:
-    """The nodes of "millpond.contexts/1" as rows, with the names that their numbers mean.
+def contexts_table(run: str, tree: CallTree) -> Any:
+    """The nodes as rows, with the names that their numbers mean.
 
     Raises ValueError (or what Arrow derives from it) where a number names no function or no subsystem.
     """
     import pyarrow as pa
 
-    nodes = data["nodes"]
-    parent, function, subsystem, *counts = zip(*nodes, strict=True) if nodes else ((),) * (3 + len(_NODE_COUNTS))
+    nodes = tree.nodes
+    parent, function, subsystem, *counts = zip(*nodes, strict=True) if nodes else ((),) * (3 + len(COUNTS))
     columns = {
         "run": [run] * len(nodes),
         "node": list(range(1, len(nodes) + 1)),
         "parent": parent,
-        "function": _names(function, data["functions"]),
-        "subsystem": _names(subsystem, data["subsystems"]),
-        **dict(zip(_NODE_COUNTS, counts, strict=True)),
+        "function": _names(function, tree.functions),
+        "subsystem": _names(subsystem, tree.subsystems),
+        **dict(zip(COUNTS, counts, strict=True)),
         "function_index": function,
         "subsystem_index": subsystem,
     }
@@ -176,8 +176,8 @@ def _names(indices: Sequence[int], names: Sequence[str]) -> list[str | None]:
     return [names[i] if i >= 0 else None for i in indices]
 
 
-def contexts_of(table: Any, rest: Mapping[str, Any]) -> dict[str, Any]:
-    """The document as it was written; `rest` is what the footer holds."""
-    named = ("parent", "function_index", "subsystem_index", *_NODE_COUNTS)
+def contexts_of(table: Any, rest: Mapping[str, Any]) -> CallTree:
+    """The tree as it was written; `rest` is what the footer holds."""
+    named = ("parent", "function_index", "subsystem_index", *COUNTS)
     columns = [table.column(name).to_pylist() for name in named]
-    return {**rest, "nodes": [list(node) for node in zip(*columns, strict=True)]}
+    return CallTree.from_json({**rest, "nodes": list(zip(*columns, strict=True))})

@@ -15,21 +15,19 @@ import hashlib
 import json
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from millpond.cells.cell import Cell, Outcome
 from millpond.cells.metrics import Metrics
 from millpond.store import store_files
-from millpond.store.observations import Journal, Observation, Programs, columns_of
+from millpond.store.observations import Journal, Observation, Programs, RunFacts, columns_of
 from millpond.store.relations import observations_in
 from millpond.store.store import Store
 from millpond.store.unfinished import Unfinished, abandoned
 from millpond.system.interruption import note_kept
 from millpond.system.temporary import temporary_folder
 from millpond.system.wording import plural
-
-_SAME = ("experiment", "fingerprint", "version", "seed", "subject")
 
 
 def subject_of(argv: Sequence[str], files: Sequence[Path] = (), content: Path | None = None) -> str:
@@ -81,14 +79,8 @@ class RoundLog:
         if not self._resume:
             return []
         about = self.journal.about()
-        earlier = [(store_files.about(path), path) for path in self._store.files("observations")]
-        same = [path for found, path in earlier if all(found.get(key) == about[key] for key in _SAME)]
-        runs = [observations_in(path) for path in same]
-        runs += [
-            rows
-            for found, rows in abandoned(self._store.folder / "observations")
-            if all(found.get(key) == about[key] for key in _SAME)
-        ]
+        runs = [observations_in(path) for path in self._store.files("observations") if _is_same(path, about)]
+        runs += [rows for found, rows in abandoned(self._store.folder / "observations") if about.is_same(found)]
         return [outcomes_of(rows, cells, stage, self.journal.programs) for rows in runs]
 
     def finish(self) -> None:
@@ -100,6 +92,13 @@ class RoundLog:
     def discard(self) -> None:
         """Forgets a run that came to nothing."""
         self._unfinished.remove()
+
+
+def _is_same(path: Path, about: RunFacts) -> bool:
+    """Whether the run of a file is one to go on from; an old file does not say enough of it."""
+    with suppress(ValueError):
+        return about.is_same(RunFacts.from_json(store_files.about(path)))
+    return False
 
 
 @contextmanager

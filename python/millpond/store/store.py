@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from millpond.store import store_files
+from millpond.store.call_tree import CallTree
 from millpond.store.check import KIND, Inspector
 from millpond.store.observations import Journal, Observation
 from millpond.store.relations import (
@@ -94,7 +95,7 @@ class Store:
     def write(self, journal: Journal) -> Path:
         """Writes the run's observations; returns the path. Failure (status 4) leaves no half-written file behind."""
         path = self._folder_for(_OBSERVATIONS) / f"{journal.run}{PARQUET}"
-        store_files.write_parquet(path, observations_table(journal.rows), journal.about())
+        store_files.write_parquet(path, observations_table(journal.rows), journal.about().to_json())
         return path
 
     def write_document(self, kind: str, run: str, data: Mapping[str, Any]) -> Path:
@@ -127,13 +128,13 @@ class Store:
         table = self._table(_SUBSYSTEMS, run) if rest is not None else None
         return None if rest is None or table is None else {**rest, _SUBSYSTEMS: subsystems_of(table)}
 
-    def write_contexts(self, run: str, data: Mapping[str, Any]) -> None:
-        """Keeps the call tree of a run ("millpond.contexts/1"). Failure (status 4) where that is impossible."""
+    def write_contexts(self, run: str, tree: CallTree) -> None:
+        """Keeps the call tree of a run. Failure (status 4) where that is impossible."""
         path = self._folder_for(_CONTEXTS) / f"{run}{PARQUET}"
-        rest = {key: value for key, value in data.items() if key != "nodes"}
-        store_files.write_parquet(path, contexts_table(run, data), rest)
+        rest = {name: getattr(tree, name) for name in ("schema", "functions", "subsystems")}
+        store_files.write_parquet(path, contexts_table(run, tree), rest)
 
-    def contexts(self, run: str) -> dict[str, Any] | None:
+    def contexts(self, run: str) -> CallTree | None:
         """The call tree as it was written; None where the run has none, or a damaged one."""
         table = self._table(_CONTEXTS, run)
         if table is None:

@@ -17,10 +17,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 from millpond.store import store_files
-from millpond.store.observations import Observation
+from millpond.store.observations import Observation, RunFacts
 from millpond.store.relations import observations_table, read
 from millpond.store.version_1 import observation_of
 from millpond.system.errors import Failure, cannot_write
@@ -32,8 +32,8 @@ SUFFIX = ".rounds"
 class Unfinished:
     """The hidden file of one run, made with its first rows. Not thread-safe."""
 
-    def __init__(self, folder: Path, about: dict[str, Any]) -> None:
-        self.path = folder / f".{about['run']}{SUFFIX}"
+    def __init__(self, folder: Path, about: RunFacts) -> None:
+        self.path = folder / f".{about.run}{SUFFIX}"
         self._about = about
         self._file: BinaryIO | None = None
 
@@ -44,7 +44,7 @@ class Unfinished:
                 self._file = self.path.open("xb", buffering=0)
                 with suppress(OSError):  # a place without locks: nobody will take this run for dead
                     fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                self._file.write(_line(self._about))
+                self._file.write(_line(self._about.to_json()))
             self._file.write(_line([row.to_json() for row in rows]))
         except OSError as error:
             raise cannot_write(self.path, error) from error
@@ -72,16 +72,16 @@ def salvage(folder: Path) -> list[Path]:
         with suppress(OSError, Failure), _abandoned(path) as found:
             if found is None:
                 continue
-            target = folder / f"{found.about['run']}{store_files.PARQUET}"
+            target = folder / f"{found.about.run}{store_files.PARQUET}"
             if found.rows and not target.exists():
-                store_files.write_parquet(target, observations_table(found.rows), found.about)
+                store_files.write_parquet(target, observations_table(found.rows), found.about.to_json())
                 made.append(target)
             if found.whole and (not found.rows or _holds(target, found.rows)):
                 path.unlink(missing_ok=True)
     return made
 
 
-def abandoned(folder: Path) -> list[tuple[dict[str, Any], list[Observation]]]:
+def abandoned(folder: Path) -> list[tuple[RunFacts, list[Observation]]]:
     """What is known of each run that was killed, and its rows, for whoever may not write."""
     runs = []
     for path in _files(folder):
@@ -95,7 +95,7 @@ def abandoned(folder: Path) -> list[tuple[dict[str, Any], list[Observation]]]:
 class _Killed:
     """What a hidden file of a dead writer holds. `whole`: nothing in it was left out except a line that was cut off."""
 
-    about: dict[str, Any]
+    about: RunFacts
     rows: list[Observation]
     whole: bool
 
@@ -113,26 +113,24 @@ def _abandoned(path: Path) -> Iterator[_Killed | None]:
     with open_regular(path) as file:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         first, *lines = file.read().split(b"\n")
-        about = _parsed(first) if lines else None  # without a line end its writer may be about to begin
-        yield _killed(about, lines[:-1]) if about is not None and _is_ours(path, about) else None
+        about = _about(first) if lines else None  # without a line end its writer may be about to begin
+        yield _killed(about, lines[:-1]) if about and path.name == f".{about.run}{SUFFIX}" else None
 
 
-def _is_ours(path: Path, about: Any) -> bool:
-    """Whether the first line says what a run of ours says, and of the run that the file is named for."""
-    return (
-        isinstance(about, dict)
-        and about.keys() >= {"run", "experiment", "workload", "machine", "fingerprint", "version"}
-        and isinstance(about["run"], str)
-        and path.name == f".{about['run']}{SUFFIX}"
-    )
+def _about(line: bytes) -> RunFacts | None:
+    """What the first line says of the run; None where it is not what a run of ours says."""
+    try:
+        return RunFacts.from_json(parse_json(line))
+    except ValueError:
+        return None
 
 
-def _killed(about: dict[str, Any], lines: list[bytes]) -> _Killed:
+def _killed(about: RunFacts, lines: list[bytes]) -> _Killed:
     rows: list[Observation] = []
     whole = True
     for line in lines:
         try:
-            rows += _rows_in(line, about["run"])
+            rows += _rows_in(line, about.run)
         except ValueError:
             whole = False
     return _Killed(about, rows, whole)
@@ -154,10 +152,3 @@ def _holds(target: Path, rows: list[Observation]) -> bool:
     except store_files.Unreadable:
         return False
     return kept >= {row.id for row in rows}
-
-
-def _parsed(line: bytes) -> Any:
-    try:
-        return parse_json(line)
-    except ValueError:
-        return None

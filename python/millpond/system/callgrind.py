@@ -2,6 +2,7 @@
 """Callgrind's totals: what a program did inside some of its functions, counted or simulated.
 
 valgrind --tool=callgrind --toggle-collect=F … PROGRAM  ──▶ `Events : Ir Dr …`, `Collected : 12 3 …`  ──▶ {"Ir": 12, …}
+valgrind --tool=callgrind --callgrind-out-file=X …      ──▶ X  ──▶ instructions by the file that they lie in
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import os
 import re
 import shutil
 from collections.abc import Iterable
+from pathlib import Path
 
 from millpond.system.errors import Failure, Status
 
@@ -38,6 +40,30 @@ def collected(said: str) -> dict[str, int]:
     values = [int(word) for word in found["values"].split()]
     # A total of nothing is one 0, however many events there are.
     return dict(zip(names, values if len(values) == len(names) else [0] * len(names), strict=True))
+
+
+def instructions_by_file(profile: Path) -> dict[str, int]:
+    """The instructions that were executed in each program file and library, from what callgrind wrote. O(lines).
+
+    What a function calls in another file counts there.
+    """
+    names: dict[str, str] = {}
+    found: dict[str, int] = {}
+    file, follows_call = "", False
+    with profile.open(encoding="utf-8", errors="replace") as lines:
+        for line in lines:
+            if line.startswith(("ob=", "cob=")):  # a number, and the first time its name
+                key, _, rest = line.strip().partition("=")
+                number, _, name = rest.partition(" ")
+                names.setdefault(number, name)
+                file = number if key == "ob" else file
+            elif line.startswith("calls="):
+                follows_call = True  # the next line is what the call cost, which its callee has already
+            elif line[:1] in "0123456789+-*":
+                if not follows_call:
+                    found[file] = found.get(file, 0) + int(line.split()[1])
+                follows_call = False
+    return {names.get(number, ""): count for number, count in found.items()}
 
 
 def find_valgrind() -> str:

@@ -12,7 +12,10 @@ import platform
 import resource
 import shutil
 from pathlib import Path
-from typing import Any
+
+from msgspec import field
+
+from millpond.system.records import NULL, Record
 
 SYSTEM = Path("/")
 _LIMITS = {
@@ -26,6 +29,46 @@ _LIMITS = {
 _OVERCOMMIT = {"0": "heuristic", "1": "always", "2": "never"}
 _SECCOMP = {"0": "none", "1": "strict", "2": "filter"}
 TOOLS = ("g++", "clang++-19", "cmake", "ninja", "valgrind", "gdb", "zstd")
+
+
+class Limit(Record, frozen=True):
+    """What this process may take of something; None without a limit."""
+
+    value: int | None
+    unit: str
+
+
+class Place(Record, frozen=True):
+    """Something that may be installed, and where; None where it is absent."""
+
+    name: str
+    path: str | None
+
+
+class MachineFacts(Record, frozen=True, kw_only=True):
+    """Everything, by name; None where the kernel does not say."""
+
+    architecture: str
+    system: str
+    cores: int
+    cpu_quota_cores: float | None = field(default_factory=NULL)
+    load: float | None = field(default_factory=NULL)
+    governor: str | None = field(default_factory=NULL)
+    virtual: bool | None = field(default_factory=NULL)
+    clock_source: str | None = field(default_factory=NULL)
+    available_bytes: int | None = field(default_factory=NULL)
+    swap_bytes: int | None = field(default_factory=NULL)
+    memory_limit_bytes: int | None = field(default_factory=NULL)
+    huge_pages: str | None = field(default_factory=NULL)
+    huge_pages_defrag: str | None = field(default_factory=NULL)
+    overcommit: str | None = field(default_factory=NULL)
+    mappings_limit: int | None = field(default_factory=NULL)
+    address_randomisation: str | None = field(default_factory=NULL)
+    seccomp: str | None = field(default_factory=NULL)
+    ptrace_scope: str | None = field(default_factory=NULL)
+    perf_event_paranoid: str | None = field(default_factory=NULL)
+    preloaded: str | None = field(default_factory=NULL)
+    limits: dict[str, Limit]
 
 
 def _read(path: str, root: Path) -> str | None:
@@ -70,8 +113,8 @@ def _cpu_quota(root: Path) -> float | None:
     return int(words[0]) / int(words[1]) if len(words) == 2 and words[0].isdigit() else None
 
 
-def facts(root: Path = SYSTEM) -> dict[str, Any]:
-    """Everything, by name; None where the kernel does not say. `root` stands for / in tests."""
+def facts(root: Path = SYSTEM) -> MachineFacts:
+    """Reads all of them. `root` stands for / in tests."""
     cpu, status, memory = _read("/proc/cpuinfo", root), _read("/proc/self/status", root), _read("/proc/meminfo", root)
     flags = (_field(cpu, "flags") or "").split()
     thp = "/sys/kernel/mm/transparent_hugepage"
@@ -79,31 +122,31 @@ def facts(root: Path = SYSTEM) -> dict[str, Any]:
     available = (_field(memory, "MemAvailable") or "").split()
     swap = (_field(memory, "SwapTotal") or "").split()
     load = (_read("/proc/loadavg", root) or "").split()
-    return {
-        "architecture": platform.machine(),
-        "system": platform.system(),
-        "cores": len(os.sched_getaffinity(0)),
-        "cpu_quota_cores": _cpu_quota(root),
-        "load": float(load[0]) if load else None,
-        "governor": _read(frequency, root),
-        "virtual": "hypervisor" in flags if flags else None,
-        "clock_source": _read("/sys/devices/system/clocksource/clocksource0/current_clocksource", root),
-        "available_bytes": int(available[0]) * 1024 if available else None,
-        "swap_bytes": int(swap[0]) * 1024 if swap else None,
-        "memory_limit_bytes": memory_limit(root),
-        "huge_pages": _chosen(_read(f"{thp}/enabled", root)),
-        "huge_pages_defrag": _chosen(_read(f"{thp}/defrag", root)),
-        "overcommit": _OVERCOMMIT.get(_read("/proc/sys/vm/overcommit_memory", root) or ""),
-        "mappings_limit": int(_read("/proc/sys/vm/max_map_count", root) or 0) or None,
-        "address_randomisation": _read("/proc/sys/kernel/randomize_va_space", root),
-        "seccomp": _SECCOMP.get(_field(status, "Seccomp") or ""),
-        "ptrace_scope": _read("/proc/sys/kernel/yama/ptrace_scope", root),
-        "perf_event_paranoid": _read("/proc/sys/kernel/perf_event_paranoid", root),
-        "preloaded": os.environ.get("LD_PRELOAD") or None,
-        "limits": {name: {"value": _limit(which), "unit": unit} for name, (which, unit) in _LIMITS.items()},
-    }
+    return MachineFacts(
+        architecture=platform.machine(),
+        system=platform.system(),
+        cores=len(os.sched_getaffinity(0)),
+        cpu_quota_cores=_cpu_quota(root),
+        load=float(load[0]) if load else None,
+        governor=_read(frequency, root),
+        virtual="hypervisor" in flags if flags else None,
+        clock_source=_read("/sys/devices/system/clocksource/clocksource0/current_clocksource", root),
+        available_bytes=int(available[0]) * 1024 if available else None,
+        swap_bytes=int(swap[0]) * 1024 if swap else None,
+        memory_limit_bytes=memory_limit(root),
+        huge_pages=_chosen(_read(f"{thp}/enabled", root)),
+        huge_pages_defrag=_chosen(_read(f"{thp}/defrag", root)),
+        overcommit=_OVERCOMMIT.get(_read("/proc/sys/vm/overcommit_memory", root) or ""),
+        mappings_limit=int(_read("/proc/sys/vm/max_map_count", root) or 0) or None,
+        address_randomisation=_read("/proc/sys/kernel/randomize_va_space", root),
+        seccomp=_SECCOMP.get(_field(status, "Seccomp") or ""),
+        ptrace_scope=_read("/proc/sys/kernel/yama/ptrace_scope", root),
+        perf_event_paranoid=_read("/proc/sys/kernel/perf_event_paranoid", root),
+        preloaded=os.environ.get("LD_PRELOAD") or None,
+        limits={name: Limit(_limit(which), unit) for name, (which, unit) in _LIMITS.items()},
+    )
 
 
-def tools() -> list[dict[str, Any]]:
-    """Programs that some verbs or builds use, with their places; None where one is absent."""
-    return [{"name": name, "path": shutil.which(name)} for name in TOOLS]
+def tools() -> tuple[Place, ...]:
+    """Programs that some verbs or builds use, with their places."""
+    return tuple(Place(name, shutil.which(name)) for name in TOOLS)

@@ -93,8 +93,10 @@ def json_text(data: Any, *, compact: bool = False) -> str:
     return json.dumps(data, ensure_ascii=False, allow_nan=False, **form) + "\n"
 
 
-def write_json(data: Any, target: str) -> None:
-    """Writes JSON to a file, or to standard output for `-`."""
+def write_json(data: Any, target: str | None) -> None:
+    """Writes JSON to a file, to standard output for `-`, or nowhere without a target."""
+    if target is None:
+        return
     text = json_text(data)
     if target == STDOUT:
         sys.stdout.write(text)

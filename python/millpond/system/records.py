@@ -9,6 +9,8 @@ A field with a plain default is left out of the JSON where it has that default; 
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any, Self, TypeVar
 
 import msgspec
@@ -32,6 +34,11 @@ class Record(msgspec.Struct, frozen=True, omit_defaults=True):
     def from_json(cls, data: object) -> Self:
         """The record in plain data. ValueError, which names the place, where it is not there."""
         return decode(cls, data)
+
+    @classmethod
+    def read(cls, path: Path) -> Self:
+        """The record in a JSON file. OSError where that cannot be read, ValueError where it does not hold one."""
+        return cls.from_json(json.loads(path.read_text(encoding="utf-8")))
 
     def to_json(self) -> dict[str, Any]:
         """The record as plain data: what `json.loads` would give."""

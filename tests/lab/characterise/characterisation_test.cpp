@@ -338,5 +338,11 @@ TEST_F(program_run, summarises_traces_as_an_array) {
     EXPECT_EQ(one["process"], whole["process"]);
 }
 
+TEST_F(program_run, sizes_take_no_options_of_subsystems) {
+    EXPECT_EQ(run("--sizes " MILLPOND_GOLDEN_TRACE), 0);
+    for (const char* wrong : {"--summary", "--contexts x", "--granule 12", "--granule 16 --largest 100", "--moments 0"})
+        EXPECT_EQ(run(std::string("--sizes ") + wrong + " " MILLPOND_GOLDEN_TRACE), 2) << wrong;
+}
+
 }  // namespace
 }  // namespace millpond::test

@@ -20,7 +20,7 @@
 
 #include "lab/symbols/module_functions.hpp"
 #include "lab/trace/block_output.hpp"
-#include "lab/trace/columns.hpp"
+#include "lab/trace/event_decoder.hpp"
 #include "lab/trace/records.hpp"
 #include "lab/trace/slot_file.h"
 #include "lab/trace/writer.h"

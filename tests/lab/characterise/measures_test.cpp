@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "lab/characterise/dvluc.hpp"
+#include "lab/characterise/event_counts.hpp"
 #include "lab/characterise/histogram.hpp"
 #include "lab/characterise/operation_durations.hpp"
-#include "lab/characterise/packed_object.hpp"
 #include "lab/characterise/page_survey.hpp"
 #include "lab/characterise/size_class.hpp"
 #include "lab/characterise/thread_clock.hpp"

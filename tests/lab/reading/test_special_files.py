@@ -17,6 +17,7 @@ NATIVE = {
     "trace index": ("millpond-trace", "index", "FILE"),
     "characterise": ("millpond-characterise", "FILE"),
     "summary": ("millpond-characterise", "--summary", "FILE", "FILE"),
+    "sizes": ("millpond-characterise", "--sizes", "FILE"),
     "prepare": ("millpond-replay", "--prepare", "FILE", "-o", "script"),
     "play": ("millpond-replay", "--play", "FILE", "--strategy", "recorded", "--result", "result"),
     "litter": ("millpond-litter", "--trace", "FILE", "--", "/bin/true"),
@@ -27,6 +28,8 @@ NATIVE = {
 VERBS = {
     "characterise": ("characterise", "FILE"),
     "replay": ("replay", "FILE"),
+    "synthesize": ("synthesize", "FILE"),
+    "synthesize on": ("synthesize", "TRACE", "--on", "FILE"),
     "replay a plan": ("replay", "TRACE", "--plan", "FILE"),
     "litter": ("litter", "--trace", "FILE", "--", "/bin/true"),
     "trial": ("trial", "--plan", "FILE", "--", "/bin/true"),

@@ -12,7 +12,6 @@
 
 #include "lab/trace/block_output.hpp"
 #include "lab/trace/finish.hpp"
-#include "lab/trace/index.hpp"
 #include "lab/trace/records.hpp"
 #include "lab/trace/trace_set.hpp"
 #include "random_events.hpp"

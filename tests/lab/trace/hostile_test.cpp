@@ -13,7 +13,6 @@
 #include "lab/trace/block_output.hpp"
 #include "lab/trace/fields.hpp"
 #include "lab/trace/finish.hpp"
-#include "lab/trace/index.hpp"
 #include "lab/trace/seal.h"
 #include "random_events.hpp"
 #include "seed.hpp"

@@ -2,8 +2,8 @@
 // What goes into a trace comes out: every kind of event, raw and finished, in rows and in columns, whole and merged.
 #include <gtest/gtest.h>
 
+#include "lab/trace/block_output.hpp"
 #include "lab/trace/finish.hpp"
-#include "lab/trace/index.hpp"
 #include "random_events.hpp"
 #include "seed.hpp"
 

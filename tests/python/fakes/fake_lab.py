@@ -253,7 +253,8 @@ def probe() -> None:
     if "--spin" in sys.argv:
         return
     names = ("time_stamp", "clock", "allocation", "page_fault", "huge_page_fault", "memory_latency")
-    costs = {n: {"n": 11, "median": 10.0 * (i + 1), "low": 1.0, "high": 99.0} for i, n in enumerate(names)}
+    costs = {n: {"n": 11, "median": 10.0 * (i + 1), "low": 1.0, "high": 99.0, "unit": "ns", "why_null": None}
+             for i, n in enumerate(names)}  # fmt: skip
     counters = [{"name": "instructions", "available": False, "why_not": "offers no such counter"}]
     ptrace = {"name": "ptrace", "available": True, "why_not": None}
     data = {"schema": "millpond.probe/1", "costs": costs | CONFIG.get("costs", {}), "counters": counters,

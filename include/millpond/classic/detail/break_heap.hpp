@@ -17,10 +17,12 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 
 #include "../../core/abi.hpp"
 #include "../../core/detail/alignment.hpp"
+#include "../heap_use.hpp"
 
 namespace millpond::inline MILLPOND_ABI::detail {
 
@@ -29,6 +31,7 @@ class break_heap {
   public:
     using word = typename Words::word;
     static constexpr std::size_t page_bytes = 4096;
+    static constexpr std::size_t default_limit_bytes = Region::default_limit_bytes;
 
     explicit break_heap(std::size_t limit_bytes) noexcept
         : region_(limit_bytes < Words::most_heap_bytes ? limit_bytes : Words::most_heap_bytes) {}
@@ -49,7 +52,7 @@ class break_heap {
     }
 
     // Effects: nothing is taken any more; the memory stays.
-    void forget() noexcept { used_ = 0; }
+    void reset() noexcept { used_ = 0; }
 
     // Effects: all memory goes back to the system.
     void release() noexcept {
@@ -59,10 +62,21 @@ class break_heap {
         used_ = given_ = 0;
     }
 
+    [[nodiscard]] bool contains(const void* place) const noexcept {
+        return reinterpret_cast<std::uintptr_t>(place) - reinterpret_cast<std::uintptr_t>(base_) < used_;
+    }
     [[nodiscard]] std::byte* base() const noexcept { return base_; }
     [[nodiscard]] std::byte* end() const noexcept { return base_ + used_; }
     [[nodiscard]] std::size_t used_bytes() const noexcept { return used_; }
-    [[nodiscard]] std::size_t held_bytes() const noexcept { return region_.held_bytes(); }
+
+    // Returns: the bytes used, held and mapped; the blocks are the heap's to tell.
+    [[nodiscard]] classic::heap_use use() const noexcept {
+        classic::heap_use found;
+        found.used_bytes = used_;
+        found.held_bytes = region_.held_bytes();
+        found.mapped_bytes = base_ != nullptr ? region_.limit_bytes() : 0;
+        return found;
+    }
 
     [[nodiscard]] static word load(const std::byte* place) noexcept {
         word value;

@@ -22,15 +22,17 @@
 
 #include "../../core/abi.hpp"
 #include "../../core/detail/alignment.hpp"
-#include "../../core/out_of_memory.hpp"
 #include "../heap_use.hpp"
 #include "break_heap.hpp"
+#include "heap_shell.hpp"
 #include "tag_before.hpp"
 
 namespace millpond::inline MILLPOND_ABI::detail {
 
 template <class Words, class Counts, class Region, std::size_t Step>
-class buddy_heap {
+class buddy_heap : public heap_shell<buddy_heap<Words, Counts, Region, Step>, break_heap<Words, Region>, Counts> {
+    using shell = heap_shell<buddy_heap, break_heap<Words, Region>, Counts>;
+    friend shell;
     using memory = break_heap<Words, Region>;
     using tags = tag_before<memory>;
     using word = typename Words::word;
@@ -40,9 +42,7 @@ class buddy_heap {
     static constexpr std::size_t least_block_bytes = std::bit_ceil(align_up(3 * sizeof(word), Words::alignment));
     static constexpr std::size_t sizes = 63;
 
-    explicit buddy_heap(std::size_t limit_bytes = Region::default_limit_bytes) noexcept : memory_(limit_bytes) {}
-    buddy_heap(const buddy_heap&) = delete;
-    buddy_heap& operator=(const buddy_heap&) = delete;
+    explicit buddy_heap(std::size_t limit_bytes = shell::default_limit_bytes) noexcept : shell(limit_bytes) {}
 
     // Returns: memory for `bytes`, aligned to `alignment` and to the words' own alignment; null where there is none.
     [[nodiscard]] void* try_allocate(std::size_t bytes, std::size_t alignment) noexcept {
@@ -52,42 +52,11 @@ class buddy_heap {
         return block != nullptr ? tags::aligned(block, alignment) : nullptr;
     }
 
-    // Throws: std::bad_alloc.
-    [[nodiscard]] void* allocate(std::size_t bytes, std::size_t alignment) {
-        if (void* block = try_allocate(bytes, alignment)) return block;
-        out_of_memory(bytes, alignment);
-    }
-
-    // `block`: from this heap and not given back since; null is none.
-    void deallocate(void* block) noexcept {
-        if (block == nullptr) return;
-        counts_.note_deallocation();
-        put_back(tags::origin(static_cast<std::byte*>(block)));
-    }
-
-    // The same: the size lies in the tag.
-    void deallocate(void* block, std::size_t, std::size_t) noexcept { deallocate(block); }
-
     // Returns: the bytes that the user of the block may use.
     [[nodiscard]] static std::size_t usable_bytes(const void* block) noexcept {
         const auto* const user = static_cast<const std::byte*>(block);
         const std::byte* const origin = tags::origin(user);
         return bytes_of(tag(origin).number) - tags::bytes - static_cast<std::size_t>(user - origin);
-    }
-
-    // Effects: no block is taken any more; the memory stays.
-    void reset() noexcept {
-        memory_.forget();
-        first_ = nullptr;
-        free_ = {};
-        filled_ = 0;
-        root_ = 0;
-    }
-
-    // Effects: no block is taken any more; all memory goes back to the system.
-    void release() noexcept {
-        memory_.release();
-        reset();
     }
 
     // Calls visit(block, bytes with the tag, whether it is free) for each block in the order of addresses. O(blocks).
@@ -99,18 +68,28 @@ class buddy_heap {
             visit(static_cast<const void*>(user), bytes_of(tag(user).number), tag(user).is_free);
     }
 
+    // Calls visit(number, free blocks) for each list of free blocks, empty ones too. O(free blocks).
+    template <class Visit>
+    void for_each_list(Visit&& visit) const {
+        for (std::size_t number = 0; number < sizes; ++number) {
+            std::size_t length = 0;
+            for (const std::byte* user = free_[number]; user != nullptr && (length == 0 || user != free_[number]);
+                 user = memory_.load_link(user))
+                ++length;
+            visit(number, length);
+        }
+    }
+
     // O(blocks).
     [[nodiscard]] classic::heap_use use() const noexcept {
-        classic::heap_use found;
+        classic::heap_use found = memory_.use();
         for_each_block([&](const void*, std::size_t bytes, bool is_free) { found.note(bytes, is_free); });
-        found.used_bytes = memory_.used_bytes();
-        found.held_bytes = memory_.held_bytes();
         return found;
     }
 
-    [[nodiscard]] const Counts& operations() const noexcept { return counts_; }
-
   private:
+    using shell::counts_;
+    using shell::memory_;
     static constexpr std::size_t before_bytes = Words::alignment - tags::bytes;
     static constexpr std::size_t first_heap_bytes = memory::page_bytes;
 
@@ -139,6 +118,18 @@ class buddy_heap {
     static void set_tag(std::byte* user, block_tag value) noexcept {
         tags::write(user, static_cast<word>(value.number << 4 | std::size_t{value.is_right} << 3 |
                                             std::size_t{value.kept} << 2 | std::size_t{value.is_free} << 1));
+    }
+
+    void give_back(std::byte* block) noexcept {
+        counts_.note_deallocation();
+        put_back(tags::origin(block));
+    }
+
+    void forget() noexcept {
+        first_ = nullptr;
+        free_ = {};
+        filled_ = 0;
+        root_ = 0;
     }
 
     [[nodiscard]] std::byte* take(std::size_t bytes, std::size_t requested) noexcept {
@@ -269,12 +260,10 @@ class buddy_heap {
         memory_.store_link(after + tags::bytes, before);
     }
 
-    memory memory_;
     std::byte* first_ = nullptr;  // the user's bytes of the first block
     std::array<std::byte*, sizes> free_{};
     std::uint64_t filled_ = 0;  // sizes that have a free block
     std::size_t root_ = 0;      // the number of the whole heap's size
-    [[no_unique_address]] Counts counts_;
 };
 
 }  // namespace millpond::inline MILLPOND_ABI::detail

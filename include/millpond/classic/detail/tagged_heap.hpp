@@ -26,15 +26,18 @@
 
 #include "../../core/abi.hpp"
 #include "../../core/detail/alignment.hpp"
-#include "../../core/out_of_memory.hpp"
 #include "../coalescing.hpp"
 #include "../heap_use.hpp"
 #include "break_heap.hpp"
+#include "heap_shell.hpp"
 
 namespace millpond::inline MILLPOND_ABI::detail {
 
 template <class Words, class Counts, class Region, class Policy>
-class tagged_heap {
+class tagged_heap : public heap_shell<tagged_heap<Words, Counts, Region, Policy>, break_heap<Words, Region>, Counts> {
+    using shell = heap_shell<tagged_heap, break_heap<Words, Region>, Counts>;
+    friend shell;
+
   public:
     using word = typename Words::word;
     static constexpr std::size_t word_bytes = sizeof(word);
@@ -45,55 +48,36 @@ class tagged_heap {
     static constexpr std::size_t least_rest_bytes =
         align_up(24, unit) < least_block_bytes ? least_block_bytes : align_up(24, unit);
 
-    explicit tagged_heap(std::size_t limit_bytes = Region::default_limit_bytes) noexcept : memory_(limit_bytes) {}
-    tagged_heap(const tagged_heap&) = delete;
-    tagged_heap& operator=(const tagged_heap&) = delete;
+    explicit tagged_heap(std::size_t limit_bytes = shell::default_limit_bytes) noexcept : shell(limit_bytes) {}
 
     // Returns: memory for `bytes`, aligned to `alignment` and to the words' own alignment; null where there is none.
     [[nodiscard]] void* try_allocate(std::size_t bytes, std::size_t alignment) noexcept {
+        std::byte* const node = take_uncounted(bytes, alignment);
+        if (node != nullptr) counts_.note_allocation(bytes, size_of(node));
+        return node;
+    }
+
+    // For heaps whose memory this one is in charge of: `uncounted` are the blocks that they cut further.
+    [[nodiscard]] std::byte* take_uncounted(std::size_t bytes, std::size_t alignment) noexcept {
         if (bytes > max_bytes / 2 || alignment > max_bytes / 4) return nullptr;
         const std::size_t size = block_bytes(bytes);
-        if (alignment <= unit) return finish(bytes, take(size));
+        if (alignment <= unit) return take(size);
         std::byte* const node = take(size + alignment + least_block_bytes);
-        return finish(bytes, node != nullptr ? cut_to(node, size, alignment) : nullptr);
+        return node != nullptr ? cut_to(node, size, alignment) : nullptr;
     }
-
-    // Throws: std::bad_alloc.
-    [[nodiscard]] void* allocate(std::size_t bytes, std::size_t alignment) {
-        if (void* block = try_allocate(bytes, alignment)) return block;
-        out_of_memory(bytes, alignment);
-    }
-
-    // `block`: from this heap and not given back since; null is none.
-    void deallocate(void* block) noexcept {
-        if (block == nullptr) return;
-        counts_.note_deallocation();
-        auto* const node = static_cast<std::byte*>(block);
+    void give_back_uncounted(std::byte* node) noexcept {
         const std::size_t size = size_of(node);
         if constexpr (Policy::merging == classic::coalescing::deferred) freed_bytes_ += size;
         put_back(node, size);
     }
-
-    // The same: size and alignment lie in the tag.
-    void deallocate(void* block, std::size_t, std::size_t) noexcept { deallocate(block); }
+    void give_back(std::byte* node) noexcept {
+        counts_.note_deallocation();
+        give_back_uncounted(node);
+    }
 
     // Returns: the bytes that the user of the block may use.
     [[nodiscard]] static std::size_t usable_bytes(const void* block) noexcept {
         return size_of(static_cast<const std::byte*>(block)) - tag_bytes;
-    }
-
-    // Effects: no block is taken any more; the memory stays.
-    void reset() noexcept {
-        memory_.forget();
-        first_ = nullptr;
-        policy_ = Policy{};
-        freed_bytes_ = 0;
-    }
-
-    // Effects: no block is taken any more; all memory goes back to the system.
-    void release() noexcept {
-        memory_.release();
-        reset();
     }
 
     // Calls visit(block, bytes with tags, whether it is free) for each block in the order of addresses. O(blocks).
@@ -104,16 +88,23 @@ class tagged_heap {
             visit(static_cast<const void*>(node), size_of(node), !is_taken(node));
     }
 
-    // O(blocks).
-    [[nodiscard]] classic::heap_use use() const noexcept {
-        classic::heap_use found;
-        for_each_block([&](const void*, std::size_t bytes, bool is_free) { found.note(bytes, is_free); });
-        found.used_bytes = memory_.used_bytes();
-        found.held_bytes = memory_.held_bytes();
-        return found;
+    // Calls visit(number, free blocks) for each list of free blocks, empty ones too. O(free blocks).
+    template <class Visit>
+    void for_each_list(Visit&& visit) const {
+        for (std::size_t list = 0; list < Policy::lists; ++list) {
+            std::size_t length = 0;
+            if (first_ != nullptr)
+                for (const std::byte* node = next(head(list)); !is_head(node); node = next(node)) ++length;
+            visit(list, length);
+        }
     }
 
-    [[nodiscard]] const Counts& operations() const noexcept { return counts_; }
+    // O(blocks).
+    [[nodiscard]] classic::heap_use use() const noexcept {
+        classic::heap_use found = memory_.use();
+        for_each_block([&](const void*, std::size_t bytes, bool is_free) { found.note(bytes, is_free); });
+        return found;
+    }
 
     // What policies walk: nodes are where a free block's links lie, or the head of a list.
     [[nodiscard]] std::byte* head(std::size_t list) const noexcept { return memory_.base() + list * 2 * word_bytes; }
@@ -124,6 +115,8 @@ class tagged_heap {
     }
 
   private:
+    using shell::counts_;
+    using shell::memory_;
     using memory = break_heap<Words, Region>;
     static constexpr word taken = 1;
     static constexpr std::size_t heads_bytes = Policy::lists * 2 * word_bytes;
@@ -149,9 +142,10 @@ class tagged_heap {
         memory_.store(node + size - tag_bytes, tag);
     }
 
-    [[nodiscard]] void* finish(std::size_t bytes, std::byte* node) noexcept {
-        if (node != nullptr) counts_.note_allocation(bytes, size_of(node));
-        return node;
+    void forget() noexcept {
+        first_ = nullptr;
+        policy_ = Policy{};
+        freed_bytes_ = 0;
     }
 
     // Returns: a block of `size` bytes or a little more, marked as taken; null where there is no memory.
@@ -318,11 +312,9 @@ class tagged_heap {
         policy_.unlinked(node, rest);
     }
 
-    memory memory_;
     std::byte* first_ = nullptr;  // the first block
     std::size_t freed_bytes_ = 0;
     [[no_unique_address]] Policy policy_;
-    [[no_unique_address]] Counts counts_;
 };
 
 }  // namespace millpond::inline MILLPOND_ABI::detail

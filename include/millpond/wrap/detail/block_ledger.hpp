@@ -41,6 +41,9 @@ class block_ledger {
     [[nodiscard]] std::uint64_t serial() const noexcept { return serial_; }
     [[nodiscard]] const record_list& live() const noexcept { return live_; }
 
+    // Returns: what is known of the block that starts here, live or not; null where none does.
+    [[nodiscard]] const block_record* find(const void* start) noexcept { return table().find(start); }
+
     // Effects: `whole`, of guarded_block::whole_bytes, becomes a live block described by `record`, which is ours now.
     // Returns: false, and nothing has changed, if there is no memory for the books.
     [[nodiscard]] bool add(block_record* record, void* whole, std::size_t bytes, std::size_t alignment,

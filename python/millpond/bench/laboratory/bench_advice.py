@@ -18,16 +18,23 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from functools import partial
+from itertools import cycle, islice
 from pathlib import Path
 from typing import Any
 
-from millpond.bench.bars import Bar
+from msgspec.structs import replace
+
+from millpond.advice.advice_data import NOTHING, Advice, AnalysedProgram, Estimate, Row
+from millpond.bench.claims import Verdict, bar_of, missing_bar
 from millpond.bench.laboratory.bench_rows import Bench, Measured, make_big_trace, observed, values_of
 from millpond.cells.cell import Cell, Control, Outcome, Program
+from millpond.doctor.replay_error import Validation
 from millpond.rounds import real_programs
+from millpond.rounds.characterisation import Characterisation
 from millpond.rounds.real_programs import EXAMPLE_ORDERS, RealProgram
 from millpond.rounds.replay_rounds import REPLAY, STRATEGIES
 from millpond.statistics.order_statistics import summarise
+from millpond.store.call_tree import CallTree
 from millpond.store.observations import Journal
 from millpond.store.store import Store
 from millpond.system import native
@@ -60,7 +67,7 @@ def _json(path: Path) -> dict[str, Any]:
     return data
 
 
-def replay_exact(bench: Bench) -> list[Bar]:
+def replay_exact(bench: Bench) -> list[Verdict]:
     """Peak live bytes as replay's script has them, less what the characterisation counts, on a real program."""
     workload = real_programs.perl(bench.inputs)
     bench.record(workload)
@@ -71,12 +78,12 @@ def replay_exact(bench: Bench) -> list[Bar]:
     found, expected = _json(prepared)["peak_live_bytes"], _json(counted)["trace"]["peak_live_bytes"]
     value = observed("script", 1, "peak_live_bytes", found, kind="counted")
     return [
-        Bar("replay: peak live bytes, distance from the truth", workload.name, "bytes",
-            summarise([abs(found - expected)]), 0, note=f"{expected} bytes", outcomes=(value,))
+        bar_of("replay: peak live bytes, distance from the truth", workload.name, "bytes",
+            abs(found - expected), 0, note=f"{expected} bytes", outcomes=(value,))
     ]  # fmt: skip
 
 
-def replay_speed(bench: Bench) -> list[Bar]:
+def replay_speed(bench: Bench) -> list[Verdict]:
     """CPU of whole rounds on 10 M events with 1 M objects live, and what the slowest needs of memory."""
     trace, script = bench.folder / "replay.mpt", bench.folder / "replay.script"
     make_big_trace(trace, 10_000_000, 1_000_000)
@@ -92,38 +99,38 @@ def replay_speed(bench: Bench) -> list[Bar]:
     return [_replay_row(strategy, {strategy: rounds}, workload.name) for strategy, rounds in measured.items()]
 
 
-def _replay_row(strategy: str, measured: Measured, workload: str) -> Bar:
+def _replay_row(strategy: str, measured: Measured, workload: str) -> Verdict:
     rounds, values = measured[strategy], values_of(measured, {"cpu_seconds": "cpu_seconds"})
     note = f"peak {max(r.peak_bytes for r in rounds) / 1e6:.0f} MB"
     figure = summarise([r.cpu_seconds for r in rounds])
-    return Bar(f"replay of 10 M events: a round of {strategy}", workload, "s", figure, 3, note=note, outcomes=values)
+    return bar_of(f"replay of 10 M events: a round of {strategy}", workload, "s", figure, 3, note=note, outcomes=values)
 
 
-def validation(bench: Bench) -> list[Bar]:
+def validation(bench: Bench) -> list[Verdict]:
     """Replay's error by `millpond doctor --validate`: the median over programs, as a multiple of what is allowed."""
     out = bench.folder / "validation.json"
     rounds = ["--rounds", str(min(bench.rounds, 11)), "--budget", "900"]
     run_verb(["doctor", "--validate", *rounds, "--store", str(bench.folder / "validated"), f"--json={out}"])
-    found = _json(out)
+    found = Validation.read(out)
     rows = []
     for metric, words in (("cpu_seconds", "CPU"), ("peak_bytes", "peak resident bytes")):
         shares = [
-            observed(f"{d['program']}: {d['of']} less {d['against']}", 1, f"{metric}_error",
-                     abs(d["error"]) / d["allowed"])
-            for d in found["differences"] if d["metric"] == metric
-        ]  # fmt: skip
+            observed(f"{d.program}: {d.of} less {d.against}", 1, f"{metric}_error", d.of_allowed)
+            for d in found.differences
+            if d.metric == metric
+        ]
         name = f"replay's error, {words}: median share of what is allowed"
         if not shares:
-            rows.append(Bar.missing(name, "no difference was validated"))
+            rows.append(missing_bar(name, "no difference was validated"))
             continue
         found_shares = [v.values[f"{metric}_error"] for v in shares]
         note = f"{sum(share <= 1 for share in found_shares)} of {len(shares)} differences hold"
-        rows.append(Bar(name, "real programs", "×", summarise(found_shares), 1, note=note,
+        rows.append(bar_of(name, "real programs", "×", summarise(found_shares), 1, note=note,
                         outcomes=tuple(shares)))  # fmt: skip
     return rows
 
 
-def report(bench: Bench) -> list[Bar]:
+def report(bench: Bench) -> list[Verdict]:
     """A page from a store with a run of 5 000 subsystems: the largest are shown, the rest stated."""
     store = Store(bench.folder / "report-store")
     run = _large_run(bench, store)
@@ -133,9 +140,9 @@ def report(bench: Bench) -> list[Bar]:
     seconds = time.monotonic() - started
     workload = f"{SUBSYSTEMS} subsystems"
     return [
-        Bar("report: wall seconds", workload, "s", summarise([seconds]), 10,
+        bar_of("report: wall seconds", workload, "s", seconds, 10,
             outcomes=(observed("report", 1, "wall_seconds", seconds),)),
-        Bar("report: size of the page", workload, "MB", summarise([page.stat().st_size / 1e6]), 3,
+        bar_of("report: size of the page", workload, "MB", page.stat().st_size / 1e6, 3,
             outcomes=(observed("report", 1, "page_bytes", page.stat().st_size, kind="counted"),)),
     ]  # fmt: skip
 
@@ -146,18 +153,13 @@ def _large_run(bench: Bench, store: Store) -> str:
     make_big_trace(trace, 2_000_000, 200_000)
     native.require("millpond-characterise", ["--json", str(found), "--contexts", str(contexts), str(trace)])
     trace.unlink()
-    data = _json(found)
-    data["trace"]["events"] = 100_000_000
-    own = data["subsystems"]
-    data["subsystems"] = [
-        {
-            **own[i % len(own)],
-            "name": f"{own[i % len(own)]['name']}<{i}>",
-            "bytes": own[i % len(own)]["bytes"] // (i + 1),
-        }
-        for i in range(SUBSYSTEMS)
-    ]
-    program = tuple(data["process"]["argv"])
+    data = Characterisation.read(found)
+    largest = tuple(
+        replace(one, name=f"{one.name}<{i}>", bytes=(one.bytes or 0) // (i + 1))
+        for i, one in enumerate(islice(cycle(data.subsystems), SUBSYSTEMS))
+    )
+    data = replace(data, trace=replace(data.trace, events=100_000_000), subsystems=largest)
+    program = data.process.argv or ()
     journal = Journal("advise", program)
     journal.add_outcomes(
         Outcome(Cell(Program(program), Control(name)), "judging", number, {"cpu_seconds": 1.0})
@@ -165,30 +167,24 @@ def _large_run(bench: Bench, store: Store) -> str:
         for name in ("bare", "empty", "shared", "shared_huge", "looked_up")
     )
     store.write(journal)
-    store.write_characterisation(journal.run, data)
-    store.write_contexts(journal.run, _json(contexts))
-    store.write_document("advice", journal.run, _advice_of(data, journal.run))
+    store.write_characterisation(journal.run, data.to_json())
+    store.write_contexts(journal.run, CallTree.read(contexts))
+    store.write_document("advice", journal.run, _advice_of(data, journal.run).to_json())
     return journal.run
 
 
-def _advice_of(data: dict[str, Any], run: str) -> dict[str, Any]:
-    row: dict[str, Any] = {
-        "best": "nothing",
-        "reason": "not tried",
-        "evidence": [],
-    }
+def _advice_of(found: Characterisation, run: str) -> Advice:
+    """Advice that tried nothing."""
     kept = ("name", "kind", "events", "bytes", "peak_live_bytes", "dvluc", "legality")
-    process, trace = data["process"], data["trace"]
-    return {
-        "schema": "millpond.advice/1", "verdict": "Do nothing: nothing was tried.", "effects": {}, "sums": {},
-        "program": {"argv": process["argv"], "exit": 0, "signal": 0, "processes": []},
-        "trace": {k: trace.get(k) for k in ("events", "bytes", "lost", "aliasing", "named_share")},
-        "errors": {}, "notes": [], "plan": None, "plan_tried": None, "rounds": 0, "run": run, "machine": "", "seed": 1,
-        "subsystems": [{**{k: s.get(k) for k in kept}, **row} for s in data["subsystems"]],
-    }  # fmt: skip
+    rows = (Row(best=NOTHING, reason="not tried", **{k: getattr(s, k) for k in kept}) for s in found.subsystems)
+    return Advice(
+        verdict="Do nothing: nothing was tried.", effects={}, sums={}, rounds=0,
+        program=AnalysedProgram(argv=found.process.argv or (), exit=0, signal=0), trace=found.trace.summary,
+        subsystems=tuple(rows), notes=(), machine="", run=run, seed=1,
+    )  # fmt: skip
 
 
-def twice(bench: Bench) -> list[Bar]:
+def twice(bench: Bench) -> list[Verdict]:
     """Two complete runs of `advise` on what the demo advises on: do their values and verdicts agree?"""
     program = [str(native.find("orders")), "--orders", str(EXAMPLE_ORDERS)]
     documents = []
@@ -197,7 +193,7 @@ def twice(bench: Bench) -> list[Bar]:
         store = str(bench.folder / "advised")
         budget = ["--budget", str(_ADVICE_BUDGET_SECONDS), "--seed", str(number)]
         run_verb(["advise", *budget, "--store", store, f"--json={out}", "--", *program])
-        documents.append(_json(out))
+        documents.append(Advice.read(out))
     first, second = (dict(_values(d)) for d in documents)
     both = sorted(first.keys() & second.keys())
     meet = [_meet(first[k], second[k]) for k in both]
@@ -205,43 +201,42 @@ def twice(bench: Bench) -> list[Bar]:
     flips = _flips(*documents)
     values = tuple(observed(k, 1, "agrees", float(m)) for k, m in zip(both, meet, strict=True))
     return [
-        Bar("advice twice: values whose intervals meet", "orders", "%", summarise([100 * sum(meet) / len(meet)]), 90,
+        bar_of("advice twice: values whose intervals meet", "orders", "%", 100 * sum(meet) / len(meet), 90,
             at_least=True, note=f"of {len(meet)} values; apart: {apart or 'none'}", outcomes=values),
-        Bar("advice twice: verdicts that differ", "orders", "", summarise([len(flips)]), 0, note="; ".join(flips)),
+        bar_of("advice twice: verdicts that differ", "orders", "", len(flips), 0, note="; ".join(flips)),
     ]  # fmt: skip
 
 
-def _values(advice: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+def _values(advice: Advice) -> Iterator[tuple[str, Estimate]]:
     """Every figure with an interval: the effects, and what each subsystem saves."""
-    for part in ("effects", "sums"):
-        for name, found in (advice.get(part) or {}).items():
-            if found and found.get("n"):
-                yield name, found
-                if found.get("saved"):
-                    yield f"{name}, saved", found["saved"]
-    for row in advice["subsystems"]:
-        for key in ("saves_cpu_seconds", "saves_bytes"):
-            if (row.get(key) or {}).get("n"):
-                yield f"{row['name']}, {key}", row[key]
+    for name, found in advice.every_effect.items():
+        if found.n:
+            yield name, found
+            if found.saved:
+                yield f"{name}, saved", found.saved
+    for row in advice.subsystems:
+        for key, saved in (("saves_cpu_seconds", row.saves_cpu_seconds), ("saves_bytes", row.saves_bytes)):
+            if saved.n:
+                yield f"{row.name}, {key}", saved
 
 
-def _meet(a: dict[str, Any], b: dict[str, Any]) -> bool:
+def _meet(a: Estimate, b: Estimate) -> bool:
     """Whether the interval of their difference (each side's half-width towards the other, in quadrature) has zero."""
-    low, high = sorted((a, b), key=lambda s: float(s["median"]))
-    reach = math.hypot(low["high"] - low["median"], high["median"] - high["low"])
-    return bool(high["median"] - low["median"] <= reach)
+    low, high = sorted(filter(None, (a.known, b.known)), key=lambda one: one.median)
+    reach = math.hypot(low.high - low.median, high.median - high.low)
+    return high.median - low.median <= reach
 
 
-def _flips(first: dict[str, Any], second: dict[str, Any]) -> list[str]:
+def _flips(first: Advice, second: Advice) -> list[str]:
     """Subsystems and effects of which one run says "do it" and the other does not."""
-    best = {row["name"]: row["best"] for row in first["subsystems"]}
+    best = {row.name: row.best for row in first.subsystems}
     flips = [
-        f"{row['name']}: {best[row['name']]} / {row['best']}"
-        for row in second["subsystems"]
-        if row["name"] in best and best[row["name"]] != row["best"]
+        f"{row.name}: {best[row.name]} / {row.best}"
+        for row in second.subsystems
+        if row.name in best and best[row.name] != row.best
     ]
-    for name, found in (first.get("effects") or {}).items():
-        other = ((second.get("effects") or {}).get(name) or {}).get("verdict")
-        if found and other is not None and {found.get("verdict"), other} == {"better", "worse"}:
-            flips.append(f"{name}: {found.get('verdict')} / {other}")
+    for name, found in first.effects.items():
+        other = second.effects[name].verdict if name in second.effects else ""
+        if {found.verdict, other} == {"better", "worse"}:
+            flips.append(f"{name}: {found.verdict} / {other}")
     return flips

@@ -17,17 +17,19 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
-from millpond.bench.bars import Bar
+from millpond.advice.advice_data import Advice, Option
+from millpond.bench.claims import Verdict, bar_of, missing_bar
 from millpond.bench.laboratory.bench_advice import run_verb
 from millpond.bench.laboratory.bench_rows import Bench, Round, Step, Turn, observed, values_of
 from millpond.cells.cell import Outcome
-from millpond.cells.plans import from_json
+from millpond.cells.plan_file import PlanFile
+from millpond.cells.plans import of_file
 from millpond.rounds import mallocs
 from millpond.rounds.fresh_process import describe
 from millpond.rounds.real_programs import RealProgram
 from millpond.rounds.recording import read_json
+from millpond.rounds.trial_data import TrialPlan, TrialResult
 from millpond.statistics.order_statistics import Summary, summarise
 from millpond.system import native
 from millpond.system.clock import utc_now
@@ -47,7 +49,7 @@ _WORDS = {"cpu_seconds": "CPU", "peak_bytes": "peak"}
 Followed = Mapping[str, Summary]
 
 
-def ask(bench: Bench, workload: RealProgram, out: Path | None = None) -> tuple[dict[str, Any], float]:
+def ask(bench: Bench, workload: RealProgram, out: Path | None = None) -> tuple[Advice, float]:
     """The advice on a workload ("millpond.advice/1"), also left in `out`, and the wall seconds of `millpond advise`.
 
     With the default budget. Failure (4).
@@ -57,14 +59,17 @@ def ask(bench: Bench, workload: RealProgram, out: Path | None = None) -> tuple[d
     started = time.monotonic()
     run_verb(["advise", *options, "--", *workload.command], workload=workload)
     seconds = time.monotonic() - started
-    advice = read_json(out)
-    assert isinstance(advice, dict)
-    return advice, seconds
+    return Advice.read(out), seconds
 
 
-def judged_mallocs(advice: Mapping[str, Any]) -> list[str]:
+def choice_of(advice: Advice) -> Option:
+    """What is advised; `undecided` where no verdict was possible."""
+    return advice.choice or Option(kind="undecided")
+
+
+def judged_mallocs(advice: Advice) -> list[str]:
     """The mallocs that fresh rounds of the advice judged, the one with the least CPU first."""
-    return [str(a["name"]) for a in advice["alternatives"] if a["kind"] == "malloc" and a["judged"]]
+    return [a.name for a in advice.alternatives if a.kind == "malloc" and a.judged]
 
 
 def measure(bench: Bench, workloads: Mapping[str, RealProgram], judged: Sequence[str]) -> dict[str, list[Round]]:
@@ -98,99 +103,94 @@ def ratio(of: Sequence[Round], against: Sequence[Round], metric: str) -> Summary
     return summarise([float(getattr(a, metric)) / float(getattr(b, metric)) for a, b in pairs])
 
 
-def malloc_row(name: str, advice: Mapping[str, Any], cpu: float, best: str, values: tuple[Outcome, ...] = ()) -> Bar:
+def malloc_row(name: str, advice: Advice, cpu: float, best: str, values: tuple[Outcome, ...] = ()) -> Verdict:
     """The advice's figure for its best malloc against `cpu`, the ratio with that malloc preloaded by hand."""
-    found = next(a["cpu"] for a in advice["alternatives"] if a["kind"] == "malloc" and a["name"] == best)
-    points = 100 * abs(found["median"] - cpu)
-    predicted, low, high, by_hand = (percent_text(r) for r in (found["median"], found["low"], found["high"], cpu))
+    found = next(a.cpu.known for a in advice.alternatives if a.kind == "malloc" and a.name == best and a.cpu)
+    assert found is not None
+    points = 100 * abs(found.median - cpu)
+    predicted, low, high, by_hand = (percent_text(r) for r in (found.median, found.low, found.high, cpu))
     note = f"{best}: predicted {predicted} ({low} to {high}), preloaded by hand {by_hand}"
-    return Bar(f"{name}: the best malloc, predicted against preloaded", name, "points", summarise([points]), POINTS,
+    return bar_of(f"{name}: the best malloc, predicted against preloaded", name, "points", points, POINTS,
                note=note, outcomes=values)  # fmt: skip
 
 
 def real(name: str, make: Callable[[Path], RealProgram]) -> Step:
     """The rows of one program."""
 
-    def step(bench: Bench) -> list[Bar]:
+    def step(bench: Bench) -> list[Verdict]:
         workload = make(bench.inputs)
         kept = bench.inputs.parent / "advice"
         kept.mkdir(parents=True, exist_ok=True)
         advice, seconds = ask(bench, workload, kept / f"{name}.json")
-        best, advised = judged_mallocs(advice)[:1], advice["choice"]
-        wanted = [*best, *([advised["name"]] if advised["kind"] == "malloc" else [])]
+        best, advised = judged_mallocs(advice)[:1], choice_of(advice)
+        wanted = [*best, *([advised.name] if advised.kind == "malloc" else [])]
         measured = measure(bench, {AS_IT_IS: workload}, list(dict.fromkeys(wanted))) if wanted else {}
         ratios = {c: {m: ratio(rounds, measured[AS_IT_IS], m) for m in METRICS} for c, rounds in measured.items()}
         rows = [
             malloc_row(name, advice, ratios[b]["cpu_seconds"].median, b, values_of(measured, METRICS)) for b in best
-        ] or [Bar.missing(f"{name}: the best malloc, predicted against preloaded", advice["verdict"])]
+        ] or [missing_bar(f"{name}: the best malloc, predicted against preloaded", advice.verdict)]
         try:
-            followed = (
-                _trial(bench, workload, advice["plan"]) if advised["kind"] == "plan" else ratios.get(advised["name"])
-            )
+            by_trial = advice.plan if advised.kind == "plan" else None
+            followed = _trial(bench, workload, by_trial) if by_trial else ratios.get(advised.name)
             rows += following(name, advice, followed)
         except Failure as failure:
-            rows.append(Bar.missing(f"{name}: following the advice", failure.message))
+            rows.append(missing_bar(f"{name}: following the advice", failure.message))
         return [*rows, budget_row(name, seconds)]
 
     return step
 
 
-def _trial(bench: Bench, workload: RealProgram, plan: dict[str, Any]) -> Followed:
+def _trial(bench: Bench, workload: RealProgram, plan: PlanFile) -> Followed:
     """What a plan gives by `millpond trial`, without the look-ups that only a trial pays."""
     given, out = bench.folder / "advised.plan.json", bench.folder / "trial.json"
-    from_json(plan, "advised").write(given)
+    of_file(plan, "advised").write(given)
     cells = [word for cell in ("bare", "looked_up", "plan:advised") for word in ("--cells", cell)]
     options = ["--plan", str(given), "--rounds", str(bench.rounds), *cells, f"--json={out}"]
     run_verb(["trial", *options, "--", *workload.command], workload=workload)
-    found = read_json(out)
-    assert isinstance(found, dict)
-    return net_effects(found)
+    (only,) = TrialResult.read(out).plans
+    return net_effects(only)
 
 
-def net_effects(trial: Mapping[str, Any]) -> Followed:
-    """The net effect of the only plan of a trial ("millpond.trial/1"), by metric."""
-    (plan,) = trial["plans"]
-    fields = ("n", "median", "low", "high", "level", "method", "verdict")
-    return {m: Summary(**{f: plan["effects"]["net"][m][f] for f in fields}) for m in METRICS}
+def net_effects(plan: TrialPlan) -> Followed:
+    """The net effect of a plan in its trial, by metric."""
+    return {m: Summary.from_json(plan.effects["net"][m].to_json()) for m in METRICS}
 
 
-def following(name: str, advice: Mapping[str, Any], followed: Followed | None) -> list[Bar]:
+def following(name: str, advice: Advice, followed: Followed | None) -> list[Verdict]:
     """What the user has who follows the advice: a row for CPU and one for peak memory, against the program as it is.
 
     A row holds unless its whole interval lies above HARM. Without a change there is nothing to measure.
     """
-    advised = advice["choice"]
+    advised = choice_of(advice)
     said = _said(advice)
-    if advised["kind"] not in ("malloc", "plan"):
-        followed = {m: summarise([1.0]) for m in METRICS}
+    if advised.kind not in ("malloc", "plan"):
+        followed = dict.fromkeys(METRICS, summarise([1.0]))
         said += ": nothing to follow, so the program stays as it is"
     assert followed is not None
     values = {m: (observed("followed", 1, f"{m}_ratio", r.median),) for m, r in followed.items()}
-    predicted = {"cpu_seconds": advised["cpu"], "peak_bytes": advised["peak"]}
+    predicted = {"cpu_seconds": advised.cpu, "peak_bytes": advised.peak}
     return [
-        Bar(f"{name}: {_WORDS[m]} with the advice followed, against as it is", name, "×", found, HARM,
-            note=said + (f"; predicted {predicted[m]['median']:.3f} ×" if predicted[m] else ""),
-            outcomes=values[m], kept=found.low <= HARM)
+        bar_of(f"{name}: {_WORDS[m]} with the advice followed, against as it is", name, "×", found, HARM,
+            note=said + (f"; predicted {p.median:.3f} ×" if (p := predicted[m]) else ""),
+            outcomes=values[m], or_noise=True)
         for m, found in followed.items()
     ]  # fmt: skip
 
 
-def _said(advice: Mapping[str, Any]) -> str:
+def _said(advice: Advice) -> str:
     """What is advised, and how it was followed."""
-    advised = advice["choice"]
-    purpose = f" to save {advised['for']}" if advised["for"] else ""
-    if advised["kind"] == "malloc":
-        return f"advised: {advised['name']}{purpose}, preloaded by hand"
-    if advised["kind"] == "plan":
-        pools = ", ".join(r["pool"] for r in advice["plan"]["routes"])
+    advised = choice_of(advice)
+    purpose = f" to save {advised.purpose}" if advised.purpose else ""
+    if advised.kind == "malloc":
+        return f"advised: {advised.name}{purpose}, preloaded by hand"
+    if advised.kind == "plan" and advice.plan:
+        pools = ", ".join(route.pool for route in advice.plan.routes)
         return f"advised: pools for {pools}{purpose}, by `millpond trial`, for no source was changed"
-    return (
-        "advised: do nothing" if advised["kind"] == "nothing" else f"no advice: {advice['verdict'].removesuffix('.')}"
-    )
+    return "advised: do nothing" if advised.kind == "nothing" else f"no advice: {advice.verdict.removesuffix('.')}"
 
 
-def budget_row(name: str, wall_seconds: float) -> Bar:
+def budget_row(name: str, wall_seconds: float) -> Verdict:
     """The wall time of `advise` against its budget."""
     value = observed("advise", 1, "wall_seconds", wall_seconds)
-    return Bar(f"{name}: seconds of advise", name, "s", summarise([wall_seconds]), _OVERRUN * BUDGET_SECONDS,
+    return bar_of(f"{name}: seconds of advise", name, "s", wall_seconds, _OVERRUN * BUDGET_SECONDS,
                note=f"budget {BUDGET_SECONDS} s", outcomes=(value,))  # fmt: skip

@@ -24,7 +24,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from millpond.bench.bars import Bar
+from millpond.bench.claims import Verdict, bar_of, missing_bar
 from millpond.cells.cell import Cell, Control, Outcome, Workload
 from millpond.rounds.fresh_process import Padding, describe
 from millpond.rounds.interleaved_rounds import Silence, run_rounds
@@ -168,13 +168,13 @@ class _Turns:
 
 
 # Measures, and makes bars of it. Failure where it cannot.
-Step = Callable[[Bench], list[Bar]]
+Step = Callable[[Bench], list[Verdict]]
 
 
 def recording(make: Callable[[Bench], RealProgram], limit: float | None, stored_limit: float | None) -> Step:
     """Two rows: CPU of recording against bare, and stored bytes an event."""
 
-    def step(bench: Bench) -> list[Bar]:
+    def step(bench: Bench) -> list[Verdict]:
         workload = make(bench)
         measured = bench.interleave({
             BARE: lambda: bench.run(workload.command, workload),
@@ -194,8 +194,8 @@ def recording(make: Callable[[Bench], RealProgram], limit: float | None, stored_
         size = observed("recorded", bench.rounds, "stored_bytes", stored, kind="counted")
         cpu_name, size_name = f"recording {workload.name}: CPU against bare", f"stored bytes an event, {workload.name}"
         return [
-            Bar(cpu_name, workload.name, "×", ratio, limit, note=note, outcomes=values),
-            Bar(size_name, workload.name, "bytes", summarise([stored / events]), stored_limit, outcomes=(size,)),
+            bar_of(cpu_name, workload.name, "×", ratio, limit, note=note, outcomes=values),
+            bar_of(size_name, workload.name, "bytes", stored / events, stored_limit, outcomes=(size,)),
         ]
 
     return step
@@ -204,17 +204,17 @@ def recording(make: Callable[[Bench], RealProgram], limit: float | None, stored_
 def aliasing(make: Callable[[Bench], RealProgram]) -> Step:
     """The share of checked contexts whose first 16 frames differed, in a run that checks 1 in 64."""
 
-    def step(bench: Bench) -> list[Bar]:
+    def step(bench: Bench) -> list[Verdict]:
         workload = make(bench)
         bench.record(workload, "--check-contexts")
         found = bench.summary()["trace"]["aliasing"]
         sampled, differed = int(found["sampled"] or 0), int(found["differed"] or 0)
         name = f"contexts that differ, {workload.name}"
         if sampled == 0:
-            return [Bar.missing(name, "no event was sampled")]
+            return [missing_bar(name, "no event was sampled")]
         value = observed("checked", 1, "aliasing_share", differed / sampled, kind="counted")
         note = f"{differed} of {sampled} checked"
-        return [Bar(name, workload.name, "%", summarise([100 * differed / sampled]), 0.1, note=note, outcomes=(value,))]
+        return [bar_of(name, workload.name, "%", 100 * differed / sampled, 0.1, note=note, outcomes=(value,))]
 
     return step
 
@@ -222,7 +222,7 @@ def aliasing(make: Callable[[Bench], RealProgram]) -> Step:
 def trial(make: Callable[[Bench], RealProgram]) -> Step:
     """CPU under the interposer alone against the bare program, both started by millpond-trial."""
 
-    def step(bench: Bench) -> list[Bar]:
+    def step(bench: Bench) -> list[Verdict]:
         workload = make(bench)
         measured = bench.interleave({BARE: lambda: bench.trial("bare", workload),
                                      "empty": lambda: bench.trial("empty", workload)})  # fmt: skip
@@ -230,7 +230,7 @@ def trial(make: Callable[[Bench], RealProgram]) -> Step:
         values = values_of(measured, {"cpu_seconds": "below_cpu_seconds"})
         ratios = [a.below_cpu_seconds / b.below_cpu_seconds for a, b in zip(empty, bare, strict=True)]
         name = f"trial's empty plan, {workload.name}: CPU against bare"
-        return [Bar(name, workload.name, "×", summarise(ratios), 1.05, outcomes=values)]
+        return [bar_of(name, workload.name, "×", summarise(ratios), 1.05, outcomes=values)]
 
     return step
 
@@ -247,7 +247,7 @@ def make_big_trace(trace: Path, events: int, live: int) -> None:
         raise Failure(Status.ENVIRONMENT, f"make_big_trace failed: {made.stderr.decode(errors='replace').strip()}")
 
 
-def characterising(bench: Bench) -> list[Bar]:
+def characterising(bench: Bench) -> list[Verdict]:
     """Speed and memory on one large trace. Reading it once warms the page cache: it is the reader that is measured."""
     events = 10_000_000 if bench.quick else 100_000_000
     trace = bench.folder / "big.mpt"
@@ -262,31 +262,31 @@ def characterising(bench: Bench) -> list[Bar]:
     )
     memory = values_of({"characterise": rounds}, {"peak_bytes": "peak_bytes"})
     return [
-        Bar("characterise: events a second of CPU", workload.name, "M/s",
+        bar_of("characterise: events a second of CPU", workload.name, "M/s",
             summarise([events / r.cpu_seconds / 1e6 for r in rounds]), 10,
             at_least=True, note=workload.name, outcomes=speed),
-        Bar("characterise: peak resident memory", workload.name, "MB",
+        bar_of("characterise: peak resident memory", workload.name, "MB",
             summarise([r.peak_bytes / 1e6 for r in rounds]), 500,
             outcomes=memory),
     ]  # fmt: skip
 
 
-def _time_demo(folder: Path, name: str, limit: float) -> list[Bar]:
+def _time_demo(folder: Path, name: str, limit: float) -> list[Verdict]:
     started = time.monotonic()
     done = subprocess.run(["make", "demo"], cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, check=False)
     seconds = time.monotonic() - started
     if done.returncode != 0:
         raise Failure(Status.ENVIRONMENT, f"make demo failed: {done.stderr.decode(errors='replace').strip()[-300:]}")
     value = observed("demo", 1, "wall_seconds", seconds)
-    return [Bar(name, "make demo", "s", summarise([seconds]), limit, outcomes=(value,))]
+    return [bar_of(name, "make demo", "s", seconds, limit, outcomes=(value,))]
 
 
-def demo(_bench: Bench) -> list[Bar]:
+def demo(_bench: Bench) -> list[Verdict]:
     """Wall time of `make demo` where everything is built."""
     return _time_demo(REPOSITORY, "make demo, everything built", 120)
 
 
-def demo_from_clone(_bench: Bench) -> list[Bar]:
+def demo_from_clone(_bench: Bench) -> list[Verdict]:
     """Wall time of `git clone` and `make demo`, set-up included as far as this machine still needs it."""
     with temporary_folder() as place:
         clone = place / "millpond"

@@ -16,13 +16,14 @@ no trial can make yet has no predicted figures; its row says what it would give.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
-from millpond.bench.bars import Bar
+from millpond.advice.advice_data import Advice
+from millpond.bench.claims import Verdict, bar_of, missing_bar
 from millpond.bench.laboratory.bench_followed import (
     AS_IT_IS,
     METRICS,
     ask,
+    choice_of,
     judged_mallocs,
     malloc_row,
     measure,
@@ -30,9 +31,8 @@ from millpond.bench.laboratory.bench_followed import (
 )
 from millpond.bench.laboratory.bench_rows import Bench, Step, values_of
 from millpond.cells.cell import Outcome
-from millpond.cells.plans import has_arena
+from millpond.cells.plan_file import PlanFile
 from millpond.rounds.real_programs import RealProgram
-from millpond.statistics.order_statistics import summarise
 from millpond.system import native
 
 _PROGRAM = "millpond-known_truth"
@@ -66,9 +66,9 @@ class Known:
         forms = {AS_IT_IS: self.as_it_is, _BY_HAND: self.by_hand, _ARENA: self.arena}
         return {label: RealProgram(self.name, argv) for label, argv in forms.items() if argv}
 
-    def form_of(self, plan: dict[str, Any]) -> str | None:
+    def form_of(self, plan: PlanFile | None) -> str | None:
         """The contender that makes the change of a plan by hand; None where there is none."""
-        if has_arena(plan):
+        if plan and plan.has_arena:
             return _ARENA if self.arena else None
         return None if self.arena or self.no_trial_can else _BY_HAND
 
@@ -76,7 +76,7 @@ class Known:
 def truth(known: Known) -> Step:
     """The rows of one program."""
 
-    def step(bench: Bench) -> list[Bar]:
+    def step(bench: Bench) -> list[Verdict]:
         advice, _ = ask(bench, RealProgram(known.name, known.as_it_is))
         judged = judged_mallocs(advice)
         measured = measure(bench, known.workloads(), judged)
@@ -92,22 +92,22 @@ def truth(known: Known) -> Step:
 
 
 def _following(
-    known: Known, advice: dict[str, Any], cpu: dict[str, float], peak: dict[str, float], values: tuple[Outcome, ...]
-) -> Bar:
+    known: Known, advice: Advice, cpu: dict[str, float], peak: dict[str, float], values: tuple[Outcome, ...]
+) -> Verdict:
     """What the user has who follows the advice, against the best of what can be tried, both as measured by hand."""
-    choice, name = advice["choice"], known.name
+    choice, name = choice_of(advice), known.name
     said, followed = "no verdict", AS_IT_IS
     follows = None
-    if choice["kind"] == "plan":
-        form = known.form_of(advice["plan"])
-        said, followed = "an arena" if has_arena(advice["plan"]) else "the pools", form or AS_IT_IS
+    if choice.kind == "plan":
+        form = known.form_of(advice.plan)
+        said, followed = "an arena" if advice.plan and advice.plan.has_arena else "the pools", form or AS_IT_IS
         if form is None:
             # No source was changed in this way, so what follows from it is what its trial gave.
-            follows = advice["sums"]["net"]["median"]
+            follows = advice.sums["net"].median or 1.0
             said += f", in its trial {100 * (follows - 1):+.1f} % CPU"
-    elif choice["kind"] == "malloc":
-        said = followed = choice["name"]
-    elif choice["kind"] == "nothing":
+    elif choice.kind == "malloc":
+        said = followed = choice.name
+    elif choice.kind == "nothing":
         said = "do nothing"
     options = [r for c, r in cpu.items() if c != _BY_HAND or not known.no_trial_can]
     points = 100 * ((cpu[followed] if follows is None else follows) - min(options))
@@ -115,43 +115,43 @@ def _following(
     if known.no_trial_can:
         hand += f", which no trial can do yet ({known.no_trial_can})"
     found = "; ".join([hand, *(f"{c} {_effects(cpu, peak, c)}" for c in cpu if c not in (AS_IT_IS, _BY_HAND))])
-    return Bar(f"{name}: what is advised, against the best that can be tried", name, "points", summarise([points]), 3,
-               note=f"advised: {said}; {found}", outcomes=values)  # fmt: skip
+    return bar_of(f"{name}: what is advised, against the best that can be tried", name, "points", points,
+                  3, note=f"advised: {said}; {found}", outcomes=values)  # fmt: skip
 
 
 def _effects(cpu: dict[str, float], peak: dict[str, float], contender: str) -> str:
     return f"{100 * (cpu[contender] - 1):+.1f} % CPU, {100 * (peak[contender] - 1):+.1f} % peak"
 
 
-def _predicted(known: Known, advice: dict[str, Any], cpu: dict[str, float], peak: dict[str, float]) -> list[Bar]:
+def _predicted(known: Known, advice: Advice, cpu: dict[str, float], peak: dict[str, float]) -> list[Verdict]:
     """The judged plan's figures against the same change by hand; no row where no trial could make the change."""
     if known.no_trial_can and known.arena is None:
         return []
     words = (f"{known.name}: CPU of the plan, predicted against by hand", f"{known.name}: peak of the plan, predicted "
              "against by hand")  # fmt: skip
-    net = advice["sums"]["net"]
-    nothing = not net["n"] and advice["choice"]["kind"] == "nothing"
-    plan = advice["plan_tried"] or {"routes": []}
+    net = advice.sums["net"]
+    nothing = not net.n and choice_of(advice).kind == "nothing"
+    plan = advice.plan_tried
     form = known.form_of(plan)
-    if not net["n"] and (not nothing or form is None):
-        return [Bar.missing(w, "no plan was judged") for w in words]
+    if not net.n and (not nothing or form is None):
+        return [missing_bar(w, "no plan was judged") for w in words]
     if form is None:
         judged, hand = ("pools were", "an arena") if known.arena else ("an arena was", "a pool")
-        return [Bar.missing(w, f"{judged} judged, and the change by hand is {hand}") for w in words]
+        return [missing_bar(w, f"{judged} judged, and the change by hand is {hand}") for w in words]
     # Advice to do nothing that judged no plan says that none of them changes anything.
     cpu_ratio, bytes_ratio = 1.0, 1.0
     if not nothing:
-        cpu_ratio, bytes_ratio = net["median"], net["other_metrics"]["peak_bytes"]["median"]
+        cpu_ratio, bytes_ratio = net.median or 1.0, net.other_metrics["peak_bytes"].median or 1.0
     effect, predicted = cpu[form] - 1, cpu_ratio - 1
     allowed = max(0.2 * abs(effect), 0.02)
-    pools = ", ".join(r["pool"] for r in plan["routes"]) or "none was judged"
+    pools = ", ".join(route.pool for route in (plan.routes if plan else ())) or "none was judged"
     note = f"predicted {100 * predicted:+.1f} %, {form} {100 * effect:+.1f} %; plan: {pools}"
     error = 100 * abs(bytes_ratio / peak[form] - 1)
     peak_note = f"predicted {100 * (bytes_ratio - 1):+.1f} %, {form} {100 * (peak[form] - 1):+.1f} %"
     name = known.name
     return [
-        Bar(words[0], name, "× allowed", summarise([abs(predicted - effect) / allowed]), 1, note=note),
-        Bar(words[1], name, "%", summarise([error]), 10, note=peak_note),
+        bar_of(words[0], name, "× allowed", abs(predicted - effect) / allowed, 1, note=note),
+        bar_of(words[1], name, "%", error, 10, note=peak_note),
     ]
 
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 
 from millpond.bench.experiment import ExperimentSpec
 from millpond.bench.suites import (
+    grunwald1993,
     laboratory,
     library,
+    malloc,
     p0089,
     p0089_anomalies,
     p0089_bindings,
@@ -28,4 +30,10 @@ PUBLISHED = (
     *reserve_commit.EXPERIMENTS,
 )
 
-EXPERIMENTS: tuple[ExperimentSpec, ...] = (*PUBLISHED, library.LIBRARY, *laboratory.EXPERIMENTS)
+EXPERIMENTS: tuple[ExperimentSpec, ...] = (
+    *PUBLISHED,
+    library.LIBRARY,
+    malloc.MALLOC,
+    *grunwald1993.EXPERIMENTS,
+    *laboratory.EXPERIMENTS,
+)

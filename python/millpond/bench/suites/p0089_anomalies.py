@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from millpond.bench.experiment import Parameters, Part, Published, PublishedSpec, Tables, points
-from millpond.bench.suites.p0089 import ALIASES, BENCHMARK_1, point
+from millpond.bench.experiment import Parameters, Part, Published, Tables, points
+from millpond.bench.suites.p0089 import ALIASES, BENCHMARK_1, OPEN_1, point
 
 _AXES = ("ds", "log2_size", "on_stack", "kept")
 _WINKED = tuple(name for name in ALIASES.values() if not name.startswith("new_delete"))
@@ -48,26 +48,18 @@ def _peaks(structures: tuple[int, ...], sizes: tuple[int, ...], leaves: int) -> 
     return Part(_at(structures, sizes, leaves, kept=[0, 1]), _GLOBAL)
 
 
-def _title(at: Mapping[str, int | str]) -> str:
-    return BENCHMARK_1.tables.titles(at)
-
-
-EXPERIMENT = PublishedSpec(
-    name="p0089.anomalies", title="What the document leaves open", section="7",
-    source=BENCHMARK_1.source, machine=BENCHMARK_1.machine,
+EXPERIMENT = replace(
+    OPEN_1, name="p0089.anomalies", title="What the document leaves open",
     measured="CPU seconds to build, write once and drop a structure again and again, for 2^27 leaf elements in all, "
              "with one thing changed that may be the cause",
-    suite=BENCHMARK_1.suite, workload=BENCHMARK_1.workload, metrics=BENCHMARK_1.metrics, figure=BENCHMARK_1.figure,
-    beside_metrics=BENCHMARK_1.beside_metrics, axes=_AXES, free=BENCHMARK_1.free,
-    strategies=(ALIASES["AS1"], *_WINKED, ALIASES["AS2"]), aliases=ALIASES, table=BENCHMARK_1.table,
-    published=_published,
-    tables=Tables(("ds",), ("log2_size",), "strategy", "elements", titles=_title, labels=BENCHMARK_1.tables.labels),
+    axes=_AXES, strategies=(ALIASES["AS1"], *_WINKED, ALIASES["AS2"]), published=_published,
+    tables=Tables(("ds",), ("log2_size",), "strategy", "elements", titles=BENCHMARK_1.tables.titles,
+                  labels=BENCHMARK_1.tables.labels),
     parts={
         "quick": (_winks((8, 11), 22), _peaks((7,), (6, 12, 14), 21)),
         "standard": (_winks((6, 8, 10, 12), 24), _peaks((7, 11), (6, 9, 12, 14, 16), 23), _peaks((6, 8), (6, 12), 20)),
         "paper": (_winks(_ALL_SIZES, 27), _peaks(_PEAKED, _ALL_SIZES, 27)),
     },
-    needs=BENCHMARK_1.needs, claims="p0089_anomalies.toml",
     notes=("A statement here is a candidate cause: it holds, does not hold, or is undecided, as the rounds of this run "
            "go. What the document saw and does not appear here needs no cause.",
            "on_stack 1: a structure that is winked out lies on the stack. kept 1: glibc's malloc keeps all memory "

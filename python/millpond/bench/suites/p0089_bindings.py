@@ -17,11 +17,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from millpond.bench.experiment import Parameters, Part, Published, PublishedSpec, Tables, points, surrounded
-from millpond.bench.suites.p0089 import ALIASES, AROUND, BENCHMARK_1, LOCKED, STRUCTURES, point
+from millpond.bench.experiment import Parameters, Part, Published, Tables, points, surrounded
+from millpond.bench.suites.p0089 import ALIASES, ALL_ALIASES, AROUND, BENCHMARK_1, LOCKED, OPEN_1, STRUCTURES, point
 from millpond.cells.cell import TOOLCHAIN
 
-_CLAIMS = "p0089_anomalies.toml"
 _TOOLCHAINS = AROUND[TOOLCHAIN]
 _OTHERS = ("clang", "clang-libc++")
 _ALL_SIZES = tuple(range(6, 17))
@@ -65,14 +64,11 @@ def _virtual_elsewhere(size: int, leaves: int) -> tuple[Part, ...]:
     return tuple(Part(_at(ds, (size,), leaves, toolchain=_OTHERS), names) for ds, names in _TABLED.items())
 
 
-VIRTUAL = surrounded(PublishedSpec(
-    name="p0089.anomalies.virtual", title="What the document leaves open: virtual calls that are faster", section="7",
-    source=BENCHMARK_1.source, machine=BENCHMARK_1.machine,
+VIRTUAL = surrounded(replace(
+    OPEN_1, name="p0089.anomalies.virtual", title="What the document leaves open: virtual calls that are faster",
     measured="CPU seconds to build, write once and drop sets of texts again and again, for 2^27 leaf elements in all, "
              "with one thing changed that may be the cause",
-    suite=BENCHMARK_1.suite, workload=BENCHMARK_1.workload, metrics=BENCHMARK_1.metrics, figure=BENCHMARK_1.figure,
-    beside_metrics=BENCHMARK_1.beside_metrics, axes=("ds", "log2_size"), free=BENCHMARK_1.free,
-    strategies=tuple(dict.fromkeys((*_DESTROYED, *_WINKED))), aliases={**ALIASES, **LOCKED}, table=BENCHMARK_1.table,
+    axes=("ds", "log2_size"), strategies=tuple(dict.fromkeys((*_DESTROYED, *_WINKED))), aliases=ALL_ALIASES,
     published=_published_virtual,
     tables=Tables(("ds",), ("log2_size",), "strategy", "elements", titles=_title, labels=BENCHMARK_1.tables.labels),
     parts={
@@ -80,7 +76,6 @@ VIRTUAL = surrounded(PublishedSpec(
         "standard": (*_virtual((9, 11), 18), *_virtual_elsewhere(9, 18)),
         "paper": (*_virtual(_ALL_SIZES, 27), *_virtual_elsewhere(12, 27)),
     },
-    needs=BENCHMARK_1.needs, claims=_CLAIMS,
     notes=("Both bindings have a handle of one pointer here: containers are of the same size either way. Instructions "
            "are counted with --counters or --counters=simulated.",),
 ), toolchain=_TOOLCHAINS)  # fmt: skip
@@ -110,15 +105,12 @@ def _clang(structures: tuple[int, ...], sizes: tuple[int, ...], leaves: int) -> 
     )  # fmt: skip
 
 
-CLANG = surrounded(PublishedSpec(
-    name="p0089.anomalies.clang", title="What the document leaves open: Clang through the base", section="7",
-    source=BENCHMARK_1.source, machine=BENCHMARK_1.machine,
+CLANG = surrounded(replace(
+    OPEN_1, name="p0089.anomalies.clang", title="What the document leaves open: Clang through the base",
     measured="CPU seconds to build, write once and drop vectors of containers again and again, for 2^27 leaf elements "
              "in all, with one thing changed that may be the cause",
-    suite=BENCHMARK_1.suite, workload=BENCHMARK_1.workload, metrics=BENCHMARK_1.metrics, figure=BENCHMARK_1.figure,
     beside_metrics=(*BENCHMARK_1.beside_metrics, "blocks_each"), axes=("ds", "log2_size", "short_by"),
-    free=(*BENCHMARK_1.free, "counted"), strategies=(_DIRECT, _VIRTUAL, *_BASES), aliases=ALIASES,
-    table=BENCHMARK_1.table, published=_published_clang,
+    free=(*BENCHMARK_1.free, "counted"), strategies=(_DIRECT, _VIRTUAL, *_BASES), published=_published_clang,
     tables=Tables(("ds", "short_by"), ("log2_size",), "strategy", "elements", titles=_title,
                   labels=BENCHMARK_1.tables.labels),
     parts={
@@ -126,7 +118,6 @@ CLANG = surrounded(PublishedSpec(
         "standard": _clang(_OF_VECTORS, (8,), 17),
         "paper": _clang(_OF_VECTORS, _ALL_SIZES, 27),
     },
-    needs=BENCHMARK_1.needs, claims=_CLAIMS,
     notes=("Where clang, or libc++, is not there (`make bench-toolchains`), cells by it are left out, and statements "
            "about it cannot be tested.",),
 ), toolchain=_TOOLCHAINS)  # fmt: skip

@@ -9,19 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from millpond.bench.experiment import Figure, Parameters, Part, PublishedSpec, Tables, points
-from millpond.bench.suites.p0089 import (
-    ALIASES,
-    ALL_ALIASES,
-    BESIDE,
-    CLAIMS,
-    LOCKED,
-    MACHINE,
-    METRICS,
-    OF_2015,
-    SOURCE,
-    SUITE,
-)
+from millpond.bench.experiment import Figure, Parameters, Part, Tables, points
+from millpond.bench.suites.p0089 import ALIASES, BESIDE, LOCKED, OF_2015
+from millpond.bench.suites.p0089 import EXPERIMENT as OF_DOCUMENT
 from millpond.bench.suites.p0089_needs import dials as needs
 
 DIALS = ("density", "variation", "locality", "utilization", "contention")
@@ -47,26 +37,21 @@ def _parts(log2_operations: int, step: int = 1) -> tuple[Part, ...]:
     return (Part(tuple(dict.fromkeys(made))),)
 
 
-def _title(at: Mapping[str, int | str]) -> str:
-    return "one thread" if at["threads"] == 1 else f"{at['threads']} threads"
-
-
 def _label(name: str, value: int | str) -> str:
     return f"{name[0].upper()} {int(value) / 10:g} %" if name in DIALS else str(value)
 
 
-EXPERIMENT = PublishedSpec(
+EXPERIMENT = OF_DOCUMENT(
     name="p0089.dials", title="A dial for each dimension", section="6",
-    source=SOURCE, machine=MACHINE,
     measured="CPU seconds for the same work under each strategy, one dial of D, V, L, U and C turned at a time",
-    suite=SUITE, workload="dials", metrics=METRICS,
-    figure=Figure("cpu_seconds", "seconds", "cpu_seconds"),
+    workload="dials", figure=Figure("cpu_seconds", "seconds", "cpu_seconds"),
     beside_metrics=BESIDE, axes=(*DIALS, "threads"), free=("log2_operations",),
-    strategies=tuple(ALIASES[name] for name in ("AS1", "AS3", "AS7", "AS11")), aliases=ALL_ALIASES,
-    table="", published=lambda _row: None,
-    tables=Tables(("threads",), DIALS, "strategy", "dials", True, _title, _label),
+    strategies=tuple(ALIASES[name] for name in ("AS1", "AS3", "AS7", "AS11")),
+    tables=Tables(("threads",), DIALS, "strategy", "dials", True,
+                  titles=lambda at: "one thread" if at["threads"] == 1 else f"{at['threads']} threads",
+                  labels=_label),
     parts={"quick": _parts(18, 2), "standard": _parts(20), "paper": _parts(22)},
-    needs=needs, claims=CLAIMS, beside=(LOCKED["AS7s"], OF_2015[0]),
+    needs=needs, beside=(LOCKED["AS7s"], OF_2015[0]),
     notes=("Nothing was published of this: the document names it as what it would have liked to have.",
            "D is a share of the work in which a pair of allocation and free counts as 20 accesses to memory: what the "
            "global allocator takes. A strategy that takes less has a lower density of its own."),

@@ -15,8 +15,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from millpond.bench.experiment import Parameters, Part, Published, PublishedSpec, Tables, points
-from millpond.bench.suites.p0089 import ALIASES, BENCHMARK_2, SHUFFLES, TRAVERSALS
+from millpond.bench.experiment import Parameters, Part, Published, Tables, points
+from millpond.bench.suites.p0089 import ALIASES, BENCHMARK_2, OPEN_2, SHUFFLES, TRAVERSALS
 
 _HOW = ("walk", "chained", "subtracted")
 _How = tuple[str, int, int]
@@ -59,14 +59,11 @@ def _title(at: Mapping[str, int | str]) -> str:
     return f"|G| = 2^{at['log2_g']}, by {str(at['walk']).replace('_', ', ')}{chained}{timed}"
 
 
-EXPERIMENT = PublishedSpec(
-    name="p0089.anomalies.spike", title="What the document leaves open: a subsystem of one link", section="8",
-    source=BENCHMARK_2.source, machine=BENCHMARK_2.machine,
+EXPERIMENT = replace(
+    OPEN_2, name="p0089.anomalies.spike", title="What the document leaves open: a subsystem of one link",
     measured="Time to visit the lists after shuffling / before it, with one thing changed that may be the cause of the "
              "spike at |S| = 1",
-    suite=BENCHMARK_2.suite, workload=BENCHMARK_2.workload, metrics=BENCHMARK_2.metrics, figure=BENCHMARK_2.figure,
-    beside_metrics=BENCHMARK_2.beside_metrics, axes=("log2_g", "log2_s", "af", "sf", *_HOW), free=BENCHMARK_2.free,
-    strategies=(ALIASES["AS1"],), aliases=ALIASES, table=BENCHMARK_2.table, published=_published,
+    axes=("log2_g", "log2_s", "af", "sf", *_HOW), strategies=(ALIASES["AS1"],), published=_published,
     tables=Tables(("log2_g", *_HOW), ("log2_s",), "af", "|S|", titles=_title, labels=BENCHMARK_2.tables.labels,
                   own_rows=True),
     parts={
@@ -74,7 +71,6 @@ EXPERIMENT = PublishedSpec(
         "standard": (Part(_visits(19, 8)),),
         "paper": (Part(_visits(21, TRAVERSALS)), Part(_visits(25, TRAVERSALS))),
     },
-    needs=BENCHMARK_2.needs, claims="p0089_anomalies.toml",
     notes=("The document says that a visit takes a list af times. Its authors' published program takes af × |S| links, "
            "whatever the list's length is by then; its figures stand beside those of that walk.",),
 )  # fmt: skip

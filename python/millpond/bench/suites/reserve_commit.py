@@ -15,11 +15,11 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterable, Mapping
-from functools import cache
+from functools import cache, partial
 from importlib.resources import files
 from io import StringIO
 
-from millpond.bench.experiment import Figure, Part, PublishedSpec, Tables, points, suite_metrics
+from millpond.bench.experiment import Figure, Part, PublishedSpec, Tables, points, suite_metrics, thousands
 from millpond.bench.suites import reserve_commit_needs as needs
 
 SUITE, CLAIMS = "millpond-reserve_commit-suite", "reserve_commit.toml"
@@ -69,9 +69,7 @@ def dtrace() -> tuple[tuple[str, int, int], ...]:
 
 
 def _label(name: str, value: int | str) -> str:
-    if name.startswith("log2_"):
-        return f"2^{value}"
-    return f"{value:,}".replace(",", " ") if isinstance(value, int) else value
+    return f"2^{value}" if name.startswith("log2_") else thousands(name, value)
 
 
 def _one_table(title: str, corner: str, *rows: str, split: tuple[str, ...] = ()) -> Tables:
@@ -104,102 +102,94 @@ def _pages(axis: str, small: Iterable[int], *huge: int) -> tuple[Part, ...]:
     )
 
 
-def _published_nothing(_row: Mapping[str, str]) -> None:
-    return None
+_experiment = partial(
+    PublishedSpec, source=SOURCE, machine=MACHINE, suite=SUITE, metrics=METRICS, aliases=ALIASES, claims=CLAIMS
+)
 
-
-MEMORY = PublishedSpec(
-    name="reserve_commit.1", title="Memory", section="Memory", source=SOURCE, machine=MACHINE,
+MEMORY = _experiment(
+    name="reserve_commit.1", title="Memory", section="Memory",
     measured="Resident bytes at most while so many ints are appended to an array that does not know how many will come",
-    suite=SUITE, workload="growth", metrics=METRICS,
-    figure=Figure("peak_bytes", "bytes", "peak_bytes"),
+    workload="growth", figure=Figure("peak_bytes", "bytes", "peak_bytes"),
     beside_metrics=("end_bytes", "peak_to_end", "capacity_bytes", "used_share", "committed_bytes", "cpu_seconds",
                     "page_faults"),
-    axes=("pages", "length"), free=(), strategies=_INT, aliases=ALIASES, table="", published=_published_nothing,
+    axes=("pages", "length"), strategies=_INT,
     tables=_one_table("Peak resident bytes", "ints", "length", split=("pages",)),
     parts={
         "quick": _pages("length", [10**3, MILLION, 10**7, JUST_DOUBLED], 10**7),
         "standard": _pages("length", [10**3, MILLION, 10**7, JUST_DOUBLED, 10**8], 10**7, 10**8),
         "paper": _pages("length", [*LENGTHS, 10**7, JUST_DOUBLED], 10**9),
     },
-    needs=needs.growth, claims=CLAIMS,
+    needs=needs.growth,
     notes=(_LOST, _FROM_DTRACE, _PUBLISHED_TWIN,
            "Below 100 000 elements the program itself is most of what is resident."),
 )  # fmt: skip
 
-THROUGHPUT = PublishedSpec(
-    name="reserve_commit.2", title="Throughput", section="Throughput", source=SOURCE, machine=MACHINE,
+THROUGHPUT = _experiment(
+    name="reserve_commit.2", title="Throughput", section="Throughput",
     measured="CPU nanoseconds an element to construct the whole array, at each level of optimisation",
-    suite=SUITE, workload="growth", metrics=METRICS,
-    figure=Figure("element_cpu_ns", "ns", "cpu_seconds", per_units=10**9),
+    workload="growth", figure=Figure("element_cpu_ns", "ns", "cpu_seconds", per_units=10**9),
     beside_metrics=("cpu_seconds", "destroy_seconds", "peak_bytes", "page_faults", "commits", "populates",
                     "moves_an_element"),
-    axes=("length", "element", "optimisation"), free=(), strategies=_INT, aliases=ALIASES, table="",
-    published=_published_nothing,
+    axes=("length", "element", "optimisation"), strategies=_INT,
     tables=_one_table("ns an element", "element, length", "element", "length", split=("optimisation",)),
     parts={
         "quick": (*_by_element((MILLION, 10**7), (0, 2)), *_counted(MILLION, levels=(0, 2))),
         "standard": (*_by_element((10**3, MILLION, 10**7, 10**8)), *_counted(MILLION, 10**7)),
         "paper": (*_by_element((*LENGTHS, 10**7, 10**8)), *_counted(MILLION, 10**7)),
     },
-    needs=needs.growth, claims=CLAIMS,
+    needs=needs.growth,
     notes=(_LOST, _FROM_DTRACE, _PUBLISHED_TWIN, "unique_ptrs own nothing; `counted` is an int that counts its moves."),
 )  # fmt: skip
 
-LATENCY = PublishedSpec(
-    name="reserve_commit.3", title="Latency", section="Latency", source=SOURCE, machine=MACHINE,
+LATENCY = _experiment(
+    name="reserve_commit.3", title="Latency", section="Latency",
     measured="Wall nanoseconds of the longest append of all; beside it those of the others, and of the steps of memory",
-    suite=SUITE, workload="latency", metrics=METRICS,
-    figure=Figure("longest_ns", "ns", "longest_ns"),
+    workload="latency", figure=Figure("longest_ns", "ns", "longest_ns"),
     beside_metrics=("clock_ns", "p50_ns", "p90_ns", "p99_ns", "p99_9_ns", "p99_99_ns", "slow", "slow_step_share",
                     "steps", "step_seconds", "step_p50_ns", "step_longest_ns", "plain_p50_ns", "plain_longest_ns",
                     "mode_ratio", "commits", "populates", "commit_seconds", "cpu_seconds", "peak_bytes"),
-    axes=("length", "element", "optimisation"), free=(), strategies=_INT, aliases=ALIASES, table="",
-    published=_published_nothing,
+    axes=("length", "element", "optimisation"), strategies=_INT,
     tables=_one_table("ns of the longest append", "element, length", "element", "length", split=("optimisation",)),
     parts={
         "quick": _by_element((MILLION,), (0, 2)),
         "standard": _by_element((10**3, MILLION, 10**7)),
         "paper": _by_element((*LENGTHS, 10**7)),
     },
-    needs=needs.latency, claims=CLAIMS,
+    needs=needs.latency,
     notes=(_LOST, _FROM_DTRACE, _PUBLISHED_TWIN,
            "Every append is timed by itself, and the clock's own time is in it (clock_ns). A virtual machine takes the "
            "processor away now and then: the longest of a length is as much the machine's as the array's."),
 )  # fmt: skip
 
-COMMIT_STEP = PublishedSpec(
-    name="reserve_commit.4", title="Commit step", section="The code", source=SOURCE, machine=MACHINE,
+COMMIT_STEP = _experiment(
+    name="reserve_commit.4", title="Commit step", section="The code",
     measured="CPU nanoseconds an int to grow an array whose memory comes in steps of so many bytes",
-    suite=SUITE, workload="commit_step", metrics=METRICS,
-    figure=Figure("element_cpu_ns", "ns", "cpu_seconds", per_units=10**9),
+    workload="commit_step", figure=Figure("element_cpu_ns", "ns", "cpu_seconds", per_units=10**9),
     beside_metrics=("cpu_seconds", "commits", "populates", "committed_bytes", "peak_bytes", "page_faults"),
-    axes=("length", "log2_step"), free=(), strategies=_STEPPED, aliases=ALIASES, table="",
-    published=_published_nothing, tables=_one_table("ns an element", "ints, bytes of a step", "length", "log2_step"),
+    axes=("length", "log2_step"), strategies=_STEPPED,
+    tables=_one_table("ns an element", "ints, bytes of a step", "length", "log2_step"),
     parts={
         "quick": (Part(points(length=[4 * MILLION], log2_step=range(12, 25, 2))),),
         "standard": (Part(points(length=[MILLION, 16 * MILLION], log2_step=STEPS)),),
         "paper": (Part(points(length=[MILLION, 16 * MILLION, 10**9], log2_step=STEPS)),),
     },
-    needs=needs.growth, claims=CLAIMS, notes=(_LOST, _PUBLISHED_TWIN),
+    needs=needs.growth, notes=(_LOST, _PUBLISHED_TWIN),
 )  # fmt: skip
 
-GIVE_BACK = PublishedSpec(
-    name="reserve_commit.5", title="Giving memory back", section="What about shrinking?", source=SOURCE,
-    machine=MACHINE, measured="CPU seconds to give a touched range back and to touch it again",
-    suite=SUITE, workload="give_back", metrics=METRICS,
-    figure=Figure("both_seconds", "seconds", "both_seconds"),
+GIVE_BACK = _experiment(
+    name="reserve_commit.5", title="Giving memory back", section="What about shrinking?",
+    measured="CPU seconds to give a touched range back and to touch it again",
+    workload="give_back", figure=Figure("both_seconds", "seconds", "both_seconds"),
     beside_metrics=("touch_seconds", "give_seconds", "again_seconds", "touched_bytes", "given_bytes", "given_share",
                     "end_bytes", "page_faults"),
-    axes=("pages", "log2_bytes"), free=(), strategies=_WAYS, aliases=ALIASES, table="",
-    published=_published_nothing,
+    axes=("pages", "log2_bytes"), strategies=_WAYS,
     tables=_one_table("seconds to give back and touch again", "bytes", "log2_bytes", split=("pages",)),
     parts={
         "quick": _pages("log2_bytes", [24, 26], 26),
         "standard": _pages("log2_bytes", [20, 24, 26, 28, 30], 26, 28),
         "paper": _pages("log2_bytes", range(20, 33), 26, 28, 30),
     },
-    needs=needs.give_back, claims=CLAIMS,
+    needs=needs.give_back,
     notes=("The document names both ways and measures neither.",
            "decommit is what dyn_array does: a new mapping without access, so that the charge goes back, too."),
 )  # fmt: skip

@@ -11,6 +11,7 @@ The document's graphs are lost; the figures of its section 4.1 are left.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 
 from millpond.bench.experiment import (
     Figure,
@@ -22,23 +23,15 @@ from millpond.bench.experiment import (
     Tables,
     points,
     suite_metrics,
+    thousands,
 )
 from millpond.system.wording import plural
 
 SUITE = "millpond-suballocator-suite"
+_FREES = ("free_from_last", "free_from_first", "free_odd", "free_and_allocate_odd")
 METRICS = suite_metrics(
-    allocate_seconds="seconds",
-    deallocate_seconds="seconds",
-    free_from_last_seconds="seconds",
-    free_from_first_seconds="seconds",
-    free_odd_seconds="seconds",
-    free_and_allocate_odd_seconds="seconds",
-    fill_seconds="seconds",
-    clear_seconds="seconds",
-    elements_bytes="bytes",
-    freed_bytes="bytes",
-    full_bytes="bytes",
-    empty_bytes="bytes",
+    **{f"{m}_seconds": "seconds" for m in ("allocate", "deallocate", *_FREES, "fill", "clear")},
+    **{f"{m}_bytes": "bytes" for m in ("elements", "freed", "full", "empty")},
     kept_share="share",
 )
 SOURCE = "The Counter Tree Library, suballocator"
@@ -89,10 +82,6 @@ def _reader(workload: str, point: Point) -> Reader:
     return read
 
 
-def _no_row(_row: Mapping[str, str]) -> Published | None:
-    return None
-
-
 def _blocks(nanoseconds: float) -> Callable[[Mapping[str, str], str], Needs]:
     """So many nanoseconds for each element in all; at most 48 bytes each, and the pointers."""
 
@@ -114,10 +103,6 @@ def _set_needs(at: Mapping[str, str], _strategy: str) -> Needs:
     return Needs(seconds, 16 * _MIB + twice * count * 96)
 
 
-def _labels(_name: str, value: int | str) -> str:
-    return f"{value:,}".replace(",", " ") if isinstance(value, int) else value
-
-
 def _fill_title(at: Mapping[str, int | str]) -> str:
     what = "inserted into a set" if at["inserts"] else "its nodes allocated alone"
     before = int(at["collections_before"])
@@ -126,44 +111,46 @@ def _fill_title(at: Mapping[str, int | str]) -> str:
 
 
 _SINGLE = Tables(
-    (), ("count",), "strategy", "elements", titles=lambda _at: "ns to allocate one", labels=_labels, own_rows=True
+    (), ("count",), "strategy", "elements", titles=lambda _at: "ns to allocate one", labels=thousands, own_rows=True
 )
 _GRAPHS_LOST = "The document's graphs are lost; what is left are four figures of its section 4.1, of GCC 4.6 in 2012."
 _OURS_IS_NOT = "`suballocator` is ours, made after the document's: its code is not here."
 
-DOUBLES = PublishedSpec(
+_experiment = partial(
+    PublishedSpec, source=SOURCE, machine=MACHINE, suite=SUITE, metrics=METRICS, strategies=STRATEGIES, aliases=ALIASES,
+    claims="suballocator.toml", optional=OPTIONAL,
+)  # fmt: skip
+
+DOUBLES = _experiment(
     name="suballocator.1", title="Doubles one by one", section="4.3",
-    source=SOURCE, machine=MACHINE,
     measured="CPU time to allocate a double, all of them one after the other",
-    suite=SUITE, workload="doubles", metrics=METRICS,
+    workload="doubles",
     figure=Figure("allocate_ns", "ns", "allocate_seconds", per_units=10**9),
     beside_metrics=("allocate_seconds", "deallocate_seconds", "elements_bytes", "freed_bytes", *_BESIDE),
-    axes=("count",), free=(), strategies=STRATEGIES, aliases=ALIASES, table="", published=_no_row, tables=_SINGLE,
+    axes=("count",), tables=_SINGLE,
     parts={
         "quick": (Part(points(count=[100_000, 1_000_000])),),
         "standard": (Part(points(count=[100_000, 1_000_000, 10_000_000])),),
         "paper": (Part(points(count=[100_000, 1_000_000, 10_000_000, 100_000_000])),),
     },
-    needs=_blocks(120), claims="suballocator.toml", optional=OPTIONAL,
+    needs=_blocks(120),
     notes=("The document's example prints times, and none of them is left.", _OURS_IS_NOT),
 )  # fmt: skip
 
-FIVE_OPERATIONS = PublishedSpec(
+FIVE_OPERATIONS = _experiment(
     name="suballocator.2", title="Five operations on an array of pointers", section="4.4",
-    source=SOURCE, machine=MACHINE,
     measured="CPU time to allocate a number of 8 bytes, all of them; beside it, seconds of the four ways to free them",
-    suite=SUITE, workload="five_operations", metrics=METRICS,
+    workload="five_operations",
     figure=Figure("allocate_ns", "ns", "allocate_seconds", per_units=10**9),
-    beside_metrics=("allocate_seconds", "free_from_last_seconds", "free_from_first_seconds", "free_odd_seconds",
-                    "free_and_allocate_odd_seconds", "elements_bytes", "freed_bytes", *_BESIDE),
-    axes=("count",), free=(), strategies=STRATEGIES, aliases=ALIASES, table=TABLE,
+    beside_metrics=("allocate_seconds", *(f"{m}_seconds" for m in _FREES), "elements_bytes", "freed_bytes", *_BESIDE),
+    axes=("count",), table=TABLE,
     published=_reader(f"allocate {_ALLOCATED} uint64", (("count", _ALLOCATED),)), tables=_SINGLE,
     parts={
         "quick": (Part(points(count=[1_000_000])),),
         "standard": (Part(points(count=[1_000_000, 10_000_000])),),
         "paper": (Part(points(count=[1_000_000, 10_000_000, _ALLOCATED])),),
     },
-    needs=_blocks(400), claims="suballocator.toml", optional=OPTIONAL,
+    needs=_blocks(400),
     notes=(_GRAPHS_LOST, _OURS_IS_NOT, "The document's 1.37 s for 50 000 000 allocations are 27.4 ns each; it prints "
            "31.2 ns, which stands here."),
 )  # fmt: skip
@@ -177,24 +164,23 @@ def _collections(*counts: int) -> tuple[Part, ...]:
     )
 
 
-SET_INSERTS = PublishedSpec(
+SET_INSERTS = _experiment(
     name="suballocator.3", title="Random numbers into a std::set", section="4.4",
-    source=SOURCE, machine=MACHINE,
     measured="CPU time to insert a number; without inserts, to allocate a node of the set",
-    suite=SUITE, workload="set_inserts", metrics=METRICS,
+    workload="set_inserts",
     figure=Figure("insert_ns", "ns", "fill_seconds", per_units=10**9),
     beside_metrics=("fill_seconds", "clear_seconds", "full_bytes", "empty_bytes", *_BESIDE),
-    axes=("count", "collections_before", "inserts"), free=(), strategies=STRATEGIES, aliases=ALIASES, table=TABLE,
+    axes=("count", "collections_before", "inserts"), table=TABLE,
     published=_reader(f"insert {_IN_SET} uint64 into std::set",
                       (("count", _IN_SET), ("collections_before", 0), ("inserts", 1))),
     tables=Tables(("inserts", "collections_before"), ("count",), "strategy", "elements", titles=_fill_title,
-                  labels=_labels, own_rows=True),
+                  labels=thousands, own_rows=True),
     parts={
         "quick": _collections(200_000),
         "standard": _collections(1_000_000, 3_000_000),
         "paper": _collections(1_000_000, 3_000_000, _IN_SET),
     },
-    needs=_set_needs, claims="suballocator.toml", optional=OPTIONAL,
+    needs=_set_needs,
     notes=(_GRAPHS_LOST, _OURS_IS_NOT),
 )  # fmt: skip
 

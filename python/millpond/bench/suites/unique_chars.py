@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from millpond.bench.experiment import Figure, Needs, Parameters, Part, Published, PublishedSpec, Tables, suite_metrics
+from millpond.bench.experiment import Figure, Needs, Parameters, Part, PublishedSpec, Tables, suite_metrics
 from millpond.cells.cell import LITTER
 
 SUITE = "millpond-unique_chars-suite"
@@ -41,10 +41,6 @@ _LITTERED = "0.5"
 _FEWEST_CALLS, _LITTER_CALLS = 64, 4096
 
 
-def _nothing(_row: Mapping[str, str]) -> Published | None:
-    return None
-
-
 def _strings(characters: int, *lengths: int) -> tuple[Part, ...]:
     """Strings of each length, about so many characters in all; on a fresh heap and on a littered one."""
     points: list[Parameters] = []
@@ -69,10 +65,6 @@ def _title(at: Mapping[str, int | str]) -> str:
     return f"heap littered, {at[LITTER]} % of it freed" if at[LITTER] else "fresh heap"
 
 
-def _label(_name: str, value: int | str) -> str:
-    return f"{value} characters"
-
-
 COUNTING = PublishedSpec(
     name="unique_chars", title="Unique characters: allocator impact, and littering", section="Case Study 1",
     source=SOURCE, machine=MACHINE,
@@ -81,8 +73,9 @@ COUNTING = PublishedSpec(
     suite=SUITE, workload="unique_characters", metrics=METRICS,
     figure=Figure("string_ns", "ns a string", "cpu_seconds", per_units=10**9),
     beside_metrics=("cpu_seconds", "peak_bytes", "held_bytes", "page_faults"), axes=("length", LITTER),
-    free=("calls",), strategies=(*ALIASES.values(), *OURS), aliases=ALIASES, table="", published=_nothing,
-    tables=Tables((LITTER,), ("length",), "strategy", "strings of", titles=_title, labels=_label, own_rows=True),
+    free=("calls",), strategies=(*ALIASES.values(), *OURS), aliases=ALIASES,
+    tables=Tables((LITTER,), ("length",), "strategy", "strings of", titles=_title, own_rows=True,
+                  labels=lambda _name, value: f"{value} characters"),
     parts={
         "quick": _strings(2**20, 16, 256, 4096),
         "standard": _strings(2**22, 4, 16, 64, 256, 1024, 4096, 16384),

@@ -247,7 +247,7 @@ def _notes(
         for c in conditions
         if c.below_noise and c.metric in noisy
     ]
-    short = sorted({c.text for (c, m), f in changes.items() if not f.exact and min(f.n_a, f.n_b) in (2, 3)})
+    short = sorted({c.text for (c, m), f in changes.items() if not f.exact and min(f.a.n, f.b.n) in (2, 3)})
     if short:
         notes.append(f"fewer than 4 rounds a side show nothing beyond the noise: {', '.join(short[:5])}")
     failed = [(c, why) for c, why in sorted(b.failed.items()) if c not in a.failed]

@@ -12,7 +12,7 @@ from __future__ import annotations
 import gzip
 from collections.abc import Iterable
 
-from millpond.report.exports.stacks import COUNTS, Tree
+from millpond.store.call_tree import COUNTS, CallTree
 
 _SAMPLE_TYPES = (
     ("alloc_objects", "count"),
@@ -61,7 +61,7 @@ class _Strings:
         return b"".join(bytes_field(6, text.encode("utf-8", "replace")) for text in self._numbers)
 
 
-def profile(tree: Tree) -> bytes:
+def profile(tree: CallTree, run: str) -> bytes:
     """The profile; equal trees give equal bytes. O(nodes × depth)."""
     strings = _Strings()
     parts = [bytes_field(1, _value_type(strings, kind, unit)) for kind, unit in _SAMPLE_TYPES]
@@ -76,7 +76,7 @@ def profile(tree: Tree) -> bytes:
         parts.append(bytes_field(4, number_field(1, index) + bytes_field(4, number_field(1, index))))
         parts.append(bytes_field(5, number_field(1, index) + number_field(2, text) + number_field(3, text)))
     tail = bytes_field(11, _value_type(strings, "space", "bytes")) + number_field(12, 1)
-    tail += number_field(13, strings.number(f"millpond run {tree.run}"))
+    tail += number_field(13, strings.number(f"millpond run {run}"))
     tail += number_field(14, strings.number("alloc_space"))
     return gzip.compress(b"".join([*parts, strings.encoded(), tail]), mtime=0)
 

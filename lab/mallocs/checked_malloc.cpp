@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "lab/mallocs/checked_malloc.hpp"
+
+#include <errno.h>
+#include <string.h>
+
+#include <bit>
+#include <new>
+
+#include "millpond/core/abi.hpp"
+#include "millpond/core/detail/alignment.hpp"
+#include "millpond/wrap/detail/block_ledger.hpp"
+#include "preload/environment.hpp"
+#include "preload/real.hpp"
+#include "preload/thread_cache.hpp"
+
+namespace millpond::mallocs {
+namespace {
+
+using detail::block_ledger;
+using detail::block_record;
+using detail::block_table;
+using detail::guarded_block;
+using preload::real;
+
+constexpr std::size_t quarantine_bytes = std::size_t{16} << 20;
+
+// Never destroyed: programs free until the very end.
+alignas(block_ledger) constinit std::byte ledger_memory[sizeof(block_ledger)] = {};
+
+constinit preload::holder_lock books_lock;
+
+block_ledger& ledger() noexcept { return *std::launder(reinterpret_cast<block_ledger*>(ledger_memory)); }
+
+// Holds the books where they can be had. They cannot while this thread has them itself: what the books and reports need
+// comes from the C library, as does what a signal handler asks for then; nor in a child that was forked meanwhile.
+class visit {
+  public:
+    visit() noexcept : errno_(errno), has_books_(books_lock.lock(preload::thread_cache::this_thread())) {}
+    visit(const visit&) = delete;
+    visit& operator=(const visit&) = delete;
+    ~visit() {
+        if (has_books_) books_lock.unlock();
+        errno = errno_;
+    }
+    [[nodiscard]] bool has_books() const noexcept { return has_books_; }
+
+  private:
+    int errno_;
+    bool has_books_;
+};
+
+void give_down(const block_record& out) noexcept { real::deallocate(guarded_block(out).whole()); }
+
+// Effects: what need not stay in quarantine, or with `all` everything there, is the C library's again.
+void empty_quarantine(bool all, call_site site) noexcept {
+    while (const block_record* const out = ledger().next_out(all, site)) give_down(*out);
+}
+
+// Returns: the guarded block, or null.
+void* add(std::size_t bytes, std::size_t alignment, std::size_t whole_bytes, call_site site) noexcept {
+    block_record* const record = block_table::new_record();
+    void* whole = real::allocate_aligned(alignment, whole_bytes);
+    if (whole == nullptr) {
+        empty_quarantine(true, site);
+        whole = real::allocate_aligned(alignment, whole_bytes);
+    }
+    if (record != nullptr && whole != nullptr && ledger().add(record, whole, bytes, alignment, site))
+        return record->start;
+    if (whole != nullptr) real::deallocate(whole);
+    block_table::free_record(record);
+    return nullptr;
+}
+
+}  // namespace
+
+bool checked_malloc::decide() noexcept {
+    char value[8];
+    preload::find_variable("MILLPOND_CHECK", value, sizeof value);
+    const bool is_wanted = value[0] != '\0' && strcmp(value, "0") != 0;
+    if (is_wanted) new (ledger_memory) block_ledger(ledger_memory, quarantine_bytes);
+    __atomic_store_n(&mode_, is_wanted ? on : off, __ATOMIC_RELAXED);
+    return is_wanted;
+}
+
+void checked_malloc::retire_unless_held_by(preload::holder_lock::thread_id survivor) noexcept {
+    books_lock.retire_unless_held_by(survivor);
+}
+
+void* checked_malloc::allocate(std::size_t bytes, std::size_t alignment, call_site site) noexcept {
+    if (alignment < detail::default_alignment) alignment = detail::default_alignment;
+    if (alignment > std::size_t{1} << 62) {
+        errno = EINVAL;
+        return nullptr;
+    }
+    alignment = std::bit_ceil(alignment);
+    void* start = nullptr;
+    if (const std::size_t whole_bytes = guarded_block::whole_bytes(bytes, alignment); whole_bytes != 0) {
+        const visit here;
+        start = here.has_books() ? add(bytes, alignment, whole_bytes, site) : real::allocate_aligned(alignment, bytes);
+    }
+    if (start == nullptr) errno = ENOMEM;
+    return start;
+}
+
+void checked_malloc::deallocate(void* p, call_site site) noexcept {
+    const visit here;
+    if (!here.has_books()) {
+        if (!guarded_block::has_guard_in_front(p)) real::deallocate(p);
+        return;
+    }
+    const block_record* const known = ledger().find(p);
+    const auto is_kept = [](std::size_t, std::size_t) { return true; };
+    // Its own size and alignment, as free gives none.
+    if (const block_record* const out = ledger().give_back(p, known != nullptr ? known->bytes : 0,
+                                                           known != nullptr ? known->alignment : 1, site, is_kept))
+        give_down(*out);
+    empty_quarantine(false, site);
+}
+
+void* checked_malloc::reallocate(void* old, std::size_t bytes, call_site site) noexcept {
+    void* const fresh = allocate(bytes, 0, site);
+    if (fresh == nullptr) return nullptr;
+    // A block that is not live is reported by deallocate.
+    const std::size_t held = usable_size(old);
+    memcpy(fresh, old, held < bytes ? held : bytes);
+    deallocate(old, site);
+    return fresh;
+}
+
+std::size_t checked_malloc::usable_size(const void* p) noexcept {
+    const visit here;
+    if (!here.has_books() && !guarded_block::has_guard_in_front(p)) return real::usable_size(const_cast<void*>(p));
+    const block_record* const known = ledger().find(p);
+    return known != nullptr && known->ending == detail::block_ending::none ? known->bytes : 0;
+}
+
+void checked_malloc::verify() noexcept {
+    const visit here;
+    if (here.has_books()) ledger().verify(call_site());
+}
+
+}  // namespace millpond::mallocs

@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "lab/mallocs/pooled_malloc.hpp"
+
+#include <errno.h>
+#include <pthread.h>
+
+#include <new>
+
+#include "preload/adopt_if_child.hpp"
+#include "preload/fork_mark.hpp"
+#include "preload/pages.hpp"
+
+namespace millpond::mallocs {
+namespace {
+
+using preload::fork_mark;
+using preload::holder_lock;
+using preload::thread_cache;
+
+constexpr std::size_t range_bytes_max = std::size_t{1} << 40;
+constexpr std::size_t cache_page_bytes = 4096;
+
+pthread_key_t thread_end;
+
+constexpr std::size_t largest_run = preload::block_depot::largest_run;
+
+std::size_t in_whole_slabs(std::size_t bytes) noexcept {
+    return (bytes + preload::slab_map::slab_bytes - 1) & ~(preload::slab_map::slab_bytes - 1);
+}
+
+// Whether at most an eighth of a run would be left over: that is not resident, but limits of addresses count it.
+bool is_worth_a_run(std::size_t bytes) noexcept {
+    return bytes > preload::cached_classes::largest && bytes <= largest_run &&
+           in_whole_slabs(bytes) - bytes <= bytes / 8;
+}
+
+millpond::call_site as_checked(pooled_malloc::call_site site) noexcept {
+    return millpond::call_site(reinterpret_cast<const void*>(site.return_address));
+}
+
+// Caches whose threads have ended, and the page that new ones are made in.
+union spare_cache {
+    spare_cache* next;
+    alignas(thread_cache) std::byte memory[sizeof(thread_cache)];
+};
+constinit holder_lock spare_lock;
+constinit spare_cache* spare_caches = nullptr;
+constinit spare_cache* page_next = nullptr;
+constinit spare_cache* page_end = nullptr;
+
+}  // namespace
+
+void pooled_malloc::start() noexcept {
+    const int before = errno;
+    real::is_libc();
+    (void)fork_mark::claim();
+    fork_mark::set();
+    holder_lock::before_waiting = &adopt_if_child;
+    is_active_ = !checked_malloc::is_on() && space_.map.place(range_bytes_max) &&
+                 pthread_key_create(&thread_end, &end_thread) == 0;
+    errno = before;
+}
+
+void* pooled_malloc::allocate_otherwise(std::size_t bytes, call_site site) noexcept {
+    if (checked_malloc::is_on()) [[unlikely]]
+        return checked_malloc::allocate(bytes, 0, as_checked(site));
+    if (bytes - 1 < classes::largest && thread_.life == thread_state::fresh && start_thread())
+        return allocate_cached(bytes);
+    bool is_zero = false;
+    if (void* const run = allocate_run(bytes, is_zero)) return run;
+    return allocate_really(bytes);
+}
+
+void* pooled_malloc::allocate_run(std::size_t bytes, bool& is_zero) noexcept {
+    if (!is_active_ || !is_worth_a_run(bytes)) return nullptr;
+    const int before = errno;
+    void* const run = depot_.take_run(bytes, thread_cache::this_thread(), is_zero);
+    errno = before;
+    return run;
+}
+
+void* pooled_malloc::allocate_zeroed_run(std::size_t bytes) noexcept {
+    bool is_zero = false;
+    void* const run = allocate_run(bytes, is_zero);
+    if (run == nullptr) return real::allocate_zeroed(bytes);
+    return is_zero ? run : memset(run, 0, bytes);
+}
+
+void* pooled_malloc::allocate_really(std::size_t bytes) noexcept {
+    if (void* const p = real::allocate(bytes)) [[likely]]
+        return p;
+    return allocate_wherever(bytes);
+}
+
+void* pooled_malloc::refill(unsigned size_class, std::size_t bytes) noexcept {
+    const int before = errno;
+    void* const p = thread_.cache->refill(size_class);
+    leave();
+    errno = before;
+    return p != nullptr ? p : allocate_really(bytes);
+}
+
+// When the C library has no memory either: a block of any larger class. Or else a program that lives at its limit would
+// fail here with much of its memory free in other sizes.
+void* pooled_malloc::allocate_wherever(std::size_t bytes) noexcept {
+    if (thread_.small_max == 0 || bytes > classes::largest) return nullptr;
+    const int before = errno;
+    void* p = nullptr;
+    enter();
+    for (unsigned each = classes::class_of(bytes); p == nullptr && each < classes::count; ++each)
+        p = thread_.cache->take(each);
+    leave();
+    if (p != nullptr) errno = before;
+    return p;
+}
+
+void* pooled_malloc::allocate_aligned(std::size_t alignment, std::size_t bytes, call_site site) noexcept {
+    if (checked_malloc::is_on()) [[unlikely]]
+        return checked_malloc::allocate(bytes, alignment, as_checked(site));
+    // A block of a class that is a multiple of the alignment is aligned by itself.
+    const bool is_power = alignment != 0 && (alignment & (alignment - 1)) == 0;
+    if (is_power && bytes > classes::largest && alignment <= preload::slab_map::slab_bytes) {
+        bool is_zero = false;
+        if (void* const run = allocate_run(bytes, is_zero)) return run;
+    }
+    if (!is_power || bytes - 1 >= classes::largest) return real::allocate_aligned(alignment, bytes);
+    if (alignment <= 16) return allocate_small(bytes, site);
+    const unsigned size_class = alignment <= classes::alignment_max ? classes::class_of(bytes, alignment) : 0;
+    if (size_class == 0 || (thread_.life == thread_state::fresh && !start_thread()) || thread_.small_max == 0)
+        return real::allocate_aligned(alignment, bytes);
+    const int before = errno;
+    enter();
+    void* const p = thread_.cache->take(size_class);
+    leave();
+    errno = before;
+    return p != nullptr ? p : real::allocate_aligned(alignment, bytes);
+}
+
+void* pooled_malloc::reallocate(void* old, std::size_t bytes, call_site site) noexcept {
+    if (checked_malloc::is_on()) [[unlikely]]
+        return checked_malloc::reallocate(old, bytes, as_checked(site));
+    const preload::slab_owner owner = space_.map.owner_of(old);
+    if (owner.block_bytes == 0) return real::reallocate(old, bytes);
+    const std::size_t held = owner.block_bytes;
+    // A block that would be mostly empty is worth a move, unless it is small anyway.
+    const bool fits = bytes <= held;
+    if (fits && (bytes > held / 2 || held <= 128)) return old;
+    void* const fresh = allocate_elsewhere(bytes, fits, site);
+    if (fresh == nullptr) return fits ? old : nullptr;
+    memcpy(fresh, old, fits ? bytes : held);
+    deallocate(old);
+    return fresh;
+}
+
+// A run that grows gets room to grow on: a half more, up to the size from which the C library serves it and moves its
+// pages. Untouched memory is not resident.
+void* pooled_malloc::allocate_elsewhere(std::size_t bytes, bool is_smaller, call_site site) noexcept {
+    if (bytes - 1 < classes::largest) return allocate_small(bytes, site);
+    bool is_zero = false;
+    if (!is_smaller && bytes <= largest_run) {
+        const std::size_t wider = in_whole_slabs(bytes + bytes / 2);
+        if (void* const run = allocate_run(wider < largest_run ? wider : largest_run, is_zero)) return run;
+    }
+    return allocate_otherwise(bytes, site);
+}
+
+void pooled_malloc::overflow(unsigned size_class, void* p) noexcept {
+    const int before = errno;
+    if (size_class == preload::block_depot::run_class) {
+        depot_.put_run(p, thread_cache::this_thread());
+    } else if (size_class != 0) {
+        thread_.cache->overflow(size_class, p);
+    }
+    leave();
+    errno = before;
+    if (size_class == 0) real::deallocate(p);  // no block of anybody's: what that does is the provider's affair
+}
+
+void pooled_malloc::deallocate_otherwise(void* p) noexcept {
+    const unsigned size_class = space_.map.class_at(p);
+    if (size_class == 0) return real::deallocate(p);
+    if (size_class == preload::block_depot::run_class) {
+        const int before = errno;
+        depot_.put_run(p, thread_cache::this_thread());
+        errno = before;
+        return;
+    }
+    if (thread_.life == thread_state::fresh && start_thread()) {
+        enter();
+        overflow(size_class, p);
+        return;
+    }
+    depot_.hand_over(p);
+}
+
+void pooled_malloc::deallocate_elsewhere(void* p) noexcept {
+    if (checked_malloc::is_on()) [[unlikely]]
+        return checked_malloc::deallocate(p, millpond::call_site(__builtin_return_address(0)));
+    real::deallocate(p);
+}
+
+bool pooled_malloc::start_thread() noexcept {
+    if (!is_active_) return false;
+    const int before = errno;
+    thread_.life = thread_state::starting;  // what pthread_setspecific allocates is the C library's
+    thread_cache* const cache = take_cache();
+    const bool is_told = cache != nullptr && pthread_setspecific(thread_end, cache) == 0;
+    errno = before;
+    if (cache == nullptr) {
+        thread_.life = thread_state::fresh;
+        return false;
+    }
+    thread_.cache = cache;
+    thread_.life = is_told ? thread_state::started : thread_state::ending;
+    leave();
+    return true;
+}
+
+thread_cache* pooled_malloc::take_cache() noexcept {
+    if (!spare_lock.lock(thread_cache::this_thread())) return nullptr;
+    spare_cache* spare = spare_caches;
+    if (spare != nullptr) {
+        spare_caches = spare->next;
+    } else {
+        if (page_next == page_end) {
+            page_next = preload::take_pages<spare_cache>(cache_page_bytes);
+            page_end = page_next != nullptr ? page_next + cache_page_bytes / sizeof(spare_cache) : nullptr;
+        }
+        spare = page_next;
+        if (spare != nullptr) ++page_next;
+    }
+    spare_lock.unlock();
+    return spare != nullptr ? new (spare->memory) thread_cache(depot_) : nullptr;
+}
+
+// The destructors of other keys come after ours in the first round and free what they have: the second round is ours.
+void pooled_malloc::end_thread(void* its_cache) noexcept {
+    if (thread_.life == thread_state::started && pthread_setspecific(thread_end, its_cache) == 0) {
+        thread_.life = thread_state::ending;
+        return;
+    }
+    enter();
+    thread_.life = thread_state::ended;
+    const int before = errno;
+    thread_.cache->flush();
+    thread_.cache = nullptr;
+    if (spare_lock.lock(thread_cache::this_thread())) {
+        auto* const spare = static_cast<spare_cache*>(its_cache);
+        spare->next = spare_caches;
+        spare_caches = spare;
+        spare_lock.unlock();
+    }
+    errno = before;
+}
+
+bool pooled_malloc::trim() noexcept {
+    const int before = errno;
+    if (thread_.small_max != 0) {
+        enter();
+        thread_.cache->flush();
+        leave();
+    }
+    const bool is_less = depot_.trim(thread_cache::this_thread());
+    errno = before;
+    return is_less;
+}
+
+void pooled_malloc::adopt_if_child() noexcept {
+    preload::adopt_if_child([](holder_lock::thread_id survivor) noexcept {
+        spare_lock.retire_unless_held_by(survivor);
+        space_.lock.retire_unless_held_by(survivor);
+        depot_.retire_unless_held_by(survivor);
+        checked_malloc::retire_unless_held_by(survivor);
+    });
+}
+
+}  // namespace millpond::mallocs

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: BSL-1.0
+// pooled_malloc: our pool as a malloc for any unmodified program: LD_PRELOAD=…/libmillpond-multipool.so PROGRAM.
+//
+//   malloc ─▶ 1 byte to 32 KiB? ──yes──▶ this thread's cache ─▶ the depot, once for many blocks ─▶ slabs of 64 KiB
+//                 │no
+//             up to 2 MiB? ──yes──▶ the depot: a run of slabs         else the C library's malloc (or the program's)
+//   free ──▶ slab map: a pool's block? ──no──▶ the C library's free
+//                 │yes: this thread's cache, by the class of its slab; runs to the depot
+//
+// Use it where a program allocates much and cannot be changed, and as the measure of what a plan's pools must beat.
+// Memory goes back to the system: empty slabs and runs beyond a quarter of those in use, and what is larger as the C
+// library does it.
+//
+// Cost: malloc and free of a cached block, some twenty instructions each, no lock, no atomic operation. A thread holds
+// at most 16 KiB of free blocks in a class (two blocks, where that is more).
+//
+// Threads: any. A thread's cache is made at its first allocation and handed on when it ends. A signal handler that
+// interrupted this thread's cache allocates from the C library and hands its frees over. Forks: no lock is held over a
+// fork, and the child's one thread goes on with its own cache; a lock that another thread held at that moment is
+// retired at the child's first wait for it, and what it guards gives nothing more there.
+// With MILLPOND_CHECK=1 in the environment every call goes to checked_malloc.hpp instead, and no pool is made.
+//
+// All members are static: this is the backend of preload/interpose_exports.hpp.
+#pragma once
+
+#include <string.h>
+
+#include <cstddef>
+#include <cstdint>
+
+#include "lab/mallocs/checked_malloc.hpp"
+#include "preload/block_depot.hpp"
+#include "preload/call_site.hpp"
+#include "preload/pool_slabs.hpp"
+#include "preload/real.hpp"
+#include "preload/thread_cache.hpp"
+
+namespace millpond::mallocs {
+
+class pooled_malloc {
+  public:
+    static constexpr const char* name = "multipool";
+    using call_site = preload::return_site;
+    using classes = preload::cached_classes;
+    using real = preload::real;
+
+    [[gnu::always_inline]] static void* allocate(std::size_t bytes, call_site site) noexcept {
+        if (bytes - 1 >= thread_.small_max) [[unlikely]]
+            return allocate_otherwise(bytes, site);
+        return allocate_cached(bytes);
+    }
+    static void* allocate_zeroed(std::size_t bytes, call_site site) noexcept {
+        if (bytes - 1 >= classes::largest && !checked_malloc::is_on()) return allocate_zeroed_run(bytes);
+        void* const p = allocate_small(bytes, site);
+        return p != nullptr ? memset(p, 0, bytes) : nullptr;
+    }
+    static void* allocate_aligned(std::size_t alignment, std::size_t bytes, call_site site) noexcept;
+    static void* reallocate(void* old, std::size_t bytes, call_site site) noexcept;
+
+    [[gnu::always_inline]] static void deallocate(void* p) noexcept {
+        if (!space_.map.contains(p)) return deallocate_elsewhere(p);
+        const unsigned size_class = space_.map.class_at(p);
+        if (thread_.small_max == 0) [[unlikely]]
+            return deallocate_otherwise(p);
+        preload::thread_cache& cache = *thread_.cache;
+        enter();
+        if (!cache.put_cached(size_class, p)) [[unlikely]]
+            return overflow(size_class, p);
+        leave();
+    }
+    static std::size_t usable_size(void* p) noexcept {
+        if (checked_malloc::is_on()) [[unlikely]]
+            return checked_malloc::usable_size(p);
+        const preload::slab_owner owner = space_.map.owner_of(p);
+        return owner.block_bytes == 0 ? real::usable_size(p) : owner.block_bytes;
+    }
+
+    // Nearly what is so at one moment; blocks in threads' caches count as given out.
+    static preload::malloc_usage usage() noexcept { return depot_.usage(); }
+    // Gives back what this thread's cache and the depot have free.
+    static bool trim() noexcept;
+
+    // Called once, before any other library's start-up code.
+    static void start() noexcept;
+
+  private:
+    // small_max is 0 where the cache cannot be used: before the first allocation, inside of a call (a signal handler
+    // comes then), and after the thread's end.
+    struct thread_state {
+        std::size_t small_max;
+        preload::thread_cache* cache;
+        enum : std::uint32_t { fresh, starting, started, ending, ended } life;
+    };
+
+    static void enter() noexcept {
+        *const_cast<volatile std::size_t*>(&thread_.small_max) = 0;
+        __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    }
+    static void leave() noexcept {
+        __atomic_signal_fence(__ATOMIC_SEQ_CST);
+        *const_cast<volatile std::size_t*>(&thread_.small_max) = classes::largest;
+    }
+
+    // For threads whose cache can be used.
+    [[gnu::always_inline]] static void* allocate_cached(std::size_t bytes) noexcept {
+        const unsigned size_class = classes::class_of(bytes);
+        enter();
+        void* const p = thread_.cache->take_cached(size_class);
+        if (p == nullptr) [[unlikely]]
+            return refill(size_class, bytes);
+        leave();
+        return p;
+    }
+    static void* allocate_small(std::size_t bytes, call_site site) noexcept {
+        return thread_.small_max != 0 ? allocate_cached(bytes) : allocate_otherwise(bytes, site);
+    }
+
+    [[gnu::noinline]] static void* allocate_otherwise(std::size_t bytes, call_site site) noexcept;
+    // Of more than the largest class; also what is larger than runs are.
+    static void* allocate_run(std::size_t bytes, bool& is_zero) noexcept;
+    static void* allocate_elsewhere(std::size_t bytes, bool is_smaller, call_site site) noexcept;
+    static void* allocate_zeroed_run(std::size_t bytes) noexcept;
+    [[gnu::noinline]] static void* refill(unsigned size_class, std::size_t bytes) noexcept;
+    [[gnu::noinline]] static void overflow(unsigned size_class, void* p) noexcept;
+    [[gnu::noinline]] static void deallocate_otherwise(void* p) noexcept;
+    // Reached by a jump from free and operator delete: the return address is their caller's.
+    [[gnu::noinline]] static void deallocate_elsewhere(void* p) noexcept;
+    [[gnu::noinline, gnu::cold]] static void* allocate_wherever(std::size_t bytes) noexcept;
+    static void* allocate_really(std::size_t bytes) noexcept;
+
+    [[gnu::noinline, gnu::cold]] static bool start_thread() noexcept;
+    static void end_thread(void*) noexcept;
+    static preload::thread_cache* take_cache() noexcept;
+    static void adopt_if_child() noexcept;
+
+    static inline bool is_active_ = false;
+    static constinit inline preload::slab_space space_;
+    static constinit inline preload::block_depot depot_{space_, 0, false};
+    static constinit inline thread_local thread_state thread_{};
+};
+
+}  // namespace millpond::mallocs

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSL-1.0
+// address_gap: finds addresses where neither the kernel nor the program puts anything by itself, and maps at them what
+// is taken, step by step. Nothing is reserved, so limits of addresses and of data count what is used, also a limit that
+// the program sets later.
+//
+// A mapping that lies in the way is never replaced. All functions are thread-safe; errno says why one failed.
+#pragma once
+
+#include <errno.h>
+#include <sys/mman.h>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace millpond::preload {
+
+// Maps [at, at + bytes), and nothing if anything lies there already; errno says why not. Kernels before 4.17 take the
+// address as a hint.
+inline bool map_at(std::uintptr_t at, std::size_t bytes, int protection) noexcept {
+    const int reserve = protection == PROT_NONE ? MAP_NORESERVE : 0;
+    void* const wanted = reinterpret_cast<void*>(at);
+    void* const got =
+        mmap(wanted, bytes, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE | reserve, -1, 0);
+    if (got == wanted) return true;
+    if (got == MAP_FAILED) return false;
+    munmap(got, bytes);
+    errno = EEXIST;
+    return false;
+}
+
+// Whether nothing lies there; a look that leaves nothing behind.
+inline bool is_free(std::uintptr_t at, std::size_t bytes) noexcept {
+    if (!map_at(at, bytes, PROT_NONE)) return false;
+    munmap(reinterpret_cast<void*>(at), bytes);
+    return true;
+}
+
+// Calls try_at(start) for the starts of gaps with `bytes` free addresses, most likely, until it returns true.
+// Returns: whether it did.
+template <class Try>
+bool in_some_gap(std::size_t bytes, Try&& try_at) noexcept {
+    // ThreadSanitizer keeps addresses far below the last mapping for itself: it drops the wanted address, whereupon the
+    // kernel maps address 0 if the user may do that.
+#ifdef __SANITIZE_THREAD__
+    constexpr bool far_addresses_are_free = false;
+#else
+    constexpr bool far_addresses_are_free = true;
+#endif
+    constexpr std::uintptr_t tebibyte = std::uintptr_t{1} << 40;
+    constexpr std::size_t some_bytes = std::size_t{64} << 10;
+    constexpr int unused = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+    void* const near = mmap(nullptr, some_bytes, PROT_NONE, unused, -1, 0);
+    if (near == MAP_FAILED) return false;
+    munmap(near, some_bytes);
+    // The kernel fills the addresses below the last mapping from above, or, by the older order, those behind it from
+    // below. Some TiB below the place of the next mapping nothing comes for long in either case.
+    for (std::uintptr_t distance = 8 * tebibyte; far_addresses_are_free && distance >= 2 * tebibyte; distance /= 2)
+        if (reinterpret_cast<std::uintptr_t>(near) > distance + tebibyte &&
+            try_at(reinterpret_cast<std::uintptr_t>(near) - distance))
+            return true;
+    // Where these are taken: the middle of whatever gap the kernel has for twice as much.
+    const std::size_t whole = 2 * bytes + bytes / 2;
+    void* const gap = mmap(nullptr, whole, PROT_NONE, unused, -1, 0);
+    if (gap == MAP_FAILED) return false;
+    munmap(gap, whole);
+    return try_at(reinterpret_cast<std::uintptr_t>(gap) + bytes / 2);
+}
+
+}  // namespace millpond::preload

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSL-1.0
+// adopt_if_child: makes a child that was copied while other threads ran a process of its own, at its first wait for a
+// lock. Locks that a thread of the parent held are retired then: no thread of the child would ever release them.
+//
+// No lock is held over a fork instead: fork takes the C library's stream locks after the atfork handlers, and a thread
+// that holds such a stream may be waiting for ours.
+//
+// Signals wait meanwhile, so that no handler of this thread finds it half-way; other threads wait for a few stores.
+#pragma once
+
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "preload/fork_mark.hpp"
+#include "preload/holder_lock.hpp"
+
+namespace millpond::preload {
+
+// Calls retire(survivor) once in a child: the thread that the child was copied with, or 0 where that is not known.
+template <class Retire>
+void adopt_if_child(Retire&& retire) noexcept {
+    if (fork_mark::is_set()) return;
+    sigset_t all, usual;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &usual);
+    if (fork_mark::claim()) {
+        // The thread that the child was copied with is its first; only if that one is at it are its own calls known.
+        const bool is_first = syscall(SYS_gettid) == syscall(SYS_getpid);
+        retire(is_first ? static_cast<holder_lock::thread_id>(pthread_self()) : 0);
+        fork_mark::set();
+    } else {
+        while (!fork_mark::is_set()) sched_yield();
+    }
+    pthread_sigmask(SIG_SETMASK, &usual, nullptr);
+}
+
+}  // namespace millpond::preload

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "preload/exit_statistics.hpp"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "preload/environment.hpp"
+#include "preload/system.hpp"
+
+namespace millpond::preload {
+namespace {
+
+[[gnu::format(printf, 1, 2)]] void write_line(const char* format, ...) noexcept {
+    char line[512];
+    va_list arguments;
+    va_start(arguments, format);
+    const int length = vsnprintf(line, sizeof line, format, arguments);
+    va_end(arguments);
+    if (length > 0 && static_cast<std::size_t>(length) < sizeof line) system_call(SYS_write, 2, line, length);
+}
+
+}  // namespace
+
+bool exit_statistics::are_wanted() noexcept {
+    enum : int { unknown, unwanted, wanted };
+    static constinit int known = unknown;
+    int answer = __atomic_load_n(&known, __ATOMIC_RELAXED);
+    if (answer == unknown) {
+        char value[8];
+        find_variable("MILLPOND_STATS", value, sizeof value);
+        answer = value[0] != 0 && value[0] != '0' ? wanted : unwanted;
+        __atomic_store_n(&known, answer, __ATOMIC_RELAXED);
+    }
+    return answer == wanted;
+}
+
+void exit_statistics::say(const char* name, const malloc_usage& usage) noexcept {
+    write_line("millpond %s: %zu blocks in %zu bytes, %zu free in %zu bytes, %zu bytes used, %zu bytes held\n", name,
+               usage.blocks, usage.block_bytes, usage.free_blocks, usage.free_bytes, usage.used_bytes,
+               usage.held_bytes);
+}
+
+void exit_statistics::say(const char* name, const char* part, const classic::operation_counts& counts) noexcept {
+    write_line(
+        "millpond %s%s: %lu allocations of %lu bytes in %lu, %lu frees, %lu blocks searched, %lu splits, %lu "
+        "coalesces, "
+        "%lu growths\n",
+        name, part, counts.allocations, counts.requested_bytes, counts.block_bytes, counts.deallocations,
+        counts.searched_blocks, counts.splits, counts.coalesces, counts.growths);
+}
+
+}  // namespace millpond::preload

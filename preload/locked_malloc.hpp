@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: BSL-1.0
+// locked_malloc: makes a heap that frees by address alone a malloc for any program: one heap, one lock.
+//
+//   malloc ─▶ lock ─▶ the heap ─── no memory there ─▶ the C library's malloc (or the one that the program brought)
+//                └─ not to be had ────────────────────▶ the same
+//   free ──▶ in the heap's range? ── no ─────────────▶ the same provider's free
+//                │ yes: lock ─▶ the heap ─── not to be had: kept on a lock-free list for the next allocation
+//
+// Heap<Counts> is a classic allocator over heap_region; which of Heap<uncounted> and Heap<operation_counts> is built,
+// in static storage at the first call, is decided by MILLPOND_STATS: an allocator whose instructions are counted must
+// not pay for its statistics, and its user needs no second library.
+//
+// The lock cannot be had in two cases (holder_lock): a signal handler interrupted its holder, or this is a child of a
+// fork and only the parent has the holder. Such a child keeps its blocks; new ones come from the C library. In a
+// process of one thread the lock is two plain stores.
+//
+// All members are static: this is the backend of interpose_exports.hpp and usage_exports.hpp. Zeroed blocks of 256 KiB
+// or more get fresh pages; nothing is known of the pages of smaller ones, so they are cleared. Blocks do not move to
+// become a little smaller. Any thread may call anything.
+#pragma once
+
+#include <errno.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/single_threaded.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <new>
+
+#include "millpond/classic/heap_use.hpp"
+#include "millpond/classic/operation_counts.hpp"
+#include "millpond/core/detail/alignment.hpp"
+#include "millpond/os/pages.hpp"
+#include "preload/adopt_if_child.hpp"
+#include "preload/call_site.hpp"
+#include "preload/exit_statistics.hpp"
+#include "preload/heap_region.hpp"
+#include "preload/holder_lock.hpp"
+#include "preload/malloc_usage.hpp"
+#include "preload/real.hpp"
+
+namespace millpond::preload {
+
+template <template <class Counts> class Heap>
+class locked_malloc {
+    using plain_heap = Heap<classic::uncounted>;
+    using counted_heap = Heap<classic::operation_counts>;
+
+  public:
+    using call_site = return_site;
+
+    static void* allocate(std::size_t bytes, const call_site&) noexcept { return take(bytes, usual_alignment); }
+
+    static void* allocate_zeroed(std::size_t bytes, const call_site&) noexcept {
+        void* const p = take_from_heap(bytes, usual_alignment);
+        if (p == nullptr) return real_or_null([&] { return real::allocate_zeroed(bytes); });
+        clear(static_cast<std::byte*>(p), bytes);
+        return p;
+    }
+
+    // What is no power of two, the C library decides.
+    static void* allocate_aligned(std::size_t alignment, std::size_t bytes, const call_site&) noexcept {
+        const bool is_power = alignment != 0 && (alignment & (alignment - 1)) == 0;
+        if (is_power && alignment <= usual_alignment) return take(bytes, usual_alignment);
+        void* const p = is_power ? take_from_heap(bytes, alignment) : nullptr;
+        return p != nullptr ? p : real_or_null([&] { return real::allocate_aligned(alignment, bytes); });
+    }
+
+    static void* reallocate(void* old, std::size_t bytes, const call_site&) noexcept {
+        if (!heap_region::contains(old)) return real::reallocate(old, bytes);
+        const std::size_t held = usable_size(old);
+        // A block that would be mostly empty is worth a move, unless it is small anyway.
+        const bool fits = bytes <= held;
+        if (fits && (bytes > held / 2 || held <= 128)) return old;
+        const int before = errno;
+        void* const fresh = take(bytes, usual_alignment);
+        if (fresh == nullptr) {
+            if (fits) errno = before;
+            return fits ? old : nullptr;
+        }
+        memcpy(fresh, old, fits ? bytes : held);
+        deallocate(old);
+        return fresh;
+    }
+
+    static void deallocate(void* p) noexcept {
+        if (!heap_region::contains(p)) return real::deallocate(p);
+        const visit here;
+        if (here) [[likely]]
+            return on_heap([&](auto& heap) { heap.deallocate(p); });
+        // Where no thread will ever have the lock, no allocation would collect it.
+        if (!lock_.is_retired()) keep_for_later(p);
+    }
+
+    static std::size_t usable_size(void* p) noexcept {
+        if (!heap_region::contains(p)) return real::usable_size(p);
+        // Without the lock the holder stands still, as it is interrupted, or is not here: a live block's tag is whole.
+        const visit here;
+        return on_heap([&](auto& heap) { return heap.usable_bytes(p); });
+    }
+
+    // Called once, before any other library's start-up code. The heap may have been built by then.
+    static void start() noexcept {
+        const int before = errno;
+        real::is_libc();
+        (void)fork_mark::claim();
+        fork_mark::set();
+        holder_lock::before_waiting = []() noexcept {
+            adopt_if_child([](holder_lock::thread_id survivor) noexcept { lock_.retire_unless_held_by(survivor); });
+        };
+        errno = before;
+    }
+
+    // O(blocks).
+    static malloc_usage usage() noexcept {
+        const visit here;
+        malloc_usage found;
+        if (!here || built_ == nothing) return found;
+        const classic::heap_use use = on_heap([](auto& heap) { return heap.use(); });
+        found.blocks = use.blocks;
+        found.block_bytes = use.block_bytes;
+        found.free_blocks = use.free_blocks;
+        found.free_bytes = use.free_bytes;
+        found.used_bytes = use.used_bytes;
+        found.held_bytes = use.held_bytes;
+        return found;
+    }
+
+    // A classic allocator gives nothing back while it has blocks.
+    static bool trim() noexcept { return false; }
+
+    // Where MILLPOND_STATS asked for it; for the end of the process.
+    static void say_statistics(const char* name) noexcept {
+        if (!exit_statistics::are_wanted()) return;
+        exit_statistics::say(name, usage());
+        const visit here;
+        if (!here || built_ != counted) return;
+        const auto& heap = *heap_at<counted_heap>();
+        exit_statistics::say(name, "", heap.operations());
+        if constexpr (requires { heap.general_operations(); })
+            exit_statistics::say(name, ", behind its lists", heap.general_operations());
+    }
+
+  private:
+    static constexpr std::size_t usual_alignment = 16;
+    static constexpr std::size_t fresh_pages_bytes = std::size_t{256} << 10;
+
+    // Holds the lock, or nothing where it cannot be had.
+    class visit {
+      public:
+        visit() noexcept {
+            const holder_lock::thread_id self = pthread_self();
+            if (__libc_single_threaded != 0 && lock_.enter(self)) [[likely]]
+                held_ = entered;
+            else if (lock_.lock(self))
+                held_ = locked;
+        }
+        ~visit() {
+            if (held_ == entered) [[likely]]
+                lock_.leave();
+            else if (held_ == locked)
+                lock_.unlock();
+        }
+        visit(const visit&) = delete;
+        visit& operator=(const visit&) = delete;
+        explicit operator bool() const noexcept { return held_ != no; }
+
+      private:
+        enum { no, entered, locked } held_ = no;
+    };
+
+    struct kept {
+        kept* next;
+    };
+
+    static void* take(std::size_t bytes, std::size_t alignment) noexcept {
+        void* const p = take_from_heap(bytes, alignment);
+        if (p != nullptr) [[likely]]
+            return p;
+        return real_or_null([&] { return real::allocate(bytes); });
+    }
+
+    [[gnu::always_inline]] static void* take_from_heap(std::size_t bytes, std::size_t alignment) noexcept {
+        const visit here;
+        if (!here) [[unlikely]]
+            return nullptr;
+        if (built_ == nothing) [[unlikely]]
+            build();
+        if (__atomic_load_n(&kept_, __ATOMIC_RELAXED) != nullptr) [[unlikely]]
+            collect();
+        return on_heap([&](auto& heap) { return heap.try_allocate(bytes, alignment); });
+    }
+
+    // The C library's malloc may set errno where it finds memory at its second try.
+    template <class Allocate>
+    [[gnu::noinline, gnu::cold]] static void* real_or_null(Allocate allocate) noexcept {
+        const int before = errno;
+        void* const p = allocate();
+        if (p != nullptr) errno = before;
+        return p;
+    }
+
+    static void clear(std::byte* p, std::size_t bytes) noexcept {
+        if (bytes < fresh_pages_bytes) {
+            memset(p, 0, bytes);
+            return;
+        }
+        const std::size_t page = os::pages::size();
+        const std::size_t first = millpond::detail::padding_to(p, page);
+        const std::size_t inside = (bytes - first) & ~(page - 1);
+        memset(p, 0, first);
+        os::pages::discard(p + first, inside);
+        memset(p + first + inside, 0, bytes - first - inside);
+    }
+
+    // ── the heap, under the lock ────────────────────────────────────────────────────────────────────────────────────
+
+    template <class Any>
+    static Any* heap_at() noexcept {
+        return std::launder(reinterpret_cast<Any*>(place_));
+    }
+    template <class Use>
+    [[gnu::always_inline]] static auto on_heap(Use use) noexcept {
+        return built_ == plain ? use(*heap_at<plain_heap>()) : use(*heap_at<counted_heap>());
+    }
+
+    [[gnu::noinline, gnu::cold]] static void build() noexcept {
+        if (exit_statistics::are_wanted()) {
+            new (place_) counted_heap();
+            built_ = counted;
+        } else {
+            new (place_) plain_heap();
+            built_ = plain;
+        }
+    }
+
+    // Takes no lock.
+    static void keep_for_later(void* p) noexcept {
+        auto* const one = static_cast<kept*>(p);
+        kept* seen = __atomic_load_n(&kept_, __ATOMIC_RELAXED);
+        do one->next = seen;
+        while (!__atomic_compare_exchange_n(&kept_, &seen, one, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED));
+    }
+    [[gnu::noinline, gnu::cold]] static void collect() noexcept {
+        kept* each = __atomic_exchange_n(&kept_, nullptr, __ATOMIC_ACQUIRE);
+        while (each != nullptr) {
+            kept* const next = each->next;
+            on_heap([&](auto& heap) { heap.deallocate(each); });
+            each = next;
+        }
+    }
+
+    enum building { nothing, plain, counted };
+
+    static constinit inline holder_lock lock_;
+    static constinit inline building built_ = nothing;
+    static constinit inline kept* kept_ = nullptr;
+    static constexpr std::size_t place_bytes = sizeof(plain_heap) > sizeof(counted_heap) ? sizeof(plain_heap)
+                                                                                         : sizeof(counted_heap);
+    alignas(64) static constinit inline std::byte place_[place_bytes]{};
+};
+
+}  // namespace millpond::preload

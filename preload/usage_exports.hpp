@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSL-1.0
+// usage_exports: malloc_trim, mallinfo2, mallinfo and malloc_stats, for a library that is a program's whole malloc.
+//
+// Include it after interpose_exports.hpp, in the same source. The backend also has, all static and noexcept:
+//   malloc_usage usage();   bool trim();   const char* name
+// Numbers are those of the backend and of the provider behind it together. A router or recorder has no such numbers:
+// there the provider's own functions answer.
+#pragma once
+
+#include <malloc.h>
+#include <stddef.h>
+
+#include "preload/exit_statistics.hpp"
+#include "preload/malloc_usage.hpp"
+#include "preload/real.hpp"
+
+#pragma GCC visibility push(default)
+
+extern "C" {
+
+int malloc_trim(std::size_t kept_bytes) noexcept {
+    const bool ours = millpond::preload::backend::trim();
+    return millpond::preload::real::trim(kept_bytes) || ours ? 1 : 0;
+}
+
+struct mallinfo2 mallinfo2() noexcept {
+    const millpond::preload::malloc_usage ours = millpond::preload::backend::usage();
+    struct mallinfo2 all = millpond::preload::real::usage();
+    all.arena += ours.held_bytes;
+    all.ordblks += ours.free_blocks;
+    all.uordblks += ours.block_bytes;
+    all.fordblks += ours.free_bytes;
+    return all;
+}
+
+// Numbers beyond an int wrap, as the C library's do.
+struct mallinfo mallinfo() noexcept {
+    const struct mallinfo2 all = mallinfo2();
+    struct mallinfo narrow{};
+    narrow.arena = static_cast<int>(all.arena);
+    narrow.ordblks = static_cast<int>(all.ordblks);
+    narrow.smblks = static_cast<int>(all.smblks);
+    narrow.hblks = static_cast<int>(all.hblks);
+    narrow.hblkhd = static_cast<int>(all.hblkhd);
+    narrow.fsmblks = static_cast<int>(all.fsmblks);
+    narrow.uordblks = static_cast<int>(all.uordblks);
+    narrow.fordblks = static_cast<int>(all.fordblks);
+    narrow.keepcost = static_cast<int>(all.keepcost);
+    return narrow;
+}
+
+void malloc_stats() noexcept {
+    millpond::preload::exit_statistics::say(millpond::preload::backend::name, millpond::preload::backend::usage());
+}
+
+}  // extern "C"
+
+#pragma GCC visibility pop

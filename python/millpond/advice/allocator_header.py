@@ -1,0 +1,193 @@
+# SPDX-License-Identifier: BSL-1.0
+"""What a synthesis writes: a header with the classes and their reasons, and a malloc library compiled from it.
+
+my_allocator.hpp ─▶ my_allocator::scheme, my_allocator::heap<>
+        └─▶ lab/mallocs/classic_library.cpp, preload/, src/os ──the compiler of this machine──▶ my_malloc.so
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+from millpond.advice.code_header import one_line
+from millpond.advice.synthesis import ClassUse, SourceUse, Synthesis
+from millpond.system import native, output
+from millpond.system.environment import user_environment
+from millpond.system.errors import Failure, Status, cannot_write
+from millpond.system.temporary import temporary_folder
+from millpond.system.wording import bytes_text, plural
+
+# The second line of every header, by which a later synthesis knows that it may replace the file.
+MARK = "// Made by `millpond synthesize`"
+# A malloc's blocks fit any type, so its classes are multiples of this.
+MALLOC_GRANULE = 16
+_COLUMNS = 120
+_SOURCES = (
+    "lab/mallocs/classic_library.cpp", "preload/environment.cpp", "preload/exit_statistics.cpp",
+    "preload/fork_mark.cpp", "preload/next_new.cpp", "preload/real.cpp", "src/os/posix.cpp",
+)  # fmt: skip
+# As cmake/preload_library.cmake and lab/mallocs/CMakeLists.txt compile such a library.
+_OPTIONS = (
+    "-std=c++20", "-O2", "-g", "-DNDEBUG", "-fPIC", "-shared", "-fvisibility=hidden", "-fvisibility-inlines-hidden",
+    "-fno-stack-protector", "-fno-plt", "-ftls-model=initial-exec", "-fasynchronous-unwind-tables", "-fno-exceptions",
+    "-fno-rtti", "-fno-threadsafe-statics", "-fomit-frame-pointer", "-U_FORTIFY_SOURCE", "-nodefaultlibs",
+    "-Wl,--no-undefined", "-Wl,-z,now", "-Wl,--hash-style=gnu", "-Wl,-z,initfirst", "-Wl,-z,nodelete",
+)  # fmt: skip
+_SHIM = """\
+#include "{header}"
+#include "preload/heap_region.hpp"
+namespace millpond::mallocs::heaps {{
+template <class Counts>
+using synthesized = ::{name}::heap<Counts, preload::heap_region>;
+}}
+"""
+
+
+def name_of(path: Path) -> str:
+    """The namespace of a header: its file's name, with `_allocator` where it is one word, which C++ may have taken.
+
+    Failure (2) where the name is no identifier.
+    """
+    name = re.sub(r"\W", "_", path.stem, flags=re.ASCII)
+    if "_" not in name:
+        name += "_allocator"
+    if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", name) or "__" in name:
+        raise Failure(
+            Status.USAGE, f"the header {path} names a namespace after its file: choose a name such as my_allocator.hpp"
+        )
+    return name
+
+
+def prove_replaceable(path: Path) -> None:
+    """Failure (2) where a file stands that no synthesis has written: nothing of the user's is overwritten."""
+    try:
+        if not path.exists() or (path.is_file() and MARK.encode() in path.read_bytes()[:500]):
+            return
+    except OSError as error:
+        raise cannot_write(path, error) from error
+    raise Failure(
+        Status.USAGE, f"-o: {path} is there and was not made by `millpond synthesize`; nothing is overwritten: "
+        "name a new file",
+    )  # fmt: skip
+
+
+def header(found: Synthesis, name: str) -> str:
+    """The whole header."""
+    made = found.made_from
+    lines = [
+        "// SPDX-License-Identifier: BSL-1.0",
+        f"{MARK} from {plural(len(made), 'trace')}: size classes for the requests of these runs:",
+        *[_run(use.program, use.census.requests) for use in made],
+        "//",
+        "//   class  serves            requests   share    lost   most blocks",
+        *[_class_line(use) for use in found.uses],
+        "//",
+        f"// lost: bytes of blocks that were not asked for. Weight {found.weight:g}: {_weight_words(found.weight)}.",
+        "// What other classes would do; bytes are an estimate of the peak, added up over the traces:",
+        "//",
+        "//   classes                number    lost        peak",
+        *[_source_line([use.sources[i] for use in made]) for i in range(len(made[0].sources))],
+        "//",
+        "// What no class serves goes to gnu_gxx. Compile with C++20 and Millpond's include folder:",
+        f"//     {name}::heap<> heap;",
+        "//     void* block = heap.allocate(24, 8);",
+        "//     heap.deallocate(block);",
+        "#pragma once",
+        "",
+        "#include <millpond/classic/size_map.hpp>",
+        "#include <millpond/core/class_map.hpp>",
+        "",
+        f"namespace {name} {{",
+        "",
+        *_scheme(found.classes),
+        "",
+        "template <class Counts = millpond::classic::uncounted, class Region = millpond::region>",
+        "using heap = millpond::classic::size_map<scheme, millpond::classic::pointer_words, Counts, Region>;",
+        "",
+        f"}}  // namespace {name}",
+    ]
+    return "\n".join(line.rstrip() for line in lines) + "\n"
+
+
+def _run(program: str, requests: int) -> str:
+    return f"//   {one_line(program)[:80].rstrip(chr(92) + ' ')} ({plural(requests, 'request')})"
+
+
+def _class_line(use: ClassUse) -> str:
+    if use.bytes is None:
+        return f"//       –  {f'{use.first_bytes}…':<14}{use.requests:>12}{100 * use.share:>7.1f} %"
+    serves = f"{use.first_bytes}…{use.bytes}"
+    shares = f"{100 * use.share:>7.1f} %{100 * use.lost_share:>6.1f} %"
+    return f"//   {use.bytes:>5}  {serves:<14}{use.requests:>12}{shares}{use.peak_blocks:>12}"
+
+
+def _source_line(uses: Sequence[SourceUse]) -> str:
+    lost = sum(use.lost_share for use in uses) / len(uses)
+    peak = bytes_text(sum(use.peak_bytes for use in uses))
+    return f"//   {uses[0].source:<22}{uses[0].classes:>7}{100 * lost:>6.1f} %{peak:>12}"
+
+
+def _weight_words(weight: float) -> str:
+    if weight == 1:
+        return "the classes of the least memory at the peaks"
+    return "internal fragmentation counts " + ("more" if weight > 1 else "less") + " than free blocks"
+
+
+def _scheme(classes: Sequence[int]) -> list[str]:
+    """The declaration, broken into lines of at most 120 columns."""
+    lines, line = [], "using scheme = millpond::class_map<"
+    for number, size in enumerate(classes):
+        word = f"{size}{'>;' if number + 1 == len(classes) else ','}"
+        if len(line) + len(word) + 1 > _COLUMNS:
+            lines.append(line)
+            line = "   "
+        line += word if line.endswith("<") else f" {word}"
+    return [*lines, line]
+
+
+def compiler() -> list[str]:
+    """The words of $CXX, or the first C++ compiler of this machine. Failure (4) without one."""
+    chosen = shlex.split(os.environ.get("CXX", ""))
+    for words in [chosen] if chosen else [["c++"], ["g++"], ["clang++"]]:
+        if shutil.which(words[0]):
+            return words
+    what = f"$CXX names {chosen[0]}, which is not there" if chosen else "there is no C++ compiler"
+    raise Failure(Status.ENVIRONMENT, f"--preload: {what}; `apt-get install g++` installs one, or set CXX to yours")
+
+
+def source_folder() -> Path:
+    """The sources of malloc libraries: of the repository that this file lies in, or of the installation."""
+    package = Path(__file__).resolve().parents[1]
+    folders = [package / "_native" / "lib" / "millpond" / "source", package.parents[1]]
+    for folder in folders:
+        if all((folder / source).is_file() for source in _SOURCES):
+            return folder
+    looked = ", ".join(map(str, folders))
+    raise Failure(Status.ENVIRONMENT, f"--preload: Millpond's sources are missing; looked in {looked}; reinstall it")
+
+
+def build_library(text: str, name: str, library: Path) -> None:
+    """Compiles a header's allocator to a malloc for LD_PRELOAD, whole or not at all. Failure (4) where it does not."""
+    root, words = source_folder(), compiler()
+    with temporary_folder() as folder:
+        (folder / f"{name}.hpp").write_text(text, encoding="utf-8")
+        shim, built = folder / "synthesized_heap.hpp", folder / "malloc.so"
+        shim.write_text(_SHIM.format(header=f"{name}.hpp", name=name), encoding="utf-8")
+        done = native.capture(
+            [*words, *_OPTIONS, "-I", str(root), "-I", str(root / "include"), "-include", str(shim),
+             "-DMILLPOND_HEAP=synthesized", *[str(root / source) for source in _SOURCES], "-o", str(built), "-lc",
+             "-lgcc"],
+            user_environment(),
+        )  # fmt: skip
+        if done.status != 0:
+            first = next((line for line in done.said.splitlines() if "error" in line), done.said[:300])
+            raise Failure(
+                Status.ENVIRONMENT, f"--preload: {shlex.join(words)} could not build {library}: {first}; "
+                "gcc 12 and clang 16 or later can",
+            )  # fmt: skip
+        output.write_bytes(library, built.read_bytes())

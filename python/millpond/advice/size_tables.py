@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: BSL-1.0
+"""The sizes that traces ask for ("millpond.sizes/1"), as `millpond-characterise --sizes` writes them.
+
+SizeTable ─┬─ RecordedTrace, ProcessFacts     what was recorded
+           ├─ Census ── Frequency             exact sizes, the most frequent first
+           ├─ SizeRow                         a size, rounded up: requests, and the most live blocks of each moment
+           ├─ LargerRequests                  what is above the largest size
+           └─ Site                            a call site and how many of its bytes are freed soon
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from millpond.rounds.characterisation import ProcessFacts, RecordedTrace
+from millpond.rounds.recording import CHARACTERISE, read_json
+from millpond.system import native
+from millpond.system.records import Record, decode
+from millpond.system.temporary import temporary_folder
+
+Series = npt.NDArray[np.int64]
+
+
+class Frequency(Record, frozen=True):
+    """One exact size."""
+
+    bytes: int
+    requests: int
+
+
+class Census(Record, frozen=True):
+    """All requests of a trace."""
+
+    requests: int
+    requested_bytes: int
+    distinct_sizes: int
+    most_frequent: tuple[Frequency, ...]
+
+
+class SizeRow(Record, frozen=True):
+    """Requests that round up to `bytes`. Means are over events; `live` has the most live blocks of each moment."""
+
+    bytes: int
+    requests: int
+    requested_bytes: int
+    peak_blocks: int
+    mean_blocks: float
+    mean_bytes: float
+    live: tuple[int, ...]
+
+
+class LargerRequests(Record, frozen=True):
+    """Requests above the largest size."""
+
+    requests: int
+    requested_bytes: int
+    peak_blocks: int
+    peak_bytes: int
+
+
+class Site(Record, frozen=True):
+    """A call site, by the innermost frames of its stack and its size."""
+
+    site: str
+    objects: int
+    bytes: int
+    short_bytes: int
+
+
+class SizeTable(Record, frozen=True, dict=True):
+    """One trace."""
+
+    schema: str
+    trace: RecordedTrace
+    process: ProcessFacts
+    granule_bytes: int
+    largest_bytes: int
+    short_bytes: int
+    moments: int
+    census: Census
+    rows: tuple[SizeRow, ...]
+    larger: LargerRequests
+    sites: tuple[Site, ...] = ()
+
+    @cached_property
+    def live(self) -> Series:
+        """The most live blocks: a row for each size, a column for each moment."""
+        return np.array([row.live for row in self.rows], dtype=np.int64).reshape(len(self.rows), self.moments)
+
+
+def read_tables(traces: Sequence[Path], *options: str) -> list[SizeTable]:
+    """The tables of traces, in their order. Failure where one cannot be read."""
+    with temporary_folder() as folder:
+        out = folder / "sizes.json"
+        native.require(CHARACTERISE, ["--sizes", *options, "--json", str(out), "--", *map(str, traces)])
+        data: Any = read_json(out)
+    return decode(list[SizeTable], data)

@@ -1,0 +1,205 @@
+# SPDX-License-Identifier: BSL-1.0
+"""A synthesis ("millpond.synthesis/1"): the classes made from some traces, and how they do there and on other inputs.
+
+Synthesis ─┬─ ClassUse                     each class in the traces that it was made from, added up
+           └─ TraceUse ─┬─ Census          the sizes of this trace
+                        ├─ TagShare        how much of a cache line boundary tags would take
+                        ├─ SourceUse       each source of classes on this trace
+                        └─ LifetimeUse     bytes of call sites that were predicted to be short-lived
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from msgspec import field
+
+from millpond.advice.class_choice import CLASSES_AT_MOST, WEIGHT, ClassCount, choose, count_classes, sources
+from millpond.advice.size_tables import Census, SizeTable
+from millpond.system.errors import Failure, Status
+from millpond.system.records import NONE, NULL, Record
+
+SCHEMA = "millpond.synthesis/1"
+FREQUENT = (1, 2, 4, 8, 16, 32)
+TAGS = (8, 16)
+LINE_BYTES = 64
+
+
+class ClassUse(Record, frozen=True):
+    """A class; `bytes` null is what none serves. `lost_share` of its blocks' bytes were not asked for."""
+
+    first_bytes: int
+    bytes: int | None = field(default_factory=NULL)
+    requests: int = field(default_factory=int)
+    share: float = field(default_factory=float)
+    lost_share: float = field(default_factory=float)
+    peak_blocks: int = field(default_factory=int)
+
+
+class FrequentShare(Record, frozen=True):
+    """The share of all requests that the `sizes` most frequent sizes make."""
+
+    sizes: int
+    share: float
+
+
+class TagShare(Record, frozen=True):
+    """How many bytes of a cache line of 64 would be tags, of all blocks up to the largest class: averages over
+    requests, and over blocks while they live.
+    """
+
+    tag_bytes: int
+    line_bytes_by_request: float
+    line_bytes_live: float
+
+
+class SourceUse(Record, frozen=True):
+    """One source of classes on one trace. Lost are bytes of the classes' blocks that were not requested: of all blocks
+    together, and of the live ones on average. The peak is an estimate of all that is held, for larger requests too.
+    """
+
+    source: str
+    classes: int
+    requests_outside: int
+    lost_share: float
+    live_lost_share: float
+    peak_bytes: int
+
+
+class LifetimeUse(Record, frozen=True):
+    """Bytes by what their call sites predict: a site is short-lived if all of its objects were, in all traces that the
+    synthesis was made from. `wrong_bytes` were predicted to be short-lived and were not.
+    """
+
+    bytes: int
+    short_bytes: int
+    predicted_bytes: int
+    wrong_bytes: int
+    unknown_site_bytes: int
+
+    @property
+    def wrong_share(self) -> float:
+        """Of what was predicted to be short-lived."""
+        return _ratio(self.wrong_bytes, self.predicted_bytes)
+
+
+class TraceUse(Record, frozen=True):
+    """One trace; `held_out`: the classes were not made from it."""
+
+    path: str
+    program: str
+    held_out: bool
+    census: Census
+    frequent: tuple[FrequentShare, ...]
+    tags: tuple[TagShare, ...]
+    sources: tuple[SourceUse, ...]
+    lifetimes: LifetimeUse
+
+
+class Synthesis(Record, frozen=True):
+    """The whole document."""
+
+    schema: str
+    granule_bytes: int
+    largest_bytes: int
+    weight: float
+    classes_at_most: int
+    short_bytes: int
+    classes: tuple[int, ...]
+    uses: tuple[ClassUse, ...]
+    traces: tuple[TraceUse, ...]
+    written: tuple[str, ...] = field(default_factory=NONE)
+
+    @property
+    def made_from(self) -> tuple[TraceUse, ...]:
+        """The traces that the classes were made from."""
+        return tuple(use for use in self.traces if not use.held_out)
+
+
+def synthesize(
+    tables: Sequence[SizeTable], held_out: Sequence[SizeTable], most: int = CLASSES_AT_MOST, weight: float = WEIGHT
+) -> Synthesis:
+    """Chooses classes from `tables`, and tries them on these and on those held out. Failure (3) without requests."""
+    classes = choose(tables, most, weight)
+    first = tables[0]
+    if not classes:
+        raise Failure(
+            Status.INPUT,
+            f"no trace asks for at most {first.largest_bytes} bytes, so there is nothing to make classes of; "
+            "record the program longer, or raise --largest",
+        )
+    short = _short_sites(tables)
+    return Synthesis(
+        SCHEMA, first.granule_bytes, first.largest_bytes, weight, most, first.short_bytes, classes,
+        _class_uses(tables, classes),
+        tuple(_trace_use(t, classes, short, held_out=i >= len(tables)) for i, t in enumerate([*tables, *held_out])),
+    )  # fmt: skip
+
+
+def _ratio(part: float, whole: float) -> float:
+    return part / whole if whole else 0.0
+
+
+def _class_uses(tables: Sequence[SizeTable], classes: Sequence[int]) -> tuple[ClassUse, ...]:
+    """Each class over all traces, then what no class serves."""
+    requests = sum(table.census.requests for table in tables)
+    uses, first = [], 1
+    for counts in zip(*(count_classes(table, classes) for table in tables), strict=True):
+        own, blocks = sum(c.requests for c in counts), sum(c.block_bytes for c in counts)
+        lost = blocks - sum(c.requested_bytes for c in counts)
+        peak = max(c.peak_blocks for c in counts)
+        uses.append(ClassUse(first, counts[0].bytes, own, _ratio(own, requests), _ratio(lost, blocks), peak))
+        first = (counts[0].bytes or 0) + 1
+    return tuple(uses)
+
+
+def _trace_use(table: SizeTable, classes: tuple[int, ...], short: Mapping[str, bool], *, held_out: bool) -> TraceUse:
+    census = table.census
+    frequent = [
+        FrequentShare(k, _ratio(sum(f.requests for f in census.most_frequent[:k]), census.requests)) for k in FREQUENT
+    ]
+    schemes = sources(classes, table.granule_bytes, table.largest_bytes)
+    return TraceUse(
+        table.trace.path or "", table.process.words, held_out, census, tuple(frequent),
+        tuple(_tag_share(table, tag) for tag in TAGS),
+        tuple(_source_use(name, scheme, count_classes(table, scheme)) for name, scheme in schemes.items()),
+        _lifetime_use(table, short),
+    )  # fmt: skip
+
+
+def _tag_share(table: SizeTable, tag: int) -> TagShare:
+    def line(weights: Sequence[float]) -> float:
+        blocks = sum(weights)
+        inside = sum(w * row.bytes for w, row in zip(weights, table.rows, strict=True))
+        return LINE_BYTES * _ratio(tag * blocks, inside + tag * blocks)
+
+    return TagShare(tag, line([row.requests for row in table.rows]), line([row.mean_blocks for row in table.rows]))
+
+
+def _source_use(name: str, classes: Sequence[int], counts: Sequence[ClassCount]) -> SourceUse:
+    served = counts[:-1]
+    blocks, live = sum(c.block_bytes for c in served), sum(c.mean_block_bytes for c in served)
+    return SourceUse(
+        name, len(classes), counts[-1].requests,
+        _ratio(blocks - sum(c.requested_bytes for c in served), blocks),
+        _ratio(live - sum(c.mean_requested_bytes for c in served), live),
+        sum(c.held_bytes for c in counts),
+    )  # fmt: skip
+
+
+def _short_sites(tables: Sequence[SizeTable]) -> dict[str, bool]:
+    """Every call site, and whether all of its objects were freed soon in all traces."""
+    short: dict[str, bool] = {}
+    for table in tables:
+        for site in table.sites:
+            short[site.site] = short.get(site.site, True) and site.short_bytes == site.bytes
+    return short
+
+
+def _lifetime_use(table: SizeTable, short: Mapping[str, bool]) -> LifetimeUse:
+    predicted = [site for site in table.sites if short.get(site.site)]
+    return LifetimeUse(
+        sum(site.bytes for site in table.sites), sum(site.short_bytes for site in table.sites),
+        sum(site.bytes for site in predicted), sum(site.bytes - site.short_bytes for site in predicted),
+        sum(site.bytes for site in table.sites if site.site not in short),
+    )  # fmt: skip

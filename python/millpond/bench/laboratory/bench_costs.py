@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: BSL-1.0
+"""What allocators cost a program in instructions, counted exactly, and in memory: figure 1 of the 1993 study.
+
+under callgrind         instructions in all, and those that lie in the allocator's library
+with MILLPOND_STATS=1   objects allocated and freed, and the size of the heap at the end, which is its largest
+
+The five of the document come first, then classes chosen from another input of the program (CUSTOMALLOC), those of
+bounded waste, and the C library. Nothing here is a time, so one run of each is exact.
+"""
+
+from __future__ import annotations
+
+import csv
+import os
+import re
+import subprocess
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from io import StringIO
+from itertools import combinations
+from pathlib import Path
+
+from millpond.bench.claims import Verdict, bar_of
+from millpond.bench.laboratory.bench_advice import run_verb
+from millpond.bench.laboratory.bench_mallocs import library_of
+from millpond.bench.laboratory.bench_rows import Bench, Step, observed
+from millpond.cells.cell import Malloc
+from millpond.rounds.mallocs import OWN_MALLOC, preloaded
+from millpond.rounds.real_programs import RealProgram
+from millpond.rounds.study_programs import StudyProgram
+from millpond.system import callgrind
+from millpond.system.environment import user_environment
+from millpond.system.errors import Failure, Status
+
+# Ours, by the document's names.
+STUDIED = {
+    "first_fit": "FIRSTFIT",
+    "quick_fit": "QUICKFIT",
+    "gnu_gxx": "GNU G++",
+    "bsd": "BSD",
+    "gnu_local": "GNU LOCAL",
+}
+CHOSEN = "synthesized"
+# Classes of bounded waste.
+BOUNDED = "size_map"
+_TIMES = "grunwald1993_tables4_5_time.csv"
+# Pairs of the document that are closer say nothing.
+_CLEAR = 1.01
+# A line for the allocator, and one for the general one behind its lists.
+_COUNTED = re.compile(r"millpond [^:]+: (\d+) allocations of \d+ bytes in \d+, (\d+) frees")
+_USED = re.compile(r"(\d+) bytes used,")
+
+
+@dataclass(frozen=True)
+class AllocatorCost:
+    """Of one program on one allocator. `own`: instructions in the allocator's library; None for the C library's.
+
+    `heap_bytes`, `allocated`, `freed`: None where the allocator does not tell.
+    """
+
+    instructions: int
+    own: int | None
+    heap_bytes: int | None
+    allocated: int | None
+    freed: int | None
+
+    @property
+    def share(self) -> float | None:
+        return None if self.own is None else self.own / self.instructions
+
+
+def costs(of: StudyProgram) -> Step:
+    """The rows of one program: figure 1, the document's order, and what chosen classes give on another input."""
+
+    def step(bench: Bench) -> list[Verdict]:
+        program = of.measured(bench.inputs)
+        chosen = _chosen_for(of, bench)
+        mallocs = {name: library_of(name) for name in STUDIED} | {
+            BOUNDED: library_of(BOUNDED),
+            CHOSEN: chosen,
+            OWN_MALLOC.name: OWN_MALLOC,
+        }
+        found = {name: _cost(program, malloc, bench) for name, malloc in mallocs.items()}
+        name = program.name
+        rows = [_row(name, allocator, cost) for allocator, cost in found.items()]
+        rows.append(_order(name, of.stands_for, found))
+        five = [found[each] for each in STUDIED]
+        ours = found[CHOSEN]
+        least = min(each.instructions for each in five)
+        what = f"{name}: classes chosen on another input, by the least of the five"
+        rows.append(bar_of(f"{what}: instructions", name, "×", ours.instructions / least, 1.0))
+        if ours.heap_bytes is not None:
+            leanest = min(each.heap_bytes or 0 for each in five)
+            rows.append(bar_of(f"{what}: heap", name, "×", ours.heap_bytes / leanest, 1.0))
+        rows.append(bar_of(f"{what.replace('the least of the five', 'glibc')}: instructions", name, "×",
+                           ours.instructions / found[OWN_MALLOC.name].instructions))  # fmt: skip
+        return rows
+
+    return step
+
+
+def _chosen_for(of: StudyProgram, bench: Bench) -> Malloc:
+    """An allocator with classes chosen from a recording of the other input."""
+    trained = of.trained(bench.inputs)
+    bench.record(trained)
+    header, library = bench.folder / "chosen.hpp", bench.folder / "libchosen.so"
+    for old in (header, library):
+        old.unlink(missing_ok=True)
+    run_verb(["synthesize", str(bench.trace), "-o", str(header), "--preload", str(library)])
+    return Malloc(CHOSEN, library.resolve())
+
+
+def _run(command: list[str], program: RealProgram, more: Mapping[str, str]) -> str:
+    """Standard error of the program. Failure (4) where it does not end well."""
+    with (program.stdin or Path(os.devnull)).open("rb") as stdin:
+        done = subprocess.run(
+            command, stdin=stdin, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, check=False,
+            env={**user_environment(), **program.environment, **more},
+        )  # fmt: skip
+    said = done.stderr.decode(errors="replace")
+    if done.returncode != 0:
+        raise Failure(Status.ENVIRONMENT, f"{program.name} ended with {done.returncode}: {said.strip()[-300:]}")
+    return said
+
+
+def _cost(program: RealProgram, malloc: Malloc, bench: Bench) -> AllocatorCost:
+    profile = bench.folder / "profile.callgrind"
+    preload = {} if malloc.path is None else {"LD_PRELOAD": str(malloc.path)}
+    under = [callgrind.find_valgrind(), "-q", "--tool=callgrind", f"--callgrind-out-file={profile}"]
+    _run([*under, *program.command], program, preload)
+    by_file = callgrind.instructions_by_file(profile)
+    own = None if malloc.path is None else by_file.get(str(malloc.path), 0)
+    if own == 0:
+        raise Failure(Status.ENVIRONMENT, f"{program.name} did not run on {malloc.name}")
+    said = _run(preloaded(program.command, malloc), program, {"MILLPOND_STATS": "1"})
+    counted, used = _COUNTED.findall(said), _USED.search(said)
+    allocated, freed = (sum(int(line[i]) for line in counted) if counted else None for i in (0, 1))
+    return AllocatorCost(sum(by_file.values()), own, int(used[1]) if used else None, allocated, freed)
+
+
+def _row(program: str, allocator: str, cost: AllocatorCost) -> Verdict:
+    facts = [f"{cost.instructions / 1e6:.1f} M instructions in all"]
+    if cost.heap_bytes is not None:
+        facts.append(f"a heap of {cost.heap_bytes / 1024:.0f} KiB")
+    if cost.allocated is not None:
+        facts.append(f"{cost.allocated} objects allocated, {cost.freed} freed")
+    values = {"instructions": cost.instructions, "own_instructions": cost.own, "heap_bytes": cost.heap_bytes}
+    outcomes = tuple(
+        observed(allocator, 1, metric, float(value), kind="counted")
+        for metric, value in values.items() if value is not None
+    )  # fmt: skip
+    figure = None if cost.share is None else 100 * cost.share
+    return bar_of(f"{program} on {allocator}: share in allocation", program, "%", figure, note="; ".join(facts),
+                  outcomes=outcomes)  # fmt: skip
+
+
+def _order(program: str, stands_for: str, found: Mapping[str, AllocatorCost]) -> Verdict:
+    """The share of the document's pairs of allocators that come in its order here, by instructions in all."""
+    published = _base_times(stands_for)
+    swapped, clear = [], 0
+    for one, other in combinations(STUDIED, 2):
+        fast, slow = sorted((one, other), key=lambda each: published[STUDIED[each]])
+        if published[STUDIED[slow]] < _CLEAR * published[STUDIED[fast]]:
+            continue
+        clear += 1
+        if found[fast].instructions >= found[slow].instructions:
+            swapped.append(f"{fast} before {slow}")
+    note = f"{clear} pairs of {stands_for} differ there by 1 % or more"
+    note += f"; not here: {', '.join(swapped)}" if swapped else ""
+    return bar_of(f"{program}: pairs in the document's order", program, "%", 100 * (1 - len(swapped) / max(1, clear)),
+                  100, at_least=True, note=note)  # fmt: skip
+
+
+@cache
+def _base_times(program: str) -> dict[str, float]:
+    """Seconds without cache misses by the document's tables 4 and 5, which differ by rounding: their mean."""
+    text = (files("millpond.bench.suites") / "paper" / _TIMES).read_text(encoding="utf-8")
+    return {allocator: sum(each) / len(each) for allocator, each in _times_of(text, program)}
+
+
+def _times_of(text: str, program: str) -> Iterator[tuple[str, list[float]]]:
+    rows = [row for row in csv.DictReader(StringIO(text)) if row["program"] == program]
+    for allocator in dict.fromkeys(row["allocator"] for row in rows):
+        yield (
+            allocator,
+            [float(row["total_seconds"]) - float(row["miss_seconds"]) for row in rows if row["allocator"] == allocator],
+        )

@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: BSL-1.0
+"""The study of Grunwald, Zorn and Henderson (1993), as data. See docs/benchmarks.md.
+
+grunwald1993.cost   figure 1 and columns of table 2: instructions in allocation, heap and objects; chosen classes
+"""
+
+from __future__ import annotations
+
+from millpond.bench.laboratory.bench_costs import costs
+from millpond.bench.steps_run import StepsSpec
+from millpond.cells.metrics import Metrics
+from millpond.rounds.study_programs import PROGRAMS
+
+METRICS = Metrics(
+    {"instructions": "instructions", "own_instructions": "instructions", "heap_bytes": "bytes"}, is_open=True
+)
+COST = StepsSpec(
+    name="grunwald1993.cost", title="What the allocators of 1993 cost", metrics=METRICS,
+    rounds={"quick": 1, "standard": 1, "paper": 1}, fewest_rounds=1, section="3.1",
+    source="Grunwald, Zorn and Henderson, Improving the cache locality of memory allocation, PLDI 1993",
+    measured="Instructions in allocation, exact by callgrind, and heaps of programs of today on each allocator",
+    seconds=150.0, steps=lambda: {name: costs(program) for name, program in PROGRAMS.items()},
+)  # fmt: skip
+EXPERIMENTS = (COST,)

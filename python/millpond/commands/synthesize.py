@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: BSL-1.0
+"""`millpond synthesize TRACE… -o FILE.hpp`: an allocator with size classes chosen from what a program asked for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from msgspec.structs import replace
+
+from millpond.advice import allocator_header
+from millpond.advice.class_choice import CLASSES_AT_MOST, WEIGHT
+from millpond.advice.size_tables import read_tables
+from millpond.advice.synthesis import synthesize
+from millpond.commands.options import Json
+from millpond.system import output
+from millpond.system.errors import Failure, Status
+
+
+def command(
+    traces: Annotated[list[Path], typer.Argument(metavar="TRACE...", help="Traces that the classes are made from.")],
+    header: Annotated[
+        Path | None, typer.Option("-o", "--output", metavar="FILE.hpp", help="Write the allocator as a C++ header.")
+    ] = None,
+    preload: Annotated[
+        Path | None, typer.Option(metavar="FILE.so", help="Build a malloc of it, for LD_PRELOAD; takes a compiler.")
+    ] = None,
+    on: Annotated[
+        list[Path] | None,
+        typer.Option(metavar="TRACE", help="Also try the classes on this trace, which they are not made from; may be "
+                     "repeated."),
+    ] = None,
+    classes: Annotated[int, typer.Option(metavar="N", min=1, max=1024, help="At most so many classes.")]
+    = CLASSES_AT_MOST,
+    weight: Annotated[
+        float, typer.Option(metavar="X", min=0.0, max=1e6, help="How much a byte of internal fragmentation counts "
+                            "against a free one; 1: the least memory.")
+    ] = WEIGHT,
+    granule: Annotated[
+        int | None, typer.Option(metavar="8|16", help="Classes are multiples of this; 16 with --preload, otherwise 8.")
+    ] = None,
+    largest: Annotated[
+        int, typer.Option(metavar="BYTES", min=64, max=1 << 20, help="No class above this size.")
+    ] = 4096,
+    moments: Annotated[
+        int, typer.Option(metavar="N", min=1, max=1 << 16, help="Look at live blocks at so many moments of a trace.")
+    ] = 4096,
+    json: Json = None,
+) -> None:  # fmt: skip
+    """Make an allocator whose size classes are chosen from what a program asked for."""
+    unit = granule if granule is not None else allocator_header.MALLOC_GRANULE if preload else 8
+    if unit not in (8, 16):
+        raise Failure(Status.USAGE, f"--granule {unit} is neither 8 nor 16")
+    if preload and unit != allocator_header.MALLOC_GRANULE:
+        raise Failure(Status.USAGE, "--preload: blocks of a malloc are aligned to 16: drop --granule 8")
+    if largest % unit:
+        raise Failure(Status.USAGE, f"--largest {largest} is no multiple of {unit}")
+    name = allocator_header.name_of(header) if header else "my_allocator"
+    for place in (header, preload):
+        output.prove_writable(str(place) if place else None)
+    if header:
+        allocator_header.prove_replaceable(header)
+    if preload:
+        allocator_header.compiler()
+        allocator_header.source_folder()
+    output.prove_writable(json)
+    tables = read_tables([*traces, *(on or [])], f"--granule={unit}", f"--largest={largest}", f"--moments={moments}")
+    found = synthesize(tables[: len(traces)], tables[len(traces) :], classes, weight)
+    text = allocator_header.header(found, name)
+    if preload:
+        allocator_header.build_library(text, name, preload)
+    if header:
+        output.write_text(header, text)
+    found = replace(found, written=tuple(str(place) for place in (header, preload) if place))
+    output.write_json(found.to_json(), json)
+    if json != "-":
+        from millpond.report import synthesis_tables, terminal
+
+        synthesis_tables.print_synthesis(found, terminal.console())

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: BSL-1.0
+"""The document of `millpond doctor` ("millpond.doctor/1"): what was examined, and what follows from it.
+
+Examination ─┬─ MachineFacts                what the kernel says
+             ├─ Cost, Ability               what millpond-probe found (ProbeResult), and what really works
+             ├─ Installed ── InstalledPart, Place    what of ours is here, and what else can be used
+             ├─ StoreFacts, NoiseFacts
+             └─ Finding                     what follows, in sentences
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from msgspec import field
+
+from millpond.rounds.noise import Noise
+from millpond.rounds.replay_data import ErrorNote
+from millpond.system.machine_facts import MachineFacts, Place
+from millpond.system.records import NONE, NULL, Record
+
+Schema = Literal["millpond.doctor/1"]
+SCHEMA: Schema = "millpond.doctor/1"
+Level = Literal["missing", "warning", "note"]
+
+
+class Cost(Record, frozen=True):
+    """What one basic operation costs; without a median, why it was not measured."""
+
+    n: int
+    median: float | None = field(default_factory=NULL)
+    low: float | None = None
+    high: float | None = None
+    unit: str = field(default_factory=lambda: "ns")
+    why_null: str | None = field(default_factory=NULL)
+
+
+class Ability(Record, frozen=True):
+    """Something that works here, or why not."""
+
+    name: str
+    available: bool
+    why_not: str | None = field(default_factory=NULL)
+
+    @classmethod
+    def unless(cls, name: str, why_not: str) -> Ability:
+        """Works unless there is a reason why not."""
+        return cls(name, not why_not, why_not or None)
+
+
+class ProbeResult(Record, frozen=True):
+    """What millpond-probe writes ("millpond.probe/1")."""
+
+    costs: dict[str, Cost] = field(default_factory=dict)
+    counters: tuple[Ability, ...] = ()
+    time_stamp_is_invariant: bool | None = None
+    ptrace: Ability | None = None
+
+
+class InstalledPart(Place, frozen=True):
+    """A program or library of ours; `without`: what fails where it is absent and not needed."""
+
+    needed: bool
+    without: str | None
+
+
+class Installed(Record, frozen=True):
+    """What is here of ours, and which mallocs and tools; of absent mallocs the packages that have them."""
+
+    programs: tuple[InstalledPart, ...]
+    libraries: tuple[InstalledPart, ...]
+    mallocs: tuple[Place, ...]
+    missing_mallocs: dict[str, str]
+    tools: tuple[Place, ...]
+
+
+class StoreFacts(Record, frozen=True):
+    """Whether the store's place can be written, and how much fits there."""
+
+    path: str
+    exists: bool
+    writable: bool
+    why_not: str | None
+    free_bytes: int
+    temporary_free_bytes: int
+
+
+class NoiseFacts(Record, frozen=True):
+    """The noise of two equal contenders; without rounds, why."""
+
+    rounds: int
+    metrics: tuple[Noise, ...] = field(default_factory=NONE)
+    why_null: str | None = field(default_factory=NULL)
+
+
+class Finding(Record, frozen=True):
+    """`missing`: Millpond needs it and cannot work without it; `warning`: results suffer; `note`: good to know."""
+
+    level: Level
+    about: str
+    sentence: str
+
+
+class Examination(Record, frozen=True, kw_only=True):
+    """Everything that was examined."""
+
+    schema: Schema = field(default_factory=lambda: SCHEMA)
+    machine: str
+    fingerprint: str
+    version: str
+    time_utc: str
+    facts: MachineFacts
+    costs: dict[str, Cost] = field(default_factory=lambda: {})
+    time_stamp_is_invariant: bool | None = field(default_factory=NULL)
+    counters: tuple[Ability, ...] = field(default_factory=NONE)
+    why_no_probe: str = field(default_factory=str)
+    installed: Installed
+    works: tuple[Ability, ...]
+    store: StoreFacts
+    noise: NoiseFacts
+    replay_error: ErrorNote | None = None
+    findings: tuple[Finding, ...] = field(default_factory=NONE)
+    ok: bool = field(default_factory=bool)
+
+    def cost(self, name: str) -> float | None:
+        """The median of a cost in nanoseconds; None where it was not measured."""
+        found = self.costs.get(name)
+        return found.median if found else None

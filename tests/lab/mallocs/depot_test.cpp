@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: BSL-1.0
+// block_depot and thread_cache against a model: blocks never overlap and keep their contents, whoever frees them;
+// empty memory goes back; without memory or a lock they say so and lose nothing.
+#include <gtest/gtest.h>
+
+#include <condition_variable>
+#include <cstring>
+#include <deque>
+#include <mutex>
+#include <random>
+#include <thread>
+#include <vector>
+
+#include "preload/block_depot.hpp"
+#include "preload/thread_cache.hpp"
+
+namespace {
+
+using millpond::preload::block_depot;
+using millpond::preload::cached_classes;
+using millpond::preload::slab_space;
+using millpond::preload::thread_cache;
+
+constexpr std::size_t mebibyte = std::size_t{1} << 20;
+
+// A depot, what it holds, and a block's view of itself.
+struct heap {
+    explicit heap(std::size_t range = 1024 * mebibyte) { EXPECT_TRUE(space.map.place(range)); }
+    ~heap() { space.map.unmap(); }
+    heap(const heap&) = delete;
+    heap& operator=(const heap&) = delete;
+
+    static void note(void* context, std::size_t held, std::size_t used) noexcept {
+        auto& its = *static_cast<heap*>(context);
+        its.held = held;
+        its.used = used;
+    }
+    unsigned class_at(const void* p) const { return space.map.class_at(p); }
+
+    slab_space space{};
+    std::size_t held = 0, used = 0;
+    block_depot depot{space, 7, false, {&note, this}};
+};
+
+struct object {
+    unsigned char* first;
+    std::size_t bytes;
+    unsigned char mark;
+    bool is_whole() const {
+        for (std::size_t i = 0; i < bytes; ++i)
+            if (first[i] != mark) return false;
+        return true;
+    }
+};
+
+object make(thread_cache& cache, std::size_t bytes, unsigned char mark) {
+    auto* const p = static_cast<unsigned char*>(cache.take(cached_classes::class_of(bytes)));
+    if (p != nullptr) std::memset(p, mark, bytes);
+    return {p, bytes, mark};
+}
+
+std::size_t any_size(std::mt19937& random) {
+    const std::size_t most = std::size_t{1} << (4 + random() % 12);
+    return 1 + random() % most;
+}
+
+TEST(depot, gives_blocks_that_keep_their_contents) {
+    heap of;
+    thread_cache cache(of.depot);
+    std::mt19937 random(1);
+    std::vector<object> objects;
+    for (int i = 0; i < 40000; ++i) {
+        if (objects.empty() || (random() % 5 < 3 && objects.size() < 3000)) {
+            const object one = make(cache, any_size(random), static_cast<unsigned char>(i));
+            ASSERT_NE(one.first, nullptr);
+            ASSERT_EQ(reinterpret_cast<std::uintptr_t>(one.first) % 16, 0u);
+            ASSERT_EQ(of.class_at(one.first), cached_classes::class_of(one.bytes));
+            ASSERT_EQ(of.space.map.owner_of(one.first).pool, 7);
+            objects.push_back(one);
+        } else {
+            std::swap(objects[random() % objects.size()], objects.back());
+            ASSERT_TRUE(objects.back().is_whole());
+            cache.put(of.class_at(objects.back().first), objects.back().first);
+            objects.pop_back();
+        }
+    }
+    for (const object& one : objects) ASSERT_TRUE(one.is_whole());
+}
+
+TEST(depot, gives_empty_slabs_back_to_the_system) {
+    heap of;
+    thread_cache cache(of.depot);
+    std::vector<void*> blocks;
+    for (int i = 0; i < 400000; ++i) blocks.push_back(cache.take(cached_classes::class_of(100)));
+    EXPECT_GE(of.used, 40 * mebibyte);
+    for (void* each : blocks) cache.put(of.class_at(each), each);
+    cache.flush();
+    EXPECT_LE(of.used, 2 * mebibyte);
+}
+
+TEST(depot, serves_another_class_from_what_one_freed) {
+    heap of;
+    thread_cache cache(of.depot);
+    std::size_t most = 0;
+    for (const std::size_t bytes : {48, 112, 640, 3000, 20000}) {
+        std::vector<void*> blocks;
+        for (std::size_t i = 0; i < 16 * mebibyte / bytes; ++i)
+            blocks.push_back(cache.take(cached_classes::class_of(bytes)));
+        most = std::max(most, of.used);
+        for (void* each : blocks) cache.put(of.class_at(each), each);
+    }
+    EXPECT_LE(most, 24 * mebibyte);
+}
+
+TEST(depot, gives_runs_of_slabs_that_keep_their_contents) {
+    heap of;
+    const auto self = thread_cache::this_thread();
+    std::mt19937 random(2);
+    std::vector<object> objects;
+    std::size_t live_slabs = 0;
+    const auto slabs_of = [](std::size_t bytes) { return (bytes + 65535) / 65536; };
+    for (int i = 0; i < 20000; ++i) {
+        if (objects.empty() || (random() % 2 == 0 && objects.size() < 60)) {
+            const std::size_t bytes = 1 + random() % block_depot::largest_run;
+            bool is_zero = false;
+            auto* const p = static_cast<unsigned char*>(of.depot.take_run(bytes, self, is_zero));
+            ASSERT_NE(p, nullptr);
+            ASSERT_EQ(reinterpret_cast<std::uintptr_t>(p) % 65536, 0u);
+            ASSERT_EQ(of.class_at(p), block_depot::run_class);
+            ASSERT_EQ(of.space.map.owner_of(p).block_bytes, slabs_of(bytes) * 65536);
+            for (std::size_t at = 0; is_zero && at < bytes; at += 509) ASSERT_EQ(p[at], 0) << i;
+            // Each page is enough: that neighbours overlap shows in any of its bytes.
+            for (std::size_t at = 0; at < bytes; at += 509) p[at] = static_cast<unsigned char>(i | 1);
+            p[bytes - 1] = static_cast<unsigned char>(i | 1);
+            objects.push_back({p, bytes, static_cast<unsigned char>(i | 1)});
+            live_slabs += slabs_of(bytes);
+        } else {
+            std::swap(objects[random() % objects.size()], objects.back());
+            const object one = objects.back();
+            objects.pop_back();
+            for (std::size_t at = 0; at < one.bytes; at += 509) ASSERT_EQ(one.first[at], one.mark);
+            ASSERT_EQ(one.first[one.bytes - 1], one.mark);
+            of.depot.put_run(one.first, self);
+            live_slabs -= slabs_of(one.bytes);
+        }
+        ASSERT_GE(of.used, live_slabs * 65536);
+    }
+    for (const object& one : objects) of.depot.put_run(one.first, self);
+    EXPECT_LE(of.used, 200 * mebibyte);
+}
+
+TEST(depot, gives_large_runs_back_to_the_system) {
+    heap of;
+    const auto self = thread_cache::this_thread();
+    bool is_zero = false;
+    std::vector<void*> runs;
+    for (int i = 0; i < 64; ++i) runs.push_back(of.depot.take_run(mebibyte, self, is_zero));
+    EXPECT_GE(of.used, 64 * mebibyte);
+    for (void* each : runs) of.depot.put_run(each, self);
+    EXPECT_LE(of.used, 2 * mebibyte);
+}
+
+TEST(depot, gives_no_run_where_memory_is_used_up) {
+    heap of(4 * mebibyte);
+    const auto self = thread_cache::this_thread();
+    bool is_zero = false;
+    std::vector<void*> runs;
+    while (void* const run = of.depot.take_run(3 * mebibyte / 4, self, is_zero)) runs.push_back(run);
+    EXPECT_GE(runs.size(), 2u);
+    EXPECT_LE(runs.size(), 5u);
+    for (void* each : runs) of.depot.put_run(each, self);
+    EXPECT_NE(of.depot.take_run(3 * mebibyte / 4, self, is_zero), nullptr);
+}
+
+TEST(depot, collects_runs_that_were_handed_over) {
+    heap of;
+    const auto self = thread_cache::this_thread();
+    bool is_zero = false;
+    void* const run = of.depot.take_run(200'000, self, is_zero);
+    of.depot.hand_over(run);
+    EXPECT_EQ(of.depot.take_run(200'000, self, is_zero), run);
+    EXPECT_FALSE(is_zero);
+}
+
+TEST(depot, keeps_what_rounds_of_work_use_again) {
+    heap of;
+    thread_cache cache(of.depot);
+    std::size_t returns = 0;
+    for (int round = 0; round < 40; ++round) {
+        std::vector<void*> blocks;
+        for (int i = 0; i < 80000; ++i) blocks.push_back(cache.take(cached_classes::class_of(100)));
+        const std::size_t full = of.used;
+        for (void* each : blocks) cache.put(of.class_at(each), each);
+        if (round >= 20 && of.used + 2 * mebibyte < full) ++returns;
+    }
+    EXPECT_LE(returns, 4u);
+}
+
+TEST(depot, without_memory_gives_null_and_recovers) {
+    heap of(4 * mebibyte);
+    thread_cache cache(of.depot);
+    std::vector<void*> blocks;
+    while (void* const p = cache.take(cached_classes::class_of(1000))) blocks.push_back(p);
+    EXPECT_GE(blocks.size() * 1024, 3 * mebibyte);
+    EXPECT_EQ(cache.take(cached_classes::class_of(5000)), nullptr);
+    for (void* each : blocks) cache.put(of.class_at(each), each);
+    cache.flush();
+    EXPECT_NE(cache.take(cached_classes::class_of(5000)), nullptr);
+}
+
+TEST(depot, of_a_child_keeps_the_locks_that_no_thread_held) {
+    heap of;
+    thread_cache cache(of.depot);
+    void* const p = cache.take(cached_classes::class_of(64));
+    ASSERT_NE(p, nullptr);
+    of.depot.retire_unless_held_by(0);
+    of.depot.hand_over(p);
+    for (int i = 0; i < 10000; ++i) ASSERT_NE(cache.take(cached_classes::class_of(64)), nullptr);
+}
+
+TEST(depot, collects_what_was_handed_over) {
+    heap of;
+    thread_cache cache(of.depot);
+    std::vector<void*> blocks;
+    for (int i = 0; i < 100000; ++i) blocks.push_back(cache.take(cached_classes::class_of(200)));
+    for (void* each : blocks) of.depot.hand_over(each);
+    ASSERT_NE(cache.take(cached_classes::class_of(9000)), nullptr);
+    EXPECT_LE(of.used, 2 * mebibyte);
+}
+
+TEST(depot_threads, blocks_keep_their_contents_whoever_frees_them) {
+    heap of;
+    constexpr int threads = 4;
+    std::mutex lock;
+    std::vector<object> common;
+    std::vector<std::thread> running;
+    for (int t = 0; t < threads; ++t) {
+        running.emplace_back([&, t] {
+            thread_cache cache(of.depot);
+            std::mt19937 random(static_cast<unsigned>(t));
+            std::vector<object> own;
+            for (int i = 0; i < 20000; ++i) {
+                if (random() % 2 == 0 || own.empty()) {
+                    own.push_back(make(cache, any_size(random), static_cast<unsigned char>(random())));
+                    ASSERT_NE(own.back().first, nullptr);
+                } else if (random() % 4 == 0) {
+                    const std::lock_guard guard(lock);
+                    common.push_back(own.back());
+                    own.pop_back();
+                    std::swap(common[random() % common.size()], common.back());
+                    own.push_back(common.back());
+                    common.pop_back();
+                } else {
+                    std::swap(own[random() % own.size()], own.back());
+                    EXPECT_TRUE(own.back().is_whole());
+                    cache.put(of.class_at(own.back().first), own.back().first);
+                    own.pop_back();
+                }
+            }
+            for (const object& one : own) {
+                EXPECT_TRUE(one.is_whole());
+                if (random() % 2 == 0)
+                    cache.put(of.class_at(one.first), one.first);
+                else
+                    of.depot.hand_over(one.first);
+            }
+            cache.flush();
+        });
+    }
+    for (std::thread& each : running) each.join();
+    thread_cache last(of.depot);
+    (void)last.take(1);
+    EXPECT_LE(of.used, 8 * mebibyte);
+}
+
+TEST(depot_threads, producer_and_consumer_stay_within_what_is_on_the_way) {
+    heap of;
+    std::mutex lock;
+    std::condition_variable changed;
+    std::deque<std::vector<void*>> queue;
+    bool is_done = false;
+    std::size_t most = 0;
+    std::thread consumer([&] {
+        thread_cache cache(of.depot);
+        for (;;) {
+            std::vector<void*> batch;
+            {
+                std::unique_lock guard(lock);
+                changed.wait(guard, [&] { return is_done || !queue.empty(); });
+                if (queue.empty()) break;
+                batch = std::move(queue.front());
+                queue.pop_front();
+            }
+            changed.notify_all();
+            for (void* each : batch) cache.put(of.class_at(each), each);
+        }
+        cache.flush();
+    });
+    thread_cache cache(of.depot);
+    for (int i = 0; i < 2000; ++i) {
+        std::vector<void*> batch;
+        for (int j = 0; j < 100; ++j) batch.push_back(cache.take(cached_classes::class_of(150)));
+        std::unique_lock guard(lock);
+        changed.wait(guard, [&] { return queue.size() < 20; });
+        queue.push_back(std::move(batch));
+        changed.notify_all();
+    }
+    {
+        const std::lock_guard guard(lock);
+        is_done = true;
+    }
+    changed.notify_all();
+    consumer.join();
+    cache.flush();
+    most = of.held;
+    EXPECT_LE(most, 8 * mebibyte) << "32 MiB went through";
+}
+
+}  // namespace

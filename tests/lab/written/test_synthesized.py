@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: BSL-1.0
+"""A synthesized allocator, from a recorded program to a header that compiles and a malloc that runs other programs."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from compiling import BIN, INCLUDE, ROOT, compile_program, compilers
+
+PROGRAM = "n = 0\nfor i in range(3000):\n    n += len({j: str(i * j) for j in range(i % 20)})\nprint(n)\n"
+USE = """\
+#include "my_allocator.hpp"
+
+#include <cstdio>
+
+int main() {
+    my_allocator::heap<> heap;
+    for (std::size_t bytes = 1; bytes <= 5000; ++bytes) {
+        void* const block = heap.allocate(bytes, 8);
+        const unsigned number = my_allocator::scheme::class_of(bytes, 8);
+        if (number < my_allocator::scheme::count && heap.usable_bytes(block) != my_allocator::scheme::bytes_of(number))
+            return 1;
+        heap.deallocate(block);
+    }
+    std::printf("%u\\n", my_allocator::scheme::count);
+}
+"""
+
+
+def millpond(folder: Path, *words: str, status: int = 0) -> str:
+    """Runs the conductor; returns standard output."""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "python"), "MILLPOND_BIN": str(BIN)}
+    done = subprocess.run(
+        [sys.executable, "-m", "millpond", *words], cwd=folder, env=environment, capture_output=True, text=True,
+        check=False, timeout=300,
+    )  # fmt: skip
+    assert done.returncode == status, done.stderr
+    return done.stdout if status == 0 else done.stderr
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with two traces, and the header and malloc that were made of the first."""
+    folder = tmp_path_factory.mktemp("synthesized")
+    for name, count in (("first", "3000"), ("second", "500")):
+        program = ["/usr/bin/python3", "-c", PROGRAM.replace("3000", count)]
+        subprocess.run(
+            [BIN / "millpond-record", "-o", f"{name}.mpt", "--", *program], cwd=folder, check=True, timeout=120,
+            env={**os.environ, "PYTHONMALLOC": "malloc"}, capture_output=True,
+        )  # fmt: skip
+    millpond(folder, "synthesize", "first.mpt", "--on", "second.mpt", "-o", "my_allocator.hpp", "--preload",
+             "my_malloc.so", "--json=found.json")  # fmt: skip
+    return folder
+
+
+def test_held_out_input_is_reported_beside_the_other(made: Path) -> None:
+    found = json.loads((made / "found.json").read_text())
+    assert found["schema"] == "millpond.synthesis/1" and len(found["classes"]) <= 32
+    assert [(t["path"], t["held_out"]) for t in found["traces"]] == [("first.mpt", False), ("second.mpt", True)]
+    first = {s["source"]: s["peak_bytes"] for s in found["traces"][0]["sources"]}
+    assert first["measured"] == min(first.values())
+    assert found["traces"][1]["lifetimes"]["unknown_site_bytes"] < found["traces"][1]["lifetimes"]["bytes"] / 2
+
+
+@pytest.mark.parametrize("name", ["gcc", "clang"])
+def test_header_compiles_and_serves_every_size(made: Path, name: str) -> None:
+    if name not in compilers():
+        pytest.skip(f"{name} does not work here")
+    source = made / "use.cpp"
+    source.write_text(USE)
+    sources = ROOT / "src" / "os" / "posix.cpp"
+    program = compile_program(compilers()[name], source, made / f"use-{name}", "-Wall", "-Wextra", f"-I{INCLUDE}",
+                              str(sources))  # fmt: skip
+    classes = json.loads((made / "found.json").read_text())["classes"]
+    assert subprocess.run([program], capture_output=True, text=True, check=True).stdout == f"{len(classes)}\n"
+
+
+def test_malloc_runs_programs_with_unchanged_output(made: Path) -> None:
+    for program in (["/usr/bin/python3", "-c", PROGRAM], ["/bin/ls", "/"], ["/bin/sh", "-c", "ls / | sort | wc -l"]):
+        environment = {**os.environ, "PYTHONMALLOC": "malloc"}
+        alone = subprocess.run(program, env=environment, capture_output=True, check=True)
+        environment |= {"LD_PRELOAD": str(made / "my_malloc.so"), "MILLPOND_STATS": "1"}
+        under = subprocess.run(program, env=environment, capture_output=True, check=True)
+        assert under.stdout == alone.stdout
+        # The others close standard error before they end.
+        assert b"millpond synthesized: " in under.stderr or "python3" not in program[0]
+
+
+def test_what_is_no_header_of_ours_is_not_overwritten(made: Path) -> None:
+    own = made / "own.hpp"
+    own.write_text("// Mine.\n")
+    assert "nothing is overwritten" in millpond(made, "synthesize", "first.mpt", "-o", "own.hpp", status=2)
+    assert own.read_text() == "// Mine.\n"
+    before = (made / "my_allocator.hpp").read_text()
+    millpond(made, "synthesize", "first.mpt", "-o", "my_allocator.hpp", "--granule", "16")
+    assert (made / "my_allocator.hpp").read_text() == before

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: BSL-1.0
+"""What is judged of the rounds of our malloc and others, and what is said where one of them fails a program."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from millpond.bench.laboratory import bench_mallocs
+from millpond.bench.laboratory.bench_mallocs import MallocTable, suite
+from millpond.bench.laboratory.bench_rows import Bench
+from millpond.cells.cell import Cell, Malloc, Outcome
+from millpond.rounds.mallocs import GLIBC, OURS
+from millpond.rounds.real_programs import RealProgram
+from millpond.system.errors import Failure
+
+# CPU seconds and peak bytes of a round on each malloc.
+COSTS = {GLIBC: (2.0, 100.0), OURS: (1.0, 110.0), "lean": (4.0, 50.0), "broken": (1.0, 1.0)}
+
+
+class Runner:
+    """Rounds whose figures are those of COSTS; `broken` ends every program."""
+
+    failing = "broken"
+
+    def __init__(self, *_of: object) -> None: ...
+
+    def run(self, cell: Cell, stage: str, number: int) -> Outcome:
+        name = cell.contender.name
+        if name == self.failing:
+            return Outcome.failed(cell, stage, number, "killed", "signal 11", 11)
+        cpu, peak = COSTS[name]
+        values = {"cpu_seconds": cpu, "wall_seconds": cpu, "peak_bytes": peak, "page_faults": 0.0}
+        return Outcome(cell, stage, number, values)
+
+
+@pytest.fixture
+def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Bench:
+    mallocs = [Malloc(name, tmp_path / name) for name in COSTS if name != GLIBC]
+    monkeypatch.setattr(bench_mallocs, "contenders", lambda: (mallocs, {}))
+    monkeypatch.setattr(bench_mallocs, "MallocRunner", Runner)
+    return Bench(tmp_path, tmp_path, 3, True, 1)
+
+
+def program(_bench: Bench) -> RealProgram:
+    return RealProgram("work", ("work",))
+
+
+def test_each_metric_is_a_ratio_to_the_c_library(bench: Bench) -> None:
+    cpu, wall, peak, faults = MallocTable().program(program)(bench)
+    assert [bar.ours.median if bar.ours else None for bar in (cpu, wall, peak)] == [0.5, 0.5, 1.1]
+    assert [bar.holds for bar in (cpu, wall, peak)] == [True, True, False]
+    assert cpu.note == "lean 2, broken fails"
+    assert faults.ours is not None, "no page fault on either is no division by zero"
+    assert {o.cell.contender.name for o in cpu.outcomes} == {GLIBC, OURS, "lean"}
+    assert all(o.values.keys() == {"cpu_seconds"} for o in cpu.outcomes)
+
+
+def test_the_mean_is_over_all_programs_of_both(bench: Bench) -> None:
+    table = MallocTable()
+    table.program(program)(bench)
+    table.program(lambda _: RealProgram("more", ("more",)))(bench)
+    by_name = {bar.name: bar for bar in table.means(bench)}
+    glibc = by_name["CPU × peak bytes against glibc: geometric mean"]
+    lean = by_name["CPU × peak bytes against lean: geometric mean"]
+    assert glibc.ours is not None and glibc.ours.median == pytest.approx(0.55)
+    assert lean.ours is not None and lean.ours.median == pytest.approx(110 / 200)
+    assert glibc.note == "2 programs"
+    assert len(by_name) == 2
+
+
+def test_a_program_that_ours_fails_is_not_measured(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Runner, "failing", OURS)
+    with pytest.raises(Failure, match=f"work on {OURS}: signal 11"):
+        MallocTable().program(program)(bench)
+
+
+def test_without_programs_the_mean_says_so(bench: Bench) -> None:
+    [bar] = MallocTable().means(bench)
+    assert bar.holds is False
+    assert "no program was measured" in bar.note
+
+
+def test_a_workload_is_named_by_its_parameters(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bench_mallocs.native, "find", lambda name: Path("/bin") / name)
+    made = suite("grow", bytes=1000, blocks=2)(bench)
+    assert made.name == "grow bytes 1000 blocks 2"
+    assert made.command[1:] == (
+        *["--contender", "malloc", "--workload", "grow"],
+        *["--bytes", "1000", "--blocks", "2", "--seed", "1"],
+    )
