@@ -107,13 +107,15 @@ cost_samples allocation_cost() {
     });
 }
 
-cost_samples memory_latency() {
-    // A single cycle through all lines in random order (Sattolo): no prefetcher can guess the next one.
+namespace {
+
+// A single cycle through all lines of a set in random order (Sattolo): no prefetcher can guess the next one.
+cost_samples latency_of_a_set(std::size_t set_bytes) {
     struct line {
         std::uint32_t next;
         char rest[60];
     };
-    constexpr std::uint32_t lines = 1U << 20;
+    const auto lines = static_cast<std::uint32_t>(set_bytes / sizeof(line));
     const auto data = std::make_unique<line[]>(lines);
     std::vector<std::uint32_t> order(lines);
     std::iota(order.begin(), order.end(), 0U);
@@ -124,8 +126,18 @@ cost_samples memory_latency() {
     }
     for (std::uint32_t i = 0; i < lines; ++i) data[order[i]].next = order[(i + 1) % lines];
     std::uint32_t at = 0;
+    for (std::uint32_t i = 0; i < lines; ++i) at = data[at].next;  // what fits into a cache lies there now
     cost_samples result = samples_of(100'000, [&] { at = data[at].next; });
     escape(&at);
+    return result;
+}
+
+}  // namespace
+
+std::vector<set_latency> memory_latencies() {
+    std::vector<set_latency> result;
+    for (std::size_t set = smallest_set_bytes; set <= largest_set_bytes; set *= 2)
+        result.push_back({set, latency_of_a_set(set)});
     return result;
 }
 

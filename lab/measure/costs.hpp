@@ -4,7 +4,7 @@
 //   one sample = many operations in a row / their number        11 samples: median, least, most
 //
 // Use it to know what a saved page fault or a saved allocation is worth here, never as a benchmark of anything else.
-// Single-threaded; takes about a second in all. Memory that a measurement maps is given back before it returns.
+// Single-threaded; takes about two seconds in all. Memory that a measurement maps is given back before it returns.
 #pragma once
 
 #include <cstddef>
@@ -22,10 +22,20 @@ inline constexpr std::size_t cost_sample_count = 11;
 cost_samples time_stamp_cost();  // one rdtsc (elsewhere than on x86-64: the clock's cost)
 cost_samples clock_cost();       // one clock_gettime(CLOCK_MONOTONIC)
 cost_samples allocation_cost();  // one malloc of 64 bytes and its free, the heap small and warm
-cost_samples memory_latency();   // one dependent load from a set that no cache holds
 
 // One first touch of an anonymous page of the system's size, huge pages off. Empty if memory cannot be mapped.
 cost_samples page_fault_cost();
+
+// One dependent load from each of 15 sets, 4 KiB, 8 KiB, … 64 MiB, whose lines are visited in random order. Each cache is
+// a plateau of the curve; the last set is what no cache holds. The system's pages are used, so where a set has more pages
+// than the translation buffers, their misses are in the figure, as they are in a program's.
+inline constexpr std::size_t smallest_set_bytes = std::size_t{4} << 10;
+inline constexpr std::size_t largest_set_bytes = std::size_t{64} << 20;
+struct set_latency {
+    std::size_t set_bytes;
+    cost_samples samples;
+};
+std::vector<set_latency> memory_latencies();
 
 struct huge_page_cost {
     cost_samples samples;  // the first touch of a whole huge page, asked for by MADV_HUGEPAGE

@@ -28,7 +28,18 @@ ordered_json ability_json(const ability& found) {
             {"why_not", found.available ? ordered_json(nullptr) : ordered_json(found.why_not)}};
 }
 
+ordered_json latencies_json(const std::vector<set_latency>& latencies) {
+    ordered_json result = ordered_json::array();
+    for (const set_latency& one : latencies) {
+        ordered_json row = {{"set_bytes", one.set_bytes}};
+        row.update(cost_json(one.samples, ""));
+        result.push_back(row);
+    }
+    return result;
+}
+
 ordered_json probe() {
+    const std::vector<set_latency> latencies = memory_latencies();
     const std::string unmapped = "memory cannot be mapped";
     const huge_page_cost huge = huge_page_fault_cost();
     ordered_json result;
@@ -38,7 +49,8 @@ ordered_json probe() {
                        {"allocation", cost_json(allocation_cost(), "")},
                        {"page_fault", cost_json(page_fault_cost(), unmapped)},
                        {"huge_page_fault", cost_json(huge.samples, huge.why_none)},
-                       {"memory_latency", cost_json(memory_latency(), "")}};
+                       {"memory_latency", cost_json(latencies.back().samples, "")}};
+    result["latencies"] = latencies_json(latencies);
     const auto invariant = time_stamp_is_invariant();
     result["time_stamp_is_invariant"] = invariant ? ordered_json(*invariant) : ordered_json(nullptr);
     ordered_json counters = ordered_json::array();

@@ -50,6 +50,15 @@ def test_everything_is_in_the_document_and_said_in_sentences(whole: FakeLab) -> 
     assert all(f["sentence"].endswith(".") for f in found["findings"])
 
 
+def test_latencies_of_sets_are_kept_and_shown(whole: FakeLab) -> None:
+    found = doctor(whole)["latencies"]
+    assert [one["set_bytes"] for one in found] == [4096 << i for i in range(15)]
+    assert [one["median"] for one in found] == [1.0 + i for i in range(15)]
+    shown = " ".join(whole.run("doctor").stdout.replace("│", " ").split())
+    assert "4 KiB 1 ns, 8 KiB 2 ns" in shown
+    assert "32 MiB 14 ns, 64 MiB 15 ns" in shown
+
+
 def test_the_reason_for_absent_counters_is_said(whole: FakeLab) -> None:
     said = " ".join(f["sentence"] for f in doctor(whole)["findings"])
     assert "instructions (offers no such counter)" in said

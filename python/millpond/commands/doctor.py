@@ -115,6 +115,7 @@ def _facts(document: Examination) -> list[tuple[str, str]]:
     names = {"time_stamp": "time stamp", "clock": "clock", "allocation": "malloc and free", "page_fault": "page fault",
              "huge_page_fault": "huge page", "memory_latency": "memory"}  # fmt: skip
     costs = [f"{words} {ns_text(document.cost(name))}" for name, words in names.items() if document.cost(name)]
+    latencies = [f"{_binary_text(one.set_bytes)} {ns_text(one.median)}" for one in document.latencies if one.median]
     works = [a.name + ("" if a.available else " does not") for a in document.works]
     counted = [c.name for c in document.counters if c.available]
     limits = [
@@ -129,6 +130,7 @@ def _facts(document: Examination) -> list[tuple[str, str]]:
     return [
         ("cores, load, clock", f"{facts.cores}, {facts.load}, {facts.clock_source}"),
         ("costs", ", ".join(costs) or "not measured"),
+        ("load from a set of", ", ".join(latencies) or "not measured"),
         ("counters", ", ".join(counted) or "none"),
         ("works", ", ".join(works)),
         ("huge pages", f"{facts.huge_pages}, defrag {facts.huge_pages_defrag}"),
@@ -140,3 +142,8 @@ def _facts(document: Examination) -> list[tuple[str, str]]:
         ("store", f"{store.path}, {bytes_text(store.free_bytes)} free"),
         ("noise (equal contenders)", "; ".join(noise) or "not measured"),
     ]
+
+
+def _binary_text(size_bytes: int) -> str:
+    """A power of two as caches are spoken of: 32 KiB."""
+    return f"{size_bytes >> 20} MiB" if size_bytes >= 1 << 20 else f"{size_bytes >> 10} KiB"

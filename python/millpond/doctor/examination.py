@@ -71,6 +71,7 @@ def examine(store: Path, listener: Listener, rounds: int = NOISE_ROUNDS, seed: i
             time_utc=utc_now(),
             facts=machine_facts.facts(),
             costs=probe.costs,
+            latencies=probe.latencies,
             time_stamp_is_invariant=probe.time_stamp_is_invariant,
             counters=probe.counters,
             why_no_probe=why_no_probe,

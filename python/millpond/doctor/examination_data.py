@@ -2,7 +2,7 @@
 """The document of `millpond doctor` ("millpond.doctor/1"): what was examined, and what follows from it.
 
 Examination ─┬─ MachineFacts                what the kernel says
-             ├─ Cost, Ability               what millpond-probe found (ProbeResult), and what really works
+             ├─ Cost, SetLatency, Ability   what millpond-probe found (ProbeResult), and what really works
              ├─ Installed ── InstalledPart, Place    what of ours is here, and what else can be used
              ├─ StoreFacts, NoiseFacts
              └─ Finding                     what follows, in sentences
@@ -35,6 +35,12 @@ class Cost(Record, frozen=True):
     why_null: str | None = field(default_factory=NULL)
 
 
+class SetLatency(Cost, frozen=True):
+    """One dependent load from a set of lines that is visited in random order."""
+
+    set_bytes: int = 0
+
+
 class Ability(Record, frozen=True):
     """Something that works here, or why not."""
 
@@ -52,6 +58,7 @@ class ProbeResult(Record, frozen=True):
     """What millpond-probe writes ("millpond.probe/1")."""
 
     costs: dict[str, Cost] = field(default_factory=dict)
+    latencies: tuple[SetLatency, ...] = ()
     counters: tuple[Ability, ...] = ()
     time_stamp_is_invariant: bool | None = None
     ptrace: Ability | None = None
@@ -111,6 +118,7 @@ class Examination(Record, frozen=True, kw_only=True):
     time_utc: str
     facts: MachineFacts
     costs: dict[str, Cost] = field(default_factory=lambda: {})
+    latencies: tuple[SetLatency, ...] = field(default_factory=NONE)
     time_stamp_is_invariant: bool | None = field(default_factory=NULL)
     counters: tuple[Ability, ...] = field(default_factory=NONE)
     why_no_probe: str = field(default_factory=str)

@@ -23,6 +23,19 @@ TEST(probe, every_cost_has_positive_samples) {
     expect_positive(page_fault_cost());
 }
 
+TEST(probe, latencies_are_of_sets_that_double) {
+    const auto latencies = memory_latencies();
+    ASSERT_FALSE(latencies.empty());
+    EXPECT_EQ(latencies.front().set_bytes, smallest_set_bytes);
+    EXPECT_EQ(latencies.back().set_bytes, largest_set_bytes);
+    for (std::size_t i = 0; i < latencies.size(); ++i) {
+        expect_positive(latencies[i].samples);
+        if (i > 0) {
+            EXPECT_EQ(latencies[i].set_bytes, 2 * latencies[i - 1].set_bytes);
+        }
+    }
+}
+
 TEST(probe, huge_pages_have_a_cost_or_a_reason) {
     const huge_page_cost found = huge_page_fault_cost();
     EXPECT_NE(found.samples.empty(), found.why_none.empty());

@@ -255,9 +255,11 @@ def probe() -> None:
     names = ("time_stamp", "clock", "allocation", "page_fault", "huge_page_fault", "memory_latency")
     costs = {n: {"n": 11, "median": 10.0 * (i + 1), "low": 1.0, "high": 99.0, "unit": "ns", "why_null": None}
              for i, n in enumerate(names)}  # fmt: skip
+    latencies = [{"set_bytes": 4096 << i, **costs["clock"], "median": 1.0 + i} for i in range(15)]
     counters = [{"name": "instructions", "available": False, "why_not": "offers no such counter"}]
     ptrace = {"name": "ptrace", "available": True, "why_not": None}
-    data = {"schema": "millpond.probe/1", "costs": costs | CONFIG.get("costs", {}), "counters": counters,
+    data = {"schema": "millpond.probe/1", "costs": costs | CONFIG.get("costs", {}),
+            "latencies": latencies, "counters": counters,
             "time_stamp_is_invariant": True, "ptrace": ptrace}  # fmt: skip
     Path(option("--json") or "").write_text(json.dumps(data))
 
