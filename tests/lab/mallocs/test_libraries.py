@@ -12,6 +12,7 @@ import harness
 import pytest
 from harness import BIN, Program
 from real_programs import REAL_PROGRAMS, text
+from special_programs import SPECIAL_PROGRAMS
 
 from millpond.bench.suites.malloc import LIBRARIES
 
@@ -104,6 +105,18 @@ def test_real_programs_run_unchanged(program: Program, tmp_path: Path) -> None:
         pytest.skip("redis-server or redis-benchmark is not here")
     bare = harness.run_bare(program, tmp_path / "bare")
     for library in MALLOCS:
-        preload = {"LD_PRELOAD": str(FOLDER / f"libmillpond-{library}.so")}
-        on_it = replace(program, environment={**program.environment, **preload})
-        assert harness.run_bare(on_it, tmp_path / library) == bare, library
+        assert harness.run_bare(_on(library, program), tmp_path / library) == bare, library
+
+
+@pytest.mark.parametrize("program", SPECIAL_PROGRAMS, ids=lambda program: program.name)
+def test_programs_that_are_hard_to_record_run_unchanged(program: Program, tmp_path: Path) -> None:
+    bare = harness.run_bare(program, tmp_path / "bare")
+    for library in MALLOCS:
+        assert harness.run_bare(_on(library, program), tmp_path / library) == bare, library
+
+
+def _on(library: str, program: Program) -> Program:
+    """The program with the library in front of what it preloads itself."""
+    path = str(FOLDER / f"libmillpond-{library}.so")
+    preloaded = " ".join(filter(None, (path, program.environment.get("LD_PRELOAD"))))
+    return replace(program, environment={**program.environment, "LD_PRELOAD": preloaded})
