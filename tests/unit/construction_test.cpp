@@ -161,13 +161,20 @@ class construction : public testing::Test {
         EXPECT_GE(seen(elements), 40);
     }
 
+    // Containers differ in how they call `construct`, and elements in what it does: every container with one element of
+    // each kind, and every element in these two, is the product's every path. The whole product compiles twice as long.
+    template <class T, class... Arguments>
+    void in_array_and_tree(const Arguments&... arguments) {
+        in_vector<T>(arguments...);
+        in_map<T>(arguments...);
+    }
+
     template <class T, class... Arguments>
     void in_all(const Arguments&... arguments) {
-        in_vector<T>(arguments...);
+        in_array_and_tree<T>(arguments...);
         in_sequence<T, std::deque>(arguments...);
         in_sequence<T, std::list>(arguments...);
         in_sequence<T, std::forward_list>(arguments...);
-        in_map<T>(arguments...);
     }
 
     template <class T, class... Arguments>
@@ -190,13 +197,18 @@ class construction : public testing::Test {
     }
 };
 
+// std::pmr is the model that our binding is held against, in one standard: in the others it would test the library's.
+#if __cplusplus > 202002L
+using bindings = testing::Types<by_type>;
+#else
 using bindings = testing::Types<by_base, by_type>;
+#endif
 TYPED_TEST_SUITE(construction, bindings);
 
 TYPED_TEST(construction, of_strings_propagates) {
     using string = string_of<TypeParam>;
     this->template in_all<string>(long_text);
-    this->template in_all<string>(100u, 'x');
+    this->template in_array_and_tree<string>(100u, 'x');
 }
 
 TYPED_TEST(construction, of_classes_with_an_allocator_propagates) {
@@ -224,9 +236,9 @@ TYPED_TEST(construction, of_containers_propagates) {
 TYPED_TEST(construction, of_pairs_propagates) {
     using string = string_of<TypeParam>;
     this->template in_all<std::pair<string, int>>(long_text, 7);
-    this->template in_all<std::pair<int, string>>(std::pair<int, const char*>(7, long_text));
-    this->template in_all<std::pair<string, std::pair<string, int>>>(long_text,
-                                                                     std::pair<const char*, int>(long_text, 7));
+    this->template in_array_and_tree<std::pair<int, string>>(std::pair<int, const char*>(7, long_text));
+    this->template in_array_and_tree<std::pair<string, std::pair<string, int>>>(
+        long_text, std::pair<const char*, int>(long_text, 7));
     this->template in_all<std::pair<string, string>>(std::piecewise_construct, std::forward_as_tuple(100u, 'x'),
                                                      std::forward_as_tuple(long_text));
 }
@@ -234,12 +246,13 @@ TYPED_TEST(construction, of_pairs_propagates) {
 TYPED_TEST(construction, of_tuples_propagates) {
     using string = string_of<TypeParam>;
     this->template in_all<std::tuple<int, string>>(7, long_text);
-    this->template in_all<std::tuple<string>>(long_text);
-    this->template in_all<std::tuple<int, string, string>>(
+    this->template in_array_and_tree<std::tuple<string>>(long_text);
+    this->template in_array_and_tree<std::tuple<int, string, string>>(
         std::tuple<int, const char*, const char*>(7, "a", long_text));
-    this->template in_all<std::tuple<int, string>>(std::pair<int, const char*>(7, long_text));
-    this->template in_all<std::pair<int, std::tuple<string, int>>>(7, std::tuple<const char*, int>(long_text, 7));
-    this->template in_all<std::tuple<std::tuple<string>, int>>(std::tuple<const char*>(long_text), 7);
+    this->template in_array_and_tree<std::tuple<int, string>>(std::pair<int, const char*>(7, long_text));
+    this->template in_array_and_tree<std::pair<int, std::tuple<string, int>>>(
+        7, std::tuple<const char*, int>(long_text, 7));
+    this->template in_array_and_tree<std::tuple<std::tuple<string>, int>>(std::tuple<const char*>(long_text), 7);
 }
 
 TYPED_TEST(construction, by_the_free_functions_propagates) {
