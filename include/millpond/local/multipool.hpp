@@ -235,6 +235,9 @@ class multipool {
     [[nodiscard]] class_blocks& small_class(std::size_t bytes) const noexcept {
         return class_at(places::of_small(bytes).group, places::of_small(bytes).offset);
     }
+    [[nodiscard]] class_blocks& paired_small_class(std::size_t bytes) const noexcept {
+        return class_at(places::of_paired_small(bytes).group, places::of_paired_small(bytes).offset);
+    }
 
     [[nodiscard]] class_blocks& class_number(unsigned number) const noexcept {
         return groups_[number / class_group::size]->classes[number % class_group::size];
@@ -246,6 +249,8 @@ class multipool {
     [[gnu::always_inline]] auto at_class(std::size_t bytes, std::size_t alignment, Found found, None none) const {
         if (places::is_small(bytes, alignment)) [[likely]]
             return found(small_class(bytes));
+        if (places::is_paired_small(bytes, alignment)) [[likely]]
+            return found(paired_small_class(bytes));
         if (places::is_rounded_small(bytes, alignment)) [[likely]]
             return found(small_class(places::rounded(bytes, alignment)));
         if (places::is_middle(bytes, alignment)) return found(class_at(places::of_middle(bytes)));
