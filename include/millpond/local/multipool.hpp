@@ -346,12 +346,15 @@ class multipool {
             group = number / class_group::size;
             offset = number % class_group::size * sizeof(class_blocks);
         }
-        const bool is_first = groups_[group] == no_group();
-        if (is_first && !make_group(group)) return nullptr;
-        class_blocks& from = class_at(group, offset);
+        class_group* of = groups_[group];
+        const bool is_first = of == no_group();
+        if (is_first) {
+            of = make_group(group);
+            if (of == nullptr) return nullptr;
+        }
+        class_blocks& from = class_in(*of, offset);
         void* block = nullptr;
-        if (!is_first && (groups_[group]->absorbed != nullptr || !from.empty()))
-            block = take_older(from, *groups_[group]);
+        if (!is_first && (of->absorbed != nullptr || !from.empty())) block = take_older(from, *of);
         if (block == nullptr) block = take_fresh(from);
         if (block != nullptr) give_out(block, bytes, alignment);
         return block;
@@ -363,21 +366,21 @@ class multipool {
         return from.turn_over() || take_absorbed(from, group) ? from.take() : nullptr;
     }
 
-    // Effects: makes a group of empty classes, in the room of the last chunk or of a new one. Returns: false if there
-    // is no memory.
-    [[nodiscard]] bool make_group(unsigned number) noexcept {
+    // Effects: makes a group of empty classes, in the room of the last chunk or of a new one. Returns: it, or null
+    // if there is no memory.
+    [[nodiscard]] class_group* make_group(unsigned number) noexcept {
         class_group* group;
         if constexpr (slab_source<Source>) {
             group = ::new (&own_groups_[number])
                 class_group(new_groups[number]);  // a slab holds blocks of one size and nothing else
         } else {
-            if (!provide_room(sizeof(class_group), alignof(class_group))) return false;
+            if (!provide_room(sizeof(class_group), alignof(class_group))) return nullptr;
             detail::unpoison(room_.begin, sizeof(class_group));
             group = ::new (room_.begin) class_group(new_groups[number]);
             room_.begin += sizeof(class_group);
         }
         set_group(number, group);
-        return true;
+        return group;
     }
 
     // Effects: this pool and all that it has absorbed use the group from now on.
