@@ -83,6 +83,8 @@ void tables_agree() {
         for (std::size_t alignment = 1; alignment <= 64; alignment *= 2) {
             if (places::is_small(bytes, alignment)) {
                 ASSERT_TRUE(same(places::of_small(bytes), bytes, alignment)) << bytes << ' ' << alignment;
+            } else if (places::is_paired_small(bytes, alignment)) {
+                ASSERT_TRUE(same(places::of_paired_small(bytes), bytes, alignment)) << bytes << ' ' << alignment;
             } else if (places::is_rounded_small(bytes, alignment)) {
                 const detail::class_place found = places::of_small(places::rounded(bytes, alignment));
                 ASSERT_TRUE(same(found, bytes, alignment)) << bytes << ' ' << alignment;
@@ -93,8 +95,9 @@ void tables_agree() {
             }
         }
         for (const std::size_t wider : {std::size_t{128}, std::size_t{1} << 63}) {
-            ASSERT_FALSE(places::is_small(bytes, wider) || places::is_rounded_small(bytes, wider) ||
-                         places::is_middle(bytes, wider) || places::is_wide(bytes, wider));
+            ASSERT_FALSE(places::is_small(bytes, wider) || places::is_paired_small(bytes, wider) ||
+                         places::is_rounded_small(bytes, wider) || places::is_middle(bytes, wider) ||
+                         places::is_wide(bytes, wider));
         }
     }
     for (std::size_t step = 256; step <= Classes::largest; step += 256) {
@@ -106,8 +109,8 @@ void tables_agree() {
     }
     constexpr std::size_t top = static_cast<std::size_t>(-1);
     for (const std::size_t bytes : {top, detail::max_bytes, Classes::largest + 1}) {
-        EXPECT_FALSE(places::is_small(bytes, 8) || places::is_rounded_small(bytes, 8) || places::is_middle(bytes, 8) ||
-                     places::is_wide(bytes, 8));
+        EXPECT_FALSE(places::is_small(bytes, 8) || places::is_paired_small(bytes, 16) ||
+                     places::is_rounded_small(bytes, 8) || places::is_middle(bytes, 8) || places::is_wide(bytes, 8));
     }
 }
 

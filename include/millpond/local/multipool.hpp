@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // multipool: blocks of many sizes, each size from its own row and its own free list; freed blocks are used again.
 //
-//   chunk │header│16│16│16│▒▒│24│24│24│▒▒│▒▒│16│16│▒▒▒▒▒▒▒▒│ room │    rows of one size, each twice as long as the last
+//   chunk │header│16│16│16│▒▒│24│24│24│▒▒│▒▒│16│16│▒▒▒▒▒▒▒▒│ room │    rows of one size, each longer than the last
 //                                     ▲
 //   class 24:  fresh ─────────────────┘    the row's blocks that were never given out, in the order of addresses
 //              freed ─▶│24│─▶│24│          freed blocks, given out again in about the order in which they were freed
@@ -206,6 +206,13 @@ class multipool {
 
     // A class starts with a cache line, or one block: a vector that grows passes through many of them.
     static constexpr std::size_t first_row_bytes = 64;
+    // A class of which more is wanted is a container's: the rows behind such short ones are four times as long, others
+    // twice. A container of fifteen nodes comes here three times and not five, and a row is twenty times the work of a
+    // block.
+    static constexpr std::size_t short_row_bytes = 256;
+    [[nodiscard]] static constexpr std::uint32_t growth_behind(std::size_t row_bytes) noexcept {
+        return !slab_source<Source> && row_bytes < short_row_bytes ? 4 : 2;
+    }
 
     // How the classes of a group start.
     static constexpr auto new_groups = [] {
@@ -228,12 +235,18 @@ class multipool {
         return class_at(place.group, place.offset);
     }
     [[nodiscard]] class_blocks& class_at(std::size_t group, std::size_t offset) const noexcept {
-        return *reinterpret_cast<class_blocks*>(reinterpret_cast<char*>(groups_[group]) + offset);
+        return class_in(*groups_[group], offset);
+    }
+    [[nodiscard]] static class_blocks& class_in(class_group& group, std::size_t offset) noexcept {
+        return *reinterpret_cast<class_blocks*>(reinterpret_cast<char*>(&group) + offset);
     }
 
     // Part by part: a copy of the place costs an instruction.
     [[nodiscard]] class_blocks& small_class(std::size_t bytes) const noexcept {
         return class_at(places::of_small(bytes).group, places::of_small(bytes).offset);
+    }
+    [[nodiscard]] class_blocks& paired_small_class(std::size_t bytes) const noexcept {
+        return class_at(places::of_paired_small(bytes).group, places::of_paired_small(bytes).offset);
     }
 
     [[nodiscard]] class_blocks& class_number(unsigned number) const noexcept {
@@ -246,6 +259,8 @@ class multipool {
     [[gnu::always_inline]] auto at_class(std::size_t bytes, std::size_t alignment, Found found, None none) const {
         if (places::is_small(bytes, alignment)) [[likely]]
             return found(small_class(bytes));
+        if (places::is_paired_small(bytes, alignment)) [[likely]]
+            return found(paired_small_class(bytes));
         if (places::is_rounded_small(bytes, alignment)) [[likely]]
             return found(small_class(places::rounded(bytes, alignment)));
         if (places::is_middle(bytes, alignment)) return found(class_at(places::of_middle(bytes)));
@@ -314,42 +329,58 @@ class multipool {
     [[nodiscard, gnu::noinline, gnu::hot]] void* try_allocate_slowly(std::size_t bytes,
                                                                      std::size_t alignment) noexcept {
         if (forward_ != nullptr) return forward_->try_allocate(bytes, alignment);
-        const unsigned number = Classes::class_of(bytes, alignment);
-        if (number >= Classes::count) {
-            void* const block = take_large(bytes, alignment);
-            if (detail::memory_checker && block != nullptr) give_out(block, bytes, alignment);
-            return block;
+        unsigned group;
+        std::size_t offset;
+        if (places::is_paired_small(bytes, alignment)) {
+            const bool is_unpaired = places::is_small(bytes, alignment);
+            const detail::class_place place = is_unpaired ? places::of_small(bytes) : places::of_paired_small(bytes);
+            group = place.group;
+            offset = place.offset;
+        } else {
+            const unsigned number = Classes::class_of(bytes, alignment);
+            if (number >= Classes::count) {
+                void* const block = take_large(bytes, alignment);
+                if (detail::memory_checker && block != nullptr) give_out(block, bytes, alignment);
+                return block;
+            }
+            group = number / class_group::size;
+            offset = number % class_group::size * sizeof(class_blocks);
         }
-        const bool is_first = groups_[number / class_group::size] == no_group();
-        if (is_first && !make_group(number / class_group::size)) return nullptr;
-        class_blocks& from = class_number(number);
-        void* block = is_first ? nullptr : take_older(from, number);
+        class_group* of = groups_[group];
+        const bool is_first = of == no_group();
+        if (is_first) {
+            of = make_group(group);
+            if (of == nullptr) return nullptr;
+        }
+        class_blocks& from = class_in(*of, offset);
+        void* block = nullptr;
+        if (!is_first && (of->absorbed != nullptr || !from.empty())) block = take_older(from, *of);
         if (block == nullptr) block = take_fresh(from);
         if (block != nullptr) give_out(block, bytes, alignment);
         return block;
     }
 
     // Returns: a block of the class that no row has to be cut for, or null.
-    [[nodiscard, gnu::noinline]] void* take_older(class_blocks& from, unsigned number) noexcept {
+    [[nodiscard, gnu::noinline]] void* take_older(class_blocks& from, class_group& group) noexcept {
         if (void* const block = from.take()) return block;
-        return from.turn_over() || take_absorbed(number) ? from.take() : nullptr;
+        return from.turn_over() || take_absorbed(from, group) ? from.take() : nullptr;
     }
 
-    // Effects: makes a group of empty classes, in the room of the last chunk or of a new one. Returns: false if there
-    // is no memory.
-    [[nodiscard]] bool make_group(unsigned number) noexcept {
+    // Effects: makes a group of empty classes, in the room of the last chunk or of a new one. Returns: it, or null
+    // if there is no memory.
+    [[nodiscard]] class_group* make_group(unsigned number) noexcept {
         class_group* group;
         if constexpr (slab_source<Source>) {
             group = ::new (&own_groups_[number])
                 class_group(new_groups[number]);  // a slab holds blocks of one size and nothing else
         } else {
-            if (!provide_room(sizeof(class_group), alignof(class_group))) return false;
+            if (!provide_room(sizeof(class_group), alignof(class_group))) return nullptr;
             detail::unpoison(room_.begin, sizeof(class_group));
             group = ::new (room_.begin) class_group(new_groups[number]);
             room_.begin += sizeof(class_group);
         }
         set_group(number, group);
-        return true;
+        return group;
     }
 
     // Effects: this pool and all that it has absorbed use the group from now on.
@@ -364,12 +395,11 @@ class multipool {
     }
 
     // Returns: true if a pool that was absorbed has left blocks of the class; they are moved to it.
-    [[nodiscard]] bool take_absorbed(unsigned number) noexcept {
-        class_group* const group = groups_[number / class_group::size];
-        for (class_group* older = group->absorbed; older != nullptr; older = older->absorbed) {
-            class_blocks& from = older->classes[number % class_group::size];
+    [[nodiscard]] bool take_absorbed(class_blocks& to, class_group& group) noexcept {
+        const auto place = static_cast<std::size_t>(&to - group.classes);
+        for (class_group* older = group.absorbed; older != nullptr; older = older->absorbed) {
+            class_blocks& from = older->classes[place];
             if (from.empty()) continue;
-            class_blocks& to = group->classes[number % class_group::size];
             to = from;
             if (to.ready.empty()) static_cast<void>(to.turn_over());
             from.ready = from.freed = {};
@@ -408,7 +438,7 @@ class multipool {
             if (!provide_room(spacing, alignment)) return nullptr;
             cut(to, room_, row);
         }
-        if (row < largest_row_bytes) to.row_blocks *= 2;
+        if (row < largest_row_bytes) to.row_blocks *= growth_behind(row);
         return to.take_fresh();
     }
 

@@ -53,7 +53,7 @@ class free_list {
     void push(void* block, std::size_t bytes) noexcept {
         unpoison(block, bytes < sizeof(sealed_link) ? sizeof(link) : sizeof(sealed_link));
         if constexpr (is_hardened) {
-            if (is_sealed(bytes)) {
+            if (is_sealed(bytes)) [[likely]] {
                 seal_of(block).close(block);
             } else if (block == first_) {
                 misuse_found("a block was freed twice", block);
@@ -71,7 +71,8 @@ class free_list {
         if (block == nullptr) return nullptr;
         unpoison_contents(block, bytes < sizeof(sealed_link) ? sizeof(link) : sizeof(sealed_link));
         if constexpr (is_hardened) {
-            if (is_sealed(bytes)) seal_of(block).open(block);
+            if (is_sealed(bytes)) [[likely]]
+                seal_of(block).open(block);
         }
         first_ = block->next.get();
         poison(block, bytes);
