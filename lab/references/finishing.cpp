@@ -9,6 +9,7 @@
 #include "lab/symbols/elf_file.hpp"
 #include "lab/trace/block_file.hpp"
 #include "lab/trace/block_output.hpp"
+#include "lab/trace/event_decoder.hpp"
 #include "lab/trace/fields.hpp"
 #include "lab/trace/records.hpp"
 #include "lab/trace/trace_set.hpp"
@@ -54,6 +55,7 @@ class image_finishing {
   private:
     void take(const trace::block_record& block);
     void take_modules(const trace::block_record& block);
+    void take_events(const trace::block_record& block);
     void put_end(const std::optional<ending>& end);
 
     const image& image_;
@@ -61,6 +63,7 @@ class image_finishing {
     trace::block_file from_;
     trace::block_output out_;
     trace::payload_buffer payload_;
+    trace::column_splitter splitter_;
     trace::process_record end_;
     std::uint64_t contexts_ = 0;
 };
@@ -79,6 +82,7 @@ void image_finishing::take(const trace::block_record& block) {
     if (h.kind == mpt_end) return trace::take_end(payload_.bytes(), end_);
     if (h.kind == mpt_modules) return take_modules(block);
     if (h.kind == mpt_contexts) contexts_ = std::max<std::uint64_t>(contexts_, h.first + h.count - 1);
+    if (h.kind == mpt_events) return take_events(block);
     if (h.kind != mpt_process) return out_.append(h, payload_.bytes());
     trace::field_writer known;
     if (const std::string id = build_id_of(image_.process.executable); !id.empty())
@@ -86,6 +90,14 @@ void image_finishing::take(const trace::block_record& block) {
     std::vector<std::uint8_t> whole(payload_.bytes().begin(), payload_.bytes().end());
     whole.insert(whole.end(), known.bytes().begin(), known.bytes().end());
     out_.append(h, whole);
+}
+
+void image_finishing::take_events(const trace::block_record& block) {
+    const trace::column_splitter::result columns = splitter_.split(payload_.bytes());
+    mpt_block_header header = block.header;
+    header.layout = mpt_columns;
+    header.count = columns.events;
+    if (columns.events > 0) out_.append(header, columns.payload);
 }
 
 void image_finishing::take_modules(const trace::block_record& block) {

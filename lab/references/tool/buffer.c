@@ -10,6 +10,8 @@ static ULong words[buffer_words + 2 * millpond_record_words_max] __attribute__((
 ULong* buffer_cursor = words;
 ULong buffer_state;
 
+UWord buffer_used(void) { return buffer_cursor - words; }
+
 void buffer_flush(void) {
     if (buffer_cursor != words) sink_take(words, buffer_cursor);
     buffer_cursor = words;

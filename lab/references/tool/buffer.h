@@ -25,6 +25,8 @@ extern ULong* buffer_cursor;
 /* thread * 2 + in the allocator, as the records so far say. */
 extern ULong buffer_state;
 
+/* Words that are in the buffer. */
+UWord buffer_used(void);
 /* Hands the words on and empties the buffer. */
 void buffer_flush(void);
 /* Appends a record. Not in translated code: its helpers fetch the cursor first. */

@@ -4,6 +4,7 @@
 #include "lab/references/stream.h"
 #include "lab/references/tool/buffer.h"
 #include "lab/references/tool/contexts.h"
+#include "lab/references/tool/heap_events.h"
 #include "lab/references/tool/heap_functions.h"
 #include "libvex_guest_amd64.h"
 
@@ -245,6 +246,11 @@ static void set_watch(UChar* guest_state, Addr watch) {
     *(Addr*)(guest_state + sizeof(VexGuestAMD64State) + slot_watch) = watch;
 }
 
+static void put_free(ThreadId thread, Addr address, UInt flags) {
+    buffer_put(millpond_record_free, address, flags, 0, 0);
+    heap_events_free(thread, address, flags);
+}
+
 void calls_on_entry(UChar* guest_state, UWord function, Addr sp, UWord first, UWord second, UWord third) {
     const ThreadId thread = VG_(get_running_tid)();
     heap_call* call = &calls_of(thread)->call;
@@ -268,7 +274,7 @@ void calls_on_entry(UChar* guest_state, UWord function, Addr sp, UWord first, UW
     buffer_fetch(guest_state);
     buffer_put(millpond_record_enter, function, 0, 0, 0);
     if (shape == shape_free) {
-        if (call->old != 0) buffer_put(millpond_record_free, call->old, 0, 0, 0);
+        if (call->old != 0) put_free(thread, call->old, 0);
     } else if (shape != shape_none) {
         call->context = contexts_find(thread, sp);
     }
@@ -278,7 +284,7 @@ void calls_on_entry(UChar* guest_state, UWord function, Addr sp, UWord first, UW
 
 static UInt log2_of(UWord alignment) { return alignment < 2 ? 0 : 63 - __builtin_clzll(alignment); }
 
-static void put_results(const heap_call* call, UWord result) {
+static void put_results(ThreadId thread, const heap_call* call, UWord result) {
     const heap_shape shape = heap_function_shape(call->function);
     if (shape == shape_none || shape == shape_free) return;
     const Bool again = shape == shape_realloc || shape == shape_reallocarray;
@@ -286,21 +292,22 @@ static void put_results(const heap_call* call, UWord result) {
     /* A realloc to no bytes that gives nothing has freed; any other that gives nothing has failed and changed nothing. */
     const Bool freed = again && call->old != 0 && (result != 0 || call->bytes == 0);
     const UInt flag = freed && result != 0 ? millpond_flag_realloc : 0;
-    if (freed) buffer_put(millpond_record_free, call->old, flag, 0, 0);
+    if (freed) put_free(thread, call->old, flag);
     if (result == 0) {
         failed_count += !freed;
         return;
     }
     const UInt alignment = call->alignment > default_alignment ? log2_of(call->alignment) : 0;
     const UInt zeroed = shape == shape_calloc ? millpond_flag_zeroed : 0;
-    buffer_put(millpond_record_allocate, result, call->bytes, call->context,
-               flag | zeroed | alignment << millpond_flag_alignment_shift);
+    const UInt flags = flag | zeroed | alignment << millpond_flag_alignment_shift;
+    buffer_put(millpond_record_allocate, result, call->bytes, call->context, flags);
+    heap_events_allocate(thread, result, call->bytes, call->context, flags);
 }
 
 static void end_call(UChar* guest_state, heap_call* call, Bool returned, UWord result) {
     buffer_fetch(guest_state);
     buffer_put(millpond_record_leave, 0, 0, 0, 0);
-    if (returned) put_results(call, result);
+    if (returned) put_results(VG_(get_running_tid)(), call, result);
     buffer_store(guest_state);
     call->function = no_function;
     set_watch(guest_state, nothing_watched);

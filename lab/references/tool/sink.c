@@ -26,7 +26,8 @@ static ULong state_before;    /* … and where the next words begin */
 static ULong block_first;     /* position of the block's first word */
 static Bool is_open = False;  /* a block has words */
 
-ULong clock_now(void) { return taken; }
+/* While words are taken, those of the buffer are counted: they are written, and its cursor is behind them. */
+ULong clock_now(void) { return taken + buffer_used(); }
 
 /* ---- blocks ---- */
 
@@ -179,13 +180,14 @@ void sink_start(void) {
 }
 
 void sink_take(const ULong* first, const ULong* last) {
-    taken += last - first;
-    if (bounds.discard || !trace_file_is_open()) return;
-    if (is_bounded)
-        take_bounded(first, last);
-    else
-        encode(first, last);
+    if (!bounds.discard && trace_file_is_open()) {
+        if (is_bounded)
+            take_bounded(first, last);
+        else
+            encode(first, last);
+    }
     state_before = buffer_state;
+    taken += last - first;
 }
 
 void sink_finish(void) { write_block(); }

@@ -9,6 +9,7 @@
 #include "lab/references/tool/buffer.h"
 #include "lab/references/tool/calls.h"
 #include "lab/references/tool/contexts.h"
+#include "lab/references/tool/heap_events.h"
 #include "lab/references/tool/instrument.h"
 #include "lab/references/tool/sink.h"
 #include "lab/references/tool/trace_file.h"
@@ -19,6 +20,12 @@ static Bool skips_start = False;
 static Long from, instructions, recording;
 static ThreadId latest;
 static Bool is_off = False;
+
+static void write_all(void) {
+    buffer_flush();
+    sink_finish();
+    heap_events_finish();
+}
 
 /* ---- threads and signals ---- */
 
@@ -62,6 +69,7 @@ static void on_signal(ThreadId thread, Int number, Bool other_stack) {
 
 static void on_child(ThreadId thread) {
     buffer_drop();
+    heap_events_drop();
     trace_file_abandon();
     calls_on_fork(thread);
     buffer_state = thread * 2 + calls_in_allocator(thread);
@@ -105,8 +113,7 @@ static void on_system_write(CorePart part, ThreadId thread, Addr address, SizeT 
 static void before_system_call(ThreadId thread, UInt number, UWord* arguments, UInt count) {
     (void)thread, (void)arguments, (void)count;
     if (number != __NR_execve && number != __NR_execveat) return;
-    buffer_flush();
-    sink_finish();
+    write_all();
 }
 
 static void after_system_call(ThreadId thread, UInt number, UWord* arguments, UInt count, SysRes result) {
@@ -160,8 +167,7 @@ static void after_options(void) {
 
 static void finish(Int status) {
     (void)status;
-    buffer_flush();
-    sink_finish();
+    write_all();
     trace_file_close();
 }
 

@@ -5,11 +5,8 @@
 #include "lab/references/tool/clock.h"
 #include "lab/references/tool/code_table.h"
 #include "lab/references/tool/contexts.h"
+#include "lab/trace/seal.h"
 #include "lab/trace/writer.h"
-
-#define XXH_INLINE_ALL
-#define XXH_NO_STREAM_ALLOCATION
-#include <xxhash.h>
 
 enum { closed = -1, part_bytes = 1 << 16, images_max = 10000, path_max = 4096 };
 
@@ -187,6 +184,11 @@ void trace_file_write_references(const UChar* const* parts, const SizeT* bytes, 
     write_block(mpt_references, 1, first, parts, bytes, count);
 }
 
+void trace_file_write_events(void* block, UInt events) {
+    const UInt bytes = mpt_seal_block(block, events);
+    write_all(block, bytes);
+}
+
 /* ---- the file ---- */
 
 static ULong now_ns(void) {
@@ -195,15 +197,10 @@ static ULong now_ns(void) {
     return (ULong)now.tv_sec * 1000000000ULL + now.tv_nsec;
 }
 
-/* The file of the program: where the kernel's loader found its code. */
+/* The file of the program, as Valgrind has it open. */
 static const HChar* executable(void) {
-    for (const DebugInfo* info = VG_(next_DebugInfo)(NULL); info != NULL; info = VG_(next_DebugInfo)(info)) {
-        const Addr text = VG_(DebugInfo_get_text_avma)(info);
-        if ((Addr)&executable - text < VG_(DebugInfo_get_text_size)(info)) continue; /* this tool */
-        const HChar* soname = VG_(DebugInfo_get_soname)(info);
-        if (soname == NULL || VG_(strcmp)(soname, "NONE") == 0) return VG_(DebugInfo_get_filename)(info);
-    }
-    return VG_(args_the_exename);
+    const HChar* path;
+    return VG_(resolve_filename)(VG_(cl_exec_fd), &path) ? path : VG_(args_the_exename);
 }
 
 static void write_process(ULong image, ULong recording) {

@@ -17,8 +17,8 @@ Bool trace_file_is_open(void);
 /* In a child of fork: the file is the parent's. */
 void trace_file_abandon(void);
 void trace_file_write_references(const UChar* const* parts, const SizeT* bytes, UInt count, ULong first);
-/* A block of heap events that is sealed but for its checksum. */
-void trace_file_write_events(void* block);
+/* A block of heap events, of which lengths, count and checksum are yet to be set. */
+void trace_file_write_events(void* block, UInt events);
 /* The last block: how the capture ended. */
 void trace_file_close(void);
 

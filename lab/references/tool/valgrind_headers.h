@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
- * valgrind_headers: what the tool uses of Valgrind 3.19, and the two functions of its core that no public header has. */
+ * valgrind_headers: what the tool uses of Valgrind 3.19, and what no public header has of its core. */
 #ifndef MILLPOND_LAB_REFERENCES_TOOL_VALGRIND_HEADERS_H
 #define MILLPOND_LAB_REFERENCES_TOOL_VALGRIND_HEADERS_H
 
@@ -25,6 +25,9 @@
 
 /* A descriptor where the program's own do not lie. */
 extern Int VG_(safe_fd)(Int descriptor);
+/* The program's file, and the name of an open file. */
+extern Int VG_(cl_exec_fd);
+extern Bool VG_(resolve_filename)(Int descriptor, const HChar** path);
 
 /* The symbols of a module, one after another. */
 typedef struct {
