@@ -109,7 +109,7 @@ static void add_entries_of(const DebugInfo* module) {
         const HChar *name, **others;
         Bool is_text, is_ifunc, is_global;
         VG_(DebugInfo_syms_getidx)(module, i, &addresses, &size, &name, &others, &is_text, &is_ifunc, &is_global);
-        if (!is_text || is_ifunc || !is_global) continue;
+        if (!is_text || is_ifunc) continue; /* and not only global ones: many of these names are weak */
         UInt function = function_of_name(name);
         for (; function == 0 && others != NULL && *others != NULL; ++others) function = function_of_name(*others);
         if (function != 0) add_entry(addresses.main, function);

@@ -47,19 +47,18 @@ static void on_start_client(ThreadId thread, ULong blocks) {
         latest = thread;
         buffer_put(millpond_record_thread, thread * 2 + calls_in_allocator(thread), 0, 0, 0);
     }
-    if (sink_is_done() && !is_off) {
-        is_off = True;
-        buffer_flush();
-        sink_finish();
-        instrument_nothing();
-        VG_(discard_translations_safely)(0, ~(SizeT)0, "millpond");
-    }
     buffer_enter_client(thread, calls_watch(thread));
 }
 
 static void on_stop_client(ThreadId thread, ULong blocks) {
     (void)blocks;
     buffer_leave_client(thread);
+    if (!sink_is_done() || is_off) return;
+    /* The rest of the program runs as under no tool at all. Nothing translated runs now. */
+    is_off = True;
+    write_all();
+    instrument_nothing();
+    VG_(discard_translations)(0, ~0ULL, "millpond");
 }
 
 static void on_signal(ThreadId thread, Int number, Bool other_stack) {
