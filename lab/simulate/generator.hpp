@@ -16,6 +16,7 @@ class mixed_source : public reference_source {
   public:
     explicit mixed_source(std::uint64_t seed = 1) : drawn_(seed == 0 ? 1 : seed), batch_(4096) {}
 
+    const char* format_name() const override { return "made up"; }
     bool next(reference_batch& batch) override;
 
   private:

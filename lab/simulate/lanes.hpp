@@ -5,7 +5,9 @@
 //   │ a b c d e f g h │  seek q, insert x  ▶  │ x a b c d e f g │  returns 8, h is gone
 //
 // Rows of eight make longer stacks: what one row loses is what the next inserts. The row is aligned to 64 bytes.
-// One struct for each instruction set; all do the same.
+// One struct for each instruction set; all do the same. The first row of a stack is always searched by portable_lanes:
+// lines are found among its first few places as a rule, where one after the other is as fast (0.96 to 1.3 times, on
+// three programs), and a vector would wait for what was just stored. Behind it vectors gain up to a fifth.
 #pragma once
 
 #include <stdint.h>

@@ -30,13 +30,17 @@ lru_family::lru_family(const host& system, line_walk lines, uint64_t sets_min, u
 
 template <class Lanes>
 [[gnu::always_inline]] inline unsigned lru_family::touch_set(uint64_t* tags, uint64_t line) {
-    uint64_t inserted = line;
-    for (unsigned row = 0;; ++row, tags += lane_count) {
+    uint64_t inserted = tags[lane_count - 1];
+    const unsigned early = portable_lanes::move_to_front(tags, line, line);
+    if (early < lane_count) return early;
+    for (unsigned row = 1; row < rows_; ++row) {
+        tags += lane_count;
         const uint64_t pushed_out = tags[lane_count - 1];
         const unsigned depth = Lanes::move_to_front(tags, line, inserted);
-        if (depth < lane_count || row + 1 == rows_) return row * lane_count + depth;
+        if (depth < lane_count) return row * lane_count + depth;
         inserted = pushed_out;
     }
+    return rows_ * lane_count;
 }
 
 template <class Lanes>

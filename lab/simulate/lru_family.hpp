@@ -8,7 +8,7 @@
 // are refined by one more bit of the line's number, so a set of 128 holds no line that its set of 64 does not get (Hill
 // and Smith 1989). 7 set counts x 8 ways are 56 caches.
 // Memory: 8 bytes for each line of the largest caches. Cost: one comparison where the coarsest set has the line in
-// front, else a vector step for each set count until one has. Not thread-safe.
+// front, else a search of its set for each set count until one has. Not thread-safe.
 #pragma once
 
 #include "lab/simulate/instruction_set.hpp"

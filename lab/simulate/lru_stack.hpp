@@ -32,7 +32,6 @@ class lru_stack {
     [[gnu::always_inline]] inline uint64_t touch(uint64_t block) {
         uint64_t* row = front_.data();
         if (row[0] == block) return 0;
-        // Most uses are found among the first few, where one after the other is faster than eight at a time.
         uint64_t inserted = row[lane_count - 1];
         const unsigned early = portable_lanes::move_to_front(row, block, block);
         if (early < lane_count) return early;

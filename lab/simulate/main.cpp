@@ -115,12 +115,13 @@ void show(const command_line& line, const nlohmann::ordered_json& document, cons
     if (!line.json.empty()) program::write_or_print(line.json, document.dump(2) + "\n");
 }
 
+std::unique_ptr<reference_source> open_source(const command_line& line) {
+    if (line.references.empty()) return std::make_unique<mixed_source>();
+    return std::make_unique<text_source>(line.references, line.text);
+}
+
 void measure(const command_line& line) {
-    std::unique_ptr<reference_source> source;
-    if (line.references.empty())
-        source = std::make_unique<mixed_source>();
-    else
-        source = std::make_unique<text_source>(line.references, line.text);
+    const std::unique_ptr<reference_source> source = open_source(line);
     const auto speeds = speed_json(*source, line.descriptions, line.rules, line.speed);
     show(line, speeds, speed_table(speeds));
 }
@@ -136,18 +137,18 @@ void add(input_facts& facts, const reference_batch& batch) {
 
 void simulate(const command_line& line) {
     const running_simulation simulation(line.rules, line.descriptions);
-    text_source source(line.references, line.text);
+    const std::unique_ptr<reference_source> source = open_source(line);
     std::unique_ptr<din_writer> din;
     if (!line.din.empty()) din = std::make_unique<din_writer>(line.din);
     input_facts facts;
     facts.path = line.references;
-    for (reference_batch batch; source.next(batch);) {
+    for (reference_batch batch; source->next(batch);) {
         simulation.take(batch);
         add(facts, batch);
         if (din) din->take(batch.references, batch.count);
     }
     facts.loads -= facts.stores + facts.modifications;
-    facts.format = source.format_name();
+    facts.format = source->format_name();
     if (din) din->commit();
     const auto document = results_json(simulation.get(), facts, line.rules, line.penalties);
     show(line, document, results_table(document));

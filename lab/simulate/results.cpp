@@ -39,7 +39,7 @@ void add_row(void* state, const count_row* row) {
     }
     json metric = {{"metric", row->metric}, {"unit", row->unit}, {"value", row->value}};
     add_place(metric, *row);
-    if (std::string_view(row->metric) == "misses") {
+    if (std::string_view(row->metric) == "misses" && to.input->instructions != 0) {
         for (const double penalty : *to.penalties) {
             json time = {{"metric", "time"},
                          {"unit", "cycles"},

@@ -5,7 +5,7 @@
 //   rules        how straddling accesses, modifications and flushes were counted
 //   simulators   for each: its description, and metrics [{metric, unit, value, and what it is about}]
 //   curve        of exact distances, beside the metrics: [[distance, references], …], distances without any left out
-//   time         for each cache and penalty: I + (M x P) x D in cycles
+//   time         for each cache and penalty: I + (M x P) x D in cycles; where the input has instructions
 //
 // Pure functions of a finished simulation. O(rows).
 #pragma once

@@ -77,10 +77,14 @@ void sampled_distances::tell(const report& to) const {
     row("references", "references", references_);
     row("sampled", "references", sampled_);
     row("memory", "bytes", bytes());
+    // Below N blocks all scaled distances are zero or too large; where only first uses are left, so they stay.
+    const uint64_t of_all_sizes = misses_of_power(sizes - 1).misses;
     for (unsigned power = 0; power < sizes; ++power) {
+        if (uint64_t{1} << power < one_in_) continue;
         const estimate found = misses_of_power(power);
         row("misses_estimated", "references", found.misses, uint64_t{1} << power);
         row("misses_deviation", "references", found.deviation, uint64_t{1} << power);
+        if (found.misses == of_all_sizes) break;
     }
 }
 

@@ -6,8 +6,10 @@
 //
 // Use it where the exact curve takes too long or too much memory. misses(C) is N times the sampled references whose
 // scaled distance is C or more. Its error is a standard deviation, estimated from how 32 groups of sampled blocks
-// differ; it leaves out that the scaled distances themselves are estimates, which matters for caches of fewer than
-// some 100 x N blocks. With N = 1 the curve is exact and the error zero.
+// differ. It leaves out that scaled distances are estimates, too, by about sqrt(C x N) blocks at C: for small caches
+// and where the curve falls steeply, it is too small. Of 26 estimates on three programs (N = 10 and 100, C at least
+// 25 x N), 25 lay within 2.5 deviations of the truth; one, at a steep fall, 19 away. With N = 1 the curve is exact.
+// A block is in the sample or not, so a reference to two blocks is always two references.
 // Memory: a share of 1/N of the exact curve's. Not thread-safe.
 #pragma once
 

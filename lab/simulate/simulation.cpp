@@ -116,7 +116,9 @@ void simulation::take(const reference* batch, size_t count, uint64_t instruction
         take_piece(batch, piece);
         batch += piece;
         count -= piece;
-        if (rules_.flush_references != 0 && (references_to_flush_ -= piece) == 0) {
+        if (rules_.flush_references == 0) continue;
+        references_to_flush_ -= piece;
+        if (references_to_flush_ == 0) {
             flush();
             references_to_flush_ = rules_.flush_references;
         }

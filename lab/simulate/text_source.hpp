@@ -35,7 +35,7 @@ class text_source : public reference_source {
     ~text_source() override;
 
     bool next(reference_batch& batch) override;
-    const char* format_name() const;
+    const char* format_name() const override;
 
   private:
     bool read_line(std::string_view& line);

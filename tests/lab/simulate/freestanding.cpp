@@ -4,26 +4,7 @@
 // be zero.
 #include "lab/references/simulators.h"
 
-extern "C" {
-
-void* memset(void* to, int value, size_t count) {
-    for (size_t i = 0; i < count; ++i) static_cast<volatile char*>(to)[i] = static_cast<char>(value);
-    return to;
-}
-
-void* memcpy(void* to, const void* from, size_t count) {
-    for (size_t i = 0; i < count; ++i) static_cast<volatile char*>(to)[i] = static_cast<const char*>(from)[i];
-    return to;
-}
-
-void* memmove(void* to, const void* from, size_t count) {
-    if (to <= from) return memcpy(to, from, count);
-    while (count-- > 0) static_cast<volatile char*>(to)[count] = static_cast<const char*>(from)[count];
-    return to;
-}
-
-[[noreturn]] void _start();
-}
+extern "C" [[noreturn]] void _start();
 
 namespace {
 
