@@ -46,7 +46,9 @@ bool is_being_written(const image& one) {
 class image_finishing {
   public:
     image_finishing(const image& one, std::string out, unsigned mode)
-        : image_(one), path_(std::move(out)), from_(one.file.path),
+        : image_(one),
+          path_(std::move(out)),
+          from_(one.file.path),
           out_(path_, trace::block_output::default_level, mode) {}
 
     // Returns whether there was anything to capture; throws std::system_error.

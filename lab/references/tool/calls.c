@@ -251,12 +251,16 @@ static void put_free(ThreadId thread, Addr address, UInt flags) {
     heap_events_free(thread, address, flags);
 }
 
-void calls_on_entry(UChar* guest_state, UWord function, Addr sp, UWord first, UWord second, UWord third) {
+static const VexGuestAMD64State* registers(const UChar* guest_state) { return (const VexGuestAMD64State*)guest_state; }
+
+void calls_on_entry(UChar* guest_state, UWord function) {
+    const VexGuestAMD64State* r = registers(guest_state);
+    const Addr sp = r->guest_RSP;
     const ThreadId thread = VG_(get_running_tid)();
     heap_call* call = &calls_of(thread)->call;
     if (call->function != no_function) return;
     if (function == start_function || function == main_function) {
-        if (function == start_function) main_address = first;
+        if (function == start_function) main_address = r->guest_RDI;
         if (function == main_function && main_reached != NULL) {
             buffer_fetch(guest_state);
             buffer_flush();
@@ -269,7 +273,7 @@ void calls_on_entry(UChar* guest_state, UWord function, Addr sp, UWord first, UW
     call->function = function;
     call->sp = sp;
     call->returns_to = *(const Addr*)sp;
-    take_request(call, first, second, third);
+    take_request(call, r->guest_RDI, r->guest_RSI, r->guest_RDX);
     const heap_shape shape = heap_function_shape(function);
     buffer_fetch(guest_state);
     buffer_put(millpond_record_enter, function, 0, 0, 0);
@@ -313,15 +317,18 @@ static void end_call(UChar* guest_state, heap_call* call, Bool returned, UWord r
     set_watch(guest_state, nothing_watched);
 }
 
-void calls_on_return(UChar* guest_state, Addr address, Addr sp, UWord result) {
+void calls_on_return(UChar* guest_state) {
+    const VexGuestAMD64State* r = registers(guest_state);
     heap_call* call = &calls_of(VG_(get_running_tid)())->call;
     if (call->function == no_function) return;
-    end_call(guest_state, call, address == call->returns_to && sp == call->sp + sizeof(Addr), result);
+    const Bool returned = r->guest_RIP == call->returns_to && r->guest_RSP == call->sp + sizeof(Addr);
+    end_call(guest_state, call, returned, r->guest_RAX);
 }
 
-void calls_on_unwound(UChar* guest_state, Addr sp) {
+void calls_on_unwound(UChar* guest_state) {
     heap_call* call = &calls_of(VG_(get_running_tid)())->call;
-    if (call->function != no_function && sp > call->sp) end_call(guest_state, call, False, 0);
+    if (call->function != no_function && registers(guest_state)->guest_RSP > call->sp)
+        end_call(guest_state, call, False, 0);
 }
 
 /* ---- signals, threads ---- */

@@ -20,10 +20,10 @@ Bool calls_may_return_to(Addr address); /* a call instruction ends there */
 UInt calls_function_at(Addr address);   /* not 0: the entry of a function of the allocator */
 Bool calls_is_unwinder(Addr address);   /* in a function that leaves frames of others */
 
-/* Helpers of translated code. */
-void calls_on_entry(UChar* guest_state, UWord function, Addr sp, UWord first, UWord second, UWord third);
-void calls_on_return(UChar* guest_state, Addr address, Addr sp, UWord result);
-void calls_on_unwound(UChar* guest_state, Addr sp);
+/* Helpers of translated code, at a superblock's start or end: there the guest state is whole. */
+void calls_on_entry(UChar* guest_state, UWord function);
+void calls_on_return(UChar* guest_state);
+void calls_on_unwound(UChar* guest_state);
 
 /* The stack pointer above which the open call of the thread has ended; all ones if none is open. */
 Addr calls_watch(ThreadId thread);

@@ -136,13 +136,14 @@ static Bool take_option(const HChar* argument) {
 }
 
 static void print_usage(void) {
-    VG_(printf)("    --output=FILE             where the trace goes: FILE.PID.IMAGE\n"
-                "    --from=N                  capture nothing of the first N instructions\n"
-                "    --instructions=N          stop after N instructions were captured\n"
-                "    --sample=BURST/PERIOD     capture BURST of every PERIOD instructions\n"
-                "    --skip-start=yes          capture nothing before main\n"
-                "    --discard=yes             capture and write nothing\n"
-                "    --recording=N             a number that all traces of one capture share\n");
+    VG_(printf)(
+        "    --output=FILE             where the trace goes: FILE.PID.IMAGE\n"
+        "    --from=N                  capture nothing of the first N instructions\n"
+        "    --instructions=N          stop after N instructions were captured\n"
+        "    --sample=BURST/PERIOD     capture BURST of every PERIOD instructions\n"
+        "    --skip-start=yes          capture nothing before main\n"
+        "    --discard=yes             capture and write nothing\n"
+        "    --recording=N             a number that all traces of one capture share\n");
 }
 
 static void print_debug_usage(void) {}

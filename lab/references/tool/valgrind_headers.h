@@ -3,8 +3,8 @@
 #ifndef MILLPOND_LAB_REFERENCES_TOOL_VALGRIND_HEADERS_H
 #define MILLPOND_LAB_REFERENCES_TOOL_VALGRIND_HEADERS_H
 
-#include "pub_tool_basics.h"
 #include "pub_tool_aspacemgr.h"
+#include "pub_tool_basics.h"
 #include "pub_tool_clientstate.h"
 #include "pub_tool_debuginfo.h"
 #include "pub_tool_hashtable.h"

@@ -34,9 +34,9 @@ struct allocation {
 
 // One pass over a capture of the marked program.
 struct captured {
-    std::map<unsigned, std::vector<touch>> touches;     // by mark
-    std::map<std::uint64_t, allocation> allocations;    // by the size that was asked for
-    std::map<std::uint64_t, std::uint64_t> live;        // address to size
+    std::map<unsigned, std::vector<touch>> touches;   // by mark
+    std::map<std::uint64_t, allocation> allocations;  // by the size that was asked for
+    std::map<std::uint64_t, std::uint64_t> live;      // address to size
     std::uint64_t instructions = 0, references = 0, calls = 0, unbalanced = 0;
     std::vector<trace::context_node> contexts;
     reference_totals totals;

@@ -108,7 +108,7 @@ static void heap() {
 int main(int argc, char** argv) {
     printf("%p\n", const_cast<const unsigned char*>(bytes));
     fflush(stdout);
-    struct sigaction action {};
+    struct sigaction action{};
     action.sa_handler = on_signal;
     sigaction(SIGUSR1, &action, nullptr);
     accesses();
