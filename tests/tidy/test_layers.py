@@ -28,7 +28,7 @@ ORDER = [
     ["lab/symbols"],
     ["lab/plan"],
     ["lab/measure"],
-    ["lab/probes"],
+    ["lab/probes", "lab/references"],
     ["lab/record", "lab/litter", "lab/mallocs", "lab/characterise", "lab/trial", "lab/replay"],
     ["lab/suites/common"],
     ["lab/suites/frame"],

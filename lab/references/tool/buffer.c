@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "lab/references/tool/buffer.h"
 
+#include <libvex_guest_amd64.h>
 #include "lab/references/tool/sink.h"
-#include "libvex_guest_amd64.h"
 
 /* Aligned to twice its length, so that the bit is clear in it and set behind it. */
 static ULong words[buffer_words + buffer_room_words] __attribute__((aligned(2 * buffer_words * 8)));

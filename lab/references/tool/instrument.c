@@ -3,11 +3,12 @@
 
 #include <stddef.h>
 
+#include <libvex_guest_amd64.h>
 #include "lab/references/reference.h"
 #include "lab/references/tool/buffer.h"
 #include "lab/references/tool/calls.h"
 #include "lab/references/tool/code_table.h"
-#include "libvex_guest_amd64.h"
+#include "lab/references/tool/entries.h"
 
 enum { shadow = sizeof(VexGuestAMD64State) };
 
@@ -61,14 +62,14 @@ static void add_register(IRSB* out, IRExpr** to, Int offset) {
 }
 
 static void begin_calls(IRSB* out, Addr address) {
-    if (calls_may_return_to(address)) {
+    if (entries_may_return_to(address)) {
         IRExpr *sp, *watch;
         add_register(out, &sp, offsetof(VexGuestAMD64State, guest_RSP));
         add_register(out, &watch, shadow + slot_watch);
         const IRTemp popped = add_temporary(out, Ity_I1, IRExpr_Binop(Iop_CmpLT64U, watch, sp));
         add_helper(out, "calls_on_return", &calls_on_return, mkIRExprVec_1(IRExpr_GSPTR()), popped);
     }
-    const UInt function = calls_function_at(address);
+    const UInt function = entries_function_at(address);
     if (function != 0) {
         add_helper(out, "calls_on_entry", &calls_on_entry, mkIRExprVec_2(IRExpr_GSPTR(), constant(function)),
                    IRTemp_INVALID);
@@ -296,7 +297,7 @@ IRSB* instrument(VgCallbackClosure* closure, IRSB* in, const VexGuestLayout* lay
     begin(&w, !leads_on(in, draft.address));
     for (; i < in->stmts_used; ++i) take_statement(&w, in, in->stmts[i]);
     add_exit(&w);
-    if (calls_is_unwinder(draft.address)) {
+    if (entries_is_unwinder(draft.address)) {
         add_helper(w.out, "calls_on_unwound", &calls_on_unwound, mkIRExprVec_1(IRExpr_GSPTR()), IRTemp_INVALID);
     }
     const UInt number = code_table_take(&draft);

@@ -9,6 +9,7 @@
 #include "lab/references/tool/buffer.h"
 #include "lab/references/tool/calls.h"
 #include "lab/references/tool/contexts.h"
+#include "lab/references/tool/entries.h"
 #include "lab/references/tool/heap_events.h"
 #include "lab/references/tool/instrument.h"
 #include "lab/references/tool/sink.h"
@@ -79,7 +80,7 @@ static void on_child(ThreadId thread) {
 /* ---- memory ---- */
 
 static void on_unmap(Addr first, SizeT bytes) {
-    calls_on_unmap(first, bytes);
+    entries_on_unmap(first, bytes);
     contexts_on_unmap(first, bytes);
 }
 
