@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // signal_relay: passes signals that are sent to a program of ours on to the program that it has started.
 //
-// What the terminal sends has reached that program already. Make one before the program is started, so that nothing sent
-// meanwhile ends us alone; handlers do not survive its exec. One for a process.
+// What the terminal sends has reached that program already. Make one before the program is started, so that nothing
+// sent meanwhile ends us alone; handlers do not survive its exec. One for a process.
 #pragma once
 
 #include <signal.h>

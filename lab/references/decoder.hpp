@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 // decoder: turns the payload of a block of references back into words of the stream; the reverse of encoder.h.
 //
-//   payload: │ words │ references │ instructions │ state │ lengths of the columns │ runs │ jumps │ operands │ codes │ misses │
+//   payload: │ words │ references │ instructions │ state │ lengths │ runs │ jumps │ operands │ codes │ misses │
 //
-// open() a payload, then next() until it returns nothing. Memory: the prediction, 24 bytes a root of the code table and a
-// window of words. Throws trace_error where the payload contradicts itself or the table. About 10 ns a word.
+// open() a payload, then next() until it returns nothing. Memory: the prediction, 24 bytes a root of the code table and
+// a window of words. Throws trace_error where the payload contradicts itself or the table. About 10 ns a word.
 #pragma once
 
 #include <cstdint>

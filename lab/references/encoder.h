@@ -62,8 +62,7 @@ static inline void millpond_encode_roots(struct millpond_encoder* e, const uint6
             const uint64_t from_neighbour = mpt_zigzag((int64_t)(value - p->neighbour));
             const int is_near = from_neighbour < from_last;
             *codes++ = is_near ? millpond_value_from_neighbour : millpond_value_from_last;
-            e->cursors[millpond_misses] =
-                mpt_put(e->cursors[millpond_misses], is_near ? from_neighbour : from_last);
+            e->cursors[millpond_misses] = mpt_put(e->cursors[millpond_misses], is_near ? from_neighbour : from_last);
         }
         millpond_learn(root, follower, value);
         p->neighbour = value;

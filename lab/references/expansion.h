@@ -19,11 +19,11 @@ enum { millpond_piece_bytes = 64, millpond_batch_room_min = 2048 };
 struct millpond_expansion {
     const struct millpond_table* table;
     uint64_t thread;
-    uint64_t instructions[2]; /* so far: of the program, in the allocator */
+    uint64_t instructions[2];            /* so far: of the program, in the allocator */
     uint64_t piece_address, piece_bytes; /* what is left of a system call's memory */
     uint8_t piece_kind;
-    uint8_t origin;       /* of what runs */
-    uint8_t with_system;  /* whether references of system calls go out */
+    uint8_t origin;      /* of what runs */
+    uint8_t with_system; /* whether references of system calls go out */
     uint8_t unused[5];
 };
 

@@ -46,7 +46,9 @@ bool is_being_written(const image& one) {
 class image_finishing {
   public:
     image_finishing(const image& one, std::string out, unsigned mode)
-        : image_(one), path_(std::move(out)), from_(one.file.path),
+        : image_(one),
+          path_(std::move(out)),
+          from_(one.file.path),
           out_(path_, trace::block_output::default_level, mode) {}
 
     // Returns whether there was anything to capture; throws std::system_error.
@@ -156,10 +158,22 @@ std::uint64_t root_of(const std::vector<image>& images) {
     return images.front().process.pid;
 }
 
+// A file with such a name that is no trace stays: then the next number is taken.
 std::string name_of(const std::string& file, const image& one, std::uint64_t root) {
     if (one.process.pid == root && one.process.image == 0) return file;
     const std::string stem = file + "." + std::to_string(one.process.pid);
-    return one.process.image == 0 ? stem : stem + "." + std::to_string(one.process.image);
+    std::uint64_t number = one.process.image;
+    std::string name = number == 0 ? stem : stem + "." + std::to_string(number);
+    while (fs::exists(fs::symlink_status(name)) && !trace::read_origin(name).is_trace)
+        name = stem + "." + std::to_string(++number);
+    return name;
+}
+
+// Traces of other processes of the capture that this one has replaced.
+void remove_replaced(const std::string& file, std::uint64_t replaced) {
+    if (replaced == 0 || trace::read_origin(file).recording == replaced) return;
+    for (const trace::trace_file& sibling : trace::numbered_siblings(file))
+        if (trace::read_origin(sibling.path).recording == replaced) fs::remove(sibling.path);
 }
 
 }  // namespace
@@ -173,6 +187,7 @@ finish_outcome finish(const std::string& file, const std::optional<ending>& end,
         throw program::failure(program::input, "there is no unfinished capture of " + file +
                                                    ": no process has written to " + partial_stem(file) + ".*");
     const std::uint64_t root = end ? end->pid : root_of(images);
+    const std::uint64_t replaced = trace::read_origin(file).recording;
     std::uint64_t last_image = 0;
     for (const image& one : images)
         if (one.process.pid == root) last_image = std::max(last_image, one.process.image);
@@ -191,6 +206,7 @@ finish_outcome finish(const std::string& file, const std::optional<ending>& end,
         outcome.traces.push_back(name);
         fs::remove(one.file.path);
     }
+    remove_replaced(file, replaced);
     return outcome;
 }
 

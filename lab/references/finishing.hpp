@@ -33,8 +33,8 @@ struct finish_outcome {
 // What processes write while they run begins with this name.
 std::string partial_stem(const std::string& file);
 
-// `end`: of the process that was started, where it is known. `mode`: permissions of the traces. Throws failure: there is
-// nothing to finish, or the disk refuses.
+// `end`: of the process that was started, where it is known. `mode`: permissions of the traces. Throws failure: there
+// is nothing to finish, or the disk refuses.
 finish_outcome finish(const std::string& file, const std::optional<ending>& end, unsigned mode);
 
 }  // namespace millpond::references

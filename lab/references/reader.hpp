@@ -40,7 +40,7 @@ struct step {
 
 // What the headers of all blocks say.
 struct reference_totals {
-    std::uint64_t references = 0;      // without those of system calls
+    std::uint64_t references = 0;  // without those of system calls
     std::uint64_t instructions = 0;
     std::uint64_t words = 0;
     std::uint64_t stored_bytes = 0;  // of blocks of references and of superblocks

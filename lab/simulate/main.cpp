@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 // millpond-simulate: caches, memories and translation buffers on the data references of a program.
 //
-//   millpond-simulate [--simulate DESCRIPTION …] [--format din|lackey] [--json FILE] [--write-din FILE] REFERENCES
+//   millpond-simulate [--simulate DESCRIPTION …] [--format recording|din|lackey] [--json FILE] [--write-din FILE] REFERENCES
 //   millpond-simulate --measure [--simulate DESCRIPTION …] [REFERENCES]
 //
-// REFERENCES is a text of Dinero's or of Valgrind's lackey, "-" standard input.
+// REFERENCES is a recording of ours, or a text of Dinero's or of Valgrind's lackey; "-" is text at standard input.
 // Exit status: 0 done · 2 usage, a wrong description · 3 references missing or damaged · 4 a place that cannot be
 // written, or no memory.
 #include <algorithm>
@@ -16,6 +16,7 @@
 #include "lab/program/command_line.hpp"
 #include "lab/simulate/din_writer.hpp"
 #include "lab/simulate/generator.hpp"
+#include "lab/simulate/recording_source.hpp"
 #include "lab/simulate/results.hpp"
 #include "lab/simulate/running_simulation.hpp"
 #include "lab/simulate/speed.hpp"
@@ -60,7 +61,7 @@ void declare_rules(CLI::App& app, command_line& line) {
 }
 
 void declare(CLI::App& app, command_line& line) {
-    app.add_option("references", line.references, "the text to read, \"-\" for standard input")
+    app.add_option("references", line.references, "the recording or text to read, \"-\" for standard input")
         ->type_name("REFERENCES");
     app.add_option("-s,--simulate", line.descriptions,
                    "a simulator: direct, lru, fifo, random, distances, sampled, levels, tlb or attributed, a colon, "
@@ -70,8 +71,8 @@ void declare(CLI::App& app, command_line& line) {
         ->take_all()
         ->allow_extra_args(false);
     declare_rules(app, line);
-    app.add_option("--format", line.format, "of the text")
-        ->check(CLI::IsMember({"automatic", "din", "lackey"}))
+    app.add_option("--format", line.format, "of the references")
+        ->check(CLI::IsMember({"automatic", "din", "lackey", "recording"}))
         ->capture_default_str();
     app.add_option("--bytes", line.text.bytes_default, "bytes of an access that a din line leaves out")
         ->check(CLI::Range(1, 4096))
@@ -103,7 +104,7 @@ void settle(command_line& line) {
     line.rules.straddle_twice = line.straddling == "twice";
     line.rules.modify_twice = line.modification == "twice";
     line.rules.instruction_set_max = one_of<std::uint8_t>(line.instructions, {"best", "portable", "avx2", "avx512"});
-    line.text.format = one_of<text_format>(line.format, {"automatic", "din", "lackey"});
+    if (line.format != "recording") line.text.format = one_of<text_format>(line.format, {"automatic", "din", "lackey"});
     line.text.instructions_max = line.rules.flush_instructions;
     if (line.descriptions.empty()) line.descriptions = usual_descriptions;
     if (line.references.empty() && !line.measures)
@@ -117,6 +118,8 @@ void show(const command_line& line, const nlohmann::ordered_json& document, cons
 
 std::unique_ptr<reference_source> open_source(const command_line& line) {
     if (line.references.empty()) return std::make_unique<mixed_source>();
+    if (line.format == "recording" || (line.format == "automatic" && is_recording(line.references)))
+        return std::make_unique<recording_source>(line.references);
     return std::make_unique<text_source>(line.references, line.text);
 }
 

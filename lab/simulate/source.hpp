@@ -23,7 +23,7 @@ class reference_source {
     reference_source& operator=(const reference_source&) = delete;
     virtual ~reference_source() = default;
 
-    // Of the text or file, for the document: "din", "lackey". Known once something was read.
+    // Of the text or file, for the document: "recording", "din", "lackey". Known once something was read.
     virtual const char* format_name() const = 0;
     // The next references; false at the end. Throws program::failure (input). A batch may be empty of references.
     virtual bool next(reference_batch& batch) = 0;

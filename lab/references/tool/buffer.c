@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "lab/references/tool/buffer.h"
 
+#include <libvex_guest_amd64.h>
 #include "lab/references/tool/sink.h"
-#include "libvex_guest_amd64.h"
 
 /* Aligned to twice its length, so that the bit is clear in it and set behind it. */
-static ULong words[buffer_words + 2 * millpond_record_words_max] __attribute__((aligned(2 * buffer_words * 8)));
+static ULong words[buffer_words + buffer_room_words] __attribute__((aligned(2 * buffer_words * 8)));
 
 ULong* buffer_cursor = words;
 ULong buffer_state;

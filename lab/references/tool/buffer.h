@@ -16,6 +16,9 @@
 enum {
     buffer_words = 1 << 15,
     buffer_full_bit = buffer_words * 8, /* set in the address of a full buffer's cursor */
+    /* Code that runs on within so many bytes need not look whether the buffer is full: the room behind it suffices. */
+    buffer_window_bytes = 1024,
+    buffer_room_words = 3 * millpond_record_words_max + 8 * buffer_window_bytes,
     /* Offsets in the first shadow area of the guest state; the registers there are not used by any other. */
     slot_cursor = 16,
     slot_watch = 24 /* stack pointer above which the call of the allocator that is open has ended; all ones: none */

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "lab/references/tool/calls.h"
 
+#include <libvex_guest_amd64.h>
 #include "lab/references/stream.h"
 #include "lab/references/tool/buffer.h"
 #include "lab/references/tool/contexts.h"
+#include "lab/references/tool/entries.h"
 #include "lab/references/tool/heap_events.h"
 #include "lab/references/tool/heap_functions.h"
-#include "libvex_guest_amd64.h"
 
-enum { no_function = 0, page_bytes = 4096, default_alignment = 16 };
+enum { page_bytes = 4096, default_alignment = 16 };
 
 static const Addr nothing_watched = ~(Addr)0;
 
@@ -52,150 +53,11 @@ Bool calls_in_allocator(ThreadId thread) { return calls_of(thread)->call.functio
 
 ULong calls_failed(void) { return failed_count; }
 
-/* ---- main ---- */
-
-/* The first argument of __libc_start_main is main, whose name a stripped program does not have. */
-enum { start_function = ~0u, main_function = ~0u - 1 };
-
 static void (*main_reached)(void);
-static Addr main_address;
 
-void calls_await_main(void (*reached)(void)) { main_reached = reached; }
-
-/* ---- functions by address ---- */
-
-typedef struct {
-    VgHashNode node; /* key: the entry */
-    UInt function;
-} entry_node;
-
-typedef struct {
-    const DebugInfo* module;
-    Addr first, last;
-} seen_module;
-
-static VgHashTable* entries;
-static seen_module* seen;
-static UInt seen_count, seen_room;
-
-static void add_entry(Addr address, UInt function) {
-    if (VG_(HT_lookup)(entries, address) != NULL) return;
-    entry_node* node = VG_(malloc)("calls.entry", sizeof *node);
-    node->node.key = address;
-    node->function = function;
-    VG_(HT_add_node)(entries, node);
-}
-
-/* Of a symbol, whose name may end in @VERSION. */
-static UInt function_of_name(const HChar* symbol) {
-    HChar plain[64];
-    const HChar* name = symbol;
-    const HChar* version = VG_(strchr)(symbol, '@');
-    if (version != NULL && version - symbol < (Word)sizeof plain) {
-        VG_(memcpy)(plain, symbol, version - symbol);
-        plain[version - symbol] = 0;
-        name = plain;
-    }
-    if (main_reached != NULL && VG_(strcmp)(name, "__libc_start_main") == 0) return start_function;
-    if (main_reached != NULL && VG_(strcmp)(name, "main") == 0) return main_function;
-    return heap_function_of_name(name);
-}
-
-static void add_entries_of(const DebugInfo* module) {
-    const Int count = VG_(DebugInfo_syms_howmany)(module);
-    for (Int i = 0; i < count; ++i) {
-        SymAVMAs addresses;
-        UInt size;
-        const HChar *name, **others;
-        Bool is_text, is_ifunc, is_global;
-        VG_(DebugInfo_syms_getidx)(module, i, &addresses, &size, &name, &others, &is_text, &is_ifunc, &is_global);
-        if (!is_text || is_ifunc) continue; /* and not only global ones: many of these names are weak */
-        UInt function = function_of_name(name);
-        for (; function == 0 && others != NULL && *others != NULL; ++others) function = function_of_name(*others);
-        if (function != 0) add_entry(addresses.main, function);
-    }
-}
-
-static void look_into_module_of(Addr address) {
-    static UInt latest;
-    if (latest < seen_count && address >= seen[latest].first && address < seen[latest].last) return;
-    for (UInt i = 0; i < seen_count; ++i)
-        if (address >= seen[i].first && address < seen[i].last) {
-            latest = i;
-            return;
-        }
-    const DebugInfo* module = VG_(find_DebugInfo)(VG_(current_DiEpoch)(), address);
-    if (module == NULL) return;
-    if (entries == NULL) entries = VG_(HT_construct)("calls.entries");
-    if (seen_count == seen_room) {
-        seen_room = 2 * seen_room + 64;
-        seen = VG_(realloc)("calls.seen", seen, seen_room * sizeof seen[0]);
-    }
-    const Addr first = VG_(DebugInfo_get_text_avma)(module);
-    const Addr last = first + VG_(DebugInfo_get_text_size)(module);
-    if (address < first || address >= last) return; /* a PLT: no function begins there */
-    seen[seen_count].module = module;
-    seen[seen_count].first = first;
-    seen[seen_count].last = last;
-    latest = seen_count++;
-    add_entries_of(module);
-}
-
-UInt calls_function_at(Addr address) {
-    look_into_module_of(address);
-    if (entries == NULL) return no_function;
-    if (address == main_address && main_reached != NULL) return main_function;
-    const entry_node* node = VG_(HT_lookup)(entries, address);
-    return node == NULL ? no_function : node->function;
-}
-
-void calls_on_unmap(Addr first, SizeT bytes) {
-    const Addr last = first + bytes;
-    for (UInt i = 0; i < seen_count;) {
-        if (seen[i].first >= last || first >= seen[i].last) {
-            ++i;
-            continue;
-        }
-        VG_(HT_ResetIter)(entries);
-        UInt count;
-        VgHashNode** nodes = VG_(HT_to_array)(entries, &count);
-        for (UInt k = 0; k < count; ++k)
-            if (nodes[k]->key >= seen[i].first && nodes[k]->key < seen[i].last)
-                VG_(free)(VG_(HT_remove)(entries, nodes[k]->key));
-        VG_(free)(nodes);
-        seen[i] = seen[--seen_count];
-    }
-}
-
-/* The bytes in front of an address are those of a call: e8 rel32, or ff /2 in its seven lengths, with or without a REX
- * prefix. Others may look so by chance, which costs a comparison. */
-Bool calls_may_return_to(Addr address) {
-    enum { longest = 7 };
-    if ((address & (page_bytes - 1)) < longest) {
-        const NSegment* segment = VG_(am_find_nsegment)(address - longest);
-        if (segment == NULL || !(segment->hasR || segment->hasX)) return False;
-    }
-    const UChar* at = (const UChar*)address;
-    if (at[-5] == 0xE8) return True;
-    for (Int length = 2; length <= longest; ++length) {
-        if (at[-length] != 0xFF || ((at[-length + 1] >> 3) & 7) != 2) continue;
-        const UInt mode = at[-length + 1] >> 6, register_number = at[-length + 1] & 7;
-        const Int index_byte = register_number == 4 && mode != 3;
-        const Int displacement = mode == 1 ? 1 : mode == 2 || (mode == 0 && register_number == 5) ? 4 : 0;
-        if (length == 2 + index_byte + displacement) return True;
-    }
-    return False;
-}
-
-Bool calls_is_unwinder(Addr address) {
-    static const HChar* const names[] = {"_Unwind_RaiseException", "_Unwind_Resume", "_Unwind_Resume_or_Rethrow",
-                                         "_Unwind_ForcedUnwind", "__libunwind_Registers_x86_64_jumpto"};
-    const HChar* name;
-    if (!VG_(get_fnname)(VG_(current_DiEpoch)(), address, &name)) return False;
-    if (name[0] != '_') return False;
-    for (UInt i = 0; i < sizeof names / sizeof names[0]; ++i)
-        if (VG_(strcmp)(name, names[i]) == 0) return True;
-    return False;
+void calls_await_main(void (*reached)(void)) {
+    main_reached = reached;
+    entries_await_main();
 }
 
 /* ---- beginnings and endings ---- */
@@ -251,12 +113,16 @@ static void put_free(ThreadId thread, Addr address, UInt flags) {
     heap_events_free(thread, address, flags);
 }
 
-void calls_on_entry(UChar* guest_state, UWord function, Addr sp, UWord first, UWord second, UWord third) {
+static const VexGuestAMD64State* registers(const UChar* guest_state) { return (const VexGuestAMD64State*)guest_state; }
+
+void calls_on_entry(UChar* guest_state, UWord function) {
+    const VexGuestAMD64State* r = registers(guest_state);
+    const Addr sp = r->guest_RSP;
     const ThreadId thread = VG_(get_running_tid)();
     heap_call* call = &calls_of(thread)->call;
     if (call->function != no_function) return;
     if (function == start_function || function == main_function) {
-        if (function == start_function) main_address = first;
+        if (function == start_function) entries_add_main(r->guest_RDI);
         if (function == main_function && main_reached != NULL) {
             buffer_fetch(guest_state);
             buffer_flush();
@@ -269,7 +135,7 @@ void calls_on_entry(UChar* guest_state, UWord function, Addr sp, UWord first, UW
     call->function = function;
     call->sp = sp;
     call->returns_to = *(const Addr*)sp;
-    take_request(call, first, second, third);
+    take_request(call, r->guest_RDI, r->guest_RSI, r->guest_RDX);
     const heap_shape shape = heap_function_shape(function);
     buffer_fetch(guest_state);
     buffer_put(millpond_record_enter, function, 0, 0, 0);
@@ -289,7 +155,7 @@ static void put_results(ThreadId thread, const heap_call* call, UWord result) {
     if (shape == shape_none || shape == shape_free) return;
     const Bool again = shape == shape_realloc || shape == shape_reallocarray;
     if (call->result_place != 0) result = result == 0 ? *(const UWord*)call->result_place : 0;
-    /* A realloc to no bytes that gives nothing has freed; any other that gives nothing has failed and changed nothing. */
+    /* A realloc to no bytes that gives nothing has freed; any other that gives nothing has changed nothing. */
     const Bool freed = again && call->old != 0 && (result != 0 || call->bytes == 0);
     const UInt flag = freed && result != 0 ? millpond_flag_realloc : 0;
     if (freed) put_free(thread, call->old, flag);
@@ -313,15 +179,18 @@ static void end_call(UChar* guest_state, heap_call* call, Bool returned, UWord r
     set_watch(guest_state, nothing_watched);
 }
 
-void calls_on_return(UChar* guest_state, Addr address, Addr sp, UWord result) {
+void calls_on_return(UChar* guest_state) {
+    const VexGuestAMD64State* r = registers(guest_state);
     heap_call* call = &calls_of(VG_(get_running_tid)())->call;
     if (call->function == no_function) return;
-    end_call(guest_state, call, address == call->returns_to && sp == call->sp + sizeof(Addr), result);
+    const Bool returned = r->guest_RIP == call->returns_to && r->guest_RSP == call->sp + sizeof(Addr);
+    end_call(guest_state, call, returned, r->guest_RAX);
 }
 
-void calls_on_unwound(UChar* guest_state, Addr sp) {
+void calls_on_unwound(UChar* guest_state) {
     heap_call* call = &calls_of(VG_(get_running_tid)())->call;
-    if (call->function != no_function && sp > call->sp) end_call(guest_state, call, False, 0);
+    if (call->function != no_function && registers(guest_state)->guest_RSP > call->sp)
+        end_call(guest_state, call, False, 0);
 }
 
 /* ---- signals, threads ---- */

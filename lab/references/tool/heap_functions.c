@@ -46,8 +46,17 @@ static const struct {
 UInt heap_function_of_name(const HChar* name) {
     /* Most names of a module have another first letter. */
     switch (name[0]) {
-        case 'm': case 'c': case 'r': case 'a': case 'p': case 'v': case 'f': case '_': break;
-        default: return 0;
+        case 'm':
+        case 'c':
+        case 'r':
+        case 'a':
+        case 'p':
+        case 'v':
+        case 'f':
+        case '_':
+            break;
+        default:
+            return 0;
     }
     for (UInt i = 1; i < sizeof functions / sizeof functions[0]; ++i)
         if (VG_(strcmp)(name, functions[i].name) == 0) return i;

@@ -3,13 +3,14 @@
 
 #include <stddef.h>
 
+#include <libvex_guest_amd64.h>
 #include "lab/references/reference.h"
 #include "lab/references/tool/buffer.h"
 #include "lab/references/tool/calls.h"
 #include "lab/references/tool/code_table.h"
-#include "libvex_guest_amd64.h"
+#include "lab/references/tool/entries.h"
 
-enum { shadow = sizeof(VexGuestAMD64State), offset_sp = offsetof(VexGuestAMD64State, guest_RSP) };
+enum { shadow = sizeof(VexGuestAMD64State) };
 
 /* What is known of a temporary: it is base + offset, where base is another temporary. */
 typedef struct {
@@ -61,35 +62,48 @@ static void add_register(IRSB* out, IRExpr** to, Int offset) {
 }
 
 static void begin_calls(IRSB* out, Addr address) {
-    if (calls_may_return_to(address)) {
-        IRExpr *sp, *watch, *result;
-        add_register(out, &sp, offset_sp);
+    if (entries_may_return_to(address)) {
+        IRExpr *sp, *watch;
+        add_register(out, &sp, offsetof(VexGuestAMD64State, guest_RSP));
         add_register(out, &watch, shadow + slot_watch);
-        add_register(out, &result, offsetof(VexGuestAMD64State, guest_RAX));
         const IRTemp popped = add_temporary(out, Ity_I1, IRExpr_Binop(Iop_CmpLT64U, watch, sp));
-        add_helper(out, "calls_on_return", &calls_on_return,
-                   mkIRExprVec_4(IRExpr_GSPTR(), constant(address), sp, result), popped);
+        add_helper(out, "calls_on_return", &calls_on_return, mkIRExprVec_1(IRExpr_GSPTR()), popped);
     }
-    const UInt function = calls_function_at(address);
+    const UInt function = entries_function_at(address);
     if (function != 0) {
-        IRExpr *sp, *first, *second, *third;
-        add_register(out, &sp, offset_sp);
-        add_register(out, &first, offsetof(VexGuestAMD64State, guest_RDI));
-        add_register(out, &second, offsetof(VexGuestAMD64State, guest_RSI));
-        add_register(out, &third, offsetof(VexGuestAMD64State, guest_RDX));
-        add_helper(out, "calls_on_entry", &calls_on_entry,
-                   mkIRExprVec_6(IRExpr_GSPTR(), constant(function), sp, first, second, third), IRTemp_INVALID);
+        add_helper(out, "calls_on_entry", &calls_on_entry, mkIRExprVec_2(IRExpr_GSPTR(), constant(function)),
+                   IRTemp_INVALID);
     }
 }
 
-static void begin(work* w) {
+/* Whether control goes on within the next few instructions, whatever happens: then the look is left to what follows. On
+ * such a way addresses rise and stay in one window, so it ends before the room behind the buffer does. */
+static Bool leads_on(const IRSB* in, Addr address) {
+    const Addr window = address / buffer_window_bytes;
+    if (in->jumpkind != Ijk_Boring || in->next->tag != Iex_Const) return False;
+    const Addr next = in->next->Iex.Const.con->Ico.U64;
+    if (next <= address || next / buffer_window_bytes != window) return False;
+    for (Int i = 0; i < in->stmts_used; ++i) {
+        const IRStmt* s = in->stmts[i];
+        if (s->tag != Ist_Exit) continue;
+        const Addr to = s->Ist.Exit.dst->Ico.U64;
+        if (s->Ist.Exit.jk != Ijk_Boring || to <= address || to / buffer_window_bytes != window) return False;
+    }
+    return True;
+}
+
+static void begin(work* w, Bool looks) {
+    w->words = 1;
+    if (!looks) {
+        w->cursor = add_temporary(w->out, Ity_I64, IRExpr_Get(shadow + slot_cursor, Ity_I64));
+        return;
+    }
     const IRTemp before = add_temporary(w->out, Ity_I64, IRExpr_Get(shadow + slot_cursor, Ity_I64));
-    const IRTemp bit = add_temporary(
-        w->out, Ity_I64, IRExpr_Binop(Iop_And64, IRExpr_RdTmp(before), constant(buffer_full_bit)));
+    const IRTemp bit =
+        add_temporary(w->out, Ity_I64, IRExpr_Binop(Iop_And64, IRExpr_RdTmp(before), constant(buffer_full_bit)));
     const IRTemp full = add_temporary(w->out, Ity_I1, IRExpr_Unop(Iop_CmpNEZ64, IRExpr_RdTmp(bit)));
     add_helper(w->out, "buffer_on_full", &buffer_on_full, mkIRExprVec_1(IRExpr_GSPTR()), full);
     w->cursor = add_temporary(w->out, Ity_I64, IRExpr_Get(shadow + slot_cursor, Ity_I64));
-    w->words = 1;
 }
 
 static IRExpr* word_at(work* w, UInt position) {
@@ -259,8 +273,8 @@ static void renumber(const IRSB* out, IRTemp cursor, UInt from, UInt to, UInt co
         if (s->tag != Ist_Store || s->Ist.Store.data->tag != Iex_Const) continue;
         IRConst* value = s->Ist.Store.data->Iex.Const.con;
         const ULong first = millpond_first_exit + from;
-        if (s->Ist.Store.addr->tag == Iex_RdTmp && s->Ist.Store.addr->Iex.RdTmp.tmp == cursor && value->tag == Ico_U64 && value->Ico.U64 >= first &&
-            value->Ico.U64 < first + count)
+        if (s->Ist.Store.addr->tag == Iex_RdTmp && s->Ist.Store.addr->Iex.RdTmp.tmp == cursor &&
+            value->tag == Ico_U64 && value->Ico.U64 >= first && value->Ico.U64 < first + count)
             value->Ico.U64 = value->Ico.U64 - from + to;
     }
 }
@@ -280,13 +294,11 @@ IRSB* instrument(VgCallbackClosure* closure, IRSB* in, const VexGuestLayout* lay
     draft.access_count = draft.exit_count = draft.root_count = 0;
     w.first_exit = code_table_next_exit();
     begin_calls(w.out, draft.address);
-    begin(&w);
+    begin(&w, !leads_on(in, draft.address));
     for (; i < in->stmts_used; ++i) take_statement(&w, in, in->stmts[i]);
     add_exit(&w);
-    if (calls_is_unwinder(draft.address)) {
-        IRExpr* sp;
-        add_register(w.out, &sp, offset_sp);
-        add_helper(w.out, "calls_on_unwound", &calls_on_unwound, mkIRExprVec_2(IRExpr_GSPTR(), sp), IRTemp_INVALID);
+    if (entries_is_unwinder(draft.address)) {
+        add_helper(w.out, "calls_on_unwound", &calls_on_unwound, mkIRExprVec_1(IRExpr_GSPTR()), IRTemp_INVALID);
     }
     const UInt number = code_table_take(&draft);
     if (number != w.first_exit) renumber(w.out, w.cursor, w.first_exit, number, draft.exit_count);

@@ -10,7 +10,7 @@
 enum {
     block_words_max = 4 << 20,
     block_bytes_max = 8 << 20,
-    words_max = buffer_words + 2 * millpond_record_words_max /* that are taken at a time */
+    words_max = buffer_words + buffer_room_words /* that are taken at a time */
 };
 
 capture_bounds bounds;
@@ -20,11 +20,11 @@ static struct millpond_prediction* prediction;
 static UInt root_room;
 static UChar* columns[millpond_columns];
 static SizeT column_room[millpond_columns];
-static ULong taken;           /* words, also of gaps */
-static ULong block_state;     /* thread * 2 + in the allocator: at the block's start … */
-static ULong state_before;    /* … and where the next words begin */
-static ULong block_first;     /* position of the block's first word */
-static Bool is_open = False;  /* a block has words */
+static ULong taken;          /* words, also of gaps */
+static ULong block_state;    /* thread * 2 + in the allocator: at the block's start … */
+static ULong state_before;   /* … and where the next words begin */
+static ULong block_first;    /* position of the block's first word */
+static Bool is_open = False; /* a block has words */
 
 /* While words are taken, those of the buffer are counted: they are written, and its cursor is behind them. */
 ULong clock_now(void) { return taken + buffer_used(); }

@@ -10,10 +10,10 @@
 
 /* Bounds of a capture, in instructions of the process; 0: none. */
 typedef struct {
-    ULong from;         /* not captured at the start */
-    ULong instructions; /* captured, then nothing more */
+    ULong from;          /* not captured at the start */
+    ULong instructions;  /* captured, then nothing more */
     ULong burst, period; /* so many of each period are captured */
-    Bool discard;       /* words are written and dropped: to measure what they cost */
+    Bool discard;        /* words are written and dropped: to measure what they cost */
 } capture_bounds;
 
 extern capture_bounds bounds;

@@ -9,6 +9,7 @@
 #include "lab/references/tool/buffer.h"
 #include "lab/references/tool/calls.h"
 #include "lab/references/tool/contexts.h"
+#include "lab/references/tool/entries.h"
 #include "lab/references/tool/heap_events.h"
 #include "lab/references/tool/instrument.h"
 #include "lab/references/tool/sink.h"
@@ -79,7 +80,7 @@ static void on_child(ThreadId thread) {
 /* ---- memory ---- */
 
 static void on_unmap(Addr first, SizeT bytes) {
-    calls_on_unmap(first, bytes);
+    entries_on_unmap(first, bytes);
     contexts_on_unmap(first, bytes);
 }
 
@@ -136,13 +137,14 @@ static Bool take_option(const HChar* argument) {
 }
 
 static void print_usage(void) {
-    VG_(printf)("    --output=FILE             where the trace goes: FILE.PID.IMAGE\n"
-                "    --from=N                  capture nothing of the first N instructions\n"
-                "    --instructions=N          stop after N instructions were captured\n"
-                "    --sample=BURST/PERIOD     capture BURST of every PERIOD instructions\n"
-                "    --skip-start=yes          capture nothing before main\n"
-                "    --discard=yes             capture and write nothing\n"
-                "    --recording=N             a number that all traces of one capture share\n");
+    VG_(printf)(
+        "    --output=FILE             where the trace goes: FILE.PID.IMAGE\n"
+        "    --from=N                  capture nothing of the first N instructions\n"
+        "    --instructions=N          stop after N instructions were captured\n"
+        "    --sample=BURST/PERIOD     capture BURST of every PERIOD instructions\n"
+        "    --skip-start=yes          capture nothing before main\n"
+        "    --discard=yes             capture and write nothing\n"
+        "    --recording=N             a number that all traces of one capture share\n");
 }
 
 static void print_debug_usage(void) {}

@@ -77,7 +77,8 @@ static void write_all(const void* data, SizeT bytes) {
     }
 }
 
-static void write_block(UInt kind, UInt count, ULong first, const UChar* const* parts, const SizeT* bytes, UInt pieces) {
+static void write_block(UInt kind, UInt count, ULong first, const UChar* const* parts, const SizeT* bytes,
+                        UInt pieces) {
     XXH3_state_t state;
     mpt_block_header header;
     if (descriptor == closed) return;
@@ -226,7 +227,8 @@ void trace_file_open(const HChar* output, ULong recording) {
         const SysRes opened = VG_(open)(path, VKI_O_WRONLY | VKI_O_CREAT | VKI_O_EXCL, VKI_S_IRUSR | VKI_S_IWUSR);
         if (sr_isError(opened) && sr_Err(opened) == VKI_EEXIST) continue;
         if (sr_isError(opened)) {
-            VG_(umsg)("millpond: %s cannot be written (errno %lu); the program goes on without\n", path, sr_Err(opened));
+            VG_(umsg)("millpond: %s cannot be written (errno %lu); the program goes on without\n", path,
+                      sr_Err(opened));
             return;
         }
         descriptor = VG_(safe_fd)((Int)sr_Res(opened));

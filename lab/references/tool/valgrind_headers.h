@@ -3,25 +3,25 @@
 #ifndef MILLPOND_LAB_REFERENCES_TOOL_VALGRIND_HEADERS_H
 #define MILLPOND_LAB_REFERENCES_TOOL_VALGRIND_HEADERS_H
 
-#include "pub_tool_basics.h"
-#include "pub_tool_aspacemgr.h"
-#include "pub_tool_clientstate.h"
-#include "pub_tool_debuginfo.h"
-#include "pub_tool_hashtable.h"
-#include "pub_tool_libcassert.h"
-#include "pub_tool_libcbase.h"
-#include "pub_tool_libcfile.h"
-#include "pub_tool_libcprint.h"
-#include "pub_tool_libcproc.h"
-#include "pub_tool_machine.h"
-#include "pub_tool_mallocfree.h"
-#include "pub_tool_options.h"
-#include "pub_tool_stacktrace.h"
-#include "pub_tool_threadstate.h"
-#include "pub_tool_tooliface.h"
-#include "pub_tool_transtab.h"
-#include "pub_tool_vki.h"
-#include "pub_tool_vkiscnums.h"
+#include <pub_tool_aspacemgr.h>
+#include <pub_tool_basics.h>
+#include <pub_tool_clientstate.h>
+#include <pub_tool_debuginfo.h>
+#include <pub_tool_hashtable.h>
+#include <pub_tool_libcassert.h>
+#include <pub_tool_libcbase.h>
+#include <pub_tool_libcfile.h>
+#include <pub_tool_libcprint.h>
+#include <pub_tool_libcproc.h>
+#include <pub_tool_machine.h>
+#include <pub_tool_mallocfree.h>
+#include <pub_tool_options.h>
+#include <pub_tool_stacktrace.h>
+#include <pub_tool_threadstate.h>
+#include <pub_tool_tooliface.h>
+#include <pub_tool_transtab.h>
+#include <pub_tool_vki.h>
+#include <pub_tool_vkiscnums.h>
 
 /* A descriptor where the program's own do not lie. */
 extern Int VG_(safe_fd)(Int descriptor);

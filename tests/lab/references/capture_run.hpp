@@ -45,7 +45,8 @@ class folder {
     std::filesystem::path path_;
 };
 
-inline std::string capture_command(const std::string& file, const std::string& program, const std::string& options = {}) {
+inline std::string capture_command(const std::string& file, const std::string& program,
+                                   const std::string& options = {}) {
     return std::string(MILLPOND_REFERENCES) + " -o " + file + " " + options + " -- " + program;
 }
 
@@ -57,6 +58,5 @@ inline std::string reason_to_skip() {
 
 }  // namespace millpond::test
 
-#define MILLPOND_SKIP_WITHOUT_VALGRIND()                                    \
-    if (const std::string why = millpond::test::reason_to_skip(); !why.empty()) \
-        GTEST_SKIP() << why
+#define MILLPOND_SKIP_WITHOUT_VALGRIND() \
+    if (const std::string why = millpond::test::reason_to_skip(); !why.empty()) GTEST_SKIP() << why

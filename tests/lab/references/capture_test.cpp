@@ -3,7 +3,8 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
-#include <array>
+#include <algorithm>
+#include <fstream>
 #include <map>
 #include <memory>
 #include <optional>
@@ -34,9 +35,9 @@ struct allocation {
 
 // One pass over a capture of the marked program.
 struct captured {
-    std::map<unsigned, std::vector<touch>> touches;     // by mark
-    std::map<std::uint64_t, allocation> allocations;    // by the size that was asked for
-    std::map<std::uint64_t, std::uint64_t> live;        // address to size
+    std::map<unsigned, std::vector<touch>> touches;   // by mark
+    std::map<std::uint64_t, allocation> allocations;  // by the size that was asked for
+    std::map<std::uint64_t, std::uint64_t> live;      // address to size
     std::uint64_t instructions = 0, references = 0, calls = 0, unbalanced = 0;
     std::vector<trace::context_node> contexts;
     reference_totals totals;
@@ -98,8 +99,9 @@ class of_marked_program : public testing::Test {
         std::uint64_t marks = 0;
         std::optional<captured> trace;
 
-        explicit run(const std::string& arguments = {}, int status = 3, const std::string& options = {}) {
-            const command_result ran(capture_command(file(), MARKED_PROGRAM + (" " + arguments), options));
+        explicit run(const std::string& arguments = {}, int status = 3, const std::string& options = {},
+                     const std::string& program = MARKED_PROGRAM) {
+            const command_result ran(capture_command(file(), program + " " + arguments, options));
             EXPECT_EQ(ran.status, status);
             marks = std::stoull(ran.output, nullptr, 16);
             trace.emplace(file(), marks);
@@ -249,6 +251,66 @@ TEST_F(of_marked_program, bounds_select_what_is_captured) {
     const captured& sampled = *sampled_run.trace;
     EXPECT_NEAR(static_cast<double>(sampled.instructions) / static_cast<double>(all.instructions), 0.1, 0.02);
     EXPECT_TRUE(sampled.allocations.contains(size_of_malloc));  // of the heap nothing is left out
+}
+
+TEST_F(of_marked_program, a_static_program_is_captured_as_well) {
+    const run ran({}, 3, {}, MARKED_STATIC);
+    captured c = *ran.trace;
+    for (const unsigned bytes : {size_of_malloc, size_of_calloc, size_of_posix_memalign})
+        EXPECT_TRUE(c.allocations.contains(bytes)) << bytes;
+    EXPECT_EQ(c.allocations[size_of_realloc].flags, millpond_flag_realloc);
+    for (const mark m : {after_new, after_throw, after_jump, after_signal_jump, after_tail_call})
+        EXPECT_EQ(c.of(m), once(millpond_store, millpond_of_program)) << m;
+}
+
+TEST_F(of_marked_program, a_preloaded_malloc_is_the_allocator) {
+    const std::string environment = std::string("env LD_PRELOAD=") + PRELOADED_MALLOC + " ";
+    const folder at;
+    const command_result ran(environment + capture_command(at / "trace.mpt", MARKED_PROGRAM));
+    ASSERT_EQ(ran.status, 3);
+    const captured c(at / "trace.mpt", std::stoull(ran.output, nullptr, 16));
+    for (const unsigned bytes : {size_of_malloc, size_of_realloc, size_of_calloc, size_of_posix_memalign})
+        EXPECT_TRUE(c.allocations.contains(bytes)) << bytes;
+    EXPECT_EQ(c.unbalanced, 0u);
+}
+
+TEST_F(of_marked_program, a_kill_leaves_the_blocks_that_were_written) {
+    const folder at;
+    const command_result ran(capture_command(at / "trace.mpt", MARKED_PROGRAM + std::string(" kill")));
+    ASSERT_EQ(ran.status, 128 + SIGKILL);
+    const captured c(at / "trace.mpt", std::stoull(ran.output, nullptr, 16));
+    EXPECT_EQ(c.of(after_fork), once(millpond_store, millpond_of_program));
+    EXPECT_GT(c.totals.references, 1000000u);
+}
+
+TEST_F(of_marked_program, an_interrupted_capture_is_finished_later) {
+    const folder at;
+    const std::string file = at / "trace.mpt";
+    // As if millpond-references had been killed: the tool alone writes.
+    std::filesystem::copy_file(whole->file(), file + ".partial.4711.0");
+    EXPECT_EQ(command_result(std::string(MILLPOND_REFERENCES) + " --finish " + file).status, 0);
+    EXPECT_EQ(captured(file, whole->marks).of(stored), once(millpond_store, millpond_of_program));
+    EXPECT_FALSE(std::filesystem::exists(file + ".partial.4711.0"));
+    const command_result again(std::string(MILLPOND_REFERENCES) + " --finish " + file + " 2>&1");
+    EXPECT_EQ(again.status, 3);
+    EXPECT_NE(again.output.find("no unfinished capture"), std::string::npos) << again.output;
+}
+
+// One sentence, with the package to install.
+TEST(without_valgrind, says_which_package_to_install) {
+    const folder at;
+    const command_result none("PATH=" + at.path().string() + " " + capture_command(at / "t", "/bin/true") + " 2>&1");
+    EXPECT_EQ(none.status, 4);
+    EXPECT_NE(none.output.find("not installed; install the package valgrind in version"), std::string::npos)
+        << none.output;
+    std::ofstream(at / "valgrind") << "#!/bin/sh\necho valgrind-3.99.0\n";
+    std::filesystem::permissions(at / "valgrind", std::filesystem::perms::owner_all);
+    const command_result other("PATH=" + at.path().string() + ":$PATH " + capture_command(at / "t", "/bin/true") +
+                               " 2>&1");
+    EXPECT_EQ(other.status, 4);
+    EXPECT_NE(other.output.find("has version 3.99.0; install the package valgrind in version"), std::string::npos)
+        << other.output;
+    EXPECT_EQ(std::count(other.output.begin(), other.output.end(), '\n'), 1);
 }
 
 }  // namespace

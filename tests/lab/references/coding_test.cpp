@@ -119,7 +119,8 @@ std::vector<std::uint64_t> decode(std::vector<std::uint8_t> payload, const millp
     payload.resize(bytes + 64);
     std::vector<std::uint64_t> words;
     from.open({payload.data(), bytes}, table);
-    for (auto part = from.next(); !part.empty(); part = from.next()) words.insert(words.end(), part.begin(), part.end());
+    for (auto part = from.next(); !part.empty(); part = from.next())
+        words.insert(words.end(), part.begin(), part.end());
     return words;
 }
 
@@ -168,14 +169,13 @@ TEST(coding, expands_each_record_as_its_exit_says) {
         std::uint64_t bytes = 0, expected_bytes = 0, instructions = 0;
         for (const std::uint64_t* at = words.data(); at < words.data() + words.size();) {
             const std::uint64_t* const before = at;
-            const std::size_t n =
-                millpond_expand(&e, &at, words.data() + words.size(), batch.data(), batch.size());
+            const std::size_t n = millpond_expand(&e, &at, words.data() + words.size(), batch.data(), batch.size());
             for (std::size_t i = 0; i < n; ++i) {
                 bytes += batch[i].bytes;
                 ASSERT_LE(batch[i].address % 64 + batch[i].bytes, 128u);
             }
-            if (at == before || (at < words.data() + words.size() && *at < millpond_first_exit &&
-                                 *at != millpond_record_system))
+            if (at == before ||
+                (at < words.data() + words.size() && *at < millpond_first_exit && *at != millpond_record_system))
                 at += 1 + millpond_operands(*at);
         }
         for (std::size_t i = 0; i < words.size();) {
@@ -203,7 +203,8 @@ TEST(coding, damaged_payloads_do_no_harm) {
         engine random(test::seed() + round);
         const random_code code(random);
         std::vector<std::uint8_t> payload = encode(random_words(random, code.table.view(), 500), code.table.view());
-        for (int i = 0; i < 4; ++i) payload[below(random, payload.size())] ^= static_cast<std::uint8_t>(1 + below(random, 255));
+        for (int i = 0; i < 4; ++i)
+            payload[below(random, payload.size())] ^= static_cast<std::uint8_t>(1 + below(random, 255));
         decoder from;
         try {
             decode(payload, code.table.view(), from);

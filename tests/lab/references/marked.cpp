@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // A program that touches one byte of its own for each thing that is hard to attribute, and says where those bytes lie.
 // Its operator new is its own, so that it can do in it what an allocator may do: be interrupted, throw, and be left.
-#include <dlfcn.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -108,7 +107,7 @@ static void heap() {
 int main(int argc, char** argv) {
     printf("%p\n", const_cast<const unsigned char*>(bytes));
     fflush(stdout);
-    struct sigaction action {};
+    struct sigaction action{};
     action.sa_handler = on_signal;
     sigaction(SIGUSR1, &action, nullptr);
     accesses();
@@ -131,5 +130,9 @@ int main(int argc, char** argv) {
     store(after_fork);
     if (argc > 1 && strcmp(argv[1], "exec") == 0) execl("/bin/true", "true", nullptr);
     if (argc > 1 && strcmp(argv[1], "crash") == 0) raise(SIGSEGV);
+    if (argc > 1 && strcmp(argv[1], "kill") == 0) {
+        for (unsigned i = 0; i < 3000000; ++i) (void)load(loaded);
+        kill(getpid(), SIGKILL);
+    }
     return 3;
 }
