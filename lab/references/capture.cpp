@@ -75,6 +75,9 @@ std::vector<std::string> arguments_of(const capture_options& options) {
     if (options.from != 0) add("from", std::to_string(options.from));
     if (options.instructions != 0) add("instructions", std::to_string(options.instructions));
     if (!options.sample.empty()) add("sample", options.sample);
+    for (const std::string& simulator : options.simulators) add("simulate", simulator);
+    if (options.access_bytes_max != 0) add("bytes-max", std::to_string(options.access_bytes_max));
+    if (options.with_system) add("with-system", "yes");
     if (options.skips_start) add("skip-start", "yes");
     arguments.insert(arguments.end(), options.command.begin(), options.command.end());
     return arguments;

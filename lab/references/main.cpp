@@ -59,6 +59,16 @@ int main(int argc, char** argv) {
         ->check(check_sample);
     app.add_flag("--skip-start", options.skips_start, "capture nothing that runs before main");
     app.add_flag("--discard", options.discards, "write nothing: to measure what capturing costs")->excludes(file);
+    app.add_option("--simulate", options.simulators,
+                   "count misses while the program runs, and write counts and heap events alone: a description as "
+                   "millpond-simulate takes it (as often as needed)")
+        ->type_name("DESCRIPTION")
+        ->expected(1)
+        ->take_all()
+        ->allow_extra_args(false);
+    app.add_option("--bytes-max", options.access_bytes_max, "simulators take longer accesses for so many bytes")
+        ->check(CLI::Range(0, 65535));
+    app.add_flag("--with-system", options.with_system, "simulators count what system calls read and wrote, too");
     app.add_option("--mode", mode, "permissions of the traces, in octal (600: only their owner may read them)")
         ->type_name("OCTAL")
         ->check([](const std::string& text) {

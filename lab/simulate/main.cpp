@@ -35,7 +35,7 @@ struct command_line {
     std::vector<double> penalties = {usual_miss_penalty};
     millpond_rules rules = {};
     text_options text;
-    bool measures = false;
+    bool measures = false, with_system = false;
     speed_request speed;
 };
 
@@ -85,6 +85,7 @@ void declare(CLI::App& app, command_line& line) {
     app.add_option("--json", line.json, "write the document to FILE (\"-\": to standard output, instead of the table)")
         ->type_name("FILE");
     app.add_option("--write-din", line.din, "also write the references as din text")->type_name("FILE");
+    app.add_flag("--with-system", line.with_system, "of a recording, count what system calls read and wrote, too");
     app.add_flag("--measure", line.measures,
                  "references a second of each simulator, without REFERENCES on made-up ones");
     app.add_option("--measure-references", line.speed.references_max, "how many of them are kept in memory")
@@ -119,7 +120,7 @@ void show(const command_line& line, const nlohmann::ordered_json& document, cons
 std::unique_ptr<reference_source> open_source(const command_line& line) {
     if (line.references.empty()) return std::make_unique<mixed_source>();
     if (line.format == "recording" || (line.format == "automatic" && is_recording(line.references)))
-        return std::make_unique<recording_source>(line.references);
+        return std::make_unique<recording_source>(line.references, line.with_system);
     return std::make_unique<text_source>(line.references, line.text);
 }
 
@@ -138,7 +139,21 @@ void add(input_facts& facts, const reference_batch& batch) {
     facts.instructions += batch.instructions;
 }
 
+// What simulators counted while the program ran; `line` can ask for nothing else of such a recording.
+void show_counts(const command_line& line, const millpond::references::counts& known) {
+    const auto [loads, stores, modifications] = known.references;
+    const input_facts facts = {line.references, "counts", known.instructions, loads, stores, modifications};
+    const auto document = results_json(known.simulators, facts, known.rules, line.penalties);
+    show(line, document, results_table(document));
+}
+
 void simulate(const command_line& line) {
+    if (line.format != "din" && line.format != "lackey" && is_recording(line.references)) {
+        if (const auto known = millpond::references::read_counts(line.references)) {
+            show_counts(line, *known);
+            return;
+        }
+    }
     const running_simulation simulation(line.rules, line.descriptions);
     const std::unique_ptr<reference_source> source = open_source(line);
     std::unique_ptr<din_writer> din;
@@ -153,7 +168,7 @@ void simulate(const command_line& line) {
     facts.loads -= facts.stores + facts.modifications;
     facts.format = source->format_name();
     if (din) din->commit();
-    const auto document = results_json(simulation.get(), facts, line.rules, line.penalties);
+    const auto document = results_json(counts_of(simulation.get()), facts, line.rules, line.penalties);
     show(line, document, results_table(document));
 }
 

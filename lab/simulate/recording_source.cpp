@@ -24,7 +24,8 @@ bool is_recording(const std::string& path) {
     return got == sizeof magic && magic == mpt_frame_magic;
 }
 
-recording_source::recording_source(const std::string& path) : reader_(path) {}
+recording_source::recording_source(const std::string& path, bool with_system)
+    : reader_(path, {.with_system = with_system}) {}
 
 const char* recording_source::format_name() const { return "recording"; }
 

@@ -18,8 +18,9 @@ bool is_recording(const std::string& path);
 
 class recording_source final : public reference_source {
   public:
-    // Throws trace::trace_error where nothing can be read, or where the trace has no references.
-    explicit recording_source(const std::string& path);
+    // `with_system`: what system calls read and wrote counts, too. Throws trace::trace_error where nothing can be read,
+    // or where the trace has no references.
+    recording_source(const std::string& path, bool with_system);
 
     const char* format_name() const override;
     bool next(reference_batch& batch) override;

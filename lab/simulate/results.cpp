@@ -31,21 +31,20 @@ struct one_simulator {
     const std::vector<double>* penalties;
 };
 
-void add_row(void* state, const count_row* row) {
-    auto& to = *static_cast<one_simulator*>(state);
-    if (std::string_view(row->metric) == "at_distance") {
-        to.curve.push_back({row->distance, row->value});
+void add_row(one_simulator& to, const count_row& row) {
+    if (std::string_view(row.metric) == "at_distance") {
+        to.curve.push_back({row.distance, row.value});
         return;
     }
-    json metric = {{"metric", row->metric}, {"unit", row->unit}, {"value", row->value}};
-    add_place(metric, *row);
-    if (std::string_view(row->metric) == "misses" && to.input->instructions != 0) {
+    json metric = {{"metric", row.metric}, {"unit", row.unit}, {"value", row.value}};
+    add_place(metric, row);
+    if (std::string_view(row.metric) == "misses" && to.input->instructions != 0) {
         for (const double penalty : *to.penalties) {
             json time = {{"metric", "time"},
                          {"unit", "cycles"},
-                         {"value", time_cycles(to.input->instructions, row->value, penalty)},
+                         {"value", time_cycles(to.input->instructions, row.value, penalty)},
                          {"miss_penalty_cycles", penalty}};
-            add_place(time, *row);
+            add_place(time, row);
             to.time.push_back(std::move(time));
         }
     }
@@ -114,16 +113,27 @@ std::string curve_lines(const json& simulator, double references) {
 
 }  // namespace
 
-json results_json(const millpond_simulation* simulation, const input_facts& input, const millpond_rules& rules,
-                  const std::vector<double>& penalties) {
+std::vector<references::simulator_counts> counts_of(const millpond_simulation* simulation) {
+    std::vector<references::simulator_counts> all(millpond_simulation_size(simulation));
+    const auto add = [](void* to, const count_row* row) {
+        static_cast<std::vector<millpond_count>*>(to)->push_back(*row);
+    };
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        all[i].description = millpond_simulation_description(simulation, i);
+        millpond_simulation_report(simulation, i, add, &all[i].rows);
+    }
+    return all;
+}
+
+json results_json(const std::vector<references::simulator_counts>& all, const input_facts& input,
+                  const millpond_rules& rules, const std::vector<double>& penalties) {
     json simulators = json::array();
-    for (std::size_t i = 0; i < millpond_simulation_size(simulation); ++i) {
+    for (const references::simulator_counts& each : all) {
         one_simulator found;
         found.input = &input;
         found.penalties = &penalties;
-        millpond_simulation_report(simulation, i, add_row, &found);
-        json one = {{"description", millpond_simulation_description(simulation, i)},
-                    {"metrics", std::move(found.metrics)}};
+        for (const count_row& row : each.rows) add_row(found, row);
+        json one = {{"description", each.description}, {"metrics", std::move(found.metrics)}};
         if (!found.curve.empty()) one["curve"] = std::move(found.curve);
         if (!found.time.empty()) one["time"] = std::move(found.time);
         simulators.push_back(std::move(one));

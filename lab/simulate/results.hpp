@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "lab/references/counts.hpp"
 #include "lab/references/simulators.h"
 
 namespace millpond::simulate {
@@ -24,8 +25,12 @@ struct input_facts {
     std::uint64_t instructions = 0, loads = 0, stores = 0, modifications = 0;
 };
 
-nlohmann::ordered_json results_json(const millpond_simulation* simulation, const input_facts& input,
-                                    const millpond_rules& rules, const std::vector<double>& penalties);
+// What each simulator has counted so far.
+std::vector<references::simulator_counts> counts_of(const millpond_simulation* simulation);
+
+nlohmann::ordered_json results_json(const std::vector<references::simulator_counts>& simulators,
+                                    const input_facts& input, const millpond_rules& rules,
+                                    const std::vector<double>& penalties);
 
 // The same document in lines of text: at most a screen for each simulator.
 std::string results_table(const nlohmann::ordered_json& results);

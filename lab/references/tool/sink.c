@@ -5,6 +5,7 @@
 #include "lab/references/tool/buffer.h"
 #include "lab/references/tool/clock.h"
 #include "lab/references/tool/code_table.h"
+#include "lab/references/tool/simulating.h"
 #include "lab/references/tool/trace_file.h"
 
 enum {
@@ -90,6 +91,10 @@ static void write_block(void) {
 
 static void encode(const ULong* first, const ULong* last) {
     if (first == last) return;
+    if (simulating_is_asked()) {
+        simulating_take(first, last, state_before);
+        return;
+    }
     make_room(last - first);
     if (!is_open) begin_block();
     millpond_encode(&encoder, code_table.exits, (const uint64_t*)first, (const uint64_t*)last);
@@ -166,6 +171,7 @@ static void take_bounded(const ULong* first, const ULong* last) {
 
 void sink_start(void) {
     if (prediction == NULL) prediction = VG_(calloc)("sink.prediction", 1, sizeof *prediction);
+    if (simulating_is_asked()) simulating_start();
     is_open = False;
     state_before = buffer_state;
     is_bounded = bounds.from != 0 || bounds.instructions != 0 || bounds.period != 0 || gate_closed;
@@ -190,7 +196,12 @@ void sink_take(const ULong* first, const ULong* last) {
     taken += last - first;
 }
 
-void sink_finish(void) { write_block(); }
+void sink_finish(void) {
+    if (simulating_is_asked())
+        simulating_write();
+    else
+        write_block();
+}
 void sink_close_gate(void) { gate_closed = is_bounded = True; }
 void sink_open_gate(void) { gate_closed = False; }
 Bool sink_is_done(void) { return phase == done; }

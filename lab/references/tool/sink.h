@@ -2,6 +2,7 @@
  * sink: where words of the stream go when the buffer is full.
  *
  *   buffer ─▶ bounds (from, so many instructions, bursts) ─▶ encoder ─▶ block ─▶ trace_file
+ *                                                        ├▶ simulators (--simulate)
  *                                                        └▶ nowhere (--discard) */
 #ifndef MILLPOND_LAB_REFERENCES_TOOL_SINK_H
 #define MILLPOND_LAB_REFERENCES_TOOL_SINK_H

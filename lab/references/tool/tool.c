@@ -5,13 +5,15 @@
  *   running:     translated code ─▶ buffer ─▶ sink ─▶ trace_file
  *                calls, contexts ─▶ ┘
  *
- * Options: --output=FILE --from=N --instructions=N --sample=BURST/PERIOD --skip-start=yes --discard=yes. */
+ * Options: --output=FILE --from=N --instructions=N --sample=BURST/PERIOD --skip-start=yes --discard=yes
+ *          --simulate=DESCRIPTION --bytes-max=N --with-system=yes. */
 #include "lab/references/tool/buffer.h"
 #include "lab/references/tool/calls.h"
 #include "lab/references/tool/contexts.h"
 #include "lab/references/tool/entries.h"
 #include "lab/references/tool/heap_events.h"
 #include "lab/references/tool/instrument.h"
+#include "lab/references/tool/simulating.h"
 #include "lab/references/tool/sink.h"
 #include "lab/references/tool/trace_file.h"
 
@@ -123,6 +125,8 @@ static void after_system_call(ThreadId thread, UInt number, UWord* arguments, UI
 /* ---- start and end ---- */
 
 static Bool take_option(const HChar* argument) {
+    const HChar* description;
+    Long bytes_max;
     if VG_STR_CLO (argument, "--output", output) {
     } else if VG_BINT_CLO (argument, "--from", from, 0, (Long)1 << 62) {
     } else if VG_BINT_CLO (argument, "--instructions", instructions, 0, (Long)1 << 62) {
@@ -130,6 +134,12 @@ static Bool take_option(const HChar* argument) {
     } else if VG_STR_CLO (argument, "--sample", sample) {
     } else if VG_BOOL_CLO (argument, "--skip-start", skips_start) {
     } else if VG_BOOL_CLO (argument, "--discard", bounds.discard) {
+    } else if VG_BOOL_CLO (argument, "--with-system", simulating_with_system) {
+    } else if VG_BINT_CLO (argument, "--bytes-max", bytes_max, 0, 65535) {
+        simulating_rules.bytes_max = bytes_max;
+    } else if VG_STR_CLO (argument, "--simulate", description) {
+        const HChar* wrong = simulating_ask(description);
+        if (wrong != NULL) VG_(fmsg_bad_option)(description, "%s\n", wrong);
     } else {
         return False;
     }
@@ -144,6 +154,9 @@ static void print_usage(void) {
         "    --sample=BURST/PERIOD     capture BURST of every PERIOD instructions\n"
         "    --skip-start=yes          capture nothing before main\n"
         "    --discard=yes             capture and write nothing\n"
+        "    --simulate=DESCRIPTION    count misses, and write no references (as often as needed)\n"
+        "    --bytes-max=N             longer accesses count as N bytes in simulators\n"
+        "    --with-system=yes         simulators count what system calls read and wrote, too\n"
         "    --recording=N             a number that all traces of one capture share\n");
 }
 

@@ -190,6 +190,41 @@ void trace_file_write_events(void* block, UInt events) {
     write_all(block, bytes);
 }
 
+static void put_count(void* state, const struct millpond_count* count) {
+    (void)state;
+    put(1);
+    put_string(count->metric);
+    put_string(count->unit);
+    put(count->cache_bytes);
+    put(count->sets);
+    put(count->ways);
+    put(count->line_bytes);
+    put(count->level);
+    put(count->origin);
+    put(count->subject);
+    put(count->distance);
+    put(count->value);
+}
+
+void trace_file_write_counts(const struct millpond_simulation* simulation, ULong instructions, const ULong kinds[3],
+                             const struct millpond_rules* rules) {
+    const SizeT simulators = millpond_simulation_size(simulation);
+    payload_begin();
+    put(instructions);
+    for (UInt kind = 0; kind < 3; ++kind) put(kinds[kind]);
+    put(rules->straddle_twice);
+    put(rules->modify_twice);
+    put(rules->bytes_max);
+    put(rules->flush_references);
+    put(rules->flush_instructions);
+    for (SizeT i = 0; i < simulators; ++i) {
+        put_string(millpond_simulation_description(simulation, i));
+        millpond_simulation_report(simulation, i, put_count, NULL);
+        put(0);
+    }
+    write_payload(mpt_counts, simulators, 0);
+}
+
 /* ---- the file ---- */
 
 static ULong now_ns(void) {

@@ -8,6 +8,7 @@
 #ifndef MILLPOND_LAB_REFERENCES_TOOL_TRACE_FILE_H
 #define MILLPOND_LAB_REFERENCES_TOOL_TRACE_FILE_H
 
+#include "lab/references/simulators.h"
 #include "lab/references/tool/valgrind_headers.h"
 
 /* Opens the file of this process and writes its process block. Without a name nothing is written. `recording`: a number
@@ -19,6 +20,10 @@ void trace_file_abandon(void);
 void trace_file_write_references(const UChar* const* parts, const SizeT* bytes, UInt count, ULong first);
 /* A block of heap events, of which lengths, count and checksum are yet to be set. */
 void trace_file_write_events(void* block, UInt events);
+/* What `simulation` has counted so far by `rules`, on so many instructions and references of each
+ * millpond_reference_kind. */
+void trace_file_write_counts(const struct millpond_simulation* simulation, ULong instructions, const ULong kinds[3],
+                             const struct millpond_rules* rules);
 /* The last block: how the capture ended. */
 void trace_file_close(void);
 

@@ -8,7 +8,7 @@ from millpond.system.becoming import become
 USAGE = """\
 usage: millpond simulate [--simulate DESCRIPTION]... [--straddle once|twice] [--modify once|twice]
                          [--penalty CYCLES,...] [--flush-references N] [--flush-instructions N]
-                         [--format FORMAT] [--json FILE] [--write-din FILE] TRACE
+                         [--with-system] [--format FORMAT] [--json FILE] [--write-din FILE] TRACE
        millpond simulate --measure [--simulate DESCRIPTION]... [TRACE]
 
 Counts the misses of caches, translation buffers and memories of all sizes on a program's data references.
@@ -28,6 +28,7 @@ input.
   --straddle, --modify     whether an access to two lines, and a read-modify-write, is one reference or two (once)
   --penalty CYCLES,...     of a miss, in the time model I + (M x P) x D (25)
   --flush-references N     empty every cache after so many references; --flush-instructions N: instructions
+  --with-system            of a recording, count what system calls read and wrote, too
   --format FORMAT          of TRACE: automatic, recording, din, lackey
   --json FILE              write the document ("-": to standard output, instead of the table)
   --write-din FILE         also write the references as din text
