@@ -15,7 +15,8 @@ static const Addr nothing_watched = ~(Addr)0;
 
 /* A call of the allocator. */
 typedef struct {
-    UInt function; /* 0: none */
+    UInt function;  /* 0: none */
+    Bool has_event; /* False: the allocator calls itself */
     UInt context;
     Addr sp; /* at its entry: the return address lies there */
     Addr returns_to;
@@ -115,7 +116,18 @@ static void put_free(ThreadId thread, Addr address, UInt flags) {
 
 static const VexGuestAMD64State* registers(const UChar* guest_state) { return (const VexGuestAMD64State*)guest_state; }
 
-void calls_on_entry(UChar* guest_state, UWord function) {
+/* A library reaches its own malloc by a direct call only for its own ends: glibc frees so, when a thread ends, what was
+ * freed before and kept. Whatever else calls malloc goes through the PLT, where another one could take its place. */
+static Bool is_internal(const VexGuestAMD64State* r) {
+    const UChar* const after = *(const UChar* const*)r->guest_RSP;
+    Int distance;
+    if (((Addr)after & (page_bytes - 1)) < 5 || after[-5] != 0xE8) return False;
+    VG_(memcpy)(&distance, after - sizeof distance, sizeof distance);
+    return (Addr)after + distance == r->guest_RIP;
+}
+
+void calls_on_entry(UChar* guest_state, UWord flagged) {
+    UInt function = flagged & ~(UInt)in_library;
     const VexGuestAMD64State* r = registers(guest_state);
     const Addr sp = r->guest_RSP;
     const ThreadId thread = VG_(get_running_tid)();
@@ -136,7 +148,8 @@ void calls_on_entry(UChar* guest_state, UWord function) {
     call->sp = sp;
     call->returns_to = *(const Addr*)sp;
     take_request(call, r->guest_RDI, r->guest_RSI, r->guest_RDX);
-    const heap_shape shape = heap_function_shape(function);
+    call->has_event = (flagged & in_library) == 0 || !is_internal(r);
+    const heap_shape shape = call->has_event ? heap_function_shape(function) : shape_none;
     buffer_fetch(guest_state);
     buffer_put(millpond_record_enter, function, 0, 0, 0);
     if (shape == shape_free) {
@@ -173,7 +186,7 @@ static void put_results(ThreadId thread, const heap_call* call, UWord result) {
 static void end_call(UChar* guest_state, heap_call* call, Bool returned, UWord result) {
     buffer_fetch(guest_state);
     buffer_put(millpond_record_leave, 0, 0, 0, 0);
-    if (returned) put_results(VG_(get_running_tid)(), call, result);
+    if (returned && call->has_event) put_results(VG_(get_running_tid)(), call, result);
     buffer_store(guest_state);
     call->function = no_function;
     set_watch(guest_state, nothing_watched);

@@ -16,7 +16,7 @@
 #include "lab/references/tool/valgrind_headers.h"
 
 /* Helpers of translated code, at a superblock's start or end: there the guest state is whole. */
-void calls_on_entry(UChar* guest_state, UWord function);
+void calls_on_entry(UChar* guest_state, UWord flagged); /* of entries.h */
 void calls_on_return(UChar* guest_state);
 void calls_on_unwound(UChar* guest_state);
 

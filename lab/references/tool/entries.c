@@ -49,6 +49,8 @@ static UInt function_of_name(const HChar* symbol) {
 }
 
 static void add_entries_of(const DebugInfo* module) {
+    const HChar* soname = VG_(DebugInfo_get_soname)(module);
+    const Bool is_library = soname != NULL && VG_(strcmp)(soname, "NONE") != 0;
     const Int count = VG_(DebugInfo_syms_howmany)(module);
     for (Int i = 0; i < count; ++i) {
         SymAVMAs addresses;
@@ -59,7 +61,9 @@ static void add_entries_of(const DebugInfo* module) {
         if (!is_text || is_ifunc) continue; /* and not only global ones: many of these names are weak */
         UInt function = function_of_name(name);
         for (; function == 0 && others != NULL && *others != NULL; ++others) function = function_of_name(*others);
-        if (function != 0) add_entry(addresses.main, function);
+        if (function == 0) continue;
+        const Bool is_heap = function < start_function;
+        add_entry(addresses.main, function | (is_heap && is_library ? in_library : 0));
     }
 }
 

@@ -8,8 +8,8 @@
 
 #include "lab/references/tool/valgrind_headers.h"
 
-/* A function of the allocator is a number of heap_functions.h. */
-enum { no_function = 0, start_function = ~0u, main_function = ~0u - 1 };
+/* A function of the allocator is a number of heap_functions.h, and a flag where it lies in a library. */
+enum { no_function = 0, start_function = 1000, main_function = 1001, in_library = 1 << 16 };
 
 UInt entries_function_at(Addr address);
 Bool entries_may_return_to(Addr address); /* a call instruction ends there */

@@ -168,7 +168,7 @@ static void access_guarded(work* w, IRExpr* address, IRExpr* guard, SizeT bytes,
 }
 
 static void add_exit(work* w) {
-    /* A conditional branch leaves by two exits with nothing between them: what is written at the first holds for both. */
+    /* A branch leaves by two exits with nothing between them: what is written at the first holds for both. */
     if (draft.exit_count > 0) {
         const struct millpond_exit* before = &draft.exits[draft.exit_count - 1];
         if (before->accesses == draft.access_count && before->roots == draft.root_count &&

@@ -276,9 +276,15 @@ TEST_F(of_marked_program, a_preloaded_malloc_is_the_allocator) {
 
 TEST_F(of_marked_program, a_kill_leaves_the_blocks_that_were_written) {
     const folder at;
-    const command_result ran(capture_command(at / "trace.mpt", MARKED_PROGRAM + std::string(" kill")));
-    ASSERT_EQ(ran.status, 128 + SIGKILL);
-    const captured c(at / "trace.mpt", std::stoull(ran.output, nullptr, 16));
+    const std::string command = "exec " + capture_command(at / "trace.mpt", MARKED_PROGRAM + std::string(" kill"));
+    FILE* const output = popen(command.c_str(), "r");
+    unsigned long long marks = 0;
+    int pid = 0;
+    ASSERT_EQ(std::fscanf(output, "%llx %d", &marks, &pid), 2);
+    ASSERT_EQ(kill(pid, SIGKILL), 0);
+    const int ended = pclose(output);
+    EXPECT_TRUE(WIFSIGNALED(ended) && WTERMSIG(ended) == SIGKILL);
+    const captured c(at / "trace.mpt", marks);
     EXPECT_EQ(c.of(after_fork), once(millpond_store, millpond_of_program));
     EXPECT_GT(c.totals.references, 1000000u);
 }
