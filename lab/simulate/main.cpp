@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // millpond-simulate: caches, memories and translation buffers on the data references of a program.
 //
-//   millpond-simulate [--simulate DESCRIPTION …] [--format recording|din|lackey] [--json FILE] [--write-din FILE] REFERENCES
+//   millpond-simulate [--simulate DESCRIPTION …] [--format recording|din|lackey] [--json FILE] [--write-din FILE]
+//                     REFERENCES
 //   millpond-simulate --measure [--simulate DESCRIPTION …] [REFERENCES]
 //
 // REFERENCES is a recording of ours, or a text of Dinero's or of Valgrind's lackey; "-" is text at standard input.

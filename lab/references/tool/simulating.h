@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
- * simulating: words of the stream straight into simulators, in the program's own process: nothing is written but counts.
+ * simulating: words of the stream straight into simulators, in the program's own process; only counts are written.
  *
  *   words ─▶ expansion ─▶ batches ─▶ simulators (lab/simulate) ─▶ a block of counts at the end
  *
