@@ -26,9 +26,9 @@ cost_samples allocation_cost();  // one malloc of 64 bytes and its free, the hea
 // One first touch of an anonymous page of the system's size, huge pages off. Empty if memory cannot be mapped.
 cost_samples page_fault_cost();
 
-// One dependent load from each of 15 sets, 4 KiB, 8 KiB, … 64 MiB, whose lines are visited in random order. Each cache is
-// a plateau of the curve; the last set is what no cache holds. The system's pages are used, so where a set has more pages
-// than the translation buffers, their misses are in the figure, as they are in a program's.
+// One dependent load from each of 15 sets, 4 KiB, 8 KiB, … 64 MiB, whose lines are visited in random order. Each cache
+// is a plateau of the curve; the last set is what no cache holds. The system's pages are used, so where a set has more
+// pages than the translation buffers, their misses are in the figure, as they are in a program's.
 inline constexpr std::size_t smallest_set_bytes = std::size_t{4} << 10;
 inline constexpr std::size_t largest_set_bytes = std::size_t{64} << 20;
 struct set_latency {

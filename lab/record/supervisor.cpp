@@ -22,6 +22,7 @@
 #include <thread>
 
 #include "lab/measure/preload_check.hpp"
+#include "lab/measure/signal_relay.hpp"
 #include "lab/measure/start.hpp"
 #include "lab/probes/wanted_scopes.hpp"
 #include "lab/program/program.hpp"
@@ -38,37 +39,6 @@ namespace fs = std::filesystem;
 constexpr std::uint32_t usual_check_interval = 4096, thorough_check_interval = 64;
 constexpr std::size_t page_bytes = 4096;
 static_assert(sizeof(mpt_slot_file) <= page_bytes, "recorders map one page of slot 0");
-
-// What is sent to us goes on to the program; what the terminal sends has reached it already. In force before the
-// program is started, so that nothing sent meanwhile ends us alone; handlers do not survive its exec.
-class signal_relay {
-  public:
-    signal_relay() {
-        struct sigaction relay{};
-        relay.sa_handler = [](int s) {
-            if (program_ != 0)
-                kill(program_, s);
-            else
-                early_ = s;
-        };
-        relay.sa_flags = SA_RESTART;
-        for (const int s : {SIGTERM, SIGHUP, SIGUSR1, SIGUSR2}) {
-            struct sigaction before{};
-            sigaction(s, nullptr, &before);
-            if (before.sa_handler != SIG_IGN) sigaction(s, &relay, nullptr);  // under nohup, the program ignores it too
-        }
-    }
-    static void started(pid_t program) {
-        program_ = program;
-        if (early_ != 0) kill(program, early_);
-        signal(SIGINT, SIG_IGN);
-        signal(SIGQUIT, SIG_IGN);
-    }
-
-  private:
-    static inline volatile pid_t program_ = 0;
-    static inline volatile sig_atomic_t early_ = 0;
-};
 
 ending wait_for(pid_t child) {
     int status = 0;
@@ -309,7 +279,7 @@ ending run(const record_options& options) {
     if (options.samples_owners) start_options.environment.emplace_back(owners_variable, "1");
     if (!observed.empty()) start_options.environment.emplace_back(probes::scopes_variable, observed);
     const keeper kept(partial, file);
-    const signal_relay relay;
+    const measure::signal_relay relay;
     pid_t child = 0;
     try {
         child = measure::start(root.path, options.command, start_options);
@@ -318,7 +288,7 @@ ending run(const record_options& options) {
         throw;
     }
     kept.note_root(child);
-    signal_relay::started(child);
+    measure::signal_relay::started(child);
     return wait_for(child, options.seconds_max);
 }
 

@@ -16,7 +16,17 @@ enum {
     mpt_event_bytes_max = 64 /* no encoded event is longer */
 };
 
-enum mpt_kind { mpt_process = 1, mpt_modules = 2, mpt_contexts = 3, mpt_events = 4, mpt_end = 5, mpt_index = 6 };
+enum mpt_kind {
+    mpt_process = 1,
+    mpt_modules = 2,
+    mpt_contexts = 3,
+    mpt_events = 4,
+    mpt_end = 5,
+    mpt_index = 6,
+    mpt_superblocks = 7, /* of a captured process: lab/references */
+    mpt_references = 8,
+    mpt_counts = 9 /* what simulators counted on its references */
+};
 enum mpt_codec { mpt_raw = 0, mpt_zstd = 1 };
 enum mpt_layout { mpt_rows = 0, mpt_columns = 1 };
 

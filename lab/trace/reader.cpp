@@ -238,6 +238,7 @@ void reader::state::read_records() {
     std::erase_if(blocks, [&](const block_record& block) {
         const std::uint8_t kind = block.header.kind;
         if (kind == mpt_events || kind == mpt_index) return kind == mpt_index;
+        if (kind > mpt_index) return false;  // of another reader, and perhaps large
         std::string what;
         if (!file.read_payload(block, payload, what)) {
             damages.add(block.offset, what);

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSL-1.0
 """The command line `millpond`: one verb a file, statuses and messages the same for all.
 
-main ──record, litter, run──▶ become native programs (no option parser is imported: they must start at once)
+main ──BECOMING──▶ native programs (no option parser is imported: they must start at once)
   └──others───▶ Typer ──▶ the verb's function ──▶ Failure → `millpond: …` and its status
                                                └▶ ProgramEnded → we end as the program did
 """
@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from millpond.system.errors import Failure, ProgramEnded, Status
@@ -19,6 +20,14 @@ from millpond.system.new_folders import remove_empty_folders
 
 if TYPE_CHECKING:
     import typer
+
+# Verbs that become a native program, each the function of its name in its module; and what help says of them.
+BECOMING = {
+    "record": "Record every heap event of a program: record -o FILE -- PROGRAM ARGS...",
+    "run": "Run a program under a plan: run --plan FILE -- PROGRAM ARGS...",
+    "litter": "Run a program with a littered heap: litter -- PROGRAM ARGS...",
+    "simulate": "Count the misses of caches and memories: simulate TRACE",
+}
 
 
 def app() -> typer.Typer:
@@ -34,9 +43,8 @@ def app() -> typer.Typer:
         add_completion=False,
         pretty_exceptions_enable=False,
     )
-    result.command("record", help="Record every heap event of a program: record -o FILE -- PROGRAM ARGS...")(_record)
-    result.command("run", help="Run a program under a plan: run --plan FILE -- PROGRAM ARGS...")(_run_plan)
-    result.command("litter", help="Run a program with a littered heap: litter -- PROGRAM ARGS...")(_litter)
+    for verb, words in BECOMING.items():
+        result.command(verb, help=words)(_listed)
     result.command("characterise")(characterise.command)
     result.command("trial")(trial.command)
     result.command("replay")(replay.command)
@@ -58,34 +66,17 @@ def app() -> typer.Typer:
     return result
 
 
-def _record() -> None:
-    """Listed for help only: `main` takes this verb before any parser is imported."""
-
-
-def _litter() -> None:
-    """Listed for help only, as record."""
-
-
-def _run_plan() -> None:
-    """Listed for help only, as record."""
+def _listed() -> None:
+    """Listed for help only: `main` takes these verbs before any parser is imported."""
 
 
 def main(words: list[str] | None = None) -> int:
     """Runs the command line; returns the exit status."""
     words = sys.argv[1:] if words is None else words
     try:
-        if words and words[0] == "record":
-            from millpond.commands.record import record
-
-            return record(words[1:])
-        if words and words[0] == "litter":
-            from millpond.commands.litter import litter
-
-            return litter(words[1:])
-        if words and words[0] == "run":
-            from millpond.commands.run import run
-
-            return run(words[1:])
+        if words and words[0] in BECOMING:
+            verb = import_module(f"millpond.commands.{words[0]}")
+            return int(getattr(verb, words[0])(words[1:]))
         watch_signals()
         try:
             return _run(words)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""`millpond litter` and `millpond run` become native programs: their words go through untouched."""
+"""`millpond litter`, `run` and `simulate` become native programs: their words go through untouched."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 from conftest import FakeLab
 
 
-@pytest.fixture(params=["litter", "run"])
+@pytest.fixture(params=["litter", "run", "simulate"])
 def verb(lab: FakeLab, request: pytest.FixtureRequest) -> str:
     program = lab.bin / f"millpond-{request.param}"
     program.write_text('#!/bin/sh\necho "$@"; exit 9\n')

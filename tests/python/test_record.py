@@ -58,3 +58,11 @@ def test_a_recorder_that_cannot_be_started_is_an_environment_failure(lab: FakeLa
     done = lab.run_apart("record", "-o", "x.mpt", "--", "true")
     assert done.status == 4
     assert done.stderr.startswith("millpond: cannot start")
+
+
+def test_references_are_captured_by_their_own_program(lab: FakeLab) -> None:
+    capture: Path = lab.bin / "millpond-references"
+    capture.write_text('#!/bin/sh\necho "$@"\n')
+    capture.chmod(0o755)
+    done = lab.run_apart("record", "--references", "-o", "x.mpt", "--from", "9", "--", "true", "--references")
+    assert (done.status, done.stdout) == (0, "-o x.mpt --from 9 -- true --references\n")

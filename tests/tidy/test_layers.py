@@ -28,6 +28,8 @@ ORDER = [
     ["lab/symbols"],
     ["lab/plan"],
     ["lab/measure"],
+    ["lab/references"],
+    ["lab/simulate"],
     ["lab/probes"],
     ["lab/record", "lab/litter", "lab/mallocs", "lab/characterise", "lab/trial", "lab/replay"],
     ["lab/suites/common"],

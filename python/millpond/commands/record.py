@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""`millpond record -o FILE [OPTIONS] -- PROGRAM ARGS`: becomes millpond-record.
+"""`millpond record -o FILE [OPTIONS] -- PROGRAM ARGS`: becomes millpond-record; with --references, millpond-references.
 
 The process is replaced, not wrapped: status, signals, standard streams and job control are then the program's own
 without any code of ours. No option parser is imported: the recorder checks its own command line.
@@ -13,6 +13,9 @@ USAGE = """\
 usage: millpond record -o FILE [--max-bytes N] [--for SECONDS] [--ahead N] [--mode OCTAL] [--check-contexts]
                        [--owners] [--scopes FILE] [--scope FUNCTION]... [--scope-entries N] -- PROGRAM ARGS...
        millpond record --finish FILE
+       millpond record --references -o FILE [--from N] [--instructions N] [--sample BURST/PERIOD] [--skip-start]
+                       [--mode OCTAL] [--simulate DESCRIPTION]... [--bytes-max N] [--with-system] -- PROGRAM ARGS...
+       millpond record --references --finish FILE
 
 Records every heap event of PROGRAM and of the processes that it starts: the trace of PROGRAM itself goes to FILE,
 that of the process with pid P to FILE.P. Exits as PROGRAM does.
@@ -31,9 +34,24 @@ that of the process with pid P to FILE.P. Exits as PROGRAM does.
   --owners          sample the registers and the stack at allocations: only then can characterise say which instance
                     of a type each object belongs to
   --finish FILE     complete a recording whose recorder was killed, or whose program has left processes behind
+
+  --references      capture every data reference, too, under Valgrind (package valgrind): five times as long and more
+  --from N          capture nothing of the first N instructions
+  --instructions N  stop capturing after N instructions; the program goes on
+  --sample B/P      capture bursts: B instructions of every P; the heap events of all
+  --skip-start      capture nothing that runs before main
+  --simulate DESC   count misses while the program runs, and write counts and heap events alone (`millpond simulate
+                    --help` has the descriptions; as often as needed; `millpond simulate FILE` shows the counts)
+  --bytes-max N     simulators take longer accesses for N bytes; --with-system: they count system calls' memory, too
 """
+
+REFERENCES = "--references"
 
 
 def record(words: list[str]) -> int:
     """Runs the verb. Returns only for help: otherwise this process has become the recorder, or a Failure is raised."""
-    return become("millpond-record", words, USAGE)
+    own = words.index("--") if "--" in words else len(words)
+    if REFERENCES not in words[:own]:
+        return become("millpond-record", words, USAGE)
+    others = [word for word in words[:own] if word != REFERENCES]
+    return become("millpond-references", others + words[own:], USAGE)

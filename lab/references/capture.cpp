@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "lab/references/capture.hpp"
+
+#include <errno.h>
+#include <sys/random.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+
+#include "lab/measure/preload_check.hpp"
+#include "lab/measure/signal_relay.hpp"
+#include "lab/measure/start.hpp"
+#include "lab/program/program.hpp"
+#include "lab/trace/trace_set.hpp"
+
+namespace millpond::references {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+// The version for which the tool was written; its headers and archives are those of the package.
+constexpr char valgrind_version[] = MILLPOND_VALGRIND_VERSION;
+
+[[noreturn]] void refuse(const std::string& why) {
+    throw program::failure(program::environment, why + "; install the package valgrind in version " +
+                                                     std::string(valgrind_version) +
+                                                     (MILLPOND_HAS_REFERENCE_TOOL ? "" : " and build Millpond again"));
+}
+
+fs::path tool_folder() {
+    return (fs::read_symlink("/proc/self/exe").parent_path() / "../lib/millpond/valgrind").lexically_normal();
+}
+
+std::string find_valgrind() {
+    try {
+        return measure::find_program("valgrind");
+    } catch (const program::failure& missing) {
+        refuse("references are captured with Valgrind, which is not installed");
+    }
+}
+
+// The first line of `valgrind --version`, without "valgrind-".
+std::string version_of(const std::string& valgrind) {
+    const std::unique_ptr<FILE, int (*)(FILE*)> output(popen(("'" + valgrind + "' --version").c_str(), "r"), &pclose);
+    std::array<char, 128> line{};
+    if (output == nullptr || std::fgets(line.data(), line.size(), output.get()) == nullptr) return "unknown";
+    std::string text = line.data();
+    text.erase(text.find_last_not_of(" \n") + 1);
+    constexpr std::string_view name = "valgrind-";
+    return text.starts_with(name) ? text.substr(name.size()) : text;
+}
+
+std::uint64_t random_number() {
+    std::uint64_t number = 0;
+    while (number == 0)
+        if (getrandom(&number, sizeof number, 0) != sizeof number) number = static_cast<std::uint64_t>(getpid());
+    return number >> 2;  // Valgrind's options are signed
+}
+
+std::vector<std::string> arguments_of(const capture_options& options) {
+    std::vector<std::string> arguments = {"valgrind", "-q", "--tool=millpond", "--trace-children=yes", "--vgdb=no"};
+    const auto add = [&](const char* name, const std::string& value) {
+        arguments.push_back(std::string("--") + name + "=" + value);
+    };
+    add("recording", std::to_string(random_number()));
+    if (options.discards)
+        add("discard", "yes");
+    else
+        add("output", partial_stem(options.file));
+    if (options.from != 0) add("from", std::to_string(options.from));
+    if (options.instructions != 0) add("instructions", std::to_string(options.instructions));
+    if (!options.sample.empty()) add("sample", options.sample);
+    for (const std::string& simulator : options.simulators) add("simulate", simulator);
+    if (options.access_bytes_max != 0) add("bytes-max", std::to_string(options.access_bytes_max));
+    if (options.with_system) add("with-system", "yes");
+    if (options.skips_start) add("skip-start", "yes");
+    arguments.insert(arguments.end(), options.command.begin(), options.command.end());
+    return arguments;
+}
+
+void check_output(const std::string& file) {
+    if (fs::is_directory(file))
+        throw program::failure(program::environment, file + " is a directory; name a file for the trace");
+    const fs::path folder = fs::absolute(file).parent_path();
+    if (access(folder.c_str(), W_OK | X_OK) != 0)
+        throw program::failure(program::environment, "cannot write the trace to " + file +
+                                                         ": its folder cannot be written; choose another with -o");
+    if (!trace::numbered_siblings(partial_stem(file)).empty())
+        throw program::failure(program::environment,
+                               partial_stem(file) +
+                                   ".* exist: another capture writes there or was interrupted; complete it with "
+                                   "'millpond-references --finish " +
+                                   file + "', or remove them");
+}
+
+}  // namespace
+
+void check_valgrind() {
+    const std::string version = version_of(find_valgrind());
+    if (version != valgrind_version) refuse("the Valgrind that is installed has version " + version);
+    if (!fs::exists(tool_folder() / "millpond-amd64-linux"))
+        refuse("the capturing tool was not built, because Valgrind's headers or archives were missing");
+}
+
+ending run(const capture_options& options) {
+    check_valgrind();
+    measure::find_program(options.command.front());
+    if (!options.discards) check_output(options.file);
+    measure::start_options start_options;
+    start_options.dies_with_caller = options.dies_with_capture;
+    start_options.environment = {{"VALGRIND_LIB", tool_folder().string()}, {"VALGRIND_OPTS", std::nullopt}};
+    const measure::signal_relay relay;
+    const pid_t child = measure::start(find_valgrind(), arguments_of(options), start_options);
+    measure::signal_relay::started(child);
+    int status = 0;
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+    }
+    const auto pid = static_cast<std::uint64_t>(child);
+    return WIFSIGNALED(status) ? ending{pid, 0, WTERMSIG(status)} : ending{pid, WEXITSTATUS(status), 0};
+}
+
+}  // namespace millpond::references

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: BSL-1.0
+// code_table: the superblocks of a captured process, collected from the blocks of its trace.
+//
+// Give it every superblocks block before words are decoded that name its exits. Memory: 16 bytes an access and an exit
+// of the program's code. Throws trace_error where a block contradicts itself; what was taken until then stays.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "lab/references/stream.h"
+#include "lab/trace/fields.hpp"
+#include "lab/trace/format.h"
+
+namespace millpond::references {
+
+class code_table {
+  public:
+    // The payload of a block of kind mpt_superblocks, and its header.
+    void take(std::span<const std::uint8_t> payload, const mpt_block_header& header);
+
+    // Valid until the next take().
+    const millpond_table& view() const { return view_; }
+
+  private:
+    void take_one(trace::field_cursor& from);
+
+    std::vector<millpond_superblock> superblocks_;
+    std::vector<millpond_exit> exits_;
+    std::vector<millpond_access> accesses_;
+    millpond_table view_{};
+};
+
+}  // namespace millpond::references

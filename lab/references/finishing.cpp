@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "lab/references/finishing.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+#include <system_error>
+
+#include "lab/symbols/elf_file.hpp"
+#include "lab/trace/block_file.hpp"
+#include "lab/trace/block_output.hpp"
+#include "lab/trace/event_decoder.hpp"
+#include "lab/trace/fields.hpp"
+#include "lab/trace/records.hpp"
+#include "lab/trace/trace_set.hpp"
+
+namespace millpond::references {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+// One process image: its partial file, and what its first block says.
+struct image {
+    trace::trace_file file;
+    trace::process_record process;
+};
+
+std::string build_id_of(const std::string& path) {
+    try {
+        return symbols::elf_file(path).build_id();
+    } catch (const std::exception& unreadable) {
+        return {};
+    }
+}
+
+// Whether the process still has its file open. A process into which nobody may look is taken for ended.
+bool is_being_written(const image& one) {
+    std::error_code ignored;
+    const fs::path path = fs::weakly_canonical(one.file.path, ignored);
+    for (const auto& entry : fs::directory_iterator("/proc/" + std::to_string(one.file.pid) + "/fd", ignored))
+        if (fs::read_symlink(entry.path(), ignored) == path) return true;
+    return false;
+}
+
+class image_finishing {
+  public:
+    image_finishing(const image& one, std::string out, unsigned mode)
+        : image_(one),
+          path_(std::move(out)),
+          from_(one.file.path),
+          out_(path_, trace::block_output::default_level, mode) {}
+
+    // Returns whether there was anything to capture; throws std::system_error.
+    void run(const std::optional<ending>& end);
+
+  private:
+    void take(const trace::block_record& block);
+    void take_modules(const trace::block_record& block);
+    void take_events(const trace::block_record& block);
+    void put_end(const std::optional<ending>& end);
+
+    const image& image_;
+    const std::string path_;
+    trace::block_file from_;
+    trace::block_output out_;
+    trace::payload_buffer payload_;
+    trace::column_splitter splitter_;
+    trace::process_record end_;
+    std::uint64_t contexts_ = 0;
+};
+
+void image_finishing::run(const std::optional<ending>& end) {
+    trace::damage_list cut;  // a block that was being written when the process was killed
+    for (const trace::block_record& block : from_.scan(cut)) take(block);
+    put_end(end);
+    out_.commit();
+}
+
+void image_finishing::take(const trace::block_record& block) {
+    std::string what;
+    if (!from_.read_payload(block, payload_, what)) throw trace::trace_error(image_.file.path + ": " + what);
+    const mpt_block_header& h = block.header;
+    if (h.kind == mpt_end) return trace::take_end(payload_.bytes(), end_);
+    if (h.kind == mpt_modules) return take_modules(block);
+    if (h.kind == mpt_contexts) contexts_ = std::max<std::uint64_t>(contexts_, h.first + h.count - 1);
+    if (h.kind == mpt_events) return take_events(block);
+    if (h.kind != mpt_process) return out_.append(h, payload_.bytes());
+    trace::field_writer known;
+    if (const std::string id = build_id_of(image_.process.executable); !id.empty())
+        known.entry(mpt_key_build_id, std::string_view(id));
+    std::vector<std::uint8_t> whole(payload_.bytes().begin(), payload_.bytes().end());
+    whole.insert(whole.end(), known.bytes().begin(), known.bytes().end());
+    out_.append(h, whole);
+}
+
+void image_finishing::take_events(const trace::block_record& block) {
+    const trace::column_splitter::result columns = splitter_.split(payload_.bytes());
+    mpt_block_header header = block.header;
+    header.layout = mpt_columns;
+    header.count = columns.events;
+    if (columns.events > 0) out_.append(header, columns.payload);
+}
+
+void image_finishing::take_modules(const trace::block_record& block) {
+    std::vector<trace::module_record> modules;
+    trace::take_modules(payload_.bytes(), block.header.count, modules);
+    trace::field_writer to;
+    std::uint32_t count = 0;
+    for (trace::module_record& module : modules) {
+        if (module.path.empty()) continue;  // a gap: of another block
+        module.build_id = build_id_of(module.path);
+        trace::put_module(module, to);
+        ++count;
+    }
+    mpt_block_header header = block.header;
+    header.count = count;
+    out_.append(header, to.bytes());
+}
+
+void image_finishing::put_end(const std::optional<ending>& end) {
+    trace::end_record record;
+    record.exit_status = end ? end->exit_status : -1;
+    record.signal = end ? end->signal : 0;
+    record.end_ticks = end_.end_ticks;
+    record.end_ns = end_.end_ns;
+    record.clean = end_.clean && record.signal == 0;
+    record.allocations_failed = end_.allocations_failed;
+    trace::field_writer payload;
+    trace::put_end(record, contexts_, payload);
+    out_.append(trace::make_header(mpt_end, 1), payload.bytes());
+}
+
+std::vector<image> find_images(const std::string& stem, finish_outcome& outcome) {
+    std::vector<image> images;
+    for (const trace::trace_file& file : trace::numbered_siblings(stem)) {
+        try {
+            trace::block_record block;
+            trace::payload_buffer payload;
+            if (!trace::block_file(file.path).read_first(block, payload)) throw trace::trace_error("no whole block");
+            image one{file, {}};
+            trace::take_process(payload.bytes(), one.process);
+            images.push_back(std::move(one));
+        } catch (const trace::trace_error& nothing) {
+            outcome.notices.push_back(file.path + " holds no captured process; it was removed");
+            fs::remove(file.path);
+        }
+    }
+    return images;
+}
+
+// The process that no other one here has started.
+std::uint64_t root_of(const std::vector<image>& images) {
+    std::set<std::uint64_t> pids;
+    for (const image& one : images) pids.insert(one.process.pid);
+    for (const image& one : images)
+        if (!pids.contains(one.process.parent_pid)) return one.process.pid;
+    return images.front().process.pid;
+}
+
+// A file with such a name that is no trace stays: then the next number is taken.
+std::string name_of(const std::string& file, const image& one, std::uint64_t root) {
+    if (one.process.pid == root && one.process.image == 0) return file;
+    const std::string stem = file + "." + std::to_string(one.process.pid);
+    std::uint64_t number = one.process.image;
+    std::string name = number == 0 ? stem : stem + "." + std::to_string(number);
+    while (fs::exists(fs::symlink_status(name)) && !trace::read_origin(name).is_trace)
+        name = stem + "." + std::to_string(++number);
+    return name;
+}
+
+// Traces of other processes of the capture that this one has replaced.
+void remove_replaced(const std::string& file, std::uint64_t replaced) {
+    if (replaced == 0 || trace::read_origin(file).recording == replaced) return;
+    for (const trace::trace_file& sibling : trace::numbered_siblings(file))
+        if (trace::read_origin(sibling.path).recording == replaced) fs::remove(sibling.path);
+}
+
+}  // namespace
+
+std::string partial_stem(const std::string& file) { return fs::absolute(file).string() + ".partial"; }
+
+finish_outcome finish(const std::string& file, const std::optional<ending>& end, unsigned mode) {
+    finish_outcome outcome;
+    const std::vector<image> images = find_images(partial_stem(file), outcome);
+    if (images.empty())
+        throw program::failure(program::input, "there is no unfinished capture of " + file +
+                                                   ": no process has written to " + partial_stem(file) + ".*");
+    const std::uint64_t root = end ? end->pid : root_of(images);
+    const std::uint64_t replaced = trace::read_origin(file).recording;
+    std::uint64_t last_image = 0;
+    for (const image& one : images)
+        if (one.process.pid == root) last_image = std::max(last_image, one.process.image);
+    for (const image& one : images) {
+        if (is_being_written(one)) {
+            outcome.problem.emplace(program::environment,
+                                    "process " + std::to_string(one.process.pid) +
+                                        " still runs and is captured; when it has ended, complete its trace with "
+                                        "'millpond-references --finish " +
+                                        file + "'");
+            continue;
+        }
+        const bool is_end = end && one.process.pid == root && one.process.image == last_image;
+        const std::string name = name_of(file, one, root);
+        image_finishing(one, name, mode).run(is_end ? end : std::nullopt);
+        outcome.traces.push_back(name);
+        fs::remove(one.file.path);
+    }
+    remove_replaced(file, replaced);
+    return outcome;
+}
+
+}  // namespace millpond::references

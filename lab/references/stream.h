@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: BSL-1.0
+ * stream: what a captured program did, as 64-bit words, and the table of its code that gives them meaning.
+ *
+ *   │ exit │ root │ root │ exit │ root │ leave │ allocate │ address │ bytes │ context │ flags │ exit │ …
+ *     │      └ the value of a register or temporary on which addresses of this superblock are based
+ *     └ number of the exit by which a superblock was left: of the table
+ *
+ * A superblock is a straight run of instructions with one entry and several exits. What it accesses is known when it
+ * is translated, except the roots: an address is a root and a constant, or a constant. So the stream holds one word
+ * for each superblock that ran, and one for each root. Words below `millpond_first_exit` are records of their own.
+ * Freestanding C11: the tool, the reader and the simulators compile the same text. */
+#ifndef MILLPOND_LAB_REFERENCES_STREAM_H
+#define MILLPOND_LAB_REFERENCES_STREAM_H
+
+#include <stdint.h>
+
+/* The first word of a record; behind it its operands. */
+enum millpond_record {
+    millpond_record_none = 0,
+    millpond_record_thread = 1,   /* thread * 2 + in the allocator: from here on this thread runs */
+    millpond_record_enter = 2,    /* function (millpond_heap_function): a call of the allocator begins */
+    millpond_record_leave = 3,    /* and ends */
+    millpond_record_allocate = 4, /* address, bytes, context, flags (millpond_allocate_flag) */
+    millpond_record_free = 5,     /* address, flags */
+    millpond_record_system = 6,   /* address, bytes * 2 + stored: memory that a system call read or wrote */
+    millpond_record_signal = 7,   /* number: a handler begins on this thread */
+    millpond_record_resume = 8,   /* in the allocator: a handler has ended; what it interrupted goes on */
+    millpond_record_gap = 9,      /* instructions that were not captured */
+    millpond_first_exit = 16      /* + number of the exit; then its roots */
+};
+
+enum millpond_allocate_flag {
+    millpond_flag_realloc = 1, /* the second half of a realloc, or its first */
+    millpond_flag_zeroed = 2,
+    millpond_flag_alignment_shift = 8 /* log2 of an alignment above the default */
+};
+
+/* Operands of a record that is not an exit. */
+static inline unsigned millpond_operands(uint64_t record) {
+    static const uint8_t operands[millpond_first_exit] = {0, 1, 1, 0, 4, 2, 2, 1, 1, 1};
+    return operands[record];
+}
+
+enum { millpond_no_root = 0xFFFF };
+
+/* One access of a superblock: its address is offset, or a root plus offset. */
+struct millpond_access {
+    int64_t offset;
+    uint16_t root; /* position among the superblock's roots, or millpond_no_root */
+    uint16_t bytes;
+    uint8_t kind;    /* millpond_reference_kind */
+    uint8_t guarded; /* 1: it did not happen where the root is 0 */
+    uint16_t unused;
+};
+
+/* What happened when a superblock was left here: the first accesses, roots and instructions of it. */
+struct millpond_exit {
+    uint32_t first_access; /* of the superblock, in the table's accesses */
+    uint32_t first_root;   /* of the superblock, among all roots of the table */
+    uint16_t accesses;
+    uint16_t roots;
+    uint16_t instructions;
+    uint16_t unused;
+};
+
+struct millpond_superblock {
+    uint64_t address;
+    uint32_t first_exit;
+    uint32_t first_access;
+    uint32_t first_root;
+    uint16_t exits;
+    uint16_t accesses;
+    uint16_t roots;
+    uint16_t unused;
+};
+
+struct millpond_table {
+    const struct millpond_superblock* superblocks;
+    const struct millpond_exit* exits;
+    const struct millpond_access* accesses;
+    uint32_t superblock_count;
+    uint32_t exit_count;
+    uint32_t access_count;
+    uint32_t root_count;
+};
+
+/* The words that can follow one another without a check: one record of the longest kind. */
+enum { millpond_record_words_max = 1024 };
+
+#endif

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ * buffer: the words of the stream that translated code writes, until they are handed on.
+ *
+ *   guest state of the running thread: │ registers │ shadow: … cursor ▼ watch … │
+ *   buffer:  │ exit │ root │ exit │ root │ root │ ▲      │ full │ room for a record of the longest kind │
+ *
+ * While a thread runs translated code the cursor lies in its guest state, where code reaches it by one instruction;
+ * otherwise in `buffer_cursor`. Its address says whether the buffer is full: one bit of it. Valgrind runs one thread at
+ * a time, so there is one buffer and one order. */
+#ifndef MILLPOND_LAB_REFERENCES_TOOL_BUFFER_H
+#define MILLPOND_LAB_REFERENCES_TOOL_BUFFER_H
+
+#include "lab/references/stream.h"
+#include "lab/references/tool/valgrind_headers.h"
+
+enum {
+    buffer_words = 1 << 15,
+    buffer_full_bit = buffer_words * 8, /* set in the address of a full buffer's cursor */
+    /* Code that runs on within so many bytes need not look whether the buffer is full: the room behind it suffices. */
+    buffer_window_bytes = 1024,
+    buffer_room_words = 3 * millpond_record_words_max + 8 * buffer_window_bytes,
+    /* Offsets in the first shadow area of the guest state; the registers there are not used by any other. */
+    slot_cursor = 16,
+    slot_watch = 24 /* stack pointer above which the call of the allocator that is open has ended; all ones: none */
+};
+
+extern ULong* buffer_cursor;
+/* thread * 2 + in the allocator, as the records so far say. */
+extern ULong buffer_state;
+
+/* Words that are in the buffer. */
+UWord buffer_used(void);
+/* Hands the words on and empties the buffer. */
+void buffer_flush(void);
+/* Appends a record. Not in translated code: its helpers fetch the cursor first. */
+void buffer_put(ULong record, ULong a, ULong b, ULong c, ULong d);
+
+/* Between translated code and a helper that it calls. */
+void buffer_fetch(const UChar* guest_state);
+void buffer_store(UChar* guest_state);
+/* Helper: the buffer is full. */
+void buffer_on_full(UChar* guest_state);
+
+/* Moves the cursor, and the thread's watched stack pointer, into the guest state of a thread that is about to run; and
+ * the cursor back. */
+void buffer_enter_client(ThreadId thread, Addr watch);
+void buffer_leave_client(ThreadId thread);
+/* Forgets what was not handed on. */
+void buffer_drop(void);
+
+#endif

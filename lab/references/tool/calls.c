@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "lab/references/tool/calls.h"
+
+#include <libvex_guest_amd64.h>
+#include "lab/references/stream.h"
+#include "lab/references/tool/buffer.h"
+#include "lab/references/tool/contexts.h"
+#include "lab/references/tool/entries.h"
+#include "lab/references/tool/heap_events.h"
+#include "lab/references/tool/heap_functions.h"
+
+enum { page_bytes = 4096, default_alignment = 16 };
+
+static const Addr nothing_watched = ~(Addr)0;
+
+/* A call of the allocator. */
+typedef struct {
+    UInt function;  /* 0: none */
+    Bool has_event; /* False: the allocator calls itself */
+    UInt context;
+    Addr sp; /* at its entry: the return address lies there */
+    Addr returns_to;
+    UWord old, bytes, alignment, result_place;
+} heap_call;
+
+/* What a signal handler interrupted. */
+enum { handlers_max = 32 };
+typedef struct {
+    heap_call call;
+    Addr sp;
+} interrupted;
+
+typedef struct {
+    heap_call call;
+    interrupted handlers[handlers_max];
+    UInt handler_count;
+} thread_calls;
+
+static thread_calls** threads; /* by number */
+static ULong failed_count;
+
+static thread_calls* calls_of(ThreadId thread) {
+    if (threads == NULL) threads = VG_(calloc)("calls", VG_N_THREADS, sizeof threads[0]);
+    if (threads[thread] == NULL) threads[thread] = VG_(calloc)("calls", 1, sizeof(thread_calls));
+    return threads[thread];
+}
+
+Addr calls_watch(ThreadId thread) {
+    const thread_calls* t = calls_of(thread);
+    return t->call.function == no_function ? nothing_watched : t->call.sp;
+}
+
+Bool calls_in_allocator(ThreadId thread) { return calls_of(thread)->call.function != no_function; }
+
+ULong calls_failed(void) { return failed_count; }
+
+static void (*main_reached)(void);
+
+void calls_await_main(void (*reached)(void)) {
+    main_reached = reached;
+    entries_await_main();
+}
+
+/* ---- beginnings and endings ---- */
+
+static void take_request(heap_call* call, UWord first, UWord second, UWord third) {
+    call->old = call->bytes = call->alignment = call->result_place = 0;
+    switch (heap_function_shape(call->function)) {
+        case shape_none:
+            break;
+        case shape_malloc:
+            call->bytes = first;
+            break;
+        case shape_calloc:
+            call->bytes = first * second;
+            break;
+        case shape_new_aligned:
+            call->bytes = first;
+            call->alignment = second;
+            break;
+        case shape_memalign:
+            call->alignment = first;
+            call->bytes = second;
+            break;
+        case shape_posix_memalign:
+            call->result_place = first;
+            call->alignment = second;
+            call->bytes = third;
+            break;
+        case shape_page_aligned:
+            call->bytes = first;
+            call->alignment = page_bytes;
+            break;
+        case shape_realloc:
+            call->old = first;
+            call->bytes = second;
+            break;
+        case shape_reallocarray:
+            call->old = first;
+            call->bytes = second * third;
+            break;
+        case shape_free:
+            call->old = first;
+            break;
+    }
+}
+
+static void set_watch(UChar* guest_state, Addr watch) {
+    *(Addr*)(guest_state + sizeof(VexGuestAMD64State) + slot_watch) = watch;
+}
+
+static void put_free(ThreadId thread, Addr address, UInt flags) {
+    buffer_put(millpond_record_free, address, flags, 0, 0);
+    heap_events_free(thread, address, flags);
+}
+
+static const VexGuestAMD64State* registers(const UChar* guest_state) { return (const VexGuestAMD64State*)guest_state; }
+
+/* A library reaches its own malloc by a direct call only for its own ends: glibc frees so, when a thread ends, what was
+ * freed before and kept. Whatever else calls malloc goes through the PLT, where another one could take its place. */
+static Bool is_internal(const VexGuestAMD64State* r) {
+    const UChar* const after = *(const UChar* const*)r->guest_RSP;
+    Int distance;
+    if (((Addr)after & (page_bytes - 1)) < 5 || after[-5] != 0xE8) return False;
+    VG_(memcpy)(&distance, after - sizeof distance, sizeof distance);
+    return (Addr)after + distance == r->guest_RIP;
+}
+
+void calls_on_entry(UChar* guest_state, UWord flagged) {
+    UInt function = flagged & ~(UInt)in_library;
+    const VexGuestAMD64State* r = registers(guest_state);
+    const Addr sp = r->guest_RSP;
+    const ThreadId thread = VG_(get_running_tid)();
+    heap_call* call = &calls_of(thread)->call;
+    if (call->function != no_function) return;
+    if (function == start_function || function == main_function) {
+        if (function == start_function) entries_add_main(r->guest_RDI);
+        if (function == main_function && main_reached != NULL) {
+            buffer_fetch(guest_state);
+            buffer_flush();
+            buffer_store(guest_state);
+            main_reached();
+            main_reached = NULL;
+        }
+        return;
+    }
+    call->function = function;
+    call->sp = sp;
+    call->returns_to = *(const Addr*)sp;
+    take_request(call, r->guest_RDI, r->guest_RSI, r->guest_RDX);
+    call->has_event = (flagged & in_library) == 0 || !is_internal(r);
+    const heap_shape shape = call->has_event ? heap_function_shape(function) : shape_none;
+    buffer_fetch(guest_state);
+    buffer_put(millpond_record_enter, function, 0, 0, 0);
+    if (shape == shape_free) {
+        if (call->old != 0) put_free(thread, call->old, 0);
+    } else if (shape != shape_none) {
+        call->context = contexts_find(thread, sp);
+    }
+    buffer_store(guest_state);
+    set_watch(guest_state, sp);
+}
+
+static UInt log2_of(UWord alignment) { return alignment < 2 ? 0 : 63 - __builtin_clzll(alignment); }
+
+static void put_results(ThreadId thread, const heap_call* call, UWord result) {
+    const heap_shape shape = heap_function_shape(call->function);
+    if (shape == shape_none || shape == shape_free) return;
+    const Bool again = shape == shape_realloc || shape == shape_reallocarray;
+    if (call->result_place != 0) result = result == 0 ? *(const UWord*)call->result_place : 0;
+    /* A realloc to no bytes that gives nothing has freed; any other that gives nothing has changed nothing. */
+    const Bool freed = again && call->old != 0 && (result != 0 || call->bytes == 0);
+    const UInt flag = freed && result != 0 ? millpond_flag_realloc : 0;
+    if (freed) put_free(thread, call->old, flag);
+    if (result == 0) {
+        failed_count += !freed;
+        return;
+    }
+    const UInt alignment = call->alignment > default_alignment ? log2_of(call->alignment) : 0;
+    const UInt zeroed = shape == shape_calloc ? millpond_flag_zeroed : 0;
+    const UInt flags = flag | zeroed | alignment << millpond_flag_alignment_shift;
+    buffer_put(millpond_record_allocate, result, call->bytes, call->context, flags);
+    heap_events_allocate(thread, result, call->bytes, call->context, flags);
+}
+
+static void end_call(UChar* guest_state, heap_call* call, Bool returned, UWord result) {
+    buffer_fetch(guest_state);
+    buffer_put(millpond_record_leave, 0, 0, 0, 0);
+    if (returned && call->has_event) put_results(VG_(get_running_tid)(), call, result);
+    buffer_store(guest_state);
+    call->function = no_function;
+    set_watch(guest_state, nothing_watched);
+}
+
+void calls_on_return(UChar* guest_state) {
+    const VexGuestAMD64State* r = registers(guest_state);
+    heap_call* call = &calls_of(VG_(get_running_tid)())->call;
+    if (call->function == no_function) return;
+    const Bool returned = r->guest_RIP == call->returns_to && r->guest_RSP == call->sp + sizeof(Addr);
+    end_call(guest_state, call, returned, r->guest_RAX);
+}
+
+void calls_on_unwound(UChar* guest_state) {
+    heap_call* call = &calls_of(VG_(get_running_tid)())->call;
+    if (call->function != no_function && registers(guest_state)->guest_RSP > call->sp)
+        end_call(guest_state, call, False, 0);
+}
+
+/* ---- signals, threads ---- */
+
+void calls_on_signal(ThreadId thread, Int number) {
+    thread_calls* t = calls_of(thread);
+    const Addr sp = VG_(get_SP)(thread);
+    buffer_put(millpond_record_signal, number, 0, 0, 0);
+    if (t->handler_count == handlers_max) { /* the oldest has long been left by a longjmp */
+        VG_(memmove)(t->handlers, t->handlers + 1, (handlers_max - 1) * sizeof t->handlers[0]);
+        --t->handler_count;
+    }
+    t->handlers[t->handler_count].call = t->call;
+    t->handlers[t->handler_count].sp = sp;
+    ++t->handler_count;
+    t->call.function = no_function;
+}
+
+void calls_on_resume(ThreadId thread, Int number) {
+    (void)number;
+    thread_calls* t = calls_of(thread);
+    const Addr sp = VG_(get_SP)(thread);
+    t->call.function = no_function;
+    while (t->handler_count > 0) {
+        const interrupted* handler = &t->handlers[--t->handler_count];
+        if (handler->sp != sp) continue;
+        t->call = handler->call;
+        break;
+    }
+    buffer_put(millpond_record_resume, t->call.function != no_function, 0, 0, 0);
+}
+
+void calls_on_thread_start(ThreadId thread) { VG_(memset)(calls_of(thread), 0, sizeof(thread_calls)); }
+
+void calls_on_fork(ThreadId thread) {
+    for (ThreadId i = 0; threads != NULL && i < VG_N_THREADS; ++i)
+        if (i != thread && threads[i] != NULL) VG_(memset)(threads[i], 0, sizeof(thread_calls));
+}

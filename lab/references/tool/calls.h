@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ * calls: when the program's allocator is at work, and what it gave and took.
+ *
+ *   program ──malloc──▶│ enter      allocator      leave, allocate │──▶ program
+ *                      └ the entry of a function with such a name  └ the first superblock behind a call that finds the
+ *                                                                    stack pointer above the entry's
+ *
+ * The program's own allocator runs, whatever it is: its functions are known by their names (entries.h). Only the
+ * outermost call is one: what an allocator calls is its own affair. Whether the open call has ended is asked at every
+ * place to which a call can return, by comparing stack pointers, and where an unwinder jumps. So a call ends exactly
+ * where it returns, by whatever function (tail calls), where a longjmp lands (behind a setjmp), and where an exception
+ * is caught. Each thread has its own call. A signal handler suspends it. */
+#ifndef MILLPOND_LAB_REFERENCES_TOOL_CALLS_H
+#define MILLPOND_LAB_REFERENCES_TOOL_CALLS_H
+
+#include "lab/references/tool/valgrind_headers.h"
+
+/* Helpers of translated code, at a superblock's start or end: there the guest state is whole. */
+void calls_on_entry(UChar* guest_state, UWord flagged); /* of entries.h */
+void calls_on_return(UChar* guest_state);
+void calls_on_unwound(UChar* guest_state);
+
+/* The stack pointer above which the open call of the thread has ended; all ones if none is open. */
+Addr calls_watch(ThreadId thread);
+Bool calls_in_allocator(ThreadId thread);
+
+void calls_on_signal(ThreadId thread, Int number);
+void calls_on_resume(ThreadId thread, Int number);
+void calls_on_thread_start(ThreadId thread);
+/* In a child of fork: other threads are gone. */
+void calls_on_fork(ThreadId thread);
+/* `reached` is called at the first instruction of main. */
+void calls_await_main(void (*reached)(void));
+/* Allocations that gave nothing. */
+ULong calls_failed(void);
+
+#endif

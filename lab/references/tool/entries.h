@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ * entries: what begins at an address of the program's code: a function of an allocator, main, the place behind a call.
+ *
+ * The symbols of a module are read when the first of its code is translated, and forgotten when it is unmapped. Asked
+ * once for each superblock. */
+#ifndef MILLPOND_LAB_REFERENCES_TOOL_ENTRIES_H
+#define MILLPOND_LAB_REFERENCES_TOOL_ENTRIES_H
+
+#include "lab/references/tool/valgrind_headers.h"
+
+/* A function of the allocator is a number of heap_functions.h, and a flag where it lies in a library. */
+enum { no_function = 0, start_function = 1000, main_function = 1001, in_library = 1 << 16 };
+
+UInt entries_function_at(Addr address);
+Bool entries_may_return_to(Addr address); /* a call instruction ends there */
+Bool entries_is_unwinder(Addr address);   /* in a function that leaves frames of others */
+
+/* main is looked for: by its name, or as the first argument of __libc_start_main where a program is stripped. */
+void entries_await_main(void);
+void entries_add_main(Addr address);
+
+void entries_on_unmap(Addr first, SizeT bytes);
+
+#endif

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ * trace_file: the trace of one process while it is written: raw blocks of docs/trace_format.md, one behind the other.
+ *
+ *   OUTPUT.PID.IMAGE: │ process │ superblocks │ contexts │ modules │ references │ superblocks │ references │ …
+ *
+ * In front of each block of references lies all that it needs. A process that is killed leaves the blocks that were
+ * written. Where the disk refuses, the file is closed, and the process goes on without a capture. */
+#ifndef MILLPOND_LAB_REFERENCES_TOOL_TRACE_FILE_H
+#define MILLPOND_LAB_REFERENCES_TOOL_TRACE_FILE_H
+
+#include "lab/references/simulators.h"
+#include "lab/references/tool/valgrind_headers.h"
+
+/* Opens the file of this process and writes its process block. Without a name nothing is written. `recording`: a number
+ * that the traces of all processes share; 0: none. */
+void trace_file_open(const HChar* output, ULong recording);
+Bool trace_file_is_open(void);
+/* In a child of fork: the file is the parent's. */
+void trace_file_abandon(void);
+void trace_file_write_references(const UChar* const* parts, const SizeT* bytes, UInt count, ULong first);
+/* A block of heap events, of which lengths, count and checksum are yet to be set. */
+void trace_file_write_events(void* block, UInt events);
+/* What `simulation` has counted so far by `rules`, on so many instructions and references of each
+ * millpond_reference_kind. */
+void trace_file_write_counts(const struct millpond_simulation* simulation, ULong instructions, const ULong kinds[3],
+                             const struct millpond_rules* rules);
+/* The last block: how the capture ended. */
+void trace_file_close(void);
+
+#endif

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ * valgrind_headers: what the tool uses of Valgrind 3.19, and what no public header has of its core. */
+#ifndef MILLPOND_LAB_REFERENCES_TOOL_VALGRIND_HEADERS_H
+#define MILLPOND_LAB_REFERENCES_TOOL_VALGRIND_HEADERS_H
+
+#include <pub_tool_aspacemgr.h>
+#include <pub_tool_basics.h>
+#include <pub_tool_clientstate.h>
+#include <pub_tool_debuginfo.h>
+#include <pub_tool_hashtable.h>
+#include <pub_tool_libcassert.h>
+#include <pub_tool_libcbase.h>
+#include <pub_tool_libcfile.h>
+#include <pub_tool_libcprint.h>
+#include <pub_tool_libcproc.h>
+#include <pub_tool_machine.h>
+#include <pub_tool_mallocfree.h>
+#include <pub_tool_options.h>
+#include <pub_tool_stacktrace.h>
+#include <pub_tool_threadstate.h>
+#include <pub_tool_tooliface.h>
+#include <pub_tool_transtab.h>
+#include <pub_tool_vki.h>
+#include <pub_tool_vkiscnums.h>
+
+/* A descriptor where the program's own do not lie. */
+extern Int VG_(safe_fd)(Int descriptor);
+/* The program's file, and the name of an open file. */
+extern Int VG_(cl_exec_fd);
+extern Bool VG_(resolve_filename)(Int descriptor, const HChar** path);
+
+/* Without the public function's assertion, which holds in client requests alone. */
+extern void VG_(discard_translations)(Addr first, ULong bytes, const HChar* who);
+
+/* The symbols of a module, one after another. */
+typedef struct {
+    Addr main;
+} SymAVMAs;
+extern Int VG_(DebugInfo_syms_howmany)(const DebugInfo* module);
+extern void VG_(DebugInfo_syms_getidx)(const DebugInfo* module, Int index, SymAVMAs* addresses, UInt* size,
+                                       const HChar** name, const HChar*** other_names, Bool* is_text, Bool* is_ifunc,
+                                       Bool* is_global);
+
+#endif

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: BSL-1.0
+// What kind of miss a miss is, and whose.
+#include "lab/simulate/attributed_cache.hpp"
+
+namespace millpond::simulate {
+
+attributed_cache::attributed_cache(const host& system, line_walk lines, uint64_t sets, unsigned ways, replacement rule,
+                                   uint64_t seed)
+    : lines_(lines), cache_(system, sets, ways, rule, seed), stack_(system), evicted_(system), of_subject_(system, 1) {}
+
+// The kind of the miss, or `hit`.
+unsigned attributed_cache::touch(uint64_t line, unsigned origin, bool& is_indirect) {
+    const uint64_t distance = stack_.touch<portable_lanes>(line);
+    if (cache_.use(line)) return hit;
+    const uint64_t victim = cache_.insert(line);
+    if (victim != no_line) evicted_[victim] = origin == millpond_of_allocator ? by_allocator : 0;
+    if (distance == lru_stack::cold) return static_cast<unsigned>(miss_kind::cold);
+    if (distance == lru_stack::flushed) return static_cast<unsigned>(miss_kind::flushed);
+    const uint8_t* const evictor = evicted_.find(line);
+    is_indirect = origin == millpond_of_program && evictor != nullptr && *evictor == by_allocator;
+    const bool would_have_hit = distance < cache_.sets() * cache_.ways();
+    return static_cast<unsigned>(would_have_hit ? miss_kind::conflict : miss_kind::capacity);
+}
+
+void attributed_cache::take_one(const reference& r) {
+    const uint32_t subject = r.subject < subjects_max ? r.subject : subjects_max;
+    const unsigned origin = r.origin < origins ? r.origin : static_cast<unsigned>(millpond_of_system);
+    of_subject_.reach(subject);
+    counts& own = of_subject_[subject];
+    unsigned kind = hit;
+    bool is_indirect = false;
+    const uint64_t last = lines_.last(r);
+    for (uint64_t line = lines_.first(r);; ++line) {
+        bool line_is_indirect = false;
+        const unsigned of_line = touch(line, origin, line_is_indirect);
+        if (kind == hit) {
+            kind = of_line;
+            is_indirect = line_is_indirect;
+        }
+        if (lines_.rule() == straddling::twice || line == last) {
+            ++own.references[origin];
+            if (kind != hit) ++own.misses[origin][kind];
+            own.indirect += is_indirect;
+            kind = hit;
+            is_indirect = false;
+        }
+        if (line == last) break;
+    }
+}
+
+void attributed_cache::take(const reference* batch, size_t count) {
+    for (size_t i = 0; i < count; ++i) take_one(batch[i]);
+}
+
+void attributed_cache::flush() {
+    cache_.flush();
+    stack_.flush();
+}
+
+attributed_cache::counts attributed_cache::total() const {
+    counts sum{};
+    for (size_t subject = 0; subject < of_subject_.size(); ++subject) {
+        const counts& own = of_subject_[subject];
+        for (unsigned origin = 0; origin < origins; ++origin) {
+            sum.references[origin] += own.references[origin];
+            for (unsigned kind = 0; kind < kinds; ++kind) sum.misses[origin][kind] += own.misses[origin][kind];
+        }
+        sum.indirect += own.indirect;
+    }
+    return sum;
+}
+
+void attributed_cache::tell(const report& to) const {
+    static constexpr const char* names[kinds] = {"cold", "flushed", "capacity", "conflict"};
+    const auto row = [&](const char* metric, uint64_t value, uint32_t origin, uint32_t subject) {
+        if (value == 0) return;
+        count_row one = count_of(metric, "references", value);
+        one.sets = cache_.sets();
+        one.ways = cache_.ways();
+        one.line_bytes = lines_.line_bytes();
+        one.cache_bytes = one.sets * one.ways * one.line_bytes;
+        one.origin = origin;
+        one.subject = subject;
+        to(one);
+    };
+    const auto rows = [&](const counts& own, uint32_t subject) {
+        for (uint32_t origin = 0; origin < origins; ++origin) {
+            row("references", own.references[origin], origin, subject);
+            for (unsigned kind = 0; kind < kinds; ++kind) row(names[kind], own.misses[origin][kind], origin, subject);
+        }
+        row("indirect", own.indirect, millpond_of_program, subject);
+    };
+    rows(total(), any);
+    for (uint32_t subject = 0; subject < of_subject_.size(); ++subject) rows(of_subject_[subject], subject);
+}
+
+}  // namespace millpond::simulate

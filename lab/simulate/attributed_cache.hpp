@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: BSL-1.0
+// attributed_cache: the misses of one cache by kind, by whose code made them, and by subsystem.
+//
+//   miss ──▶ the line's first use ever                                  cold
+//        ──▶ its first since the caches were emptied                    flushed
+//        ──▶ a fully associative LRU cache of the size misses, too      capacity
+//        ──▶ it would have hit                                          conflict
+//
+// A miss of the program on a line that an access of the allocator evicted is indirect as well: it is what the
+// allocator's own accesses cost the program elsewhere (its direct misses are those with the allocator as origin). A
+// reference to several lines that misses more than one counts as its first miss.
+// Cost: an exact stack distance and O(ways) a reference, so it is a pass of its own: other simulators do not pay for
+// it. Memory: lru_stack, 32 to 64 bytes for each distinct line, 128 bytes a subject. Not thread-safe.
+#pragma once
+
+#include "lab/simulate/lru_stack.hpp"
+#include "lab/simulate/report.hpp"
+#include "lab/simulate/set_cache.hpp"
+
+namespace millpond::simulate {
+
+enum class miss_kind : uint8_t { cold, flushed, capacity, conflict };
+
+class attributed_cache {
+  public:
+    static constexpr unsigned kinds = 4, origins = 3;
+    static constexpr uint32_t subjects_max = 1u << 20;  // all above are counted as this one
+
+    struct counts {
+        uint64_t references[origins];
+        uint64_t misses[origins][kinds];
+        uint64_t indirect;
+    };
+
+    attributed_cache(const host& system, line_walk lines, uint64_t sets, unsigned ways, replacement rule,
+                     uint64_t seed);
+
+    void take(const reference* batch, size_t count);
+    void flush();
+    void tell(const report& to) const;
+
+    counts total() const;
+    size_t subjects() const { return of_subject_.size(); }
+    const counts& of_subject(size_t subject) const { return of_subject_[subject]; }
+
+  private:
+    static constexpr unsigned hit = kinds;
+    static constexpr uint8_t by_allocator = 1;
+
+    unsigned touch(uint64_t line, unsigned origin, bool& is_indirect);
+    void take_one(const reference& r);
+
+    line_walk lines_;
+    set_cache cache_;
+    lru_stack stack_;
+    block_table<uint8_t> evicted_;  // by_allocator or 0, for each line that was evicted
+    array<counts> of_subject_;
+};
+
+}  // namespace millpond::simulate

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: BSL-1.0
+// Where a line goes in each of the three kinds of hierarchy.
+#include "lab/simulate/hierarchy.hpp"
+
+#include <new>
+
+namespace millpond::simulate {
+
+hierarchy::hierarchy(const host& system, line_walk lines, const level_shape* levels, unsigned count, inclusion rule)
+    : lines_(lines), rule_(rule), count_(count) {
+    for (unsigned i = 0; i < count; ++i) new (levels_[i]) set_cache(system, levels[i].sets, levels[i].ways);
+}
+
+hierarchy::~hierarchy() {
+    for (unsigned i = 0; i < count_; ++i) at(i).~set_cache();
+}
+
+unsigned hierarchy::touch(uint64_t line) {
+    unsigned missed = 0;
+    while (missed < count_ && !at(missed).use(line)) ++missed;
+    if (missed == 0) return 0;
+    if (rule_ == inclusion::exclusive) {
+        if (missed < count_) at(missed).remove(line);
+        move_down(line);
+    } else {
+        fill_levels(line, missed);
+    }
+    return missed;
+}
+
+// From the outermost inwards, so that an inner level that loses a line has room for the new one.
+void hierarchy::fill_levels(uint64_t line, unsigned missed) {
+    for (unsigned level = missed; level-- > 0;) {
+        const uint64_t evicted = at(level).insert(line);
+        if (rule_ != inclusion::inclusive || evicted == no_line) continue;
+        for (unsigned inner = 0; inner < level; ++inner) at(inner).remove(evicted);
+    }
+}
+
+void hierarchy::move_down(uint64_t line) {
+    for (unsigned level = 0; level < count_ && line != no_line; ++level) line = at(level).insert(line);
+}
+
+void hierarchy::take(const reference* batch, size_t count) {
+    for (size_t i = 0; i < count; ++i) {
+        unsigned missed = 0;
+        const uint64_t last = lines_.last(batch[i]);
+        for (uint64_t line = lines_.first(batch[i]);; ++line) {
+            const unsigned own = touch(line);
+            if (own > missed) missed = own;
+            if (lines_.rule() == straddling::twice || line == last) {
+                for (unsigned level = 0; level < missed; ++level) ++misses_[level];
+                missed = 0;
+                ++references_;
+            }
+            if (line == last) break;
+        }
+    }
+}
+
+void hierarchy::flush() {
+    for (unsigned i = 0; i < count_; ++i) at(i).flush();
+}
+
+void hierarchy::tell(const report& to) const {
+    to(count_of("references", "references", references_));
+    for (unsigned i = 0; i < count_; ++i) {
+        count_row row = count_of("misses", "references", misses_[i]);
+        row.level = i + 1;
+        row.sets = at(i).sets();
+        row.ways = at(i).ways();
+        row.line_bytes = lines_.line_bytes();
+        row.cache_bytes = row.sets * row.ways * row.line_bytes;
+        to(row);
+    }
+}
+
+}  // namespace millpond::simulate

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: BSL-1.0
+// millpond-simulate: caches, memories and translation buffers on the data references of a program.
+//
+//   millpond-simulate [--simulate DESCRIPTION …] [--format recording|din|lackey] [--json FILE] [--write-din FILE]
+//                     REFERENCES
+//   millpond-simulate --measure [--simulate DESCRIPTION …] [REFERENCES]
+//
+// REFERENCES is a recording of ours, or a text of Dinero's or of Valgrind's lackey; "-" is text at standard input.
+// Exit status: 0 done · 2 usage, a wrong description · 3 references missing or damaged · 4 a place that cannot be
+// written, or no memory.
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "lab/program/aside_file.hpp"
+#include "lab/program/command_line.hpp"
+#include "lab/simulate/din_writer.hpp"
+#include "lab/simulate/generator.hpp"
+#include "lab/simulate/recording_source.hpp"
+#include "lab/simulate/results.hpp"
+#include "lab/simulate/running_simulation.hpp"
+#include "lab/simulate/speed.hpp"
+#include "lab/simulate/text_source.hpp"
+#include "lab/simulate/time_model.hpp"
+
+namespace {
+
+using namespace millpond::simulate;
+namespace program = millpond::program;
+
+struct command_line {
+    std::vector<std::string> descriptions;
+    std::string references, format = "automatic", straddling = "once", modification = "once";
+    std::string instructions = "best", json, din;
+    std::vector<double> penalties = {usual_miss_penalty};
+    millpond_rules rules = {};
+    text_options text;
+    bool measures = false, with_system = false;
+    speed_request speed;
+};
+
+// Five direct-mapped caches, 56 set-associative ones, and every memory of 4 KiB pages.
+const std::vector<std::string> usual_descriptions = {"direct:line=32,size=16K/32K/64K/128K/256K",
+                                                     "lru:line=32,sets=64-4096,ways=8", "distances:line=4K"};
+
+void declare_rules(CLI::App& app, command_line& line) {
+    const auto counted = CLI::IsMember({"once", "twice"});
+    app.add_option("--straddle", line.straddling, "an access to two lines is one reference that misses once, or two")
+        ->check(counted)
+        ->capture_default_str();
+    app.add_option("--modify", line.modification, "a modification is one reference, or a load and a store")
+        ->check(counted)
+        ->capture_default_str();
+    app.add_option("--bytes-max", line.rules.bytes_max, "longer accesses count as so many bytes (Cachegrind: the line)")
+        ->check(CLI::Range(0, 65535));
+    app.add_option("--flush-references", line.rules.flush_references, "empty all caches every N references");
+    app.add_option("--flush-instructions", line.rules.flush_instructions, "empty all caches every N instructions");
+    app.add_option("--instruction-set", line.instructions, "use at most these vector instructions")
+        ->check(CLI::IsMember({"portable", "avx2", "avx512", "best"}))
+        ->capture_default_str();
+}
+
+void declare(CLI::App& app, command_line& line) {
+    app.add_option("references", line.references, "the recording or text to read, \"-\" for standard input")
+        ->type_name("REFERENCES");
+    app.add_option("-s,--simulate", line.descriptions,
+                   "a simulator: direct, lru, fifo, random, distances, sampled, levels, tlb or attributed, a colon, "
+                   "KEY=VALUE,… (default: five direct-mapped caches, 56 LRU caches, all memories of pages)")
+        ->type_name("DESCRIPTION")
+        ->expected(1)
+        ->take_all()
+        ->allow_extra_args(false);
+    declare_rules(app, line);
+    app.add_option("--format", line.format, "of the references")
+        ->check(CLI::IsMember({"automatic", "din", "lackey", "recording"}))
+        ->capture_default_str();
+    app.add_option("--bytes", line.text.bytes_default, "bytes of an access that a din line leaves out")
+        ->check(CLI::Range(1, 4096))
+        ->capture_default_str();
+    app.add_option("--penalty", line.penalties, "cycles of a miss in the time model, separated by commas")
+        ->delimiter(',')
+        ->allow_extra_args(false)
+        ->check(CLI::NonNegativeNumber)
+        ->capture_default_str();
+    app.add_option("--json", line.json, "write the document to FILE (\"-\": to standard output, instead of the table)")
+        ->type_name("FILE");
+    app.add_option("--write-din", line.din, "also write the references as din text")->type_name("FILE");
+    app.add_flag("--with-system", line.with_system, "of a recording, count what system calls read and wrote, too");
+    app.add_flag("--measure", line.measures,
+                 "references a second of each simulator, without REFERENCES on made-up ones");
+    app.add_option("--measure-references", line.speed.references_max, "how many of them are kept in memory")
+        ->check(CLI::Range(1, 1 << 28))
+        ->capture_default_str();
+    app.add_option("--measure-rounds", line.speed.rounds, "the median of so many")
+        ->check(CLI::Range(1, 1000))
+        ->capture_default_str();
+}
+
+template <class Value>
+Value one_of(const std::string& word, const std::vector<std::string>& words) {
+    return static_cast<Value>(std::find(words.begin(), words.end(), word) - words.begin());
+}
+
+void settle(command_line& line) {
+    line.rules.straddle_twice = line.straddling == "twice";
+    line.rules.modify_twice = line.modification == "twice";
+    line.rules.instruction_set_max = one_of<std::uint8_t>(line.instructions, {"best", "portable", "avx2", "avx512"});
+    if (line.format != "recording") line.text.format = one_of<text_format>(line.format, {"automatic", "din", "lackey"});
+    line.text.instructions_max = line.rules.flush_instructions;
+    if (line.descriptions.empty()) line.descriptions = usual_descriptions;
+    if (line.references.empty() && !line.measures)
+        throw program::failure(program::usage, "name the references to read, or --measure; see --help");
+}
+
+void show(const command_line& line, const nlohmann::ordered_json& document, const std::string& table) {
+    if (line.json != "-") program::print(table);
+    if (!line.json.empty()) program::write_or_print(line.json, document.dump(2) + "\n");
+}
+
+std::unique_ptr<reference_source> open_source(const command_line& line) {
+    if (line.references.empty()) return std::make_unique<mixed_source>();
+    if (line.format == "recording" || (line.format == "automatic" && is_recording(line.references)))
+        return std::make_unique<recording_source>(line.references, line.with_system);
+    return std::make_unique<text_source>(line.references, line.text);
+}
+
+void measure(const command_line& line) {
+    const std::unique_ptr<reference_source> source = open_source(line);
+    const auto speeds = speed_json(*source, line.descriptions, line.rules, line.speed);
+    show(line, speeds, speed_table(speeds));
+}
+
+void add(input_facts& facts, const reference_batch& batch) {
+    for (std::size_t i = 0; i < batch.count; ++i) {
+        facts.stores += batch.references[i].kind == millpond_store;
+        facts.modifications += batch.references[i].kind == millpond_modify;
+    }
+    facts.loads += batch.count;
+    facts.instructions += batch.instructions;
+}
+
+// What simulators counted while the program ran; `line` can ask for nothing else of such a recording.
+void show_counts(const command_line& line, const millpond::references::counts& known) {
+    const auto [loads, stores, modifications] = known.references;
+    const input_facts facts = {line.references, "counts", known.instructions, loads, stores, modifications};
+    const auto document = results_json(known.simulators, facts, known.rules, line.penalties);
+    show(line, document, results_table(document));
+}
+
+void simulate(const command_line& line) {
+    if (line.format != "din" && line.format != "lackey" && is_recording(line.references)) {
+        if (const auto known = millpond::references::read_counts(line.references)) {
+            show_counts(line, *known);
+            return;
+        }
+    }
+    const running_simulation simulation(line.rules, line.descriptions);
+    const std::unique_ptr<reference_source> source = open_source(line);
+    std::unique_ptr<din_writer> din;
+    if (!line.din.empty()) din = std::make_unique<din_writer>(line.din);
+    input_facts facts;
+    facts.path = line.references;
+    for (reference_batch batch; source->next(batch);) {
+        simulation.take(batch);
+        add(facts, batch);
+        if (din) din->take(batch.references, batch.count);
+    }
+    facts.loads -= facts.stores + facts.modifications;
+    facts.format = source->format_name();
+    if (din) din->commit();
+    const auto document = results_json(counts_of(simulation.get()), facts, line.rules, line.penalties);
+    show(line, document, results_table(document));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    CLI::App app{"Simulates caches, memories and translation buffers on the data references of a program.",
+                 "millpond-simulate"};
+    command_line line;
+    declare(app, line);
+    return program::guarded_main(
+        app, argc, argv,
+        [&] {
+            settle(line);
+            line.measures ? measure(line) : simulate(line);
+            return program::ok;
+        },
+        " (--help lists the options)");
+}

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: BSL-1.0
+// recording_source: the references of a recording of ours (`record --references`), batch by batch.
+//
+//   trace ─▶ references::reader ─▶ next(): │ references, instructions │ … │
+//
+// References of the allocator and of system calls carry their origin. Memory: one block and one batch. Not thread-safe.
+#pragma once
+
+#include <string>
+
+#include "lab/references/reader.hpp"
+#include "lab/simulate/source.hpp"
+
+namespace millpond::simulate {
+
+// Whether the file at `path` begins as a trace does. False where it cannot be read.
+bool is_recording(const std::string& path);
+
+class recording_source final : public reference_source {
+  public:
+    // `with_system`: what system calls read and wrote counts, too. Throws trace::trace_error where nothing can be read,
+    // or where the trace has no references.
+    recording_source(const std::string& path, bool with_system);
+
+    const char* format_name() const override;
+    bool next(reference_batch& batch) override;
+
+  private:
+    references::reader reader_;
+};
+
+}  // namespace millpond::simulate

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: BSL-1.0
+// Rows of counts to JSON, and JSON to a table.
+#include "lab/simulate/results.hpp"
+
+#include <array>
+#include <cstdio>
+
+#include "lab/simulate/report.hpp"
+#include "lab/simulate/time_model.hpp"
+
+namespace millpond::simulate {
+namespace {
+
+using json = nlohmann::ordered_json;
+
+constexpr const char* origins[] = {"program", "allocator", "system"};
+
+void add_place(json& to, const count_row& row) {
+    if (row.level != 0) to["level"] = row.level;
+    if (row.cache_bytes != 0) to["cache_bytes"] = row.cache_bytes;
+    if (row.sets != 0) to["sets"] = row.sets;
+    if (row.ways != 0) to["ways"] = row.ways;
+    if (row.line_bytes != 0) to["line_bytes"] = row.line_bytes;
+    if (row.origin != any) to["origin"] = origins[row.origin];
+    if (row.subject != any) to["subject"] = row.subject;
+}
+
+struct one_simulator {
+    json metrics = json::array(), curve = json::array(), time = json::array();
+    const input_facts* input;
+    const std::vector<double>* penalties;
+};
+
+void add_row(one_simulator& to, const count_row& row) {
+    if (std::string_view(row.metric) == "at_distance") {
+        to.curve.push_back({row.distance, row.value});
+        return;
+    }
+    json metric = {{"metric", row.metric}, {"unit", row.unit}, {"value", row.value}};
+    add_place(metric, row);
+    if (std::string_view(row.metric) == "misses" && to.input->instructions != 0) {
+        for (const double penalty : *to.penalties) {
+            json time = {{"metric", "time"},
+                         {"unit", "cycles"},
+                         {"value", time_cycles(to.input->instructions, row.value, penalty)},
+                         {"miss_penalty_cycles", penalty}};
+            add_place(time, row);
+            to.time.push_back(std::move(time));
+        }
+    }
+    to.metrics.push_back(std::move(metric));
+}
+
+json rules_json(const millpond_rules& rules) {
+    return {{"straddling_access", rules.straddle_twice != 0 ? "twice" : "once"},
+            {"modification", rules.modify_twice != 0 ? "twice" : "once"},
+            {"access_bytes_max", rules.bytes_max},
+            {"flush_references", rules.flush_references},
+            {"flush_instructions", rules.flush_instructions}};
+}
+
+std::string in_units(std::uint64_t bytes) {
+    for (const auto& [unit, letter] : {std::pair(std::uint64_t{1} << 30, 'G'), {1u << 20, 'M'}, {1u << 10, 'K'}}) {
+        if (bytes >= unit && bytes % unit == 0) return std::to_string(bytes / unit) + letter;
+    }
+    return std::to_string(bytes);
+}
+
+std::string place_of(const json& metric) {
+    std::string text;
+    if (metric.contains("level")) text += "level " + metric["level"].dump() + " ";
+    if (metric.contains("cache_bytes")) text += in_units(metric["cache_bytes"].get<std::uint64_t>()) + " ";
+    if (metric.contains("sets")) text += metric["sets"].dump() + " x " + metric["ways"].dump() + " ";
+    if (metric.contains("origin")) text += "of " + metric["origin"].get<std::string>() + " ";
+    if (metric.contains("subject")) text += "subject " + metric["subject"].dump() + " ";
+    return text;
+}
+
+std::string line_of(const json& metric, double references) {
+    std::array<char, 160> line{};
+    const auto value = static_cast<double>(metric["value"].get<std::uint64_t>());
+    const std::string name = metric["metric"].get<std::string>(), unit = metric["unit"].get<std::string>();
+    if (unit == "references" && name != "references" && references > 0)
+        std::snprintf(line.data(), line.size(), "  %-20s %-36s %16.0f %s  %9.4f %%\n", name.c_str(),
+                      place_of(metric).c_str(), value, unit.c_str(), 100 * value / references);
+    else
+        std::snprintf(line.data(), line.size(), "  %-20s %-36s %16.0f %s\n", name.c_str(), place_of(metric).c_str(),
+                      value, unit.c_str());
+    return line.data();
+}
+
+// Misses at the powers of two of a curve, of which the document has every point.
+std::string curve_lines(const json& simulator, double references) {
+    std::string text;
+    const std::uint64_t block = simulator["metrics"][0]["line_bytes"];
+    double beyond = references;
+    std::uint64_t blocks = 1;
+    const auto line = [&] {
+        text += line_of({{"metric", "misses"},
+                         {"unit", "references"},
+                         {"value", static_cast<std::uint64_t>(beyond)},
+                         {"cache_bytes", blocks * block}},
+                        references);
+        blocks *= 2;
+    };
+    for (const json& point : simulator["curve"]) {
+        while (point[0] >= blocks) line();
+        beyond -= point[1].get<double>();
+    }
+    line();
+    return text;
+}
+
+}  // namespace
+
+std::vector<references::simulator_counts> counts_of(const millpond_simulation* simulation) {
+    std::vector<references::simulator_counts> all(millpond_simulation_size(simulation));
+    const auto add = [](void* to, const count_row* row) {
+        static_cast<std::vector<millpond_count>*>(to)->push_back(*row);
+    };
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        all[i].description = millpond_simulation_description(simulation, i);
+        millpond_simulation_report(simulation, i, add, &all[i].rows);
+    }
+    return all;
+}
+
+json results_json(const std::vector<references::simulator_counts>& all, const input_facts& input,
+                  const millpond_rules& rules, const std::vector<double>& penalties) {
+    json simulators = json::array();
+    for (const references::simulator_counts& each : all) {
+        one_simulator found;
+        found.input = &input;
+        found.penalties = &penalties;
+        for (const count_row& row : each.rows) add_row(found, row);
+        json one = {{"description", each.description}, {"metrics", std::move(found.metrics)}};
+        if (!found.curve.empty()) one["curve"] = std::move(found.curve);
+        if (!found.time.empty()) one["time"] = std::move(found.time);
+        simulators.push_back(std::move(one));
+    }
+    return {{"schema", "millpond.simulation/1"},
+            {"input",
+             {{"path", input.path},
+              {"format", input.format},
+              {"instructions", input.instructions},
+              {"references", input.loads + input.stores + input.modifications},
+              {"loads", input.loads},
+              {"stores", input.stores},
+              {"modifications", input.modifications}}},
+            {"rules", rules_json(rules)},
+            {"simulators", std::move(simulators)}};
+}
+
+std::string results_table(const json& results) {
+    const json& input = results["input"];
+    std::string text = input["path"].get<std::string>() + " (" + input["format"].get<std::string>() +
+                       "): " + input["references"].dump() + " references, " + input["instructions"].dump() +
+                       " instructions\n";
+    for (const json& simulator : results["simulators"]) {
+        text += "\n" + simulator["description"].get<std::string>() + "\n";
+        double references = 0;
+        for (const json& metric : simulator["metrics"]) {
+            if (metric["metric"] == "references" && !metric.contains("subject"))
+                references += metric["value"].get<double>();
+        }
+        for (const json& metric : simulator["metrics"]) text += line_of(metric, references);
+        if (simulator.contains("curve")) text += curve_lines(simulator, references);
+    }
+    return text;
+}
+
+}  // namespace millpond::simulate

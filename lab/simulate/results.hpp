@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSL-1.0
+// results: what a simulation counted, as a JSON document (schema "millpond.simulation/1") and as a table for people.
+//
+//   input        path, format, instructions, references (loads, stores, modifications)
+//   rules        how straddling accesses, modifications and flushes were counted
+//   simulators   for each: its description, and metrics [{metric, unit, value, and what it is about}]
+//   curve        of exact distances, beside the metrics: [[distance, references], …], distances without any left out
+//   time         for each cache and penalty: I + (M x P) x D in cycles; where the input has instructions
+//
+// Pure functions of a finished simulation. O(rows).
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "lab/references/counts.hpp"
+#include "lab/references/simulators.h"
+
+namespace millpond::simulate {
+
+struct input_facts {
+    std::string path, format;
+    std::uint64_t instructions = 0, loads = 0, stores = 0, modifications = 0;
+};
+
+// What each simulator has counted so far.
+std::vector<references::simulator_counts> counts_of(const millpond_simulation* simulation);
+
+nlohmann::ordered_json results_json(const std::vector<references::simulator_counts>& simulators,
+                                    const input_facts& input, const millpond_rules& rules,
+                                    const std::vector<double>& penalties);
+
+// The same document in lines of text: at most a screen for each simulator.
+std::string results_table(const nlohmann::ordered_json& results);
+
+}  // namespace millpond::simulate

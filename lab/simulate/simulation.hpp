@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: BSL-1.0
+// simulation: several simulators under one set of rules, fed from one stream of references.
+//
+//   batch ──▶ rules: modifications, long accesses, flushes ──▶ pieces of 1024 references ──▶ each simulator in turn
+//
+// A piece stays in the first-level cache while the simulators take turns at it. A simulator is any class that has
+//   void take(const reference*, size_t);   void flush();   void tell(const report&) const;
+// Where a flush is due after so many references, it comes exactly there; after so many instructions, at the end of the
+// batch in which they were reached, so a source that wants it exact ends its batch there.
+// Not thread-safe.
+#pragma once
+
+#include "lab/simulate/instruction_set.hpp"
+#include "lab/simulate/lines.hpp"
+#include "lab/simulate/memory.hpp"
+#include "lab/simulate/report.hpp"
+
+namespace millpond::simulate {
+
+class simulation {
+  public:
+    simulation(const host& system, const millpond_rules& rules);
+    simulation(const simulation&) = delete;
+    simulation& operator=(const simulation&) = delete;
+    ~simulation();
+
+    // Null, or why the description (description.hpp) is wrong.
+    const char* add(const char* description);
+    void take(const reference* batch, size_t count, uint64_t instructions);
+    void flush();
+
+    size_t size() const { return count_; }
+    const char* description_of(size_t simulator) const { return simulators_[simulator].text; }
+    void tell(size_t simulator, const report& to) const;
+
+  private:
+    static constexpr size_t piece_max = 1024;
+
+    struct operations {
+        void (*take)(void*, const reference*, size_t);
+        void (*flush)(void*);
+        void (*tell)(const void*, const report&);
+        void (*destroy)(void*);
+    };
+    struct entry {
+        void* body;
+        size_t body_bytes;
+        char* text;
+        size_t text_bytes;
+        const operations* call;
+    };
+
+    template <class Simulator>
+    static const operations operations_of;
+    template <class Simulator, class... Arguments>
+    void place(const char* text, const Arguments&... arguments);
+    void take_piece(const reference* piece, size_t count);
+
+    host system_;
+    millpond_rules rules_;
+    instruction_set instructions_;
+    array<entry> simulators_;
+    array<reference> changed_;  // a piece as the rules make it
+    size_t count_ = 0;
+    uint64_t references_to_flush_, instructions_to_flush_;
+};
+
+}  // namespace millpond::simulate

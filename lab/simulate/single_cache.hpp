@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSL-1.0
+// single_cache: one cache of any geometry and replacement, simulated directly. For first-in-first-out and random
+// caches, of which no smaller one says anything about a larger; lru_family has the least-recently-used ones at once.
+//
+// Cost: O(ways) a reference. Memory: set_cache. Not thread-safe.
+#pragma once
+
+#include "lab/simulate/report.hpp"
+#include "lab/simulate/set_cache.hpp"
+
+namespace millpond::simulate {
+
+class single_cache {
+  public:
+    single_cache(const host& system, line_walk lines, uint64_t sets, unsigned ways, replacement rule, uint64_t seed)
+        : lines_(lines), cache_(system, sets, ways, rule, seed) {}
+
+    void take(const reference* batch, size_t count) {
+        for (size_t i = 0; i < count; ++i) {
+            bool missed = false;
+            const uint64_t last = lines_.last(batch[i]);
+            for (uint64_t line = lines_.first(batch[i]);; ++line) {
+                if (!cache_.use(line)) {
+                    cache_.insert(line);
+                    missed = true;
+                }
+                if (lines_.rule() == straddling::twice || line == last) {
+                    misses_ += missed;
+                    missed = false;
+                    ++references_;
+                }
+                if (line == last) break;
+            }
+        }
+    }
+
+    void flush() { cache_.flush(); }
+
+    void tell(const report& to) const {
+        to(count_of("references", "references", references_));
+        count_row row = count_of("misses", "references", misses_);
+        row.sets = cache_.sets();
+        row.ways = cache_.ways();
+        row.line_bytes = lines_.line_bytes();
+        row.cache_bytes = row.sets * row.ways * row.line_bytes;
+        to(row);
+    }
+
+    uint64_t references() const { return references_; }
+    uint64_t misses() const { return misses_; }
+
+  private:
+    line_walk lines_;
+    set_cache cache_;
+    uint64_t references_ = 0, misses_ = 0;
+};
+
+}  // namespace millpond::simulate

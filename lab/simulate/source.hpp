@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: BSL-1.0
+// reference_source: where references come from, batch by batch: text of another tool, a recording of ours, a generator.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "lab/references/reference.h"
+
+namespace millpond::simulate {
+
+struct reference_batch {
+    const millpond_reference* references = nullptr;  // until the next call
+    std::size_t count = 0;
+    std::uint64_t instructions = 0;  // executed for these
+    bool flushes = false;            // the caches are to be emptied behind it: the trace says so
+};
+
+class reference_source {
+  public:
+    reference_source() = default;
+    reference_source(const reference_source&) = delete;
+    reference_source& operator=(const reference_source&) = delete;
+    virtual ~reference_source() = default;
+
+    // Of the text or file, for the document: "recording", "din", "lackey". Known once something was read.
+    virtual const char* format_name() const = 0;
+    // The next references; false at the end. Throws program::failure (input). A batch may be empty of references.
+    virtual bool next(reference_batch& batch) = 0;
+};
+
+}  // namespace millpond::simulate

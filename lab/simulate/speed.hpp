@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSL-1.0
+// speed: how many references a second each simulator takes, alone and all together, on one core.
+//
+// The references lie in memory before the clock starts, so reading and parsing are left out. CPU time of this process,
+// the median of some rounds; every round begins with empty caches. Memory: 16 bytes for each reference that is kept.
+#pragma once
+
+#include <cstddef>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "lab/references/simulators.h"
+#include "lab/simulate/source.hpp"
+
+namespace millpond::simulate {
+
+struct speed_request {
+    std::size_t references_max = std::size_t{1} << 24;
+    unsigned rounds = 5;
+};
+
+// Throws program::failure (usage) for a description that is wrong.
+nlohmann::ordered_json speed_json(reference_source& source, const std::vector<std::string>& descriptions,
+                                  const millpond_rules& rules, const speed_request& request);
+std::string speed_table(const nlohmann::ordered_json& speeds);
+
+}  // namespace millpond::simulate

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSL-1.0
+// text_source: references from the texts of other tools.
+//
+//   din      0 7fe0 8      Dinero's: 0 read, 1 write, 2 instruction, 3 unknown (skipped), 4 flush;
+//                          address and, where there is one, size in hexadecimal
+//   lackey    L 1ffe,8     valgrind --tool=lackey --trace-mem=yes: I instruction, L load, S store, M modify;
+//                          address in hexadecimal, size in decimal; lines of Valgrind's own (==, --, SB) are skipped
+//
+// A line that is neither is an error with its number: a program that writes to the same stream as lackey would change
+// the counts. All references are the program's, of subject 0. Batches end with the instruction that completes so many,
+// before its own references, so that a flush after them is exact. Memory is bounded by the batch. Not thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lab/simulate/source.hpp"
+
+namespace millpond::simulate {
+
+enum class text_format { automatic, din, lackey };
+
+struct text_options {
+    text_format format = text_format::automatic;  // by the first line
+    std::uint16_t bytes_default = 4;              // of a din line without a size
+    std::uint64_t instructions_max = 0;           // the batch ends when so many have been executed since the last end
+};
+
+class text_source : public reference_source {
+  public:
+    // `path`: "-" is standard input. Throws program::failure (input).
+    text_source(const std::string& path, const text_options& options);
+    ~text_source() override;
+
+    bool next(reference_batch& batch) override;
+    const char* format_name() const override;
+
+  private:
+    bool read_line(std::string_view& line);
+    bool refill();
+    void take_line(std::string_view line);
+    void take_din(std::string_view line);
+    void take_lackey(std::string_view line);
+    void add(std::uint64_t address, std::uint64_t bytes, std::uint8_t kind);
+    [[noreturn]] void refuse(std::string_view line, const char* why) const;
+
+    std::string path_;
+    text_options options_;
+    int descriptor_;
+    std::vector<char> text_;
+    std::size_t begin_ = 0, end_ = 0;
+    bool is_at_end_ = false;
+    std::uint64_t line_number_ = 0;
+    std::vector<millpond_reference> references_;
+    std::uint64_t instructions_ = 0;  // of this batch
+    std::uint64_t instructions_left_;
+    bool batch_is_whole_ = false, flushes_ = false;
+};
+
+}  // namespace millpond::simulate

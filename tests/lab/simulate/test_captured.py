@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: BSL-1.0
+"""Simulators on recordings of ours, and inside the program that is captured."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[3]
+BIN = Path(os.environ.get("MILLPOND_BIN") or ROOT / "build" / "release" / "bin").absolute()
+# A cache that holds the whole program: its misses are its lines.
+DESCRIPTIONS = ("--simulate", "direct:line=64,size=16K/256M", "--simulate", "distances:line=4K")
+# glibc draws a number at the start and compares it on some paths: two runs may differ by a few references.
+RUNS_DIFFER = 16
+
+
+def run(*words: str | Path) -> subprocess.CompletedProcess[str]:
+    surroundings = {"PATH": os.environ["PATH"], "LC_ALL": "C"}
+    return subprocess.run(
+        ["setarch", "-R", *map(str, words)], env=surroundings, capture_output=True, text=True, check=False, timeout=240
+    )
+
+
+def captured(trace: Path, *options: str) -> Path:
+    done = run(BIN / "millpond-references", *options, "-o", trace, "--", "od", "-An", "-c", "/dev/null")
+    if done.returncode == 4 and "install the package valgrind" in done.stderr:
+        pytest.skip(done.stderr.strip())
+    assert done.returncode == 0, done.stderr
+    return trace
+
+
+def simulated(trace: Path, *options: str) -> dict[str, Any]:
+    done = run(BIN / "millpond-simulate", "--json", "-", *options, trace)
+    assert done.returncode == 0, done.stderr
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def values(document: dict[str, Any]) -> dict[str, int]:
+    inputs = {name: document["input"][name] for name in ("instructions", "references", "loads", "stores")}
+    rows = {
+        f"{one['description']} {row['metric']} {row.get('cache_bytes')}": row["value"]
+        for one in document["simulators"]
+        for row in one["metrics"]
+    }
+    return inputs | rows
+
+
+def test_counts_inside_the_program_are_those_of_its_recording(tmp_path: Path) -> None:
+    recorded = simulated(captured(tmp_path / "recorded.mpt"), *DESCRIPTIONS)
+    inside = simulated(captured(tmp_path / "inside.mpt", *DESCRIPTIONS))
+    assert (recorded["input"]["format"], inside["input"]["format"]) == ("recording", "counts")
+    before, after = values(recorded), values(inside)
+    assert before.keys() == after.keys()
+    assert len(before) > 6
+    for name, value in before.items():
+        if "bytes" not in name:
+            assert abs(after[name] - value) <= RUNS_DIFFER, name
+    assert [len(one.get("curve", ())) > 0 for one in inside["simulators"]] == [False, True]
+
+
+def test_system_calls_count_only_when_asked(tmp_path: Path) -> None:
+    trace = captured(tmp_path / "t.mpt")
+    without, with_them = (simulated(trace, *more)["input"]["references"] for more in ((), ("--with-system",)))
+    assert with_them > without
+
+
+def test_wrong_descriptions_are_refused(tmp_path: Path) -> None:
+    captured(tmp_path / "t.mpt")
+    done = run(BIN / "millpond-references", "--simulate", "direct:size=3", "-o", tmp_path / "x.mpt", "--", "true")
+    assert done.returncode != 0
+    assert "a size is no multiple of the line" in done.stderr
+    assert not list(tmp_path.glob("x.mpt*"))

@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: BSL-1.0
+"""millpond-simulate as a user runs it: its document, its table, what it writes and what it refuses."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[3]
+PROGRAM = Path(os.environ.get("MILLPOND_BIN") or ROOT / "build" / "release" / "bin").absolute() / "millpond-simulate"
+
+# Two lines that meet in a direct-mapped cache of 64 bytes, an access to both, a modification, and a flush.
+LACKEY = "I  1000,4\n L 0,8\nI  1004,4\n S 40,8\n L 3c,8\n M 0,4\n"
+DIN = "2 1000\n0 0 8\n2 1004\n1 40 8\n0 3c 8\n0 0 4\n1 0 4\n4 0\n0 0 8\n"
+
+
+def run(*arguments: str, text: str = "") -> subprocess.CompletedProcess[str]:
+    return subprocess.run([PROGRAM, *arguments], input=text, capture_output=True, text=True, check=False, timeout=120)
+
+
+def document(*arguments: str, text: str) -> dict[str, Any]:
+    done = run("--json", "-", *arguments, "-", text=text)
+    assert done.returncode == 0, done.stderr
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def metric(of: dict[str, Any], name: str, **place: object) -> int:
+    rows = [row for row in of["metrics"] if row["metric"] == name and place.items() <= row.items()]
+    assert len(rows) == 1, rows
+    value: int = rows[0]["value"]
+    return value
+
+
+def test_document_has_input_rules_and_counts_with_units() -> None:
+    found = document("-s", "direct:line=64,size=64/128", "--penalty", "10,25", text=LACKEY)
+    assert found["schema"] == "millpond.simulation/1"
+    assert found["input"] == {
+        "path": "-",
+        "format": "lackey",
+        "instructions": 2,
+        "references": 4,
+        "loads": 2,
+        "stores": 1,
+        "modifications": 1,
+    }
+    assert found["rules"]["straddling_access"] == "once"
+    (bank,) = found["simulators"]
+    assert metric(bank, "misses", cache_bytes=64, ways=1) == 4
+    assert metric(bank, "misses", cache_bytes=128) == 2
+    assert all(row["unit"] == "references" for row in bank["metrics"])
+    times = {row["miss_penalty_cycles"]: row["value"] for row in bank["time"] if row["cache_bytes"] == 64}
+    assert times == {10: 2 + 4 * 10, 25: 2 + 4 * 25}
+
+
+def test_rules_are_options() -> None:
+    found = document("-s", "direct:size=64", "--straddle", "twice", "--modify", "twice", text=LACKEY)
+    (bank,) = found["simulators"]
+    assert metric(bank, "references") == 6
+    assert metric(bank, "misses") == 5
+    flushed = document("-s", "distances:line=64", "--flush-instructions", "1", text=LACKEY)
+    assert metric(flushed["simulators"][0], "flushed") == 1
+
+
+def test_din_with_flushes_counts_as_its_lackey_twin() -> None:
+    found = document("-s", "direct:size=128", "-s", "distances:line=64", text=DIN)
+    bank, distances = found["simulators"]
+    assert metric(bank, "misses") == 3
+    assert metric(distances, "cold") == 2
+    assert metric(distances, "flushed") == 1
+    assert distances["curve"] == [[0, 1], [1, 2]]
+
+
+def test_usual_simulators_are_five_and_56_caches_and_all_pages() -> None:
+    found = document(text=LACKEY)
+    bank, family, pages = found["simulators"]
+    assert sum(row["metric"] == "misses" for row in bank["metrics"]) == 5
+    assert sum(row["metric"] == "misses" for row in family["metrics"]) == 56
+    assert metric(pages, "distinct") == 1
+
+
+def test_written_din_gives_the_same_misses(tmp_path: Path) -> None:
+    din = tmp_path / "references.din"
+    options = ("-s", "lru:line=32,sets=1-4,ways=4", "--modify", "twice")
+    first = document(*options, "--write-din", str(din), text=LACKEY)
+    second = document(*options, text=din.read_text())
+    # din as it is written has no instructions, and so no times.
+    assert "time" in first["simulators"][0]
+    assert "time" not in second["simulators"][0]
+    assert [each["metrics"] for each in first["simulators"]] == [each["metrics"] for each in second["simulators"]]
+
+
+@pytest.mark.parametrize("instructions", ["portable", "avx2", "avx512"])
+def test_every_instruction_set_gives_the_same_document(instructions: str) -> None:
+    text = "".join(f"0 {i * 7919 % 50000:x} 8\n" for i in range(5000))
+    assert document("--instruction-set", instructions, text=text) == document(text=text)
+
+
+def test_table_names_caches_and_shares() -> None:
+    done = run("-s", "direct:size=1K", "-s", "distances:line=4K", "-s", "attributed:size=1K,ways=2", "-", text=LACKEY)
+    assert done.returncode == 0
+    assert "direct:size=1K" in done.stdout
+    assert "50.0000 %" in done.stdout
+    assert "of program" in done.stdout
+
+
+def test_measure_tells_each_simulator_and_all_together() -> None:
+    done = run("--measure", "--measure-references", "5000", "--measure-rounds", "1", "--json", "-")
+    speeds = json.loads(done.stdout)
+    assert speeds["references"] == 5000
+    assert [row["simulator"] for row in speeds["speeds"]][-1] == "all together"
+    assert all(row["value"] > 0 for row in speeds["speeds"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text", "status", "words"),
+    [
+        ((), "", 2, "name the references"),
+        (("-",), "what is this?", 3, 'line 1: not a din line, LABEL ADDRESS [BYTES]: "what is this?"'),
+        (("nowhere.din",), "", 3, "nowhere.din"),
+        (("-s", "direct:size=3", "-"), "", 2, '"direct:size=3": a size is no multiple of the line'),
+        (("--format", "trace", "-"), "", 2, "--format"),
+        (("--json", "/nowhere/there", "-"), "", 4, "/nowhere"),
+        (("--write-din", "/nowhere/there", "-"), "", 4, "/nowhere"),
+    ],
+)
+def test_refusals_are_one_sentence(arguments: tuple[str, ...], text: str, status: int, words: str) -> None:
+    done = run(*arguments, text=text)
+    assert done.returncode == status, done
+    assert done.stderr.startswith("millpond: ")
+    assert done.stderr.count("\n") == 1
+    assert words in done.stderr
