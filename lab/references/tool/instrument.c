@@ -188,16 +188,52 @@ static void add_exit(work* w) {
     ++draft.exit_count;
 }
 
+/* A sum of two bases, or a base shifted, that was computed before: an array's element is base + index * 8. */
+typedef struct {
+    IROp op;
+    IRTemp first, second; /* or the shift */
+    IRTemp result;
+    Long offset; /* of the operands: result is op(first, second) + offset */
+} combination;
+
+enum { combinations_max = 64 };
+static combination combinations[combinations_max];
+static UInt combination_count;
+
+/* `to` is op(first, second) + offset: based on the first temporary that is the same but for the offset. */
+static void note_combination(IRTemp to, IROp op, IRTemp first, IRTemp second, Long offset) {
+    for (UInt i = 0; i < combination_count; ++i) {
+        const combination* c = &combinations[i];
+        if (c->op != op || c->first != first || c->second != second) continue;
+        temporaries[to].base = c->result;
+        temporaries[to].offset = offset - c->offset;
+        return;
+    }
+    if (combination_count == combinations_max) return;
+    combinations[combination_count++] = (combination){op, first, second, to, offset};
+}
+
 static void note_value(IRTemp to, const IRExpr* value) {
     temporary* t = &temporaries[to];
     if (value->tag == Iex_RdTmp) {
-        *t = temporaries[value->Iex.RdTmp.tmp];
-    } else if (value->tag == Iex_Binop && (value->Iex.Binop.op == Iop_Add64 || value->Iex.Binop.op == Iop_Sub64) &&
-               value->Iex.Binop.arg1->tag == Iex_RdTmp && value->Iex.Binop.arg2->tag == Iex_Const) {
-        const temporary* from = &temporaries[value->Iex.Binop.arg1->Iex.RdTmp.tmp];
-        const Long by = (Long)value->Iex.Binop.arg2->Iex.Const.con->Ico.U64;
+        t->base = temporaries[value->Iex.RdTmp.tmp].base;
+        t->offset = temporaries[value->Iex.RdTmp.tmp].offset;
+        return;
+    }
+    if (value->tag != Iex_Binop || value->Iex.Binop.arg1->tag != Iex_RdTmp) return;
+    const IROp op = value->Iex.Binop.op;
+    const IRExpr* second = value->Iex.Binop.arg2;
+    const temporary* from = &temporaries[value->Iex.Binop.arg1->Iex.RdTmp.tmp];
+    if ((op == Iop_Add64 || op == Iop_Sub64) && second->tag == Iex_Const) {
+        const Long by = (Long)second->Iex.Const.con->Ico.U64;
         t->base = from->base;
-        t->offset = value->Iex.Binop.op == Iop_Add64 ? from->offset + by : from->offset - by;
+        t->offset = op == Iop_Add64 ? from->offset + by : from->offset - by;
+    } else if (op == Iop_Add64 && second->tag == Iex_RdTmp) {
+        const temporary* other = &temporaries[second->Iex.RdTmp.tmp];
+        note_combination(to, op, from->base, other->base, from->offset + other->offset);
+    } else if (op == Iop_Shl64 && second->tag == Iex_Const) {
+        const UInt by = second->Iex.Const.con->Ico.U8;
+        note_combination(to, op, from->base, by, (Long)((ULong)from->offset << by));
     }
 }
 
@@ -299,6 +335,7 @@ IRSB* instrument(VgCallbackClosure* closure, IRSB* in, const VexGuestLayout* lay
     forget_temporaries(in->tyenv->types_used);
     draft.address = in->stmts[i]->Ist.IMark.addr;
     draft.access_count = draft.exit_count = draft.root_count = 0;
+    combination_count = 0;
     w.first_exit = code_table_next_exit();
     begin_calls(w.out, draft.address);
     begin(&w, !leads_on(in, draft.address));
