@@ -24,15 +24,10 @@ pthread_key_t thread_end;
 
 constexpr std::size_t largest_run = preload::block_depot::largest_run;
 
-std::size_t in_whole_slabs(std::size_t bytes) noexcept {
-    return (bytes + preload::slab_map::slab_bytes - 1) & ~(preload::slab_map::slab_bytes - 1);
-}
+// Beyond this a block that grows is the C library's, which moves pages and not bytes.
+constexpr std::size_t growing_run_max = std::size_t{128} << 10;
 
-// Whether at most an eighth of a run would be left over: that is not resident, but limits of addresses count it.
-bool is_worth_a_run(std::size_t bytes) noexcept {
-    return bytes > preload::cached_classes::largest && bytes <= largest_run &&
-           in_whole_slabs(bytes) - bytes <= bytes / 8;
-}
+bool is_a_run(std::size_t bytes) noexcept { return bytes > preload::cached_classes::largest && bytes <= largest_run; }
 
 millpond::call_site as_checked(pooled_malloc::call_site site) noexcept {
     return millpond::call_site(reinterpret_cast<const void*>(site.return_address));
@@ -71,10 +66,10 @@ void* pooled_malloc::allocate_otherwise(std::size_t bytes, call_site site) noexc
     return allocate_really(bytes);
 }
 
-void* pooled_malloc::allocate_run(std::size_t bytes, bool& is_zero) noexcept {
-    if (!is_active_ || !is_worth_a_run(bytes)) return nullptr;
+void* pooled_malloc::allocate_run(std::size_t bytes, bool& is_zero, std::size_t alignment) noexcept {
+    if (!is_active_ || !is_a_run(bytes)) return nullptr;
     const int before = errno;
-    void* const run = depot_.take_run(bytes, thread_cache::this_thread(), is_zero);
+    void* const run = depot_.take_run(bytes, thread_cache::this_thread(), is_zero, alignment);
     errno = before;
     return run;
 }
@@ -121,7 +116,7 @@ void* pooled_malloc::allocate_aligned(std::size_t alignment, std::size_t bytes, 
     const bool is_power = alignment != 0 && (alignment & (alignment - 1)) == 0;
     if (is_power && bytes > classes::largest && alignment <= preload::slab_map::slab_bytes) {
         bool is_zero = false;
-        if (void* const run = allocate_run(bytes, is_zero)) return run;
+        if (void* const run = allocate_run(bytes, is_zero, alignment)) return run;
     }
     if (!is_power || bytes - 1 >= classes::largest) return real::allocate_aligned(alignment, bytes);
     if (alignment <= 16) return allocate_small(bytes, site);
@@ -141,10 +136,12 @@ void* pooled_malloc::reallocate(void* old, std::size_t bytes, call_site site) no
         return checked_malloc::reallocate(old, bytes, as_checked(site));
     const preload::slab_owner owner = space_.map.owner_of(old);
     if (owner.block_bytes == 0) return real::reallocate(old, bytes);
-    const std::size_t held = owner.block_bytes;
+    const bool is_run = owner.size_class == preload::block_depot::run_class;
+    const std::size_t held = is_run ? depot_.run_bytes(old) : owner.block_bytes;
     // A block that would be mostly empty is worth a move, unless it is small anyway.
     const bool fits = bytes <= held;
     if (fits && (bytes > held / 2 || held <= 128)) return old;
+    if (!fits && is_run && bytes <= growing_run_max && grow_run(old, bytes)) return old;
     void* const fresh = allocate_elsewhere(bytes, fits, site);
     if (fresh == nullptr) return fits ? old : nullptr;
     memcpy(fresh, old, fits ? bytes : held);
@@ -152,15 +149,20 @@ void* pooled_malloc::reallocate(void* old, std::size_t bytes, call_site site) no
     return fresh;
 }
 
-// A run that grows gets room to grow on: a half more, up to the size from which the C library serves it and moves its
-// pages. Untouched memory is not resident.
+bool pooled_malloc::grow_run(void* run, std::size_t bytes) noexcept {
+    const int before = errno;
+    const bool has_grown = depot_.grow_run(run, bytes, thread_cache::this_thread());
+    errno = before;
+    return has_grown;
+}
+
+// A run that grows gets room to grow on: a quarter more.
 void* pooled_malloc::allocate_elsewhere(std::size_t bytes, bool is_smaller, call_site site) noexcept {
     if (bytes - 1 < classes::largest) return allocate_small(bytes, site);
+    if (is_smaller) return allocate_otherwise(bytes, site);
+    if (bytes > growing_run_max) return allocate_really(bytes);
     bool is_zero = false;
-    if (!is_smaller && bytes <= largest_run) {
-        const std::size_t wider = in_whole_slabs(bytes + bytes / 2);
-        if (void* const run = allocate_run(wider < largest_run ? wider : largest_run, is_zero)) return run;
-    }
+    if (void* const run = allocate_run(bytes + bytes / 4, is_zero)) return run;
     return allocate_otherwise(bytes, site);
 }
 

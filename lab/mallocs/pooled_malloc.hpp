@@ -3,7 +3,7 @@
 //
 //   malloc ─▶ 1 byte to 32 KiB? ──yes──▶ this thread's cache ─▶ the depot, once for many blocks ─▶ slabs of 64 KiB
 //                 │no
-//             up to 2 MiB? ──yes──▶ the depot: a run of slabs         else the C library's malloc (or the program's)
+//             up to 2 MiB? ──yes──▶ the depot: a run of pages         else the C library's malloc (or the program's)
 //   free ──▶ slab map: a pool's block? ──no──▶ the C library's free
 //                 │yes: this thread's cache, by the class of its slab; runs to the depot
 //
@@ -72,11 +72,12 @@ class pooled_malloc {
         if (checked_malloc::is_on()) [[unlikely]]
             return checked_malloc::usable_size(p);
         const preload::slab_owner owner = space_.map.owner_of(p);
-        return owner.block_bytes == 0 ? real::usable_size(p) : owner.block_bytes;
+        if (owner.block_bytes == 0) return real::usable_size(p);
+        return owner.size_class == preload::block_depot::run_class ? depot_.run_bytes(p) : owner.block_bytes;
     }
 
     // Nearly what is so at one moment; blocks in threads' caches count as given out.
-    static preload::malloc_usage usage() noexcept { return depot_.usage(); }
+    static preload::malloc_usage usage() noexcept { return depot_.usage(preload::thread_cache::this_thread()); }
     // Gives back what this thread's cache and the depot have free.
     static bool trim() noexcept;
 
@@ -117,7 +118,8 @@ class pooled_malloc {
 
     [[gnu::noinline]] static void* allocate_otherwise(std::size_t bytes, call_site site) noexcept;
     // Of more than the largest class; also what is larger than runs are.
-    static void* allocate_run(std::size_t bytes, bool& is_zero) noexcept;
+    static void* allocate_run(std::size_t bytes, bool& is_zero, std::size_t alignment = 1) noexcept;
+    static bool grow_run(void* run, std::size_t bytes) noexcept;
     static void* allocate_elsewhere(std::size_t bytes, bool is_smaller, call_site site) noexcept;
     static void* allocate_zeroed_run(std::size_t bytes) noexcept;
     [[gnu::noinline]] static void* refill(unsigned size_class, std::size_t bytes) noexcept;
