@@ -42,7 +42,8 @@ block_depot::chain block_depot::take(unsigned size_class, unsigned wanted, threa
     return taken;
 }
 
-block_depot::chain block_depot::take_locked(stock& from, unsigned size_class, unsigned wanted, bool may_touch) noexcept {
+block_depot::chain block_depot::take_locked(stock& from, unsigned size_class, unsigned wanted,
+                                            bool may_touch) noexcept {
     const std::size_t block_bytes = classes::bytes_of(size_class);
     chain taken;
     block** last = &taken.first;
@@ -113,7 +114,8 @@ block_depot::chain block_depot::begin_with_neighbours(unsigned size_class, threa
     if (block_bytes > begun_bytes_max) return {};
     for (unsigned each = size_class + 1; classes::bytes_of(each) <= block_bytes + block_bytes / 2; ++each) {
         stock& from = stocks_[each];
-        if (__atomic_load_n(&from.first, __ATOMIC_RELAXED) == nullptr || !is_as_well_aligned(each, size_class)) continue;
+        if (__atomic_load_n(&from.first, __ATOMIC_RELAXED) == nullptr || !is_as_well_aligned(each, size_class))
+            continue;
         if (!from.lock.lock(self)) continue;
         const chain taken = take_locked(from, each, 1, false);
         from.lock.unlock();
@@ -204,7 +206,8 @@ void* block_depot::take_run(std::size_t bytes, thread_id self, bool& is_zero, st
     if (!slabs_lock_.lock(self)) [[unlikely]]
         return nullptr;
     const std::uint32_t pages = pages_for(bytes);
-    const auto aligned = static_cast<std::uint32_t>(alignment <= page_runs::page_bytes ? 1 : alignment / page_runs::page_bytes);
+    const auto aligned =
+        static_cast<std::uint32_t>(alignment <= page_runs::page_bytes ? 1 : alignment / page_runs::page_bytes);
     char* run = runs_.take_aligned(pages, aligned, is_zero);
     if (run == nullptr) {
         const std::uint32_t slabs = (pages + aligned - 1 + page_runs::slab_pages - 1) / page_runs::slab_pages;
@@ -264,8 +267,7 @@ void block_depot::note_emptied(std::size_t bytes) noexcept {
         emptied_at_once_bytes_ = 0;
     }
     emptied_at_once_bytes_ += bytes;
-    if (runs_.free_bytes() > kept_bytes() && now_ms() - epoch_start_ms_ >= epoch_ms_max)
-        end_epoch();
+    if (runs_.free_bytes() > kept_bytes() && now_ms() - epoch_start_ms_ >= epoch_ms_max) end_epoch();
     // Some at a time: what may be kept falls with what is in use.
     if (emptied_at_once_bytes_ >= empty_bytes_min && emptied_at_once_bytes_ >= most_in_use_bytes_ / 4)
         return_surplus(kept_bytes(), 4);

@@ -72,7 +72,8 @@ class block_depot {
     void put(unsigned size_class, block* first, thread_id self) noexcept;
 
     // Returns: a block of whole pages for `bytes` up to `largest_run`; null as take gives none. Its class in the map is
-    // `run_class`. `alignment`: a power of two, up to a slab. `is_zero`: set where nobody has written to it yet.
+    // `run_class`. `alignment`: a power of two, up to a slab, and with the bytes at most `largest_run`. `is_zero`: set
+    // where nobody has written to it yet.
     [[nodiscard]] void* take_run(std::size_t bytes, thread_id self, bool& is_zero, std::size_t alignment = 1) noexcept;
     void put_run(void* run, thread_id self) noexcept;
     // Effects: the run has `bytes`, if the pages behind it are free.

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
 // cached_classes: the size classes of pools that threads share, numbered from 1, and a table that finds one at once.
 //
-//   class   1 │ 2 │ … │ 16  │ 17  │ … │ 32  │ … │ 40  │ 41  │ … │ 56  │ … │ 64  │ … │ 69      class_of: one load; 0 means
-//   bytes  16 │32 │   │ 256 │ 288 │   │ 1024│   │ 2048│ 2112│   │ 4096│   │ 8192│   │ 21824   "no class" in the map of slabs
+//   class   1 │ 2 │ … │ 16  │ 17  │ … │ 40  │ 41  │ … │ 56  │ … │ 67  │ … │ 79      class_of: one load; 0 means "no
+//   bytes  16 │32 │   │ 256 │ 288 │   │ 2048│ 2112│   │ 4096│   │ 8192│   │21824    class" in the map of slabs
 //
 //   to 2 KiB   steps of 16, from 128 on eight steps an octave
-//   above      a slab of 64 KiB in 31, 30, … 3 equal parts: what is left behind a slab's last block is lost as what is
-//              left in a block is, and in 64 KiB there are five blocks of 11 KiB and five of 12.7 KiB
+//   above      equal parts of a slab of 64 KiB, or of its first 14 or 15 pages: what is left behind the last block is
+//              lost as what is left in a block is, unless it is a page that nobody touches
 //
 // Every block suits any type, as malloc's do. Programs ask for a little more than a power of two (sqlite3's pages are
 // 4096 bytes and a header, 15 of which fill a slab), and a quarter more memory cannot be told from a slower malloc.
@@ -23,15 +23,23 @@ namespace millpond::preload {
 // The arithmetic, apart because a class cannot use its own functions in its constants.
 struct cached_class_steps {
     static constexpr std::size_t granule = 16;
-    static constexpr std::size_t slab_bytes = std::size_t{64} << 10;
     static constexpr unsigned exact = 8, steps = 8;
     static constexpr std::size_t stepped_bytes = 2048;
     // From here on classes are multiples of a line, so that requests which are aligned to one find a class.
     static constexpr std::size_t lines_bytes = 8192;
-    static constexpr unsigned most_parts = slab_bytes / stepped_bytes - 1, least_parts = 3;
-    static constexpr unsigned stepped = exact + steps * static_cast<unsigned>(std::bit_width(stepped_bytes / granule) -
-                                                                              std::bit_width(exact));
-    static constexpr unsigned last = stepped + most_parts - least_parts + 1;
+    static constexpr std::size_t page_bytes = 4096;
+    static constexpr unsigned stepped =
+        exact + steps * static_cast<unsigned>(std::bit_width(stepped_bytes / granule) - std::bit_width(exact));
+    // How many parts, of how many pages.
+    struct division {
+        std::uint8_t parts, pages;
+    };
+    static constexpr division divisions[] = {
+        {31, 16}, {30, 16}, {29, 16}, {28, 16}, {27, 16}, {26, 16}, {25, 16}, {24, 16}, {23, 16}, {22, 16},
+        {21, 16}, {20, 16}, {19, 16}, {18, 16}, {17, 16}, {16, 16}, {15, 16}, {14, 16}, {13, 16}, {12, 16},
+        {11, 16}, {10, 15}, {10, 16}, {9, 15},  {9, 16},  {8, 15},  {8, 16},  {7, 16},  {6, 15},  {6, 16},
+        {5, 14},  {5, 15},  {5, 16},  {4, 14},  {4, 15},  {4, 16},  {3, 14},  {3, 15},  {3, 16}};
+    static constexpr unsigned last = stepped + sizeof divisions / sizeof divisions[0];
 
     static constexpr std::size_t bytes_of(unsigned size_class) noexcept {
         if (size_class <= exact) return size_class * granule;
@@ -39,7 +47,8 @@ struct cached_class_steps {
             const unsigned above = size_class - exact - 1;
             return (above % steps + steps + 1) * granule << (above / steps);
         }
-        const std::size_t part = slab_bytes / (most_parts - (size_class - stepped - 1));
+        const division its = divisions[size_class - stepped - 1];
+        const std::size_t part = its.pages * page_bytes / its.parts;
         return part > lines_bytes ? part / 64 * 64 : part / granule * granule;
     }
 };

@@ -117,14 +117,16 @@ class page_runs {
     [[nodiscard]] std::uint32_t find(std::uint32_t pages, bool is_untouched) const noexcept;
     void free(std::uint32_t first, std::uint32_t pages, bool is_untouched) noexcept;
     // The first page of its first whole slab, which may lie behind it.
-    static std::uint32_t slab_in(std::uint32_t first) noexcept { return (first + slab_pages - 1) / slab_pages * slab_pages; }
+    static std::uint32_t slab_in(std::uint32_t first) noexcept {
+        return (first + slab_pages - 1) / slab_pages * slab_pages;
+    }
     // Effects: these slabs of a free run leave.
     char* cut(std::uint32_t run, std::uint32_t first, std::uint32_t count) noexcept;
 
     slab_map* map_;
     std::size_t free_pages_ = 0;
     std::uint64_t filled_[2][lists / 64 + 1] = {};  // a bit for each list that has a run
-    std::uint32_t heads_[2][lists] = {};        // [1]: untouched
+    std::uint32_t heads_[2][lists] = {};            // [1]: untouched
     std::uint16_t pool_;
     std::uint8_t size_class_;
 };

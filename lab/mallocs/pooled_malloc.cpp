@@ -24,7 +24,7 @@ pthread_key_t thread_end;
 
 constexpr std::size_t largest_run = preload::block_depot::largest_run;
 
-// Beyond this a block that grows is the C library's, which moves pages and not bytes.
+// A block that would have to move to grow beyond this is the C library's, which moves pages and not bytes.
 constexpr std::size_t growing_run_max = std::size_t{128} << 10;
 
 bool is_a_run(std::size_t bytes) noexcept { return bytes > preload::cached_classes::largest && bytes <= largest_run; }
@@ -141,7 +141,7 @@ void* pooled_malloc::reallocate(void* old, std::size_t bytes, call_site site) no
     // A block that would be mostly empty is worth a move, unless it is small anyway.
     const bool fits = bytes <= held;
     if (fits && (bytes > held / 2 || held <= 128)) return old;
-    if (!fits && is_run && bytes <= growing_run_max && grow_run(old, bytes)) return old;
+    if (!fits && is_run && bytes <= largest_run && grow_run(old, bytes)) return old;
     void* const fresh = allocate_elsewhere(bytes, fits, site);
     if (fresh == nullptr) return fits ? old : nullptr;
     memcpy(fresh, old, fits ? bytes : held);
