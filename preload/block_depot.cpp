@@ -178,6 +178,8 @@ block_depot::slab* block_depot::new_slab(unsigned size_class, bool may_grow, thr
     if (first == nullptr && may_grow) first = take_from_system(1, block_bytes);
     if (first != nullptr) note_taken();
     slabs_lock_.unlock();
+    if (makes_huge_pages_) [[unlikely]]
+        look_for_huge_pages();
     if (first == nullptr) return nullptr;
     slab* const one = slab_at(first);
     *one = {};
@@ -218,7 +220,17 @@ void* block_depot::take_run(std::size_t bytes, thread_id self, bool& is_zero, st
     }
     note_taken();
     slabs_lock_.unlock();
+    if (makes_huge_pages_) [[unlikely]]
+        look_for_huge_pages();
     return run;
+}
+
+void block_depot::look_for_huge_pages() noexcept {
+    const std::size_t bytes = space_->map.accessible_bytes();
+    const std::size_t before = __atomic_load_n(&looked_at_bytes_, __ATOMIC_RELAXED);
+    if (bytes < before + huge_regions::region_bytes) return;
+    __atomic_store_n(&looked_at_bytes_, bytes, __ATOMIC_RELAXED);
+    huge_.look(space_->map.page_at(0), bytes);
 }
 
 void block_depot::put_run(void* run, thread_id self) noexcept {

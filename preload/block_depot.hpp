@@ -33,6 +33,7 @@
 #include <cstdint>
 
 #include "preload/cached_classes.hpp"
+#include "preload/huge_regions.hpp"
 #include "preload/malloc_usage.hpp"
 #include "preload/page_runs.hpp"
 #include "preload/pool_slabs.hpp"
@@ -86,6 +87,9 @@ class block_depot {
 
     // In a child of which only the thread `survivor` is known (0: none).
     void retire_unless_held_by(thread_id survivor) noexcept;
+
+    // Makes huge pages where the heap is full enough (huge_regions). For the only pool of its map.
+    void make_huge_pages() noexcept { makes_huge_pages_ = true; }
 
     // The clock of the epochs; a test may have one of its own.
     using clock = std::uint64_t (*)() noexcept;
@@ -149,6 +153,8 @@ class block_depot {
     // With the lock of slabs_ held. `block_bytes`: of what the run will be cut into.
     char* take_from_system(std::uint32_t slabs, std::size_t block_bytes) noexcept;
     void note_taken() noexcept;
+    // Without the lock: collapsing takes long.
+    void look_for_huge_pages() noexcept;
     void note_emptied(std::size_t bytes) noexcept;
     void end_epoch() noexcept;
     [[nodiscard]] std::size_t kept_bytes() const noexcept;
@@ -169,6 +175,9 @@ class block_depot {
     std::size_t least_empty_bytes_ = 0;
     std::size_t most_in_use_bytes_ = 0;
     std::uint64_t epoch_start_ms_ = 0;
+    huge_regions huge_;
+    std::size_t looked_at_bytes_ = 0;  // the heap's when huge_ was last told of it
+    bool makes_huge_pages_ = false;
     bool is_taking_ = false;  // something was taken since the last slab was emptied
     alignas(64) block* handed_over_ = nullptr;
     stock stocks_[classes::count];

@@ -26,9 +26,7 @@ bool exit_statistics::are_wanted() noexcept {
     static constinit int known = unknown;
     int answer = __atomic_load_n(&known, __ATOMIC_RELAXED);
     if (answer == unknown) {
-        char value[8];
-        find_variable("MILLPOND_STATS", value, sizeof value);
-        answer = value[0] != 0 && value[0] != '0' ? wanted : unwanted;
+        answer = is_switched_on("MILLPOND_STATS") ? wanted : unwanted;
         __atomic_store_n(&known, answer, __ATOMIC_RELAXED);
     }
     return answer == wanted;

@@ -75,9 +75,7 @@ void* add(std::size_t bytes, std::size_t alignment, std::size_t whole_bytes, cal
 }  // namespace
 
 bool checked_malloc::decide() noexcept {
-    char value[8];
-    preload::find_variable("MILLPOND_CHECK", value, sizeof value);
-    const bool is_wanted = value[0] != '\0' && strcmp(value, "0") != 0;
+    const bool is_wanted = preload::is_switched_on("MILLPOND_CHECK");
     if (is_wanted) new (ledger_memory) block_ledger(ledger_memory, quarantine_bytes);
     __atomic_store_n(&mode_, is_wanted ? on : off, __ATOMIC_RELAXED);
     return is_wanted;

@@ -7,6 +7,7 @@
 #include <new>
 
 #include "preload/adopt_if_child.hpp"
+#include "preload/environment.hpp"
 #include "preload/fork_mark.hpp"
 #include "preload/pages.hpp"
 
@@ -204,6 +205,10 @@ void pooled_malloc::deallocate_elsewhere(void* p) noexcept {
 bool pooled_malloc::start_thread() noexcept {
     if (!is_active_) return false;
     const int before = errno;
+    // Not in start: before the C library has started, a look at the environment costs several system calls.
+    static constinit bool has_decided = false;
+    if (!__atomic_exchange_n(&has_decided, true, __ATOMIC_RELAXED) && preload::is_switched_on("MILLPOND_HUGE"))
+        depot_.make_huge_pages();
     thread_.life = thread_state::starting;  // what pthread_setspecific allocates is the C library's
     thread_cache* const cache = take_cache();
     const bool is_told = cache != nullptr && pthread_setspecific(thread_end, cache) == 0;

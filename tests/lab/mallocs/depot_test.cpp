@@ -318,6 +318,46 @@ TEST(depot, a_chain_of_fresh_blocks_lies_in_one_page) {
     }
 }
 
+TEST(huge_regions, cost_at_most_a_fifteenth_of_what_is_resident) {
+    using millpond::preload::huge_regions;
+    for (std::size_t resident = 0; resident <= huge_regions::region_pages; ++resident) {
+        const std::size_t added = huge_regions::region_pages - resident;
+        EXPECT_EQ(huge_regions::is_full_enough(resident), added * 15 <= resident) << resident;
+    }
+    EXPECT_FALSE(huge_regions::is_full_enough(0));
+    EXPECT_FALSE(huge_regions::is_full_enough(479));
+    EXPECT_TRUE(huge_regions::is_full_enough(480));
+}
+
+// Kernels that cannot collapse pages leave everything as it is, which keeps the bound, too.
+TEST(huge_regions, blocks_that_are_hardly_touched_stay_so) {
+    using millpond::preload::huge_regions;
+    heap of;
+    of.depot.make_huge_pages();
+    const auto self = thread_cache::this_thread();
+    bool is_zero = false;
+    std::vector<char*> runs;
+    for (int i = 0; i < 48; ++i) {
+        auto* const run = static_cast<char*>(of.depot.take_run(mebibyte, self, is_zero));
+        ASSERT_NE(run, nullptr);
+        // Wholly, half, or its first page: 16 MiB and more of each.
+        const std::size_t touched = i < 16 ? mebibyte : i < 32 ? mebibyte / 2 : 1;
+        for (std::size_t at = 0; at < touched; at += 4096) run[at] = static_cast<char>(i + 1);
+        runs.push_back(run);
+    }
+    std::size_t resident = 0;
+    for (std::size_t at = 0; at + huge_regions::region_bytes <= of.space.map.accessible_bytes();
+         at += huge_regions::region_bytes)
+        resident += huge_regions::resident_pages(of.space.map.page_at(0) + at);
+    const std::size_t touched_pages = 16 * 256 + 16 * 128 + 16;
+    EXPECT_LE(resident * 15, touched_pages * 16);
+    for (int i = 0; i < 16; ++i) {
+        for (std::size_t at = 0; at < mebibyte; at += 4096)
+            ASSERT_EQ(runs[static_cast<std::size_t>(i)][at], static_cast<char>(i + 1));
+    }
+    for (char* each : runs) of.depot.put_run(each, self);
+}
+
 TEST(thread_cache, hands_on_the_lists_that_nobody_uses_any_more) {
     heap of;
     thread_cache cache(of.depot);
