@@ -326,31 +326,33 @@ bool block_depot::trim(thread_id self) noexcept {
     return is_less;
 }
 
-malloc_usage block_depot::usage(thread_id self) noexcept {
-    malloc_usage found;
+classic::heap_record block_depot::record(thread_id self) noexcept {
+    classic::heap_record found;
     const bool has_lock = slabs_lock_.lock(self);
-    found.used_bytes = slabs_.used_bytes();
-    found.held_bytes = slabs_.held_bytes();
+    found.use.used_bytes = slabs_.used_bytes();
+    found.use.held_bytes = slabs_.held_bytes();
+    found.use.mapped_bytes = space_->map.accessible_bytes();
     std::uint32_t runs_end = 0;
     space_->map.for_each_owned([&](const void* start, slab_owner owner) {
         if (owner.pool != pool_ || owner.size_class == 0) return;
         if (owner.size_class == run_class) {
             if (!has_lock) return;
             runs_.for_each_run(start, runs_end, [&](std::uint32_t pages, bool is_free) {
-                (is_free ? found.free_blocks : found.blocks) += 1;
-                (is_free ? found.free_bytes : found.block_bytes) += pages * page_runs::page_bytes;
+                found.use.note(pages * page_runs::page_bytes, is_free);
             });
             return;
         }
         const slab* const one = slab_at(start);
         const std::size_t blocks = __atomic_load_n(&one->blocks, __ATOMIC_RELAXED);
         const std::size_t out = __atomic_load_n(&one->out, __ATOMIC_RELAXED);
-        found.blocks += out;
-        found.block_bytes += out * owner.block_bytes;
-        found.free_blocks += blocks - out;
-        found.free_bytes += (blocks - out) * owner.block_bytes;
+        found.use.note(owner.block_bytes, false, out);
+        found.use.note(owner.block_bytes, true, blocks - out);
     });
-    if (has_lock) slabs_lock_.unlock();
+    if (has_lock) {
+        runs_.for_each_list([&](std::size_t length) { found.note_list(length); });
+        slabs_lock_.unlock();
+    }
+    for (unsigned each = 1; each < classes::count; ++each) found.note_list(freed_blocks(each));
     return found;
 }
 

@@ -32,9 +32,9 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "millpond/classic/heap_record.hpp"
 #include "preload/cached_classes.hpp"
 #include "preload/huge_regions.hpp"
-#include "preload/malloc_usage.hpp"
 #include "preload/page_runs.hpp"
 #include "preload/pool_slabs.hpp"
 
@@ -99,8 +99,13 @@ class block_depot {
     void tell_observer() const noexcept { slabs_.tell_observer(); }
     [[nodiscard]] std::size_t used_bytes() const noexcept { return slabs_.used_bytes(); }
 
-    // Nearly what is so at one moment: other threads go on. Blocks in caches count as given out. O(slabs).
-    [[nodiscard]] malloc_usage usage(thread_id self) noexcept;
+    // Nearly what is so at one moment: other threads go on. Blocks in caches count as given out, and are in no list.
+    // O(slabs + free runs).
+    [[nodiscard]] classic::heap_record record(thread_id self) noexcept;
+    // Returns: the blocks of a class that came back from caches.
+    [[nodiscard]] std::size_t freed_blocks(unsigned size_class) const noexcept {
+        return __atomic_load_n(&stocks_[size_class].freed_blocks, __ATOMIC_RELAXED);
+    }
     // Gives all empty slabs back to the system. False: there were none, or the lock cannot be had.
     bool trim(thread_id self) noexcept;
 

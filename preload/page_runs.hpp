@@ -20,6 +20,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 
 #include "preload/slab_map.hpp"
 
@@ -84,6 +85,18 @@ class page_runs {
             visit(pages, (word & used_mark) == 0);
             from += pages;
         }
+    }
+
+    // Calls visit(length) for each list that has a free run.
+    template <class Visit>
+    void for_each_list(Visit&& visit) const {
+        for (const bool is_untouched : {false, true})
+            for (std::uint32_t list = 0; (list = next_filled(list, is_untouched)) != lists; ++list) {
+                std::size_t length = 0;
+                for (std::uint32_t each = heads_[is_untouched][list]; each != none; each = links_of(each).next)
+                    ++length;
+                visit(length);
+            }
     }
 
   private:

@@ -64,6 +64,14 @@ class alignas(64) thread_cache {
     }
     [[gnu::noinline]] void overflow(unsigned size_class, void* freed) noexcept;
 
+    // Returns: the free blocks of a class here. Also for other threads, of a cache in memory that is zero or was a cache;
+    // then it is nearly so.
+    [[nodiscard]] std::uint32_t blocks(unsigned size_class) const noexcept {
+        const std::uint32_t limit = __atomic_load_n(&lists_[size_class].limit, __ATOMIC_RELAXED);
+        const std::uint32_t room = __atomic_load_n(&lists_[size_class].room, __ATOMIC_RELAXED);
+        return limit > room ? limit - room : 0;
+    }
+
     // Everything to the depot.
     void flush() noexcept;
 

@@ -8,6 +8,7 @@
 
 #include "preload/adopt_if_child.hpp"
 #include "preload/environment.hpp"
+#include "preload/exit_statistics.hpp"
 #include "preload/fork_mark.hpp"
 #include "preload/pages.hpp"
 
@@ -41,8 +42,15 @@ union spare_cache {
 };
 constinit holder_lock spare_lock;
 constinit spare_cache* spare_caches = nullptr;
-constinit spare_cache* page_next = nullptr;
-constinit spare_cache* page_end = nullptr;
+// Pages of caches, all of which stay.
+struct cache_page {
+    cache_page* before;
+    spare_cache caches[(cache_page_bytes - alignof(spare_cache)) / sizeof(spare_cache)];
+};
+constexpr std::size_t caches_a_page = sizeof(cache_page::caches) / sizeof(spare_cache);
+static_assert(sizeof(cache_page) <= cache_page_bytes);
+constinit cache_page* last_page = nullptr;
+constinit std::size_t page_used = caches_a_page;
 
 }  // namespace
 
@@ -229,12 +237,14 @@ thread_cache* pooled_malloc::take_cache() noexcept {
     if (spare != nullptr) {
         spare_caches = spare->next;
     } else {
-        if (page_next == page_end) {
-            page_next = preload::take_pages<spare_cache>(cache_page_bytes);
-            page_end = page_next != nullptr ? page_next + cache_page_bytes / sizeof(spare_cache) : nullptr;
+        if (page_used == caches_a_page) {
+            if (auto* const page = preload::take_pages<cache_page>(cache_page_bytes); page != nullptr) {
+                page->before = last_page;
+                __atomic_store_n(&last_page, page, __ATOMIC_RELEASE);
+                page_used = 0;
+            }
         }
-        spare = page_next;
-        if (spare != nullptr) ++page_next;
+        if (page_used != caches_a_page) spare = &last_page->caches[page_used++];
     }
     spare_lock.unlock();
     return spare != nullptr ? new (spare->memory) thread_cache(depot_) : nullptr;
@@ -258,6 +268,39 @@ void pooled_malloc::end_thread(void* its_cache) noexcept {
         spare_lock.unlock();
     }
     errno = before;
+}
+
+// Other threads' caches are read while they work: the lists there are numbers that are read whole.
+std::size_t pooled_malloc::cached_blocks(unsigned size_class) noexcept {
+    std::size_t count = 0;
+    for (const cache_page* page = __atomic_load_n(&last_page, __ATOMIC_ACQUIRE); page != nullptr; page = page->before)
+        for (const spare_cache& each : page->caches)
+            count += reinterpret_cast<const thread_cache*>(each.memory)->blocks(size_class);
+    return count;
+}
+
+classic::heap_record pooled_malloc::record() noexcept {
+    classic::heap_record found = depot_.record(thread_cache::this_thread());
+    for (unsigned each = 1; each < classes::count; ++each) {
+        const std::size_t cached = cached_blocks(each), behind = depot_.freed_blocks(each);
+        if (cached == 0 || cached > found.use.blocks) continue;
+        found.use.blocks -= cached;
+        found.use.block_bytes -= cached * classes::bytes_of(each);
+        found.use.note(classes::bytes_of(each), true, cached);
+        found.lists += behind == 0;
+        if (cached + behind > found.longest_list) found.longest_list = cached + behind;
+    }
+    return found;
+}
+
+void pooled_malloc::say_statistics() noexcept {
+    using preload::exit_statistics;
+    if (!exit_statistics::are_wanted()) return;
+    exit_statistics::say(name, record());
+    for (unsigned each = 1; each < classes::count; ++each) {
+        const std::size_t cached = cached_blocks(each), behind = depot_.freed_blocks(each);
+        if (cached + behind != 0) exit_statistics::say_list(name, classes::bytes_of(each), cached, behind);
+    }
 }
 
 bool pooled_malloc::trim() noexcept {

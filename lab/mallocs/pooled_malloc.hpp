@@ -78,8 +78,10 @@ class pooled_malloc {
         return owner.size_class == preload::block_depot::run_class ? depot_.run_bytes(p) : owner.block_bytes;
     }
 
-    // Nearly what is so at one moment; blocks in threads' caches count as given out.
-    static preload::malloc_usage usage() noexcept { return depot_.usage(preload::thread_cache::this_thread()); }
+    // Nearly what is so at one moment. The list of a class is what threads' caches and the depot have of it together.
+    static classic::heap_record record() noexcept;
+    // Effects: prints record, and each list that has a block, where MILLPOND_STATS asked for it; for the end.
+    static void say_statistics() noexcept;
     // Gives back what this thread's cache and the depot have free.
     static bool trim() noexcept;
 
@@ -135,6 +137,7 @@ class pooled_malloc {
     [[gnu::noinline, gnu::cold]] static bool start_thread() noexcept;
     static void end_thread(void*) noexcept;
     static preload::thread_cache* take_cache() noexcept;
+    static std::size_t cached_blocks(unsigned size_class) noexcept;
     static void adopt_if_child() noexcept;
 
     static inline bool is_active_ = false;

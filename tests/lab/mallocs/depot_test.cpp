@@ -153,7 +153,7 @@ TEST(depot, gives_runs_of_slabs_that_keep_their_contents) {
     }
     for (const object& one : objects) of.depot.put_run(one.first, self);
     EXPECT_LE(of.used, 200 * mebibyte);
-    EXPECT_EQ(of.depot.usage(self).blocks, 0u);
+    EXPECT_EQ(of.depot.record(self).use.blocks, 0u);
 }
 
 TEST(depot, gives_large_runs_back_to_the_system) {
@@ -296,7 +296,7 @@ TEST(depot, a_chain_of_borrowed_blocks_goes_back_to_their_own_classes) {
         for (void* each : blocks) cache.put(of.class_at(each), each);
         cache.flush();
     }
-    const auto left = of.depot.usage(thread_cache::this_thread());
+    const auto left = of.depot.record(thread_cache::this_thread()).use;
     EXPECT_EQ(left.blocks, 0u);
     EXPECT_LE(of.used, 8 * mebibyte);
 }
@@ -316,6 +316,39 @@ TEST(depot, a_chain_of_fresh_blocks_lies_in_one_page) {
         EXPECT_GE((pages + 1) * 4096, 40 * bytes) << bytes;
         EXPECT_LE(blocks * cached_classes::bytes_of(size_class), (pages + 1) * 4096) << bytes;
     }
+}
+
+TEST(depot, tells_its_blocks_and_lists_in_the_record_of_all_allocators) {
+    heap of;
+    const auto self = thread_cache::this_thread();
+    std::mt19937 random(11);
+    std::vector<void*> blocks, runs;
+    {
+        thread_cache cache(of.depot);
+        for (int i = 0; i < 5000; ++i) blocks.push_back(cache.take(cached_classes::class_of(any_size(random))));
+        bool is_zero = false;
+        for (int i = 0; i < 20; ++i) runs.push_back(of.depot.take_run(40'000, self, is_zero));
+        for (std::size_t i = 0; i < blocks.size(); i += 3) cache.put(of.class_at(blocks[i]), blocks[i]);
+        std::size_t in_cache = 0;
+        for (unsigned each = 1; each < cached_classes::count; ++each) in_cache += cache.blocks(each);
+        const auto open = of.depot.record(self);
+        EXPECT_EQ(open.use.blocks, 5000 - 1667 + in_cache + runs.size());
+        cache.flush();
+    }
+    for (std::size_t i = 0; i < runs.size(); i += 2) of.depot.put_run(runs[i], self);
+    const millpond::classic::heap_record record = of.depot.record(self);
+    EXPECT_EQ(record.use.blocks, 5000u - 1667 + 10);
+    EXPECT_FALSE(record.requested_bytes().has_value());
+    EXPECT_LE(record.use.block_bytes + record.use.free_bytes, record.use.used_bytes);
+    EXPECT_LE(record.use.used_bytes, record.use.held_bytes);
+    EXPECT_LE(record.use.held_bytes, record.use.mapped_bytes);
+    std::size_t lists = 0, longest = 0;
+    for (unsigned each = 1; each < cached_classes::count; ++each) {
+        lists += of.depot.freed_blocks(each) != 0;
+        longest = std::max(longest, of.depot.freed_blocks(each));
+    }
+    EXPECT_GT(record.lists, lists) << "runs have lists, too";
+    EXPECT_EQ(record.longest_list, longest);
 }
 
 TEST(huge_regions, cost_at_most_a_fifteenth_of_what_is_resident) {
@@ -364,7 +397,7 @@ TEST(thread_cache, hands_on_the_lists_that_nobody_uses_any_more) {
     std::vector<void*> blocks;
     for (int i = 0; i < 2000; ++i) blocks.push_back(cache.take(cached_classes::class_of(100)));
     for (void* each : blocks) cache.put(of.class_at(each), each);
-    ASSERT_GT(of.depot.usage(thread_cache::this_thread()).blocks, 0u);
+    ASSERT_GT(of.depot.record(thread_cache::this_thread()).use.blocks, 0u);
     blocks.clear();
     for (int i = 0; i < 20000; ++i) blocks.push_back(cache.take(cached_classes::class_of(700)));
     std::size_t cached = 0;
