@@ -33,10 +33,12 @@ block_depot::chain block_depot::take(unsigned size_class, unsigned wanted, threa
     from.lock.unlock();
     if (taken.count != 0) [[likely]]
         return taken;
-    taken = is_beginning ? begin_with_neighbours(size_class, self) : borrow(size_class, wanted, self);
+    if (is_beginning) taken = begin_with_neighbours(size_class, self);
+    const bool has_begun = taken.count != 0;
+    if (!has_begun) taken = borrow(size_class, wanted, self);
     if (!from.lock.lock(self)) [[unlikely]]
         return taken;
-    from.begun = taken.count != 0 && is_beginning ? from.begun + 1 : begun_max;
+    from.begun = has_begun ? from.begun + 1 : begun_max;
     if (taken.count == 0) taken = take_new(from, size_class, wanted, true, self);
     from.lock.unlock();
     return taken;

@@ -88,7 +88,7 @@ void checked_malloc::retire_unless_held_by(preload::holder_lock::thread_id survi
 void* checked_malloc::allocate(std::size_t bytes, std::size_t alignment, call_site site) noexcept {
     if (alignment < detail::default_alignment) alignment = detail::default_alignment;
     if (alignment > std::size_t{1} << 62) {
-        errno = EINVAL;
+        errno = alignment > std::size_t{1} << 63 ? EINVAL : ENOMEM;  // as the C library has it
         return nullptr;
     }
     alignment = std::bit_ceil(alignment);

@@ -12,6 +12,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstring>
+#include <string>
 #include <thread>
 
 #include "growth_line.hpp"
@@ -101,9 +102,13 @@ class stressing {
                 break;
             case 1: {
                 const std::size_t alignment = std::size_t{16} << random.below(9);
-                block = std::aligned_alloc(alignment, (bytes + alignment - 1) & ~(alignment - 1));
+                // A size that is a multiple of the alignment: all that any edition of C promises something for.
+                const std::size_t rounded = (bytes + alignment - 1) & ~(alignment - 1);
+                block = std::aligned_alloc(alignment, rounded);
                 if ((reinterpret_cast<std::uintptr_t>(block) & (alignment - 1)) != 0)
-                    throw program::failure(program::gate, "a block is not aligned");
+                    throw program::failure(program::gate, "a block is not aligned: aligned_alloc(" +
+                                                              std::to_string(alignment) + ", " +
+                                                              std::to_string(rounded) + ")");
                 give(old);
                 break;
             }

@@ -301,6 +301,29 @@ TEST(depot, a_chain_of_borrowed_blocks_goes_back_to_their_own_classes) {
     EXPECT_LE(of.used, 8 * mebibyte);
 }
 
+TEST(depot, a_borrowed_chain_is_known_by_the_class_of_its_slabs) {
+    heap of;
+    const auto self = thread_cache::this_thread();
+    const unsigned larger = cached_classes::class_of(1000), smaller = cached_classes::class_of(600);
+    std::vector<block_depot::block*> blocks;
+    while (blocks.size() < 8000) {
+        for (block_depot::block* each = of.depot.take(larger, 16, self).first; each != nullptr; each = each->next)
+            blocks.push_back(each);
+    }
+    for (std::size_t i = 0; i < blocks.size(); ++i) {
+        blocks[i]->next = nullptr;
+        if (i % 16 != 0) of.depot.put(larger, blocks[i], self);
+    }
+    const std::size_t before = of.depot.freed_blocks(larger);
+    const auto borrowed = of.depot.take(smaller, 16, self);
+    ASSERT_GT(borrowed.count, 1u);
+    ASSERT_EQ(of.class_at(borrowed.first), larger);
+    EXPECT_EQ(of.depot.freed_blocks(larger), before - borrowed.count);
+    of.depot.put(smaller, borrowed.first, self);
+    EXPECT_EQ(of.depot.freed_blocks(larger), before);
+    EXPECT_EQ(of.depot.freed_blocks(smaller), 0u);
+}
+
 // Fresh memory is touched page by page, however many blocks are asked for.
 TEST(depot, a_chain_of_fresh_blocks_lies_in_one_page) {
     heap of;
