@@ -23,7 +23,7 @@ void block_depot::unlink(stock& from, slab* one) noexcept {
 block_depot::chain block_depot::take(unsigned size_class, unsigned wanted, thread_id self) noexcept {
     if (__atomic_load_n(&handed_over_, __ATOMIC_RELAXED) != nullptr) [[unlikely]]
         collect(self);
-    note_taking();
+    keeping_.note_taking();
     stock& from = stocks_[size_class];
     if (!from.lock.lock(self)) [[unlikely]]
         return {};
@@ -178,7 +178,7 @@ block_depot::slab* block_depot::new_slab(unsigned size_class, bool may_grow, thr
     const std::size_t block_bytes = classes::bytes_of(size_class);
     char* first = runs_.take_slab();
     if (first == nullptr && may_grow) first = take_from_system(1, block_bytes);
-    if (first != nullptr) note_taken();
+    if (first != nullptr) keeping_.note_taken(amounts());
     slabs_lock_.unlock();
     if (makes_huge_pages_) [[unlikely]]
         look_for_huge_pages();
@@ -206,7 +206,7 @@ void block_depot::give_back(slab* emptied, thread_id self) noexcept {
 void* block_depot::take_run(std::size_t bytes, thread_id self, bool& is_zero, std::size_t alignment) noexcept {
     if (__atomic_load_n(&handed_over_, __ATOMIC_RELAXED) != nullptr) [[unlikely]]
         collect(self);
-    note_taking();
+    keeping_.note_taking();
     if (!slabs_lock_.lock(self)) [[unlikely]]
         return nullptr;
     const std::uint32_t pages = pages_for(bytes);
@@ -220,7 +220,7 @@ void* block_depot::take_run(std::size_t bytes, thread_id self, bool& is_zero, st
             run = runs_.take_aligned(pages, aligned, is_zero);
         }
     }
-    note_taken();
+    keeping_.note_taken(amounts());
     slabs_lock_.unlock();
     if (makes_huge_pages_) [[unlikely]]
         look_for_huge_pages();
@@ -256,45 +256,16 @@ std::uint32_t block_depot::pages_for(std::size_t bytes) noexcept {
     return pages > page_runs::least_pages ? pages : page_runs::least_pages;
 }
 
-void block_depot::note_taken() noexcept {
-    if (runs_.free_bytes() < least_empty_bytes_) least_empty_bytes_ = runs_.free_bytes();
-    if (in_use_bytes() > most_in_use_bytes_) most_in_use_bytes_ = in_use_bytes();
-}
-
 char* block_depot::take_from_system(std::uint32_t slabs, std::size_t block_bytes) noexcept {
     const std::size_t bytes = slabs * slab_map::slab_bytes;
     void* const chunk = slabs_.try_allocate_slab(bytes, slab_map::slab_bytes, block_bytes);
-    if (chunk == nullptr) return nullptr;
-    const std::size_t again = returned_bytes_ < bytes ? returned_bytes_ : bytes;
-    returned_bytes_ -= again;
-    kept_bytes_ += again;
+    if (chunk != nullptr) keeping_.note_growth(bytes);
     return static_cast<char*>(chunk);
 }
 
-std::size_t block_depot::kept_bytes() const noexcept {
-    return in_use_bytes() / 4 > kept_bytes_ ? in_use_bytes() / 4 : kept_bytes_;
-}
-
 void block_depot::note_emptied(std::size_t bytes) noexcept {
-    if (__atomic_load_n(&is_taking_, __ATOMIC_RELAXED)) {
-        __atomic_store_n(&is_taking_, false, __ATOMIC_RELAXED);
-        emptied_at_once_bytes_ = 0;
-    }
-    emptied_at_once_bytes_ += bytes;
-    if (runs_.free_bytes() > kept_bytes() && now_ms() - epoch_start_ms_ >= epoch_ms_max) end_epoch();
-    // Some at a time: what may be kept falls with what is in use.
-    if (emptied_at_once_bytes_ >= empty_bytes_min && emptied_at_once_bytes_ >= most_in_use_bytes_ / 4)
-        return_surplus(kept_bytes(), 4);
-}
-
-void block_depot::end_epoch() noexcept {
-    const std::size_t unused = least_empty_bytes_;
-    kept_bytes_ = kept_bytes_ > unused / 2 + empty_bytes_min ? kept_bytes_ - unused / 2 : empty_bytes_min;
-    const std::size_t used = runs_.free_bytes() - unused;
-    return_surplus(used > kept_bytes() ? used : kept_bytes(), ~0U);
-    least_empty_bytes_ = runs_.free_bytes();
-    most_in_use_bytes_ = in_use_bytes();
-    epoch_start_ms_ = now_ms();
+    const kept_memory::order order = keeping_.note_emptied(bytes, amounts(), now_ms());
+    return_surplus(order.kept, order.pieces);
 }
 
 // Huge extents go back whole or not at all.
@@ -306,7 +277,7 @@ void block_depot::return_surplus(std::size_t kept, unsigned runs_max) noexcept {
             static_cast<std::uint32_t>(surplus < slab_map::extent_slabs_max ? surplus : slab_map::extent_slabs_max));
         if (out.count == 0) break;
         const std::size_t bytes = out.count * slab_map::slab_bytes;
-        returned_bytes_ += bytes;
+        keeping_.note_returned(bytes);
         slabs_.deallocate(out.first, bytes, slab_map::slab_bytes);
     }
     errno = before;

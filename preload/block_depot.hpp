@@ -15,11 +15,7 @@
 // first eight blocks of a small class come from touched pages of a class that is at most half as large again: a class of
 // which a program has a handful takes no page of its own.
 //
-// Empty slabs go back to the system, except a quarter of what is in use, 1 MiB at least, and what was taken again after
-// it had been given back (work in rounds does not fault its memory in each time), in two cases:
-//   teardown   a quarter of what was in use at most, 1 MiB at least, has been emptied, and nothing was taken meanwhile
-//   epoch      they lay unused for a second; looked at when a slab is emptied
-// So a program whose sizes change keeps the memory that it is about to use again, and one that is done gives it back.
+// Which empty slabs go back to the system, and when, kept_memory says.
 //
 // Thread-safe: a lock for each class, held for one chain. `self` names the calling thread (holder_lock). A lock that
 // cannot be had (a fork copied it while another thread held it) makes its class give nothing more in that child; blocks
@@ -35,6 +31,7 @@
 #include "millpond/classic/heap_record.hpp"
 #include "preload/cached_classes.hpp"
 #include "preload/huge_regions.hpp"
+#include "preload/kept_memory.hpp"
 #include "preload/page_runs.hpp"
 #include "preload/pool_slabs.hpp"
 
@@ -110,8 +107,6 @@ class block_depot {
     bool trim(thread_id self) noexcept;
 
   private:
-    static constexpr std::size_t empty_bytes_min = std::size_t{1} << 20;
-    static constexpr std::uint64_t epoch_ms_max = 1000;
     static constexpr std::size_t page_bytes = 4096;
     static constexpr std::size_t borrowed_bytes_min = 2 * slab_map::slab_bytes;
     static constexpr unsigned begun_max = 8;
@@ -137,10 +132,6 @@ class block_depot {
     };
 
     [[nodiscard]] slab* slab_at(const void* p) const noexcept { return static_cast<slab*>(space_->map.note_of(p)); }
-    // Read first: a line that all threads share is then rarely written.
-    void note_taking() noexcept {
-        if (!__atomic_load_n(&is_taking_, __ATOMIC_RELAXED)) __atomic_store_n(&is_taking_, true, __ATOMIC_RELAXED);
-    }
     static void link(stock& to, slab* one) noexcept;
     static void unlink(stock& from, slab* one) noexcept;
     // With the lock of `from` held.
@@ -157,14 +148,13 @@ class block_depot {
     static std::uint32_t pages_for(std::size_t bytes) noexcept;
     // With the lock of slabs_ held. `block_bytes`: of what the run will be cut into.
     char* take_from_system(std::uint32_t slabs, std::size_t block_bytes) noexcept;
-    void note_taken() noexcept;
     // Without the lock: collapsing takes long.
     void look_for_huge_pages() noexcept;
     void note_emptied(std::size_t bytes) noexcept;
-    void end_epoch() noexcept;
-    [[nodiscard]] std::size_t kept_bytes() const noexcept;
     void return_surplus(std::size_t kept, unsigned runs_max) noexcept;
-    [[nodiscard]] std::size_t in_use_bytes() const noexcept { return slabs_.used_bytes() - runs_.free_bytes(); }
+    [[nodiscard]] kept_memory::amounts amounts() const noexcept {
+        return {slabs_.used_bytes() - runs_.free_bytes(), runs_.free_bytes()};
+    }
     void collect(thread_id self) noexcept;
 
     pool_slabs slabs_;
@@ -173,17 +163,10 @@ class block_depot {
     bool huge_pages_;
     holder_lock slabs_lock_;  // for slabs_ and runs_
     page_runs runs_;
-    std::size_t kept_bytes_ = empty_bytes_min;  // empty ones that are kept, if a quarter of those in use is less
-    std::size_t returned_bytes_ = 0;            // to the system, and not asked for again
-    std::size_t emptied_at_once_bytes_ = 0;     // since something was taken
-    // In this epoch:
-    std::size_t least_empty_bytes_ = 0;
-    std::size_t most_in_use_bytes_ = 0;
-    std::uint64_t epoch_start_ms_ = 0;
+    kept_memory keeping_;
     huge_regions huge_;
     std::size_t looked_at_bytes_ = 0;  // the heap's when huge_ was last told of it
     bool makes_huge_pages_ = false;
-    bool is_taking_ = false;  // something was taken since the last slab was emptied
     alignas(64) block* handed_over_ = nullptr;
     stock stocks_[classes::count];
 };

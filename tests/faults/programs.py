@@ -73,7 +73,9 @@ class Unit:
         ours = str(ROOT / "include")
         command = [word.replace(ours, str(headers)) for word in self.command]
         if self.source.parent == ROOT / PRELOAD and headers != ROOT / "include":
-            command = [str(headers / PRELOAD / self.source.name) if word == str(self.source) else word for word in command]
+            command = [
+                str(headers / PRELOAD / self.source.name) if word == str(self.source) else word for word in command
+            ]
         run_compiler([command[0], f"-I{headers}", *command[1:], "-w", *more, "-o", str(output)], self.directory)
 
     def includes(self) -> frozenset[str]:

@@ -43,7 +43,17 @@ def test_every_header_has_a_fault() -> None:
 
 
 def test_every_part_of_our_malloc_has_a_fault() -> None:
-    parts = ("block_depot", "cached_classes", "huge_regions", "locked_malloc", "page_runs", "pool_slabs", "slab_map", "thread_cache")
+    parts = (
+        "block_depot",
+        "cached_classes",
+        "huge_regions",
+        "kept_memory",
+        "locked_malloc",
+        "page_runs",
+        "pool_slabs",
+        "slab_map",
+        "thread_cache",
+    )
     for part in parts:
         assert any(Path(fault.file).stem == part for fault in faults.load() if fault.file.startswith("preload/")), part
 
