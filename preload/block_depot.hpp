@@ -7,13 +7,14 @@
 //                                              └─ empty slabs ───┘ ◀──────────────────────────┘──▶ the system
 //
 // A slab is 64 KiB of blocks of one class and counts those that are out, so it is known when it is empty: then it
-// serves any class, or with its empty neighbours larger blocks, up to 2 MiB, which are runs of pages (page_runs). A slab that was full and gets a block back is the next to be used, so the emptier ones may empty. What a
-// slab counts lies in the map's table and not in the slab.
+// serves any class, or with its empty neighbours larger blocks, up to 2 MiB, which are runs of pages (page_runs). A
+// slab that was full and gets a block back is the next to be used, so the emptier ones may empty. What a slab counts
+// lies in the map's table and not in the slab.
 //
-// Pages are touched late: of blocks that were never given out a chain gets only what lies in one page. Before the system
-// is asked for a slab, blocks of a larger class serve, up to twice the size, where that has many that are free. And the
-// first eight blocks of a small class come from touched pages of a class that is at most half as large again: a class of
-// which a program has a handful takes no page of its own.
+// Pages are touched late: of blocks that were never given out a chain gets only what lies in one page. Before the
+// system is asked for a slab, blocks of a larger class serve, up to twice the size, where that has many that are free.
+// And the first eight blocks of a small class come from touched pages of a class that is at most half as large again: a
+// class of which a program has a handful takes no page of its own.
 //
 // Which empty slabs go back to the system, and when, kept_memory says.
 //
@@ -63,8 +64,8 @@ class block_depot {
     block_depot(const block_depot&) = delete;
     block_depot& operator=(const block_depot&) = delete;
 
-    // Up to `wanted` blocks, and fewer where that saves a page. None if there is no memory or no lock. A block may be of
-    // a larger class, and is as well aligned.
+    // Up to `wanted` blocks, and fewer where that saves a page. None if there is no memory or no lock. A block may be
+    // of a larger class, and is as well aligned.
     [[nodiscard]] chain take(unsigned size_class, unsigned wanted, thread_id self) noexcept;
     // A chain that ends with null: blocks as take gave them for that class, or of the class itself.
     void put(unsigned size_class, block* first, thread_id self) noexcept;

@@ -37,7 +37,7 @@ void exit_statistics::say(const char* name, const classic::heap_record& record) 
     write_line("millpond %s: %zu blocks in %zu bytes, %zu free in %zu bytes, %zu bytes used, %zu bytes held\n", name,
                use.blocks, use.block_bytes, use.free_blocks, use.free_bytes, use.used_bytes, use.held_bytes);
     write_line(
-        "millpond %s: %zu lists with free blocks, the longest of %zu, %.0f %% of the free bytes outside of the "
+        "millpond %s: %zu lists with free blocks, the longest of %zu, %.0f %% of the free bytes outside the "
         "largest block\n",
         name, record.lists, record.longest_list, 100 * record.external_fragmentation());
 }

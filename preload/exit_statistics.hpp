@@ -2,7 +2,7 @@
 // exit_statistics: with MILLPOND_STATS=1 in the environment, lines on standard error about a malloc, when it ends.
 //
 //   millpond quick_fit: 120 blocks in 8192 bytes, 31 free in 4096 bytes, 16384 bytes used, 65536 bytes held
-//   millpond quick_fit: 3 lists with free blocks, the longest of 20, 12 % of the free bytes outside of the largest block
+//   millpond quick_fit: 3 lists with free blocks, the longest of 20, 12 % of the free bytes outside the largest block
 //   millpond multipool: list of 48 bytes: 12 blocks in threads' caches, 340 behind them
 //   millpond quick_fit: 9000 allocations of 310000 bytes in 420000, 8880 frees, 1200 blocks searched, 90 splits, …
 //

@@ -9,8 +9,8 @@
 // (mincore), for blocks may be given out and never touched. A region is collapsed once (MADV_COLLAPSE, Linux 6.1) and
 // not marked for huge pages: marked ones would fault in whole after they were given back. Elsewhere nothing happens.
 //
-// Cost: for each 2 MiB that a heap grows by, two regions are looked at in turn, one system call each, and one more, which
-// copies 2 MiB, for a region that is collapsed. look may run beside everything else; errno is left as it was.
+// Cost: for each 2 MiB that a heap grows by, two regions are looked at in turn, one system call each, and one more,
+// which copies 2 MiB, for a region that is collapsed. look may run beside everything else; errno is left as it was.
 #pragma once
 
 #include <cstddef>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // kept_memory: says how much of a pool's empty memory stays with it, and when the rest goes back to the system.
 //
-//   stays      a quarter of what is in use, 1 MiB at least, and what was taken again after it had been given back: work in
-//              rounds does not fault its memory in each time
+//   stays      a quarter of what is in use, 1 MiB at least, and what was taken again after it had been given back, so
+//              that work in rounds does not fault its memory in each time
 //   teardown   a quarter of what was in use at most, 1 MiB at least, has been emptied, and nothing was taken meanwhile:
 //              the rest goes, some at a time
 //   epoch      what lay unused for a second goes, and half as much less stays; looked at when memory is emptied

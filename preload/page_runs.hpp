@@ -5,7 +5,7 @@
 //   runs    │▒▒ 40 KiB ▒▒│▒▒▒▒▒▒▒ 100 KiB ▒▒▒▒▒▒▒▒▒▒│ free         │
 //   words    L            L   a word for each page: the first and the last of a run have its length and state
 //
-//   lists by length   6 ▸ ▸   7 ▸   …   159   160 to 255 pages ▸   256 to 511   …     touched runs and untouched ones apart
+//   lists by length   6 ▸ ▸   7 ▸   …   159   160 to 255 ▸   256 to 511   …     touched runs and untouched ones apart
 //
 // A block loses less than a page. Freed neighbours become one, up to 64 MiB. The shortest run that is long enough
 // serves, of those whose pages were touched before; what is left of it stays free, though too short a rest waits for

@@ -27,8 +27,8 @@ void thread_cache::widen(list& one, unsigned size_class) noexcept {
     one.limit = limit;
 }
 
-// Visits count by the bytes of their class: forgotten blocks of large classes are many pages. Two states that look alike
-// only hand on a list that is in use.
+// Visits count by the bytes of their class: forgotten blocks of large classes are many pages. Two states that look
+// alike only hand on a list that is in use.
 void thread_cache::tend(unsigned visited) noexcept {
     visits_ += 1 + static_cast<std::uint32_t>(classes::bytes_of(visited) / visit_bytes);
     for (; visits_ >= visits_a_look; visits_ -= visits_a_look) {

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The test programs of the library and of preload/, taken apart: each source a program of its own, compiled as its target
-compiles it.
+"""The test programs of the library and of preload/, taken apart: each source a program, compiled as its target does.
 
 A fault needs one or two of them compiled, not the whole suite. The commands are those of a configured build; only the
 library's headers and preload/ come from elsewhere, from the copy in which a fault was planted.

@@ -5,9 +5,9 @@
 //   thread ── 2000 operations on its slots; some blocks are swapped with those of the table that all share ── ends
 //        └──▶ its successor goes on with the slots                        sampled: resident bytes, 256 times
 //
-// slope_share: by how much of their mean the resident bytes grow from the first quarter of the time to the end, with the
-// interval slope_low to slope_high (growth_line.hpp); the live blocks stay as many. A block whose contents changed ends
-// the program with a message and exit status 1.
+// slope_share: by how much of their mean the resident bytes grow from the first quarter of the time to the end, with
+// the interval slope_low to slope_high (growth_line.hpp); the live blocks stay as many. A block whose contents changed
+// ends the program with a message and exit status 1.
 #include <array>
 #include <atomic>
 #include <chrono>
