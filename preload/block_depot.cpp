@@ -2,6 +2,7 @@
 #include "preload/block_depot.hpp"
 
 #include <errno.h>
+#include <time.h>
 
 namespace millpond::preload {
 
@@ -10,7 +11,7 @@ void block_depot::link(stock& to, slab* one) noexcept {
     one->previous = nullptr;
     one->next = to.first;
     if (to.first != nullptr) to.first->previous = one;
-    to.first = one;
+    __atomic_store_n(&to.first, one, __ATOMIC_RELAXED);  // looked at without the lock
 }
 
 void block_depot::unlink(stock& from, slab* one) noexcept {
@@ -22,43 +23,107 @@ void block_depot::unlink(stock& from, slab* one) noexcept {
 block_depot::chain block_depot::take(unsigned size_class, unsigned wanted, thread_id self) noexcept {
     if (__atomic_load_n(&handed_over_, __ATOMIC_RELAXED) != nullptr) [[unlikely]]
         collect(self);
+    keeping_.note_taking();
     stock& from = stocks_[size_class];
     if (!from.lock.lock(self)) [[unlikely]]
         return {};
-    const chain taken = take_locked(from, size_class, wanted, self);
+    chain taken = take_locked(from, size_class, wanted);
+    const bool is_beginning = taken.count == 0 && from.begun < begun_max;
+    if (taken.count == 0 && !is_beginning) taken = take_new(from, size_class, wanted, false, self);
+    from.lock.unlock();
+    if (taken.count != 0) [[likely]]
+        return taken;
+    if (is_beginning) taken = begin_with_neighbours(size_class, self);
+    const bool has_begun = taken.count != 0;
+    if (!has_begun) taken = borrow(size_class, wanted, self);
+    if (!from.lock.lock(self)) [[unlikely]]
+        return taken;
+    from.begun = has_begun ? from.begun + 1 : begun_max;
+    if (taken.count == 0) taken = take_new(from, size_class, wanted, true, self);
     from.lock.unlock();
     return taken;
 }
 
 block_depot::chain block_depot::take_locked(stock& from, unsigned size_class, unsigned wanted,
-                                            thread_id self) noexcept {
+                                            bool may_touch) noexcept {
     const std::size_t block_bytes = classes::bytes_of(size_class);
     chain taken;
     block** last = &taken.first;
-    while (taken.count < wanted) {
-        slab* one = from.first;
-        if (one == nullptr) {
-            if (taken.count > 0 || (one = new_slab(size_class, self)) == nullptr) break;
-            link(from, one);
-        }
+    unsigned freed = 0;
+    while (taken.count < wanted && from.first != nullptr) {
+        slab* const one = from.first;
         const unsigned before = taken.count;
-        for (; taken.count < wanted && one->freed != nullptr; ++taken.count) {
+        for (; taken.count < wanted && one->freed != nullptr; ++taken.count, ++freed) {
             *last = one->freed;
             last = &one->freed->next;
             one->freed = one->freed->next;
         }
-        if (taken.count < wanted && one->fresh < one->blocks) {
-            char* next = space_->map.slab_of(one) + one->fresh * block_bytes;
-            for (; taken.count < wanted && one->fresh < one->blocks; ++taken.count, ++one->fresh, next += block_bytes) {
-                *last = reinterpret_cast<block*>(next);
-                last = &(*last)->next;
-            }
-        }
+        if (taken.count < wanted && one->fresh < one->blocks)
+            taken.count += take_fresh(*one, block_bytes, wanted - taken.count, may_touch && taken.count == 0, last);
         one->out = static_cast<std::uint16_t>(one->out + (taken.count - before));
-        if (one->freed == nullptr && one->fresh == one->blocks) unlink(from, one);
+        if (one->freed != nullptr || one->fresh != one->blocks) break;
+        unlink(from, one);
     }
     *last = nullptr;
+    __atomic_store_n(&from.freed_blocks, from.freed_blocks - freed, __ATOMIC_RELAXED);
     return taken;
+}
+
+// The blocks that end in pages which others before them have touched; with `may_touch` one page more.
+std::uint32_t block_depot::take_fresh(slab& from, std::size_t block_bytes, std::uint32_t wanted, bool may_touch,
+                                      block**& last) noexcept {
+    const std::size_t offset = from.fresh * block_bytes;
+    const std::size_t touched = (offset + (may_touch ? block_bytes : 0) + page_bytes - 1) & ~(page_bytes - 1);
+    char* next = space_->map.slab_of(&from) + offset;
+    std::uint32_t count = 0;
+    for (std::size_t end = offset + block_bytes; count < wanted && end <= touched && from.fresh < from.blocks;
+         ++count, ++from.fresh, next += block_bytes, end += block_bytes) {
+        *last = reinterpret_cast<block*>(next);
+        last = &(*last)->next;
+    }
+    return count;
+}
+
+block_depot::chain block_depot::take_new(stock& from, unsigned size_class, unsigned wanted, bool may_grow,
+                                         thread_id self) noexcept {
+    slab* const one = new_slab(size_class, may_grow, self);
+    if (one == nullptr) return {};
+    link(from, one);
+    return take_locked(from, size_class, wanted);
+}
+
+bool block_depot::is_as_well_aligned(unsigned larger, unsigned size_class) noexcept {
+    const std::size_t bytes = classes::bytes_of(size_class) | classes::alignment_max;
+    return (classes::bytes_of(larger) & ((bytes & (0 - bytes)) - 1)) == 0;
+}
+
+// Free blocks of a class that is at most twice as large, as well aligned, and has many.
+block_depot::chain block_depot::borrow(unsigned size_class, unsigned wanted, thread_id self) noexcept {
+    const std::size_t block_bytes = classes::bytes_of(size_class);
+    for (unsigned each = size_class + 1; each < classes::count && classes::bytes_of(each) <= 2 * block_bytes; ++each) {
+        stock& from = stocks_[each];
+        const std::size_t freed = __atomic_load_n(&from.freed_blocks, __ATOMIC_RELAXED) * classes::bytes_of(each);
+        if (freed < borrowed_bytes_min || !is_as_well_aligned(each, size_class) || !from.lock.lock(self)) continue;
+        const chain taken = take_locked(from, each, wanted, false);
+        from.lock.unlock();
+        if (taken.count != 0) return taken;
+    }
+    return {};
+}
+
+block_depot::chain block_depot::begin_with_neighbours(unsigned size_class, thread_id self) noexcept {
+    const std::size_t block_bytes = classes::bytes_of(size_class);
+    if (block_bytes > begun_bytes_max) return {};
+    for (unsigned each = size_class + 1; classes::bytes_of(each) <= block_bytes + block_bytes / 2; ++each) {
+        stock& from = stocks_[each];
+        if (__atomic_load_n(&from.first, __ATOMIC_RELAXED) == nullptr || !is_as_well_aligned(each, size_class))
+            continue;
+        if (!from.lock.lock(self)) continue;
+        const chain taken = take_locked(from, each, 1, false);
+        from.lock.unlock();
+        if (taken.count != 0) return taken;
+    }
+    return {};
 }
 
 void block_depot::put(unsigned size_class, block* first, thread_id self) noexcept {
@@ -73,67 +138,101 @@ void block_depot::put(unsigned size_class, block* first, thread_id self) noexcep
         return;
     }
     slab* emptied = nullptr;
+    block* borrowed = nullptr;
+    std::size_t freed = 0;
     while (first != nullptr) {
         block* const next = first->next;
         slab* const one = slab_at(first);
+        if (one->size_class != size_class) [[unlikely]] {
+            first->next = borrowed;
+            borrowed = first;
+            first = next;
+            continue;
+        }
         first->next = one->freed;
         one->freed = first;
+        ++freed;
         if (!one->has_free) link(to, one);
         if (--one->out == 0) [[unlikely]] {
             unlink(to, one);
+            freed -= one->fresh;  // all that were given out are free; modulo 2^64, as the stock's counter is
             one->next = emptied;
             emptied = one;
         }
         first = next;
     }
+    __atomic_store_n(&to.freed_blocks, to.freed_blocks + freed, __ATOMIC_RELAXED);
     to.lock.unlock();
     while (emptied != nullptr) {
         slab* const next = emptied->next;
         give_back(emptied, self);
         emptied = next;
     }
+    // They are out, so their slabs keep their classes. Each step takes one class's blocks out of the chain.
+    if (borrowed != nullptr) put(slab_at(borrowed)->size_class, borrowed, self);
 }
 
-block_depot::slab* block_depot::new_slab(unsigned size_class, thread_id self) noexcept {
+block_depot::slab* block_depot::new_slab(unsigned size_class, bool may_grow, thread_id self) noexcept {
     if (!slabs_lock_.lock(self)) [[unlikely]]
         return nullptr;
     const std::size_t block_bytes = classes::bytes_of(size_class);
-    slab* one = take_empty(1);
-    if (one == nullptr) one = take_from_system(1, block_bytes);
+    char* first = runs_.take_slab();
+    if (first == nullptr && may_grow) first = take_from_system(1, block_bytes);
+    if (first != nullptr) keeping_.note_taken(amounts());
     slabs_lock_.unlock();
-    if (one == nullptr) return nullptr;
+    if (makes_huge_pages_) [[unlikely]]
+        look_for_huge_pages();
+    if (first == nullptr) return nullptr;
+    slab* const one = slab_at(first);
     *one = {};
     one->blocks = static_cast<std::uint16_t>(slab_map::slab_bytes / block_bytes);
-    space_->map.assign(space_->map.slab_of(one), 1,
+    one->size_class = static_cast<std::uint8_t>(size_class);
+    space_->map.assign(first, 1,
                        {static_cast<std::uint32_t>(block_bytes), pool_, static_cast<std::uint8_t>(size_class)});
     return one;
 }
 
 // A slab that no class has any more.
 void block_depot::give_back(slab* emptied, thread_id self) noexcept {
-    space_->map.assign(space_->map.slab_of(emptied), 1, {});
+    char* const first = space_->map.slab_of(emptied);
+    space_->map.assign(first, 1, {});
     if (!slabs_lock_.lock(self)) [[unlikely]]
         return;
-    emptied->run = 1;
-    keep_empty(emptied);
+    runs_.add({first, 1}, false);
+    note_emptied(slab_map::slab_bytes);
     slabs_lock_.unlock();
 }
 
-void* block_depot::take_run(std::size_t bytes, thread_id self, bool& is_zero) noexcept {
+void* block_depot::take_run(std::size_t bytes, thread_id self, bool& is_zero, std::size_t alignment) noexcept {
     if (__atomic_load_n(&handed_over_, __ATOMIC_RELAXED) != nullptr) [[unlikely]]
         collect(self);
+    keeping_.note_taking();
     if (!slabs_lock_.lock(self)) [[unlikely]]
         return nullptr;
-    const auto slabs = static_cast<std::uint32_t>((bytes + slab_map::slab_bytes - 1) / slab_map::slab_bytes);
-    const std::size_t run_bytes = slabs * slab_map::slab_bytes;
-    slab* first = take_empty(slabs);
-    is_zero = first == nullptr;
-    if (is_zero) first = take_from_system(slabs, run_bytes);
+    const std::uint32_t pages = pages_for(bytes);
+    const auto aligned =
+        static_cast<std::uint32_t>(alignment <= page_runs::page_bytes ? 1 : alignment / page_runs::page_bytes);
+    char* run = runs_.take_aligned(pages, aligned, is_zero);
+    if (run == nullptr) {
+        const std::uint32_t slabs = (pages + aligned - 1 + page_runs::slab_pages - 1) / page_runs::slab_pages;
+        if (char* const more = take_from_system(slabs, page_runs::page_bytes); more != nullptr) {
+            runs_.add({more, slabs}, true);
+            run = runs_.take_aligned(pages, aligned, is_zero);
+        }
+    }
+    keeping_.note_taken(amounts());
     slabs_lock_.unlock();
-    if (first == nullptr) return nullptr;
-    char* const run = space_->map.slab_of(first);
-    space_->map.assign(run, slabs, {static_cast<std::uint32_t>(run_bytes), pool_, std::uint8_t{run_class}});
+    if (makes_huge_pages_) [[unlikely]]
+        look_for_huge_pages();
     return run;
+}
+
+void block_depot::look_for_huge_pages() noexcept {
+    const std::size_t bytes = space_->map.accessible_bytes();
+    const std::size_t before = __atomic_load_n(&looked_at_bytes_, __ATOMIC_RELAXED);
+    if (bytes < before + huge_regions::region_bytes) return;
+    __atomic_store_n(&looked_at_bytes_, bytes, __ATOMIC_RELAXED);
+    huge_.look(space_->map.page_at(0), bytes);
 }
 
 void block_depot::put_run(void* run, thread_id self) noexcept {
@@ -141,112 +240,92 @@ void block_depot::put_run(void* run, thread_id self) noexcept {
         if (!slabs_lock_.is_retired()) hand_over(run);
         return;
     }
-    slab* const first = slab_at(run);
-    *first = {};
-    const std::size_t bytes = space_->map.owner_of(run).block_bytes;
-    first->run = static_cast<std::uint8_t>(bytes / slab_map::slab_bytes);
-    space_->map.assign(run, first->run, {});
-    keep_empty(first);
+    note_emptied(runs_.put(static_cast<char*>(run)));
     slabs_lock_.unlock();
 }
 
-void block_depot::push_empty(slab* one) noexcept {
-    empty_runs& to = empty_[one->run];
-    one->next = to.first;
-    to.first = one;
-    to.bytes += one->run * slab_map::slab_bytes;
-    empty_bytes_ += one->run * slab_map::slab_bytes;
+bool block_depot::grow_run(void* run, std::size_t bytes, thread_id self) noexcept {
+    if (!slabs_lock_.lock(self)) return false;
+    const bool has_grown = runs_.grow(static_cast<char*>(run), pages_for(bytes));
+    slabs_lock_.unlock();
+    return has_grown;
 }
 
-block_depot::slab* block_depot::pop_empty(std::uint32_t slabs) noexcept {
-    empty_runs& from = empty_[slabs];
-    slab* const one = from.first;
-    if (one == nullptr) return nullptr;
-    from.first = one->next;
-    from.bytes -= slabs * slab_map::slab_bytes;
-    empty_bytes_ -= slabs * slab_map::slab_bytes;
-    return one;
+std::uint32_t block_depot::pages_for(std::size_t bytes) noexcept {
+    const auto pages = static_cast<std::uint32_t>((bytes + page_runs::page_bytes - 1) / page_runs::page_bytes);
+    return pages > page_runs::least_pages ? pages : page_runs::least_pages;
 }
 
-block_depot::slab* block_depot::take_empty(std::uint32_t slabs) noexcept {
-    slab* const one = pop_empty(slabs);
-    if (one == nullptr) return nullptr;
-    if (empty_bytes_ < least_empty_bytes_) least_empty_bytes_ = empty_bytes_;
-    if (in_use_bytes() > most_in_use_bytes_) most_in_use_bytes_ = in_use_bytes();
-    return one;
-}
-
-block_depot::slab* block_depot::take_from_system(std::uint32_t slabs, std::size_t block_bytes) noexcept {
+char* block_depot::take_from_system(std::uint32_t slabs, std::size_t block_bytes) noexcept {
     const std::size_t bytes = slabs * slab_map::slab_bytes;
     void* const chunk = slabs_.try_allocate_slab(bytes, slab_map::slab_bytes, block_bytes);
-    if (chunk == nullptr) return nullptr;
-    const std::size_t again = returned_bytes_ < bytes ? returned_bytes_ : bytes;
-    returned_bytes_ -= again;
-    kept_bytes_ += again;
-    least_empty_bytes_ = 0;
-    if (in_use_bytes() > most_in_use_bytes_) most_in_use_bytes_ = in_use_bytes();
-    return slab_at(chunk);
+    if (chunk != nullptr) keeping_.note_growth(bytes);
+    return static_cast<char*>(chunk);
 }
 
-void block_depot::keep_empty(slab* emptied) noexcept {
-    emptied_bytes_ += emptied->run * slab_map::slab_bytes;
-    if (emptied_bytes_ >= epoch_bytes_min && emptied_bytes_ / 8 >= most_in_use_bytes_) {
-        const std::size_t unused = least_empty_bytes_ / 2;
-        kept_bytes_ = kept_bytes_ > unused + empty_bytes_min ? kept_bytes_ - unused : empty_bytes_min;
-        least_empty_bytes_ = empty_bytes_;
-        emptied_bytes_ = 0;
-        most_in_use_bytes_ = in_use_bytes();
-    }
-    push_empty(emptied);
-    // Some at a time: what may be kept falls with what is in use.
-    return_surplus(in_use_bytes() / 4 > kept_bytes_ ? in_use_bytes() / 4 : kept_bytes_, 4);
+void block_depot::note_emptied(std::size_t bytes) noexcept {
+    const kept_memory::order order = keeping_.note_emptied(bytes, amounts(), now_ms());
+    return_surplus(order.kept, order.pieces);
 }
 
 // Huge extents go back whole or not at all.
 void block_depot::return_surplus(std::size_t kept, unsigned runs_max) noexcept {
     const int before = errno;
-    for (; runs_max != 0 && empty_bytes_ > kept && !huge_pages_; --runs_max) {
-        std::uint32_t most = 1;  // the length of which most is there: what is rarely asked for goes, too
-        for (std::uint32_t slabs = 2; slabs <= slab_map::extent_slabs_max; ++slabs)
-            if (empty_[slabs].bytes > empty_[most].bytes) most = slabs;
-        const std::size_t bytes = most * slab_map::slab_bytes;
-        returned_bytes_ += bytes;
-        slabs_.deallocate(space_->map.slab_of(pop_empty(most)), bytes, slab_map::slab_bytes);
+    for (; runs_max != 0 && runs_.free_bytes() > kept && !huge_pages_; --runs_max) {
+        const std::size_t surplus = (runs_.free_bytes() - kept + slab_map::slab_bytes - 1) / slab_map::slab_bytes;
+        const page_runs::slabs out = runs_.take_from_longest(
+            static_cast<std::uint32_t>(surplus < slab_map::extent_slabs_max ? surplus : slab_map::extent_slabs_max));
+        if (out.count == 0) break;
+        const std::size_t bytes = out.count * slab_map::slab_bytes;
+        keeping_.note_returned(bytes);
+        slabs_.deallocate(out.first, bytes, slab_map::slab_bytes);
     }
     errno = before;
+}
+
+std::uint64_t block_depot::steady_ms() noexcept {
+    timespec now;
+    clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+    return static_cast<std::uint64_t>(now.tv_sec) * 1000 + static_cast<std::uint64_t>(now.tv_nsec) / 1'000'000;
 }
 
 bool block_depot::trim(thread_id self) noexcept {
     collect(self);
     if (!slabs_lock_.lock(self)) return false;
-    const std::size_t before = empty_bytes_;
+    const std::size_t before = slabs_.used_bytes();
     return_surplus(0, ~0U);
-    const bool is_less = empty_bytes_ < before;
+    const bool is_less = slabs_.used_bytes() < before;
     slabs_lock_.unlock();
     return is_less;
 }
 
-malloc_usage block_depot::usage() const noexcept {
-    malloc_usage found;
-    found.used_bytes = slabs_.used_bytes();
-    found.held_bytes = slabs_.held_bytes();
-    std::size_t run_slabs[slab_map::extent_slabs_max + 1] = {};  // by the slabs of a run
+classic::heap_record block_depot::record(thread_id self) noexcept {
+    classic::heap_record found;
+    const bool has_lock = slabs_lock_.lock(self);
+    found.use.used_bytes = slabs_.used_bytes();
+    found.use.held_bytes = slabs_.held_bytes();
+    found.use.mapped_bytes = space_->map.accessible_bytes();
+    std::uint32_t runs_end = 0;
     space_->map.for_each_owned([&](const void* start, slab_owner owner) {
         if (owner.pool != pool_ || owner.size_class == 0) return;
         if (owner.size_class == run_class) {
-            ++run_slabs[owner.block_bytes / slab_map::slab_bytes];
-            found.block_bytes += slab_map::slab_bytes;
+            if (!has_lock) return;
+            runs_.for_each_run(start, runs_end, [&](std::uint32_t pages, bool is_free) {
+                found.use.note(pages * page_runs::page_bytes, is_free);
+            });
             return;
         }
         const slab* const one = slab_at(start);
         const std::size_t blocks = __atomic_load_n(&one->blocks, __ATOMIC_RELAXED);
         const std::size_t out = __atomic_load_n(&one->out, __ATOMIC_RELAXED);
-        found.blocks += out;
-        found.block_bytes += out * owner.block_bytes;
-        found.free_blocks += blocks - out;
-        found.free_bytes += (blocks - out) * owner.block_bytes;
+        found.use.note(owner.block_bytes, false, out);
+        found.use.note(owner.block_bytes, true, blocks - out);
     });
-    for (std::size_t slabs = 1; slabs <= slab_map::extent_slabs_max; ++slabs) found.blocks += run_slabs[slabs] / slabs;
+    if (has_lock) {
+        runs_.for_each_list([&](std::size_t length) { found.note_list(length); });
+        slabs_lock_.unlock();
+    }
+    for (unsigned each = 1; each < classes::count; ++each) found.note_list(freed_blocks(each));
     return found;
 }
 

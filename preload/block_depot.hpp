@@ -7,12 +7,16 @@
 //                                              └─ empty slabs ───┘ ◀──────────────────────────┘──▶ the system
 //
 // A slab is 64 KiB of blocks of one class and counts those that are out, so it is known when it is empty: then it
-// serves any class. A larger block, up to 2 MiB, is a run of slabs of its own. Of the empty slabs and runs as many are
-// kept as a quarter of those in use, 1 MiB at least, and what was taken again soon after it had been given back, so
-// that work in rounds does not fault its memory in each time; the rest go back to the system. What lies unused while
-// eight times as much was emptied as was in use at most is kept no longer. A slab that was full and gets a
-// block back is the next to be used, so the emptier ones may empty. What a slab counts lies in the map's table and not
-// in the slab.
+// serves any class, or with its empty neighbours larger blocks, up to 2 MiB, which are runs of pages (page_runs). A
+// slab that was full and gets a block back is the next to be used, so the emptier ones may empty. What a slab counts
+// lies in the map's table and not in the slab.
+//
+// Pages are touched late: of blocks that were never given out a chain gets only what lies in one page. Before the
+// system is asked for a slab, blocks of a larger class serve, up to twice the size, where that has many that are free.
+// And the first eight blocks of a small class come from touched pages of a class that is at most half as large again: a
+// class of which a program has a handful takes no page of its own.
+//
+// Which empty slabs go back to the system, and when, kept_memory says.
 //
 // Thread-safe: a lock for each class, held for one chain. `self` names the calling thread (holder_lock). A lock that
 // cannot be had (a fork copied it while another thread held it) makes its class give nothing more in that child; blocks
@@ -25,8 +29,11 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "millpond/classic/heap_record.hpp"
 #include "preload/cached_classes.hpp"
-#include "preload/malloc_usage.hpp"
+#include "preload/huge_regions.hpp"
+#include "preload/kept_memory.hpp"
+#include "preload/page_runs.hpp"
 #include "preload/pool_slabs.hpp"
 
 namespace millpond::preload {
@@ -49,19 +56,29 @@ class block_depot {
 
     // `pool`: the owner of its slabs in the map of `space`.
     constexpr block_depot(slab_space& space, std::uint16_t pool, bool huge_pages, slab_observer observer = {}) noexcept
-        : slabs_(space, pool, huge_pages, observer), space_(&space), pool_(pool), huge_pages_(huge_pages) {}
+        : slabs_(space, pool, huge_pages, observer),
+          space_(&space),
+          pool_(pool),
+          huge_pages_(huge_pages),
+          runs_(space.map, pool, run_class) {}
     block_depot(const block_depot&) = delete;
     block_depot& operator=(const block_depot&) = delete;
 
-    // Up to `wanted` blocks, and fewer where that saves a new slab. None if there is no memory or no lock.
+    // Up to `wanted` blocks, and fewer where that saves a page. None if there is no memory or no lock. A block may be
+    // of a larger class, and is as well aligned.
     [[nodiscard]] chain take(unsigned size_class, unsigned wanted, thread_id self) noexcept;
-    // A chain that ends with null.
+    // A chain that ends with null: blocks as take gave them for that class, or of the class itself.
     void put(unsigned size_class, block* first, thread_id self) noexcept;
 
-    // Returns: a block of whole slabs, aligned to one, for `bytes` up to `largest_run`; null as take gives none. Its
-    // class in the map is `run_class`. `is_zero`: set where nobody has written to it yet.
-    [[nodiscard]] void* take_run(std::size_t bytes, thread_id self, bool& is_zero) noexcept;
+    // Returns: a block of whole pages for `bytes` up to `largest_run`; null as take gives none. Its class in the map is
+    // `run_class`. `alignment`: a power of two, up to a slab, and with the bytes at most `largest_run`. `is_zero`: set
+    // where nobody has written to it yet.
+    [[nodiscard]] void* take_run(std::size_t bytes, thread_id self, bool& is_zero, std::size_t alignment = 1) noexcept;
     void put_run(void* run, thread_id self) noexcept;
+    // Effects: the run has `bytes`, if the pages behind it are free.
+    // Returns: whether it has.
+    [[nodiscard]] bool grow_run(void* run, std::size_t bytes, thread_id self) noexcept;
+    [[nodiscard]] std::size_t run_bytes(const void* run) const noexcept { return runs_.bytes_of(run); }
 
     // Any block of this pool. Takes no lock.
     void hand_over(void* handed) noexcept;
@@ -69,25 +86,41 @@ class block_depot {
     // In a child of which only the thread `survivor` is known (0: none).
     void retire_unless_held_by(thread_id survivor) noexcept;
 
-    void tell_observer() const noexcept { slabs_.tell_observer(); }
+    // Makes huge pages where the heap is full enough (huge_regions). For the only pool of its map.
+    void make_huge_pages() noexcept { makes_huge_pages_ = true; }
 
-    // Nearly what is so at one moment: other threads go on. Blocks in caches count as given out. O(slabs).
-    [[nodiscard]] malloc_usage usage() const noexcept;
+    // The clock of the epochs; a test may have one of its own.
+    using clock = std::uint64_t (*)() noexcept;
+    static std::uint64_t steady_ms() noexcept;
+    static constinit inline clock now_ms = &steady_ms;
+
+    void tell_observer() const noexcept { slabs_.tell_observer(); }
+    [[nodiscard]] std::size_t used_bytes() const noexcept { return slabs_.used_bytes(); }
+
+    // Nearly what is so at one moment: other threads go on. Blocks in caches count as given out, and are in no list.
+    // O(slabs + free runs).
+    [[nodiscard]] classic::heap_record record(thread_id self) noexcept;
+    // Returns: the blocks of a class that came back from caches.
+    [[nodiscard]] std::size_t freed_blocks(unsigned size_class) const noexcept {
+        return __atomic_load_n(&stocks_[size_class].freed_blocks, __ATOMIC_RELAXED);
+    }
     // Gives all empty slabs back to the system. False: there were none, or the lock cannot be had.
     bool trim(thread_id self) noexcept;
 
   private:
-    static constexpr std::size_t empty_bytes_min = std::size_t{1} << 20;
-    static constexpr std::size_t epoch_bytes_min = std::size_t{16} << 20;
+    static constexpr std::size_t page_bytes = 4096;
+    static constexpr std::size_t borrowed_bytes_min = 2 * slab_map::slab_bytes;
+    static constexpr unsigned begun_max = 8;
+    static constexpr std::size_t begun_bytes_max = 2048;
 
-    // What is kept of a slab, or of the first one of a run, in its note.
+    // What is kept of a slab, in its note.
     struct slab {
         block* freed;
-        slab *next, *previous;  // of the slabs of its class that have free blocks, or of the empty ones
+        slab *next, *previous;  // of the slabs of its class that have free blocks
         std::uint16_t out;      // blocks that are in caches or in use
         std::uint16_t fresh;    // the first block that was never given out
         std::uint16_t blocks;
-        std::uint8_t run;  // slabs of the run, when it is empty
+        std::uint8_t size_class;
         bool has_free;
     };
     static_assert(sizeof(slab) <= slab_map::note_bytes);
@@ -95,40 +128,46 @@ class block_depot {
     struct alignas(64) stock {
         holder_lock lock;
         slab* first = nullptr;
+        std::size_t freed_blocks = 0;  // in its slabs, and were given out before
+        unsigned begun = 0;            // blocks that came from neighbours before it had a slab
     };
 
     [[nodiscard]] slab* slab_at(const void* p) const noexcept { return static_cast<slab*>(space_->map.note_of(p)); }
     static void link(stock& to, slab* one) noexcept;
     static void unlink(stock& from, slab* one) noexcept;
-    chain take_locked(stock& from, unsigned size_class, unsigned wanted, thread_id self) noexcept;
-    slab* new_slab(unsigned size_class, thread_id self) noexcept;
+    // With the lock of `from` held.
+    chain take_locked(stock& from, unsigned size_class, unsigned wanted, bool may_touch = true) noexcept;
+    std::uint32_t take_fresh(slab& from, std::size_t block_bytes, std::uint32_t wanted, bool may_touch,
+                             block**& last) noexcept;
+    chain take_new(stock& from, unsigned size_class, unsigned wanted, bool may_grow, thread_id self) noexcept;
+    chain borrow(unsigned size_class, unsigned wanted, thread_id self) noexcept;
+    chain begin_with_neighbours(unsigned size_class, thread_id self) noexcept;
+    // Whether blocks of `larger` suit requests of `size_class`.
+    [[nodiscard]] static bool is_as_well_aligned(unsigned larger, unsigned size_class) noexcept;
+    slab* new_slab(unsigned size_class, bool may_grow, thread_id self) noexcept;
     void give_back(slab* emptied, thread_id self) noexcept;
+    static std::uint32_t pages_for(std::size_t bytes) noexcept;
     // With the lock of slabs_ held. `block_bytes`: of what the run will be cut into.
-    slab* take_empty(std::uint32_t slabs) noexcept;
-    slab* take_from_system(std::uint32_t slabs, std::size_t block_bytes) noexcept;
-    void keep_empty(slab* emptied) noexcept;
+    char* take_from_system(std::uint32_t slabs, std::size_t block_bytes) noexcept;
+    // Without the lock: collapsing takes long.
+    void look_for_huge_pages() noexcept;
+    void note_emptied(std::size_t bytes) noexcept;
     void return_surplus(std::size_t kept, unsigned runs_max) noexcept;
-    void push_empty(slab* one) noexcept;
-    slab* pop_empty(std::uint32_t slabs) noexcept;
-    [[nodiscard]] std::size_t in_use_bytes() const noexcept { return slabs_.used_bytes() - empty_bytes_; }
+    [[nodiscard]] kept_memory::amounts amounts() const noexcept {
+        return {slabs_.used_bytes() - runs_.free_bytes(), runs_.free_bytes()};
+    }
     void collect(thread_id self) noexcept;
 
     pool_slabs slabs_;
     slab_space* space_;
     std::uint16_t pool_;
     bool huge_pages_;
-    holder_lock slabs_lock_;  // for slabs_ and the empty ones
-    struct empty_runs {
-        slab* first;
-        std::size_t bytes;
-    };
-    empty_runs empty_[slab_map::extent_slabs_max + 1] = {};  // by the slabs of a run
-    std::size_t empty_bytes_ = 0;
-    std::size_t kept_bytes_ = empty_bytes_min;  // empty ones that are kept, if a quarter of those in use is less
-    std::size_t returned_bytes_ = 0;            // to the system, and not asked for again
-    std::size_t least_empty_bytes_ = 0;         // in this epoch
-    std::size_t emptied_bytes_ = 0;             // in this epoch
-    std::size_t most_in_use_bytes_ = 0;         // in this epoch
+    holder_lock slabs_lock_;  // for slabs_ and runs_
+    page_runs runs_;
+    kept_memory keeping_;
+    huge_regions huge_;
+    std::size_t looked_at_bytes_ = 0;  // the heap's when huge_ was last told of it
+    bool makes_huge_pages_ = false;
     alignas(64) block* handed_over_ = nullptr;
     stock stocks_[classes::count];
 };

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: BSL-1.0
 // cached_classes: the size classes of pools that threads share, numbered from 1, and a table that finds one at once.
 //
-//   class   1 │ 2 │ … │ 16  │ 17  │ … │ 72            class_of: one load; 0 means "no class" in the map of slabs
-//   bytes  16 │32 │   │ 256 │ 288 │   │ 32 KiB        steps of 16, from 128 on eight steps an octave
+//   class   1 │ 2 │ … │ 16  │ 17  │ … │ 40  │ 41  │ … │ 56  │ … │ 67  │ … │ 79      class_of: one load; 0 means "no
+//   bytes  16 │32 │   │ 256 │ 288 │   │ 2048│ 2112│   │ 4096│   │ 8192│   │21824    class" in the map of slabs
 //
-// Every block suits any type, as malloc's do. Eight steps and not four: programs ask for a little more than a power of
-// two (sqlite3's pages are 4096 bytes and a header), and a quarter more memory cannot be told from a slower malloc.
+//   to 2 KiB   steps of 16, from 128 on eight steps an octave
+//   above      equal parts of a slab of 64 KiB, or of its first 14 or 15 pages: what is left behind the last block is
+//              lost as what is left in a block is, unless it is a page that nobody touches
+//
+// Every block suits any type, as malloc's do. Programs ask for a little more than a power of two (sqlite3's pages are
+// 4096 bytes and a header, 15 of which fill a slab), and a quarter more memory cannot be told from a slower malloc.
 // Thread-safe: constants.
 #pragma once
 
@@ -18,41 +22,49 @@ namespace millpond::preload {
 
 // The arithmetic, apart because a class cannot use its own functions in its constants.
 struct cached_class_steps {
-    static constexpr std::size_t largest = std::size_t{32} << 10;
     static constexpr std::size_t granule = 16;
     static constexpr unsigned exact = 8, steps = 8;
-    // From 1 KiB on, classes are multiples of 128.
-    static constexpr std::size_t fine_bytes = 1024, coarse = 128;
-    static constexpr std::size_t coarse_offset = fine_bytes / granule;
+    static constexpr std::size_t stepped_bytes = 2048;
+    // From here on classes are multiples of a line, so that requests which are aligned to one find a class.
+    static constexpr std::size_t lines_bytes = 8192;
+    static constexpr std::size_t page_bytes = 4096;
+    static constexpr unsigned stepped =
+        exact + steps * static_cast<unsigned>(std::bit_width(stepped_bytes / granule) - std::bit_width(exact));
+    // How many parts, of how many pages.
+    struct division {
+        std::uint8_t parts, pages;
+    };
+    static constexpr division divisions[] = {
+        {31, 16}, {30, 16}, {29, 16}, {28, 16}, {27, 16}, {26, 16}, {25, 16}, {24, 16}, {23, 16}, {22, 16},
+        {21, 16}, {20, 16}, {19, 16}, {18, 16}, {17, 16}, {16, 16}, {15, 16}, {14, 16}, {13, 16}, {12, 16},
+        {11, 16}, {10, 15}, {10, 16}, {9, 15},  {9, 16},  {8, 15},  {8, 16},  {7, 16},  {6, 15},  {6, 16},
+        {5, 14},  {5, 15},  {5, 16},  {4, 14},  {4, 15},  {4, 16},  {3, 14},  {3, 15},  {3, 16}};
+    static constexpr unsigned last = stepped + sizeof divisions / sizeof divisions[0];
 
-    [[gnu::always_inline]] static constexpr std::size_t place_of(std::size_t bytes) noexcept {
-        return bytes <= fine_bytes ? (bytes + granule - 1) / granule : coarse_offset + (bytes + coarse - 1) / coarse;
-    }
     static constexpr std::size_t bytes_of(unsigned size_class) noexcept {
         if (size_class <= exact) return size_class * granule;
-        const unsigned above = size_class - exact - 1;
-        return (above % steps + steps + 1) * granule << (above / steps);
+        if (size_class <= stepped) {
+            const unsigned above = size_class - exact - 1;
+            return (above % steps + steps + 1) * granule << (above / steps);
+        }
+        const division its = divisions[size_class - stepped - 1];
+        const std::size_t part = its.pages * page_bytes / its.parts;
+        return part > lines_bytes ? part / 64 * 64 : part / granule * granule;
     }
 };
 
 struct cached_classes {
     using arithmetic = cached_class_steps;
 
-    static constexpr std::size_t largest = arithmetic::largest;
+    static constexpr unsigned count = 1 + arithmetic::last;  // with class 0
+    static constexpr std::size_t largest = arithmetic::bytes_of(arithmetic::last);
     static constexpr std::size_t alignment_max = 64;
-    // With class 0.
-    static constexpr unsigned count =
-        1 + arithmetic::exact +
-        arithmetic::steps *
-            static_cast<unsigned>(std::bit_width(largest / arithmetic::granule) - std::bit_width(arithmetic::exact));
 
     // Returns: the bytes of a class's blocks.
-    [[nodiscard]] static constexpr std::size_t bytes_of(unsigned size_class) noexcept {
-        return arithmetic::bytes_of(size_class);
-    }
+    [[nodiscard]] static constexpr std::size_t bytes_of(unsigned size_class) noexcept { return bytes[size_class]; }
     // Returns: the class for `bytes`, 0 to `largest`.
     [[nodiscard, gnu::always_inline]] static unsigned class_of(std::size_t bytes) noexcept {
-        return first_class[arithmetic::place_of(bytes)];
+        return first_class[(bytes + arithmetic::granule - 1) / arithmetic::granule];
     }
     // Returns: the class whose blocks have that alignment too: a power of two, up to alignment_max. 0 if none has.
     [[nodiscard]] static unsigned class_of(std::size_t bytes, std::size_t alignment) noexcept {
@@ -62,17 +74,21 @@ struct cached_classes {
     }
 
   private:
+    static constexpr auto bytes = [] {
+        std::array<std::uint16_t, count> table{};
+        for (unsigned each = 1; each < count; ++each)
+            table[each] = static_cast<std::uint16_t>(arithmetic::bytes_of(each));
+        return table;
+    }();
     static constexpr auto first_class = [] {
-        std::array<std::uint8_t, arithmetic::coarse_offset + largest / arithmetic::coarse + 1> table{};
+        std::array<std::uint8_t, largest / arithmetic::granule + 1> table{};
         unsigned each = 1;
-        for (std::size_t bytes = 0; bytes <= largest; bytes += arithmetic::granule) {
-            if (bytes > arithmetic::bytes_of(each)) ++each;
-            table[arithmetic::place_of(bytes)] = static_cast<std::uint8_t>(each);
+        for (std::size_t granules = 0; granules < table.size(); ++granules) {
+            if (granules * arithmetic::granule > arithmetic::bytes_of(each)) ++each;
+            table[granules] = static_cast<std::uint8_t>(each);
         }
         return table;
     }();
 };
-
-static_assert(cached_classes::bytes_of(cached_classes::count - 1) == cached_classes::largest);
 
 }  // namespace millpond::preload

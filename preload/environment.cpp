@@ -33,4 +33,10 @@ void find_variable(const char* name, char* to, std::size_t room) noexcept {
     give_pages(text, environment_bytes);
 }
 
+bool is_switched_on(const char* name) noexcept {
+    char value[8];
+    find_variable(name, value, sizeof value);
+    return value[0] != '\0' && strcmp(value, "0") != 0;
+}
+
 }  // namespace millpond::preload

@@ -9,4 +9,7 @@ namespace millpond::preload {
 // The value of a variable, also before the C library has set environ; empty if there is none or no room for it.
 void find_variable(const char* name, char* to, std::size_t room) noexcept;
 
+// Whether a switch is set: to anything but 0.
+[[nodiscard]] bool is_switched_on(const char* name) noexcept;
+
 }  // namespace millpond::preload

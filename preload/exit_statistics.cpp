@@ -26,18 +26,25 @@ bool exit_statistics::are_wanted() noexcept {
     static constinit int known = unknown;
     int answer = __atomic_load_n(&known, __ATOMIC_RELAXED);
     if (answer == unknown) {
-        char value[8];
-        find_variable("MILLPOND_STATS", value, sizeof value);
-        answer = value[0] != 0 && value[0] != '0' ? wanted : unwanted;
+        answer = is_switched_on("MILLPOND_STATS") ? wanted : unwanted;
         __atomic_store_n(&known, answer, __ATOMIC_RELAXED);
     }
     return answer == wanted;
 }
 
-void exit_statistics::say(const char* name, const malloc_usage& usage) noexcept {
+void exit_statistics::say(const char* name, const classic::heap_record& record) noexcept {
+    const classic::heap_use& use = record.use;
     write_line("millpond %s: %zu blocks in %zu bytes, %zu free in %zu bytes, %zu bytes used, %zu bytes held\n", name,
-               usage.blocks, usage.block_bytes, usage.free_blocks, usage.free_bytes, usage.used_bytes,
-               usage.held_bytes);
+               use.blocks, use.block_bytes, use.free_blocks, use.free_bytes, use.used_bytes, use.held_bytes);
+    write_line(
+        "millpond %s: %zu lists with free blocks, the longest of %zu, %.0f %% of the free bytes outside the "
+        "largest block\n",
+        name, record.lists, record.longest_list, 100 * record.external_fragmentation());
+}
+
+void exit_statistics::say_list(const char* name, std::size_t bytes, std::size_t cached, std::size_t behind) noexcept {
+    write_line("millpond %s: list of %zu bytes: %zu blocks in threads' caches, %zu behind them\n", name, bytes, cached,
+               behind);
 }
 
 void exit_statistics::say(const char* name, const char* part, const classic::operation_counts& counts) noexcept {

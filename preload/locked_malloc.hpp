@@ -28,7 +28,7 @@
 #include <cstdint>
 #include <new>
 
-#include "millpond/classic/heap_use.hpp"
+#include "millpond/classic/heap_record.hpp"
 #include "millpond/classic/operation_counts.hpp"
 #include "millpond/core/detail/alignment.hpp"
 #include "millpond/os/pages.hpp"
@@ -37,7 +37,6 @@
 #include "preload/exit_statistics.hpp"
 #include "preload/heap_region.hpp"
 #include "preload/holder_lock.hpp"
-#include "preload/malloc_usage.hpp"
 #include "preload/real.hpp"
 
 namespace millpond::preload {
@@ -113,18 +112,10 @@ class locked_malloc {
     }
 
     // O(blocks).
-    static malloc_usage usage() noexcept {
+    static classic::heap_record record() noexcept {
         const visit here;
-        malloc_usage found;
-        if (!here || built_ == nothing) return found;
-        const classic::heap_use use = on_heap([](auto& heap) { return heap.use(); });
-        found.blocks = use.blocks;
-        found.block_bytes = use.block_bytes;
-        found.free_blocks = use.free_blocks;
-        found.free_bytes = use.free_bytes;
-        found.used_bytes = use.used_bytes;
-        found.held_bytes = use.held_bytes;
-        return found;
+        if (!here || built_ == nothing) return {};
+        return on_heap([](auto& heap) { return heap.record(); });
     }
 
     // A classic allocator gives nothing back while it has blocks.
@@ -133,7 +124,7 @@ class locked_malloc {
     // Where MILLPOND_STATS asked for it; for the end of the process.
     static void say_statistics(const char* name) noexcept {
         if (!exit_statistics::are_wanted()) return;
-        exit_statistics::say(name, usage());
+        exit_statistics::say(name, record());
         const visit here;
         if (!here || built_ != counted) return;
         const auto& heap = *heap_at<counted_heap>();

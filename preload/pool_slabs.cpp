@@ -17,7 +17,7 @@ void* pool_slabs::try_allocate_slab(std::size_t bytes, std::size_t alignment, st
     void* const chunk = from.next;
     from.next += taken;
     space_->map.assign(chunk, slabs, {static_cast<std::uint32_t>(block_bytes), pool_});
-    used_bytes_ += taken;
+    note_used(taken);
     tell_observer();
     return chunk;
 }
@@ -25,7 +25,7 @@ void* pool_slabs::try_allocate_slab(std::size_t bytes, std::size_t alignment, st
 void pool_slabs::deallocate(void* chunk, std::size_t bytes, std::size_t) noexcept {
     const std::uint32_t slabs = slabs_for(bytes);
     space_->map.assign(chunk, slabs, {});
-    used_bytes_ -= slabs * slab_map::slab_bytes;
+    note_used(0 - slabs * slab_map::slab_bytes);
     // Huge extents go back whole, and a chunk is a part of one: it stays with the pool, out of use.
     if (!huge_pages_ && space_->lock.lock(slab_space::this_thread())) {
         held_bytes_ -= slabs * slab_map::slab_bytes;

@@ -72,6 +72,10 @@ class pool_slabs {
     static std::uint32_t slabs_for(std::size_t bytes) noexcept {
         return static_cast<std::uint32_t>((bytes + slab_map::slab_bytes - 1) / slab_map::slab_bytes);
     }
+    // Read by any thread. `bytes` may be negative, modulo 2^64.
+    void note_used(std::size_t bytes) noexcept {
+        __atomic_store_n(&used_bytes_, used_bytes_ + bytes, __ATOMIC_RELAXED);
+    }
     bool take_extent(std::uint32_t slabs) noexcept;
     void* take_from_map(std::uint32_t& slabs, std::uint32_t needed) noexcept;
     void put_aside(rest left) noexcept;

@@ -82,6 +82,20 @@ class slab_map {
         return static_cast<char*>(address_of(static_cast<std::uint32_t>(static_cast<const note*>(its_note) - notes_)));
     }
 
+    // A word for each page of a slab, in its note: for an owner that cuts slabs into pages. Pages are counted from the
+    // first slab on, through all slabs.
+    static constexpr std::size_t page_bytes = 4096;
+    static_assert(slab_bytes / page_bytes * sizeof(std::uint16_t) == note_bytes);
+    [[nodiscard]] std::uint16_t* page_word(std::uint32_t page) const noexcept {
+        return reinterpret_cast<std::uint16_t*>(notes_) + page;
+    }
+    [[nodiscard]] std::uint32_t page_of(const void* address) const noexcept {
+        return static_cast<std::uint32_t>((reinterpret_cast<std::uintptr_t>(address) - base_) / page_bytes);
+    }
+    [[nodiscard]] char* page_at(std::uint32_t page) const noexcept {
+        return reinterpret_cast<char*>(base_ + page * page_bytes);
+    }
+
     // Calls visit(first address, owner) for each slab that has an owner. Others may take and give back meanwhile.
     template <class Visit>
     void for_each_owned(Visit&& visit) const {

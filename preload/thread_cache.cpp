@@ -4,25 +4,48 @@
 namespace millpond::preload {
 namespace {
 
+// A small program's cache is a smaller part of it.
 constexpr std::size_t cached_bytes_max = std::size_t{16} << 10;
+constexpr std::size_t small_program_bytes = std::size_t{16} << 20;
 constexpr std::uint32_t cached_blocks_max = 128;
+constexpr std::uint32_t visits_a_look = 8;
+constexpr std::size_t visit_bytes = 1024;
 
 }  // namespace
 
-std::uint32_t thread_cache::limit_of(unsigned size_class) noexcept {
-    const auto fitting = static_cast<std::uint32_t>(cached_bytes_max / classes::bytes_of(size_class));
+std::uint32_t thread_cache::limit_of(unsigned size_class) const noexcept {
+    const std::size_t bytes = depot_->used_bytes() < small_program_bytes ? cached_bytes_max / 2 : cached_bytes_max;
+    const auto fitting = static_cast<std::uint32_t>(bytes / classes::bytes_of(size_class));
     return fitting > cached_blocks_max ? cached_blocks_max : fitting < 2 ? 2 : fitting;
 }
 
 void thread_cache::widen(list& one, unsigned size_class) noexcept {
     const std::uint32_t largest = limit_of(size_class);
     const std::uint32_t wider = one.limit == 0 ? 2 : one.limit * 2;
-    const std::uint32_t limit = wider < largest ? wider : largest;
+    const std::uint32_t limit = wider < largest ? wider : largest > one.limit ? largest : one.limit;
     one.room += limit - one.limit;
     one.limit = limit;
 }
 
+// Visits count by the bytes of their class: forgotten blocks of large classes are many pages. Two states that look
+// alike only hand on a list that is in use.
+void thread_cache::tend(unsigned visited) noexcept {
+    visits_ += 1 + static_cast<std::uint32_t>(classes::bytes_of(visited) / visit_bytes);
+    for (; visits_ >= visits_a_look; visits_ -= visits_a_look) {
+        if (++looked_at_ == classes::count) looked_at_ = 1;
+        list& one = lists_[looked_at_];
+        const auto now =
+            static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(one.first) >> 4) ^ (one.room << 24);
+        if (one.first != nullptr && seen_[looked_at_] == now) {
+            depot_->put(looked_at_, one.first, this_thread());
+            one = {};
+        }
+        seen_[looked_at_] = now;
+    }
+}
+
 void* thread_cache::refill(unsigned size_class) noexcept {
+    tend(size_class);
     list& to = lists_[size_class];
     // Half of what it may hold, so that the frees that follow find room.
     const std::uint32_t wanted = to.limit == 0 ? 1 : to.limit / 2;
@@ -36,6 +59,7 @@ void* thread_cache::refill(unsigned size_class) noexcept {
 
 void thread_cache::overflow(unsigned size_class, void* freed) noexcept {
     if (size_class == 0) return;  // no block of anybody's
+    tend(size_class);
     list& to = lists_[size_class];
     if (to.limit < limit_of(size_class)) {
         widen(to, size_class);

@@ -4,8 +4,10 @@
 //   take ◀─┬─ class 1 │ block ▸ block ▸ block │ room for 5 │          when empty: a chain from the depot
 //   put ───┘  class 2 │ block                │ room for 1 │          when full:  the older half goes to the depot
 //
-// A list begins with room for two blocks and doubles that with each visit to the depot, up to 16 KiB and 128 blocks: a
-// class that is hardly used holds hardly anything. A free goes to the list of the thread that frees.
+// A list begins with room for two blocks and doubles that with each visit to the depot, up to 16 KiB and 128 blocks, or
+// 8 KiB while the whole pool has less than 16 MiB: a class that is hardly used holds hardly anything. A free goes to
+// the list of the thread that frees. A list that nothing has touched during some hundred visits of this thread to the
+// depot is handed on whole, for one forgotten block keeps its slab from being empty.
 //
 // take and put: some ten instructions, no lock, no atomic operation. For one thread, and one call at a time: the caller
 // sees to it that a signal handler which interrupted one stays out. At the end of a thread, flush hands everything on.
@@ -62,6 +64,14 @@ class alignas(64) thread_cache {
     }
     [[gnu::noinline]] void overflow(unsigned size_class, void* freed) noexcept;
 
+    // Returns: the free blocks of a class here. Also for other threads, of a cache in memory that is zero or was a
+    // cache; then it is nearly so.
+    [[nodiscard]] std::uint32_t blocks(unsigned size_class) const noexcept {
+        const std::uint32_t limit = __atomic_load_n(&lists_[size_class].limit, __ATOMIC_RELAXED);
+        const std::uint32_t room = __atomic_load_n(&lists_[size_class].room, __ATOMIC_RELAXED);
+        return limit > room ? limit - room : 0;
+    }
+
     // Everything to the depot.
     void flush() noexcept;
 
@@ -76,11 +86,17 @@ class alignas(64) thread_cache {
         std::uint32_t limit = 0;  // blocks in the list and room
     };
 
-    static std::uint32_t limit_of(unsigned size_class) noexcept;
-    static void widen(list& one, unsigned size_class) noexcept;
+    [[nodiscard]] std::uint32_t limit_of(unsigned size_class) const noexcept;
+    void widen(list& one, unsigned size_class) noexcept;
+    // Effects: after a visit to the depot for that class: every now and then looks at the next class, and hands its
+    // list on if it is as it was the last time.
+    void tend(unsigned visited) noexcept;
 
     list lists_[classes::count + 1];  // the last one is that of runs, which has no room
     block_depot* depot_;
+    std::uint32_t visits_ = 0;  // since the last look
+    unsigned looked_at_ = 0;
+    std::uint32_t seen_[classes::count] = {};  // what a list was like when it was last looked at
 };
 
 }  // namespace millpond::preload

@@ -2,7 +2,7 @@
 // usage_exports: malloc_trim, mallinfo2, mallinfo and malloc_stats, for a library that is a program's whole malloc.
 //
 // Include it after interpose_exports.hpp, in the same source. The backend also has, all static and noexcept:
-//   malloc_usage usage();   bool trim();   const char* name
+//   classic::heap_record record();   bool trim();   const char* name
 // Numbers are those of the backend and of the provider behind it together. A router or recorder has no such numbers:
 // there the provider's own functions answer.
 #pragma once
@@ -11,7 +11,6 @@
 #include <stddef.h>
 
 #include "preload/exit_statistics.hpp"
-#include "preload/malloc_usage.hpp"
 #include "preload/real.hpp"
 
 #pragma GCC visibility push(default)
@@ -24,7 +23,7 @@ int malloc_trim(std::size_t kept_bytes) noexcept {
 }
 
 struct mallinfo2 mallinfo2() noexcept {
-    const millpond::preload::malloc_usage ours = millpond::preload::backend::usage();
+    const millpond::classic::heap_use ours = millpond::preload::backend::record().use;
     struct mallinfo2 all = millpond::preload::real::usage();
     all.arena += ours.held_bytes;
     all.ordblks += ours.free_blocks;
@@ -50,7 +49,7 @@ struct mallinfo mallinfo() noexcept {
 }
 
 void malloc_stats() noexcept {
-    millpond::preload::exit_statistics::say(millpond::preload::backend::name, millpond::preload::backend::usage());
+    millpond::preload::exit_statistics::say(millpond::preload::backend::name, millpond::preload::backend::record());
 }
 
 }  // extern "C"

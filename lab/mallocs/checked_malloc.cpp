@@ -75,9 +75,7 @@ void* add(std::size_t bytes, std::size_t alignment, std::size_t whole_bytes, cal
 }  // namespace
 
 bool checked_malloc::decide() noexcept {
-    char value[8];
-    preload::find_variable("MILLPOND_CHECK", value, sizeof value);
-    const bool is_wanted = value[0] != '\0' && strcmp(value, "0") != 0;
+    const bool is_wanted = preload::is_switched_on("MILLPOND_CHECK");
     if (is_wanted) new (ledger_memory) block_ledger(ledger_memory, quarantine_bytes);
     __atomic_store_n(&mode_, is_wanted ? on : off, __ATOMIC_RELAXED);
     return is_wanted;
@@ -90,7 +88,7 @@ void checked_malloc::retire_unless_held_by(preload::holder_lock::thread_id survi
 void* checked_malloc::allocate(std::size_t bytes, std::size_t alignment, call_site site) noexcept {
     if (alignment < detail::default_alignment) alignment = detail::default_alignment;
     if (alignment > std::size_t{1} << 62) {
-        errno = EINVAL;
+        errno = alignment > std::size_t{1} << 63 ? EINVAL : ENOMEM;  // as the C library has it
         return nullptr;
     }
     alignment = std::bit_ceil(alignment);

@@ -34,7 +34,8 @@ class checked_malloc {
         return mode == unknown ? decide() : mode == on;
     }
 
-    // `alignment`: 0 for what malloc gives; rounded up to a power of two, as memalign does. Null with errno set.
+    // `alignment`: 0 for what malloc gives; rounded up to a power of two, for aligned_alloc, too, as without checks the
+    // C library's memalign does. Null with errno set.
     [[nodiscard]] static void* allocate(std::size_t bytes, std::size_t alignment, call_site site) noexcept;
     // `old`: not null. Moves every block, so that uses of the old place are found.
     [[nodiscard]] static void* reallocate(void* old, std::size_t bytes, call_site site) noexcept;

@@ -15,9 +15,7 @@ namespace {
 
 [[gnu::destructor]] void at_end() {
     if (millpond::mallocs::checked_malloc::is_on()) millpond::mallocs::checked_malloc::verify();
-    using millpond::preload::exit_statistics;
-    using backend = millpond::preload::backend;
-    if (exit_statistics::are_wanted()) exit_statistics::say(backend::name, backend::usage());
+    millpond::mallocs::pooled_malloc::say_statistics();
 }
 
 }  // namespace

@@ -7,6 +7,8 @@
 #include <new>
 
 #include "preload/adopt_if_child.hpp"
+#include "preload/environment.hpp"
+#include "preload/exit_statistics.hpp"
 #include "preload/fork_mark.hpp"
 #include "preload/pages.hpp"
 
@@ -24,15 +26,10 @@ pthread_key_t thread_end;
 
 constexpr std::size_t largest_run = preload::block_depot::largest_run;
 
-std::size_t in_whole_slabs(std::size_t bytes) noexcept {
-    return (bytes + preload::slab_map::slab_bytes - 1) & ~(preload::slab_map::slab_bytes - 1);
-}
+// A block that would have to move to grow beyond this is the C library's, which moves pages and not bytes.
+constexpr std::size_t growing_run_max = std::size_t{128} << 10;
 
-// Whether at most an eighth of a run would be left over: that is not resident, but limits of addresses count it.
-bool is_worth_a_run(std::size_t bytes) noexcept {
-    return bytes > preload::cached_classes::largest && bytes <= largest_run &&
-           in_whole_slabs(bytes) - bytes <= bytes / 8;
-}
+bool is_a_run(std::size_t bytes) noexcept { return bytes > preload::cached_classes::largest && bytes <= largest_run; }
 
 millpond::call_site as_checked(pooled_malloc::call_site site) noexcept {
     return millpond::call_site(reinterpret_cast<const void*>(site.return_address));
@@ -45,8 +42,15 @@ union spare_cache {
 };
 constinit holder_lock spare_lock;
 constinit spare_cache* spare_caches = nullptr;
-constinit spare_cache* page_next = nullptr;
-constinit spare_cache* page_end = nullptr;
+// Pages of caches, all of which stay.
+struct cache_page {
+    cache_page* before;
+    spare_cache caches[(cache_page_bytes - alignof(spare_cache)) / sizeof(spare_cache)];
+};
+constexpr std::size_t caches_a_page = sizeof(cache_page::caches) / sizeof(spare_cache);
+static_assert(sizeof(cache_page) <= cache_page_bytes);
+constinit cache_page* last_page = nullptr;
+constinit std::size_t page_used = caches_a_page;
 
 }  // namespace
 
@@ -71,10 +75,10 @@ void* pooled_malloc::allocate_otherwise(std::size_t bytes, call_site site) noexc
     return allocate_really(bytes);
 }
 
-void* pooled_malloc::allocate_run(std::size_t bytes, bool& is_zero) noexcept {
-    if (!is_active_ || !is_worth_a_run(bytes)) return nullptr;
+void* pooled_malloc::allocate_run(std::size_t bytes, bool& is_zero, std::size_t alignment) noexcept {
+    if (!is_active_ || !is_a_run(bytes)) return nullptr;
     const int before = errno;
-    void* const run = depot_.take_run(bytes, thread_cache::this_thread(), is_zero);
+    void* const run = depot_.take_run(bytes, thread_cache::this_thread(), is_zero, alignment);
     errno = before;
     return run;
 }
@@ -121,7 +125,7 @@ void* pooled_malloc::allocate_aligned(std::size_t alignment, std::size_t bytes, 
     const bool is_power = alignment != 0 && (alignment & (alignment - 1)) == 0;
     if (is_power && bytes > classes::largest && alignment <= preload::slab_map::slab_bytes) {
         bool is_zero = false;
-        if (void* const run = allocate_run(bytes, is_zero)) return run;
+        if (void* const run = allocate_run(bytes, is_zero, alignment)) return run;
     }
     if (!is_power || bytes - 1 >= classes::largest) return real::allocate_aligned(alignment, bytes);
     if (alignment <= 16) return allocate_small(bytes, site);
@@ -141,10 +145,12 @@ void* pooled_malloc::reallocate(void* old, std::size_t bytes, call_site site) no
         return checked_malloc::reallocate(old, bytes, as_checked(site));
     const preload::slab_owner owner = space_.map.owner_of(old);
     if (owner.block_bytes == 0) return real::reallocate(old, bytes);
-    const std::size_t held = owner.block_bytes;
+    const bool is_run = owner.size_class == preload::block_depot::run_class;
+    const std::size_t held = is_run ? depot_.run_bytes(old) : owner.block_bytes;
     // A block that would be mostly empty is worth a move, unless it is small anyway.
     const bool fits = bytes <= held;
     if (fits && (bytes > held / 2 || held <= 128)) return old;
+    if (!fits && is_run && bytes <= largest_run && grow_run(old, bytes)) return old;
     void* const fresh = allocate_elsewhere(bytes, fits, site);
     if (fresh == nullptr) return fits ? old : nullptr;
     memcpy(fresh, old, fits ? bytes : held);
@@ -152,15 +158,20 @@ void* pooled_malloc::reallocate(void* old, std::size_t bytes, call_site site) no
     return fresh;
 }
 
-// A run that grows gets room to grow on: a half more, up to the size from which the C library serves it and moves its
-// pages. Untouched memory is not resident.
+bool pooled_malloc::grow_run(void* run, std::size_t bytes) noexcept {
+    const int before = errno;
+    const bool has_grown = depot_.grow_run(run, bytes, thread_cache::this_thread());
+    errno = before;
+    return has_grown;
+}
+
+// A run that grows gets room to grow on: a quarter more.
 void* pooled_malloc::allocate_elsewhere(std::size_t bytes, bool is_smaller, call_site site) noexcept {
     if (bytes - 1 < classes::largest) return allocate_small(bytes, site);
+    if (is_smaller) return allocate_otherwise(bytes, site);
+    if (bytes > growing_run_max) return allocate_really(bytes);
     bool is_zero = false;
-    if (!is_smaller && bytes <= largest_run) {
-        const std::size_t wider = in_whole_slabs(bytes + bytes / 2);
-        if (void* const run = allocate_run(wider < largest_run ? wider : largest_run, is_zero)) return run;
-    }
+    if (void* const run = allocate_run(bytes + bytes / 4, is_zero)) return run;
     return allocate_otherwise(bytes, site);
 }
 
@@ -202,6 +213,10 @@ void pooled_malloc::deallocate_elsewhere(void* p) noexcept {
 bool pooled_malloc::start_thread() noexcept {
     if (!is_active_) return false;
     const int before = errno;
+    // Not in start: before the C library has started, a look at the environment costs several system calls.
+    static constinit bool has_decided = false;
+    if (!__atomic_exchange_n(&has_decided, true, __ATOMIC_RELAXED) && preload::is_switched_on("MILLPOND_HUGE"))
+        depot_.make_huge_pages();
     thread_.life = thread_state::starting;  // what pthread_setspecific allocates is the C library's
     thread_cache* const cache = take_cache();
     const bool is_told = cache != nullptr && pthread_setspecific(thread_end, cache) == 0;
@@ -222,12 +237,14 @@ thread_cache* pooled_malloc::take_cache() noexcept {
     if (spare != nullptr) {
         spare_caches = spare->next;
     } else {
-        if (page_next == page_end) {
-            page_next = preload::take_pages<spare_cache>(cache_page_bytes);
-            page_end = page_next != nullptr ? page_next + cache_page_bytes / sizeof(spare_cache) : nullptr;
+        if (page_used == caches_a_page) {
+            if (auto* const page = preload::take_pages<cache_page>(cache_page_bytes); page != nullptr) {
+                page->before = last_page;
+                __atomic_store_n(&last_page, page, __ATOMIC_RELEASE);
+                page_used = 0;
+            }
         }
-        spare = page_next;
-        if (spare != nullptr) ++page_next;
+        if (page_used != caches_a_page) spare = &last_page->caches[page_used++];
     }
     spare_lock.unlock();
     return spare != nullptr ? new (spare->memory) thread_cache(depot_) : nullptr;
@@ -251,6 +268,39 @@ void pooled_malloc::end_thread(void* its_cache) noexcept {
         spare_lock.unlock();
     }
     errno = before;
+}
+
+// Other threads' caches are read while they work: the lists there are numbers that are read whole.
+std::size_t pooled_malloc::cached_blocks(unsigned size_class) noexcept {
+    std::size_t count = 0;
+    for (const cache_page* page = __atomic_load_n(&last_page, __ATOMIC_ACQUIRE); page != nullptr; page = page->before)
+        for (const spare_cache& each : page->caches)
+            count += reinterpret_cast<const thread_cache*>(each.memory)->blocks(size_class);
+    return count;
+}
+
+classic::heap_record pooled_malloc::record() noexcept {
+    classic::heap_record found = depot_.record(thread_cache::this_thread());
+    for (unsigned each = 1; each < classes::count; ++each) {
+        const std::size_t cached = cached_blocks(each), behind = depot_.freed_blocks(each);
+        if (cached == 0 || cached > found.use.blocks) continue;
+        found.use.blocks -= cached;
+        found.use.block_bytes -= cached * classes::bytes_of(each);
+        found.use.note(classes::bytes_of(each), true, cached);
+        found.lists += behind == 0;
+        if (cached + behind > found.longest_list) found.longest_list = cached + behind;
+    }
+    return found;
+}
+
+void pooled_malloc::say_statistics() noexcept {
+    using preload::exit_statistics;
+    if (!exit_statistics::are_wanted()) return;
+    exit_statistics::say(name, record());
+    for (unsigned each = 1; each < classes::count; ++each) {
+        const std::size_t cached = cached_blocks(each), behind = depot_.freed_blocks(each);
+        if (cached + behind != 0) exit_statistics::say_list(name, classes::bytes_of(each), cached, behind);
+    }
 }
 
 bool pooled_malloc::trim() noexcept {

@@ -3,7 +3,7 @@
 //
 //   malloc ─▶ 1 byte to 32 KiB? ──yes──▶ this thread's cache ─▶ the depot, once for many blocks ─▶ slabs of 64 KiB
 //                 │no
-//             up to 2 MiB? ──yes──▶ the depot: a run of slabs         else the C library's malloc (or the program's)
+//             up to 2 MiB? ──yes──▶ the depot: a run of pages         else the C library's malloc (or the program's)
 //   free ──▶ slab map: a pool's block? ──no──▶ the C library's free
 //                 │yes: this thread's cache, by the class of its slab; runs to the depot
 //
@@ -18,6 +18,8 @@
 // interrupted this thread's cache allocates from the C library and hands its frees over. Forks: no lock is held over a
 // fork, and the child's one thread goes on with its own cache; a lock that another thread held at that moment is
 // retired at the child's first wait for it, and what it guards gives nothing more there.
+// With MILLPOND_HUGE=1 in the environment those 2 MiB of the pool that are nearly all resident become huge pages, which
+// raises the pool's peak bytes by at most 1/15 (preload/huge_regions.hpp).
 // With MILLPOND_CHECK=1 in the environment every call goes to checked_malloc.hpp instead, and no pool is made.
 //
 // All members are static: this is the backend of preload/interpose_exports.hpp.
@@ -72,11 +74,14 @@ class pooled_malloc {
         if (checked_malloc::is_on()) [[unlikely]]
             return checked_malloc::usable_size(p);
         const preload::slab_owner owner = space_.map.owner_of(p);
-        return owner.block_bytes == 0 ? real::usable_size(p) : owner.block_bytes;
+        if (owner.block_bytes == 0) return real::usable_size(p);
+        return owner.size_class == preload::block_depot::run_class ? depot_.run_bytes(p) : owner.block_bytes;
     }
 
-    // Nearly what is so at one moment; blocks in threads' caches count as given out.
-    static preload::malloc_usage usage() noexcept { return depot_.usage(); }
+    // Nearly what is so at one moment. The list of a class is what threads' caches and the depot have of it together.
+    static classic::heap_record record() noexcept;
+    // Effects: prints record, and each list that has a block, where MILLPOND_STATS asked for it; for the end.
+    static void say_statistics() noexcept;
     // Gives back what this thread's cache and the depot have free.
     static bool trim() noexcept;
 
@@ -117,7 +122,8 @@ class pooled_malloc {
 
     [[gnu::noinline]] static void* allocate_otherwise(std::size_t bytes, call_site site) noexcept;
     // Of more than the largest class; also what is larger than runs are.
-    static void* allocate_run(std::size_t bytes, bool& is_zero) noexcept;
+    static void* allocate_run(std::size_t bytes, bool& is_zero, std::size_t alignment = 1) noexcept;
+    static bool grow_run(void* run, std::size_t bytes) noexcept;
     static void* allocate_elsewhere(std::size_t bytes, bool is_smaller, call_site site) noexcept;
     static void* allocate_zeroed_run(std::size_t bytes) noexcept;
     [[gnu::noinline]] static void* refill(unsigned size_class, std::size_t bytes) noexcept;
@@ -131,6 +137,7 @@ class pooled_malloc {
     [[gnu::noinline, gnu::cold]] static bool start_thread() noexcept;
     static void end_thread(void*) noexcept;
     static preload::thread_cache* take_cache() noexcept;
+    static std::size_t cached_blocks(unsigned size_class) noexcept;
     static void adopt_if_child() noexcept;
 
     static inline bool is_active_ = false;

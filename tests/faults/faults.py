@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The planted faults: one change to one header each, as data, and how a change is made.
+"""The planted faults: one change to one header, or to one source of preload/, each, as data, and how a change is made.
 
 A fault names the text that it replaces. Blanks and line breaks of that text mean nothing, so a header that is
 formatted anew keeps its faults; a header whose code changes shows at once which of them have lost their place.
@@ -14,16 +14,22 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 HEADERS = Path("include/millpond")
+PRELOAD = Path("preload")
 
 
 @dataclass(frozen=True)
 class Fault:
     name: str
-    file: str  # below include/millpond
+    file: str  # below include/millpond, or preload/…
     what: str  # the mistake, in one sentence
     find: str
     replace: str
     tests: tuple[str, ...]  # the programs that are expected to notice it, tried first: target/source or target
+
+
+def place_of(file: str) -> Path:
+    """Where a fault's file, or any other that may change, lies below the root."""
+    return Path(file) if file.startswith(f"{PRELOAD}/") else HEADERS / file
 
 
 class Misplaced(Exception):

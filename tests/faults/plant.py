@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Plants one mistake after another into a copy of the library's headers; some test must notice each.
+"""Plants one mistake after another into a copy of the library's headers and of preload/; some test must notice each.
 
 Each fault (*.toml) is tried on the tests it names; where they see nothing, on all others that include its header. A
 fault that no test notices survives, and the status is 1. A test that hangs has noticed; a fault that does not compile
@@ -30,7 +30,7 @@ import faults
 from faults import ROOT, Fault
 
 BUILD = ROOT / "build/faults"
-CONFIGURE = ("-G", "Ninja", "-DCMAKE_BUILD_TYPE=Debug", "-DCMAKE_CXX_FLAGS_DEBUG=-O0", "-DMILLPOND_BUILD_LAB=OFF")
+CONFIGURE = ("-G", "Ninja", "-DCMAKE_BUILD_TYPE=Debug", "-DCMAKE_CXX_FLAGS_DEBUG=-O0", "-DMILLPOND_BUILD_LAB=ON")
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,8 @@ class Planter:
         self.programs = programs.read(build)
         self.headers = folder / "include"  # as they are now: somebody may go on writing
         shutil.copytree(ROOT / "include", self.headers)
-        self._shared = Shared(folder)
+        shutil.copytree(ROOT / faults.PRELOAD, self.headers / faults.PRELOAD)
+        self._shared = Shared(folder, self.headers)
         self._seed = seed
         self._lock = threading.Lock()
         self._includes: dict[str, frozenset[str]] = {}
@@ -85,15 +86,13 @@ class Planter:
         return f"{program.name}: {failed[1] if failed else f'status {status}'}"
 
     def _includes_of(self, program: Program) -> frozenset[str]:
-        """The library's headers in the program, below include/millpond."""
+        """The library's headers and the files of preload/ in the program, as faults name them."""
         with self._lock:
             known = self._includes.get(program.name)
         if known is None:
             found: set[str] = set()
-            for unit in program.units:
-                command = [*unit.flags, str(unit.source), "-MM"]
-                said = subprocess.run(command, cwd=unit.directory, capture_output=True, text=True, check=True)
-                found.update(os.path.normpath(name) for name in re.findall(r"include/millpond/(\S+)", said.stdout))
+            for unit in (*program.units, *program.sources):
+                found.update(unit.includes())
             known = frozenset(found)
             with self._lock:
                 self._includes[program.name] = known
@@ -109,7 +108,7 @@ class Planter:
     def _changed(self, headers: Path) -> list[str]:
         below = [path.relative_to(headers) for path in headers.rglob("*.*") if path.is_file()]
         changed = [path for path in below if (headers / path).read_bytes() != (self.headers / path).read_bytes()]
-        return [path.relative_to("millpond").as_posix() for path in changed]
+        return [path.as_posix().removeprefix("millpond/") for path in changed]
 
     def attempt(self, planting: Planting, only_named: bool) -> Outcome:
         start = time.monotonic()
@@ -146,7 +145,7 @@ def is_broken_promise(said: str) -> bool:
 
 def planting_of(fault: Fault) -> Planting:
     def make(headers: Path) -> None:
-        place = headers / "millpond" / fault.file
+        place = headers / (fault.file if fault.file.startswith("preload/") else f"millpond/{fault.file}")
         place.write_text(faults.plant(place.read_text(encoding="utf-8"), fault), encoding="utf-8")
 
     return Planting(fault.name, fault.file, make, fault.tests)

@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The library's test programs, taken apart: each source a program of its own, compiled as its target compiles it.
+"""The test programs of the library and of preload/, taken apart: each source a program, compiled as its target does.
 
 A fault needs one or two of them compiled, not the whole suite. The commands are those of a configured build; only the
-library's headers come from elsewhere, from the copy in which a fault was planted.
+library's headers and preload/ come from elsewhere, from the copy in which a fault was planted.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 import signal
 import subprocess
@@ -17,7 +18,7 @@ import threading
 from dataclasses import dataclass
 from pathlib import Path
 
-from faults import ROOT
+from faults import PRELOAD, ROOT
 
 TIMEOUT_S = 60
 MEMORY_BYTES = 8 << 30
@@ -33,6 +34,9 @@ WHOLE = {
     "library_freestanding": [],
 }
 
+
+# Targets that stand on preload/.
+OF_PRELOAD = {"lab_malloc"}
 
 # What nearly every test includes, parsed once.
 COMMON = """gtest/gtest.h algorithm array atomic cstdio cstring deque forward_list functional limits list map
@@ -64,20 +68,46 @@ class Unit:
         return tuple(word for word in self.command if word not in ("-c", str(self.source)))
 
     def compile(self, headers: Path, output: Path, *more: str) -> None:
-        """Effects: writes the object. `headers`: what stands for include/. Raises BuildError."""
+        """Effects: writes the object. `headers`: what stands for include/, with preload/ in it. Raises BuildError."""
         ours = str(ROOT / "include")
         command = [word.replace(ours, str(headers)) for word in self.command]
-        run_compiler([*command, "-w", *more, "-o", str(output)], self.directory)
+        if self.source.parent == ROOT / PRELOAD and headers != ROOT / "include":
+            command = [
+                str(headers / PRELOAD / self.source.name) if word == str(self.source) else word for word in command
+            ]
+        run_compiler([command[0], f"-I{headers}", *command[1:], "-w", *more, "-o", str(output)], self.directory)
+
+    def includes(self) -> frozenset[str]:
+        """The files that a fault may change and this source sees, itself among them, as faults name them."""
+        command = [*self.flags, str(self.source), "-MM"]
+        said = subprocess.run(command, cwd=self.directory, capture_output=True, text=True, check=True)
+        found = re.findall(r"include/millpond/(\S+)|/(preload/\S+)", said.stdout)
+        return frozenset(os.path.normpath(library or preload) for library, preload in found)
 
 
 class Shared:
     """What no fault changes, compiled once for all programs that share their flags. Thread-safe."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, headers: Path) -> None:
         self._folder = folder
+        self._headers_as_they_are = headers
         self._lock = threading.Lock()
         self._objects: dict[tuple[str, ...], Path] = {}
         self._headers: dict[tuple[str, ...], Path] = {}
+        self._includes: dict[Path, frozenset[str]] = {}
+
+    def object_of(self, unit: Unit, headers: Path, output: Path) -> Path:
+        """The object of a source of preload/: compiled to `output` where it sees a change. Raises BuildError."""
+        with self._lock:
+            if unit.source not in self._includes:
+                self._includes[unit.source] = unit.includes()
+            includes = self._includes[unit.source]
+        for name in includes:
+            place = name if name.startswith("preload/") else f"millpond/{name}"
+            if (headers / place).read_bytes() != (self._headers_as_they_are / place).read_bytes():
+                unit.compile(headers, output)
+                return output
+        return self.unchanged(unit)
 
     def unchanged(self, unit: Unit) -> Path:
         """The object of a source that does not see the fault."""
@@ -108,6 +138,7 @@ class Program:
     units: tuple[Unit, ...]  # these see the fault
     main: Unit | None  # GoogleTest's main, which does not
     library: tuple[Unit, ...]  # the library's own sources, which do not either
+    sources: tuple[Unit, ...]  # those of preload/, which may
     arguments: tuple[str, ...]
 
     @property
@@ -120,6 +151,8 @@ class Program:
         for number, unit in enumerate(self.units):
             objects.append(str(folder / f"{number}.o"))
             unit.compile(headers, Path(objects[-1]), *(shared.precompiled(unit) if self.main else ()))
+        for number, unit in enumerate(self.sources):
+            objects.append(str(shared.object_of(unit, headers, folder / f"source{number}.o")))
         others = (*self.library, *([self.main] if self.main else []))
         objects += [str(shared.unchanged(unit)) for unit in others]
         executable = folder / "program"
@@ -171,11 +204,12 @@ def read(build: Path) -> dict[str, Program]:
     programs: dict[str, Program] = {}
     for target, units in targets.items():
         if target in WHOLE:
-            programs[target] = Program(target, tuple(units), None, library, tuple(WHOLE[target]))
-        elif target.startswith("library_"):
+            programs[target] = Program(target, tuple(units), None, library, (), tuple(WHOLE[target]))
+        elif target in OF_PRELOAD or (target.startswith("library_") and "lab" not in units[0].source.parts):
             own_main = next((unit for unit in units if unit.source.name == "main.cpp"), main)
             for unit in units:
                 if unit is not own_main and "gtest" in unit.source.read_text(encoding="utf-8"):
                     name = f"{target}/{unit.source.stem}"
-                    programs[name] = Program(name, (unit,), own_main, library, ())
+                    sources = tuple(targets["millpond_preload"]) if target in OF_PRELOAD else ()
+                    programs[name] = Program(name, (unit,), own_main, library, sources, ())
     return programs

@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -90,3 +92,36 @@ def test_a_workload_is_named_by_its_parameters(bench: Bench, monkeypatch: pytest
         *["--contender", "malloc", "--workload", "grow"],
         *["--bytes", "1000", "--blocks", "2", "--seed", "1"],
     )
+
+
+def test_the_growth_is_the_slope_in_per_cent_with_its_interval() -> None:
+    found = bench_mallocs.growth_of({"slope_share": 0.01, "slope_low": -0.02, "slope_high": 0.04})
+    assert (found.low, found.median, found.high) == (-2.0, 1.0, 4.0)
+    assert found.level == 0.95
+
+
+@pytest.mark.parametrize(("said", "seconds"), [("", 5), ("90", 90)])
+def test_the_environment_says_how_long_a_stress_runs(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, said: str, seconds: int
+) -> None:
+    asked: list[list[str]] = []
+
+    def capture(command: list[str], _environment: object) -> object:
+        asked.append(command)
+        metrics = {"slope_share": 0.0, "slope_low": 0.0, "slope_high": 0.06, "units": 1e6}
+        return SimpleNamespace(status=0, printed=json.dumps({"metrics": metrics}), said="")
+
+    monkeypatch.setenv("MILLPOND_STRESS_SECONDS", said)
+    monkeypatch.setattr(bench_mallocs.native, "find", lambda name: Path("/bin") / name)
+    monkeypatch.setattr(bench_mallocs.native, "capture", capture)
+    [bar] = bench_mallocs.stress(lambda: Malloc("multipool", Path("/lib/one.so")), 600)(bench)
+    assert str(seconds) in asked[0]
+    assert bar.holds is True
+    assert f"in {seconds} s" in bar.note
+
+
+def test_a_length_that_is_no_number_is_refused(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MILLPOND_STRESS_SECONDS", "ten")
+    monkeypatch.setattr(bench_mallocs.native, "find", lambda name: Path("/bin") / name)
+    with pytest.raises(Failure, match="MILLPOND_STRESS_SECONDS is 'ten'"):
+        bench_mallocs.stress(lambda: Malloc("multipool", Path("/lib/one.so")), 600)(bench)

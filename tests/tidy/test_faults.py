@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The planted faults have their places still, and none of the library's headers is without one.
+"""The planted faults have their places still, and none of the library's headers is without one, nor a source of malloc.
 
 That tests notice them scripts/plant_faults finds out, in `make test-all`.
 """
@@ -23,7 +23,7 @@ WITHOUT = {
 
 
 def header(fault: faults.Fault) -> str:
-    return repository.text(faults.HEADERS / fault.file)
+    return repository.text(faults.place_of(fault.file))
 
 
 @pytest.mark.parametrize("fault", faults.load(), ids=lambda fault: fault.name)
@@ -40,6 +40,22 @@ def test_every_header_has_a_fault() -> None:
     inside = [path.relative_to(faults.HEADERS) for path in repository.library_headers()]
     classes = {path.as_posix() for path in inside if len(path.parts) > 1}
     assert not classes - WITHOUT - {fault.file for fault in faults.load()}
+
+
+def test_every_part_of_our_malloc_has_a_fault() -> None:
+    parts = (
+        "block_depot",
+        "cached_classes",
+        "huge_regions",
+        "kept_memory",
+        "locked_malloc",
+        "page_runs",
+        "pool_slabs",
+        "slab_map",
+        "thread_cache",
+    )
+    for part in parts:
+        assert any(Path(fault.file).stem == part for fault in faults.load() if fault.file.startswith("preload/")), part
 
 
 def test_every_fault_says_what_is_wrong_and_names_a_test() -> None:
@@ -59,7 +75,7 @@ def test_a_fault_is_found_however_its_header_is_broken_into_lines() -> None:
 
 def test_targets_that_faults_name_exist() -> None:
     made = repository.text(Path("tests/unit/CMakeLists.txt"))
-    for room in ("property", "oom", "misuse"):
+    for room in ("property", "oom", "misuse", "lab/mallocs"):
         made += repository.text(Path("tests", room, "CMakeLists.txt"))
     sources = {path.stem for path in repository.cxx_files() if path.parts[0] == "tests"}
     for fault in faults.load():

@@ -3,16 +3,19 @@
 // in threads that end and are replaced, with blocks of others among them; every block's contents are checked.
 //
 //   thread ── 2000 operations on its slots; some blocks are swapped with those of the table that all share ── ends
-//        └──▶ its successor goes on with the slots                        sampled: resident bytes, 64 times
+//        └──▶ its successor goes on with the slots                        sampled: resident bytes, 256 times
 //
-// slope_share: by how much of their mean the resident bytes grow from the second quarter of the time to the last; the
-// live blocks stay as many. A block whose contents changed ends the program with a message and exit status 1.
+// slope_share: by how much of their mean the resident bytes grow from the first quarter of the time to the end, with
+// the interval slope_low to slope_high (growth_line.hpp); the live blocks stay as many. A block whose contents changed
+// ends the program with a message and exit status 1.
 #include <array>
 #include <atomic>
 #include <chrono>
 #include <cstring>
+#include <string>
 #include <thread>
 
+#include "growth_line.hpp"
 #include "lab/program/program.hpp"
 #include "lab/suites/common/meter.hpp"
 #include "lab/suites/frame/window.hpp"
@@ -30,7 +33,7 @@ struct sealed_block {
 };
 
 constexpr std::size_t head_bytes = sizeof(sealed_block);
-constexpr unsigned samples = 64;
+constexpr unsigned samples = 256;
 constexpr std::uint32_t shared_slots = 1024, operations_of_a_life = 20'000;
 
 // Effects: the bytes behind the first `from` are of the seal, those before it are already.
@@ -99,9 +102,13 @@ class stressing {
                 break;
             case 1: {
                 const std::size_t alignment = std::size_t{16} << random.below(9);
-                block = std::aligned_alloc(alignment, (bytes + alignment - 1) & ~(alignment - 1));
+                // A size that is a multiple of the alignment: all that any edition of C promises something for.
+                const std::size_t rounded = (bytes + alignment - 1) & ~(alignment - 1);
+                block = std::aligned_alloc(alignment, rounded);
                 if ((reinterpret_cast<std::uintptr_t>(block) & (alignment - 1)) != 0)
-                    throw program::failure(program::gate, "a block is not aligned");
+                    throw program::failure(program::gate, "a block is not aligned: aligned_alloc(" +
+                                                              std::to_string(alignment) + ", " +
+                                                              std::to_string(rounded) + ")");
                 give(old);
                 break;
             }
@@ -141,12 +148,6 @@ class stressing {
     std::exception_ptr error_;
 };
 
-double mean(const std::vector<double>& of, std::size_t from, std::size_t to) {
-    double sum = 0;
-    for (std::size_t i = from; i < to; ++i) sum += of[i];
-    return sum / static_cast<double>(to - from);
-}
-
 outcome run_stress(const point& asked) {
     const std::chrono::duration<double> time(static_cast<double>(asked.count("seconds")));
     stressing all(asked);
@@ -171,9 +172,11 @@ outcome run_stress(const point& asked) {
         all.free_shared();
     });
     result.set_count("units", all.operations());
-    const double late = mean(resident, samples * 3 / 4, samples), early = mean(resident, samples / 4, samples / 2);
-    result.set("slope_share", (late - early) / early);
-    result.set("mean_bytes", mean(resident, samples / 4, samples));
+    const growth_line growth = growth_line::of(resident);
+    result.set("slope_share", growth.share);
+    result.set("slope_low", growth.low);
+    result.set("slope_high", growth.high);
+    result.set("mean_bytes", growth.mean);
     return result;
 }
 
@@ -182,7 +185,7 @@ constexpr parameter parameters[] = {{"seconds", 600, 1, 1'000'000, "of stress"},
                                     {"live", 2000, 1, std::int64_t{1} << 31, "blocks of a thread"},
                                     {"most", 65536, 32, std::int64_t{1} << 30, "bytes of a block"},
                                     frame::seed_parameter};
-constexpr metric metrics[] = {"slope_share", "mean_bytes"};
+constexpr metric metrics[] = {"slope_share", "slope_low", "slope_high", "mean_bytes"};
 
 }  // namespace
 

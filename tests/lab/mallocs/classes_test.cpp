@@ -12,6 +12,7 @@ TEST(cached_classes, ascend_in_multiples_of_16_up_to_the_largest) {
     for (unsigned i = 1; i < classes::count; ++i) {
         EXPECT_EQ(classes::bytes_of(i) % 16, 0u) << i;
         EXPECT_LE(classes::bytes_of(i), std::size_t{65536}) << i;
+        EXPECT_TRUE(classes::bytes_of(i) <= 8192 || classes::bytes_of(i) % 64 == 0) << i;
         if (i > 1) {
             EXPECT_GT(classes::bytes_of(i), classes::bytes_of(i - 1)) << i;
         }
@@ -30,9 +31,19 @@ TEST(cached_classes, find_the_smallest_class_that_fits) {
     EXPECT_EQ(classes::class_of(0), 1u);
 }
 
-TEST(cached_classes, lose_at_most_an_eighth_above_128_bytes) {
-    for (std::size_t bytes = 128; bytes <= classes::largest; ++bytes)
+TEST(cached_classes, lose_at_most_an_eighth_and_a_sixth_above_8_kib) {
+    for (std::size_t bytes = 128; bytes <= 8192; ++bytes)
         ASSERT_LT(classes::bytes_of(classes::class_of(bytes)) * 8, bytes * 9 + 128) << bytes;
+    for (std::size_t bytes = 8193; bytes <= classes::largest; ++bytes)
+        ASSERT_LE(classes::bytes_of(classes::class_of(bytes)) * 6, bytes * 7) << bytes;
+}
+
+TEST(cached_classes, leave_less_than_a_line_a_block_unused_of_the_pages_that_they_touch) {
+    for (unsigned each = classes::class_of(2049); each < classes::count; ++each) {
+        const std::size_t bytes = classes::bytes_of(each), blocks = 65536 / bytes;
+        const std::size_t pages = (blocks * bytes + 4095) / 4096;
+        EXPECT_LT(pages * 4096 - blocks * bytes, blocks * 64 + 64) << bytes;
+    }
 }
 
 TEST(cached_classes, serve_every_alignment_up_to_64) {

@@ -72,15 +72,15 @@ TEST(locked_malloc, moves_blocks_only_where_it_pays) {
 }
 
 TEST(locked_malloc, counts_blocks_that_are_out) {
-    const std::size_t before = tried::usage().blocks;
+    const std::size_t before = tried::record().use.blocks;
     std::vector<void*> blocks;
     for (std::size_t i = 0; i < 100; ++i) blocks.push_back(tried::allocate(i * 10, nowhere));
-    const millpond::preload::malloc_usage full = tried::usage();
+    const millpond::classic::heap_use full = tried::record().use;
     EXPECT_EQ(full.blocks, before + 100);
     EXPECT_LE(full.block_bytes + full.free_bytes, full.used_bytes);
     EXPECT_LE(full.used_bytes, full.held_bytes);
     for (void* each : blocks) tried::deallocate(each);
-    EXPECT_EQ(tried::usage().blocks, before);
+    EXPECT_EQ(tried::record().use.blocks, before);
 }
 
 TEST(locked_malloc, serves_threads_that_free_what_others_allocated) {

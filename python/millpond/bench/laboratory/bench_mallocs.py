@@ -5,13 +5,18 @@ a program   CPU, wall time, peak resident bytes and page faults, each by the C l
             beside it the same ratio of every other malloc
 mean        geometric mean over the programs of CPU × peak bytes, by each other malloc's     below 1
 stress      growth of resident bytes under everything at random, contents checked            at most 5 %
+            ten minutes of multipool at the standard scale, five seconds at the quick one;
+            MILLPOND_STRESS_SECONDS says another length
 
 All mallocs of a program take turns in fresh processes. A malloc that fails a program is named and left out there.
+Only our libraries are stressed. Debian's mimalloc 2.0.9 fails that workload, and is wrong: aligned_alloc(256, 256),
+(256, 512) and (512, 512), which C promises, return blocks that are aligned to 128. Its authors mended that later.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import statistics
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -24,7 +29,7 @@ from millpond.cells.cell import Cell, Malloc, Outcome, Program
 from millpond.rounds.interleaved_rounds import Silence, run_rounds
 from millpond.rounds.mallocs import GLIBC, HUGE, OURS, OWN_MALLOC, MallocRunner, contenders, preloaded
 from millpond.rounds.real_programs import RealProgram
-from millpond.statistics.order_statistics import summarise
+from millpond.statistics.order_statistics import Summary, summarise
 from millpond.system import native
 from millpond.system.environment import user_environment
 from millpond.system.errors import Failure, Status
@@ -97,23 +102,38 @@ def _row(program: str, rounds: Rounds, metric: str, failed: Sequence[str]) -> Ve
     )  # fmt: skip
 
 
+def _stress_seconds(bench: Bench, seconds: int) -> int:
+    """How long one stress runs. Failure (2) where the environment says no number above 0."""
+    said = os.environ.get("MILLPOND_STRESS_SECONDS", "")
+    if not said:
+        return 5 if bench.quick else seconds
+    if not said.isdigit() or int(said) == 0:
+        raise Failure(Status.USAGE, f"MILLPOND_STRESS_SECONDS is {said!r}: it must be a number of seconds above 0")
+    return int(said)
+
+
+def growth_of(metrics: Mapping[str, float]) -> Summary:
+    """The growth that `stress` found, in per cent: the slope of twelve means with its interval."""
+    share, low, high = (100 * float(metrics[name]) for name in ("slope_share", "slope_low", "slope_high"))
+    return Summary(n=12, median=share, low=low, high=high, level=0.95, method="least squares")
+
+
 def stress(malloc: Callable[[], Malloc], seconds: int) -> Step:
-    """The growth of resident bytes from the second quarter of the time to the last. Failure if contents change."""
+    """The growth of resident bytes after the first quarter of the time. Failure if contents change."""
 
     def step(bench: Bench) -> list[Verdict]:
         one = malloc()
-        time = 5 if bench.quick else seconds
+        time = _stress_seconds(bench, seconds)
         arguments = ["--contender", "malloc", "--workload", "stress", "--seconds", str(time), "--seed", str(bench.seed)]
         command = preloaded([str(native.find(SUITE)), *arguments], one)
         done = native.capture(command, user_environment())
         if done.status != 0:
             raise Failure(Status.ENVIRONMENT, f"stress on {one.name} failed: {done.said.strip()[-300:]}")
-        line = json.loads(done.printed)
-        growth = float(line["metrics"]["slope_share"])
-        value = observed(one.name, 1, "slope_share", growth)
-        note = f"{line['metrics']['units']:.3g} operations in {time} s, contents checked"
+        metrics = json.loads(done.printed)["metrics"]
+        value = observed(one.name, 1, "slope_share", float(metrics["slope_share"]))
+        note = f"{metrics['units']:.3g} operations in {time} s, contents checked"
         return [
-            bar_of(f"stress on {one.name}: growth of resident bytes", "stress", "%", summarise([100 * growth]), 5.0,
+            bar_of(f"stress on {one.name}: growth of resident bytes", "stress", "%", growth_of(metrics), 5.0,
                    note=note, outcomes=(value,))
         ]  # fmt: skip
 
