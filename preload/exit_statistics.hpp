@@ -3,6 +3,7 @@
 //
 //   millpond quick_fit: 120 blocks in 8192 bytes, 31 free in 4096 bytes, 16384 bytes used, 65536 bytes held
 //   millpond quick_fit: 9000 allocations of 310000 bytes in 420000, 8880 frees, 1200 blocks searched, 90 splits, …
+//   millpond synthesized: in the arena 5000 of these blocks, 120000 bytes in 130000, 4990 frees, 3 chunks held
 //
 // Allocates nothing; one system call a line, past the program's streams.
 #pragma once
@@ -20,6 +21,8 @@ class exit_statistics {
     static void say(const char* name, const malloc_usage& usage) noexcept;
     // `part`: what of the malloc counted this; follows its name.
     static void say(const char* name, const char* part, const classic::operation_counts& counts) noexcept;
+    // Of blocks in an arena, and its chunks that have live ones.
+    static void say_arena(const char* name, const classic::operation_counts& counts, unsigned held_chunks) noexcept;
 };
 
 }  // namespace millpond::preload
