@@ -33,7 +33,7 @@ struct size_request {
     std::uint64_t largest_bytes = 4096;
     std::uint64_t moments = 4096;
     std::uint64_t short_bytes = 32768;
-    std::vector<std::string> short_sites;  // an arena is tried for these (arena_trial); none without any
+    std::vector<std::string> short_sites{};  // an arena is tried for these (arena_trial); none without any
 };
 
 class size_series {
