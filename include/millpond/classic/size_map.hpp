@@ -19,17 +19,19 @@
 // The document is silent on the rest, which is so: the table lies apart from the pages, 64 pages in a line of the
 // cache; at the start of each page it would take a block of the larger classes, and in a direct-mapped cache all
 // headers would compete for a few lines. The table is a block of gnu_gxx, twice as large when the heap outgrows it. A
-// class takes the fewest pages of 4 KiB that lose at most an eighth, from a chunk that gnu_gxx gives and widens in place
-// while nothing else lies behind it, 4 to 64 pages at a time, and cuts them a page at a time. Without a chunk gnu_gxx gives the block. Pages stay with their class.
+// class takes the fewest pages of 4 KiB that lose at most an eighth, and cuts them a page at a time. They come from a
+// chunk that gnu_gxx gives: 8 pages or a 32nd of all chunks, widened in place while nothing else lies behind it, and
+// from gnu_gxx's free blocks before the heap grows. Without a chunk gnu_gxx gives the block. Pages stay with their
+// class.
 //
 // A block is aligned as the request says, and to 8; the other classics also align to their words. So classes that are
 // no multiples of 16 serve no malloc of a 64-bit machine. The array has an entry for each unit up to 4 KiB, where the
 // unit is what all classes are multiples of, 16 at most; larger sizes and alignments are left to Scheme::class_of.
 //
 // **Short-lived blocks** (section 5.1, after Barrett and Zorn): Prediction says of which sizes some blocks are expected
-// to die soon, and, of a block of such a size, whether its call site is one of these. They lie in a counted_arena, which
-// is made at the first of them. The array marks those sizes, so that others cost nothing more. What an arena without
-// an empty chunk refuses, its class serves. `no_prediction` has neither arena nor test.
+// to die soon, and, of a block of such a size, whether its call site is one of these. They lie in a counted_arena,
+// which is made at the first of them. The array marks those sizes, so that others cost nothing more. What an arena
+// without an empty chunk refuses, its class serves. `no_prediction` has neither arena nor test.
 //
 // allocate, deallocate: O(1) up to Scheme::largest, else as gnu_gxx; by address alone. Every alignment is served; null
 // where the region's limit is reached. Not thread-safe. Memory goes back to the system by release() alone.
@@ -248,7 +250,8 @@ class size_map : public detail::heap_shell<size_map<Scheme, Words, Counts, Regio
 
     // ── blocks ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
-    [[nodiscard]] void* take_of(unsigned number, std::size_t bytes, std::size_t alignment) noexcept {
+    [[nodiscard, gnu::always_inline]] void* take_of(unsigned number, std::size_t bytes,
+                                                    std::size_t alignment) noexcept {
         const word link = free_[number];
         if (link == 0) return take_fresh(number, bytes, alignment);
         std::byte* const block = Words::follow(base(), link);
@@ -372,8 +375,8 @@ class size_map : public detail::heap_shell<size_map<Scheme, Words, Counts, Regio
         return std::clamp(own_bytes_ / page_bytes / share, least, most_step_pages);
     }
 
-    // Effects: the chunk that is being divided gets more, behind what is left of it, until that has `pages` at least: so
-    // pages that are taken one after the other lie side by side. Returns: false where another block of gnu_gxx lies
+    // Effects: the chunk that is being divided gets more, behind what is left of it, until that has `pages` at least:
+    // so pages that are taken one after the other lie side by side. Returns: false where another block of gnu_gxx lies
     // there, or the heap ends there and may not grow.
     [[nodiscard]] bool widen_chunk(std::size_t pages, bool may_grow) noexcept {
         if (chunk_ == nullptr) return false;
