@@ -55,7 +55,7 @@ class locked_malloc {
         return take(bytes, usual_alignment, site);
     }
 
-    static void* allocate_zeroed(std::size_t bytes, const call_site& site) noexcept {
+    [[gnu::always_inline]] static void* allocate_zeroed(std::size_t bytes, const call_site& site) noexcept {
         void* const p = take_from_heap(bytes, usual_alignment, site);
         if (p == nullptr) return real_or_null([&] { return real::allocate_zeroed(bytes); });
         clear(static_cast<std::byte*>(p), bytes);
@@ -90,7 +90,12 @@ class locked_malloc {
     static void deallocate(void* p) noexcept {
         if (!heap_region::contains(p) || !enter_alone()) [[unlikely]]
             return deallocate_otherwise(p);
-        heap_at<plain_heap>()->deallocate(p);
+        if constexpr (requires { heap_at<plain_heap>()->try_deallocate(p); }) {
+            if (!heap_at<plain_heap>()->try_deallocate(p)) [[unlikely]]
+                return deallocate_and_leave(p);
+        } else {
+            heap_at<plain_heap>()->deallocate(p);
+        }
         lock_.leave();
     }
 
@@ -222,6 +227,11 @@ class locked_malloc {
         if (__atomic_load_n(&kept_, __ATOMIC_RELAXED) != nullptr) [[unlikely]]
             collect();
         return on_heap([=](auto& heap) { return take_in(heap, bytes, alignment, site); });
+    }
+
+    [[gnu::noinline]] static void deallocate_and_leave(void* p) noexcept {
+        heap_at<plain_heap>()->deallocate(p);
+        lock_.leave();
     }
 
     [[gnu::noinline]] static void deallocate_otherwise(void* p) noexcept {

@@ -125,6 +125,18 @@ class size_map : public detail::heap_shell<size_map<Scheme, Words, Counts, Regio
         return take_of(number, bytes, alignment);
     }
 
+    // The way of most frees, apart from the others, so that a malloc can leave these outside of its own. Returns: false
+    // where the block is of no class, and nothing has changed.
+    [[nodiscard, gnu::always_inline]] bool try_deallocate(void* block) noexcept {
+        auto* const user = static_cast<std::byte*>(block);
+        const unsigned number = number_at(user);
+        if (number >= Scheme::count) return false;
+        counts_.note_deallocation();
+        counts_.note_unsized();
+        put_back(user, number);
+        return true;
+    }
+
     // Returns: the bytes that the user of the block may use.
     [[nodiscard]] std::size_t usable_bytes(const void* block) const noexcept {
         const auto* const user = static_cast<const std::byte*>(block);
@@ -260,12 +272,16 @@ class size_map : public detail::heap_shell<size_map<Scheme, Words, Counts, Regio
         return block;
     }
 
+    void put_back(std::byte* user, unsigned number) noexcept {
+        memory::store(user, free_[number]);
+        free_[number] = Words::link(base(), user);
+    }
+
     void give_back(std::byte* user) noexcept {
         const unsigned number = number_at(user);
         if (number < Scheme::count) {
             counts_.note_deallocation();
-            memory::store(user, free_[number]);
-            free_[number] = Words::link(base(), user);
+            put_back(user, number);
             return;
         }
         if constexpr (predicts) {
