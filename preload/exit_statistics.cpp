@@ -56,4 +56,10 @@ void exit_statistics::say(const char* name, const char* part, const classic::ope
         counts.searched_blocks, counts.splits, counts.coalesces, counts.growths);
 }
 
+void exit_statistics::say_arena(const char* name, const classic::operation_counts& counts,
+                                unsigned held_chunks) noexcept {
+    write_line("millpond %s: in the arena %lu of these blocks, %lu bytes in %lu, %lu frees, %u chunks held\n", name,
+               counts.allocations, counts.requested_bytes, counts.block_bytes, counts.deallocations, held_chunks);
+}
+
 }  // namespace millpond::preload

@@ -8,7 +8,8 @@
 //
 // Heap<Counts> is a classic allocator over heap_region; which of Heap<uncounted> and Heap<operation_counts> is built,
 // in static storage at the first call, is decided by MILLPOND_STATS: an allocator whose instructions are counted must
-// not pay for its statistics, and its user needs no second library.
+// not pay for its statistics, and its user needs no second library. A heap whose try_allocate takes a call site is told
+// it: Site is what it needs to know.
 //
 // The lock cannot be had in two cases (holder_lock): a signal handler interrupted its holder, or this is a child of a
 // fork and only the parent has the holder. Such a child keeps its blocks; new ones come from the C library. In a
@@ -41,39 +42,41 @@
 
 namespace millpond::preload {
 
-template <template <class Counts> class Heap>
+template <template <class Counts> class Heap, class Site = return_site>
 class locked_malloc {
     using plain_heap = Heap<classic::uncounted>;
     using counted_heap = Heap<classic::operation_counts>;
 
   public:
-    using call_site = return_site;
+    using call_site = Site;
 
-    static void* allocate(std::size_t bytes, const call_site&) noexcept { return take(bytes, usual_alignment); }
+    [[gnu::always_inline]] static void* allocate(std::size_t bytes, const call_site& site) noexcept {
+        return take(bytes, usual_alignment, site);
+    }
 
-    static void* allocate_zeroed(std::size_t bytes, const call_site&) noexcept {
-        void* const p = take_from_heap(bytes, usual_alignment);
+    [[gnu::always_inline]] static void* allocate_zeroed(std::size_t bytes, const call_site& site) noexcept {
+        void* const p = take_from_heap(bytes, usual_alignment, site);
         if (p == nullptr) return real_or_null([&] { return real::allocate_zeroed(bytes); });
         clear(static_cast<std::byte*>(p), bytes);
         return p;
     }
 
     // What is no power of two, the C library decides.
-    static void* allocate_aligned(std::size_t alignment, std::size_t bytes, const call_site&) noexcept {
+    static void* allocate_aligned(std::size_t alignment, std::size_t bytes, const call_site& site) noexcept {
         const bool is_power = alignment != 0 && (alignment & (alignment - 1)) == 0;
-        if (is_power && alignment <= usual_alignment) return take(bytes, usual_alignment);
-        void* const p = is_power ? take_from_heap(bytes, alignment) : nullptr;
+        if (is_power && alignment <= usual_alignment) return take(bytes, usual_alignment, site);
+        void* const p = is_power ? take_from_heap(bytes, alignment, site) : nullptr;
         return p != nullptr ? p : real_or_null([&] { return real::allocate_aligned(alignment, bytes); });
     }
 
-    static void* reallocate(void* old, std::size_t bytes, const call_site&) noexcept {
+    static void* reallocate(void* old, std::size_t bytes, const call_site& site) noexcept {
         if (!heap_region::contains(old)) return real::reallocate(old, bytes);
         const std::size_t held = usable_size(old);
         // A block that would be mostly empty is worth a move, unless it is small anyway.
         const bool fits = bytes <= held;
         if (fits && (bytes > held / 2 || held <= 128)) return old;
         const int before = errno;
-        void* const fresh = take(bytes, usual_alignment);
+        void* const fresh = take(bytes, usual_alignment, site);
         if (fresh == nullptr) {
             if (fits) errno = before;
             return fits ? old : nullptr;
@@ -84,19 +87,22 @@ class locked_malloc {
     }
 
     static void deallocate(void* p) noexcept {
-        if (!heap_region::contains(p)) return real::deallocate(p);
-        const visit here;
-        if (here) [[likely]]
-            return on_heap([&](auto& heap) { heap.deallocate(p); });
-        // Where no thread will ever have the lock, no allocation would collect it.
-        if (!lock_.is_retired()) keep_for_later(p);
+        if (!heap_region::contains(p) || !enter_alone()) [[unlikely]]
+            return deallocate_otherwise(p);
+        if constexpr (requires { heap_at<plain_heap>()->try_deallocate(p); }) {
+            if (!heap_at<plain_heap>()->try_deallocate(p)) [[unlikely]]
+                return deallocate_and_leave(p);
+        } else {
+            heap_at<plain_heap>()->deallocate(p);
+        }
+        lock_.leave();
     }
 
     static std::size_t usable_size(void* p) noexcept {
         if (!heap_region::contains(p)) return real::usable_size(p);
         // Without the lock the holder stands still, as it is interrupted, or is not here: a live block's tag is whole.
         const visit here;
-        return on_heap([&](auto& heap) { return heap.usable_bytes(p); });
+        return on_heap([p](auto& heap) { return heap.usable_bytes(p); });
     }
 
     // Called once, before any other library's start-up code. The heap may have been built by then.
@@ -131,17 +137,30 @@ class locked_malloc {
         exit_statistics::say(name, "", heap.operations());
         if constexpr (requires { heap.general_operations(); })
             exit_statistics::say(name, ", behind its lists", heap.general_operations());
+        if constexpr (requires { heap.short_operations(); })
+            exit_statistics::say_arena(name, heap.short_operations(), heap.held_chunks());
     }
 
   private:
     static constexpr std::size_t usual_alignment = 16;
     static constexpr std::size_t fresh_pages_bytes = std::size_t{256} << 10;
 
+    // As pthread_self: the thread's control block, whose first word is its own address.
+    [[gnu::always_inline]] static holder_lock::thread_id this_thread() noexcept {
+        return reinterpret_cast<holder_lock::thread_id>(__builtin_thread_pointer());
+    }
+
+    // The way of nearly all calls in a process of one thread, which saves no register for another way. Returns: whether
+    // the lock is taken, and the heap is plain_heap.
+    [[gnu::always_inline]] static bool enter_alone() noexcept {
+        return __libc_single_threaded != 0 && built_ == plain && lock_.enter(this_thread());
+    }
+
     // Holds the lock, or nothing where it cannot be had.
     class visit {
       public:
         visit() noexcept {
-            const holder_lock::thread_id self = pthread_self();
+            const holder_lock::thread_id self = this_thread();
             if (__libc_single_threaded != 0 && lock_.enter(self)) [[likely]]
                 held_ = entered;
             else if (lock_.lock(self))
@@ -165,14 +184,32 @@ class locked_malloc {
         kept* next;
     };
 
-    static void* take(std::size_t bytes, std::size_t alignment) noexcept {
-        void* const p = take_from_heap(bytes, alignment);
+    [[gnu::always_inline]] static void* take(std::size_t bytes, std::size_t alignment, const call_site& site) noexcept {
+        void* const p = take_from_heap(bytes, alignment, site);
         if (p != nullptr) [[likely]]
             return p;
-        return real_or_null([&] { return real::allocate(bytes); });
+        return real_or_null([bytes] { return real::allocate(bytes); });
     }
 
-    [[gnu::always_inline]] static void* take_from_heap(std::size_t bytes, std::size_t alignment) noexcept {
+    [[gnu::always_inline]] static void* take_from_heap(std::size_t bytes, std::size_t alignment,
+                                                       const call_site& site) noexcept {
+        if (__atomic_load_n(&kept_, __ATOMIC_RELAXED) != nullptr || !enter_alone()) [[unlikely]]
+            return take_by_lock(bytes, alignment, site);
+        void* const p = take_in(*heap_at<plain_heap>(), bytes, alignment, site);
+        lock_.leave();
+        return p;
+    }
+
+    template <class Any>
+    [[gnu::always_inline]] static void* take_in(Any& heap, std::size_t bytes, std::size_t alignment,
+                                                const call_site& site) noexcept {
+        if constexpr (requires { heap.try_allocate(bytes, alignment, site); })
+            return heap.try_allocate(bytes, alignment, site);
+        else
+            return heap.try_allocate(bytes, alignment);
+    }
+
+    [[gnu::noinline]] static void* take_by_lock(std::size_t bytes, std::size_t alignment, call_site site) noexcept {
         const visit here;
         if (!here) [[unlikely]]
             return nullptr;
@@ -180,7 +217,21 @@ class locked_malloc {
             build();
         if (__atomic_load_n(&kept_, __ATOMIC_RELAXED) != nullptr) [[unlikely]]
             collect();
-        return on_heap([&](auto& heap) { return heap.try_allocate(bytes, alignment); });
+        return on_heap([=](auto& heap) { return take_in(heap, bytes, alignment, site); });
+    }
+
+    [[gnu::noinline]] static void deallocate_and_leave(void* p) noexcept {
+        heap_at<plain_heap>()->deallocate(p);
+        lock_.leave();
+    }
+
+    [[gnu::noinline]] static void deallocate_otherwise(void* p) noexcept {
+        if (!heap_region::contains(p)) return real::deallocate(p);
+        const visit here;
+        if (here) [[likely]]
+            return on_heap([p](auto& heap) { heap.deallocate(p); });
+        // Where no thread will ever have the lock, no allocation would collect it.
+        if (!lock_.is_retired()) keep_for_later(p);
     }
 
     // The C library's malloc may set errno where it finds memory at its second try.
@@ -237,7 +288,7 @@ class locked_malloc {
         kept* each = __atomic_exchange_n(&kept_, nullptr, __ATOMIC_ACQUIRE);
         while (each != nullptr) {
             kept* const next = each->next;
-            on_heap([&](auto& heap) { heap.deallocate(each); });
+            on_heap([each](auto& heap) { heap.deallocate(each); });
             each = next;
         }
     }

@@ -4,7 +4,8 @@
 //   millpond-characterise [--json FILE] [--contexts FILE] [--plan-out DIR] [--group NAME=PATTERN …]
 //                         [--scopes-out FILE] [--observed TRACE] TRACE
 //   millpond-characterise --summary [--json FILE] TRACE…
-//   millpond-characterise --sizes [--granule BYTES] [--largest BYTES] [--moments N] [--json FILE] TRACE…
+//   millpond-characterise --sizes [--granule BYTES] [--largest BYTES] [--moments N] [--short-sites FILE] [--json FILE]
+//                         TRACE…
 //
 // Exit status: 0 ok (a trace without events too) · 2 usage · 3 a trace missing, damaged beyond use or empty · 4 a place
 // that cannot be written, or no memory.
@@ -22,6 +23,7 @@
 #include "lab/characterise/size_series.hpp"
 #include "lab/program/aside_file.hpp"
 #include "lab/program/command_line.hpp"
+#include "lab/program/regular_file.hpp"
 
 namespace {
 
@@ -31,6 +33,7 @@ namespace program = millpond::program;
 struct options {
     std::string json_to = "-", plan_out, contexts_to, scopes_to, observed;
     std::vector<std::string> groups, traces;
+    std::string short_sites;
     bool summary = false, sizes = false;
     size_request of_sizes;
 };
@@ -99,11 +102,22 @@ json contexts_json(const characterisation& all) {
     return {{"schema", "millpond.contexts/1"}, {"functions", functions}, {"subsystems", subsystems}, {"nodes", nodes}};
 }
 
+// The strings of a JSON array.
+std::vector<std::string> names_in(const std::string& path) {
+    try {
+        return json::parse(program::read_regular(path, std::size_t{64} << 20)).get<std::vector<std::string>>();
+    } catch (const json::exception&) {
+        throw program::failure(program::input, path + " is no JSON array of strings");
+    }
+}
+
 // Of each trace the summary, or its sizes.
 void write_all(const options& chosen) {
     json all = json::array();
+    size_request request = chosen.of_sizes;
+    if (!chosen.short_sites.empty()) request.short_sites = names_in(chosen.short_sites);
     for (const std::string& trace : chosen.traces)
-        all.push_back(chosen.sizes ? sizes_json(trace, chosen.of_sizes) : summarise(trace));
+        all.push_back(chosen.sizes ? sizes_json(trace, request) : summarise(trace));
     write(chosen.json_to, all, chosen.sizes ? -1 : 2);
 }
 
@@ -172,6 +186,8 @@ int main(int argc, char** argv) {
     app.add_option("--moments", chosen.of_sizes.moments, "for how many moments the live blocks are told")
         ->check(CLI::Range(1, 1 << 16))
         ->capture_default_str();
+    app.add_option("--short-sites", chosen.short_sites, "with --sizes: try an arena for the call sites that FILE names")
+        ->type_name("FILE");
     app.add_option("trace", chosen.traces, "the trace (*.mpt)")->required();
     return program::guarded_main(
         app, argc, argv,

@@ -3,10 +3,9 @@
 #include "lab/characterise/size_series.hpp"
 
 #include <algorithm>
-#include <array>
-#include <cstdio>
-#include <filesystem>
 
+#include "lab/characterise/arena_trial.hpp"
+#include "lab/characterise/call_sites.hpp"
 #include "lab/characterise/characterisation.hpp"
 
 namespace millpond::characterise {
@@ -139,19 +138,17 @@ nlohmann::ordered_json size_series::census_json() const {
 
 nlohmann::ordered_json size_series::sites_json(const std::vector<trace::context_node>& nodes,
                                                const std::vector<trace::module_record>& modules) const {
-    std::map<std::string, site_counts> named;
+    struct named_site : site_counts {
+        std::vector<std::string> frames;
+        std::uint64_t size = 0;
+    };
+    std::map<std::string, named_site> named;
     for (const auto& [key, counts] : sites_) {
-        std::string name;
-        std::uint32_t at = key.first < nodes.size() ? key.first : 0;
-        for (std::size_t depth = 0; at != 0 && depth < site_frames; ++depth, at = nodes[at].parent) {
-            const std::uint32_t module = nodes[at].module;
-            std::array<char, 24> offset{};
-            std::snprintf(offset.data(), offset.size(), "+%llx ", static_cast<unsigned long long>(nodes[at].offset));
-            if (module != 0 && module <= modules.size())
-                name += std::filesystem::path(modules[module - 1].path).filename().string();
-            name += offset.data();
-        }
-        site_counts& site = named[name + std::to_string(key.second * request_.granule_bytes)];
+        std::vector<std::string> frames = frames_of(key.first, nodes, modules);
+        const std::uint64_t size = key.second * request_.granule_bytes;
+        named_site& site = named[site_name(frames, site_frames, size)];
+        site.frames = std::move(frames);
+        site.size = size;
         site.objects += counts.objects;
         site.bytes += counts.bytes;
         site.short_bytes += counts.short_bytes;
@@ -159,6 +156,8 @@ nlohmann::ordered_json size_series::sites_json(const std::vector<trace::context_
     nlohmann::ordered_json all = nlohmann::ordered_json::array();
     for (const auto& [name, counts] : named)
         all.push_back({{"site", name},
+                       {"frames", counts.frames},
+                       {"size", counts.size},
                        {"objects", counts.objects},
                        {"bytes", counts.bytes},
                        {"short_bytes", counts.short_bytes}});
@@ -173,6 +172,13 @@ nlohmann::ordered_json sizes_json(const std::string& path, const size_request& r
     nlohmann::ordered_json facts;
     facts["path"] = path;
     add_trace_facts(facts, reader);
+    nlohmann::ordered_json arena;
+    if (!request.short_sites.empty()) {
+        arena_trial trial(request, {request.short_sites.begin(), request.short_sites.end()}, reader.contexts(),
+                          reader.modules());
+        reader.for_each_batch([&](const trace::event* batch, std::size_t count) { trial.consume(batch, count); });
+        arena = trial.json();
+    }
     return {{"schema", "millpond.sizes/1"},
             {"trace", std::move(facts)},
             {"process", process_json(reader.process())},
@@ -183,7 +189,8 @@ nlohmann::ordered_json sizes_json(const std::string& path, const size_request& r
             {"census", series.census_json()},
             {"rows", series.rows_json()},
             {"larger", series.larger_json()},
-            {"sites", series.sites_json(reader.contexts(), reader.modules())}};
+            {"sites", series.sites_json(reader.contexts(), reader.modules())},
+            {"arena", std::move(arena)}};
 }
 
 }  // namespace millpond::characterise

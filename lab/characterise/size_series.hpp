@@ -8,7 +8,7 @@
 // class for all of them needs. It is exact where a moment is one event; otherwise the largest sum is too high by at
 // most the blocks that one moment begins. A request is rounded up to the granule, and to its alignment if that is
 // larger; above `largest_bytes` requests are counted together. Reallocation is a free and an allocation. Means are
-// over events. A call site is the innermost `site_frames` frames of a context and the size (Barrett and Zorn 1993); an
+// over events. A call site is the innermost frames of a context and the size (call_sites.hpp); an
 // object is short-lived if it is freed before `short_bytes` more are requested.
 //
 // consume() every batch, then finish(). An event costs O(1). Memory: 4 bytes for each row and moment, and what
@@ -33,12 +33,12 @@ struct size_request {
     std::uint64_t largest_bytes = 4096;
     std::uint64_t moments = 4096;
     std::uint64_t short_bytes = 32768;
+    std::vector<std::string> short_sites{};  // an arena is tried for these (arena_trial); none without any
 };
 
 class size_series {
   public:
     static constexpr std::size_t most_frequent_max = 32;
-    static constexpr std::size_t site_frames = 4;
 
     // `events`: how many there will be, about; it decides the length of a moment.
     size_series(const size_request& request, std::uint64_t events);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // What libmillpond-NAME.so exports, for each classic allocator: malloc's family over one locked heap. The build says
-// which: MILLPOND_HEAP is its name.
+// which: MILLPOND_HEAP is its name. A synthesized one may have predicted call sites, too (heaps::prediction).
 #include "lab/mallocs/classic_heaps.hpp"
 #include "preload/locked_malloc.hpp"
 
@@ -8,7 +8,12 @@
 #define MILLPOND_TEXT(name) MILLPOND_TEXT_OF(name)
 
 namespace millpond::preload {
-struct backend : locked_malloc<mallocs::heaps::MILLPOND_HEAP> {
+#ifdef MILLPOND_PREDICTS
+using heap_site = mallocs::heaps::prediction::call_site;
+#else
+using heap_site = return_site;
+#endif
+struct backend : locked_malloc<mallocs::heaps::MILLPOND_HEAP, heap_site> {
     static constexpr const char* name = MILLPOND_TEXT(MILLPOND_HEAP);
 };
 }  // namespace millpond::preload
@@ -18,7 +23,12 @@ struct backend : locked_malloc<mallocs::heaps::MILLPOND_HEAP> {
 
 namespace {
 
-[[gnu::constructor]] void at_start() { millpond::preload::backend::start(); }
+[[gnu::constructor]] void at_start() {
+    millpond::preload::backend::start();
+#ifdef MILLPOND_PREDICTS
+    millpond::mallocs::heaps::prediction::start();
+#endif
+}
 [[gnu::destructor]] void at_end() { millpond::preload::backend::say_statistics(millpond::preload::backend::name); }
 
 }  // namespace

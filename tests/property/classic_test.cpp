@@ -42,6 +42,25 @@ template <class Words, class Scheme>
 using size_map_of = size_map<Scheme, Words, counts, fake_region>;
 using measured = class_map<24, 40, 64, 1000, 1008, 9000>;
 
+// Two of three blocks of some sizes are expected to die soon, and mostly do not.
+struct wrong_guess {
+    static constexpr unsigned chunks = 3;
+    static constexpr bool asks(std::size_t bytes) { return bytes % 32 == 0; }
+    static bool is_short(std::size_t, unsigned turn) noexcept { return turn % 3 != 0; }
+};
+class size_map_that_guesses : public size_map<measured, pointer_words, counts, fake_region, wrong_guess> {
+    using base = size_map<measured, pointer_words, counts, fake_region, wrong_guess>;
+
+  public:
+    using base::base;
+    [[nodiscard]] void* try_allocate(std::size_t bytes, std::size_t alignment) noexcept {
+        return base::try_allocate(bytes, alignment, ++turn_);
+    }
+
+  private:
+    unsigned turn_ = 0;
+};
+
 using heaps =
     testing::Types<first_fit<pointer_words, counts, coalescing::at_once, fake_region>,
                    first_fit<offset_words, counts, coalescing::at_once, fake_region>, first_fit_never<pointer_words>,
@@ -60,7 +79,8 @@ using heaps =
                    binary_buddy<offset_words, counts, fake_region>, fibonacci_buddy<pointer_words, counts, fake_region>,
                    fibonacci_buddy<offset_words, counts, fake_region>, size_map_of<pointer_words, measured>,
                    size_map_of<offset_words, measured>, size_map_of<pointer_words, four_an_octave<>>,
-                   size_map_of<offset_words, four_an_octave<4096>>, size_map_of<offset_words, powers_of_two<4096>>>;
+                   size_map_of<offset_words, four_an_octave<4096>>, size_map_of<offset_words, powers_of_two<4096>>,
+                   size_map_that_guesses>;
 TYPED_TEST_SUITE(classic_heap, heaps);
 
 // Mostly small, sometimes large; the sizes at which something changes come up often.

@@ -7,8 +7,17 @@ from pathlib import Path
 
 import pytest
 
+from millpond.advice.synthesis import ArenaUse
 from millpond.bench.laboratory import bench_costs
-from millpond.bench.laboratory.bench_costs import BOUNDED, CHOSEN, STUDIED, AllocatorCost, costs
+from millpond.bench.laboratory.bench_costs import (
+    BOUNDED,
+    CHOSEN,
+    CHOSEN_ARENA,
+    STUDIED,
+    AllocatorCost,
+    Chosen,
+    costs,
+)
 from millpond.bench.laboratory.bench_rows import Bench
 from millpond.cells.cell import Malloc
 from millpond.rounds import study_programs
@@ -61,7 +70,7 @@ def cost(instructions: int, heap: int) -> AllocatorCost:
 # In the document's order for GAWK, but for gnu_gxx, which is the slowest here.
 FOUND = {
     "first_fit": cost(1300, 50), "quick_fit": cost(1000, 60), "gnu_gxx": cost(1400, 50), "bsd": cost(1010, 90),
-    "gnu_local": cost(1200, 70), BOUNDED: cost(1005, 55), CHOSEN: cost(990, 45),
+    "gnu_local": cost(1200, 70), BOUNDED: cost(1005, 55), CHOSEN: cost(990, 45), CHOSEN_ARENA: cost(1089, 54),
     GLIBC: AllocatorCost(1100, None, None, None, None),
 }  # fmt: skip
 
@@ -69,7 +78,11 @@ FOUND = {
 @pytest.fixture
 def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Bench:
     monkeypatch.setattr(bench_costs, "library_of", lambda name: Malloc(name, tmp_path / name))
-    monkeypatch.setattr(bench_costs, "_chosen_for", lambda *_: Malloc(CHOSEN, tmp_path / CHOSEN))
+    made = Chosen(
+        (Malloc(CHOSEN, tmp_path / CHOSEN), Malloc(CHOSEN_ARENA, tmp_path / CHOSEN_ARENA)),
+        ArenaUse(50, 4000, 0.25, 40, 0, 8192, 4096, 0),
+    )
+    monkeypatch.setattr(bench_costs, "_chosen_for", lambda *_: made)
     monkeypatch.setattr(bench_costs, "_cost", lambda _program, malloc, _bench: FOUND[malloc.name])
     return Bench(tmp_path, tmp_path, 1, True, 1)
 
@@ -87,6 +100,11 @@ def test_rows_of_a_program(bench: Bench) -> None:
     heap = rows["gawk: classes chosen on another input, by the least of the five: heap"]
     assert instructions.ours is not None and instructions.ours.median == pytest.approx(0.99)
     assert heap.ours is not None and heap.ours.median == pytest.approx(0.9)
+    wrong = rows["gawk: bytes predicted to be short-lived that were not"]
+    assert wrong.ours is not None and wrong.ours.median == pytest.approx(1.0)
+    assert "25.0 % of all bytes" in wrong.note and "pinned: 4 KiB" in wrong.note
+    paid = rows["gawk: an arena for short-lived sites, by none: instructions"]
+    assert paid.ours is not None and paid.ours.median == pytest.approx(1.1)
     order = rows["gawk: pairs in the document's order"]
     assert order.holds is False
     assert "not here: " in order.note and "gnu_gxx before first_fit" in order.note
@@ -110,9 +128,21 @@ def test_inputs_are_the_same_every_time_and_differ_from_the_trained(
     again, once = tmp_path / "again", tmp_path / "once"
     measured = program.measured(once)
     trained = program.trained(once)
-    assert (measured.command, measured.stdin) != (trained.command, trained.stdin)
+    assert (measured.command, measured.stdin, measured.folder) != (trained.command, trained.stdin, trained.folder)
     program.measured(again)
-    texts = {path.name: path.read_bytes() for path in once.iterdir()}
+    texts = {path.relative_to(once): path.read_bytes() for path in once.rglob("*") if path.is_file()}
     assert len(texts) == 2, texts.keys()
-    for path in again.iterdir():
-        assert texts[path.name] == path.read_bytes()
+    for path in again.rglob("*"):
+        if path.is_file():
+            assert texts[path.relative_to(again)] == path.read_bytes()
+
+
+def test_statistics_are_those_of_the_process_that_ends_last() -> None:
+    said = (
+        "millpond bsd: 1 blocks in 16 bytes, 0 free in 0 bytes, 100 bytes used, 4096 bytes held\n"
+        "millpond bsd: 7 allocations of 9 bytes in 9, 6 frees, 0 blocks searched, 0 splits, 0 coalesces, 1 growths\n"
+    )
+    own = said.replace("100 bytes used", "900 bytes used").replace("7 allocations", "50 allocations")
+    behind = own.splitlines()[1].replace("bsd", "bsd, behind its lists") + "\n"
+    assert bench_costs._statistics(said + own + behind) == (900, 100, 12)
+    assert bench_costs._statistics("nothing") == (None, None, None)

@@ -126,7 +126,7 @@ class bsd : public detail::heap_shell<bsd<Words, Counts, Region>, detail::break_
     }
 
     // Effects: more blocks of a class, the first of them first. Returns: false where there is no memory.
-    [[nodiscard]] bool cut(std::size_t number) noexcept {
+    [[nodiscard, gnu::noinline]] bool cut(std::size_t number) noexcept {
         if (memory_.used_bytes() == 0 && before_bytes != 0 && memory_.extend(before_bytes) == nullptr) return false;
         const std::size_t bytes = block_bytes(number);
         const std::size_t whole = bytes < memory::page_bytes ? memory::page_bytes : bytes;

@@ -139,7 +139,7 @@ class quick_fit : public detail::heap_shell<quick_fit<Words, Counts, Region, Mos
     }
 
     // Returns: a block that was never given; null where there is no memory.
-    [[nodiscard]] std::byte* cut(std::size_t list) noexcept {
+    [[nodiscard, gnu::noinline]] std::byte* cut(std::size_t list) noexcept {
         const std::size_t bytes = block_bytes(list);
         if (bytes > rest_bytes_) {
             void* const page = memory_.take_uncounted(cut_bytes, unit);

@@ -2,10 +2,10 @@
 // size_map: the allocator that the document recommends: any classes of sizes, pages of one class, and no tags.
 //
 //   request ─▶ array ─▶   24   │   40   │  1000  │ more ─▶ gnu_gxx, with its tags
-//                         ▼        ▼
+//                         ▼        ▼          └─ of some sizes the call site is asked ─▶ arena
 //                        free     free    never coalesced
 //
-//   table   │  -  │ 24 │ 40 │ 1000 │  -  │ 24 │  …     a byte for each page: its class, or gnu_gxx is in charge
+//   table   │  -  │ 24 │ 40 │ 1000 │  -  │ 24 │  …     a byte for each page: its class, the arena, or gnu_gxx has it
 //   pages   │▒▒▒▒▒│24│24│24│…      │▒▒▒▒▒│            a block's page is its distance from the base / 4096
 //
 // QUICKFIT's structure (section 4.3) with what GNU LOCAL adds to it: all blocks of a page have one size, so that a
@@ -19,15 +19,23 @@
 // The document is silent on the rest, which is so: the table lies apart from the pages, 64 pages in a line of the
 // cache; at the start of each page it would take a block of the larger classes, and in a direct-mapped cache all
 // headers would compete for a few lines. The table is a block of gnu_gxx, twice as large when the heap outgrows it. A
-// class takes the fewest pages of 4 KiB that lose at most an eighth, from a chunk of 16 or more pages that gnu_gxx
-// gives, and cuts them one block at a time. Without a chunk gnu_gxx gives the block. Pages stay with their class.
+// class takes the fewest pages of 4 KiB that lose at most an eighth, and cuts them a page at a time. They come from a
+// chunk that gnu_gxx gives: 8 pages or a 32nd of all chunks, widened in place while nothing else lies behind it, and
+// from gnu_gxx's free blocks before the heap grows. Without a chunk gnu_gxx gives the block. Pages stay with their
+// class.
 //
 // A block is aligned as the request says, and to 8; the other classics also align to their words. So classes that are
-// no multiples of 16 serve no malloc of a 64-bit machine.
+// no multiples of 16 serve no malloc of a 64-bit machine. The array has an entry for each unit up to 4 KiB, where the
+// unit is what all classes are multiples of, 16 at most; larger sizes and alignments are left to Scheme::class_of.
+//
+// **Short-lived blocks** (section 5.1, after Barrett and Zorn): Prediction says of which sizes some blocks are expected
+// to die soon, and, of a block of such a size, whether its call site is one of these. They lie in a counted_arena,
+// which is made at the first of them. The array marks those sizes, so that others cost nothing more. What an arena
+// without an empty chunk refuses, its class serves. `no_prediction` has neither arena nor test.
 //
 // allocate, deallocate: O(1) up to Scheme::largest, else as gnu_gxx; by address alone. Every alignment is served; null
 // where the region's limit is reached. Not thread-safe. Memory goes back to the system by release() alone.
-// Source: Grunwald, Zorn and Henderson 1993, sections 4.3, 4.4 and figure 9.
+// Source: Grunwald, Zorn and Henderson 1993, sections 4.3, 4.4 and 5.1 and figure 9.
 //
 // Example:
 //     millpond::classic::size_map<millpond::class_map<24, 40, 1000>> heap;
@@ -49,6 +57,7 @@
 #include "../core/detail/alignment.hpp"
 #include "../core/four_an_octave.hpp"
 #include "../core/size_class_scheme.hpp"
+#include "counted_arena.hpp"
 #include "detail/break_heap.hpp"
 #include "detail/heap_shell.hpp"
 #include "gnu_gxx.hpp"
@@ -58,19 +67,37 @@
 
 namespace millpond::inline MILLPOND_ABI::classic {
 
+// No block is expected to die soon. A prediction has, all static:
+//   chunks                   of the arena
+//   asks(bytes)              constexpr: whether blocks of this size, a multiple of 16, are of several kinds
+//   is_short(bytes, site)    whether this one is expected to die soon; noexcept. `bytes` are more than 0
+struct no_prediction {};
+
 // Scheme: the classes. Counts: operation_counts, or `uncounted`. Region: a basic_region.
 template <size_class_scheme Scheme = four_an_octave<4096>, class Words = pointer_words, class Counts = uncounted,
-          class Region = region>
-class size_map : public detail::heap_shell<size_map<Scheme, Words, Counts, Region>,
+          class Region = region, class Prediction = no_prediction>
+class size_map : public detail::heap_shell<size_map<Scheme, Words, Counts, Region, Prediction>,
                                            detail::general_heap<Words, Counts, Region>, Counts> {
     using general = detail::general_heap<Words, Counts, Region>;
     using shell = detail::heap_shell<size_map, general, Counts>;
     friend shell;
     using memory = detail::break_heap<Words, Region>;
     using word = typename Words::word;
-    // What the table says of a page: the number of its class and 1, or 0.
-    using page_class = std::conditional_t<(Scheme::count < 255), std::uint8_t, std::uint16_t>;
-    static_assert(Scheme::count < 65535, "size_map: too many classes");
+    static constexpr bool predicts = !std::is_same_v<Prediction, no_prediction>;
+    // What the table says of a page: the number of its class and 1, or 0; the arena's comes after the classes.
+    using page_class = std::conditional_t<(Scheme::count < 254), std::uint8_t, std::uint16_t>;
+    static_assert(Scheme::count < 32766, "size_map: too many classes");
+
+    struct no_arena {
+        void forget() noexcept {}
+    };
+    static constexpr auto arena_of = [] {
+        if constexpr (predicts)
+            return std::type_identity<counted_arena<Prediction::chunks>>{};
+        else
+            return std::type_identity<no_arena>{};
+    };
+    using arena = typename decltype(arena_of())::type;
 
   public:
     static constexpr std::size_t page_bytes = memory::page_bytes;
@@ -80,29 +107,45 @@ class size_map : public detail::heap_shell<size_map<Scheme, Words, Counts, Regio
     // Returns: memory for `bytes`, aligned to `alignment` and to 8, or to the words' own alignment if that is less;
     // null where there is none.
     [[nodiscard]] void* try_allocate(std::size_t bytes, std::size_t alignment) noexcept {
-        const unsigned number = Scheme::class_of(bytes, alignment);
-        if (number >= Scheme::count) return memory_.try_allocate(bytes, alignment);
-        class_state& own = classes_[number];
-        std::byte* block = nullptr;
-        if (own.free != 0) {
-            block = Words::follow(base(), own.free);
-            own.free = memory::load(block);
-        } else {
-            if (own.rest_bytes < Scheme::bytes_of(number) && !take_pages(own, number))
-                return memory_.try_allocate(bytes, alignment);
-            block = own.rest;
-            own.rest += Scheme::bytes_of(number);
-            own.rest_bytes -= Scheme::bytes_of(number);
-            ++own.cut;
+        if (bytes > array_bytes || alignment > unit) return take_otherwise(bytes, alignment);
+        unsigned number = numbers[(bytes + unit - 1) / unit];
+        if (predicts && number > Scheme::count) number -= asked;
+        return take_of(number, bytes, alignment);
+    }
+
+    // The same, for a block of which the call site is known.
+    template <class Site>
+    [[nodiscard, gnu::always_inline]] void* try_allocate(std::size_t bytes, std::size_t alignment,
+                                                         const Site& site) noexcept {
+        if (bytes > array_bytes || alignment > unit) return take_otherwise(bytes, alignment);
+        const unsigned number = numbers[(bytes + unit - 1) / unit];
+        if constexpr (predicts) {
+            if (number > Scheme::count) return take_by_site(number, bytes, alignment, site);
         }
-        counts_.note_allocation(bytes, Scheme::bytes_of(number));
-        return block;
+        return take_of(number, bytes, alignment);
+    }
+
+    // The way of most frees, apart from the others, so that a malloc can leave these outside of its own. Returns: false
+    // where the block is of no class, and nothing has changed.
+    [[nodiscard, gnu::always_inline]] bool try_deallocate(void* block) noexcept {
+        auto* const user = static_cast<std::byte*>(block);
+        const unsigned number = number_at(user);
+        if (number >= Scheme::count) return false;
+        counts_.note_deallocation();
+        counts_.note_unsized();
+        put_back(user, number);
+        return true;
     }
 
     // Returns: the bytes that the user of the block may use.
     [[nodiscard]] std::size_t usable_bytes(const void* block) const noexcept {
-        const std::size_t found = class_at(static_cast<const std::byte*>(block));
-        return found == 0 ? general::usable_bytes(block) : Scheme::bytes_of(static_cast<unsigned>(found - 1));
+        const auto* const user = static_cast<const std::byte*>(block);
+        const unsigned number = number_at(user);
+        if (number < Scheme::count) return Scheme::bytes_of(number);
+        if constexpr (predicts) {
+            if (number == Scheme::count) return arena_.usable_bytes(user);
+        }
+        return general::usable_bytes(block);
     }
 
     // Calls visit(number, free blocks) for each list of free blocks, empty ones too; the last are those of gnu_gxx.
@@ -113,8 +156,8 @@ class size_map : public detail::heap_shell<size_map<Scheme, Words, Counts, Regio
         memory_.for_each_list([&](std::size_t list, std::size_t length) { visit(Scheme::count + list, length); });
     }
 
-    // Small blocks in the place of the pages that they are cut from; the table counts as neither block nor free.
-    // O(blocks).
+    // Small blocks in the place of the pages that they are cut from; the table counts as neither block nor free. In the
+    // arena chunks with live blocks count as these, and empty ones as the table. O(blocks).
     [[nodiscard]] heap_use use() const noexcept {
         heap_use found = memory_.use();
         found.blocks -= own_blocks_;
@@ -122,7 +165,11 @@ class size_map : public detail::heap_shell<size_map<Scheme, Words, Counts, Regio
         for (unsigned number = 0; number < Scheme::count; ++number) {
             const std::size_t is_free = length_of(number);
             found.note(Scheme::bytes_of(number), true, is_free);
-            found.note(Scheme::bytes_of(number), false, classes_[number].cut - is_free);
+            found.note(Scheme::bytes_of(number), false, cuts_[number].blocks - is_free);
+        }
+        if constexpr (predicts) {
+            found.blocks += arena_.live_blocks();
+            found.block_bytes += arena_.held_chunks() * arena::chunk_bytes;
         }
         return found;
     }
@@ -130,27 +177,67 @@ class size_map : public detail::heap_shell<size_map<Scheme, Words, Counts, Regio
     // Of the blocks that gnu_gxx gave, and its work for pages; operations() is of the others.
     [[nodiscard]] const Counts& general_operations() const noexcept { return memory_.operations(); }
 
+    // Of the blocks that lay in the arena; operations() has them, too.
+    [[nodiscard]] const Counts& short_operations() const noexcept
+        requires predicts
+    {
+        return short_counts_;
+    }
+    // Returns: the chunks of the arena that have live blocks now.
+    [[nodiscard]] unsigned held_chunks() const noexcept
+        requires predicts
+    {
+        return arena_.held_chunks();
+    }
+
   private:
     using shell::counts_;
     using shell::memory_;
-    static constexpr std::size_t least_chunk_pages = 16;
-    static constexpr std::size_t most_chunk_pages = 256;
+    static constexpr std::size_t most_step_pages = 256;
     static constexpr std::size_t least_table_entries = 64;
 
-    struct class_state {
-        word free = 0;              // link to the block that was freed last; no block lies at the base
-        std::byte* rest = nullptr;  // of the pages that are being cut
+    // The pages that are being cut into blocks of a class.
+    struct cutting {
+        std::byte* rest = nullptr;
         std::size_t rest_bytes = 0;
-        std::size_t cut = 0;  // blocks
+        std::size_t blocks = 0;  // that were cut so far
     };
 
+    // ── the array ───────────────────────────────────────────────────────────────────────────────────────────────────
+
+    // What all classes are multiples of; 16 serves malloc's callers.
+    static constexpr std::size_t unit = [] {
+        std::size_t bits = 16;
+        for (unsigned number = 0; number < Scheme::count; ++number) bits |= Scheme::bytes_of(number);
+        return bits & (~bits + 1);
+    }();
+    static constexpr std::size_t array_bytes = std::min(Scheme::largest, std::size_t{4096});
+    // Added to the number of a class whose sizes are of several kinds.
+    static constexpr unsigned asked = Scheme::count + 1;
+    using array_entry = std::conditional_t<(2 * Scheme::count + 1 < 256), std::uint8_t, std::uint16_t>;
+
+    static constexpr auto numbers = [] {
+        std::array<array_entry, array_bytes / unit + 1> found{};
+        for (std::size_t units = 0; units < found.size(); ++units) {
+            unsigned number = Scheme::class_of(units * unit, unit);
+            if constexpr (predicts) {
+                const std::size_t bytes = detail::align_up(units * unit, arena::unit);
+                if (bytes != 0 && bytes <= arena::most_block_bytes && Prediction::asks(bytes)) number += asked;
+            }
+            found[units] = static_cast<array_entry>(number);
+        }
+        return found;
+    }();
+
+    [[nodiscard]] static constexpr bool is_good_run(std::size_t pages, std::size_t bytes) noexcept {
+        return pages * page_bytes >= bytes && pages * page_bytes % bytes <= pages * page_bytes / 8;
+    }
     // The fewest pages of which blocks of a class lose at most an eighth.
     static constexpr auto pages_of_class = [] {
         std::array<std::size_t, Scheme::count> found{};
         for (unsigned number = 0; number < Scheme::count; ++number) {
-            const std::size_t bytes = Scheme::bytes_of(number);
-            std::size_t pages = (bytes + page_bytes - 1) / page_bytes;
-            while (pages * page_bytes % bytes > pages * page_bytes / 8) ++pages;
+            std::size_t pages = 1;
+            while (!is_good_run(pages, Scheme::bytes_of(number))) ++pages;
             found[number] = pages;
         }
         return found;
@@ -161,56 +248,170 @@ class size_map : public detail::heap_shell<size_map<Scheme, Words, Counts, Regio
         return static_cast<std::size_t>(place - base()) / page_bytes;
     }
 
-    // Returns: the number of the block's class and 1; 0 where gnu_gxx is in charge.
-    [[nodiscard]] std::size_t class_at(const std::byte* user) const noexcept {
+    // Returns: the number of the block's class; Scheme::count in the arena; beyond that gnu_gxx is in charge.
+    [[nodiscard]] unsigned number_at(const std::byte* user) const noexcept {
         const std::size_t page = page_of(user);
-        return page < table_entries_ ? table_[page] : 0;
+        return page < table_entries_ ? table_[page] - 1U : ~0U;
     }
 
     [[nodiscard]] std::size_t length_of(unsigned number) const noexcept {
         std::size_t length = 0;
-        for (word link = classes_[number].free; link != 0; link = memory::load(Words::follow(base(), link))) ++length;
+        for (word link = free_[number]; link != 0; link = memory::load(Words::follow(base(), link))) ++length;
         return length;
     }
 
-    void give_back(std::byte* user) noexcept {
-        const std::size_t found = class_at(user);
-        if (found == 0) return memory_.give_back(user);
-        counts_.note_deallocation();
-        word& first = classes_[found - 1].free;
-        memory::store(user, first);
-        first = Words::link(base(), user);
+    // ── blocks ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    [[nodiscard, gnu::always_inline]] void* take_of(unsigned number, std::size_t bytes,
+                                                    std::size_t alignment) noexcept {
+        const word link = free_[number];
+        if (link == 0) return take_fresh(number, bytes, alignment);
+        std::byte* const block = Words::follow(base(), link);
+        free_[number] = memory::load(block);
+        counts_.note_allocation(bytes, Scheme::bytes_of(number));
+        return block;
     }
 
-    // Effects: fresh pages for a class. Returns: false where there is no memory.
-    [[nodiscard]] bool take_pages(class_state& own, unsigned number) noexcept {
-        std::size_t pages = pages_of_class[number];
-        std::byte* start = nullptr;
-        if (pages > least_chunk_pages / 2) {
-            start = take_chunk(pages);
-            if (start == nullptr) return false;
-        } else {
-            if (rest_pages_ * page_bytes < Scheme::bytes_of(number) && !divide_chunk(pages)) return false;
-            if (pages > rest_pages_) pages = rest_pages_;
-            start = rest_;
-            rest_ += pages * page_bytes;
-            rest_pages_ -= pages;
+    void put_back(std::byte* user, unsigned number) noexcept {
+        memory::store(user, free_[number]);
+        free_[number] = Words::link(base(), user);
+    }
+
+    void give_back(std::byte* user) noexcept {
+        const unsigned number = number_at(user);
+        if (number < Scheme::count) {
+            counts_.note_deallocation();
+            put_back(user, number);
+            return;
         }
-        counts_.note_growth();
-        for (std::size_t page = 0; page < pages; ++page)
-            table_[page_of(start) + page] = static_cast<page_class>(number + 1);
-        own.rest = start;
-        own.rest_bytes = pages * page_bytes;
+        if constexpr (predicts) {
+            if (number == Scheme::count) {
+                counts_.note_deallocation();
+                short_counts_.note_deallocation();
+                arena_.give_back(user);
+                return;
+            }
+        }
+        give_back_otherwise(user);
+    }
+
+    // Where the list is empty. Returns: a block of gnu_gxx where there are no pages; null where there is no memory.
+    // Like the next ones not inlined: a malloc would save registers for them in every call.
+    [[nodiscard, gnu::noinline]] void* take_fresh(unsigned number, std::size_t bytes, std::size_t alignment) noexcept {
+        return cut(number) ? take_of(number, bytes, alignment) : memory_.try_allocate(bytes, alignment);
+    }
+
+    // Effects: as many blocks as a page has are free, the lowest first. Returns: false where there is no memory.
+    [[nodiscard]] bool cut(unsigned number) noexcept {
+        cutting& own = cuts_[number];
+        const std::size_t bytes = Scheme::bytes_of(number);
+        if (own.rest_bytes < bytes && !take_pages(own, number)) return false;
+        const std::size_t blocks = std::max(std::min(own.rest_bytes, page_bytes) / bytes, std::size_t{1});
+        std::byte* block = own.rest;
+        own.rest += blocks * bytes;
+        own.rest_bytes -= blocks * bytes;
+        own.blocks += blocks;
+        free_[number] = Words::link(base(), block);
+        for (std::byte* const last = own.rest - bytes; block != last; block += bytes)
+            memory::store(block, Words::link(base(), block + bytes));
+        memory::store(block, 0);
         return true;
     }
 
-    // Effects: a chunk to be divided, of an eighth of all chunks, or of `pages` where there is no more memory.
-    [[nodiscard]] bool divide_chunk(std::size_t pages) noexcept {
-        const std::size_t wanted = std::clamp(own_bytes_ / page_bytes / 8, least_chunk_pages, most_chunk_pages);
-        for (const std::size_t tried : {wanted, pages}) {
-            std::byte* const start = take_chunk(tried);
+    // What the array has no entry for.
+    [[nodiscard, gnu::noinline]] void* take_otherwise(std::size_t bytes, std::size_t alignment) noexcept {
+        const unsigned number = Scheme::class_of(bytes, alignment);
+        return number < Scheme::count ? take_of(number, bytes, alignment) : memory_.try_allocate(bytes, alignment);
+    }
+
+    [[gnu::noinline]] void give_back_otherwise(std::byte* user) noexcept { memory_.give_back(user); }
+
+    // `number`: as the array has it. The arena's block, or one of the class.
+    template <class Site>
+    [[nodiscard, gnu::noinline]] void* take_by_site(unsigned number, std::size_t bytes, std::size_t alignment,
+                                                    Site site) noexcept
+        requires predicts
+    {
+        if (Prediction::is_short(bytes, site)) {
+            std::byte* const block = arena_.try_allocate(bytes);
+            if (block != nullptr) return note_short(block, bytes);
+            if (!arena_.has_begun() && begin_arena()) return note_short(arena_.try_allocate(bytes), bytes);
+        }
+        return take_of(number - asked, bytes, alignment);
+    }
+    [[nodiscard]] void* note_short(std::byte* block, std::size_t bytes) noexcept
+        requires predicts
+    {
+        counts_.note_allocation(bytes, arena_.usable_bytes(block));
+        short_counts_.note_allocation(bytes, arena_.usable_bytes(block));
+        return block;
+    }
+
+    [[nodiscard, gnu::noinline]] bool begin_arena() noexcept
+        requires predicts
+    {
+        static_assert(arena::arena_bytes % page_bytes == 0);
+        constexpr std::size_t pages = arena::arena_bytes / page_bytes;
+        std::byte* const start = take_chunk(pages, true);
+        if (start == nullptr) return false;
+        counts_.note_growth();
+        note_pages(start, pages, Scheme::count);
+        arena_.begin(start);
+        return true;
+    }
+
+    // ── pages ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    // Effects: fresh pages for a class. Returns: false where there is no memory.
+    [[nodiscard]] bool take_pages(cutting& own, unsigned number) noexcept {
+        const std::size_t bytes = Scheme::bytes_of(number);
+        std::size_t pages = pages_of_class[number];
+        if (rest_pages_ < pages && !widen_chunk(pages, false)) {
+            const bool is_good = is_good_run(rest_pages_, bytes) || begin_chunk(pages, false) ||
+                                 widen_chunk(pages, true) || begin_chunk(pages, true);
+            if (!is_good && rest_pages_ * page_bytes < bytes) return false;
+            pages = std::min(pages, rest_pages_);
+        }
+        counts_.note_growth();
+        note_pages(rest_, pages, number);
+        own.rest = rest_;
+        own.rest_bytes = pages * page_bytes;
+        rest_ += pages * page_bytes;
+        rest_pages_ -= pages;
+        return true;
+    }
+
+    void note_pages(const std::byte* start, std::size_t pages, unsigned number) noexcept {
+        for (std::size_t page = 0; page < pages; ++page)
+            table_[page_of(start) + page] = static_cast<page_class>(number + 1);
+    }
+
+    // Returns: a share of all chunks, in pages: what is taken at once, of which some may stay unused.
+    [[nodiscard]] std::size_t step_pages(std::size_t share, std::size_t least) const noexcept {
+        return std::clamp(own_bytes_ / page_bytes / share, least, most_step_pages);
+    }
+
+    // Effects: the chunk that is being divided gets more, behind what is left of it, until that has `pages` at least:
+    // so pages that are taken one after the other lie side by side. Returns: false where another block of gnu_gxx lies
+    // there, or the heap ends there and may not grow.
+    [[nodiscard]] bool widen_chunk(std::size_t pages, bool may_grow) noexcept {
+        if (chunk_ == nullptr) return false;
+        const std::size_t more = std::max(pages - std::min(pages, rest_pages_), step_pages(32, 4));
+        const std::size_t before = general::usable_bytes(chunk_);
+        if (!make_room_for(page_of(rest_) + rest_pages_ + more) ||
+            !memory_.enlarge_uncounted(chunk_, more * page_bytes, may_grow))
+            return false;
+        own_bytes_ += general::usable_bytes(chunk_) - before;
+        rest_pages_ += more;
+        return true;
+    }
+
+    // Effects: another chunk to be divided, of `pages` where there is not more. Returns: false where there is none.
+    [[nodiscard]] bool begin_chunk(std::size_t pages, bool may_grow) noexcept {
+        for (const std::size_t tried : {std::max(pages, step_pages(32, 8)), pages}) {
+            std::byte* const start = take_chunk(tried, may_grow);
             if (start == nullptr) continue;
-            rest_ = start;
+            chunk_ = rest_ = start;
             rest_pages_ = tried;
             return true;
         }
@@ -218,8 +419,8 @@ class size_map : public detail::heap_shell<size_map<Scheme, Words, Counts, Regio
     }
 
     // Returns: whole pages that the table has entries for; null where there is no memory.
-    [[nodiscard]] std::byte* take_chunk(std::size_t pages) noexcept {
-        std::byte* const start = memory_.take_uncounted(pages * page_bytes, page_bytes);
+    [[nodiscard]] std::byte* take_chunk(std::size_t pages, bool may_grow) noexcept {
+        std::byte* const start = memory_.take_uncounted(pages * page_bytes, page_bytes, may_grow);
         if (start == nullptr) return nullptr;
         if (!make_room_for(page_of(start) + pages)) {
             memory_.give_back_uncounted(start);
@@ -255,19 +456,25 @@ class size_map : public detail::heap_shell<size_map<Scheme, Words, Counts, Regio
     }
 
     void forget() noexcept {
-        classes_ = {};
+        free_ = {};
+        cuts_ = {};
+        arena_.forget();
         table_ = nullptr;
-        rest_ = nullptr;
+        chunk_ = rest_ = nullptr;
         table_entries_ = rest_pages_ = own_blocks_ = own_bytes_ = 0;
     }
 
-    std::array<class_state, Scheme::count> classes_{};
+    std::array<word, Scheme::count> free_{};  // links to the blocks that were freed last; no block lies at the base
     page_class* table_ = nullptr;
     std::size_t table_entries_ = 0;
-    std::byte* rest_ = nullptr;  // of the chunk that is being divided
+    std::byte* chunk_ = nullptr;  // that is being divided
+    std::byte* rest_ = nullptr;   // of it
     std::size_t rest_pages_ = 0;
     std::size_t own_blocks_ = 0;  // of gnu_gxx: the chunks, and the table
     std::size_t own_bytes_ = 0;
+    std::array<cutting, Scheme::count> cuts_{};
+    [[no_unique_address]] arena arena_;
+    [[no_unique_address]] std::conditional_t<predicts, Counts, no_arena> short_counts_;
 };
 
 }  // namespace millpond::inline MILLPOND_ABI::classic

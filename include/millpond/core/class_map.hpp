@@ -6,7 +6,8 @@
 //
 // Use it where the sizes of a program are known: the classes are its own sizes, and nothing is lost. For sizes that are
 // not known, four_an_octave bounds the loss. A table with an entry for every 8 bytes up to the largest size finds the
-// class: O(1); an alignment above 8 may step on through the classes that follow. Thread-safe: the table is a constant.
+// class; for an alignment that not all sizes have, a second table leads on to the next class that has it. O(1), one
+// look-up or two, no loop. Thread-safe: the tables are constants.
 //
 // Example:
 //     using nodes = millpond::class_map<24, 40, 64>;
@@ -16,6 +17,7 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 
@@ -34,9 +36,9 @@ struct class_map {
     // Returns: the first class whose blocks fit the request; `count` if none does.
     [[nodiscard]] static constexpr unsigned class_of(std::size_t bytes, std::size_t alignment) noexcept {
         if (bytes > largest || alignment > max_class_alignment) return count;
-        unsigned index = first_class[(bytes + 7) / 8];
-        while (alignment > 8 && index < count && sizes[index] % alignment != 0) ++index;
-        return index;
+        const unsigned index = first_class[(bytes + 7) / 8];
+        if (alignment <= common_alignment) return index;
+        return next_aligned[static_cast<unsigned>(std::countr_zero(alignment)) - 4][index];
     }
 
     // Returns: the size of the blocks of class `index`, which must be below `count`.
@@ -52,6 +54,13 @@ struct class_map {
         return true;
     }
     static_assert(is_ascending(), "class_map: sizes must be in ascending order, each once");
+
+    // The largest power of two that divides all sizes: no block is aligned to less.
+    static constexpr std::size_t common_alignment = [] {
+        std::size_t bits = 0;
+        for (const std::size_t size : sizes) bits |= size;
+        return bits & (~bits + 1);
+    }();
 
   public:
     static constexpr std::size_t largest = sizes[count - 1];
@@ -69,6 +78,20 @@ struct class_map {
         }
         return table;
     }();
+
+    // For 16, 32 and 64: from each class on the first whose size is a multiple.
+    static constexpr auto next_aligned = [] {
+        std::array<std::array<std::uint16_t, count>, 3> table{};
+        for (unsigned log = 0; log < table.size(); ++log) {
+            std::uint16_t next = count;
+            for (unsigned index = count; index-- > 0;) {
+                if (sizes[index] % (std::size_t{16} << log) == 0) next = static_cast<std::uint16_t>(index);
+                table[log][index] = next;
+            }
+        }
+        return table;
+    }();
+    static_assert(max_class_alignment == 64);
 };
 
 }  // namespace millpond::inline MILLPOND_ABI

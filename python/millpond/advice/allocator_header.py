@@ -7,6 +7,7 @@ my_allocator.hpp ─▶ my_allocator::scheme, my_allocator::heap<>
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shlex
@@ -15,6 +16,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from millpond.advice.code_header import one_line
+from millpond.advice.site_choice import parts_of
 from millpond.advice.synthesis import ClassUse, SourceUse, Synthesis
 from millpond.system import native, output
 from millpond.system.environment import user_environment
@@ -29,7 +31,7 @@ MALLOC_GRANULE = 16
 _COLUMNS = 120
 _SOURCES = (
     "lab/mallocs/classic_library.cpp", "preload/environment.cpp", "preload/exit_statistics.cpp",
-    "preload/fork_mark.cpp", "preload/next_new.cpp", "preload/real.cpp", "src/os/posix.cpp",
+    "preload/fork_mark.cpp", "preload/frame_rule.cpp", "preload/next_new.cpp", "preload/real.cpp", "src/os/posix.cpp",
 )  # fmt: skip
 # As cmake/preload_library.cmake and lab/mallocs/CMakeLists.txt compile such a library.
 _OPTIONS = (
@@ -44,6 +46,17 @@ _SHIM = """\
 namespace millpond::mallocs::heaps {{
 template <class Counts>
 using synthesized = ::{name}::heap<Counts, preload::heap_region>;
+}}
+"""
+_PREDICTING_SHIM = """\
+#define MILLPOND_PREDICTS 1
+#include "{header}"
+#include "lab/mallocs/site_prediction.hpp"
+#include "preload/heap_region.hpp"
+namespace millpond::mallocs::heaps {{
+using prediction = site_prediction<::{name}::short_lived>;
+template <class Counts>
+using synthesized = ::{name}::heap<Counts, preload::heap_region, prediction>;
 }}
 """
 
@@ -93,25 +106,41 @@ def header(found: Synthesis, name: str) -> str:
         "//   classes                number    lost        peak",
         *[_source_line([use.sources[i] for use in made]) for i in range(len(made[0].sources))],
         "//",
+        *_arena_lines(found),
         "// What no class serves goes to gnu_gxx. Compile with C++20 and Millpond's include folder:",
         f"//     {name}::heap<> heap;",
         "//     void* block = heap.allocate(24, 8);",
         "//     heap.deallocate(block);",
         "#pragma once",
+        *_declarations(found.classes, _sites(found), name),
+    ]
+    return "\n".join(line.rstrip() for line in lines) + "\n"
+
+
+def minimal_header(classes: Sequence[int], name: str) -> str:
+    """A header of these classes without a word about them."""
+    return "\n".join(["#pragma once", *_declarations(classes, [], name)]) + "\n"
+
+
+def _declarations(classes: Sequence[int], sites: Sequence[str], name: str) -> list[str]:
+    return [
         "",
+        *(["#include <array>", "#include <millpond/classic/predicted_site.hpp>"] if sites else []),
         "#include <millpond/classic/size_map.hpp>",
         "#include <millpond/core/class_map.hpp>",
         "",
         f"namespace {name} {{",
         "",
-        *_scheme(found.classes),
+        *_scheme(classes),
         "",
-        "template <class Counts = millpond::classic::uncounted, class Region = millpond::region>",
-        "using heap = millpond::classic::size_map<scheme, millpond::classic::pointer_words, Counts, Region>;",
+        *sites,
+        "template <class Counts = millpond::classic::uncounted, class Region = millpond::region,",
+        "          class Prediction = millpond::classic::no_prediction>",
+        "using heap =",
+        "    millpond::classic::size_map<scheme, millpond::classic::pointer_words, Counts, Region, Prediction>;",
         "",
         f"}}  // namespace {name}",
     ]
-    return "\n".join(line.rstrip() for line in lines) + "\n"
 
 
 def _run(program: str, requests: int) -> str:
@@ -136,6 +165,45 @@ def _weight_words(weight: float) -> str:
     if weight == 1:
         return "the classes of the least memory at the peaks"
     return "internal fragmentation counts " + ("more" if weight > 1 else "less") + " than free blocks"
+
+
+def _arena_lines(found: Synthesis) -> list[str]:
+    """What was predicted of blocks that die soon, and how it went on other inputs."""
+    if not found.has_arena:
+        return []
+    lines = [
+        f"// As a malloc it gives {plural(len(found.sites), 'call site')} an arena of {found.arena_chunks} chunks of "
+        f"4 KiB: all of their objects",
+        f"// were freed before {found.short_bytes // 1024} KiB more were requested. Of all bytes these are predicted, "
+        "and of those",
+        "// so many lived longer:",
+        "//",
+    ]
+    for use in found.traces:
+        if use.arena:
+            shares = f"{100 * use.arena.predicted_share:>5.1f} %{100 * use.arena.wrong_share:>8.3f} %"
+            lines.append(f"//   {shares}   {one_line(use.program)[:70].rstrip(chr(92) + ' ')}"
+                         f"{' (not made from it)' if use.held_out else ''}")  # fmt: skip
+    return [*lines, "//"]
+
+
+def _sites(found: Synthesis) -> list[str]:
+    """The predicted call sites as data; nothing without any."""
+    if not found.has_arena:
+        return []
+    modules = sorted({parts_of(frame)[0] for site in found.sites for frame in site.frames})  # type: ignore[index]
+    lines = [
+        "// The call sites of the arena: bytes, frames, and of each frame its module and offset.",
+        "struct short_lived {",
+        f"    static constexpr unsigned chunks = {found.arena_chunks};",
+        f"    static constexpr std::array modules{{{', '.join(json.dumps(module) for module in modules)}}};",
+        f"    static constexpr std::array<millpond::classic::predicted_site, {len(found.sites)}> sites{{{{",
+    ]
+    for site in found.sites:
+        frames = (parts_of(frame) for frame in site.frames)
+        pairs = ", ".join(f"{{{modules.index(part[0])}, {part[1]:#x}}}" for part in frames if part)
+        lines.append(f"        {{{site.size}, {len(site.frames)}, {{{{{pairs}}}}}}},")
+    return [*lines, "    }};", "};", ""]
 
 
 def _scheme(classes: Sequence[int]) -> list[str]:
@@ -177,7 +245,8 @@ def build_library(text: str, name: str, library: Path) -> None:
     with temporary_folder() as folder:
         (folder / f"{name}.hpp").write_text(text, encoding="utf-8")
         shim, built = folder / "synthesized_heap.hpp", folder / "malloc.so"
-        shim.write_text(_SHIM.format(header=f"{name}.hpp", name=name), encoding="utf-8")
+        template = _PREDICTING_SHIM if "struct short_lived {" in text else _SHIM
+        shim.write_text(template.format(header=f"{name}.hpp", name=name), encoding="utf-8")
         done = native.capture(
             [*words, *_OPTIONS, "-I", str(root), "-I", str(root / "include"), "-include", str(shim),
              "-DMILLPOND_HEAP=synthesized", *[str(root / source) for source in _SOURCES], "-o", str(built), "-lc",

@@ -10,22 +10,32 @@ as the largest of them. The trade of Grunwald, Zorn and Henderson (1993, section
 
 `held` are the pages that `size_map` gives the class at its peak. With weight 1 the cost is `held` without a constant:
 the least memory; of divisions that need equally much, the one that loses less is taken. A larger weight avoids
-internal fragmentation, which lies in the cache next to what is used; a smaller one favours reuse. Costs of several
-traces are added, each divided by its own peak of live bytes, so that a long run counts no more than a short one. Costs
-of classes add up, so that dynamic programming over the sorted sizes finds the best of all divisions into at most so
-many classes: n²·(moments + classes) steps for n sizes.
+internal fragmentation, which lies in the cache next to what is used; a smaller one favours reuse.
+
+Sizes above the last class go to the general allocator, which joins free neighbours: it holds the peak of their bytes
+and tags, and nothing for each size apart. But it searches and cuts, for several times the instructions:
+
+    cost = free + weight × lost + price × share of all requests         lost = mean blocks × tags
+
+The price is in peaks of live bytes, of a MiB at least: 0.5, so that one request in a hundred is worth half a hundredth
+of the peak.
+
+Costs of several traces are added, each divided by its own peak of live bytes, so that a long run counts no more than a
+short one. Costs of classes add up, so that dynamic programming over the sorted sizes finds the best of all divisions
+into at most so many classes: n²·(moments + classes) steps for n sizes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from millpond.advice.code_homes import default_class
-from millpond.advice.size_tables import SizeTable
+from millpond.advice.size_tables import Series, SizeTable
 from millpond.system.errors import Failure, Status
 
 PAGE_BYTES = 4096
@@ -35,6 +45,10 @@ CLASSES_AT_MOST = 32
 WEIGHT = 1.0
 # Added to the weight: between equal costs, what is lost decides.
 TIE_WEIGHT = 1e-6
+# What it would be worth, in peaks of live bytes, that the general allocator serves no request.
+GENERAL_PRICE = 0.5
+# A smaller peak than this counts as this: a page more or less is not worth the searches.
+PRICED_PEAK_BYTES = 1 << 20
 # Two divisions whose costs differ by less are equal: the one with fewer classes is chosen.
 _EQUAL = 1e-12
 # Time and memory grow with the square of their number.
@@ -60,7 +74,7 @@ def held_bytes(size: int, blocks: npt.ArrayLike) -> npt.NDArray[np.int64]:
 
 
 def choose(tables: Sequence[SizeTable], most: int = CLASSES_AT_MOST, weight: float = WEIGHT) -> tuple[int, ...]:
-    """The classes of the least cost, at most `most`: sizes that the traces ask for, the largest of them among these."""
+    """The classes of the least cost, at most `most` and at least one: sizes that the traces ask for."""
     sizes = sorted({row.bytes for table in tables for row in table.rows if row.bytes})
     if not sizes:
         return ()
@@ -69,16 +83,18 @@ def choose(tables: Sequence[SizeTable], most: int = CLASSES_AT_MOST, weight: flo
             Status.USAGE, f"the traces ask for {len(sizes)} sizes, and at most {_SIZES_AT_MOST} can be divided: lower "
             "--largest, or take --granule 16",
         )  # fmt: skip
-    cost = np.zeros((len(sizes), len(sizes)))
+    cost, general = np.zeros((len(sizes), len(sizes))), np.zeros(len(sizes) + 1)
     for table in tables:
         if table.rows:
-            cost += _costs(table, sizes, weight)
-    ends = _divide(cost, most)
+            of_classes, of_general = _costs(table, sizes, weight)
+            cost += of_classes
+            general += of_general
+    ends = _divide(cost, general, most)
     return tuple(sizes[end] for end in ends)
 
 
-def _costs(table: SizeTable, sizes: Sequence[int], weight: float) -> Costs:
-    """[i, j]: the cost in this trace of one class for the sizes i to j."""
+def _costs(table: SizeTable, sizes: Sequence[int], weight: float) -> tuple[Costs, Costs]:
+    """[i, j]: the cost in this trace of one class for the sizes i to j; [i]: that of i and all larger without one."""
     n = len(sizes)
     position = {size: at for at, size in enumerate(sizes)}
     own = [position[row.bytes] for row in table.rows]
@@ -88,7 +104,8 @@ def _costs(table: SizeTable, sizes: Sequence[int], weight: float) -> Costs:
     blocks[np.array(own) + 1] = [row.mean_blocks for row in table.rows]
     requested[np.array(own) + 1] = [row.mean_bytes for row in table.rows]
     blocks, requested = np.cumsum(blocks), np.cumsum(requested)
-    unit = float((live * np.array(sizes)[:, None]).sum(axis=0).max())
+    in_bytes = live * np.array(sizes)[:, None]
+    unit = float(in_bytes.sum(axis=0).max())
     cost = np.full((n, n), np.inf)
     joined = np.zeros_like(live)
     for last in range(n):
@@ -98,11 +115,30 @@ def _costs(table: SizeTable, sizes: Sequence[int], weight: float) -> Costs:
         in_blocks = (blocks[last + 1] - blocks[: last + 1]) * sizes[last]
         lost = in_blocks - (requested[last + 1] - requested[: last + 1])
         cost[: last + 1, last] = (held - in_blocks + (weight + TIE_WEIGHT) * lost) / unit
-    return cost
+    return cost, _general_costs(table, own, in_bytes + TAG_BYTES * live, weight, unit)
 
 
-def _divide(cost: Costs, most: int) -> list[int]:
-    """The last sizes of the classes in the cheapest division into at most `most` of them."""
+def _general_costs(table: SizeTable, own: list[int], tagged: Series, weight: float, unit: float) -> Costs:
+    """[i]: the cost of the sizes from i on without a class. `tagged`: bytes with tags, by size and moment."""
+    n = len(tagged)
+    requests, mean, tags = np.zeros(n), np.zeros(n), np.zeros(n)
+    requests[own] = [row.requests for row in table.rows]
+    tags[own] = [row.mean_blocks * TAG_BYTES for row in table.rows]
+    mean[own] = [row.mean_blocks * row.bytes for row in table.rows]
+
+    def from_each(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        return np.concatenate([np.cumsum(values[::-1], axis=0)[::-1], np.zeros((1, *values.shape[1:]))])
+
+    held = from_each(tagged).max(axis=1)
+    free = held - from_each(mean + tags)
+    share = from_each(requests) / max(1, table.census.requests)
+    price = GENERAL_PRICE * max(unit, PRICED_PEAK_BYTES) * share
+    found: Costs = (free + (weight + TIE_WEIGHT) * from_each(tags) + price) / unit
+    return found
+
+
+def _divide(cost: Costs, general: Costs, most: int) -> list[int]:
+    """The last sizes of the classes in the cheapest division into at most `most` of them, and the general allocator."""
     n = len(cost)
     best = [cost[0].copy()]  # [k][j]: sizes 0 to j in k + 1 classes
     starts: list[npt.NDArray[np.int64]] = [np.zeros(n, dtype=np.int64)]
@@ -112,10 +148,11 @@ def _divide(cost: Costs, most: int) -> list[int]:
         total[1:] = best[-1][:-1, None] + cost[1:]
         starts.append(total.argmin(axis=0))
         best.append(total.min(axis=0))
-    totals = np.array([row[-1] for row in best])
+    totals = np.array([row + general[1:] for row in best])
     least = totals.min()
-    classes = int(np.argmax(totals <= least + _EQUAL * max(1.0, abs(least))))
-    ends, last = [], n - 1
+    equal = totals <= least + _EQUAL * max(1.0, abs(least))
+    classes = int(np.argmax(equal.any(axis=1)))
+    ends, last = [], n - 1 - int(np.argmax(equal[classes][::-1]))
     for k in range(classes, -1, -1):
         ends.append(last)
         last = int(starts[k][last]) - 1
@@ -172,8 +209,10 @@ def count_classes(table: SizeTable, classes: Sequence[int]) -> list[ClassCount]:
         below = size
     rest, larger = [row for row in table.rows if row.bytes > below], table.larger
     requested = sum(r.requested_bytes for r in rest) + larger.requested_bytes
-    peak = sum(r.peak_blocks for r in rest) + larger.peak_blocks
-    held = sum(r.peak_blocks * r.bytes for r in rest) + larger.peak_bytes + peak * TAG_BYTES
+    at = [i for i, row in enumerate(table.rows) if row.bytes > below]
+    tagged = table.live[at] * (np.array([row.bytes for row in rest], dtype=np.int64)[:, None] + TAG_BYTES)
+    peak = (int(table.live[at].sum(axis=0).max()) if at else 0) + larger.peak_blocks
+    held = (int(tagged.sum(axis=0).max()) if at else 0) + larger.peak_bytes + larger.peak_blocks * TAG_BYTES
     counts.append(
         ClassCount(None, sum(r.requests for r in rest) + larger.requests, requested, requested, 0, 0, peak, held)
     )

@@ -5,7 +5,8 @@ SizeTable ─┬─ RecordedTrace, ProcessFacts     what was recorded
            ├─ Census ── Frequency             exact sizes, the most frequent first
            ├─ SizeRow                         a size, rounded up: requests, and the most live blocks of each moment
            ├─ LargerRequests                  what is above the largest size
-           └─ Site                            a call site and how many of its bytes are freed soon
+           ├─ Site                            a call site and how many of its bytes are freed soon
+           └─ ArenaTrial ── TriedArena        what an arena for predicted sites would have done
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ import numpy.typing as npt
 
 from millpond.rounds.characterisation import ProcessFacts, RecordedTrace
 from millpond.rounds.recording import CHARACTERISE, read_json
-from millpond.system import native
+from millpond.system import native, output
 from millpond.system.records import Record, decode
 from millpond.system.temporary import temporary_folder
 
@@ -65,12 +66,37 @@ class LargerRequests(Record, frozen=True):
 
 
 class Site(Record, frozen=True):
-    """A call site, by the innermost frames of its stack and its size."""
+    """A call site, by the innermost frames of its stack and its size, rounded up."""
 
     site: str
     objects: int
     bytes: int
     short_bytes: int
+    frames: tuple[str, ...] = ()
+    size: int = 0
+
+
+class TriedArena(Record, frozen=True):
+    """An arena of so many chunks. A chunk is pinned while an object lives in it longer than was predicted."""
+
+    chunks: int
+    chunk_bytes: int
+    objects: int
+    bytes: int
+    refused_bytes: int
+    most_held_bytes: int
+    most_pinned_bytes: int
+    end_pinned_bytes: int
+
+
+class ArenaTrial(Record, frozen=True):
+    """Objects of predicted sites in one trace; `wrong_bytes` lived longer."""
+
+    requested_bytes: int
+    objects: int
+    bytes: int
+    wrong_bytes: int
+    arenas: tuple[TriedArena, ...]
 
 
 class SizeTable(Record, frozen=True, dict=True):
@@ -87,6 +113,7 @@ class SizeTable(Record, frozen=True, dict=True):
     rows: tuple[SizeRow, ...]
     larger: LargerRequests
     sites: tuple[Site, ...] = ()
+    arena: ArenaTrial | None = None
 
     @cached_property
     def live(self) -> Series:
@@ -94,10 +121,13 @@ class SizeTable(Record, frozen=True, dict=True):
         return np.array([row.live for row in self.rows], dtype=np.int64).reshape(len(self.rows), self.moments)
 
 
-def read_tables(traces: Sequence[Path], *options: str) -> list[SizeTable]:
-    """The tables of traces, in their order. Failure where one cannot be read."""
+def read_tables(traces: Sequence[Path], *options: str, short_sites: Sequence[str] = ()) -> list[SizeTable]:
+    """The tables of traces, in their order; with `short_sites` an arena is tried. Failure where one cannot be read."""
     with temporary_folder() as folder:
-        out = folder / "sizes.json"
+        out, sites = folder / "sizes.json", folder / "sites.json"
+        if short_sites:
+            output.write_json(list(short_sites), str(sites))
+            options = (*options, "--short-sites", str(sites))
         native.require(CHARACTERISE, ["--sizes", *options, "--json", str(out), "--", *map(str, traces)])
         data: Any = read_json(out)
     return decode(list[SizeTable], data)

@@ -2,10 +2,12 @@
 """A synthesis ("millpond.synthesis/1"): the classes made from some traces, and how they do there and on other inputs.
 
 Synthesis ─┬─ ClassUse                     each class in the traces that it was made from, added up
+           ├─ ShortSite                    each call site whose blocks go to the arena
            └─ TraceUse ─┬─ Census          the sizes of this trace
                         ├─ TagShare        how much of a cache line boundary tags would take
                         ├─ SourceUse       each source of classes on this trace
-                        └─ LifetimeUse     bytes of call sites that were predicted to be short-lived
+                        ├─ LifetimeUse     bytes of call sites that were predicted to be short-lived
+                        └─ ArenaUse        what the arena for the predicted sites would have done
 """
 
 from __future__ import annotations
@@ -13,9 +15,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from msgspec import field
+from msgspec.structs import replace
 
 from millpond.advice.class_choice import CLASSES_AT_MOST, WEIGHT, ClassCount, choose, count_classes, sources
-from millpond.advice.size_tables import Census, SizeTable
+from millpond.advice.site_choice import ShortSite
+from millpond.advice.size_tables import ArenaTrial, Census, SizeTable
 from millpond.system.errors import Failure, Status
 from millpond.system.records import NONE, NULL, Record
 
@@ -23,6 +27,8 @@ SCHEMA = "millpond.synthesis/1"
 FREQUENT = (1, 2, 4, 8, 16, 32)
 TAGS = (8, 16)
 LINE_BYTES = 64
+# Of the predicted bytes: an arena that refuses so much more than a larger one is large enough.
+REFUSED_SHARE = 0.01
 
 
 class ClassUse(Record, frozen=True):
@@ -64,11 +70,12 @@ class SourceUse(Record, frozen=True):
     lost_share: float
     live_lost_share: float
     peak_bytes: int
+    instructions: int | None = field(default_factory=NULL)  # of a malloc of these classes, where they were counted
 
 
 class LifetimeUse(Record, frozen=True):
     """Bytes by what their call sites predict: a site is short-lived if all of its objects were, in all traces that the
-    synthesis was made from. `wrong_bytes` were predicted to be short-lived and were not.
+    synthesis was made from. `wrong_bytes` were predicted to be short-lived and were not. All sites, worth it or not.
     """
 
     bytes: int
@@ -76,6 +83,26 @@ class LifetimeUse(Record, frozen=True):
     predicted_bytes: int
     wrong_bytes: int
     unknown_site_bytes: int
+
+    @property
+    def wrong_share(self) -> float:
+        """Of what was predicted to be short-lived."""
+        return _ratio(self.wrong_bytes, self.predicted_bytes)
+
+
+class ArenaUse(Record, frozen=True):
+    """The arena on one trace. `wrong_bytes` of the predicted ones lived longer; `refused_bytes` found no empty chunk
+    and went to their classes. Pinned chunks have an object that outlived its prediction.
+    """
+
+    objects: int
+    predicted_bytes: int
+    predicted_share: float  # of all requested bytes
+    wrong_bytes: int
+    refused_bytes: int
+    most_held_bytes: int
+    most_pinned_bytes: int
+    end_pinned_bytes: int
 
     @property
     def wrong_share(self) -> float:
@@ -94,6 +121,7 @@ class TraceUse(Record, frozen=True):
     tags: tuple[TagShare, ...]
     sources: tuple[SourceUse, ...]
     lifetimes: LifetimeUse
+    arena: ArenaUse | None = field(default_factory=NULL)
 
 
 class Synthesis(Record, frozen=True):
@@ -108,6 +136,9 @@ class Synthesis(Record, frozen=True):
     classes: tuple[int, ...]
     uses: tuple[ClassUse, ...]
     traces: tuple[TraceUse, ...]
+    sites: tuple[ShortSite, ...] = field(default_factory=NONE)  # has_arena: the header has an arena for them
+    arena_chunks: int = 0
+    has_arena: bool = False
     written: tuple[str, ...] = field(default_factory=NONE)
 
     @property
@@ -117,9 +148,18 @@ class Synthesis(Record, frozen=True):
 
 
 def synthesize(
-    tables: Sequence[SizeTable], held_out: Sequence[SizeTable], most: int = CLASSES_AT_MOST, weight: float = WEIGHT
+    tables: Sequence[SizeTable],
+    held_out: Sequence[SizeTable],
+    most: int = CLASSES_AT_MOST,
+    weight: float = WEIGHT,
+    sites: tuple[ShortSite, ...] = (),
+    *,
+    has_arena: bool = False,
 ) -> Synthesis:
-    """Chooses classes from `tables`, and tries them on these and on those held out. Failure (3) without requests."""
+    """Chooses classes from `tables`, and tries them on these and on those held out. Failure (3) without requests.
+
+    `sites`: predicted ones, of which the tables have an arena's trial.
+    """
     classes = choose(tables, most, weight)
     first = tables[0]
     if not classes:
@@ -129,11 +169,24 @@ def synthesize(
             "record the program longer, or raise --largest",
         )
     short = _short_sites(tables)
+    chunks = _arena_chunks([table.arena for table in tables if table.arena]) if sites else 0
     return Synthesis(
         SCHEMA, first.granule_bytes, first.largest_bytes, weight, most, first.short_bytes, classes,
         _class_uses(tables, classes),
-        tuple(_trace_use(t, classes, short, held_out=i >= len(tables)) for i, t in enumerate([*tables, *held_out])),
+        tuple(
+            _trace_use(t, classes, short, chunks, held_out=i >= len(tables)) for i, t in enumerate([*tables, *held_out])
+        ),
+        sites, chunks, has_arena and bool(sites),
     )  # fmt: skip
+
+
+def with_instructions(found: Synthesis, counted: Sequence[Mapping[str, int]]) -> Synthesis:
+    """The same with the instructions of each source on each trace, by their names."""
+    traces = tuple(
+        replace(trace, sources=tuple(replace(use, instructions=counts[use.source]) for use in trace.sources))
+        for trace, counts in zip(found.traces, counted, strict=True)
+    )
+    return replace(found, traces=traces)
 
 
 def _ratio(part: float, whole: float) -> float:
@@ -153,7 +206,31 @@ def _class_uses(tables: Sequence[SizeTable], classes: Sequence[int]) -> tuple[Cl
     return tuple(uses)
 
 
-def _trace_use(table: SizeTable, classes: tuple[int, ...], short: Mapping[str, bool], *, held_out: bool) -> TraceUse:
+def _arena_chunks(trials: Sequence[ArenaTrial]) -> int:
+    """The smallest of the tried arenas that refuses hardly more than the largest."""
+    bytes_of = sum(trial.bytes for trial in trials)
+    by_chunks: list[tuple[int, int]] = sorted(
+        (arenas[0].chunks, sum(arena.refused_bytes for arena in arenas))
+        for arenas in zip(*(trial.arenas for trial in trials), strict=True)
+    )
+    most, least_refused = by_chunks[-1]
+    enough = least_refused + REFUSED_SHARE * bytes_of
+    return next((chunks for chunks, refused in by_chunks if refused <= enough), most)
+
+
+def _arena_use(trial: ArenaTrial | None, chunks: int) -> ArenaUse | None:
+    if trial is None or chunks == 0:
+        return None
+    arena = next(arena for arena in trial.arenas if arena.chunks == chunks)
+    return ArenaUse(
+        trial.objects, trial.bytes, _ratio(trial.bytes, trial.requested_bytes), trial.wrong_bytes, arena.refused_bytes,
+        arena.most_held_bytes, arena.most_pinned_bytes, arena.end_pinned_bytes,
+    )  # fmt: skip
+
+
+def _trace_use(
+    table: SizeTable, classes: tuple[int, ...], short: Mapping[str, bool], chunks: int, *, held_out: bool
+) -> TraceUse:
     census = table.census
     frequent = [
         FrequentShare(k, _ratio(sum(f.requests for f in census.most_frequent[:k]), census.requests)) for k in FREQUENT
@@ -163,7 +240,7 @@ def _trace_use(table: SizeTable, classes: tuple[int, ...], short: Mapping[str, b
         table.trace.path or "", table.process.words, held_out, census, tuple(frequent),
         tuple(_tag_share(table, tag) for tag in TAGS),
         tuple(_source_use(name, scheme, count_classes(table, scheme)) for name, scheme in schemes.items()),
-        _lifetime_use(table, short),
+        _lifetime_use(table, short), _arena_use(table.arena, chunks),
     )  # fmt: skip
 
 

@@ -9,12 +9,13 @@ from typing import Annotated
 import typer
 from msgspec.structs import replace
 
-from millpond.advice import allocator_header
-from millpond.advice.class_choice import CLASSES_AT_MOST, WEIGHT
+from millpond.advice import allocator_header, instruction_score
+from millpond.advice.class_choice import CLASSES_AT_MOST, WEIGHT, sources
+from millpond.advice.site_choice import choose_sites
 from millpond.advice.size_tables import read_tables
-from millpond.advice.synthesis import synthesize
+from millpond.advice.synthesis import synthesize, with_instructions
 from millpond.commands.options import Json
-from millpond.system import output
+from millpond.system import callgrind, output
 from millpond.system.errors import Failure, Status
 
 
@@ -38,7 +39,8 @@ def command(
                             "against a free one; 1: the least memory.")
     ] = WEIGHT,
     granule: Annotated[
-        int | None, typer.Option(metavar="8|16", help="Classes are multiples of this; 16 with --preload, otherwise 8.")
+        int | None, typer.Option(metavar="8|16", help="Classes are multiples of this; 16 for a malloc (--preload, "
+                                 "--arena, --score), otherwise 8.")
     ] = None,
     largest: Annotated[
         int, typer.Option(metavar="BYTES", min=64, max=1 << 20, help="No class above this size.")
@@ -46,27 +48,47 @@ def command(
     moments: Annotated[
         int, typer.Option(metavar="N", min=1, max=1 << 16, help="Look at live blocks at so many moments of a trace.")
     ] = 4096,
+    arena: Annotated[
+        bool, typer.Option("--arena", help="Give call sites whose objects all died soon an arena of their own; takes "
+                           "--granule 16.")
+    ] = False,
+    score: Annotated[
+        bool, typer.Option("--score", help="Count the instructions of each source of classes: every trace is replayed "
+                           "on a malloc of it, under callgrind.")
+    ] = False,
     json: Json = None,
 ) -> None:  # fmt: skip
     """Make an allocator whose size classes are chosen from what a program asked for."""
-    unit = granule if granule is not None else allocator_header.MALLOC_GRANULE if preload else 8
+    unit = granule if granule is not None else allocator_header.MALLOC_GRANULE if preload or arena or score else 8
     if unit not in (8, 16):
         raise Failure(Status.USAGE, f"--granule {unit} is neither 8 nor 16")
     if preload and unit != allocator_header.MALLOC_GRANULE:
         raise Failure(Status.USAGE, "--preload: blocks of a malloc are aligned to 16: drop --granule 8")
     if largest % unit:
         raise Failure(Status.USAGE, f"--largest {largest} is no multiple of {unit}")
+    if (arena or score) and unit != allocator_header.MALLOC_GRANULE:
+        raise Failure(Status.USAGE, f"--{'arena' if arena else 'score'} is about a malloc, whose blocks are aligned to "
+                      "16: add --granule 16")  # fmt: skip
     name = allocator_header.name_of(header) if header else "my_allocator"
     for place in (header, preload):
         output.prove_writable(str(place) if place else None)
     if header:
         allocator_header.prove_replaceable(header)
-    if preload:
+    if preload or score:
         allocator_header.compiler()
         allocator_header.source_folder()
+    if score:
+        callgrind.find_valgrind()
     output.prove_writable(json)
-    tables = read_tables([*traces, *(on or [])], f"--granule={unit}", f"--largest={largest}", f"--moments={moments}")
-    found = synthesize(tables[: len(traces)], tables[len(traces) :], classes, weight)
+    every, options = [*traces, *(on or [])], (f"--granule={unit}", f"--largest={largest}", f"--moments={moments}")
+    tables = read_tables(every, *options)
+    short = choose_sites(tables[: len(traces)]) if unit == allocator_header.MALLOC_GRANULE else ()
+    if short:
+        tables = read_tables(every, *options, short_sites=[site.name for site in short])
+    found = synthesize(tables[: len(traces)], tables[len(traces) :], classes, weight, short, has_arena=arena)
+    if score:
+        counted = instruction_score.score(every, sources(found.classes, found.granule_bytes, found.largest_bytes))
+        found = with_instructions(found, counted)
     text = allocator_header.header(found, name)
     if preload:
         allocator_header.build_library(text, name, preload)

@@ -18,6 +18,8 @@ def print_synthesis(found: Synthesis, out: Console) -> None:
     out.print(_census(found))
     out.print(_sources(found))
     out.print(_lifetimes(found))
+    if found.sites:
+        out.print(_arena(found))
     for path in found.written:
         out.print(Text(f"written: {path}"))
     library = next((path for path in found.written if path.endswith(".so")), None)
@@ -69,7 +71,8 @@ def _sources(found: Synthesis) -> Table:
     shown = titled_table(
         f"Classes up to {bytes_text(found.largest_bytes)}: lost are bytes of blocks that were not requested, of all "
         "blocks and of the live ones on average",
-        "trace", "classes", "number", "outside", "lost", "lost live", "peak (estimated)", left=2,
+        "trace", "classes", "number", "outside", "lost", "lost live", "peak (estimated)",
+        *(["instructions"] if is_scored(found) else []), left=2,
     )  # fmt: skip
     for use in found.traces:
         for number, source in enumerate(use.sources):
@@ -77,9 +80,33 @@ def _sources(found: Synthesis) -> Table:
                 _name(use) if number == 0 else "", source.source, str(source.classes),
                 count_text(source.requests_outside), _percent(source.lost_share), _percent(source.live_lost_share),
                 bytes_text(source.peak_bytes),
+                *([count_text(source.instructions)] if source.instructions is not None else []),
             )  # fmt: skip
         shown.add_section()
     return shown
+
+
+def _arena(found: Synthesis) -> Table:
+    walked = sum(len(site.frames) > 1 for site in found.sites)
+    shown = titled_table(
+        f"An arena of {found.arena_chunks} chunks for {plural(len(found.sites), 'call site')}, {walked} of them by "
+        f"more than one frame ({'it is in the header' if found.has_arena else '--arena puts it into the header'})",
+        "trace", "objects", "of all bytes", "wrongly", "refused", "held at most", "pinned at most", "at the end",
+    )  # fmt: skip
+    for use in found.traces:
+        if (of := use.arena) is None:
+            continue
+        shown.add_row(
+            _name(use), count_text(of.objects), _percent(of.predicted_share), f"{100 * of.wrong_share:.3f} %",
+            _percent(of.refused_bytes / of.predicted_bytes if of.predicted_bytes else 0.0),
+            *[bytes_text(n) for n in (of.most_held_bytes, of.most_pinned_bytes, of.end_pinned_bytes)],
+        )  # fmt: skip
+    return shown
+
+
+def is_scored(found: Synthesis) -> bool:
+    """Whether instructions were counted."""
+    return any(source.instructions is not None for use in found.traces for source in use.sources)
 
 
 def _lifetimes(found: Synthesis) -> Table:

@@ -99,12 +99,13 @@ _CPP_HEADERS = (
 
 @dataclass(frozen=True)
 class RealProgram:
-    """A program with its input. `stdin` is a file, or None for no input."""
+    """A program with its input. `stdin` is a file, or None for no input; `folder` is where it runs, None: here."""
 
     name: str
     command: tuple[str, ...]
     stdin: Path | None = None
     environment: Mapping[str, str] = field(default_factory=dict)
+    folder: Path | None = None
 
 
 def _words() -> str:

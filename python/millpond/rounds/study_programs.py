@@ -5,7 +5,8 @@ GAWK       gawk                words of a text, formatted as a dictionary
 GS         gs, three inputs    pages of text, of curves, and both
 MAKE       make                a dry run of a makefile with many rules
 ESPRESSO   berkeley-abc        a random PLA, collapsed and factored
-PTC        f2c                 a Fortran program; frees nothing
+PTC        spin                a model of many processes, to C; frees nothing, as PTC does
+           f2c                 a Fortran program, to C; frees what PTC would keep
 
 The first input is what is measured; on the second, made from another seed and smaller, classes are chosen. Each takes
 up to a second natively, some ten to thirty under callgrind. Inputs are the same on every machine and written once.
@@ -132,6 +133,27 @@ def translator(seed: int, units: int, folder: Path) -> RealProgram:
     return RealProgram("f2c", (_require("f2c"),), source)
 
 
+def _model(seed: int, processes: int) -> str:
+    rng = random.Random(seed)
+    parts = ["chan queue[4] = [8] of {int, int};\n"]
+    for process in range(processes):
+        parts.append(f"active proctype part{process}() {{\n    int x = {process}; int y;\n")
+        for state in range(30):
+            parts += [
+                f"    do\n    :: x > {rng.randrange(99)} -> x = x - {state}; y = y + x * {rng.randrange(9)}\n",
+                f"    :: else -> if :: queue[{rng.randrange(4)}]!{state},x -> skip\n",
+                f"               :: y == {rng.randrange(99)} -> break\n               fi\n    od;\n",
+            ]
+        parts.append("}\n")
+    return "".join(parts)
+
+
+def model_translator(seed: int, processes: int, folder: Path) -> RealProgram:
+    """Its C program lands in a folder of its own. `cat` stands for the preprocessor, which would be another process."""
+    model = write_once(folder / f"model_{processes}" / "model.pml", lambda: _model(seed, processes))
+    return RealProgram("spin", (_require("spin"), "-Pcat", "-a", model.name), folder=model.parent)
+
+
 def _gs(kind: str, pages: int, lines: int, curves: int) -> StudyProgram:
     of = (pages, lines, curves)
     return StudyProgram(
@@ -146,5 +168,6 @@ PROGRAMS = {
     "gs curves": _gs("curves", 8, 10, 800),
     "make": StudyProgram("MAKE", partial(make, 1, 500), partial(make, 2, 200)),
     "abc": StudyProgram("ESPRESSO", partial(logic, 1, 14, 200), partial(logic, 2, 12, 150)),
+    "spin": StudyProgram("PTC", partial(model_translator, 1, 20), partial(model_translator, 2, 8)),
     "f2c": StudyProgram("PTC", partial(translator, 1, 150), partial(translator, 2, 60)),
 }

@@ -134,8 +134,18 @@ TEST(size_series, objects_freed_soon_are_short_lived) {
     const std::vector<trace::module_record> modules = {{1, 0, 0, 0, "/usr/bin/shop", "", 0, 0}};
     const json sites = series.sites_json(nodes, modules);
     ASSERT_EQ(sites.size(), 2u);
-    EXPECT_EQ(sites[0], (json{{"site", "+20 shop+10 0"}, {"objects", 1}, {"bytes", 90}, {"short_bytes", 0}}));
-    EXPECT_EQ(sites[1], (json{{"site", "shop+10 16"}, {"objects", 2}, {"bytes", 20}, {"short_bytes", 10}}));
+    EXPECT_EQ(sites[0], (json{{"site", "+20 shop+10 0"},
+                              {"frames", json::array({"+20", "shop+10"})},
+                              {"size", 0},
+                              {"objects", 1},
+                              {"bytes", 90},
+                              {"short_bytes", 0}}));
+    EXPECT_EQ(sites[1], (json{{"site", "shop+10 16"},
+                              {"frames", json::array({"shop+10"})},
+                              {"size", 16},
+                              {"objects", 2},
+                              {"bytes", 20},
+                              {"short_bytes", 10}}));
 }
 
 TEST(size_series, every_request_of_a_trace_is_in_one_row) {

@@ -57,18 +57,40 @@ class tagged_heap : public heap_shell<tagged_heap<Words, Counts, Region, Policy>
         return node;
     }
 
-    // For heaps whose memory this one is in charge of: `uncounted` are the blocks that they cut further.
-    [[nodiscard]] std::byte* take_uncounted(std::size_t bytes, std::size_t alignment) noexcept {
+    // For heaps whose memory this one is in charge of: `uncounted` are the blocks that they cut further. Unless it
+    // `may_grow`, only free blocks serve.
+    [[nodiscard]] std::byte* take_uncounted(std::size_t bytes, std::size_t alignment, bool may_grow = true) noexcept {
         if (bytes > max_bytes / 2 || alignment > max_bytes / 4) return nullptr;
         const std::size_t size = block_bytes(bytes);
-        if (alignment <= unit) return take(size);
-        std::byte* const node = take(size + alignment + least_block_bytes);
+        if (alignment <= unit) return take(size, may_grow);
+        std::byte* const node = take(size + alignment + least_block_bytes, may_grow);
         return node != nullptr ? cut_to(node, size, alignment) : nullptr;
     }
     void give_back_uncounted(std::byte* node) noexcept {
         const std::size_t size = size_of(node);
         if constexpr (Policy::merging == classic::coalescing::deferred) freed_bytes_ += size;
         put_back(node, size);
+    }
+    // Effects: the taken block gets `more` bytes, of a free block behind it or, if it `may_grow`, of the heap's end.
+    // Returns: false where there are none, and nothing has changed.
+    [[nodiscard]] bool enlarge_uncounted(std::byte* node, std::size_t more, bool may_grow) noexcept {
+        more = align_up(more, unit);
+        std::byte* const after = node + size_of(node);
+        const std::size_t behind = is_taken(after) ? 0 : size_of(after);
+        std::size_t grown = 0;
+        if (behind < more) {
+            if (!may_grow || after + behind != memory_.end()) return false;
+            grown = align_up(more - behind, memory::page_bytes);
+            if (memory_.extend(grown) == nullptr) return false;
+            counts_.note_growth();
+            memory_.store(memory_.end() - word_bytes, taken);
+        }
+        if (behind != 0) unlink(after);
+        const std::size_t rest = behind + grown - more;
+        const std::size_t cut = rest < least_rest_bytes ? 0 : rest;
+        set_tags(node, size_of(node) + behind + grown - cut, taken);
+        if (cut != 0) put_back(node + size_of(node), cut);
+        return true;
     }
     void give_back(std::byte* node) noexcept {
         counts_.note_deallocation();
@@ -149,10 +171,10 @@ class tagged_heap : public heap_shell<tagged_heap<Words, Counts, Region, Policy>
     }
 
     // Returns: a block of `size` bytes or a little more, marked as taken; null where there is no memory.
-    [[nodiscard]] std::byte* take(std::size_t size) noexcept {
+    [[nodiscard]] std::byte* take(std::size_t size, bool may_grow) noexcept {
         std::byte* node = first_ != nullptr ? find(size) : nullptr;
         if (node == nullptr) {
-            node = grow(size);
+            node = may_grow ? grow(size) : nullptr;
             if (node == nullptr) return nullptr;
         }
         const std::size_t rest = size_of(node) - size;

@@ -101,7 +101,7 @@ class Bench:
 
     @property
     def trace(self) -> Path:
-        return self.folder / "bench.mpt"
+        return self.folder.resolve() / "bench.mpt"
 
     def run(self, argv: Sequence[str], workload: RealProgram) -> Round:
         """One round of `argv` with the input of `workload`; output is dropped. Failure (4) where it fails."""
@@ -109,7 +109,7 @@ class Bench:
         with (workload.stdin or Path(os.devnull)).open("rb") as stdin, log.open("wb") as stderr:
             started = time.monotonic()
             child = subprocess.Popen(
-                argv, stdin=stdin, stdout=subprocess.DEVNULL, stderr=stderr,
+                argv, stdin=stdin, stdout=subprocess.DEVNULL, stderr=stderr, cwd=workload.folder,
                 env={**user_environment(), **workload.environment, **self.padding.environment()},
             )  # fmt: skip
             os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)

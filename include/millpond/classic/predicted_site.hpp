@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSL-1.0
+// predicted_site: a call site whose blocks are expected to die soon, as `millpond synthesize` writes it into a header.
+//
+//   48 bytes │ gawk + 0x2ea51 │ gawk + 0x30f12      the return addresses of malloc and of its callers, as offsets in
+//                                                   their modules: the same in every run of the same build
+//
+// One frame is enough where all blocks of that caller and size die soon; where they do not, the next frames tell, up
+// to four (Barrett and Zorn 1993). Sizes are rounded up to 16. Modules are named apart, by the names of their files.
+//
+// Example:
+//     struct short_lived {
+//         static constexpr unsigned chunks = 16;
+//         static constexpr std::array modules{"gawk"};
+//         static constexpr std::array sites{millpond::classic::predicted_site{48, 1, {{{0, 0x2ea51}}}}};
+//     };
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "../core/abi.hpp"
+
+namespace millpond::inline MILLPOND_ABI::classic {
+
+struct predicted_frame {
+    unsigned module;  // its place among the modules
+    std::uint64_t offset;
+};
+
+struct predicted_site {
+    static constexpr unsigned most_frames = 4;
+
+    std::size_t bytes;
+    unsigned depth;  // frames, the innermost first
+    std::array<predicted_frame, most_frames> frames;
+};
+
+}  // namespace millpond::inline MILLPOND_ABI::classic

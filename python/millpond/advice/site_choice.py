@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: BSL-1.0
+"""Call sites that are predicted to be short-lived, by as few frames as tell them from others.
+
+Barrett and Zorn (1993) predict an object by the last four frames of its stack and its size: a site is short-lived if
+all of its objects were, in all traces. At run time the first frame is at hand, and each further one costs a step of the
+stack. So sites are grouped from the inside:
+
+    gawk+2ea51 48 ─ all short ─▶ one frame                       gawk+2ea51 64 ─ some ─▶ gawk+30f12 ─ all short ─▶ two
+                                                                                  └▶ gawk+31007 ─ none ─▶ its class
+
+A site that is worth little is left to its class: each of the arena's sizes asks for the site of every request.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from millpond.advice.size_tables import Site, SizeTable
+from millpond.system.records import Record
+
+# The largest block of classic/counted_arena.hpp with chunks of 4 KiB.
+ARENA_BYTES_AT_MOST = 1024
+# Shares of all requested bytes below which a site is left alone: that one frame tells, and that takes steps.
+LEAST_SHARE, LEAST_WALKED_SHARE = 0.001, 0.01
+# Of a size's objects: else nearly all of its requests would ask for nothing.
+LEAST_SHARE_OF_SIZE = 0.1
+_FRAME = re.compile(r"(.+)\+([0-9a-f]+)")
+
+
+class ShortSite(Record, frozen=True):
+    """A predicted site: frames as `module+offset`, innermost first, and the size. Objects and bytes of all traces."""
+
+    frames: tuple[str, ...]
+    size: int
+    objects: int
+    bytes: int
+
+    @property
+    def name(self) -> str:
+        """As `millpond-characterise --short-sites` takes it."""
+        return " ".join([*self.frames, str(self.size)])
+
+
+def choose_sites(tables: Sequence[SizeTable]) -> tuple[ShortSite, ...]:
+    """The sites of an arena; none where nothing is worth one."""
+    merged: dict[str, Site] = {}
+    for table in tables:
+        for site in table.sites:
+            merged[site.site] = _sum(merged[site.site], site) if site.site in merged else site
+    all_bytes = sum(table.census.requested_bytes for table in tables)
+    groups: dict[tuple[str, int], list[Site]] = {}
+    for site in merged.values():
+        if site.frames and 0 < site.size <= ARENA_BYTES_AT_MOST:
+            groups.setdefault((site.frames[0], site.size), []).append(site)
+    chosen = [one for group in groups.values() for one in _told_apart(group, 1)]
+    chosen = [
+        one for one in chosen
+        if one.bytes >= all_bytes * (LEAST_SHARE if len(one.frames) == 1 else LEAST_WALKED_SHARE)
+    ]  # fmt: skip
+    objects: dict[int, int] = {}
+    for site in merged.values():
+        objects[site.size] = objects.get(site.size, 0) + site.objects
+    of_size: dict[int, int] = {}
+    for one in chosen:
+        of_size[one.size] = of_size.get(one.size, 0) + one.objects
+    chosen = [one for one in chosen if of_size[one.size] >= LEAST_SHARE_OF_SIZE * objects[one.size]]
+    return tuple(sorted(chosen, key=lambda one: (-one.bytes, one.name)))
+
+
+def parts_of(frame: str) -> tuple[str, int] | None:
+    """Module and offset of a frame; None for code that belongs to no file."""
+    found = _FRAME.fullmatch(frame)
+    return (found[1], int(found[2], 16)) if found else None
+
+
+def _sum(one: Site, other: Site) -> Site:
+    return Site(one.site, one.objects + other.objects, one.bytes + other.bytes, one.short_bytes + other.short_bytes,
+                one.frames, one.size)  # fmt: skip
+
+
+def _told_apart(sites: Sequence[Site], depth: int) -> Iterator[ShortSite]:
+    """The short-lived of sites that agree in `depth` frames."""
+    frames = sites[0].frames[:depth]
+    if parts_of(frames[-1]) is None:
+        return
+    if all(site.short_bytes == site.bytes for site in sites):
+        yield ShortSite(frames, sites[0].size, sum(s.objects for s in sites), sum(s.bytes for s in sites))
+        return
+    deeper: dict[str, list[Site]] = {}
+    for site in sites:
+        if len(site.frames) > depth:
+            deeper.setdefault(site.frames[depth], []).append(site)
+    for group in deeper.values():
+        yield from _told_apart(group, depth + 1)
