@@ -7,12 +7,12 @@
 // One frame is enough where all blocks of that caller and size die soon; where they do not, the next frames tell, up
 // to four (Barrett and Zorn 1993). Sizes are rounded up to 16. Modules are named apart, by the names of their files.
 //
+// A list of sites is a type with static members `modules`, `sites` and `chunks`, how many chunks the arena has at most.
+//
 // Example:
-//     struct short_lived {
-//         static constexpr unsigned chunks = 16;
-//         static constexpr std::array modules{"gawk"};
-//         static constexpr std::array sites{millpond::classic::predicted_site{48, 1, {{{0, 0x2ea51}}}}};
-//     };
+//     constexpr std::array modules{"gawk"};
+//     constexpr millpond::classic::predicted_site site{48, 1, {{{0, 0x2ea51}}}};
+//     assert(site.bytes == 48 && site.frames[0].module < modules.size());
 #pragma once
 
 #include <array>
