@@ -24,11 +24,11 @@ demo: ## advise on a real program and on examples/request_server; leaves results
 	@scripts/build release --programs
 	@.venv/bin/python -m millpond.demo
 
-test: ## everything that must hold, about half an hour on 2 cores from nothing
+test: ## everything that must hold, about an hour on 2 cores from nothing
 	@scripts/setup build demo test
 	@scripts/test
 
-test-all: ## test, and what takes longer: clang, coverage, clang-tidy over all, slow tests (60 minutes)
+test-all: ## test, and what takes longer: clang, coverage, clang-tidy over all, slow tests (well over an hour)
 	@scripts/setup build demo test test-all
 	@scripts/test --all
 
