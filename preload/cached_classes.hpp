@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 // cached_classes: the size classes of pools that threads share, numbered from 1, and a table that finds one at once.
 //
-//   class   1 │ 2 │ … │ 16  │ 17  │ … │ 40  │ 41  │ … │ 56  │ … │ 67  │ … │ 79  │ … │ 85     class_of: one load; 0 means "no
-//   bytes  16 │32 │   │ 256 │ 288 │   │ 2048│ 2112│   │ 4096│   │ 8192│   │21824│   │32768   class" in the map of slabs
+//   class   1 │ 2 │ … │ 16  │ 17  │ … │ 40  │ 41  │ … │ 56  │ … │ 67  │ … │ 79  │ … │ 85
+//   bytes  16 │32 │   │ 256 │ 288 │   │ 2048│ 2112│   │ 4096│   │ 8192│   │21824│   │32768
+//   class_of: one load; 0 means "no class" in the map of slabs
 //
 //   to 2 KiB   steps of 16, from 128 on eight steps an octave
 //   above      equal parts of a slab of 64 KiB, or of its first 14 or 15 pages: what is left behind the last block is
