@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 // cached_classes: the size classes of pools that threads share, numbered from 1, and a table that finds one at once.
 //
-//   class   1 │ 2 │ … │ 16  │ 17  │ … │ 40  │ 41  │ … │ 56  │ … │ 67  │ … │ 79      class_of: one load; 0 means "no
-//   bytes  16 │32 │   │ 256 │ 288 │   │ 2048│ 2112│   │ 4096│   │ 8192│   │21824    class" in the map of slabs
+//   class   1 │ 2 │ … │ 16  │ 17  │ … │ 40  │ 41  │ … │ 56  │ … │ 67  │ … │ 79  │ … │ 85
+//   bytes  16 │32 │   │ 256 │ 288 │   │ 2048│ 2112│   │ 4096│   │ 8192│   │21824│   │32768
+//   class_of: one load; 0 means "no class" in the map of slabs
 //
 //   to 2 KiB   steps of 16, from 128 on eight steps an octave
 //   above      equal parts of a slab of 64 KiB, or of its first 14 or 15 pages: what is left behind the last block is
@@ -35,11 +36,13 @@ struct cached_class_steps {
         std::uint8_t parts, pages;
     };
     static constexpr division divisions[] = {
-        {31, 16}, {30, 16}, {29, 16}, {28, 16}, {27, 16}, {26, 16}, {25, 16}, {24, 16}, {23, 16}, {22, 16},
-        {21, 16}, {20, 16}, {19, 16}, {18, 16}, {17, 16}, {16, 16}, {15, 16}, {14, 16}, {13, 16}, {12, 16},
-        {11, 16}, {10, 15}, {10, 16}, {9, 15},  {9, 16},  {8, 15},  {8, 16},  {7, 16},  {6, 15},  {6, 16},
-        {5, 14},  {5, 15},  {5, 16},  {4, 14},  {4, 15},  {4, 16},  {3, 14},  {3, 15},  {3, 16}};
+        {31, 16}, {30, 16}, {29, 16}, {28, 16}, {27, 16}, {26, 16}, {25, 16}, {24, 16}, {23, 16},
+        {22, 16}, {21, 16}, {20, 16}, {19, 16}, {18, 16}, {17, 16}, {16, 16}, {15, 16}, {14, 16},
+        {13, 16}, {12, 16}, {11, 16}, {10, 15}, {10, 16}, {9, 15},  {9, 16},  {8, 15},  {8, 16},
+        {7, 16},  {6, 15},  {6, 16},  {5, 14},  {5, 15},  {5, 16},  {4, 14},  {4, 15},  {4, 16},
+        {3, 14},  {3, 15},  {3, 16},  {2, 11},  {2, 12},  {2, 13},  {2, 14},  {2, 15},  {2, 16}};
     static constexpr unsigned last = stepped + sizeof divisions / sizeof divisions[0];
+    static constexpr unsigned last_packed = last - 6;
 
     static constexpr std::size_t bytes_of(unsigned size_class) noexcept {
         if (size_class <= exact) return size_class * granule;
@@ -58,6 +61,8 @@ struct cached_classes {
 
     static constexpr unsigned count = 1 + arithmetic::last;  // with class 0
     static constexpr std::size_t largest = arithmetic::bytes_of(arithmetic::last);
+    // Above this a slab has two blocks and much that is neither: who has runs of pages takes those.
+    static constexpr std::size_t largest_packed = arithmetic::bytes_of(arithmetic::last_packed);
     static constexpr std::size_t alignment_max = 64;
 
     // Returns: the bytes of a class's blocks.

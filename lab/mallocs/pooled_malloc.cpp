@@ -29,7 +29,9 @@ constexpr std::size_t largest_run = preload::block_depot::largest_run;
 // A block that would have to move to grow beyond this is the C library's, which moves pages and not bytes.
 constexpr std::size_t growing_run_max = std::size_t{128} << 10;
 
-bool is_a_run(std::size_t bytes) noexcept { return bytes > preload::cached_classes::largest && bytes <= largest_run; }
+bool is_a_run(std::size_t bytes) noexcept {
+    return bytes > preload::cached_classes::largest_packed && bytes <= largest_run;
+}
 
 millpond::call_site as_checked(pooled_malloc::call_site site) noexcept {
     return millpond::call_site(reinterpret_cast<const void*>(site.return_address));
@@ -68,7 +70,7 @@ void pooled_malloc::start() noexcept {
 void* pooled_malloc::allocate_otherwise(std::size_t bytes, call_site site) noexcept {
     if (checked_malloc::is_on()) [[unlikely]]
         return checked_malloc::allocate(bytes, 0, as_checked(site));
-    if (bytes - 1 < classes::largest && thread_.life == thread_state::fresh && start_thread())
+    if (bytes - 1 < classes::largest_packed && thread_.life == thread_state::fresh && start_thread())
         return allocate_cached(bytes);
     bool is_zero = false;
     if (void* const run = allocate_run(bytes, is_zero)) return run;
@@ -107,7 +109,7 @@ void* pooled_malloc::refill(unsigned size_class, std::size_t bytes) noexcept {
 // When the C library has no memory either: a block of any larger class. Or else a program that lives at its limit would
 // fail here with much of its memory free in other sizes.
 void* pooled_malloc::allocate_wherever(std::size_t bytes) noexcept {
-    if (thread_.small_max == 0 || bytes > classes::largest) return nullptr;
+    if (thread_.small_max == 0 || bytes > classes::largest_packed) return nullptr;
     const int before = errno;
     void* p = nullptr;
     enter();
@@ -123,11 +125,11 @@ void* pooled_malloc::allocate_aligned(std::size_t alignment, std::size_t bytes, 
         return checked_malloc::allocate(bytes, alignment, as_checked(site));
     // A block of a class that is a multiple of the alignment is aligned by itself.
     const bool is_power = alignment != 0 && (alignment & (alignment - 1)) == 0;
-    if (is_power && bytes > classes::largest && alignment <= preload::slab_map::slab_bytes) {
+    if (is_power && bytes > classes::largest_packed && alignment <= preload::slab_map::slab_bytes) {
         bool is_zero = false;
         if (void* const run = allocate_run(bytes, is_zero, alignment)) return run;
     }
-    if (!is_power || bytes - 1 >= classes::largest) return real::allocate_aligned(alignment, bytes);
+    if (!is_power || bytes - 1 >= classes::largest_packed) return real::allocate_aligned(alignment, bytes);
     if (alignment <= 16) return allocate_small(bytes, site);
     const unsigned size_class = alignment <= classes::alignment_max ? classes::class_of(bytes, alignment) : 0;
     if (size_class == 0 || (thread_.life == thread_state::fresh && !start_thread()) || thread_.small_max == 0)
@@ -167,7 +169,7 @@ bool pooled_malloc::grow_run(void* run, std::size_t bytes) noexcept {
 
 // A run that grows gets room to grow on: a quarter more.
 void* pooled_malloc::allocate_elsewhere(std::size_t bytes, bool is_smaller, call_site site) noexcept {
-    if (bytes - 1 < classes::largest) return allocate_small(bytes, site);
+    if (bytes - 1 < classes::largest_packed) return allocate_small(bytes, site);
     if (is_smaller) return allocate_otherwise(bytes, site);
     if (bytes > growing_run_max) return allocate_really(bytes);
     bool is_zero = false;

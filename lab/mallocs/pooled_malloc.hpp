@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // pooled_malloc: our pool as a malloc for any unmodified program: LD_PRELOAD=…/libmillpond-multipool.so PROGRAM.
 //
-//   malloc ─▶ 1 byte to 32 KiB? ──yes──▶ this thread's cache ─▶ the depot, once for many blocks ─▶ slabs of 64 KiB
+//   malloc ─▶ 1 byte to 21 KiB? ──yes──▶ this thread's cache ─▶ the depot, once for many blocks ─▶ slabs of 64 KiB
 //                 │no
 //             up to 2 MiB? ──yes──▶ the depot: a run of pages         else the C library's malloc (or the program's)
 //   free ──▶ slab map: a pool's block? ──no──▶ the C library's free
@@ -52,7 +52,7 @@ class pooled_malloc {
         return allocate_cached(bytes);
     }
     static void* allocate_zeroed(std::size_t bytes, call_site site) noexcept {
-        if (bytes - 1 >= classes::largest && !checked_malloc::is_on()) return allocate_zeroed_run(bytes);
+        if (bytes - 1 >= classes::largest_packed && !checked_malloc::is_on()) return allocate_zeroed_run(bytes);
         void* const p = allocate_small(bytes, site);
         return p != nullptr ? memset(p, 0, bytes) : nullptr;
     }
@@ -103,7 +103,7 @@ class pooled_malloc {
     }
     static void leave() noexcept {
         __atomic_signal_fence(__ATOMIC_SEQ_CST);
-        *const_cast<volatile std::size_t*>(&thread_.small_max) = classes::largest;
+        *const_cast<volatile std::size_t*>(&thread_.small_max) = classes::largest_packed;
     }
 
     // For threads whose cache can be used.

@@ -18,6 +18,8 @@
 
 namespace millpond::trial {
 
+static_assert(preload::cached_classes::largest >= pooled_bytes_max);
+
 class shared_pool {
   public:
     using thread_id = preload::holder_lock::thread_id;

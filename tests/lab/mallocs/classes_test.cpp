@@ -46,6 +46,12 @@ TEST(cached_classes, leave_less_than_a_line_a_block_unused_of_the_pages_that_the
     }
 }
 
+TEST(cached_classes, are_packed_while_three_blocks_fill_a_slab) {
+    EXPECT_EQ(classes::largest, 32768u);
+    EXPECT_EQ(65536 / classes::largest_packed, 3u);
+    EXPECT_EQ(65536 / classes::bytes_of(classes::class_of(classes::largest_packed) + 1), 2u);
+}
+
 TEST(cached_classes, serve_every_alignment_up_to_64) {
     for (std::size_t alignment = 1; alignment <= classes::alignment_max; alignment *= 2) {
         for (std::size_t bytes = 1; bytes <= classes::largest; ++bytes) {
