@@ -30,10 +30,8 @@ class shared_pool {
     shared_pool(const shared_pool&) = delete;
     shared_pool& operator=(const shared_pool&) = delete;
 
-    // Null inside of another call, at the thread's end, without memory, and above the largest class, which is less than
-    // pooled_bytes_max: the program's malloc serves these blocks. `alignment` at most 64.
+    // Null inside of another call, at the thread's end, or without memory. `alignment` at most 64.
     void* allocate(std::size_t bytes, std::size_t alignment) noexcept {
-        if (bytes > pool_cache::classes::largest) return nullptr;
         pool_cache* const cache = cache_of_this_thread();
         return cache != nullptr ? cache->allocate(bytes, alignment) : nullptr;
     }
