@@ -12,7 +12,7 @@ SUITES = millpond-p0089-suite millpond-unique_chars-suite millpond-suballocator-
 TOOLCHAINS = gcc clang clang-libc++
 
 .PHONY: help setup build demo quick test test-all check bench bench-toolchains bench-lab bench-library \
-	bench-malloc coverage format clean
+	bench-malloc bench-references coverage format clean
 
 help: ## this menu
 	@echo "millpond: would a local allocator make this program faster or smaller, where, which one, by how much?"
@@ -66,6 +66,11 @@ bench-malloc: ## measure our malloc against others on real programs and under st
 	@scripts/setup build test bench bench-real
 	@scripts/build release preload/all lab/all millpond-malloc-suite
 	@.venv/bin/millpond bench malloc
+
+bench-references: ## measure capturing and simulating data references against their bars; table, JSON, a page
+	@scripts/setup build test bench
+	@scripts/build release lab/references/all lab/simulate/all lab/suites/all examples/all
+	@.venv/bin/millpond bench references
 
 setup: ## install what building and testing need (system packages by apt, Python packages in .venv)
 	@scripts/setup build demo test

@@ -14,6 +14,7 @@ from millpond.bench.suites import (
     p0089_bindings,
     p0089_dials,
     p0089_spike,
+    references,
     reserve_commit,
     suballocator,
     unique_chars,
@@ -35,5 +36,6 @@ EXPERIMENTS: tuple[ExperimentSpec, ...] = (
     library.LIBRARY,
     malloc.MALLOC,
     *grunwald1993.EXPERIMENTS,
+    references.REFERENCES,
     *laboratory.EXPERIMENTS,
 )

@@ -1,0 +1,318 @@
+# SPDX-License-Identifier: BSL-1.0
+"""The steps of `millpond bench references`: what capturing and simulating data references costs, and how exact it is.
+
+capturing    CPU of a discarded capture / CPU of `valgrind --tool=none`         at most 1.4
+together     CPU of a capture with the usual simulators / CPU of Cachegrind    at most 1.25, geometric mean 1.0
+stored       bytes of a recording / references in it                           at most 0.3; 0.6 for pointer chasing
+simulating   references a second of CPU, all usual simulators together         at least 40 million; each alone shown
+misses       misses of four caches / Cachegrind's, in the same environment     the same within one in a million
+memory       peak of a capture with simulators, four times as long / once      at most 1.05
+
+Programs under one Valgrind tool and under another take turns in fresh processes. Cachegrind does other work, too: it
+simulates instruction fetches and a second level, and counts by source line. For `misses`, both tools are found in one
+folder, because the names of Valgrind's libraries are in the program's environment and so move its stack.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import statistics
+import subprocess
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from millpond.bench.claims import Verdict, bar_of, missing_bar
+from millpond.bench.laboratory.bench_rows import Bench, Measured, Step, observed, values_of
+from millpond.rounds import captured_programs as programs
+from millpond.rounds import real_programs
+from millpond.rounds.real_programs import RealProgram, require_program
+from millpond.statistics.order_statistics import Summary, summarise
+from millpond.system import callgrind, native
+from millpond.system.errors import Failure, Status
+
+CAPTURE, SIMULATE = "millpond-references", "millpond-simulate"
+# Five direct-mapped caches, 56 set-associative ones, and every memory of 4 KiB pages: the default of millpond-simulate.
+USUAL = ("direct:line=32,size=16K/32K/64K/128K/256K", "lru:line=32,sets=64-4096,ways=8", "distances:line=4K")
+_CPU = {"cpu_seconds": "cpu_seconds"}
+_IN_A_MILLION = 1.0
+# What Valgrind says under -d of the tool that it starts.
+_STARTED = re.compile(r"launching (\S+)/none-amd64-linux")
+
+Program = Callable[[Path], RealProgram]
+
+
+class Cache(NamedTuple):
+    """A first-level data cache with lines of 32 bytes."""
+
+    kibibytes: int
+    ways: int
+
+    @property
+    def name(self) -> str:
+        return f"{self.kibibytes} KiB, " + ("direct-mapped" if self.ways == 1 else f"{self.ways}-way")
+
+    @property
+    def cachegrind(self) -> str:
+        return f"--D1={self.kibibytes * 1024},{self.ways},32"
+
+
+CACHES = (Cache(16, 1), Cache(64, 1), Cache(256, 1), Cache(32, 8))
+_OF_CACHES = ("direct:line=32,size=16K/64K/256K", "lru:line=32,sets=128,ways=8")
+
+
+def _valgrind(tool: str, *options: str) -> list[str]:
+    return [callgrind.find_valgrind(), "-q", f"--tool={tool}", "--trace-children=yes", "--vgdb=no", *options]
+
+
+def _capture(*options: str) -> list[str]:
+    return [str(native.find(CAPTURE)), *options, "--"]
+
+
+def _ratio(measured: Measured, of: str, against: str) -> Summary:
+    pairs = zip(measured[of], measured[against], strict=True)
+    return summarise([a.cpu_seconds / b.cpu_seconds for a, b in pairs])
+
+
+def capturing(make: Callable[[Bench], RealProgram], limit: float) -> Step:
+    """CPU of a capture whose references are dropped, against Valgrind without a tool."""
+
+    def step(bench: Bench) -> list[Verdict]:
+        workload = make(bench)
+        measured = bench.interleave({
+            "none": lambda: bench.run([*_valgrind("none"), *workload.command], workload),
+            "captured": lambda: bench.run([*_capture("--discard"), *workload.command], workload),
+        })  # fmt: skip
+        seconds = summarise([one.cpu_seconds for one in measured["none"]]).median
+        name = f"capturing {workload.name}, discarded: CPU against no tool"
+        return [
+            bar_of(name, workload.name, "×", _ratio(measured, "captured", "none"), limit,
+                   note=f"{seconds:.1f} s with no tool", outcomes=values_of(measured, _CPU))
+        ]  # fmt: skip
+
+    return step
+
+
+def together(makers: Sequence[Program], limit: float, mean_limit: float) -> Step:
+    """CPU of a capture with the usual simulators in the same process, against Cachegrind; and the geometric mean."""
+
+    def step(bench: Bench) -> list[Verdict]:
+        rows: list[Verdict] = []
+        for make in makers:
+            try:
+                rows.append(_together(make(bench.inputs), bench, limit))
+            except Failure as failure:
+                rows.append(missing_bar("capturing and simulating together: CPU against Cachegrind", failure.message))
+        medians = [bar.ours.median for bar in rows if bar.ours is not None]
+        mean = statistics.geometric_mean(medians) if medians else None
+        name = "capturing and simulating together: geometric mean over the programs"
+        return [*rows, bar_of(name, "all programs", "×", mean, mean_limit, note=f"{len(medians)} programs")]
+
+    return step
+
+
+def _together(workload: RealProgram, bench: Bench, limit: float) -> Verdict:
+    simulators = [word for description in USUAL for word in ("--simulate", description)]
+
+    def simulated() -> Any:
+        _remove(bench.trace)
+        return bench.run([*_capture(*simulators, "-o", str(bench.trace)), *workload.command], workload)
+
+    cachegrind = _valgrind("cachegrind", "--cachegrind-out-file=/dev/null")
+    measured = bench.interleave({
+        "cachegrind": lambda: bench.run([*cachegrind, *workload.command], workload),
+        "simulated": simulated,
+    }, min(bench.rounds, 5))  # fmt: skip
+    seconds = summarise([one.cpu_seconds for one in measured["cachegrind"]]).median
+    return bar_of(
+        f"capturing and simulating {workload.name} together: CPU against Cachegrind", workload.name, "×",
+        _ratio(measured, "simulated", "cachegrind"), limit, note=f"Cachegrind {seconds:.1f} s",
+        outcomes=values_of(measured, _CPU),
+    )  # fmt: skip
+
+
+def _remove(trace: Path) -> None:
+    for old in trace.parent.glob(f"{trace.name}*"):
+        old.unlink()
+
+
+def _record(workload: RealProgram, bench: Bench, *options: str) -> None:
+    _remove(bench.trace)
+    bench.run([*_capture(*options, "-o", str(bench.trace)), *workload.command], workload)
+
+
+def stored(make: Program, limit: float) -> Step:
+    """Bytes that a finished recording takes for each reference."""
+
+    def step(bench: Bench) -> list[Verdict]:
+        workload = make(bench.inputs)
+        _record(workload, bench)
+        facts = _json_of([str(native.find(CAPTURE)), "--summary", str(bench.trace)])
+        value = observed("recorded", 1, "stored_bytes", facts["stored_bytes"], kind="counted")
+        note = f"{facts['references'] / 1e6:.1f} M references, {facts['stored_bytes'] / 1e6:.2f} MB"
+        return [bar_of(f"stored bytes a reference, {workload.name}", workload.name, "bytes",
+                       facts["bytes_per_reference"], limit, note=note, outcomes=(value,))]  # fmt: skip
+
+    return step
+
+
+def simulating(make: Program | None, limit: float) -> Step:
+    """References a second of each simulator alone and of all together, on a recording or on a made-up stream."""
+
+    def step(bench: Bench) -> list[Verdict]:
+        of: tuple[str, ...] = ()
+        name = "a made-up stream"
+        if make is not None:
+            workload = make(bench.inputs)
+            _record(workload, bench)
+            of, name = (str(bench.trace),), workload.name
+        found = _json_of([str(native.find(SIMULATE)), "--measure", "--json", "-", *of])
+        return [_speed_row(speed, name, limit) for speed in found["speeds"]]
+
+    return step
+
+
+def _speed_row(speed: Mapping[str, Any], name: str, limit: float) -> Verdict:
+    is_all = speed["simulator"] == "all together"
+    figure = Summary(
+        n=speed["rounds"], median=speed["value"] / 1e6, low=speed["low"] / 1e6, high=speed["high"] / 1e6, level=1.0,
+        method="range",
+    )  # fmt: skip
+    value = observed(speed["simulator"], 1, "references_a_second", speed["value"])
+    return bar_of(f"simulating {name}, {speed['simulator']}: references a second", name, "M/s", figure,
+                  limit if is_all else None, at_least=is_all, outcomes=(value,))  # fmt: skip
+
+
+def misses(make: Program) -> Step:
+    """The misses of four caches as a capture counts them, against Cachegrind's: same environment, same stack."""
+
+    def step(bench: Bench) -> list[Verdict]:
+        workload = make(bench.inputs)
+        tools = _one_tool_folder(bench)
+        _remove(bench.trace)
+        partial = bench.trace.with_name(bench.trace.name + ".partial")
+        simulators = [f"--simulate={description}" for description in _OF_CACHES]
+        options = (f"--output={partial}", "--recording=1", "--bytes-max=32", *simulators)
+        _same_surroundings(_valgrind("millpond", *options), workload, tools)
+        native.require(CAPTURE, ["--finish", str(bench.trace)])
+        ours = _json_of([str(native.find(SIMULATE)), "--json", "-", str(bench.trace)])
+        return [_misses_row(workload, cache, ours, tools) for cache in CACHES]
+
+    return step
+
+
+def _misses_row(workload: RealProgram, cache: Cache, ours: Mapping[str, Any], tools: Path) -> Verdict:
+    found = {
+        row["value"] for simulator in ours["simulators"] for row in simulator["metrics"]
+        if row["metric"] == "misses" and (row["cache_bytes"], row["ways"]) == (cache.kibibytes * 1024, cache.ways)
+    }  # fmt: skip
+    counted = found.pop()
+    levels = ("--I1=32768,8,64", "--LL=8388608,16,64", "--cachegrind-out-file=/dev/null", cache.cachegrind)
+    said = _same_surroundings([*(word for word in _valgrind("cachegrind", *levels) if word != "-q")], workload, tools)
+    expected = re.search(r"D1\s+misses:\s+([\d,]+)", said)
+    if expected is None:
+        raise Failure(Status.ENVIRONMENT, f"Cachegrind told no misses of {workload.name}")
+    truth = int(expected[1].replace(",", ""))
+    references = ours["input"]["references"]
+    values = tuple(
+        observed(name, 1, "misses", float(value), kind="counted")
+        for name, value in (("captured", counted), ("cachegrind", truth))
+    )
+    name = f"misses of {workload.name}, {cache.name}: distance from Cachegrind's"
+    return bar_of(name, workload.name, "of a million references", 1e6 * abs(counted - truth) / references,
+                  _IN_A_MILLION, note=f"{counted} and {truth} of {references}", outcomes=values)  # fmt: skip
+
+
+def _one_tool_folder(bench: Bench) -> Path:
+    """A folder with Valgrind's own tools and ours: VALGRIND_LIB for both. Failure (4) where there are none."""
+    ours = native.find(CAPTURE).parent.parent / "lib" / "millpond" / "valgrind"
+    asked = subprocess.run(
+        [callgrind.find_valgrind(), "-d", "--tool=none", "true"], capture_output=True, text=True, check=False
+    )  # fmt: skip
+    started = _STARTED.search(asked.stderr)
+    if started is None or not (ours / "millpond-amd64-linux").exists():
+        raise Failure(Status.ENVIRONMENT, "Valgrind's tools or our capturing tool are missing")
+    folder = bench.folder.resolve() / "tools"
+    folder.mkdir(exist_ok=True)
+    for each in (*Path(started[1]).iterdir(), *ours.iterdir()):
+        link = folder / each.name
+        link.unlink(missing_ok=True)
+        link.symlink_to(each.resolve())
+    return folder
+
+
+def _same_surroundings(command: Sequence[str], workload: RealProgram, tools: Path) -> str:
+    """Runs a program under a tool without address randomisation. Returns what was said on standard error."""
+    environment = {"PATH": "/usr/bin:/bin", "LC_ALL": "C", "VALGRIND_LIB": str(tools), **workload.environment}
+    with (workload.stdin or Path(os.devnull)).open("rb") as stdin:
+        done = subprocess.run(
+            [require_program("setarch"), "-R", *command, *workload.command], stdin=stdin, stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE, check=False, env=environment, cwd=workload.folder,
+        )  # fmt: skip
+    said = done.stderr.decode(errors="replace")
+    if done.returncode != 0:
+        raise Failure(Status.ENVIRONMENT, f"{workload.name} ended with {done.returncode}: {said.strip()[-300:]}")
+    return said
+
+
+def memory(make: Callable[[int], RealProgram], events: int, limit: float) -> Step:
+    """Peak memory of a capture with simulators inside, at four times the length of a run."""
+
+    def step(bench: Bench) -> list[Verdict]:
+        simulators = [word for description in USUAL for word in ("--simulate", description)]
+        peaks: dict[str, int] = {}
+        for name, times in (("once", 1), ("four times", 4)):
+            workload = make(events * times)
+            _remove(bench.trace)
+            command = [*_capture(*simulators, "-o", str(bench.trace)), *workload.command]
+            peaks[name] = bench.run(command, workload).peak_bytes
+        values = tuple(observed(name, 1, "peak_bytes", float(peak)) for name, peak in peaks.items())
+        note = ", ".join(f"{name} {peak / 1e6:.0f} MB" for name, peak in peaks.items())
+        return [bar_of("memory of capture and simulators, a run four times as long / once", "heap_churn", "×",
+                       peaks["four times"] / peaks["once"], limit, note=note, outcomes=values)]  # fmt: skip
+
+    return step
+
+
+def _json_of(command: Sequence[str]) -> dict[str, Any]:
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise Failure(Status.ENVIRONMENT, f"{Path(command[0]).name} failed: {done.stderr.strip()[-300:]}")
+    found = json.loads(done.stdout)
+    assert isinstance(found, dict)
+    return found
+
+
+def _capturing(make: Program, quick: Program) -> Step:
+    return capturing(lambda bench: (quick if bench.quick else make)(bench.inputs), 1.4)
+
+
+STEPS: dict[str, Step] = {
+    "capturing gawk": _capturing(real_programs.gawk, programs.gawk_short),
+    "capturing ghostscript": _capturing(real_programs.ghostscript, programs.ghostscript_short),
+    "capturing ghostscript as pixels": _capturing(
+        programs.ghostscript_pixels, lambda inputs: programs.ghostscript_pixels(inputs, 1)
+    ),
+    "capturing sqlite3": _capturing(real_programs.sqlite3, programs.sqlite3_short),
+    "capturing orders": _capturing(programs.orders, programs.orders_short),
+    "together": together(
+        (programs.gawk_short, programs.ghostscript_short, programs.sqlite3_short, programs.orders_short,
+         programs.sort_short, programs.od_short), 1.25, 1.0,
+    ),
+    "stored gawk": stored(programs.gawk_short, 0.3),
+    "stored ghostscript": stored(programs.ghostscript_short, 0.3),
+    "stored sqlite3": stored(programs.sqlite3_short, 0.3),
+    "stored orders": stored(programs.orders_short, 0.6),
+    "stored shuffled lists": stored(programs.shuffled_lists, 0.6),
+    "simulating a made-up stream": simulating(None, 40.0),
+    "simulating gawk": simulating(programs.gawk_short, 40.0),
+    "simulating orders": simulating(programs.orders_short, 40.0),
+    "misses sort": misses(programs.sort_short),
+    "misses od": misses(programs.od_short),
+    "misses sqlite3": misses(programs.sqlite3_short),
+    "misses catalogue": misses(programs.catalogue_short),
+    "misses ghostscript": misses(programs.ghostscript_short),
+    "memory": memory(lambda events: real_programs.heap_churn(1, events, 2000), 1_000_000, 1.05),
+}  # fmt: skip

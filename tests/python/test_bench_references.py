@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: BSL-1.0
+"""What is made of the rounds and counts of captures and simulators."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from millpond.bench.laboratory import bench_references
+from millpond.bench.laboratory.bench_references import CACHES, capturing, memory, misses, simulating, together
+from millpond.bench.laboratory.bench_rows import Bench, Round
+from millpond.rounds.real_programs import RealProgram
+from millpond.system.errors import Failure, Status
+
+WORK = RealProgram("work", ("work",))
+
+
+def cost(cpu_seconds: float, peak_bytes: int = 1) -> Round:
+    return Round(cpu_seconds, 0.0, cpu_seconds, peak_bytes, "")
+
+
+class FakeBench(Bench):
+    """Rounds whose CPU seconds are given by the tool that runs."""
+
+    seconds: Mapping[str, float] = {"none": 2.0, "cachegrind": 4.0, "--discard": 3.0, "--simulate": 5.0}
+
+    def run(self, argv: Any, workload: RealProgram) -> Round:
+        if workload.name == "missing":
+            raise Failure(Status.ENVIRONMENT, "missing cannot run")
+        words = " ".join(map(str, argv))
+        return cost(next(seconds for tool, seconds in self.seconds.items() if tool in words), len(workload.command))
+
+
+@pytest.fixture
+def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeBench:
+    monkeypatch.setattr(bench_references.callgrind, "find_valgrind", lambda: "valgrind")
+    monkeypatch.setattr(bench_references.native, "find", lambda name: tmp_path / "bin" / name)
+    return FakeBench(tmp_path, tmp_path, 3, True, 1)
+
+
+def program(_bench: Bench) -> RealProgram:
+    return WORK
+
+
+def test_a_capture_is_held_against_no_tool(bench: FakeBench) -> None:
+    [bar] = capturing(program, 1.4)(bench)
+    assert bar.ours is not None
+    assert bar.ours.median == 1.5
+    assert bar.holds is False
+    assert len(bar.outcomes) == 6
+
+
+def test_a_program_that_fails_leaves_the_mean_of_the_others(bench: FakeBench) -> None:
+    makers = (lambda _: WORK, lambda _: RealProgram("missing", ("missing",)))
+    work, missing, mean = together(makers, 1.3, 1.0)(bench)
+    assert work.ours is not None
+    assert mean.ours is not None
+    assert (work.ours.median, work.holds) == (1.25, True)
+    assert "missing cannot run" in missing.note
+    assert (mean.ours.median, mean.holds) == (1.25, False)
+
+
+def test_peaks_of_a_short_and_a_long_run_are_compared(bench: FakeBench) -> None:
+    [bar] = memory(lambda events: RealProgram("loop", ("x",) * events), 2, 4.5)(bench)
+    assert bar.ours is not None
+    assert bar.ours.median == 4.0
+    assert bar.holds is True
+
+
+def test_only_all_simulators_together_have_a_bar(bench: FakeBench, monkeypatch: pytest.MonkeyPatch) -> None:
+    value = {"value": 30e6, "low": 29e6, "high": 31e6, "rounds": 5}
+    speeds = [{"simulator": name, **value} for name in ("one", "all together")]
+    monkeypatch.setattr(bench_references, "_json_of", lambda _: {"speeds": speeds})
+    one, everything = simulating(None, 40.0)(bench)
+    assert one.holds is None
+    assert everything.holds is False
+    assert everything.ours is not None
+    assert (everything.ours.low, everything.ours.high) == (29.0, 31.0)
+
+
+@pytest.mark.parametrize(("counted", "holds"), [(1000, True), (1002, True), (1010, False)])
+def test_misses_may_differ_by_one_in_a_million(
+    bench: FakeBench, monkeypatch: pytest.MonkeyPatch, counted: int, holds: bool
+) -> None:
+    rows = [
+        {"metric": "misses", "cache_bytes": cache.kibibytes * 1024, "ways": cache.ways, "value": counted}
+        for cache in CACHES
+    ]
+    ours = {"input": {"references": 3_000_000}, "simulators": [{"metrics": rows}]}
+    monkeypatch.setattr(bench_references, "_one_tool_folder", lambda _: bench.folder)
+    monkeypatch.setattr(bench_references, "_same_surroundings", lambda *_: "==1== D1  misses:  1,000  (1 rd + 2 wr)")
+    monkeypatch.setattr(bench_references.native, "require", lambda *_: None)
+    monkeypatch.setattr(bench_references, "_json_of", lambda _: ours)
+    bars = misses(lambda _: WORK)(bench)
+    assert len(bars) == len(CACHES)
+    assert {bar.holds for bar in bars} == {holds}
