@@ -54,15 +54,19 @@ int main(int argc, char** argv) {
     app.add_option("--from", options.from, "capture nothing of the first N instructions")->type_name("N");
     app.add_option("--instructions", options.instructions, "stop capturing after N instructions; the program goes on")
         ->type_name("N");
-    app.add_option("--sample", options.sample, "capture bursts: BURST instructions of every PERIOD")
-        ->type_name("BURST/PERIOD")
-        ->check(check_sample);
+    auto* const sample =
+        app.add_option("--sample", options.sample,
+                       "capture bursts: BURST instructions of every PERIOD; millpond-simulate tells the "
+                       "misses of the whole run with their error")
+            ->type_name("BURST/PERIOD")
+            ->check(check_sample);
     app.add_flag("--skip-start", options.skips_start, "capture nothing that runs before main");
     app.add_flag("--discard", options.discards, "write nothing: to measure what capturing costs")->excludes(file);
     app.add_option("--simulate", options.simulators,
                    "count misses while the program runs, and write counts and heap events alone: a description as "
                    "millpond-simulate takes it (as often as needed)")
         ->type_name("DESCRIPTION")
+        ->excludes(sample)  // only a recording can tell the error of a sample
         ->expected(1)
         ->take_all()
         ->allow_extra_args(false);

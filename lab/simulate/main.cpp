@@ -15,6 +15,7 @@
 
 #include "lab/program/aside_file.hpp"
 #include "lab/program/command_line.hpp"
+#include "lab/simulate/burst_sample.hpp"
 #include "lab/simulate/din_writer.hpp"
 #include "lab/simulate/generator.hpp"
 #include "lab/simulate/recording_source.hpp"
@@ -161,15 +162,20 @@ void simulate(const command_line& line) {
     if (!line.din.empty()) din = std::make_unique<din_writer>(line.din);
     input_facts facts;
     facts.path = line.references;
+    burst_sample sample(line.rules, line.descriptions);
     for (reference_batch batch; source->next(batch);) {
         simulation.take(batch);
+        sample.take(batch);
+        if (batch.skipped != 0) sample.skip(simulation.get(), batch.skipped);
         add(facts, batch);
         if (din) din->take(batch.references, batch.count);
     }
     facts.loads -= facts.stores + facts.modifications;
     facts.format = source->format_name();
     if (din) din->commit();
-    const auto document = results_json(counts_of(simulation.get()), facts, line.rules, line.penalties);
+    sample.end(simulation.get());
+    const auto document = results_json(counts_of(simulation.get()), facts, line.rules, line.penalties,
+                                       sample.instructions_not_captured() == 0 ? nullptr : &sample);
     show(line, document, results_table(document));
 }
 

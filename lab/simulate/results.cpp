@@ -3,6 +3,7 @@
 #include "lab/simulate/results.hpp"
 
 #include <array>
+#include <cmath>
 #include <cstdio>
 
 #include "lab/simulate/report.hpp"
@@ -29,7 +30,18 @@ struct one_simulator {
     json metrics = json::array(), curve = json::array(), time = json::array();
     const input_facts* input;
     const std::vector<double>* penalties;
+    const burst_sample* sample;  // null: the recording is whole
+    std::size_t number = 0;      // of this simulator
+    std::size_t miss_rows = 0;
 };
+
+json whole_json(const whole_misses& of) {
+    return {{"value", std::llround(of.value)},
+            {"low", std::llround(of.low)},
+            {"high", std::llround(of.high)},
+            {"level", 0.95},
+            {"with_empty_caches", std::llround(of.with_empty_caches)}};
+}
 
 void add_row(one_simulator& to, const count_row& row) {
     if (std::string_view(row.metric) == "at_distance") {
@@ -38,7 +50,11 @@ void add_row(one_simulator& to, const count_row& row) {
     }
     json metric = {{"metric", row.metric}, {"unit", row.unit}, {"value", row.value}};
     add_place(metric, row);
-    if (std::string_view(row.metric) == "misses" && to.input->instructions != 0) {
+    const bool is_misses = std::string_view(row.metric) == "misses";
+    if (is_misses && to.sample != nullptr) {
+        if (const auto whole = to.sample->whole(to.number, to.miss_rows++)) metric["whole"] = whole_json(*whole);
+    }
+    if (is_misses && to.input->instructions != 0) {
         for (const double penalty : *to.penalties) {
             json time = {{"metric", "time"},
                          {"unit", "cycles"},
@@ -86,7 +102,15 @@ std::string line_of(const json& metric, double references) {
     else
         std::snprintf(line.data(), line.size(), "  %-20s %-36s %16.0f %s\n", name.c_str(), place_of(metric).c_str(),
                       value, unit.c_str());
-    return line.data();
+    std::string text = line.data();
+    if (metric.contains("whole")) {
+        const json& whole = metric["whole"];
+        std::snprintf(line.data(), line.size(), "    of the whole run %57.0f  (%.0f to %.0f; emptied %.0f)\n",
+                      whole["value"].get<double>(), whole["low"].get<double>(), whole["high"].get<double>(),
+                      whole["with_empty_caches"].get<double>());
+        text += line.data();
+    }
+    return text;
 }
 
 // Misses at the powers of two of a curve, of which the document has every point.
@@ -126,27 +150,33 @@ std::vector<references::simulator_counts> counts_of(const millpond_simulation* s
 }
 
 json results_json(const std::vector<references::simulator_counts>& all, const input_facts& input,
-                  const millpond_rules& rules, const std::vector<double>& penalties) {
+                  const millpond_rules& rules, const std::vector<double>& penalties, const burst_sample* sample) {
     json simulators = json::array();
     for (const references::simulator_counts& each : all) {
         one_simulator found;
         found.input = &input;
         found.penalties = &penalties;
+        found.sample = sample;
+        found.number = simulators.size();
         for (const count_row& row : each.rows) add_row(found, row);
         json one = {{"description", each.description}, {"metrics", std::move(found.metrics)}};
         if (!found.curve.empty()) one["curve"] = std::move(found.curve);
         if (!found.time.empty()) one["time"] = std::move(found.time);
         simulators.push_back(std::move(one));
     }
+    json about = {{"path", input.path},
+                  {"format", input.format},
+                  {"instructions", input.instructions},
+                  {"references", input.loads + input.stores + input.modifications},
+                  {"loads", input.loads},
+                  {"stores", input.stores},
+                  {"modifications", input.modifications}};
+    if (sample != nullptr) {
+        about["bursts"] = sample->bursts();
+        about["instructions_not_captured"] = sample->instructions_not_captured();
+    }
     return {{"schema", "millpond.simulation/1"},
-            {"input",
-             {{"path", input.path},
-              {"format", input.format},
-              {"instructions", input.instructions},
-              {"references", input.loads + input.stores + input.modifications},
-              {"loads", input.loads},
-              {"stores", input.stores},
-              {"modifications", input.modifications}}},
+            {"input", std::move(about)},
             {"rules", rules_json(rules)},
             {"simulators", std::move(simulators)}};
 }
@@ -156,6 +186,11 @@ std::string results_table(const json& results) {
     std::string text = input["path"].get<std::string>() + " (" + input["format"].get<std::string>() +
                        "): " + input["references"].dump() + " references, " + input["instructions"].dump() +
                        " instructions\n";
+    if (input.contains("bursts"))
+        text +=
+            input["bursts"].dump() + " bursts; " + input["instructions_not_captured"].dump() +
+            " instructions were not captured. Beside misses of the whole run: 95 % interval, and \"emptied\": had each "
+            "burst begun with empty caches\n";
     for (const json& simulator : results["simulators"]) {
         text += "\n" + simulator["description"].get<std::string>() + "\n";
         double references = 0;

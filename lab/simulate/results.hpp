@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
 // results: what a simulation counted, as a JSON document (schema "millpond.simulation/1") and as a table for people.
 //
-//   input        path, format, instructions, references (loads, stores, modifications)
+//   input        path, format, instructions, references (loads, stores, modifications); of a sampled recording also
+//                bursts, instructions_not_captured
 //   rules        how straddling accesses, modifications and flushes were counted
 //   simulators   for each: its description, and metrics [{metric, unit, value, and what it is about}]
+//   whole        beside the misses of a sampled recording: those of the whole run, with their error (burst_sample.hpp)
 //   curve        of exact distances, beside the metrics: [[distance, references], …], distances without any left out
 //   time         for each cache and penalty: I + (M x P) x D in cycles; where the input has instructions
 //
@@ -17,6 +19,7 @@
 
 #include "lab/references/counts.hpp"
 #include "lab/references/simulators.h"
+#include "lab/simulate/burst_sample.hpp"
 
 namespace millpond::simulate {
 
@@ -28,9 +31,10 @@ struct input_facts {
 // What each simulator has counted so far.
 std::vector<references::simulator_counts> counts_of(const millpond_simulation* simulation);
 
+// `sample`: of a sampled recording; null of others.
 nlohmann::ordered_json results_json(const std::vector<references::simulator_counts>& simulators,
                                     const input_facts& input, const millpond_rules& rules,
-                                    const std::vector<double>& penalties);
+                                    const std::vector<double>& penalties, const burst_sample* sample = nullptr);
 
 // The same document in lines of text: at most a screen for each simulator.
 std::string results_table(const nlohmann::ordered_json& results);

@@ -14,6 +14,7 @@ struct reference_batch {
     std::size_t count = 0;
     std::uint64_t instructions = 0;  // executed for these
     bool flushes = false;            // the caches are to be emptied behind it: the trace says so
+    std::uint64_t skipped = 0;       // instructions behind it that were not captured
 };
 
 class reference_source {

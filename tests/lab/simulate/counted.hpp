@@ -26,7 +26,7 @@ class counted {
         std::size_t from = 0, length = 1;
         for (; from < all.size(); length = length * 3 % 1789) {
             const std::size_t count = std::min(length, all.size() - from);
-            simulation.take({all.data() + from, count, 0, false});
+            simulation.take({.references = all.data() + from, .count = count});
             from += count;
         }
         millpond_simulation_report(

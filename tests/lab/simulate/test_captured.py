@@ -76,3 +76,28 @@ def test_wrong_descriptions_are_refused(tmp_path: Path) -> None:
     assert done.returncode != 0
     assert "a size is no multiple of the line" in done.stderr
     assert not list(tmp_path.glob("x.mpt*"))
+
+
+def test_a_sample_tells_the_whole_with_its_error(tmp_path: Path) -> None:
+    whole = simulated(captured(tmp_path / "whole.mpt"), "--simulate", "direct:line=64,size=16K")
+    assert "bursts" not in whole["input"]
+    sampled = simulated(
+        captured(tmp_path / "sampled.mpt", "--sample", "2000/8000"), "--simulate", "direct:line=64,size=16K"
+    )
+    about = sampled["input"]
+    assert about["bursts"] > 10
+    # What lies behind the last burst is not known.
+    assert 0 <= whole["input"]["instructions"] - about["instructions"] - about["instructions_not_captured"] <= 8000
+    [row] = [row for row in sampled["simulators"][0]["metrics"] if row["metric"] == "misses"]
+    told = row["whole"]
+    assert told["low"] <= told["value"] <= told["high"]
+    assert told["with_empty_caches"] >= told["value"]
+
+
+def test_counts_inside_a_program_are_not_sampled(tmp_path: Path) -> None:
+    done = run(
+        BIN / "millpond-references", "--sample", "1/10", "--simulate", "direct:size=16K", "-o", tmp_path / "x", "--",
+        "true",
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert "--sample" in done.stderr
