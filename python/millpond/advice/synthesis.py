@@ -13,6 +13,7 @@ Synthesis ─┬─ ClassUse                     each class in the traces that i
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from msgspec import field
 from msgspec.structs import replace
@@ -70,7 +71,10 @@ class SourceUse(Record, frozen=True):
     lost_share: float
     live_lost_share: float
     peak_bytes: int
-    instructions: int | None = field(default_factory=NULL)  # of a malloc of these classes, where they were counted
+    # Of a malloc of these classes, where they were counted: instructions of its own; misses of a replay, and its own.
+    instructions: int | None = field(default_factory=NULL)
+    misses: int | None = field(default_factory=NULL)
+    allocator_misses: int | None = field(default_factory=NULL)
 
 
 class LifetimeUse(Record, frozen=True):
@@ -147,6 +151,15 @@ class Synthesis(Record, frozen=True):
         return tuple(use for use in self.traces if not use.held_out)
 
 
+@dataclass(frozen=True)
+class ClassScore:
+    """One source of classes on one trace. Misses are None where references cannot be captured here."""
+
+    instructions: int
+    misses: int | None
+    allocator_misses: int | None
+
+
 def synthesize(
     tables: Sequence[SizeTable],
     held_out: Sequence[SizeTable],
@@ -180,13 +193,17 @@ def synthesize(
     )  # fmt: skip
 
 
-def with_instructions(found: Synthesis, counted: Sequence[Mapping[str, int]]) -> Synthesis:
-    """The same with the instructions of each source on each trace, by their names."""
+def with_scores(found: Synthesis, scores: Sequence[Mapping[str, ClassScore]]) -> Synthesis:
+    """The same with the scores of each source on each trace, by their names."""
     traces = tuple(
-        replace(trace, sources=tuple(replace(use, instructions=counts[use.source]) for use in trace.sources))
-        for trace, counts in zip(found.traces, counted, strict=True)
+        replace(trace, sources=tuple(_scored(use, of_trace[use.source]) for use in trace.sources))
+        for trace, of_trace in zip(found.traces, scores, strict=True)
     )
     return replace(found, traces=traces)
+
+
+def _scored(use: SourceUse, by: ClassScore) -> SourceUse:
+    return replace(use, instructions=by.instructions, misses=by.misses, allocator_misses=by.allocator_misses)
 
 
 def _ratio(part: float, whole: float) -> float:

@@ -9,11 +9,11 @@ from typing import Annotated
 import typer
 from msgspec.structs import replace
 
-from millpond.advice import allocator_header, instruction_score
+from millpond.advice import allocator_header, class_score
 from millpond.advice.class_choice import CLASSES_AT_MOST, WEIGHT, sources
 from millpond.advice.site_choice import choose_sites
 from millpond.advice.size_tables import read_tables
-from millpond.advice.synthesis import synthesize, with_instructions
+from millpond.advice.synthesis import synthesize, with_scores
 from millpond.commands.options import Json
 from millpond.system import callgrind, output
 from millpond.system.errors import Failure, Status
@@ -53,8 +53,8 @@ def command(
                            "--granule 16.")
     ] = False,
     score: Annotated[
-        bool, typer.Option("--score", help="Count the instructions of each source of classes: every trace is replayed "
-                           "on a malloc of it, under callgrind.")
+        bool, typer.Option("--score", help="Count instructions and simulated misses of each source of classes: every "
+                           "trace is replayed on a malloc of it, under Valgrind.")
     ] = False,
     json: Json = None,
 ) -> None:  # fmt: skip
@@ -87,8 +87,8 @@ def command(
         tables = read_tables(every, *options, short_sites=[site.name for site in short])
     found = synthesize(tables[: len(traces)], tables[len(traces) :], classes, weight, short, has_arena=arena)
     if score:
-        counted = instruction_score.score(every, sources(found.classes, found.granule_bytes, found.largest_bytes))
-        found = with_instructions(found, counted)
+        scores = class_score.score(every, sources(found.classes, found.granule_bytes, found.largest_bytes))
+        found = with_scores(found, scores)
     text = allocator_header.header(found, name)
     if preload:
         allocator_header.build_library(text, name, preload)

@@ -7,6 +7,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from millpond.advice.class_score import CACHE_NAME
 from millpond.advice.synthesis import Synthesis, TraceUse
 from millpond.report.terminal import titled_table
 from millpond.system.wording import bytes_text, count_text, plural
@@ -29,6 +30,10 @@ def print_synthesis(found: Synthesis, out: Console) -> None:
 
 def _percent(share: float) -> str:
     return f"{100 * share:.1f} %"
+
+
+def _count(value: int | None) -> str:
+    return "–" if value is None else count_text(value)
 
 
 def _name(use: TraceUse) -> Text:
@@ -72,7 +77,7 @@ def _sources(found: Synthesis) -> Table:
         f"Classes up to {bytes_text(found.largest_bytes)}: lost are bytes of blocks that were not requested, of all "
         "blocks and of the live ones on average",
         "trace", "classes", "number", "outside", "lost", "lost live", "peak (estimated)",
-        *(["instructions"] if is_scored(found) else []), left=2,
+        *(["instructions", f"misses of {CACHE_NAME}", "of the allocator"] if is_scored(found) else []), left=2,
     )  # fmt: skip
     for use in found.traces:
         for number, source in enumerate(use.sources):
@@ -80,7 +85,8 @@ def _sources(found: Synthesis) -> Table:
                 _name(use) if number == 0 else "", source.source, str(source.classes),
                 count_text(source.requests_outside), _percent(source.lost_share), _percent(source.live_lost_share),
                 bytes_text(source.peak_bytes),
-                *([count_text(source.instructions)] if source.instructions is not None else []),
+                *([_count(n) for n in (source.instructions, source.misses, source.allocator_misses)] if is_scored(found)
+                  else []),
             )  # fmt: skip
         shown.add_section()
     return shown

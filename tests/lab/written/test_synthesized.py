@@ -167,7 +167,7 @@ def test_short_lived_sites_get_an_arena_that_wrong_predictions_do_not_break(tmp_
     assert 0 < placed[1] < 20000, "pinned chunks serve no more, and the class does"
 
 
-def test_classes_are_scored_by_instructions(made: Path) -> None:
+def test_classes_are_scored_by_instructions_and_misses(made: Path) -> None:
     if shutil.which("valgrind") is None:
         pytest.skip("valgrind is not installed")
     millpond(made, "synthesize", "second.mpt", "--score", "--json=scored.json")
@@ -178,6 +178,9 @@ def test_classes_are_scored_by_instructions(made: Path) -> None:
     assert all(
         10 * trace["census"]["requests"] < count < 1000 * trace["census"]["requests"] for count in counts.values()
     )
+    misses = [(source["misses"], source["allocator_misses"]) for source in trace["sources"]]
+    if misses != [(None, None)] * 4:  # where references can be captured
+        assert all(0 < own < every for every, own in misses)
 
 
 def test_what_is_no_header_of_ours_is_not_overwritten(made: Path) -> None:
