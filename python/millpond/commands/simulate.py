@@ -7,8 +7,9 @@ from millpond.system.becoming import become
 
 USAGE = """\
 usage: millpond simulate [--simulate DESCRIPTION]... [--straddle once|twice] [--modify once|twice]
-                         [--penalty CYCLES,...] [--flush-references N] [--flush-instructions N]
-                         [--with-system] [--format FORMAT] [--json FILE] [--write-din FILE] TRACE
+                         [--penalty CYCLES,...] [--latencies FILE|measure] [--cpi CYCLES]
+                         [--flush-references N] [--flush-instructions N] [--with-system] [--format FORMAT]
+                         [--json FILE] [--write-din FILE] TRACE
        millpond simulate --measure [--simulate DESCRIPTION]... [TRACE]
 
 Counts the misses of caches, translation buffers and memories of all sizes on a program's data references.
@@ -26,7 +27,11 @@ input.
                              tlb:page=4K,entries=64/1536,ways=4/12
                              attributed:line=64,size=32K,ways=8 cold, capacity and conflict; program and allocator
   --straddle, --modify     whether an access to two lines, and a read-modify-write, is one reference or two (once)
-  --penalty CYCLES,...     of a miss, in the time model I + (M x P) x D (25)
+  --penalty CYCLES,...     P of a miss, in the time model I + (M x P) x D (10,25,50,100,200)
+  --latencies FILE         also tell the time with all levels: instructions, hits of each level x its latency, and
+                           translation. Levels are this machine's, or those of a levels: that is named; FILE is
+                           what `millpond doctor --json=FILE` wrote, or "measure": of this machine, now
+  --cpi CYCLES             with --latencies: cycles of an instruction (1)
   --flush-references N     empty every cache after so many references; --flush-instructions N: instructions
   --with-system            of a recording, count what system calls read and wrote, too
   --format FORMAT          of TRACE: automatic, recording, din, lackey

@@ -258,7 +258,12 @@ def probe() -> None:
     latencies = [{"set_bytes": 4096 << i, **costs["clock"], "median": 1.0 + i} for i in range(15)]
     counters = [{"name": "instructions", "available": False, "why_not": "offers no such counter"}]
     ptrace = {"name": "ptrace", "available": True, "why_not": None}
-    data = {"schema": "millpond.probe/1", "costs": costs | CONFIG.get("costs", {}),
+    levels = {
+        "page_latencies": [{"pages": 16 << i, **costs["clock"], "median": 1.0 + i} for i in range(11)],
+        "caches": [{"level": n + 1, "bytes": 32768 << 5 * n, "ways": 8 << n, "line_bytes": 64} for n in range(2)],
+        "translation_buffers": [{"level": 1, "entries": 64, "ways": 4}],
+    }
+    data = {"schema": "millpond.probe/1", **levels, "costs": costs | CONFIG.get("costs", {}),
             "latencies": latencies, "counters": counters,
             "time_stamp_is_invariant": True, "ptrace": ptrace}  # fmt: skip
     Path(option("--json") or "").write_text(json.dumps(data))
