@@ -11,7 +11,8 @@
 //      └──────────────▶ bytes of the set
 //
 // Sets were measured on small pages, so that beyond the reach of the translation buffers their latency has translation
-// in it; it is taken out again where the pages' latencies and the buffers are known. Pure but for reading and measuring.
+// in it; it is taken out again where the latencies of pages and the buffers are known. All but reading and measuring is
+// pure.
 #pragma once
 
 #include <cstdint>

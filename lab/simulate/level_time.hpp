@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // level_time: how long a program takes that waits for every reference as long as the level takes that has its line.
 //
-//   instructions x CPI x cycle  +  sum over levels: hits x latency  +  sum over translation buffers: hits x what they add
+//   instructions x CPI x cycle  +  sum over levels: hits x latency  +  sum over buffers: hits x what translation adds
 //
 // Levels are those of each `levels:` simulator, memory behind the last one; translation is that of the first `tlb:`
 // simulator, whose last misses are page walks. Latencies are a machine's (latencies.hpp).
@@ -20,7 +20,7 @@
 
 namespace millpond::simulate {
 
-// For each `levels:` simulator: {simulator, translation, unit, value, cycles, …, parts [{part, count, ns_each, value}]}.
+// For each `levels:` simulator: {simulator, unit, value, cycles, …, parts [{part, count, ns_each, value}]}.
 nlohmann::ordered_json level_times_json(const std::vector<references::simulator_counts>& simulators,
                                         std::uint64_t instructions, const machine_latencies& machine,
                                         double cycles_per_instruction);
