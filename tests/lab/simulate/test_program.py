@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from millpond.rounds.simulation_data import Simulation
+
 ROOT = Path(__file__).resolve().parents[3]
 PROGRAM = Path(os.environ.get("MILLPOND_BIN") or ROOT / "build" / "release" / "bin").absolute() / "millpond-simulate"
 
@@ -92,6 +94,9 @@ def test_time_with_all_levels_has_a_machines_latencies(tmp_path: Path) -> None:
     assert time["value"] == pytest.approx((2 * 0.5 + 2 * 1 + 2 * 80) * 1e-9)
     assert time["cycles"] == pytest.approx(163 / 0.25)
     assert "a mill" in time["latencies"]
+    typed = Simulation.from_json(found)
+    assert typed.level_times[0].parts[0].part == "instructions"
+    assert typed.simulators[-1].metrics[-1].cache_bytes == 1 << 20
     assert "nothing overlaps" in time["assumptions"][0]
 
 
