@@ -64,7 +64,7 @@ class reference_map {
   private:
     static constexpr std::size_t known_granules = 1 << 10;
     // Rows do not reach over gaps of more than so many bytes, unless there are too many such gaps.
-    static constexpr std::uint64_t gap_max = 16 << 20;
+    static constexpr std::uint64_t gap_max = 1 << 20;
 
     struct counts {
         std::uint64_t references = 0, misses = 0;
