@@ -33,6 +33,10 @@ double variation(double entropy_nats);
 // `inside`: for each thread that is active in the subsystem, its share of time inside operations.
 double threads_inside_at_once(std::span<const double> inside);
 
+// I / (I + M * T): accesses of a visit, I / T, against the lines of the footprint; l / (1 + l) of P0089R0's l = I / (M
+// * T). 1 where the program never leaves; I must not be 0.
+double locality(double accesses, double lines, double transitions);
+
 // 0 for one thread, and where one thread alone is ever inside.
 double contention(std::span<const double> inside);
 
