@@ -17,7 +17,7 @@ from rich.text import Text
 from millpond.advice import container_words
 from millpond.advice.advice_data import Advice, Alternative, AnalysedProgram, Effect, Row
 from millpond.advice.document import legality_text
-from millpond.report import replay_words
+from millpond.report import reference_words, replay_words
 from millpond.report.cases import Case
 from millpond.report.report_words import EFFECT_WORDS, answer, commands, facts, not_measured, trace_warnings
 from millpond.rounds.characterisation import Characterisation, SubsystemFacts
@@ -153,8 +153,12 @@ def print_advice(advice: Advice, out: Console) -> None:
         out.print(_processes(program))
     if program.signal or program.exit:
         out.print(Text(f"The program {describe(program.exit or 0, program.signal or 0)}."))
-    if not advice.subsystems:
-        return
+    if advice.subsystems:
+        _print_tables(advice, out)
+    _print_references(advice, out)
+
+
+def _print_tables(advice: Advice, out: Console) -> None:
     if advice.rounds:
         out.print(_effects_table(advice))
     if advice.alternatives:
@@ -162,6 +166,23 @@ def print_advice(advice: Advice, out: Console) -> None:
     out.print(_advice_table(advice.subsystems))
     _print_code(advice.subsystems, out)
     out.print(subsystems_table(advice.subsystems))
+
+
+def _print_references(advice: Advice, out: Console) -> None:
+    """What a captured run says of misses; nothing where none was asked for."""
+    for sentence in reference_words.sentences(advice):
+        out.print(Text(sentence))
+    for title, headings, rows in (
+        ("Where references miss", reference_words.HEADINGS, reference_words.rows(advice)),
+        ("Misses by place", reference_words.PLACE_HEADINGS, reference_words.places(advice)),
+    ):
+        if rows:
+            table = titled_table(title, *headings)
+            for row in rows:
+                table.add_row(Text(row.name), *row.cells)
+            out.print(table)
+    if rest := reference_words.rest_text(advice):
+        out.print(Text(rest))
 
 
 def _processes(program: AnalysedProgram) -> Table:
