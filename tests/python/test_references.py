@@ -39,7 +39,7 @@ def advice(references: CapturedReferences | None) -> Advice:
 
 @pytest.fixture
 def example() -> Advice:
-    return advice(of_run(CapturedRun(captured(), 12.0, 3.0), 0.6))
+    return advice(of_run(CapturedRun(captured(), 12.0, 0.6, 3.0)))
 
 
 def test_the_sentences_name_misses_spread_and_cost(example: Advice) -> None:
@@ -58,7 +58,7 @@ def test_a_row_has_locality_with_its_parts(example: Advice) -> None:
     first = reference_words.rows(example)[0]
     assert first.name == "order_book"
     assert dict(zip(reference_words.HEADINGS[1:], first.cells, strict=True)) == {
-        "references": "400 k", "misses": "5.25 k", "of all misses": "71.8 %", "useful": "25.0 %", "L": "0.25",
+ "misses": "5.25 k", "of all misses": "71.8 %", "useful of a line": "16.0 of 64 B", "L": "0.25",
         "I": "400 k", "M (packed)": "800 (220)", "T": "1.50 k", "D": "22.5 %",
     }  # fmt: skip
     places = {row.name: row.cells for row in reference_words.places(example)}

@@ -17,14 +17,14 @@ def not_captured(why: str) -> CapturedReferences:
     return CapturedReferences(why_null=why)
 
 
-def of_run(run: CapturedRun, plain_seconds: float) -> CapturedReferences:
+def of_run(run: CapturedRun) -> CapturedReferences:
     """What a captured run says, the subsystems with most misses first."""
     known = [
         CapturedSubsystem(name=s.name, references=s.references) for s in run.characterisation.subsystems if s.references
     ]
     return CapturedReferences(
         capture_seconds=run.seconds,
-        plain_seconds=plain_seconds,
+        plain_seconds=run.plain_seconds,
         analysis_seconds=run.analysis_seconds,
         facts=run.characterisation.references,
         subsystems=tuple(sorted(known, key=lambda s: (-s.references.misses, -s.references.references))),

@@ -50,9 +50,6 @@ from millpond.system.wording import bytes_text, plural, seconds_text
 RECORDING_SHARE = 0.4
 # Even where the budget is less, so that `--budget 0` shows what a short program allocates.
 RECORDING_SECONDS_MIN = 2.0
-# A captured run is stopped after so many plain ones, and never before so many seconds.
-CAPTURE_TIMES_AT_MOST = 200.0
-CAPTURE_SECONDS_MIN = 300.0
 
 
 @dataclass(frozen=True)
@@ -260,16 +257,14 @@ def _observe(
 
 def _capture(found: Findings, folder: Path, stdin: StandardInput, preparation: Preparation) -> None:
     """One run under the tool, when no round runs any more. Where it cannot be had, the advice says why."""
-    plain = found.whole.get("wall_seconds") or _bare_seconds(found)
     say("capturing references")
-    limit = max(CAPTURE_SECONDS_MIN, CAPTURE_TIMES_AT_MOST * plain)
     try:
-        run = capture(found.program, found.process.number, folder, stdin, limit, preparation)
+        run = capture(found.program, found.process.number, folder, stdin, preparation)
     except Failure as failure:
         found.references = not_captured(str(failure))
         found.notes.append(f"no references were captured: {found.references.why_null}")
         return
-    found.references = of_run(run, plain)
+    found.references = of_run(run)
     if found.characterisation:
         found.characterisation = counted(found.characterisation, run.characterisation)
 

@@ -12,7 +12,7 @@ from millpond.advice.advice_data import Advice, CapturedReferences, CapturedSubs
 from millpond.rounds.characterisation import ReferencePlace
 from millpond.system.wording import bytes_text, count_text, seconds_text, share_text
 
-HEADINGS = ("subsystem", "references", "misses", "of all misses", "useful", "L", "I", "M (packed)", "T", "D")
+HEADINGS = ("subsystem", "misses", "of all misses", "useful of a line", "L", "I", "M (packed)", "T", "D")
 PLACE_HEADINGS = (
     "place",
     "references",
@@ -29,6 +29,7 @@ EXPLANATION = (
     "bytes need without holes between them), T transitions to another subsystem's objects. Useful: of the bytes of "
     "each line that was fetched, those accessed before it was evicted. D: the allocator's instructions for it, of all."
 )
+_DEFINITION = "L = "  # of the laboratory's notes, what EXPLANATION says
 _ROWS_AT_MOST = 15
 _PLACES = {
     "heap": "objects of the subsystems",
@@ -59,8 +60,12 @@ def sentences(advice: Advice) -> list[str]:
         _misses(found),
         _locality(found),
         _cost(found),
-        *[f"{note[:1].upper()}{note[1:]}." for note in found.facts.notes],
+        *[_sentence(note) for note in found.facts.notes if not note.startswith(_DEFINITION)],
     ]
+
+
+def _sentence(note: str) -> str:
+    return f"{note[:1].upper()}{note[1:].rstrip('.')}."
 
 
 def _misses(found: CapturedReferences) -> str:
@@ -107,7 +112,10 @@ def _cost(found: CapturedReferences) -> str:
 def rows(advice: Advice) -> list[ReferenceRow]:
     """A row for each subsystem, those with most misses first."""
     found = advice.references
-    return [_row(one) for one in found.subsystems[:_ROWS_AT_MOST]] if found else []
+    if found is None or found.facts is None:
+        return []
+    line_bytes = found.facts.cache.line_bytes
+    return [_row(one, line_bytes) for one in found.subsystems[:_ROWS_AT_MOST]]
 
 
 def rest_text(advice: Advice) -> str:
@@ -119,12 +127,12 @@ def rest_text(advice: Advice) -> str:
     return f"and {len(rest)} others: {count_text(references)} references, {count_text(misses)} misses; JSON has all"
 
 
-def _row(one: CapturedSubsystem) -> ReferenceRow:
+def _row(one: CapturedSubsystem, line_bytes: int) -> ReferenceRow:
     r = one.references
+    useful = "–" if r.useful_share is None else f"{line_bytes * r.useful_share:.1f} of {line_bytes} B"
     cells = (
-        count_text(r.references), count_text(r.misses), percent(r.miss_share), percent(r.useful_share),
-        share_text(r.locality), count_text(r.references), f"{count_text(r.lines)} ({count_text(r.lines_packed)})",
-        count_text(r.transitions), percent(r.density),
+        count_text(r.misses), percent(r.miss_share), useful, locality_text(r.locality), count_text(r.references),
+        f"{count_text(r.lines)} ({count_text(r.lines_packed)})", count_text(r.transitions), percent(r.density),
     )  # fmt: skip
     return ReferenceRow(one.name, cells)
 
@@ -151,6 +159,11 @@ def _place(place: ReferencePlace, whole: int) -> ReferenceRow:
 def place_name(place: str) -> str:
     """A kind of place in words."""
     return _PLACES.get(place, place)
+
+
+def locality_text(value: float | None) -> str:
+    """`0.25`; of a small one two digits, for L spans decades."""
+    return share_text(value) if value is None or value >= 0.01 or value == 0 else f"{value:.2g}"
 
 
 def percent(share: float | None) -> str:

@@ -181,8 +181,9 @@ def _print_references(advice: Advice, out: Console) -> None:
             for row in rows:
                 table.add_row(Text(row.name), *row.cells)
             out.print(table)
-    if rest := reference_words.rest_text(advice):
-        out.print(Text(rest))
+    for words in (reference_words.rest_text(advice), reference_words.EXPLANATION):
+        if words and reference_words.rows(advice):
+            out.print(Text(words))
 
 
 def _processes(program: AnalysedProgram) -> Table:

@@ -9,7 +9,9 @@ it is compared with anything but the plain run's.
 
 from __future__ import annotations
 
+import subprocess
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,19 +19,25 @@ from millpond.rounds.characterisation import Characterisation
 from millpond.rounds.preparation import NO_PREPARATION, Preparation
 from millpond.rounds.recording import CHARACTERISE, read_json, trace_set
 from millpond.system import native
+from millpond.system.environment import user_environment
 from millpond.system.errors import Failure, Status
+from millpond.system.progress import say
 from millpond.system.standard_input import StandardInput
 from millpond.system.wording import seconds_text
 
 CAPTURE = "millpond-references"
+# A captured run is stopped after so many plain ones, and never before so many seconds.
+TIMES_AT_MOST = 200.0
+SECONDS_MIN = 300.0
 
 
 @dataclass(frozen=True)
 class CapturedRun:
-    """What a capture found, how long the program took under the tool, and the analysis afterwards."""
+    """What a capture found; by the wall clock, the program under the tool, without it, and the analysis afterwards."""
 
     characterisation: Characterisation
     seconds: float
+    plain_seconds: float
     analysis_seconds: float
 
 
@@ -38,26 +46,27 @@ def capture(
     number: int,
     folder: Path,
     stdin: StandardInput,
-    seconds: float,
     preparation: Preparation = NO_PREPARATION,
 ) -> CapturedRun:
-    """Runs the program once under the tool and characterises its process of that number.
+    """Runs the program once plainly and once under the tool, and characterises its process of that number.
 
-    Failure, whose message says what to install or to do, where there is no Valgrind, the program has not ended after
-    `seconds`, or its processes are not those of the recording.
+    Failure, whose message says what to install or to do, where there is no Valgrind, the program takes far too long
+    under it, or its processes are not those of the recording.
     """
     inner = folder.absolute() / "captured"
     inner.mkdir(exist_ok=True)
     file, out = inner / "program.mpt", inner / "characterisation.json"
     argv = preparation.program(program)
+    plain_seconds = _run_plainly(argv, folder, stdin, preparation)
+    limit = max(SECONDS_MIN, TIMES_AT_MOST * plain_seconds)
     with preparation.ready(folder) as cwd, stdin.first() as descriptor:
         started = time.monotonic()
-        finished = native.run(CAPTURE, ["-o", str(file), "--", *argv], stdin=descriptor, seconds=seconds, folder=cwd)
+        finished = native.run(CAPTURE, ["-o", str(file), "--", *argv], stdin=descriptor, seconds=limit, folder=cwd)
         took = time.monotonic() - started
     if finished.timed_out:
         raise Failure(
             Status.ENVIRONMENT,
-            f"the program had not ended after {seconds_text(seconds)} under the tool; `millpond record --references "
+            f"the program had not ended after {seconds_text(limit)} under the tool; `millpond record --references "
             "--instructions N` captures a part of it",
         )
     traces = trace_set(file)
@@ -65,6 +74,7 @@ def capture(
         raise native.failure_of(CAPTURE, finished)
     if len(traces) < number:
         raise Failure(Status.ENVIRONMENT, f"the captured run had no process {number}, which the recording has analysed")
+    say("counting misses")
     started = time.monotonic()
     native.require(CHARACTERISE, ["--json", str(out), str(traces[number - 1])])
     try:
@@ -73,4 +83,18 @@ def capture(
         raise Failure(Status.ENVIRONMENT, f"{out.name} is of another version of the laboratory: {error}") from error
     if found.references is None:
         raise Failure(Status.ENVIRONMENT, "the captured trace holds no references")
-    return CapturedRun(found, took, time.monotonic() - started)
+    return CapturedRun(found, took, plain_seconds, time.monotonic() - started)
+
+
+def _run_plainly(argv: Sequence[str], folder: Path, stdin: StandardInput, preparation: Preparation) -> float:
+    """The seconds of one run that nothing looks at, its output dropped, for comparison."""
+    with preparation.ready(folder) as cwd, stdin.first() as descriptor:
+        started = time.monotonic()
+        try:
+            subprocess.run(
+                argv, stdin=descriptor, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False, cwd=cwd,
+                env=user_environment(),
+            )  # fmt: skip
+        except OSError as error:
+            raise Failure(Status.PROGRAM, f"cannot start {argv[0]}: {error.strerror or error}") from error
+        return time.monotonic() - started
