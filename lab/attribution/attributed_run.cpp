@@ -46,7 +46,7 @@ void miss_counts::add(const miss_counts& other) {
 }
 
 attributed_run::attributed_run(std::uint32_t subjects, subject_function subject_of, cache_shape shape,
-                         region_map regions, std::uint64_t instructions)
+                               region_map regions, std::uint64_t instructions)
     : subjects_(subjects),
       subject_of_(std::move(subject_of)),
       shape_(std::move(shape)),

@@ -11,10 +11,12 @@ namespace millpond::attribution {
 footprints::footprints(object_map& objects) : objects_(&objects) {}
 
 footprint& footprints::own(std::uint32_t subject) {
-    while (subject >= of_subject_.size()) {
-        of_subject_.emplace_back();
-        lines_of_.push_back(std::make_unique<simulate::block_table<std::uint8_t>>(simulate::process_system));
+    if (subject >= of_subject_.size()) {
+        of_subject_.resize(subject + 1);
+        lines_of_.resize(subject + 1);
     }
+    std::unique_ptr<line_table>& lines = lines_of_[subject];
+    if (!lines) lines = std::make_unique<line_table>(simulate::process_system);
     return of_subject_[subject];
 }
 

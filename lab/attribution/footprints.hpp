@@ -10,6 +10,7 @@
 
 #include <bit>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "lab/attribution/object_map.hpp"
@@ -44,6 +45,7 @@ class footprints {
 
   private:
     static constexpr std::uint64_t line_bytes = 64;
+    using line_table = simulate::block_table<std::uint8_t>;
 
     static std::uint64_t bits_from(std::uint64_t offset, std::uint64_t bytes) {
         if (bytes == 0) return 0;
@@ -55,7 +57,7 @@ class footprints {
 
     object_map* objects_;
     std::vector<footprint> of_subject_;
-    std::vector<std::unique_ptr<simulate::block_table<std::uint8_t>>> lines_of_;  // by subject
+    std::vector<std::unique_ptr<line_table>> lines_of_;  // by subject
 };
 
 }  // namespace millpond::attribution

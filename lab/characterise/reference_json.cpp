@@ -105,7 +105,8 @@ json references_json(const characterisation& all) {
     const attribution::attribution_totals& totals = run.totals();
     json notes = json::array();
     notes.push_back(
-        "L = I / (I + M * T): I references to the subsystem's objects, M lines of 64 bytes that their touched bytes lay "
+        "L = I / (I + M * T): I references to the subsystem's objects, M lines of 64 bytes that their touched bytes "
+        "lay "
         "on when those were most, T transitions to another subsystem's objects (P0089R0, 5.3, as l / (1 + l))");
     if (!run.knows_regions())
         notes.push_back("the recording does not say where stacks and global variables lie: they are unknown memory");

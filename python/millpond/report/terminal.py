@@ -20,7 +20,7 @@ from millpond.advice.document import legality_text
 from millpond.report import reference_words, replay_words
 from millpond.report.cases import Case
 from millpond.report.report_words import EFFECT_WORDS, answer, commands, facts, not_measured, trace_warnings
-from millpond.rounds.characterisation import Characterisation, SubsystemFacts
+from millpond.rounds.characterisation import Characterisation, ReferenceFacts, SubsystemFacts
 from millpond.rounds.fresh_process import describe
 from millpond.rounds.trial_data import TrialResult
 from millpond.system.wording import (
@@ -126,6 +126,18 @@ def subsystems_table(subsystems: Sequence[SubsystemFacts]) -> Table:
     return table
 
 
+def references_text(counted: ReferenceFacts) -> str:
+    """One line on what the references of a trace say of the whole."""
+    misses = counted.misses
+    return (
+        f"D and L are counted from {count_text(counted.references)} references. L = I/(I + M·T): I references to a "
+        f"subsystem's objects, M cache lines that they lie on at most, T transitions to other subsystems. The "
+        f"allocator executes {share_text(counted.density)} of the instructions; in a cache of "
+        f"{bytes_text(counted.cache.bytes)} the program misses {count_text(misses.get('program'))} times, "
+        f"{count_text(misses.get('indirect'))} of them on lines that the allocator evicted."
+    )
+
+
 def print_characterisation(data: Characterisation, out: Console) -> None:
     """The table of `millpond characterise`."""
     trace = data.trace
@@ -141,6 +153,8 @@ def print_characterisation(data: Characterisation, out: Console) -> None:
     out.print(Text(", ".join(said)))
     print_warnings(trace_warnings(trace), out)
     out.print(subsystems_table(data.subsystems))
+    if data.references:
+        out.print(Text(references_text(data.references)))
 
 
 def print_advice(advice: Advice, out: Console) -> None:
