@@ -14,7 +14,15 @@ from conftest import FakeLab
 
 from millpond.cli import main
 from millpond.report.figures.log_plot import Curve, Range, log_plot, size_text
-from millpond.report.simulation_curves import DIRECT, FULLY, distance_points, fault_curve, miss_curves, observations
+from millpond.report.simulation_curves import (
+    DIRECT,
+    FULLY,
+    distance_points,
+    fault_curve,
+    miss_curves,
+    observations,
+    table_sizes,
+)
 from millpond.report.simulation_page import names_of, render
 from millpond.rounds.simulation_data import Simulation
 
@@ -48,6 +56,16 @@ def test_a_long_curve_is_thinned_and_stays_exact() -> None:
     points = distance_points(simulation(simulators=[one]).simulators[0])
     assert 200 < len(points) < 400
     assert all(misses == 100_001 - size // 32 for size, misses in points)
+
+
+def test_the_table_has_every_size_that_was_simulated() -> None:
+    three = simulated.cache(3, 12288, 700)
+    found = simulated.document()
+    found["simulators"][1]["metrics"].append(three)
+    curves = {curve.organisation: curve for curve in miss_curves(Simulation.from_json(found))}
+    assert 12288 in table_sizes(curves.values())
+    assert curves[FULLY].at(12288) == simulated.REFERENCES // 2, "and what a fully associative cache of it misses"
+    assert "<td>700<small>" in render([("loop", Simulation.from_json(found))])
 
 
 def test_faults_are_misses_of_pages_with_first_touches() -> None:

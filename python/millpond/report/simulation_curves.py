@@ -49,10 +49,11 @@ class MissCurve:
 def miss_curves(simulation: Simulation) -> list[MissCurve]:
     """One curve for each organisation and line size, in the order of a legend."""
     found: dict[tuple[str, int], tuple[list[Point], int]] = {}
+    sizes = {row.cache_bytes for one in simulation.simulators for row in one.metrics if row.cache_bytes}
     for simulator in simulation.simulators:
         of = simulator.count("references")
         if simulator.kind == "distances" and _block_bytes(simulator) < _LARGEST_LINE_BYTES:
-            found[FULLY, _block_bytes(simulator)] = (distance_points(simulator), of)
+            found[FULLY, _block_bytes(simulator)] = (distance_points(simulator, sizes), of)
         if simulator.kind not in ("direct", "lru", "fifo", "random"):
             continue
         for row in simulator.metrics:
@@ -79,15 +80,18 @@ def fault_curve(simulation: Simulation) -> MissCurve | None:
     return None
 
 
-def distance_points(simulator: Simulator) -> list[Point]:
-    """(bytes, misses) of LRU memories of 1, 2, 4, … blocks, and of others between; the last size misses no block twice.
+def distance_points(simulator: Simulator, sizes_bytes: Iterable[int] = ()) -> list[Point]:
+    """(bytes, misses) of LRU memories of 1, 2, 4, … blocks, of others between, and of the sizes that are named.
+
+    The largest misses no block twice.
 
     Exact: a memory of N blocks misses what has a distance of N or more, and what has none. O(curve).
     """
     block, references = _block_bytes(simulator), simulator.count("references")
     last = max(1, simulator.curve[-1][0] + 1 if simulator.curve else 1)
     steps = {round(last ** (i / _POINTS_AT_MOST)) for i in range(_POINTS_AT_MOST + 1)}
-    sizes = sorted({2**i for i in range(last.bit_length())} | {size for size in steps if size >= 1} | {last})
+    named = {size // block for size in sizes_bytes if size % block == 0 and block <= size <= last * block}
+    sizes = sorted({2**i for i in range(last.bit_length())} | {size for size in steps if size >= 1} | {last} | named)
     points: list[Point] = []
     hits, at = 0, 0
     for size in sizes:
@@ -162,6 +166,9 @@ def _number(value: int) -> str:
     return f"{value:,}".replace(",", " ")
 
 
-def round_sizes(curves: Iterable[MissCurve]) -> list[int]:
-    """The powers of two among the sizes of these curves, ascending."""
-    return sorted({size for curve in curves for size, _ in curve.points if math.log2(size).is_integer()})
+def table_sizes(curves: Iterable[MissCurve]) -> list[int]:
+    """The sizes that a table has rows for, ascending: all that were simulated, and powers of two of exact curves."""
+    return sorted({
+        size for curve in curves for size, _ in curve.points
+        if curve.organisation != FULLY or math.log2(size).is_integer()
+    })  # fmt: skip

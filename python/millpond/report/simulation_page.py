@@ -24,7 +24,7 @@ from millpond.report.simulation_curves import (
     fault_curve,
     miss_curves,
     observations,
-    round_sizes,
+    table_sizes,
 )
 from millpond.rounds.simulation_data import LevelTime, Simulation
 from millpond.system.machine import this_machine
@@ -35,7 +35,7 @@ _INK = "kink"  # the colour of text
 _DASHES = {DIRECT: "d0", "2 ways": "d1", FULLY: "d2", "8 ways": "d3"}
 # What is drawn at first: more would hide one another.
 _AT_FIRST = {DIRECT, "2 ways", "8 ways", FULLY}
-_ROWS_AT_MOST = 40
+_ROWS_AT_MOST = 80
 
 
 @dataclass(frozen=True)
@@ -193,7 +193,7 @@ def _miss_table(one: Simulation) -> ExactTable | None:
         return None
     lines = {curve.line_bytes for curve in curves}
     rows = []
-    for size in round_sizes(curves)[:_ROWS_AT_MOST]:
+    for size in table_sizes(curves)[:_ROWS_AT_MOST]:
         cells = []
         for curve in curves:
             misses = curve.at(size)
@@ -206,7 +206,7 @@ def _fault_table(one: Simulation) -> ExactTable | None:
     curve = fault_curve(one)
     if curve is None:
         return None
-    sizes = sorted({*round_sizes([curve]), curve.points[-1][0]})[:_ROWS_AT_MOST]
+    sizes = sorted({*table_sizes([curve]), curve.points[-1][0]})[:_ROWS_AT_MOST]
     cells = [(size_text(size), [(_number(curve.at(size) or 0), "")]) for size in sizes]
     return ExactTable("Page faults", ["memory", f"faults, pages of {size_text(curve.line_bytes)}"], cells)
 
