@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "lab/characterise/container_list.hpp"
+#include "lab/characterise/reference_json.hpp"
 #include "lab/characterise/subsystem_json.hpp"
 
 namespace millpond::characterise {
@@ -82,6 +83,20 @@ void characterisation::run() {
             return contexts[a].objects != contexts[b].objects ? contexts[a].objects > contexts[b].objects : a < b;
         });
     }
+}
+
+void characterisation::count_references(const attribution::cache_shape& cache) {
+    const std::vector<trace::block_record>& blocks = reader_.blocks();
+    const auto has_references = [](const trace::block_record& block) { return block.header.kind == mpt_references; };
+    if (std::none_of(blocks.begin(), blocks.end(), has_references)) return;
+    references::reader reader(path_, {.with_system = true});
+    const auto subject_of = [this](std::uint64_t context) {
+        return subsystems_.subsystem_of(context < functions_->node_count() ? static_cast<std::uint32_t>(context) : 0);
+    };
+    references_ = std::make_unique<attribution::attributed_run>(
+        static_cast<std::uint32_t>(subsystems_.subsystems().size()), subject_of, cache,
+        attribution::region_map::of_recording(path_, reader_), reader.totals().instructions);
+    attribution::take_all(reader, *references_);
 }
 
 double characterisation::seconds(std::uint64_t tick) const {
@@ -164,12 +179,15 @@ json characterisation::to_json() const {
     all["heat_map"] = counts_.addresses().to_json([this](std::uint64_t tick) { return seconds(tick); },
                                                   [&](std::uint32_t s) { return position[s]; });
     all["pins"] = pins_json();
+    all["references"] = references_json(*this);
     all["notes"] = {
         "a function is legal only where its activations were observed; else it is not disproved at most, for a trace "
         "of allocations cannot tell two calls in a row apart",
         "an object that is live when the trace ends outlives every scope",
         "pages (diffusion, heat map, pins) are counted; above 262 144 live objects they are estimated from a sample",
-        "D and C are estimated from the operations that were timed (1 in 64); L needs references to memory"};
+        references_
+            ? "D and L are counted from the references; C needs operations that were timed"
+            : "D and C are estimated from the operations that were timed (1 in 64); L needs references to memory"};
     return all;
 }
 

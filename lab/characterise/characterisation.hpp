@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "lab/attribution/attributed_run.hpp"
 #include "lab/characterise/event_counts.hpp"
 #include "lab/characterise/observed_scopes.hpp"
 #include "lab/characterise/owner_keys.hpp"
@@ -39,6 +40,12 @@ class characterisation {
     characterisation& operator=(const characterisation&) = delete;
 
     json to_json() const;
+
+    // Reads the references of a recording that has them, for locality, counted density and misses. Does nothing where it
+    // has none. Throws program::failure, trace::trace_error.
+    void count_references(const attribution::cache_shape& cache);
+    // Null: none were read.
+    const attribution::attributed_run* references() const { return references_.get(); }
 
     // Takes legality from a recording of the same program in which scopes were observed; `other` outlives this object.
     // Without it, legality comes from this trace.
@@ -85,6 +92,7 @@ class characterisation {
     event_counts counts_;
     observed_scopes observations_;
     std::optional<owner_keys> owners_;
+    std::unique_ptr<attribution::attributed_run> references_;
     const characterisation* observed_ = this;
     std::unique_ptr<thread_clock> clock_;
     std::vector<std::uint32_t> order_;

@@ -27,6 +27,10 @@ double entropy(std::span<const std::uint64_t> counts) {
 
 double variation(double entropy_nats) { return -std::expm1(-entropy_nats); }
 
+double locality(double accesses, double lines, double transitions) {
+    return accesses / (accesses + lines * transitions);
+}
+
 double threads_inside_at_once(std::span<const double> inside) {
     // Of the sum of k · P(k) over all k, which is the sum of the shares, only k = 1 does not count.
     // none and one: the probability that nobody, and that exactly one, is inside.

@@ -4,7 +4,8 @@
 //   D density      time in its operations / CPU time of its threads over its duration, both without the recorder
 //                  (estimated)
 //   V variation    1 − exp(−H), H the entropy in nats over size classes; exp(H) is the effective number of sizes
-//   L locality     needs references to memory, which a recording does not have: null
+//   L locality     I / (I + M * T): references, lines of memory, transitions (counted; null for a recording without
+//                  references). Where there are references D is counted, too
 //   U utilization  peak live bytes / bytes allocated in total
 //   C contention   expected number of threads inside operations at once, counting moments with two or more, / threads
 //                  (estimated: each thread inside for its share of the time, independently of the others)
@@ -32,6 +33,10 @@ double variation(double entropy_nats);
 
 // `inside`: for each thread that is active in the subsystem, its share of time inside operations.
 double threads_inside_at_once(std::span<const double> inside);
+
+// I / (I + M * T): accesses of a visit, I / T, against the lines of the footprint; l / (1 + l) of P0089R0's l = I / (M
+// * T). 1 where the program never leaves; I must not be 0.
+double locality(double accesses, double lines, double transitions);
 
 // 0 for one thread, and where one thread alone is ever inside.
 double contention(std::span<const double> inside);

@@ -2,7 +2,7 @@
 // millpond-characterise: what the subsystems of a recorded program do with memory.
 //
 //   millpond-characterise [--json FILE] [--contexts FILE] [--plan-out DIR] [--group NAME=PATTERN …]
-//                         [--scopes-out FILE] [--observed TRACE] TRACE
+//                         [--scopes-out FILE] [--observed TRACE] [--cache DESCRIPTION] TRACE
 //   millpond-characterise --summary [--json FILE] TRACE…
 //   millpond-characterise --sizes [--granule BYTES] [--largest BYTES] [--moments N] [--short-sites FILE] [--json FILE]
 //                         TRACE…
@@ -34,6 +34,7 @@ struct options {
     std::string json_to = "-", plan_out, contexts_to, scopes_to, observed;
     std::vector<std::string> groups, traces;
     std::string short_sites;
+    std::string cache = millpond::attribution::cache_shape::standard;
     bool summary = false, sizes = false;
     size_request of_sizes;
 };
@@ -149,7 +150,9 @@ void run(const options& chosen) {
     const std::vector<millpond::symbols::owner_group> groups = parse_groups(chosen.groups);
     check(chosen);
     if (chosen.summary || chosen.sizes) return write_all(chosen);
+    const auto cache = millpond::attribution::cache_shape::of(chosen.cache);
     characterisation found(chosen.traces.front(), groups);
+    found.count_references(cache);
     std::optional<characterisation> observed;
     if (!chosen.observed.empty()) found.take_observations(observed.emplace(chosen.observed, groups));
     if (!chosen.scopes_to.empty()) program::write_whole(chosen.scopes_to, scope_list(found));
@@ -175,6 +178,11 @@ int main(int argc, char** argv) {
     app.add_option("--group", chosen.groups, "NAME=PATTERN: owners that the pattern (*, ?) fits are one subsystem")
         ->expected(1)
         ->take_all();
+    app.add_option("--cache", chosen.cache,
+                   "the cache whose misses are counted, where the trace has references: attributed, fifo or random, as "
+                   "millpond-simulate takes them")
+        ->type_name("DESCRIPTION")
+        ->capture_default_str();
     app.add_flag("--summary", chosen.summary, "only the trace and the process, an array with an object for each trace");
     app.add_flag("--sizes", chosen.sizes, "only the sizes that are asked for, an array with an object for each trace");
     app.add_option("--granule", chosen.of_sizes.granule_bytes, "sizes are rounded up to this power of two")

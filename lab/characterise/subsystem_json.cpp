@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "lab/characterise/dvluc.hpp"
+#include "lab/characterise/reference_json.hpp"
 #include "preload/word_position.hpp"
 
 namespace millpond::characterise {
@@ -236,6 +237,11 @@ json subsystem_json(const characterisation& all, std::uint32_t subsystem) {
     one["first_empty_seconds"] = s.first_empty_tick != 0 ? json(all.seconds(s.first_empty_tick)) : json();
     one["empty_from_seconds"] = s.live_objects == 0 ? json(all.seconds(s.last_empty_tick)) : json();
     if (json owners = owners_json(all, subsystem); !owners.empty()) one["owners"] = std::move(owners);
+    one["references"] = references_json(all, subsystem);
+    if (!one["references"].is_null()) {
+        one["dvluc"]["D"] = counted_density_json(all, subsystem);
+        one["dvluc"]["L"] = locality_json(all, subsystem);
+    }
     one["legality"] = legality_json(all, subsystem);
     one["top_contexts"] = contexts_json(all, subsystem);
     return one;

@@ -80,6 +80,20 @@ std::size_t page_bytes() { return static_cast<std::size_t>(::sysconf(_SC_PAGESIZ
 
 }  // namespace
 
+cost_samples cycle_cost() {
+#if defined(__x86_64__)
+    constexpr std::size_t additions = 64;
+    std::uint64_t sum = 1, one = 1;
+    cost_samples result = samples_of(20'000, [&] {
+        asm volatile(".rept %c2\n\tadd %1, %0\n\t.endr" : "+r"(sum) : "r"(one), "i"(additions));
+    });
+    for (double& ns : result) ns /= additions;
+    return result;
+#else
+    return {};
+#endif
+}
+
 cost_samples time_stamp_cost() {
 #if defined(__x86_64__)
     return samples_of(100'000, [] {
@@ -109,26 +123,31 @@ cost_samples allocation_cost() {
 
 namespace {
 
-// A single cycle through all lines of a set in random order (Sattolo): no prefetcher can guess the next one.
-cost_samples latency_of_a_set(std::size_t set_bytes) {
-    struct line {
-        std::uint32_t next;
-        char rest[60];
-    };
-    const auto lines = static_cast<std::uint32_t>(set_bytes / sizeof(line));
-    const auto data = std::make_unique<line[]>(lines);
-    std::vector<std::uint32_t> order(lines);
+constexpr std::size_t line_bytes = 64, small_page_bytes = 4096;
+
+// A single cycle through `count` lines in random order (Sattolo): no prefetcher can guess the next one. Line i lies at
+// place_of(i), within `bytes`. Empty if memory cannot be mapped.
+template <typename Place>
+cost_samples latency_of_lines(std::uint32_t count, std::size_t bytes, Place place_of) {
+    const mapping memory(bytes);
+    if (memory.data() == nullptr) return {};
+    ::madvise(memory.data(), bytes, MADV_NOHUGEPAGE);
+    std::vector<std::uint32_t> order(count);
     std::iota(order.begin(), order.end(), 0U);
     std::uint64_t state = 20;
-    for (std::uint32_t i = lines - 1; i > 0; --i) {
+    for (std::uint32_t i = count - 1; i > 0; --i) {
         state = state * 6364136223846793005U + 1442695040888963407U;
         std::swap(order[i], order[(state >> 33) % i]);
     }
-    for (std::uint32_t i = 0; i < lines; ++i) data[order[i]].next = order[(i + 1) % lines];
-    std::uint32_t at = 0;
-    for (std::uint32_t i = 0; i < lines; ++i) at = data[at].next;  // what fits into a cache lies there now
-    cost_samples result = samples_of(100'000, [&] { at = data[at].next; });
-    escape(&at);
+    const auto line = [&](std::uint32_t i) {
+        return reinterpret_cast<void**>(memory.data() + place_of(order[i % count]));
+    };
+    for (std::uint32_t i = 0; i < count; ++i) *line(i) = line(i + 1);
+    void** at = line(0);
+    // What fits into a cache lies there afterwards, and every page has been translated.
+    for (std::uint32_t i = 0; i < count; ++i) at = static_cast<void**>(*at);
+    cost_samples result = samples_of(100'000, [&] { at = static_cast<void**>(*at); });
+    escape(at);
     return result;
 }
 
@@ -136,8 +155,21 @@ cost_samples latency_of_a_set(std::size_t set_bytes) {
 
 std::vector<set_latency> memory_latencies() {
     std::vector<set_latency> result;
-    for (std::size_t set = smallest_set_bytes; set <= largest_set_bytes; set *= 2)
-        result.push_back({set, latency_of_a_set(set)});
+    for (std::size_t set = smallest_set_bytes; set <= largest_set_bytes; set *= 2) {
+        const auto lines = static_cast<std::uint32_t>(set / line_bytes);
+        result.push_back({set, latency_of_lines(lines, set, [](std::size_t i) { return i * line_bytes; })});
+    }
+    return result;
+}
+
+std::vector<page_latency> page_latencies() {
+    std::vector<page_latency> result;
+    for (std::size_t pages = fewest_pages; pages <= most_pages; pages *= 2) {
+        // Each page has its line one further on, so that the lines spread over all sets of a cache.
+        const auto place = [](std::size_t i) { return i * small_page_bytes + i * line_bytes % small_page_bytes; };
+        const auto lines = static_cast<std::uint32_t>(pages);
+        result.push_back({pages, latency_of_lines(lines, pages * small_page_bytes, place)});
+    }
     return result;
 }
 

@@ -6,6 +6,7 @@
 
 #include "lab/measure/abilities.hpp"
 #include "lab/measure/costs.hpp"
+#include "lab/measure/memory_levels.hpp"
 #include "lab/program/aside_file.hpp"
 #include "lab/program/command_line.hpp"
 
@@ -13,6 +14,8 @@ namespace {
 
 using namespace millpond::measure;
 using nlohmann::ordered_json;
+
+const std::string unmapped = "memory cannot be mapped";
 
 ordered_json cost_json(cost_samples samples, const std::string& why_none) {
     if (samples.empty()) return {{"median", nullptr}, {"n", 0}, {"unit", "ns"}, {"why_null", why_none}};
@@ -32,25 +35,48 @@ ordered_json latencies_json(const std::vector<set_latency>& latencies) {
     ordered_json result = ordered_json::array();
     for (const set_latency& one : latencies) {
         ordered_json row = {{"set_bytes", one.set_bytes}};
-        row.update(cost_json(one.samples, ""));
+        row.update(cost_json(one.samples, unmapped));
         result.push_back(row);
     }
     return result;
 }
 
+ordered_json page_latencies_json() {
+    ordered_json result = ordered_json::array();
+    for (const page_latency& one : page_latencies()) {
+        ordered_json row = {{"pages", one.pages}};
+        row.update(cost_json(one.samples, unmapped));
+        result.push_back(row);
+    }
+    return result;
+}
+
+void add_levels(ordered_json& to) {
+    ordered_json caches = ordered_json::array(), buffers = ordered_json::array();
+    for (const data_cache& one : data_caches())
+        caches.push_back(
+            {{"level", one.level}, {"bytes", one.bytes}, {"ways", one.ways}, {"line_bytes", one.line_bytes}});
+    for (const translation_buffer& one : translation_buffers())
+        buffers.push_back({{"level", one.level}, {"entries", one.entries}, {"ways", one.ways}});
+    to["caches"] = caches;
+    to["translation_buffers"] = buffers;
+}
+
 ordered_json probe() {
     const std::vector<set_latency> latencies = memory_latencies();
-    const std::string unmapped = "memory cannot be mapped";
     const huge_page_cost huge = huge_page_fault_cost();
     ordered_json result;
     result["schema"] = "millpond.probe/1";
-    result["costs"] = {{"time_stamp", cost_json(time_stamp_cost(), "")},
+    result["costs"] = {{"cycle", cost_json(cycle_cost(), "only measured on x86-64")},
+                       {"time_stamp", cost_json(time_stamp_cost(), "")},
                        {"clock", cost_json(clock_cost(), "")},
                        {"allocation", cost_json(allocation_cost(), "")},
                        {"page_fault", cost_json(page_fault_cost(), unmapped)},
                        {"huge_page_fault", cost_json(huge.samples, huge.why_none)},
-                       {"memory_latency", cost_json(latencies.back().samples, "")}};
+                       {"memory_latency", cost_json(latencies.back().samples, unmapped)}};
     result["latencies"] = latencies_json(latencies);
+    result["page_latencies"] = page_latencies_json();
+    add_levels(result);
     const auto invariant = time_stamp_is_invariant();
     result["time_stamp_is_invariant"] = invariant ? ordered_json(*invariant) : ordered_json(nullptr);
     ordered_json counters = ordered_json::array();

@@ -8,48 +8,27 @@ attributed_cache::attributed_cache(const host& system, line_walk lines, uint64_t
                                    uint64_t seed)
     : lines_(lines), cache_(system, sets, ways, rule, seed), stack_(system), evicted_(system), of_subject_(system, 1) {}
 
-// The kind of the miss, or `hit`.
-unsigned attributed_cache::touch(uint64_t line, unsigned origin, bool& is_indirect) {
+attributed_cache::line_outcome attributed_cache::touch(uint64_t line, unsigned origin) {
     const uint64_t distance = stack_.touch<portable_lanes>(line);
-    if (cache_.use(line)) return hit;
-    const uint64_t victim = cache_.insert(line);
-    if (victim != no_line) evicted_[victim] = origin == millpond_of_allocator ? by_allocator : 0;
-    if (distance == lru_stack::cold) return static_cast<unsigned>(miss_kind::cold);
-    if (distance == lru_stack::flushed) return static_cast<unsigned>(miss_kind::flushed);
+    line_outcome outcome;
+    if (cache_.use(line)) return outcome;
+    outcome.evicted = cache_.insert(line);
+    if (outcome.evicted != no_line) evicted_[outcome.evicted] = origin == millpond_of_allocator ? by_allocator : 0;
+    const auto miss = [&](miss_kind kind) {
+        outcome.kind = static_cast<unsigned>(kind);
+        return outcome;
+    };
+    if (distance == lru_stack::cold) return miss(miss_kind::cold);
+    if (distance == lru_stack::flushed) return miss(miss_kind::flushed);
     const uint8_t* const evictor = evicted_.find(line);
-    is_indirect = origin == millpond_of_program && evictor != nullptr && *evictor == by_allocator;
+    outcome.is_indirect = origin == millpond_of_program && evictor != nullptr && *evictor == by_allocator;
     const bool would_have_hit = distance < cache_.sets() * cache_.ways();
-    return static_cast<unsigned>(would_have_hit ? miss_kind::conflict : miss_kind::capacity);
-}
-
-void attributed_cache::take_one(const reference& r) {
-    const uint32_t subject = r.subject < subjects_max ? r.subject : subjects_max;
-    const unsigned origin = r.origin < origins ? r.origin : static_cast<unsigned>(millpond_of_system);
-    of_subject_.reach(subject);
-    counts& own = of_subject_[subject];
-    unsigned kind = hit;
-    bool is_indirect = false;
-    const uint64_t last = lines_.last(r);
-    for (uint64_t line = lines_.first(r);; ++line) {
-        bool line_is_indirect = false;
-        const unsigned of_line = touch(line, origin, line_is_indirect);
-        if (kind == hit) {
-            kind = of_line;
-            is_indirect = line_is_indirect;
-        }
-        if (lines_.rule() == straddling::twice || line == last) {
-            ++own.references[origin];
-            if (kind != hit) ++own.misses[origin][kind];
-            own.indirect += is_indirect;
-            kind = hit;
-            is_indirect = false;
-        }
-        if (line == last) break;
-    }
+    return miss(would_have_hit ? miss_kind::conflict : miss_kind::capacity);
 }
 
 void attributed_cache::take(const reference* batch, size_t count) {
-    for (size_t i = 0; i < count; ++i) take_one(batch[i]);
+    const auto nothing = [](uint64_t, const line_outcome&) {};
+    for (size_t i = 0; i < count; ++i) take_one(batch[i], nothing);
 }
 
 void attributed_cache::flush() {

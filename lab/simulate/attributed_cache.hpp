@@ -35,7 +35,18 @@ class attributed_cache {
     attributed_cache(const host& system, line_walk lines, uint64_t sets, unsigned ways, replacement rule,
                      uint64_t seed);
 
+    static constexpr unsigned hit = kinds;
+    // What a reference did to one line. `kind`: hit, or a miss_kind; `evicted`: the line that had to go, or no_line.
+    struct line_outcome {
+        unsigned kind = hit;
+        bool is_indirect = false;
+        uint64_t evicted = no_line;
+    };
+
     void take(const reference* batch, size_t count);
+    // Takes one reference and calls watch(line, line_outcome) for each of its lines. Returns whether it missed.
+    template <class Watch>
+    bool take_one(const reference& r, const Watch& watch);
     void flush();
     void tell(const report& to) const;
 
@@ -44,11 +55,9 @@ class attributed_cache {
     const counts& of_subject(size_t subject) const { return of_subject_[subject]; }
 
   private:
-    static constexpr unsigned hit = kinds;
     static constexpr uint8_t by_allocator = 1;
 
-    unsigned touch(uint64_t line, unsigned origin, bool& is_indirect);
-    void take_one(const reference& r);
+    line_outcome touch(uint64_t line, unsigned origin);
 
     line_walk lines_;
     set_cache cache_;
@@ -56,5 +65,32 @@ class attributed_cache {
     block_table<uint8_t> evicted_;  // by_allocator or 0, for each line that was evicted
     array<counts> of_subject_;
 };
+
+template <class Watch>
+bool attributed_cache::take_one(const reference& r, const Watch& watch) {
+    const uint32_t subject = r.subject < subjects_max ? r.subject : subjects_max;
+    const unsigned origin = r.origin < origins ? r.origin : static_cast<unsigned>(millpond_of_system);
+    of_subject_.reach(subject);
+    counts& own = of_subject_[subject];
+    line_outcome first_miss;
+    bool missed = false;
+    const uint64_t last = lines_.last(r);
+    for (uint64_t line = lines_.first(r);; ++line) {
+        const line_outcome of_line = touch(line, origin);
+        watch(line, of_line);
+        if (first_miss.kind == hit) first_miss = of_line;
+        if (lines_.rule() == straddling::twice || line == last) {
+            ++own.references[origin];
+            if (first_miss.kind != hit) {
+                ++own.misses[origin][first_miss.kind];
+                missed = true;
+            }
+            own.indirect += first_miss.is_indirect;
+            first_miss = {};
+        }
+        if (line == last) break;
+    }
+    return missed;
+}
 
 }  // namespace millpond::simulate

@@ -2,7 +2,7 @@
 // millpond-simulate: caches, memories and translation buffers on the data references of a program.
 //
 //   millpond-simulate [--simulate DESCRIPTION …] [--format recording|din|lackey] [--json FILE] [--write-din FILE]
-//                     REFERENCES
+//                     [--penalty CYCLES,…] [--latencies FILE|measure] [--cpi CYCLES] REFERENCES
 //   millpond-simulate --measure [--simulate DESCRIPTION …] [REFERENCES]
 //
 // REFERENCES is a recording of ours, or a text of Dinero's or of Valgrind's lackey; "-" is text at standard input.
@@ -10,6 +10,7 @@
 // written, or no memory.
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,8 @@
 #include "lab/simulate/burst_sample.hpp"
 #include "lab/simulate/din_writer.hpp"
 #include "lab/simulate/generator.hpp"
+#include "lab/simulate/latencies.hpp"
+#include "lab/simulate/level_time.hpp"
 #include "lab/simulate/recording_source.hpp"
 #include "lab/simulate/results.hpp"
 #include "lab/simulate/running_simulation.hpp"
@@ -34,7 +37,10 @@ struct command_line {
     std::vector<std::string> descriptions;
     std::string references, format = "automatic", straddling = "once", modification = "once";
     std::string instructions = "best", json, din;
-    std::vector<double> penalties = {usual_miss_penalty};
+    std::vector<double> penalties = usual_penalty_sweep();
+    std::string latencies;
+    double cycles_per_instruction = 1;
+    std::optional<machine_latencies> machine;
     millpond_rules rules = {};
     text_options text;
     bool measures = false, with_system = false;
@@ -84,6 +90,13 @@ void declare(CLI::App& app, command_line& line) {
         ->allow_extra_args(false)
         ->check(CLI::NonNegativeNumber)
         ->capture_default_str();
+    app.add_option("--latencies", line.latencies,
+                   "also tell the time with all levels: this machine's, or those of the levels: that are named, with "
+                   "the latencies of a document of `millpond doctor --json=FILE`; measure: of this machine, now")
+        ->type_name("FILE|measure");
+    app.add_option("--cpi", line.cycles_per_instruction, "with --latencies: cycles of an instruction")
+        ->check(CLI::NonNegativeNumber)
+        ->capture_default_str();
     app.add_option("--json", line.json, "write the document to FILE (\"-\": to standard output, instead of the table)")
         ->type_name("FILE");
     app.add_option("--write-din", line.din, "also write the references as din text")->type_name("FILE");
@@ -103,6 +116,20 @@ Value one_of(const std::string& word, const std::vector<std::string>& words) {
     return static_cast<Value>(std::find(words.begin(), words.end(), word) - words.begin());
 }
 
+// Adds the simulators of the machine's caches, unless others are named whose time shall be told.
+void settle_latencies(command_line& line) {
+    line.machine = line.latencies == "measure" ? measured_latencies() : read_latencies(line.latencies);
+    for (const std::string& one : line.descriptions) {
+        if (one.rfind("levels", 0) == 0) return;
+    }
+    const std::vector<std::string> own = machine_descriptions(*line.machine);
+    if (own.empty())
+        throw program::failure(program::usage, line.machine->from +
+                                                   " names no caches; describe them: --simulate "
+                                                   "levels:line=64,size=32K/1M,ways=8/16");
+    line.descriptions.insert(line.descriptions.end(), own.begin(), own.end());
+}
+
 void settle(command_line& line) {
     line.rules.straddle_twice = line.straddling == "twice";
     line.rules.modify_twice = line.modification == "twice";
@@ -110,6 +137,7 @@ void settle(command_line& line) {
     if (line.format != "recording") line.text.format = one_of<text_format>(line.format, {"automatic", "din", "lackey"});
     line.text.instructions_max = line.rules.flush_instructions;
     if (line.descriptions.empty()) line.descriptions = usual_descriptions;
+    if (!line.latencies.empty()) settle_latencies(line);
     if (line.references.empty() && !line.measures)
         throw program::failure(program::usage, "name the references to read, or --measure; see --help");
 }
@@ -141,12 +169,27 @@ void add(input_facts& facts, const reference_batch& batch) {
     facts.instructions += batch.instructions;
 }
 
+void show_results(const command_line& line, const std::vector<millpond::references::simulator_counts>& counts,
+                  const input_facts& facts, const millpond_rules& rules, const burst_sample* sample = nullptr) {
+    auto document = results_json(counts, facts, rules, line.penalties, sample);
+    std::string table = results_table(document);
+    if (line.machine) {
+        document["level_times"] =
+            level_times_json(counts, facts.instructions, *line.machine, line.cycles_per_instruction);
+        if (document["level_times"].empty())
+            throw program::failure(program::usage, line.references +
+                                                       " has the counts of other simulators: capture it with "
+                                                       "--simulate levels:line=64,size=32K/1M,ways=8/16");
+        table += level_times_table(document["level_times"]);
+    }
+    show(line, document, table);
+}
+
 // What simulators counted while the program ran; `line` can ask for nothing else of such a recording.
 void show_counts(const command_line& line, const millpond::references::counts& known) {
     const auto [loads, stores, modifications] = known.references;
     const input_facts facts = {line.references, "counts", known.instructions, loads, stores, modifications};
-    const auto document = results_json(known.simulators, facts, known.rules, line.penalties);
-    show(line, document, results_table(document));
+    show_results(line, known.simulators, facts, known.rules);
 }
 
 void simulate(const command_line& line) {
@@ -174,9 +217,8 @@ void simulate(const command_line& line) {
     facts.format = source->format_name();
     if (din) din->commit();
     sample.end(simulation.get());
-    const auto document = results_json(counts_of(simulation.get()), facts, line.rules, line.penalties,
-                                       sample.instructions_not_captured() == 0 ? nullptr : &sample);
-    show(line, document, results_table(document));
+    show_results(line, counts_of(simulation.get()), facts, line.rules,
+                 sample.instructions_not_captured() == 0 ? nullptr : &sample);
 }
 
 }  // namespace

@@ -135,6 +135,48 @@ std::string curve_lines(const json& simulator, double references) {
     return text;
 }
 
+// Behind the misses of each cache its times, in cycles an instruction, by penalty.
+std::string lines_with_times(const json& simulator, double references, double instructions) {
+    const json no_times = json::array();
+    const json& times = simulator.contains("time") ? simulator["time"] : no_times;
+    std::string text;
+    auto time = times.begin();
+    for (const json& metric : simulator["metrics"]) {
+        std::string line = line_of(metric, references);
+        if (metric["metric"] == "misses" && time != times.end()) {
+            line.pop_back();
+            line += "  (";
+            const json first = (*time)["miss_penalty_cycles"];
+            do {
+                std::array<char, 64> column{};
+                std::snprintf(column.data(), column.size(), " %.3f", (*time)["value"].get<double>() / instructions);
+                line += column.data();
+            } while (++time != times.end() && (*time)["miss_penalty_cycles"] != first);
+            line += " )\n";
+        }
+        text += line;
+    }
+    return text;
+}
+
+// What the columns of lines_with_times are; empty without times.
+std::string penalties_line(const json& results) {
+    for (const json& simulator : results["simulators"]) {
+        if (!simulator.contains("time")) continue;
+        std::string text = "(cycles an instruction, I + (M x P) x D, where a miss costs P =";
+        const json first = simulator["time"][0]["miss_penalty_cycles"];
+        for (std::size_t i = 0; i < simulator["time"].size(); ++i) {
+            const json& penalty = simulator["time"][i]["miss_penalty_cycles"];
+            if (i > 0 && penalty == first) break;
+            std::array<char, 32> number{};
+            std::snprintf(number.data(), number.size(), " %g", penalty.get<double>());
+            text += number.data();
+        }
+        return text + " cycles)\n";
+    }
+    return "";
+}
+
 }  // namespace
 
 std::vector<references::simulator_counts> counts_of(const millpond_simulation* simulation) {
@@ -185,7 +227,7 @@ std::string results_table(const json& results) {
     const json& input = results["input"];
     std::string text = input["path"].get<std::string>() + " (" + input["format"].get<std::string>() +
                        "): " + input["references"].dump() + " references, " + input["instructions"].dump() +
-                       " instructions\n";
+                       " instructions\n" + penalties_line(results);
     if (input.contains("bursts"))
         text +=
             input["bursts"].dump() + " bursts; " + input["instructions_not_captured"].dump() +
@@ -198,7 +240,7 @@ std::string results_table(const json& results) {
             if (metric["metric"] == "references" && !metric.contains("subject"))
                 references += metric["value"].get<double>();
         }
-        for (const json& metric : simulator["metrics"]) text += line_of(metric, references);
+        text += lines_with_times(simulator, references, input["instructions"].get<double>());
         if (simulator.contains("curve")) text += curve_lines(simulator, references);
     }
     return text;

@@ -25,8 +25,10 @@ enum mpt_kind {
     mpt_index = 6,
     mpt_superblocks = 7, /* of a captured process: lab/references */
     mpt_references = 8,
-    mpt_counts = 9 /* what simulators counted on its references */
+    mpt_counts = 9,  /* what simulators counted on its references */
+    mpt_regions = 10 /* where its stacks and the data of its modules lie */
 };
+enum mpt_region { mpt_region_stack = 1, mpt_region_data = 2 };
 enum mpt_codec { mpt_raw = 0, mpt_zstd = 1 };
 enum mpt_layout { mpt_rows = 0, mpt_columns = 1 };
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,9 +11,14 @@ from typing import Any
 import pytest
 import sample_store
 from devtools import FAINT, Chromium, find_chromium
+from msgspec.structs import replace
 
+from millpond.advice.advice_data import Advice
+from millpond.advice.captured_references import of_run
 from millpond.report import cases as report_cases
 from millpond.report import page as report_page
+from millpond.rounds.characterisation import Characterisation
+from millpond.rounds.reference_capture import CapturedRun
 from millpond.store.store import Store
 
 pytestmark = [
@@ -77,6 +83,25 @@ def test_nothing_is_wider_than_the_screen_and_all_text_can_be_read(
         "[...document.querySelectorAll('p, td, li, pre')].filter(e => parseFloat(getComputedStyle(e).fontSize) < 11)"
     )
     assert browser.evaluate(f"{small}.length") == 0
+
+
+@pytest.mark.parametrize(("width", "height", "scheme"), SCREENS)
+def test_where_references_miss_is_readable(
+    browser: Chromium, tmp_path: Path, width: int, height: int, scheme: str
+) -> None:
+    example = Path(__file__).resolve().parents[1] / "python" / "data" / "characterisation_with_references.json"
+    captured = Characterisation.from_json(json.loads(example.read_text(encoding="utf-8")))
+    advice = Advice.from_json(sample_store.advise(tmp_path / "store"))
+    given = replace(advice, references=of_run(CapturedRun(captured, 12.0, 0.6, 3.0)))
+    path = tmp_path / "captured.html"
+    path.write_text(report_page.render([report_cases.Case(given)]), encoding="utf-8")
+    browser.open(path, width, height, scheme=scheme)
+    browser.evaluate("document.querySelectorAll('details').forEach((fold) => fold.open = true)")
+    assert browser.complaints() == []
+    assert browser.evaluate("document.documentElement.scrollWidth") <= width
+    assert browser.evaluate(FAINT) == []
+    painted = "[...document.querySelectorAll('figure.heap rect.c0')].map((r) => getComputedStyle(r).fillOpacity)"
+    assert len(set(browser.evaluate(painted))) > 2, "misses show as strength"
 
 
 def test_a_heading_sorts_and_sorts_back(browser: Chromium, page: Path) -> None:

@@ -36,8 +36,8 @@ hypothesis.settings.load_profile("millpond")
 
 ROOT = Path(__file__).resolve().parents[2]
 FAKE = Path(__file__).parent / "fakes" / "fake_lab.py"
-PROGRAMS = ("millpond-record", "millpond-characterise", "millpond-trial", "millpond-probe", "millpond-replay",
-            "millpond-trace")  # fmt: skip
+PROGRAMS = ("millpond-record", "millpond-references", "millpond-characterise", "millpond-trial", "millpond-probe",
+            "millpond-replay", "millpond-trace")  # fmt: skip
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -59,6 +59,22 @@ def test_latencies_of_sets_are_kept_and_shown(whole: FakeLab) -> None:
     assert "32 MiB 14 ns, 64 MiB 15 ns" in shown
 
 
+def test_caches_and_buffers_are_kept_and_shown(whole: FakeLab) -> None:
+    found = doctor(whole)
+    assert [one["bytes"] for one in found["caches"]] == [32768, 1 << 20]
+    assert found["translation_buffers"] == [{"level": 1, "entries": 64, "ways": 4}]
+    assert found["page_latencies"][0]["pages"] == 16
+    shown = " ".join(whole.run("doctor").stdout.replace("│", " ").split())
+    assert "32 KiB in 8 ways, 1 MiB in 16 ways, 64 pages" in shown
+
+
+def test_a_document_of_an_older_doctor_is_read(whole: FakeLab) -> None:
+    found = doctor(whole)
+    for name in ("page_latencies", "caches", "translation_buffers"):
+        del found[name]
+    assert Examination.from_json(found).caches == ()
+
+
 def test_the_reason_for_absent_counters_is_said(whole: FakeLab) -> None:
     said = " ".join(f["sentence"] for f in doctor(whole)["findings"])
     assert "instructions (offers no such counter)" in said

@@ -30,6 +30,7 @@ ORDER = [
     ["lab/measure"],
     ["lab/references"],
     ["lab/simulate"],
+    ["lab/attribution"],
     ["lab/probes"],
     ["lab/record", "lab/litter", "lab/mallocs", "lab/characterise", "lab/trial", "lab/replay"],
     ["lab/suites/common"],

@@ -13,6 +13,7 @@
 #include "lab/references/tool/entries.h"
 #include "lab/references/tool/heap_events.h"
 #include "lab/references/tool/instrument.h"
+#include "lab/references/tool/regions.h"
 #include "lab/references/tool/simulating.h"
 #include "lab/references/tool/sink.h"
 #include "lab/references/tool/trace_file.h"
@@ -62,6 +63,11 @@ static void on_stop_client(ThreadId thread, ULong blocks) {
     write_all();
     instrument_nothing();
     VG_(discard_translations)(0, ~0ULL, "millpond");
+}
+
+static void on_thread_start(ThreadId thread) {
+    calls_on_thread_start(thread);
+    regions_on_thread_start(thread);
 }
 
 static void on_signal(ThreadId thread, Int number, Bool other_stack) {
@@ -199,7 +205,7 @@ static void before_options(void) {
     VG_(clo_vex_control).guest_chase = False;
     VG_(track_start_client_code)(on_start_client);
     VG_(track_stop_client_code)(on_stop_client);
-    VG_(track_pre_thread_first_insn)(calls_on_thread_start);
+    VG_(track_pre_thread_first_insn)(on_thread_start);
     VG_(track_pre_deliver_signal)(on_signal);
     VG_(track_post_deliver_signal)(calls_on_resume);
     VG_(track_pre_mem_read)(on_system_read);

@@ -5,13 +5,14 @@
 #include "lab/references/tool/clock.h"
 #include "lab/references/tool/code_table.h"
 #include "lab/references/tool/contexts.h"
+#include "lab/references/tool/regions.h"
 #include "lab/trace/seal.h"
 #include "lab/trace/writer.h"
 
 enum { closed = -1, part_bytes = 1 << 16, images_max = 10000, path_max = 4096 };
 
 static Int descriptor = closed;
-static UInt superblocks_written, contexts_written, sequences[16];
+static UInt superblocks_written, contexts_written, regions_written, sequences[16];
 
 /* ---- payloads ---- */
 
@@ -178,10 +179,24 @@ static void write_modules(Bool all) {
     if (count > 0) write_payload(mpt_modules, count, 0);
 }
 
+static void write_regions(void) {
+    const UInt first = regions_written;
+    regions_find_modules();
+    payload_begin();
+    for (; regions_written < regions_count(); ++regions_written) {
+        const memory_region* region = regions_at(regions_written);
+        put(region->kind);
+        put(region->first);
+        put(region->bytes);
+    }
+    if (regions_written > first) write_payload(mpt_regions, regions_written - first, first);
+}
+
 void trace_file_write_references(const UChar* const* parts, const SizeT* bytes, UInt count, ULong first) {
     write_superblocks();
     write_modules(False);
     write_contexts();
+    write_regions();
     write_block(mpt_references, 1, first, parts, bytes, count);
 }
 
@@ -268,7 +283,7 @@ void trace_file_open(const HChar* output, ULong recording) {
         }
         descriptor = VG_(safe_fd)((Int)sr_Res(opened));
         VG_(fcntl)(descriptor, VKI_F_SETFD, VKI_FD_CLOEXEC);
-        superblocks_written = contexts_written = 0;
+        superblocks_written = contexts_written = regions_written = 0;
         VG_(memset)(sequences, 0, sizeof sequences);
         write_process(image, recording);
         write_modules(True);
@@ -288,6 +303,7 @@ void trace_file_close(void) {
     write_superblocks();
     write_modules(False);
     write_contexts();
+    write_regions();
     payload_begin();
     put_numbers_field(mpt_end_clock, 2, clock_now(), now_ns());
     put_numbers_field(mpt_end_clean, 1, 1, 0);

@@ -8,9 +8,12 @@
 //             then a pair there: the oldest block freed, one allocated in its place
 //   end       all wait for each other: every block that is alive at once is; then each ring is freed
 //
-// The first word of a block counts its accesses. dials_shape says what the dials mean. Beside the usual figures of a
-// round: accesses, lines and transitions of the first subsystem, from which its locality follows.
+// The first word of a block counts its accesses. dials_shape says what the dials mean. Besides the usual figures of a
+// round: accesses, lines and transitions of the first subsystem, from which its locality follows. A recording with
+// references measures the same: its calls for the first ring come from a class of their own, an access is one
+// reference, and nothing else that the turns touch lies in the heap.
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <memory>
 #include <optional>
@@ -20,6 +23,8 @@
 #include "dials_shape.hpp"
 #include "lab/suites/common/team.hpp"
 #include "lab/suites/frame/window.hpp"
+#include "millpond/bind/allocator.hpp"
+#include "millpond/local/arena.hpp"
 #include "pools.hpp"
 #include "workload.hpp"
 
@@ -37,13 +42,18 @@ constexpr parameter parameters[] = {
     frame::seed_parameter,
 };
 
+// What the turns need besides blocks lies here, not in the heap: a recording then has the blocks alone.
+using books = millpond::arena;
+template <class T>
+using book = std::vector<T, millpond::allocator<T, books>>;
+
 class size_sequence {
   public:
-    explicit size_sequence(const std::vector<std::uint32_t>& sizes) : sizes_(sizes) {}
+    size_sequence(const std::vector<std::uint32_t>& sizes, books& in) : sizes_(sizes.begin(), sizes.end(), &in) {}
     std::uint32_t next() noexcept { return sizes_[at_++ & (sizes_.size() - 1)]; }
 
   private:
-    const std::vector<std::uint32_t>& sizes_;
+    book<std::uint32_t> sizes_;
     std::size_t at_ = 0;
 };
 
@@ -51,15 +61,15 @@ class size_sequence {
 template <class C>
 class ring {
   public:
-    explicit ring(std::uint64_t live) : blocks_(live) {}
+    ring(std::uint64_t live, books& in) : blocks_(live, &in) {}
     ring(const ring&) = delete;
     ring& operator=(const ring&) = delete;
     ~ring() { empty(); }  // where memory ran out
 
-    void fill(size_sequence& sizes) {
+    [[gnu::always_inline]] void fill(size_sequence& sizes) {
         for (block& each : blocks_) take(each, sizes.next());
     }
-    void replace_oldest(std::uint32_t bytes) {
+    [[gnu::always_inline]] void replace_oldest(std::uint32_t bytes) {
         block& chosen = blocks_[oldest_];
         give(chosen);
         suites::clobber();
@@ -69,8 +79,7 @@ class ring {
     void access(std::uint64_t times) noexcept {
         accesses_ += times;
         for (; times > 0; --times) {
-            auto* const word = static_cast<volatile std::uint64_t*>(blocks_[next_].memory);
-            *word = *word + 1;
+            count_up(static_cast<std::uint64_t*>(blocks_[next_].memory));
             if (++next_ == blocks_.size()) next_ = 0;
         }
     }
@@ -88,19 +97,31 @@ class ring {
         std::uint64_t bytes = 0;
     };
 
-    void take(block& to, std::uint32_t bytes) {
+    // One access to memory, which nobody may leave out.
+    [[gnu::always_inline]] static void count_up(std::uint64_t* word) noexcept {
+#if defined(__x86_64__)
+        __asm__ volatile("incq %0" : "+m"(*word) : : "cc");
+#else
+        auto* const counted = static_cast<volatile std::uint64_t*>(word);
+        *counted = *counted + 1;
+#endif
+    }
+
+    [[gnu::always_inline]] void take(block& to, std::uint32_t bytes) {
         to.memory = C::take(C::handle(pool_), bytes, block_alignment);
         to.bytes = bytes;
         *static_cast<volatile std::uint64_t*>(to.memory) = 0;
+        ++accesses_;
     }
-    void give(block& from) noexcept {
+    [[gnu::always_inline]] void give(block& from) noexcept {
         if (from.memory == nullptr) return;
+        ++accesses_;
         sum_ += (*static_cast<volatile std::uint64_t*>(from.memory) + 1) * from.bytes;
         C::give(C::handle(pool_), std::exchange(from.memory, nullptr), from.bytes, block_alignment);
     }
 
     typename C::pool pool_;
-    std::vector<block> blocks_;
+    book<block> blocks_;
     std::size_t oldest_ = 0;
     std::size_t next_ = 0;
     std::uint64_t sum_ = 0;
@@ -123,26 +144,18 @@ class equal_parts {
     std::uint64_t owed_ = 0;
 };
 
-template <class C>
-using rings = std::vector<std::unique_ptr<ring<C>>>;
-
-// Apart from what is done with them, so that a recording tells these books from the blocks.
-template <class C>
-[[gnu::noinline]] rings<C> empty_rings(std::uint64_t live) {
-    rings<C> all;
-    for (std::uint64_t i = 0; i < subsystems_of_a_thread; ++i) all.push_back(std::make_unique<ring<C>>(live));
-    return all;
-}
-
 // What one thread does.
 template <class C>
 class visitor {
   public:
-    visitor(const thread_work& work, const std::vector<std::uint32_t>& sizes, rings<C>&& empty)
-        : work_(work), sizes_(sizes), all_(std::move(empty)) {}
+    visitor(const thread_work& work, const std::vector<std::uint32_t>& sizes) : work_(work), sizes_(sizes, books_) {
+        for (auto& each : all_)
+            each.reset(::new (books_.allocate(sizeof(ring<C>), alignof(ring<C>))) ring<C>(work.live, books_));
+    }
 
     [[gnu::noinline]] void fill() {
-        for (auto& each : all_) each->fill(sizes_);
+        first_ring::fill(*all_.front(), sizes_);
+        for (std::size_t i = 1; i < all_.size(); ++i) all_[i]->fill(sizes_);
     }
     [[gnu::noinline]] void run() {
         const std::uint64_t pairs = work_.blocks - work_.live * subsystems_of_a_thread;
@@ -152,7 +165,7 @@ class visitor {
         left_ = work_.visit;
         access(accesses.next());
         for (std::uint64_t i = 0; i < pairs; ++i) {
-            all_[at_]->replace_oldest(sizes_.next());
+            replace_oldest();
             if (pairs_of_visit != 0 && (i + 1) % pairs_of_visit == 0) leave();
             if (i + 1 < pairs) access(accesses.next());
         }
@@ -173,6 +186,26 @@ class visitor {
     }
 
   private:
+    // A recording names subsystems by the classes that ask for memory, and the first one shall have a name.
+    struct first_ring {
+        [[gnu::noinline]] static void fill(ring<C>& first, size_sequence& sizes) { first.fill(sizes); }
+        [[gnu::noinline]] static void replace_oldest(ring<C>& first, std::uint32_t bytes) {
+            first.replace_oldest(bytes);
+        }
+    };
+
+    struct ring_end {  // the books keep its memory
+        void operator()(ring<C>* each) const { std::destroy_at(each); }
+    };
+
+    void replace_oldest() {
+        const std::uint32_t bytes = sizes_.next();
+        if (at_ == 0)
+            first_ring::replace_oldest(*all_.front(), bytes);
+        else
+            all_[at_]->replace_oldest(bytes);
+        left_ -= std::min(left_ - 1, accesses_of_pair);
+    }
     void access(std::uint64_t times) noexcept {
         while (times >= left_) {
             times -= left_;
@@ -188,9 +221,12 @@ class visitor {
         if (++at_ == all_.size()) at_ = 0;
     }
 
+    static constexpr std::uint64_t accesses_of_pair = 2;  // to the block that goes, and to the one that comes
+
     thread_work work_;
+    books books_;
     size_sequence sizes_;
-    rings<C> all_;
+    std::array<std::unique_ptr<ring<C>, ring_end>, subsystems_of_a_thread> all_;
     std::size_t at_ = 0;
     std::uint64_t left_ = 0;
     std::uint64_t transitions_ = 0;  // from the first subsystem to the second
@@ -212,7 +248,7 @@ struct dials_runner {
         const auto work = [&](std::uint64_t index, auto arrive, auto part) {
             std::optional<visitor<C>> mine;
             part([&] {
-                mine.emplace(works[index], sizes, empty_rings<C>(works[index].live));
+                mine.emplace(works[index], sizes);
                 mine->fill();
                 mine->run();
             });

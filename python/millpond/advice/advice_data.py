@@ -5,7 +5,8 @@ Advice ─┬─ AnalysedProgram, TraceSummary    what was recorded
         ├─ Effect ── Change ── Estimate     what contenders gained: envelopes, ratios, medians with their intervals
         ├─ Option, Alternative              what is advised, and what else there was
         ├─ Row ── Arena, RowReplay, Code    each subsystem
-        └─ Replay, InputAdvice              predictions; each of several inputs
+        ├─ Replay, InputAdvice              predictions; each of several inputs
+        └─ CapturedReferences               where references miss, where a run was captured for it
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from __future__ import annotations
 from msgspec import UNSET, UnsetType, field
 
 from millpond.cells.plan_file import PlanFile, PlanScope
-from millpond.rounds.characterisation import SubsystemFacts, TraceSummary
+from millpond.rounds.characterisation import ReferenceFacts, SubsystemFacts, SubsystemReferences, TraceSummary
 from millpond.rounds.noise import Spread
 from millpond.rounds.recording import ProcessRow
 from millpond.rounds.replay_data import ErrorNote
@@ -230,6 +231,34 @@ class Replay(Record, frozen=True, kw_only=True):
         return tuple(p for p in self.predictions if p.plan == name and p.strategy != WHOLE_PLAN)
 
 
+class CapturedSubsystem(Record, frozen=True, kw_only=True):
+    """The references to one subsystem's objects."""
+
+    name: str
+    references: SubsystemReferences
+
+
+class CapturedReferences(Record, frozen=True, kw_only=True):
+    """What a captured run says of references and misses, and what it cost; without `facts`, why there is nothing.
+
+    `capture_seconds` and `plain_seconds`: the program by the wall clock under the tool, and without it.
+    """
+
+    why_null: str | None = field(default_factory=NULL)
+    capture_seconds: float | None = field(default_factory=NULL)
+    plain_seconds: float | None = field(default_factory=NULL)
+    analysis_seconds: float | None = field(default_factory=NULL)
+    facts: ReferenceFacts | None = field(default_factory=NULL)
+    subsystems: tuple[CapturedSubsystem, ...] = field(default_factory=NONE)
+
+    @property
+    def times_as_long(self) -> float | None:
+        """How many times the plain run the captured one took."""
+        if self.capture_seconds is None or not self.plain_seconds:
+            return None
+        return self.capture_seconds / self.plain_seconds
+
+
 class InputAdvice(Record, frozen=True, kw_only=True):
     """One of several inputs: its arguments, and what was found for it."""
 
@@ -265,6 +294,7 @@ class Advice(Record, frozen=True, kw_only=True):
     run: str | None = None
     seed: int | None = None
     inputs: tuple[InputAdvice, ...] = ()
+    references: CapturedReferences | None = None
 
     @property
     def every_effect(self) -> dict[str, Effect]:

@@ -69,6 +69,7 @@ def document(found: Findings) -> Advice:
         replay=found.replay,
         subsystems=tuple(rows),
         notes=tuple(found.notes),
+        references=found.references,
     ))  # fmt: skip
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from millpond.advice.advice_data import Replay
+from millpond.advice.advice_data import CapturedReferences, Replay
 from millpond.advice.effects import Effects, saves_memory, saves_time
 from millpond.advice.prediction import not_replayed
 from millpond.cells.cell import Malloc, PoolCounts
@@ -65,6 +65,7 @@ class Findings:
     unjudged: str = ""  # the most promising plan, where it looked no better and the time was needed for mallocs
     arenas: dict[str, PoolCounts] = field(default_factory=dict)  # pool → what a run counted of its arenas
     replay: Replay = field(default_factory=lambda: not_replayed("nothing was tried"))
+    references: CapturedReferences | None = None  # None: not asked for
     why_no_trial: str = ""
     notes: list[str] = field(default_factory=list)
 

@@ -4,6 +4,7 @@
 record ─▶ the process that allocated most ─▶ characterise ─▶ candidate plans
        ─▶ choosing rounds: each large subsystem alone ─▶ those that helped, together
        ─▶ judging rounds, fresh: every control, the chosen plan, the helpers alone ─▶ verdict ─▶ store
+       ─▶ with --references, when all rounds are over: a captured run ─▶ where references miss
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from msgspec.structs import replace
 from millpond.advice import code_writing
 from millpond.advice.advice_data import Advice
 from millpond.advice.advice_rounds import Advising
+from millpond.advice.captured_references import counted, not_captured, of_run
 from millpond.advice.document import document
 from millpond.advice.findings import Findings
 from millpond.advice.inputs import Judged, advise_on_inputs, judge_again
@@ -30,12 +32,14 @@ from millpond.doctor.replay_error import replay_error
 from millpond.rounds import recording, schedule
 from millpond.rounds.fresh_process import describe
 from millpond.rounds.preparation import NO_PREPARATION, Preparation
+from millpond.rounds.reference_capture import capture
 from millpond.rounds.trial_rounds import Laboratory
 from millpond.store.observations import Journal
 from millpond.store.round_log import RoundLog, logged
 from millpond.store.store import DEFAULT, Store
 from millpond.system import machine, output
 from millpond.system.arguments import CommandLine, bytes_of, program_of
+from millpond.system.errors import Failure
 from millpond.system.progress import ProgressReport, say
 from millpond.system.standard_input import StandardInput
 from millpond.system.temporary import temporary_folder
@@ -52,7 +56,8 @@ RECORDING_SECONDS_MIN = 2.0
 class Options:
     """What the user decides. `budget_seconds` is for everything, recording included; `process` is a number from 1.
 
-    `trace_bytes`: what the recording may write; None: a share of the disk's free bytes.
+    `trace_bytes`: what the recording may write; None: a share of the disk's free bytes. `references`: also capture the
+    program's data references, beyond the budget.
     """
 
     budget_seconds: float = 120.0
@@ -61,6 +66,7 @@ class Options:
     seed: int = 1
     preparation: Preparation = NO_PREPARATION
     trace_bytes: int | None = None
+    references: bool = False
 
 
 def command(
@@ -92,6 +98,13 @@ def command(
             metavar="SIZE", parser=bytes_of, help="Record no more than this. Default: a quarter of the free disk."
         ),
     ] = None,
+    references: Annotated[
+        bool,
+        typer.Option(
+            "--references",
+            help="Afterwards also run it under Valgrind: where it misses. Takes ten times a run and more.",
+        ),
+    ] = False,
 ) -> None:
     """Say where a local allocator would pay in a program, and how much, or that none does."""
     line: CommandLine = context.obj
@@ -104,7 +117,7 @@ def command(
     preparation = Preparation(prepare, cwd_copy)
 
     def within(words: tuple[str, ...], seconds: float) -> Advice:
-        return advise(words, Options(seconds, process, store, seed, preparation, max_trace))
+        return advise(words, Options(seconds, process, store, seed, preparation, max_trace, references))
 
     def again(words: tuple[str, ...], plans: Mapping[str, Plan], seconds: float) -> Mapping[str, Judged]:
         return judge_again(words, plans, seconds, Store(store), seed, preparation)
@@ -146,6 +159,8 @@ def advise(program: tuple[str, ...], options: Options) -> Advice:
                 reserved = _replay_seconds(found, deadline - time.monotonic())
                 Advising(found, log, laboratory, deadline - reserved, deadline, options.seed).run()
                 _predict(found, log, folder, store, deadline, options.seed)
+        if options.references and found.characterisation:
+            _capture(found, folder, stdin, options.preparation)
         advice = replace(document(found), machine=str(machine.this_machine()), run=journal.run, seed=options.seed)
         _keep(store, journal, found, advice)
         return advice
@@ -238,6 +253,20 @@ def _observe(
         found.notes.append(f"no scope was observed, so none is called legal: {why_not}")
     else:
         found.characterisation, found.candidates = observed
+
+
+def _capture(found: Findings, folder: Path, stdin: StandardInput, preparation: Preparation) -> None:
+    """One run under the tool, when no round runs any more. Where it cannot be had, the advice says why."""
+    say("capturing references")
+    try:
+        run = capture(found.program, found.process.number, folder, stdin, preparation)
+    except Failure as failure:
+        found.references = not_captured(str(failure))
+        found.notes.append(f"no references were captured: {found.references.why_null}")
+        return
+    found.references = of_run(run)
+    if found.characterisation:
+        found.characterisation = counted(found.characterisation, run.characterisation)
 
 
 def _note_counts(found: Findings, journal: Journal) -> None:

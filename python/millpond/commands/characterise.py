@@ -29,6 +29,13 @@ def command(
         Path | None,
         typer.Option("--scopes-out", metavar="FILE", help="Write the functions that `record --scopes` should observe."),
     ] = None,
+    cache: Annotated[
+        str | None,
+        typer.Option(
+            metavar="DESCRIPTION",
+            help="Count the misses of this cache, where the trace has references: attributed:line=64,size=32K,ways=8.",
+        ),
+    ] = None,
 ) -> None:
     """Group a trace's allocations into subsystems; show their DVLUC, lifetimes and legality."""
     output.prove_writable(json)
@@ -37,6 +44,7 @@ def command(
         words = [f"--plan-out={plan_out}"] if plan_out else []
         words += [f"--observed={observed}"] if observed else []
         words += [f"--scopes-out={scopes_out}"] if scopes_out else []
+        words += [f"--cache={cache}"] if cache else []
         said = native.require(CHARACTERISE, ["--json", str(out), *words, "--", str(trace)])
         data = read_json(out)
     if said:

@@ -112,8 +112,10 @@ def print_document(document: Examination, out: Console) -> None:
 
 def _facts(document: Examination) -> list[tuple[str, str]]:
     facts, installed, store = document.facts, document.installed, document.store
-    names = {"time_stamp": "time stamp", "clock": "clock", "allocation": "malloc and free", "page_fault": "page fault",
-             "huge_page_fault": "huge page", "memory_latency": "memory"}  # fmt: skip
+    names = {"cycle": "cycle", "time_stamp": "time stamp", "clock": "clock", "allocation": "malloc and free",
+             "page_fault": "page fault", "huge_page_fault": "huge page", "memory_latency": "memory"}  # fmt: skip
+    caches = [f"{_binary_text(one.bytes)} in {one.ways} ways" for one in document.caches]
+    buffers = [f"{one.entries} pages" for one in document.translation_buffers]
     costs = [f"{words} {ns_text(document.cost(name))}" for name, words in names.items() if document.cost(name)]
     latencies = [f"{_binary_text(one.set_bytes)} {ns_text(one.median)}" for one in document.latencies if one.median]
     works = [a.name + ("" if a.available else " does not") for a in document.works]
@@ -130,6 +132,7 @@ def _facts(document: Examination) -> list[tuple[str, str]]:
     return [
         ("cores, load, clock", f"{facts.cores}, {facts.load}, {facts.clock_source}"),
         ("costs", ", ".join(costs) or "not measured"),
+        ("caches, buffers", ", ".join([*caches, *buffers]) or "not known"),
         ("load from a set of", ", ".join(latencies) or "not measured"),
         ("counters", ", ".join(counted) or "none"),
         ("works", ", ".join(works)),

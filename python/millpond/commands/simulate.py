@@ -1,14 +1,26 @@
 # SPDX-License-Identifier: BSL-1.0
-"""`millpond simulate [OPTIONS] TRACE`: becomes millpond-simulate, which reads references and counts misses."""
+"""`millpond simulate [OPTIONS] TRACE`: becomes millpond-simulate, which reads references and counts misses.
+
+With `--html FILE` it stays: each TRACE is simulated, or read where it is a saved document, and one page shows them all.
+"""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from millpond.system.becoming import become
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from millpond.rounds.simulation_data import Simulation
 
 USAGE = """\
 usage: millpond simulate [--simulate DESCRIPTION]... [--straddle once|twice] [--modify once|twice]
-                         [--penalty CYCLES,...] [--flush-references N] [--flush-instructions N]
-                         [--with-system] [--format FORMAT] [--json FILE] [--write-din FILE] TRACE
+                         [--penalty CYCLES,...] [--latencies FILE|measure] [--cpi CYCLES]
+                         [--flush-references N] [--flush-instructions N] [--with-system] [--format FORMAT]
+                         [--json FILE] [--write-din FILE] TRACE
+       millpond simulate --html FILE [OPTIONS] TRACE|DOCUMENT...
        millpond simulate --measure [--simulate DESCRIPTION]... [TRACE]
 
 Counts the misses of caches, translation buffers and memories of all sizes on a program's data references.
@@ -26,16 +38,112 @@ input.
                              tlb:page=4K,entries=64/1536,ways=4/12
                              attributed:line=64,size=32K,ways=8 cold, capacity and conflict; program and allocator
   --straddle, --modify     whether an access to two lines, and a read-modify-write, is one reference or two (once)
-  --penalty CYCLES,...     of a miss, in the time model I + (M x P) x D (25)
+  --penalty CYCLES,...     P of a miss, in the time model I + (M x P) x D (10,25,50,100,200)
+  --latencies FILE         also tell the time with all levels: instructions, hits of each level x its latency, and
+                           translation. Levels are this machine's, or those of a levels: that is named; FILE is
+                           what `millpond doctor --json=FILE` wrote, or "measure": of this machine, now
+  --cpi CYCLES             with --latencies: cycles of an instruction (1)
   --flush-references N     empty every cache after so many references; --flush-instructions N: instructions
   --with-system            of a recording, count what system calls read and wrote, too
   --format FORMAT          of TRACE: automatic, recording, din, lackey
   --json FILE              write the document ("-": to standard output, instead of the table)
+  --html FILE              write a page with curves of misses over cache size and of page faults over memory size,
+                           instead of the table; of several traces, and of documents that --json has written
   --write-din FILE         also write the references as din text
   --measure                tell how many references a second each simulator takes
 """
 
 
+PROGRAM = "millpond-simulate"
+# What millpond-simulate does without --simulate, and fully associative caches of all sizes.
+_FOR_CURVES = ("direct:line=32,size=16K/32K/64K/128K/256K", "lru:line=32,sets=64-4096,ways=8", "distances:line=32",
+               "distances:line=4K")  # fmt: skip
+_WITHOUT_VALUE = ("--with-system",)
+_NOT_WITH_A_PAGE = ("--json", "--write-din", "--measure")
+
+
 def simulate(words: list[str]) -> int:
-    """Runs the verb. Returns only for help: otherwise this process has become the program, or a Failure is raised."""
-    return become("millpond-simulate", words, USAGE)
+    """Runs the verb. Returns for help and for a page: otherwise this process has become the program, or a Failure is
+    raised.
+    """
+    if any(word == "--html" or word.startswith("--html=") for word in words) and not {"--help", "-h"} & set(words):
+        from millpond.system.interruption import watch_signals
+
+        watch_signals()
+        return _write_page(words)
+    return become(PROGRAM, words, USAGE)
+
+
+def _write_page(words: list[str]) -> int:
+    from pathlib import Path
+
+    from millpond.report.simulation_page import names_of, render
+    from millpond.system import output
+    from millpond.system.errors import Failure, Status
+
+    page, options, traces = _split(words)
+    if not traces:
+        raise Failure(Status.USAGE, "name the traces or documents that the page shall show; see millpond simulate "
+                      "--help")  # fmt: skip
+    output.prove_writable(page)
+    found = [_simulation(Path(trace), options) for trace in traces]
+    output.write_text(Path(page), render(list(zip(names_of(traces), found, strict=True))))
+    return Status.OK
+
+
+def _split(words: list[str]) -> tuple[str, list[str], list[str]]:
+    """The page, the options that are the program's own, and the traces."""
+    from millpond.system.errors import Failure, Status
+
+    page, options, traces = "", list[str](), list[str]()
+    rest = iter(words)
+    for word in rest:
+        name, equals, value = word.partition("=")
+        if word == "--":
+            traces += rest
+        elif word == "-" or not word.startswith("-"):
+            traces.append(word)
+        elif name in _NOT_WITH_A_PAGE:
+            raise Failure(Status.USAGE, f"--html does not go with {name}: give each a run of its own")
+        elif equals or name in _WITHOUT_VALUE:
+            page, options = (value, options) if name == "--html" else (page, [*options, word])
+        else:
+            following = next(rest, "")
+            page, options = (following, options) if name == "--html" else (page, [*options, word, following])
+    if not page or page == "-":
+        raise Failure(Status.USAGE, "--html needs the name of the file to write")
+    return page, options, traces
+
+
+def _simulation(trace: Path, options: list[str]) -> Simulation:
+    """A saved document, or what the program counts on a trace. Failure (3) for what is neither."""
+    from millpond.rounds.simulation_data import Simulation
+    from millpond.system import input_file, native
+    from millpond.system.errors import Failure, Status
+    from millpond.system.temporary import temporary_folder
+
+    if _is_document(trace):
+        try:
+            return Simulation.from_json(input_file.parse_json(input_file.read_bytes(trace)))
+        except ValueError as error:
+            raise Failure(Status.INPUT, f"{trace} is no document of `millpond simulate --json`: {error}") from error
+    usual = (
+        []
+        if any(word.startswith(("-s", "--simulate")) for word in options)
+        else [f"--simulate={d}" for d in _FOR_CURVES]
+    )
+    with temporary_folder() as folder:
+        out = folder / "simulation.json"
+        native.require(PROGRAM, [*options, *usual, "--json", str(out), "--", str(trace)], stdin=0)
+        return Simulation.read(out)
+
+
+def _is_document(trace: Path) -> bool:
+    """Whether a file begins as JSON does; no trace and no text of references does."""
+    from millpond.system import input_file
+
+    try:
+        with input_file.open_regular(trace) as file:
+            return file.read(64).lstrip()[:1] == b"{"
+    except OSError:
+        return False  # the program says what is wrong with it

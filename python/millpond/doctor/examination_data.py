@@ -2,7 +2,8 @@
 """The document of `millpond doctor` ("millpond.doctor/1"): what was examined, and what follows from it.
 
 Examination ─┬─ MachineFacts                what the kernel says
-             ├─ Cost, SetLatency, Ability   what millpond-probe found (ProbeResult), and what really works
+             ├─ Cost, SetLatency, PageLatency, DataCache, TranslationBuffer, Ability
+             │                              what millpond-probe found (ProbeResult), and what really works
              ├─ Installed ── InstalledPart, Place    what of ours is here, and what else can be used
              ├─ StoreFacts, NoiseFacts
              └─ Finding                     what follows, in sentences
@@ -41,6 +42,29 @@ class SetLatency(Cost, frozen=True):
     set_bytes: int = 0
 
 
+class PageLatency(Cost, frozen=True):
+    """One dependent load from one line of each of so many small pages: what it adds to SetLatency is translation."""
+
+    pages: int = 0
+
+
+class DataCache(Record, frozen=True):
+    """A cache for data between the first processor and memory; level 1 is the innermost."""
+
+    level: int
+    bytes: int
+    ways: int
+    line_bytes: int
+
+
+class TranslationBuffer(Record, frozen=True):
+    """A buffer of translations of 4 KiB pages (TLB)."""
+
+    level: int
+    entries: int
+    ways: int
+
+
 class Ability(Record, frozen=True):
     """Something that works here, or why not."""
 
@@ -59,6 +83,9 @@ class ProbeResult(Record, frozen=True):
 
     costs: dict[str, Cost] = field(default_factory=dict)
     latencies: tuple[SetLatency, ...] = ()
+    page_latencies: tuple[PageLatency, ...] = ()
+    caches: tuple[DataCache, ...] = ()
+    translation_buffers: tuple[TranslationBuffer, ...] = ()
     counters: tuple[Ability, ...] = ()
     time_stamp_is_invariant: bool | None = None
     ptrace: Ability | None = None
@@ -119,6 +146,9 @@ class Examination(Record, frozen=True, kw_only=True):
     facts: MachineFacts
     costs: dict[str, Cost] = field(default_factory=lambda: {})
     latencies: tuple[SetLatency, ...] = field(default_factory=NONE)
+    page_latencies: tuple[PageLatency, ...] = field(default_factory=NONE)
+    caches: tuple[DataCache, ...] = field(default_factory=NONE)
+    translation_buffers: tuple[TranslationBuffer, ...] = field(default_factory=NONE)
     time_stamp_is_invariant: bool | None = field(default_factory=NULL)
     counters: tuple[Ability, ...] = field(default_factory=NONE)
     why_no_probe: str = field(default_factory=str)

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from millpond.advice import container_words
 from millpond.advice.advice_data import Advice
-from millpond.report import replay_words, report_words
+from millpond.report import reference_words, replay_words, report_words
 from millpond.report.cases import Case
 from millpond.report.report_words import EFFECT_WORDS, rest_text
 from millpond.system.wording import bytes_text, count_text, effect_text, saved_text, share_text, yes_or_no_text
@@ -62,6 +62,7 @@ def _case(case: Case) -> str:
         _effects(case.advice),
         _came_out(case),
         _replay(case),
+        _references(case),
         f"{escaped(' · '.join(report_words.facts(case)))}  \n{escaped(case.advice.machine or '')}",
         _fold("Reasons", "\n".join(
             f"- {code(s.row.name)}: {escaped(s.row.reason)}" for s in case.subsystems[:ROWS_AT_MOST]
@@ -141,6 +142,22 @@ def _came_out(case: Case) -> str:
         for line in found.lines
     ]
     return f"{escaped(found.heading)}\n\n{_table(['what', 'predicted', 'came out', 'intervals meet'], 1, rows)}"
+
+
+def _references(case: Case) -> str:
+    """What a captured run says; nothing where none was asked for."""
+    said = " ".join(map(escaped, reference_words.sentences(case.advice)))
+    rows = reference_words.rows(case.advice)
+    if not rows:
+        return said
+    table = _table(reference_words.HEADINGS, 1, [[code(row.name), *row.cells] for row in rows])
+    rest = escaped(reference_words.rest_text(case.advice))
+    places = _table(
+        reference_words.PLACE_HEADINGS, 1,
+        [[escaped(row.name), *row.cells] for row in reference_words.places(case.advice)],
+    )  # fmt: skip
+    body = "\n\n".join(filter(None, [table, rest, escaped(reference_words.EXPLANATION), places]))
+    return f"{said}\n\n{_fold('Where references miss', body)}"
 
 
 def _replay(case: Case) -> str:

@@ -20,9 +20,9 @@ from markupsafe import Markup
 
 from millpond.advice import container_words
 from millpond.advice.advice_data import Advice, Row
-from millpond.report import page_subsystem, replay_words, report_words
+from millpond.report import page_subsystem, reference_words, replay_words, report_words
 from millpond.report.cases import Case, ShownRow, of_run
-from millpond.report.figures import heap_figures, round_figures
+from millpond.report.figures import heap_figures, reference_map, round_figures
 from millpond.report.figures.offline_page import load
 from millpond.report.figures.round_figures import JUDGING
 from millpond.report.page_subsystem import SubsystemView
@@ -107,7 +107,7 @@ def _section(template: Template, case: Case, anchor: str, left: int) -> str | No
     for detail in DETAILS:
         html = template.render(
             v=CaseView.of(case, anchor, detail), words=report_words, replay_words=replay_words, gains=gains,
-            parts=page_subsystem, sources=container_words,
+            parts=page_subsystem, sources=container_words, reference_words=reference_words,
         )  # fmt: skip
         if len(html.encode()) <= left:
             return html
@@ -152,6 +152,7 @@ class CaseView:
     strips: tuple[list[round_figures.StripRow], Markup] | None
     heat: heap_figures.HeatMap | None
     pins: Pins | None
+    touched: reference_map.DrawnMap | None
     details: list[SubsystemView]
 
     @classmethod
@@ -165,6 +166,7 @@ class CaseView:
             strips=_strips(case) if detail.figures else None,
             heat=heap_figures.heat_map(known.heat_map, case.names) if known and known.heat_map else None,
             pins=known.pins if known and known.pins and known.pins.pairs else None,
+            touched=_touched(case) if detail.figures else None,
             details=[SubsystemView.of(s, case, f"{anchor}-{i}") for i, s in enumerate(shown[: detail.subsystems], 1)],
         )  # fmt: skip
 
@@ -213,6 +215,12 @@ def gains(row: Row) -> list[GainView]:
         low, high = sorted((abs(saved.low), abs(saved.high)))
         found.append(GainView(saved.verdict, text, f"{bytes_text(low)} to {bytes_text(high)} at the peak"))
     return found
+
+
+def _touched(case: Case) -> reference_map.DrawnMap | None:
+    """Addresses over time with their misses, where a run was captured."""
+    facts = case.advice.references.facts if case.advice.references else None
+    return reference_map.reference_map(facts.map) if facts and facts.map else None
 
 
 def _strips(case: Case) -> tuple[list[round_figures.StripRow], Markup] | None:

@@ -17,10 +17,10 @@ from rich.text import Text
 from millpond.advice import container_words
 from millpond.advice.advice_data import Advice, Alternative, AnalysedProgram, Effect, Row
 from millpond.advice.document import legality_text
-from millpond.report import replay_words
+from millpond.report import reference_words, replay_words
 from millpond.report.cases import Case
 from millpond.report.report_words import EFFECT_WORDS, answer, commands, facts, not_measured, trace_warnings
-from millpond.rounds.characterisation import Characterisation, SubsystemFacts
+from millpond.rounds.characterisation import Characterisation, ReferenceFacts, SubsystemFacts
 from millpond.rounds.fresh_process import describe
 from millpond.rounds.trial_data import TrialResult
 from millpond.system.wording import (
@@ -126,6 +126,18 @@ def subsystems_table(subsystems: Sequence[SubsystemFacts]) -> Table:
     return table
 
 
+def references_text(counted: ReferenceFacts) -> str:
+    """One line on what the references of a trace say of the whole."""
+    misses = counted.misses
+    return (
+        f"D and L are counted from {count_text(counted.references)} references. L = I/(I + M·T): I references to a "
+        f"subsystem's objects, M cache lines that they lie on at most, T transitions to other subsystems. The "
+        f"allocator executes {share_text(counted.density)} of the instructions; in a cache of "
+        f"{bytes_text(counted.cache.bytes)} the program misses {count_text(misses.get('program'))} times, "
+        f"{count_text(misses.get('indirect'))} of them on lines that the allocator evicted."
+    )
+
+
 def print_characterisation(data: Characterisation, out: Console) -> None:
     """The table of `millpond characterise`."""
     trace = data.trace
@@ -141,6 +153,8 @@ def print_characterisation(data: Characterisation, out: Console) -> None:
     out.print(Text(", ".join(said)))
     print_warnings(trace_warnings(trace), out)
     out.print(subsystems_table(data.subsystems))
+    if data.references:
+        out.print(Text(references_text(data.references)))
 
 
 def print_advice(advice: Advice, out: Console) -> None:
@@ -153,8 +167,12 @@ def print_advice(advice: Advice, out: Console) -> None:
         out.print(_processes(program))
     if program.signal or program.exit:
         out.print(Text(f"The program {describe(program.exit or 0, program.signal or 0)}."))
-    if not advice.subsystems:
-        return
+    if advice.subsystems:
+        _print_tables(advice, out)
+    _print_references(advice, out)
+
+
+def _print_tables(advice: Advice, out: Console) -> None:
     if advice.rounds:
         out.print(_effects_table(advice))
     if advice.alternatives:
@@ -162,6 +180,24 @@ def print_advice(advice: Advice, out: Console) -> None:
     out.print(_advice_table(advice.subsystems))
     _print_code(advice.subsystems, out)
     out.print(subsystems_table(advice.subsystems))
+
+
+def _print_references(advice: Advice, out: Console) -> None:
+    """What a captured run says of misses; nothing where none was asked for."""
+    for sentence in reference_words.sentences(advice):
+        out.print(Text(sentence))
+    for title, headings, rows in (
+        ("Where references miss", reference_words.HEADINGS, reference_words.rows(advice)),
+        ("Misses by place", reference_words.PLACE_HEADINGS, reference_words.places(advice)),
+    ):
+        if rows:
+            table = titled_table(title, *headings)
+            for row in rows:
+                table.add_row(Text(row.name), *row.cells)
+            out.print(table)
+    for words in (reference_words.rest_text(advice), reference_words.EXPLANATION):
+        if words and reference_words.rows(advice):
+            out.print(Text(words))
 
 
 def _processes(program: AnalysedProgram) -> Table:

@@ -4,7 +4,8 @@
 Characterisation ─┬─ RecordedTrace, ProcessFacts                      what was recorded
                   ├─ Subsystem ─┬─ SubsystemFacts             what rows of an advice copy
                   │             └─ Size, LivePoint, Context   what only details of a report show
-                  └─ AddressMap, Pins                         the heap over time
+                  ├─ AddressMap, Pins                         the heap over time
+                  └─ ReferenceFacts, of a subsystem SubsystemReferences    a trace with references to memory
 """
 
 from __future__ import annotations
@@ -218,6 +219,48 @@ class ScopeLegality(Record, frozen=True, kw_only=True):
         return f"{self.scope} {self.name}"
 
 
+class AllocatorWork(Record, frozen=True):
+    """What the allocator executed for calls that allocate, free or change objects of a subsystem."""
+
+    calls: int = field(default_factory=int)
+    instructions: int = field(default_factory=int)
+    references: int = field(default_factory=int)
+    misses: int = field(default_factory=int)
+
+
+class CountedMisses(Record, frozen=True, kw_only=True):
+    """References and misses of a simulated cache; `indirect` are those of them on lines that the allocator evicted.
+    A line that is fetched has `useful_bytes` that are accessed before it is evicted.
+    """
+
+    references: int = field(default_factory=int)
+    misses: int = field(default_factory=int)
+    cold: int = field(default_factory=int)
+    capacity: int = field(default_factory=int)
+    conflict: int = field(default_factory=int)
+    indirect: int = field(default_factory=int)
+    fetched_bytes: int = field(default_factory=int)
+    useful_bytes: int = field(default_factory=int)
+
+
+class SubsystemReferences(CountedMisses, frozen=True, kw_only=True):
+    """The program's references to objects of one subsystem. L = I / (I + M · T): I is `references`, M `lines`, T
+    `transitions`. `lines` are those that touched bytes of live objects lay on when they were most, `lines_packed` those
+    that the same bytes need when nothing lies between them, `lines_touched` all of the run.
+    """
+
+    transitions: int = field(default_factory=int)
+    lines: int = field(default_factory=int)
+    lines_packed: int = field(default_factory=int)
+    lines_touched: int = field(default_factory=int)
+    locality: float | None = field(default_factory=NULL)
+    ratio: float | None = field(default_factory=NULL)  # I / (M · T), as P0089R0 has it; None where T is 0
+    miss_share: float | None = field(default_factory=NULL)  # of all misses
+    useful_share: float | None = field(default_factory=NULL)  # of the bytes fetched
+    density: float | None = field(default_factory=NULL)  # the allocator's instructions for it, of all instructions
+    allocator: AllocatorWork = field(default_factory=AllocatorWork)
+
+
 class SubsystemFacts(Record, frozen=True, kw_only=True):
     """What a row of an advice copies of a subsystem; None is unknown. The letters: W threads work in it, N is the CPU
     time of its threads.
@@ -296,6 +339,7 @@ class Subsystem(SubsystemFacts, frozen=True, kw_only=True):
     first_empty_seconds: float | None = field(default_factory=NULL)
     empty_from_seconds: float | None = field(default_factory=NULL)
     owners: tuple[str | OwnerWord, ...] | None = None
+    references: SubsystemReferences | None = field(default_factory=NULL)
     top_contexts: tuple[Context, ...] = ()
 
 
@@ -343,6 +387,64 @@ class Pins(Record, frozen=True):
     pairs: tuple[PinnedPair, ...] = field(default_factory=NONE)
 
 
+class SimulatedCache(Record, frozen=True):
+    """The cache whose misses are counted."""
+
+    description: str
+    bytes: int
+    sets: int
+    ways: int
+    line_bytes: int
+    replacement: str
+
+
+class ReferencePlace(CountedMisses, frozen=True, kw_only=True):
+    """References to one kind of place: heap, stack, global or unknown memory by the program; `allocator` and `system`
+    are what the allocator and system calls access, wherever it lies.
+    """
+
+    place: str
+
+
+class ReferenceRow(Record, frozen=True):
+    """A range of addresses that references touch; `gap_bytes` below it were not, and `place` has most of its
+    references.
+    """
+
+    first: int = field(default_factory=int)
+    bytes: int = field(default_factory=int)
+    gap_bytes: int = field(default_factory=int)
+    place: str = field(default_factory=str)
+
+
+class ReferenceMap(Record, frozen=True):
+    """References by address and time. A cell: row, column, references, misses; cells without references are left out.
+    A column covers `column_instructions` instructions.
+    """
+
+    granule_bytes: int = field(default_factory=int)
+    column_instructions: int = field(default_factory=int)
+    columns: int = field(default_factory=int)
+    rows: tuple[ReferenceRow, ...] = field(default_factory=NONE)
+    cells: tuple[tuple[int, int, int, int], ...] = field(default_factory=NONE)
+
+
+class ReferenceFacts(Record, frozen=True, kw_only=True):
+    """All references of a run. `density` is the allocator's share of the instructions."""
+
+    references: int
+    instructions: int
+    allocator_instructions: int
+    instructions_not_captured: int = field(default_factory=int)
+    density: float | None = field(default_factory=NULL)
+    cache: SimulatedCache
+    misses: dict[str, int]  # of program, allocator and system; `indirect` are some of the program's
+    places: tuple[ReferencePlace, ...]
+    allocator: AllocatorWork  # calls whose owner is unknown
+    map: ReferenceMap | None = field(default_factory=NULL)
+    notes: tuple[str, ...] = field(default_factory=NONE)
+
+
 class Characterisation(Record, frozen=True):
     """One trace characterised; of a summary only the first three are known."""
 
@@ -352,4 +454,5 @@ class Characterisation(Record, frozen=True):
     subsystems: tuple[Subsystem, ...] = field(default_factory=NONE)
     heat_map: AddressMap | None = None
     pins: Pins | None = field(default_factory=NULL)
+    references: ReferenceFacts | None = field(default_factory=NULL)
     notes: tuple[str, ...] = ()

@@ -17,6 +17,7 @@ void expect_positive(const cost_samples& samples) {
 }
 
 TEST(probe, every_cost_has_positive_samples) {
+    expect_positive(cycle_cost());
     expect_positive(time_stamp_cost());
     expect_positive(clock_cost());
     expect_positive(allocation_cost());
@@ -34,6 +35,14 @@ TEST(probe, latencies_are_of_sets_that_double) {
             EXPECT_EQ(latencies[i].set_bytes, 2 * latencies[i - 1].set_bytes);
         }
     }
+}
+
+TEST(probe, latencies_are_of_pages_that_double) {
+    const auto latencies = page_latencies();
+    ASSERT_FALSE(latencies.empty());
+    EXPECT_EQ(latencies.front().pages, fewest_pages);
+    EXPECT_EQ(latencies.back().pages, most_pages);
+    for (const page_latency& one : latencies) expect_positive(one.samples);
 }
 
 TEST(probe, huge_pages_have_a_cost_or_a_reason) {

@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from millpond.rounds.simulation_data import Simulation
+
 ROOT = Path(__file__).resolve().parents[3]
 PROGRAM = Path(os.environ.get("MILLPOND_BIN") or ROOT / "build" / "release" / "bin").absolute() / "millpond-simulate"
 
@@ -54,8 +56,80 @@ def test_document_has_input_rules_and_counts_with_units() -> None:
     assert metric(bank, "misses", cache_bytes=64, ways=1) == 4
     assert metric(bank, "misses", cache_bytes=128) == 2
     assert all(row["unit"] == "references" for row in bank["metrics"])
+    assert "level_times" not in found
     times = {row["miss_penalty_cycles"]: row["value"] for row in bank["time"] if row["cache_bytes"] == 64}
     assert times == {10: 2 + 4 * 10, 25: 2 + 4 * 25}
+
+
+def test_penalties_are_swept_without_being_asked() -> None:
+    found = document("-s", "direct:size=64", text=LACKEY)
+    times = {row["miss_penalty_cycles"]: row["value"] for row in found["simulators"][0]["time"]}
+    assert times == {penalty: 2 + 4 * penalty for penalty in (10, 25, 50, 100, 200)}
+    assert "P = 10 25 50 100 200 cycles" in run("-s", "direct:size=64", "-", text=LACKEY).stdout
+
+
+def doctor(place: Path, **changed: object) -> str:
+    """A document of `millpond doctor` with what the time model needs of it: a file's name."""
+    sets = [{"set_bytes": 4096 << i, "median": 1.0 if i < 4 else 5.0 if i < 9 else 80.0, "n": 11} for i in range(15)]
+    whole = {
+        "schema": "millpond.doctor/1",
+        "machine": "a mill",
+        "costs": {"cycle": {"n": 11, "median": 0.25}},
+        "latencies": sets,
+        "caches": [{"level": 1, "bytes": 32768, "ways": 8, "line_bytes": 64},
+                   {"level": 2, "bytes": 1 << 20, "ways": 16, "line_bytes": 64}],
+        "translation_buffers": [],
+    }  # fmt: skip
+    place.write_text(json.dumps({**whole, **changed}))
+    return str(place)
+
+
+def test_time_with_all_levels_has_a_machines_latencies(tmp_path: Path) -> None:
+    found = document("--latencies", doctor(tmp_path / "doctor.json"), "--cpi", "2", text=LACKEY)
+    assert found["simulators"][-1]["description"] == "levels:line=64,size=32768/1048576,ways=8/16"
+    (time,) = found["level_times"]
+    parts = {part["part"]: (part["count"], part["ns_each"]) for part in time["parts"]}
+    # Four references to two lines: each is in memory once, and in the first level afterwards.
+    assert parts == {"instructions": (2, 0.5), "level 1": (2, 1), "level 2": (0, 5), "memory": (2, 80)}
+    assert time["value"] == pytest.approx((2 * 0.5 + 2 * 1 + 2 * 80) * 1e-9)
+    assert time["cycles"] == pytest.approx(163 / 0.25)
+    assert "a mill" in time["latencies"]
+    typed = Simulation.from_json(found)
+    assert typed.level_times[0].parts[0].part == "instructions"
+    assert typed.simulators[-1].metrics[-1].cache_bytes == 1 << 20
+    assert "nothing overlaps" in time["assumptions"][0]
+
+
+def test_named_levels_take_the_place_of_the_machines(tmp_path: Path) -> None:
+    named = "levels:line=64,size=64/128,ways=1/2"
+    found = document("--latencies", doctor(tmp_path / "doctor.json", caches=[]), "-s", named, text=LACKEY)
+    assert [time["simulator"] for time in found["level_times"]] == [named]
+
+
+def test_latencies_can_be_measured_here() -> None:
+    found = document("--latencies", "measure", "-s", "levels:line=64,size=1K,ways=2", text=LACKEY)
+    (time,) = found["level_times"]
+    assert time["latencies"] == "measured here, now"
+    assert time["value"] > 0
+
+
+@pytest.mark.parametrize(
+    ("changed", "status", "words"),
+    [
+        ({"latencies": []}, 3, "has no latencies; `millpond doctor --json=FILE` writes what is needed"),
+        ({"latencies": [], "why_no_probe": "millpond-probe is missing"}, 3, "(millpond-probe is missing)"),
+        ({"caches": [7]}, 3, "does not have the form of doctor's latencies"),
+        ({"costs": {}}, 3, "does not say how long a cycle is"),
+        ({"caches": []}, 2, "names no caches; describe them: --simulate levels:"),
+    ],
+)
+def test_documents_without_latencies_are_refused(
+    tmp_path: Path, changed: dict[str, object], status: int, words: str
+) -> None:
+    done = run("--latencies", doctor(tmp_path / "doctor.json", **changed), "-", text=LACKEY)
+    assert done.returncode == status, done
+    assert done.stderr.count("\n") == 1
+    assert words in done.stderr
 
 
 def test_rules_are_options() -> None:
@@ -126,6 +200,8 @@ def test_measure_tells_each_simulator_and_all_together() -> None:
         (("-s", "direct:size=3", "-"), "", 2, '"direct:size=3": a size is no multiple of the line'),
         (("--format", "trace", "-"), "", 2, "--format"),
         (("--json", "/nowhere/there", "-"), "", 4, "/nowhere"),
+        (("--latencies", "/nowhere/there", "-"), "", 3, "/nowhere"),
+        (("--latencies", "/proc/version", "-"), "", 3, "is not a JSON document"),
         (("--write-din", "/nowhere/there", "-"), "", 4, "/nowhere"),
     ],
 )

@@ -14,6 +14,7 @@ It is installed under their names beside a `fake.json`:
   peaks {name: factor}                    what a subsystem's own pool makes of the peak
   no_preload                              libraries are never loaded        costs {name: cost} as the probe has them
   builds {program's name: factor}         what a build takes of the CPU
+  references                              the characterisation of a captured run
   replayed {name or variant: seconds}     what a round of a replay takes: the null loop's 0.1 and these (1 for others)
 """
 
@@ -73,6 +74,12 @@ def record() -> None:
     sys.exit(status)
 
 
+def references() -> None:
+    """millpond-references: a trace whose number is not one of a recording's."""
+    fail_if_told("references")
+    Path(option("-o") or "").write_text("captured")
+
+
 def list_traces() -> None:
     """`millpond-trace list FILE`: here names tell."""
     file = Path(sys.argv[2])
@@ -128,6 +135,9 @@ def characterise() -> None:
     traces = words[words.index("--") + 1 :] if "--" in words else [
         w for i, w in enumerate(words) if not w.startswith("--") and (i == 0 or words[i - 1] not in taking_value)
     ]  # fmt: skip
+    if Path(traces[0]).read_text() == "captured":
+        Path(option("--json") or "").write_text(json.dumps(CONFIG["references"]))
+        return
     summaries = [trace_of(t, int(Path(t).read_text())) for t in traces]
     subsystems = [subsystem_of(s) for s in CONFIG.get("subsystems", [])]
     data: object = summaries
@@ -258,7 +268,12 @@ def probe() -> None:
     latencies = [{"set_bytes": 4096 << i, **costs["clock"], "median": 1.0 + i} for i in range(15)]
     counters = [{"name": "instructions", "available": False, "why_not": "offers no such counter"}]
     ptrace = {"name": "ptrace", "available": True, "why_not": None}
-    data = {"schema": "millpond.probe/1", "costs": costs | CONFIG.get("costs", {}),
+    levels = {
+        "page_latencies": [{"pages": 16 << i, **costs["clock"], "median": 1.0 + i} for i in range(11)],
+        "caches": [{"level": n + 1, "bytes": 32768 << 5 * n, "ways": 8 << n, "line_bytes": 64} for n in range(2)],
+        "translation_buffers": [{"level": 1, "entries": 64, "ways": 4}],
+    }
+    data = {"schema": "millpond.probe/1", **levels, "costs": costs | CONFIG.get("costs", {}),
             "latencies": latencies, "counters": counters,
             "time_stamp_is_invariant": True, "ptrace": ptrace}  # fmt: skip
     Path(option("--json") or "").write_text(json.dumps(data))
@@ -270,7 +285,8 @@ def main(arguments: list[str], here: Path) -> None:
     HERE, sys.argv = here, arguments
     CONFIG = json.loads((here / "fake.json").read_text())
     programs = {"millpond-record": record, "millpond-characterise": characterise, "millpond-trial": trial,
-                "millpond-probe": probe, "millpond-replay": replay, "millpond-trace": list_traces}  # fmt: skip
+                "millpond-probe": probe, "millpond-replay": replay, "millpond-trace": list_traces,
+                "millpond-references": references}  # fmt: skip
     programs[Path(arguments[0]).name]()
 
 

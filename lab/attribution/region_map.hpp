@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSL-1.0
+// region_map: stacks and the data of modules, as a recording with references says where they lie (mpt_regions).
+//
+//   address ─▶ │ data of libc.so.6 │ … │ stack of thread 2 │ … │ stack of thread 1 │ ─▶ stack, global or unknown
+//
+// Regions have no time: an address that was a stack at any time is one, unless an object of the heap lies there. Where
+// regions overlap, the one that begins last holds. Thread-local variables of threads other than the first lie on their
+// stack's mapping and count as stack. find: O(log regions). Read-only once filled; not thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "lab/trace/reader.hpp"
+
+namespace millpond::attribution {
+
+enum class memory_kind : std::uint8_t { unknown, stack, global };
+
+struct memory_region {
+    std::uint64_t first = 0, last = 0;
+    memory_kind kind = memory_kind::unknown;
+};
+
+class region_map {
+  public:
+    region_map() = default;
+    // Those of a recording; none where it says nothing. Damaged blocks are left out.
+    static region_map of_recording(const std::string& path, const trace::reader& trace);
+
+    void add(const memory_region& region) { regions_.push_back(region); }
+    void finish();
+
+    memory_kind find(std::uint64_t address) {
+        if (address >= latest_.first && address <= latest_.last) return latest_.kind;
+        return search(address);
+    }
+    bool empty() const { return regions_.empty(); }
+
+  private:
+    memory_kind search(std::uint64_t address);
+
+    std::vector<memory_region> regions_;  // by address; disjoint once finished
+    memory_region latest_{1, 0, memory_kind::unknown};
+};
+
+}  // namespace millpond::attribution

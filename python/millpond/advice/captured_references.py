@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: BSL-1.0
+"""What a captured run brings into an advice: its facts, what it cost, and D and L of each subsystem as counted."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from millpond.advice.advice_data import CapturedReferences, CapturedSubsystem
+from millpond.rounds.characterisation import Characterisation, Dimension, Subsystem
+from millpond.rounds.reference_capture import CapturedRun
+
+_LETTERS = ("D", "L")
+
+
+def not_captured(why: str) -> CapturedReferences:
+    """Nothing, and why."""
+    return CapturedReferences(why_null=why)
+
+
+def of_run(run: CapturedRun) -> CapturedReferences:
+    """What a captured run says, the subsystems with most misses first."""
+    known = [
+        CapturedSubsystem(name=s.name, references=s.references) for s in run.characterisation.subsystems if s.references
+    ]
+    return CapturedReferences(
+        capture_seconds=run.seconds,
+        plain_seconds=run.plain_seconds,
+        analysis_seconds=run.analysis_seconds,
+        facts=run.characterisation.references,
+        subsystems=tuple(sorted(known, key=lambda s: (-s.references.misses, -s.references.references))),
+    )
+
+
+def counted(recorded: Characterisation, captured: Characterisation) -> Characterisation:
+    """The recording's characterisation with D and L as the captured run has counted them, subsystem by subsystem.
+
+    What the estimate of D was made of stays, because the share of the CPU time comes from it.
+    """
+    found = {s.name: s for s in captured.subsystems}
+    subsystems = [_with_counted(s, found[s.name]) if s.name in found else s for s in recorded.subsystems]
+    return replace(recorded, subsystems=tuple(subsystems))
+
+
+def _with_counted(recorded: Subsystem, captured: Subsystem) -> Subsystem:
+    dvluc = dict(recorded.dvluc or {})
+    for letter in _LETTERS:
+        one = captured.dimension(letter)
+        if one.kind == "counted" and one.value is not None:
+            known = recorded.dimension(letter).absolute or {}
+            dvluc[letter] = Dimension(one.value, one.kind, {**known, **(one.absolute or {})})
+    return replace(recorded, dvluc=dvluc, references=captured.references)

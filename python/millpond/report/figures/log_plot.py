@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: BSL-1.0
+"""Curves over two logarithmic axes: the figure as it first appears, and the exact values that its script reads.
+
+100 % ┌──────────────────────┐   a curve is one polyline; its attributes hold every exact value, so that the script
+      │ ·──·                 │   (templates/simulation.js) shows them when pointed at, and draws them again when the
+  1 % │     ╲·──·──·         │   reader zooms or hides one
+      └──────────────────────┘
+     16 KiB  64 KiB  256 KiB
+
+Positions across are per cent, down are pixels, as in flat_figures. Zero has no place on a logarithmic axis: such points
+lie on the bottom edge.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from millpond.report.figures import flat_figures
+
+HEIGHT = 380
+_TOP, _BELOW = 18, 26
+PLOT = HEIGHT - _TOP - _BELOW
+_INSIDE = 1000.0
+_LABELS_ACROSS = 6
+
+
+@dataclass(frozen=True)
+class Curve:
+    """One curve: bytes across, counts down; `of` divides the counts where the axis shows shares (else it is 0).
+
+    `group` and `kind` number what the legend can hide together; `colour` and `dash` are classes.
+    """
+
+    name: str
+    group: int
+    kind: int
+    colour: str
+    dash: str
+    points: Sequence[tuple[int, int]]
+    of: int = 0
+    has_dots: bool = True
+    shown: bool = True
+
+    def values(self) -> list[tuple[float, float]]:
+        """The points as they are drawn."""
+        return [(float(x), y / self.of if self.of else float(y)) for x, y in self.points]
+
+
+@dataclass(frozen=True)
+class Range:
+    """What both axes cover: powers of two across, powers of ten down."""
+
+    left: float
+    right: float
+    low: float
+    high: float
+
+    @classmethod
+    def around(cls, curves: Sequence[Curve]) -> Range:
+        """Everything that is drawn, with a little room; the lowest decade is that of the least value above zero."""
+        points = [point for curve in curves for point in curve.values()]
+        xs = [x for x, _ in points if x > 0] or [1.0, 2.0]
+        ys = [y for _, y in points if y > 0] or [0.1, 1.0]
+        left, right = math.log2(min(xs)), math.log2(max(xs))
+        low, high = math.log10(min(ys)), math.log10(max(ys))
+        # No less than a factor of two across, and a third of a decade down.
+        across, down = max(1.0, right - left), max(0.3, high - low)
+        return cls(left - 0.02 * across, left + 1.02 * across, high - 1.06 * down, high + 0.06 * down)
+
+    def place(self, x: float, y: float) -> tuple[float, float]:
+        """Fractions of the plot, from the left and from the top."""
+        across = (math.log2(x) - self.left) / (self.right - self.left)
+        down = 1.0 if y <= 0 else (self.high - math.log10(y)) / (self.high - self.low)
+        return across, min(1.0, down)
+
+
+def size_text(size_bytes: float) -> str:
+    """A size as caches are spoken of: `48 KiB`."""
+    for unit, name in ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB")):
+        if size_bytes >= unit:
+            return f"{size_bytes / unit:.4g} {name}"
+    return f"{size_bytes:.0f} B"
+
+
+def share_text(share: float) -> str:
+    """A share of references: `0.0137 %`."""
+    return f"{100 * share:.3g} %" if share < 1 else "100 %"
+
+
+def log_plot(curves: Sequence[Curve], label: str, *, shares: bool) -> Markup:
+    """The figure. O(points)."""
+    view = Range.around(curves)
+    marks = [
+        Markup('<g class="ticks">{}</g>').format(flat_figures.joined(_ticks(view, shares))),
+        Markup('<svg class="inside" x="0" y="{}" width="100%" height="{}" viewBox="0 0 1000 1000" '
+               'preserveAspectRatio="none">{}</svg>').format(
+            _TOP, PLOT, flat_figures.joined([_polyline(curve, view) for curve in curves])),
+        Markup('<g class="dots"></g><g class="mark"></g>'),
+        flat_figures.across_line(_TOP + PLOT, "axis"),
+    ]  # fmt: skip
+    return Markup(
+        '<svg class="figure" width="100%" height="{}" role="application" tabindex="0" aria-label="{}" '
+        'data-top="{}" data-plot="{}" data-left="{:.6f}" data-right="{:.6f}" data-low="{:.6f}" data-high="{:.6f}" '
+        'data-shares="{}">{}</svg>'
+    ).format(
+        HEIGHT, label, _TOP, PLOT, view.left, view.right, view.low, view.high, int(shares),
+        flat_figures.joined(marks),
+    )  # fmt: skip
+
+
+def _polyline(curve: Curve, view: Range) -> Markup:
+    placed = [view.place(x, y) for x, y in curve.values()]
+    line = " ".join(f"{_INSIDE * x:.1f},{_INSIDE * y:.1f}" for x, y in placed)
+    return Markup(
+        '<polyline class="curve {} {}" points="{}" data-name="{}" data-group="{}" data-kind="{}" data-of="{}" '
+        'data-dots="{}" data-x="{}" data-y="{}"{}/>'
+    ).format(
+        curve.colour, curve.dash, line, curve.name, curve.group, curve.kind, curve.of, int(curve.has_dots),
+        " ".join(str(x) for x, _ in curve.points), " ".join(str(y) for _, y in curve.points),
+        Markup("") if curve.shown else Markup(' display="none"'),
+    )  # fmt: skip
+
+
+def _ticks(view: Range, shares: bool) -> list[Markup]:
+    marks = []
+    for power in range(math.ceil(view.low), math.floor(view.high) + 1):
+        y = _TOP + PLOT * view.place(1, 10.0**power)[1]
+        words = share_text(10.0**power) if shares else f"{10**power:,}".replace(",", " ")
+        marks += [flat_figures.across_line(y), flat_figures.text(0, y - 4, words)]
+    powers = range(math.ceil(view.left), math.floor(view.right) + 1)
+    step = math.ceil(len(powers) / _LABELS_ACROSS) or 1
+    for power in powers:
+        x = view.place(2.0**power, 1)[0]
+        marks.append(flat_figures.down_line(x, _TOP, _TOP + PLOT))
+        if power % step == 0:
+            anchor = "start" if x < 0.06 else "end" if x > 0.94 else "middle"
+            marks.append(flat_figures.text(x, HEIGHT - 8, size_text(2.0**power), anchor))
+    return marks

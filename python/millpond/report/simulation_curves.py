@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: BSL-1.0
+"""Simulations as curves: misses over cache size by organisation, page faults over memory size; tables, observations.
+
+Simulation ──▶ Organisation (direct-mapped, N ways, fully associative) ──▶ points (bytes, misses) ──▶ log_plot, tables
+          └──▶ pages of LRU distances ──▶ points (bytes of memory, faults)
+
+A point is exact: what a simulator counted, or the sum of a curve of LRU distances beyond a size. Of a curve with more
+points than a reader can tell apart, those nearest to even steps of the logarithm are drawn.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from millpond.report.figures.log_plot import share_text, size_text
+from millpond.rounds.simulation_data import Simulation, Simulator
+
+FULLY = "fully associative"
+DIRECT = "direct-mapped"
+_LARGEST_LINE_BYTES = 1024  # what has larger blocks is a memory of pages
+_POINTS_AT_MOST = 256
+Point = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class MissCurve:
+    """The misses of one organisation of caches over their sizes; `of` references. O(sizes)."""
+
+    organisation: str
+    line_bytes: int
+    points: list[Point]
+    of: int
+
+    @property
+    def rank(self) -> tuple[int, int, str]:
+        """Direct-mapped comes first, then by ways, fully associative last."""
+        words = self.organisation.split()
+        ways = int(words[0]) if words[0].isdigit() else 0
+        place = 0 if self.organisation == DIRECT else 2 if self.organisation == FULLY else 1
+        return place, ways, self.organisation
+
+    def at(self, size_bytes: int) -> int | None:
+        """Misses at a size that was simulated; None at others."""
+        return dict(self.points).get(size_bytes)
+
+
+def miss_curves(simulation: Simulation) -> list[MissCurve]:
+    """One curve for each organisation and line size, in the order of a legend."""
+    found: dict[tuple[str, int], tuple[list[Point], int]] = {}
+    sizes = {row.cache_bytes for one in simulation.simulators for row in one.metrics if row.cache_bytes}
+    for simulator in simulation.simulators:
+        of = simulator.count("references")
+        if simulator.kind == "distances" and _block_bytes(simulator) < _LARGEST_LINE_BYTES:
+            found[FULLY, _block_bytes(simulator)] = (distance_points(simulator, sizes), of)
+        if simulator.kind not in ("direct", "lru", "fifo", "random"):
+            continue
+        for row in simulator.metrics:
+            if row.metric != "misses" or not row.cache_bytes or row.ways is None or row.line_bytes is None:
+                continue
+            name = _organisation(simulator.kind, row.ways)
+            found.setdefault((name, row.line_bytes), ([], of))[0].append((row.cache_bytes, row.value))
+    curves = [MissCurve(name, line, sorted(dict(points).items()), of) for (name, line), (points, of) in found.items()]
+    return sorted(curves, key=lambda curve: (curve.rank, curve.line_bytes))
+
+
+def _organisation(kind: str, ways: int) -> str:
+    if ways == 1:
+        return DIRECT
+    return f"{ways} ways" + ("" if kind == "lru" else f", {kind}")
+
+
+def fault_curve(simulation: Simulation) -> MissCurve | None:
+    """Page faults over the bytes of memory, first touches among them; None where no pages were simulated."""
+    for simulator in simulation.simulators:
+        if simulator.kind == "distances" and _block_bytes(simulator) >= _LARGEST_LINE_BYTES:
+            points = distance_points(simulator)
+            return MissCurve(FULLY, _block_bytes(simulator), points, simulator.count("references"))
+    return None
+
+
+def distance_points(simulator: Simulator, sizes_bytes: Iterable[int] = ()) -> list[Point]:
+    """(bytes, misses) of LRU memories of 1, 2, 4, … blocks, of others between, and of the sizes that are named.
+
+    The largest misses no block twice.
+
+    Exact: a memory of N blocks misses what has a distance of N or more, and what has none. O(curve).
+    """
+    block, references = _block_bytes(simulator), simulator.count("references")
+    last = max(1, simulator.curve[-1][0] + 1 if simulator.curve else 1)
+    steps = {round(last ** (i / _POINTS_AT_MOST)) for i in range(_POINTS_AT_MOST + 1)}
+    named = {size // block for size in sizes_bytes if size % block == 0 and block <= size <= last * block}
+    sizes = sorted({2**i for i in range(last.bit_length())} | {size for size in steps if size >= 1} | {last} | named)
+    points: list[Point] = []
+    hits, at = 0, 0
+    for size in sizes:
+        while at < len(simulator.curve) and simulator.curve[at][0] < size:
+            hits += simulator.curve[at][1]
+            at += 1
+        points.append((size * block, references - hits))
+    return points
+
+
+def _block_bytes(simulator: Simulator) -> int:
+    return next((row.line_bytes for row in simulator.metrics if row.line_bytes), 0)
+
+
+def observations(simulation: Simulation) -> list[str]:
+    """What follows from one simulation, in sentences."""
+    curves = miss_curves(simulation)
+    return [*_of_sizes(curves), *_of_associativity(curves), *_of_pages(fault_curve(simulation))]
+
+
+def _of_sizes(curves: Sequence[MissCurve]) -> Iterable[str]:
+    full = next((curve for curve in curves if curve.organisation == FULLY and curve.of), None)
+    if full is None:
+        return
+    size, misses = full.points[-1]
+    yield (
+        f"A fully associative cache of {size_text(size)} keeps every line: the {_number(misses)} misses that it has, "
+        f"{share_text(misses / full.of)}, are first uses, or follow a flush."
+    )
+    for share in (0.1, 0.01):
+        enough = next((size for size, misses in full.points if misses <= share * full.of), None)
+        if enough is not None and enough > full.points[0][0]:
+            yield f"At most {share_text(share)} of the references miss from {size_text(enough)} on."
+
+
+def _of_associativity(curves: Sequence[MissCurve]) -> Iterable[str]:
+    direct = next((curve for curve in curves if curve.organisation == DIRECT and curve.of), None)
+    if direct is None:
+        return
+    best: tuple[float, str] | None = None
+    for other in curves:
+        if other.line_bytes != direct.line_bytes or other.organisation == DIRECT:
+            continue
+        for size, misses in other.points:
+            mapped = direct.at(size)
+            if mapped and mapped > misses and (best is None or (mapped - misses) / direct.of > best[0]):
+                sentence = (
+                    f"At {size_text(size)}, {share_text(mapped / direct.of)} of the references miss in a direct-mapped "
+                    f"cache, and {share_text(misses / other.of)} in one that is {_as_adjective(other.organisation)}: "
+                    "no size has a larger difference."
+                )
+                best = ((mapped - misses) / direct.of, sentence)
+    if best is not None:
+        yield best[1]
+
+
+def _of_pages(pages: MissCurve | None) -> Iterable[str]:
+    if pages is None or not pages.points:
+        return
+    size, faults = pages.points[-1]
+    yield f"A memory of {size_text(size)} holds every page: {_number(faults)} faults are left, the first touches."
+    tenfold = next((size for size, count in pages.points if count <= 10 * faults), size)
+    if tenfold < size:
+        yield f"Below {size_text(tenfold)} of memory there are more than ten times as many."
+
+
+def _as_adjective(organisation: str) -> str:
+    return organisation if organisation == FULLY else organisation.replace(" ways", "-way set-associative")
+
+
+def _number(value: int) -> str:
+    return f"{value:,}".replace(",", " ")
+
+
+def table_sizes(curves: Iterable[MissCurve]) -> list[int]:
+    """The sizes that a table has rows for, ascending: all that were simulated, and powers of two of exact curves."""
+    return sorted({
+        size for curve in curves for size, _ in curve.points
+        if curve.organisation != FULLY or math.log2(size).is_integer()
+    })  # fmt: skip

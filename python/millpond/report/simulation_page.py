@@ -1,0 +1,232 @@
+# SPDX-License-Identifier: BSL-1.0
+"""The page of `millpond simulate --html`: curves of misses and of page faults, their tables, times, observations.
+
+    traces ──▶ one figure of miss rates, one of page faults      every trace in both; the legend hides some
+           └─▶ for each trace: observations, exact misses by size and organisation, faults, times
+
+One offline file: no network, no script but its own, colours by class.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from markupsafe import Markup
+
+from millpond.report.figures.log_plot import Curve, log_plot, share_text, size_text
+from millpond.report.figures.offline_page import load
+from millpond.report.simulation_curves import (
+    DIRECT,
+    FULLY,
+    MissCurve,
+    fault_curve,
+    miss_curves,
+    observations,
+    table_sizes,
+)
+from millpond.rounds.simulation_data import LevelTime, Simulation
+from millpond.system.machine import this_machine
+from millpond.system.wording import count_text
+
+COLOURS = 8
+_INK = "kink"  # the colour of text
+_DASHES = {DIRECT: "d0", "2 ways": "d1", FULLY: "d2", "8 ways": "d3"}
+# What is drawn at first: more would hide one another.
+_AT_FIRST = {DIRECT, "2 ways", "8 ways", FULLY}
+_ROWS_AT_MOST = 80
+
+
+@dataclass(frozen=True)
+class Button:
+    """One entry of a legend: what it hides, and the classes of its line."""
+
+    group: int | None
+    kind: int | None
+    words: str
+    colour: str
+    dash: str
+    pressed: bool
+
+
+@dataclass(frozen=True)
+class Plot:
+    """One figure with its legends."""
+
+    heading: str
+    svg: Markup
+    groups: list[Button]
+    kinds: list[Button]
+
+
+@dataclass(frozen=True)
+class ExactTable:
+    """Rows of (heading, cells); a cell is (value, small print)."""
+
+    heading: str
+    columns: list[str]
+    rows: list[tuple[str, list[tuple[str, str]]]]
+
+
+@dataclass(frozen=True)
+class TraceSection:
+    """One trace for the template."""
+
+    anchor: str
+    name: str
+    facts: str
+    observations: list[str]
+    tables: list[ExactTable]
+    times: list[LevelTime]
+
+
+def render(traces: Sequence[tuple[str, Simulation]]) -> str:
+    """The page of these traces, by name."""
+    page = load("simulation.js", "report.css", "simulation.css")
+    return page.render(
+        "simulation.html.j2",
+        title=f"Millpond: misses of {', '.join(name for name, _ in traces)}",
+        machine=str(this_machine()),
+        plots=[plot for plot in (_miss_plot(traces), _fault_plot(traces)) if plot],
+        sections=[_section(number, name, one) for number, (name, one) in enumerate(traces)],
+        size_text=size_text,
+    )
+
+
+def names_of(paths: Sequence[str]) -> list[str]:
+    """What each trace is called: its file's name, or as much of its path as tells it from others; numbered if equal."""
+    names = [Path(path).name or path for path in paths]
+    if len(set(names)) < len(names):
+        names = list(paths)
+    seen: dict[str, int] = {}
+    result = []
+    for name in names:
+        seen[name] = seen.get(name, 0) + 1
+        result.append(name if seen[name] == 1 else f"{name} ({seen[name]})")
+    return result
+
+
+def _miss_plot(traces: Sequence[tuple[str, Simulation]]) -> Plot | None:
+    found = [(group, name, curve) for group, (name, one) in enumerate(traces) for curve in miss_curves(one) if curve.of]
+    lines = {curve.line_bytes for _, _, curve in found}
+    organisations = sorted({(curve.rank, _label(curve, lines)) for _, _, curve in found})
+    kinds = {label: number for number, (_, label) in enumerate(organisations)}
+    alone = len(traces) == 1
+    drawn = []
+    for group, name, curve in found:
+        label = _label(curve, lines)
+        colour, dash = _kind_look(curve, kinds[label]) if alone else (_colour(group), _dash(curve, kinds[label]))
+        drawn.append(
+            Curve(label if alone else f"{name}, {label}", group, kinds[label], colour, dash, curve.points, curve.of,
+                  curve.organisation != FULLY, curve.organisation in _AT_FIRST)
+        )  # fmt: skip
+    if not drawn:
+        return None
+    curve_of = {_label(curve, lines): curve for _, _, curve in found}
+    buttons = []
+    for number, (rank, label) in enumerate(organisations):
+        curve = curve_of[label]
+        colour, dash = _kind_look(curve, number) if alone else (_INK, _dash(curve, number))
+        buttons.append(Button(None, number, label, colour, dash, rank[2] in _AT_FIRST))
+    svg = log_plot(drawn, "misses over the size of a cache, both axes logarithmic", shares=True)
+    return Plot("Misses by cache size, of all references", svg, _trace_buttons(traces), buttons)
+
+
+def _fault_plot(traces: Sequence[tuple[str, Simulation]]) -> Plot | None:
+    drawn = []
+    for group, (name, one) in enumerate(traces):
+        curve = fault_curve(one)
+        if curve is not None and curve.points:
+            drawn.append(Curve(name, group, 0, _colour(group), "d0", curve.points, 0, False))
+    if not drawn:
+        return None
+    svg = log_plot(drawn, "page faults over the size of memory, both axes logarithmic", shares=False)
+    return Plot("Page faults by memory size, first touches among them", svg, _trace_buttons(traces), [])
+
+
+def _trace_buttons(traces: Sequence[tuple[str, Simulation]]) -> list[Button]:
+    if len(traces) == 1:
+        return []
+    return [Button(group, None, name, _colour(group), "d0", True) for group, (name, _) in enumerate(traces)]
+
+
+def _colour(number: int) -> str:
+    return f"k{number % COLOURS}"
+
+
+def _kind_look(curve: MissCurve, number: int) -> tuple[str, str]:
+    """Colour and dash of an organisation where there is one trace."""
+    return (_INK, "d0") if curve.organisation == FULLY else (_colour(number), "d0")
+
+
+def _dash(curve: MissCurve, number: int) -> str:
+    """The dash of an organisation where colours are traces."""
+    return _DASHES.get(curve.organisation, f"d{4 + number % 2}")
+
+
+def _label(curve: MissCurve, lines: set[int]) -> str:
+    return curve.organisation + (f", lines of {curve.line_bytes} B" if len(lines) > 1 else "")
+
+
+def _section(number: int, name: str, one: Simulation) -> TraceSection:
+    given, rules = one.input, one.rules
+    facts = [
+        f"{_number(given.references)} references ({_number(given.loads)} loads, {_number(given.stores)} stores, "
+        f"{_number(given.modifications)} modifications)",
+        f"{_number(given.instructions)} instructions" if given.instructions else "no instructions in the input",
+        f"an access to two lines counts {rules.straddling_access}, a modification {rules.modification}",
+    ]
+    if rules.flush_references or rules.flush_instructions:
+        facts.append("with flushes")
+    tables = [table for table in (_miss_table(one), _fault_table(one), _time_table(one)) if table]
+    return TraceSection(f"trace-{number}", name, " · ".join(facts), observations(one), tables, list(one.level_times))
+
+
+def _number(value: int) -> str:
+    return f"{value:,}".replace(",", " ")
+
+
+def _miss_table(one: Simulation) -> ExactTable | None:
+    curves = [curve for curve in miss_curves(one) if curve.of]
+    if not curves:
+        return None
+    lines = {curve.line_bytes for curve in curves}
+    rows = []
+    for size in table_sizes(curves)[:_ROWS_AT_MOST]:
+        cells = []
+        for curve in curves:
+            misses = curve.at(size)
+            cells.append(("–", "") if misses is None else (_number(misses), share_text(misses / curve.of)))
+        rows.append((size_text(size), cells))
+    return ExactTable("Misses", ["cache", *(_label(curve, lines) for curve in curves)], rows)
+
+
+def _fault_table(one: Simulation) -> ExactTable | None:
+    curve = fault_curve(one)
+    if curve is None:
+        return None
+    sizes = sorted({*table_sizes([curve]), curve.points[-1][0]})[:_ROWS_AT_MOST]
+    cells = [(size_text(size), [(_number(curve.at(size) or 0), "")]) for size in sizes]
+    return ExactTable("Page faults", ["memory", f"faults, pages of {size_text(curve.line_bytes)}"], cells)
+
+
+def _time_table(one: Simulation) -> ExactTable | None:
+    """Cycles of each single cache by penalty."""
+    times = [time for simulator in one.simulators for time in simulator.time
+             if simulator.kind in ("direct", "lru") and time.cache_bytes and time.ways in (1, 8)]  # fmt: skip
+    penalties = sorted({time.miss_penalty_cycles for time in times})
+    caches = sorted({(time.ways or 0, time.cache_bytes or 0) for time in times})
+    if not caches:
+        return None
+    at = {(t.ways, t.cache_bytes, t.miss_penalty_cycles): t.value for t in times}
+    rows = []
+    for ways, size in caches:
+        cells = []
+        for penalty in penalties:
+            cycles = at.get((ways, size, penalty))
+            each = "" if cycles is None else f"{cycles / one.input.instructions:.3f} an instruction"
+            cells.append(("–" if cycles is None else count_text(cycles), each))
+        rows.append((f"{size_text(size)}, {DIRECT if ways == 1 else f'{ways} ways'}", cells))
+    heading = "Cycles, I + (M × P) × D, if a miss costs P and nothing overlaps"
+    return ExactTable(heading, ["cache", *(f"P = {penalty:g}" for penalty in penalties)], rows[:_ROWS_AT_MOST])

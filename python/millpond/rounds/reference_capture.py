@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: BSL-1.0
+"""Captures the data references of a program for `advise --references`, and characterises the process that matters.
+
+program ──millpond-references (Valgrind)──▶ FILE, FILE.PID ──the process of that number──▶ characterisation
+
+A captured run takes ten times as long as a plain one and more. It is no round: it never runs beside one, and no time of
+it is compared with anything but the plain run's.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from millpond.rounds.characterisation import Characterisation
+from millpond.rounds.preparation import NO_PREPARATION, Preparation
+from millpond.rounds.recording import CHARACTERISE, read_json, trace_set
+from millpond.system import native
+from millpond.system.environment import user_environment
+from millpond.system.errors import Failure, Status
+from millpond.system.progress import say
+from millpond.system.standard_input import StandardInput
+from millpond.system.wording import seconds_text
+
+CAPTURE = "millpond-references"
+# A captured run is stopped after so many plain ones, and never before so many seconds.
+TIMES_AT_MOST = 200.0
+SECONDS_MIN = 300.0
+
+
+@dataclass(frozen=True)
+class CapturedRun:
+    """What a capture found; by the wall clock, the program under the tool, without it, and the analysis afterwards."""
+
+    characterisation: Characterisation
+    seconds: float
+    plain_seconds: float
+    analysis_seconds: float
+
+
+def capture(
+    program: tuple[str, ...],
+    number: int,
+    folder: Path,
+    stdin: StandardInput,
+    preparation: Preparation = NO_PREPARATION,
+) -> CapturedRun:
+    """Runs the program once plainly and once under the tool, and characterises its process of that number.
+
+    Failure, whose message says what to install or to do, where there is no Valgrind, the program takes far too long
+    under it, or its processes are not those of the recording.
+    """
+    inner = folder.absolute() / "captured"
+    inner.mkdir(exist_ok=True)
+    file, out = inner / "program.mpt", inner / "characterisation.json"
+    argv = preparation.program(program)
+    plain_seconds = _run_plainly(argv, folder, stdin, preparation)
+    limit = max(SECONDS_MIN, TIMES_AT_MOST * plain_seconds)
+    with preparation.ready(folder) as cwd, stdin.first() as descriptor:
+        started = time.monotonic()
+        finished = native.run(CAPTURE, ["-o", str(file), "--", *argv], stdin=descriptor, seconds=limit, folder=cwd)
+        took = time.monotonic() - started
+    if finished.timed_out:
+        raise Failure(
+            Status.ENVIRONMENT,
+            f"the program had not ended after {seconds_text(limit)} under the tool; `millpond record --references "
+            "--instructions N` captures a part of it",
+        )
+    traces = trace_set(file)
+    if not traces:
+        raise native.failure_of(CAPTURE, finished)
+    if len(traces) < number:
+        raise Failure(Status.ENVIRONMENT, f"the captured run had no process {number}, which the recording has analysed")
+    say("counting misses")
+    started = time.monotonic()
+    native.require(CHARACTERISE, ["--json", str(out), str(traces[number - 1])])
+    try:
+        found = Characterisation.from_json(read_json(out))
+    except ValueError as error:
+        raise Failure(Status.ENVIRONMENT, f"{out.name} is of another version of the laboratory: {error}") from error
+    if found.references is None:
+        raise Failure(Status.ENVIRONMENT, "the captured trace holds no references")
+    return CapturedRun(found, took, plain_seconds, time.monotonic() - started)
+
+
+def _run_plainly(argv: Sequence[str], folder: Path, stdin: StandardInput, preparation: Preparation) -> float:
+    """The seconds of one run that nothing looks at, its output dropped, for comparison."""
+    with preparation.ready(folder) as cwd, stdin.first() as descriptor:
+        started = time.monotonic()
+        try:
+            subprocess.run(
+                argv, stdin=descriptor, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False, cwd=cwd,
+                env=user_environment(),
+            )  # fmt: skip
+        except OSError as error:
+            raise Failure(Status.PROGRAM, f"cannot start {argv[0]}: {error.strerror or error}") from error
+        return time.monotonic() - started

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: BSL-1.0
+"""The document of `millpond simulate` ("millpond.simulation/1"): what simulators counted on one stream of references.
+
+Simulation ─┬─ SimulationInput, SimulationRules     what was read, and how it was counted
+            ├─ Simulator ── Count, Time, curve      misses by cache, I + (M x P) x D, exact LRU distances
+            └─ LevelTime ── TimePart                the time with all levels, where latencies were given
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from msgspec import field
+
+from millpond.system.records import NONE, Record
+
+Schema = Literal["millpond.simulation/1"]
+SCHEMA: Schema = "millpond.simulation/1"
+
+
+class SimulationInput(Record, frozen=True):
+    """The stream; without instructions there are no times."""
+
+    path: str
+    format: str
+    instructions: int
+    references: int
+    loads: int
+    stores: int
+    modifications: int
+
+
+class SimulationRules(Record, frozen=True):
+    """How straddling accesses, modifications and flushes were counted."""
+
+    straddling_access: str
+    modification: str
+    access_bytes_max: int
+    flush_references: int
+    flush_instructions: int
+
+
+class Count(Record, frozen=True, kw_only=True):
+    """One count, and what it is about; what does not apply is None."""
+
+    metric: str
+    unit: str
+    value: int
+    level: int | None = None
+    cache_bytes: int | None = None
+    sets: int | None = None
+    ways: int | None = None
+    line_bytes: int | None = None
+    origin: str | None = None
+    subject: int | None = None
+
+
+class Time(Record, frozen=True, kw_only=True):
+    """Cycles of the whole run, if each miss of one cache costs so many."""
+
+    metric: str
+    unit: str
+    value: float
+    miss_penalty_cycles: float
+    level: int | None = None
+    cache_bytes: int | None = None
+    sets: int | None = None
+    ways: int | None = None
+    line_bytes: int | None = None
+    origin: str | None = None
+    subject: int | None = None
+
+
+class Simulator(Record, frozen=True):
+    """One simulator's counts. `curve`: (LRU distance in lines or pages, references), ascending."""
+
+    description: str
+    metrics: tuple[Count, ...]
+    curve: tuple[tuple[int, int], ...] = ()
+    time: tuple[Time, ...] = ()
+
+    @property
+    def kind(self) -> str:
+        """The first word of the description."""
+        return self.description.partition(":")[0]
+
+    def count(self, metric: str) -> int:
+        """The sum of a metric over what it is about; 0 without it."""
+        return sum(row.value for row in self.metrics if row.metric == metric and row.subject is None)
+
+
+class TimePart(Record, frozen=True):
+    """A part of a time: so many instructions, hits or walks at so many nanoseconds each."""
+
+    part: str
+    count: int
+    ns_each: float
+    value: float
+
+
+class LevelTime(Record, frozen=True, kw_only=True):
+    """The time in which every reference waits for the level that has its line."""
+
+    metric: str
+    unit: str
+    value: float
+    cycles: float
+    simulator: str
+    translation: str | None
+    latencies: str
+    cycle_ns: float
+    cycles_per_instruction: float
+    parts: tuple[TimePart, ...]
+    assumptions: tuple[str, ...]
+
+
+class Simulation(Record, frozen=True):
+    """One stream of references, simulated."""
+
+    schema: Schema
+    input: SimulationInput
+    rules: SimulationRules
+    simulators: tuple[Simulator, ...]
+    level_times: tuple[LevelTime, ...] = field(default_factory=NONE)

@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: BSL-1.0
+"""The page of simulations in a browser: exact values by pointer and keys, zoom, legends; silent, offline."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import simulated
+from devtools import FAINT, Chromium, find_chromium
+
+from millpond.report.simulation_page import render
+from millpond.rounds.simulation_data import Simulation
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(find_chromium() is None, reason="chromium is missing; apt-get install chromium"),
+]
+
+SCREENS = [(1280, 800, "light"), (1280, 800, "dark"), (400, 800, "light"), (400, 800, "dark")]
+LABELS = "[...document.querySelectorAll('figure .ticks text')].map((t) => t.textContent)"
+TIP = "document.querySelector('.tip').hidden ? '' : document.querySelector('.tip').textContent"
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chromium]:
+    with Chromium(tmp_path_factory.mktemp("chromium")) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    first = Simulation.from_json({**simulated.document(), "level_times": [simulated.level_time()]})
+    second = Simulation.from_json(simulated.document("other.mpt", 4000))
+    path = tmp_path_factory.mktemp("simulation") / "page.html"
+    path.write_text(render([("loop", first), ("other", second)]), encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize(("width", "height", "scheme"), SCREENS)
+def test_silent_offline_no_wider_than_the_screen_and_readable(
+    browser: Chromium, page: Path, width: int, height: int, scheme: str
+) -> None:
+    browser.open(page, width, height, scheme=scheme)
+    browser.evaluate("document.querySelectorAll('details').forEach((fold) => fold.open = true)")
+    assert browser.complaints() == []
+    assert browser.requests() == [page.resolve().as_uri()]
+    assert browser.evaluate("document.documentElement.scrollWidth") <= width
+    assert browser.evaluate(FAINT) == []
+    drawn = "getComputedStyle(document.querySelector('polyline.k1')).stroke"
+    assert browser.evaluate(drawn) not in ("none", "rgb(0, 0, 0)")
+
+
+def mouse(browser: Chromium, kind: str, x: float, y: float, buttons: int = 0) -> None:
+    pressed: dict[str, Any] = {"button": "left", "clickCount": 1} if kind != "mouseMoved" else {}
+    browser.send("Input.dispatchMouseEvent", type=kind, x=x, y=y, buttons=buttons, **pressed)
+
+
+def dot(browser: Chromium, number: int) -> tuple[float, float]:
+    box = browser.evaluate(f"document.querySelectorAll('.dots circle')[{number}].getBoundingClientRect().toJSON()")
+    return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+
+
+def test_pointing_at_a_point_shows_its_exact_values(browser: Chromium, page: Path) -> None:
+    browser.open(page, 1280, 800)
+    mouse(browser, "mouseMoved", *dot(browser, 0))
+    said = browser.evaluate(TIP).replace("\u00a0", " ")
+    assert said == "loop, direct-mapped\n8 KiB (8 192 B): 8 000 misses of 51 200 references, 15.6 %"
+    mouse(browser, "mouseMoved", 5, 5)
+    assert browser.evaluate(TIP) == ""
+
+
+def test_arrow_keys_go_from_point_to_point(browser: Chromium, page: Path) -> None:
+    browser.open(page, 1280, 800)
+    browser.evaluate("document.querySelector('svg.figure').focus()")
+    for key in ("ArrowRight", "ArrowRight"):
+        browser.send("Input.dispatchKeyEvent", type="keyDown", key=key)
+    assert "16 KiB" in browser.evaluate(TIP)
+    browser.send("Input.dispatchKeyEvent", type="keyDown", key="ArrowDown")
+    assert browser.evaluate(TIP).startswith("loop, 2 ways\n16 KiB")
+
+
+def test_dragging_zooms_and_reset_shows_everything_again(browser: Chromium, page: Path) -> None:
+    browser.open(page, 1280, 800)
+    before = browser.evaluate(LABELS)
+    x, y = dot(browser, 0)
+    mouse(browser, "mousePressed", x - 60, y - 40, 1)
+    mouse(browser, "mouseMoved", x + 40, y + 40, 1)
+    mouse(browser, "mouseReleased", x + 60, y + 60)
+    zoomed = browser.evaluate(LABELS)
+    assert zoomed != before
+    moved = dot(browser, 0)
+    mouse(browser, "mouseMoved", *moved)
+    assert "8 000" in browser.evaluate(TIP).replace("\u00a0", " "), "values stay exact in a zoom"
+    browser.evaluate("document.querySelector('button[data-zoom=reset]').click()")
+    assert browser.evaluate(LABELS) == before
+    browser.evaluate("document.querySelector('button[data-zoom=in]').click()")
+    assert browser.evaluate(LABELS) != before
+    browser.evaluate("document.querySelector('button[data-zoom=out]').click()")
+    browser.evaluate("document.querySelector('button[data-zoom=out]').click()")
+    assert browser.evaluate(LABELS) == before, "nothing is farther out than everything"
+
+
+def test_legends_hide_traces_and_organisations(browser: Chromium, page: Path) -> None:
+    browser.open(page, 1280, 800)
+    shown = "[...document.querySelectorAll('figure polyline:not([display])')].map((l) => l.dataset.name)"
+    assert "other, 2 ways" in browser.evaluate(shown)
+    browser.evaluate("document.querySelector('figure button[data-group=\"1\"]').click()")
+    first = browser.evaluate("[...document.querySelector('figure').querySelectorAll('polyline:not([display])')].length")
+    assert first == 3
+    browser.evaluate("document.querySelector('figure button[data-kind=\"0\"]').click()")
+    assert "loop, direct-mapped" not in browser.evaluate(shown)
