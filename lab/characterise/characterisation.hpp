@@ -41,8 +41,8 @@ class characterisation {
 
     json to_json() const;
 
-    // Reads the references of a recording that has them, for locality, counted density and misses. Does nothing where it
-    // has none. Throws program::failure, trace::trace_error.
+    // Reads the references of a recording that has them, for locality, counted density and misses. Does nothing where
+    // it has none. Throws program::failure, trace::trace_error.
     void count_references(const attribution::cache_shape& cache);
     // Null: none were read.
     const attribution::attributed_run* references() const { return references_.get(); }
