@@ -6,8 +6,8 @@
 //                 │                              └▶ reference_map                   the picture
 //                 └ events of the heap ─▶ object_map, allocator_calls               live objects, D
 //
-// Subjects are numbers of the caller's: `subject_of` a context, and `subjects` of them. Behind them come the places that
-// are no subsystem. The allocator's references are the allocator's, wherever they lie; those of system calls are
+// Subjects are numbers of the caller's: `subject_of` a context, and `subjects` of them. Behind them come the places
+// that are no subsystem. The allocator's references are the allocator's, wherever they lie; those of system calls are
 // counted and do not go through the cache. A transition out of a subsystem is counted where a thread's next reference
 // to an object is to one of another subsystem; stack, global variables and the allocator lie on the way to both.
 //

@@ -35,21 +35,18 @@ class line_use {
               const millpond_reference& r) {
         if (outcome.kind != simulate::attributed_cache::hit) [[unlikely]] {
             if (outcome.evicted != simulate::no_line) settle(lines_[outcome.evicted]);
-            state& fetched = lines_[line];
-            fetched = {0, r.subject + 1};
-            latest_ = &fetched;
-            latest_line_ = line;
-        } else if (line != latest_line_) {
-            latest_ = &lines_[line];
-            latest_line_ = line;
+            known_line& known = find(line);
+            *known.in = {parts(line, r), r.subject + 1};
+            return;
         }
-        latest_->used |= parts(line, r);
+        known_line& known = known_[line & (known_lines - 1)];
+        state* const in = known.line == line ? known.in : find(line).in;
+        in->used |= parts(line, r);
     }
 
     // Lines that are still in the cache count, too. Afterwards nothing may be taken.
     void finish() {
         lines_.for_each([this](std::uint64_t, state& each) { settle(each); });
-        latest_line_ = simulate::no_line;
     }
 
     line_bytes_used of(std::uint32_t subject) const {
@@ -61,6 +58,22 @@ class line_use {
         std::uint64_t used;
         std::uint32_t fetched_by;  // subject + 1; 0: not in the cache
     };
+
+    // Where the state of a line is, until the table grows.
+    static constexpr std::size_t known_lines = 1 << 9;
+    struct known_line {
+        std::uint64_t line = simulate::no_line;
+        state* in = nullptr;
+    };
+
+    known_line& find(std::uint64_t line) {
+        const std::size_t bytes = lines_.bytes();
+        state* const in = &lines_[line];
+        if (lines_.bytes() != bytes) std::fill(known_.begin(), known_.end(), known_line{});
+        known_line& known = known_[line & (known_lines - 1)];
+        known = {line, in};
+        return known;
+    }
 
     std::uint64_t parts(std::uint64_t line, const millpond_reference& r) const {
         if (r.bytes == 0) return 0;
@@ -83,8 +96,7 @@ class line_use {
     std::uint64_t line_bytes_;
     unsigned line_log2_, part_log2_;
     simulate::block_table<state> lines_;
-    state* latest_ = nullptr;
-    std::uint64_t latest_line_ = simulate::no_line;
+    std::vector<known_line> known_ = std::vector<known_line>(known_lines);
     std::vector<line_bytes_used> of_subject_;
 };
 

@@ -5,9 +5,9 @@
 //                   └ or one id: the page lies wholly inside a large object
 //
 // Objects begin at multiples of 8 bytes; where one begins elsewhere, the latest in a granule is found. A look-up is
-// O(1); begin and end are O(log objects + bytes) for small objects, and O(log objects + pages touched) for large ones. Pages stay when their
-// objects have ended. Memory: at most 2.7 KiB for each page on which small objects have lived, 0.7 KiB for each touched
-// page of large ones, so it depends on the heap, not on the run. Not thread-safe.
+// O(1); begin and end are O(log objects + bytes) for small objects, O(log objects + pages touched) for large ones.
+// Pages stay when their objects have ended. Memory: at most 2.7 KiB for each page on which small objects have lived,
+// 0.7 KiB for each touched page of large ones, so it depends on the heap, not on the run. Not thread-safe.
 #pragma once
 
 #include <array>

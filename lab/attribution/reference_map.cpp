@@ -46,7 +46,7 @@ std::vector<std::size_t> reference_map::row_beginnings(const std::vector<std::ui
     for (std::size_t i = 1; i < names.size(); ++i) {
         if ((names[i] - names[i - 1]) << granule_log2_ > gap_max) gaps.push_back(i);
     }
-    if (gaps.size() > rows_max / 2) gaps.resize(1);
+    if (gaps.size() > rows_max / 2) gaps.assign(1, 0);
     gaps.push_back(names.size());
     for (std::size_t granules_a_row = (names.size() + rows_max - 1) / rows_max;; ++granules_a_row) {
         std::vector<std::size_t> beginnings;

@@ -97,6 +97,7 @@ void characterisation::count_references(const attribution::cache_shape& cache) {
         static_cast<std::uint32_t>(subsystems_.subsystems().size()), subject_of, cache,
         attribution::region_map::of_recording(path_, reader_), reader.totals().instructions);
     attribution::take_all(reader, *references_);
+    reference_damages_ = reader.damages();
 }
 
 double characterisation::seconds(std::uint64_t tick) const {

@@ -41,11 +41,13 @@ class characterisation {
 
     json to_json() const;
 
-    // Reads the references of a recording that has them, for locality, counted density and misses. Does nothing where it
-    // has none. Throws program::failure, trace::trace_error.
+    // Reads the references of a recording that has them, for locality, counted density and misses. Does nothing where
+    // it has none. Throws program::failure, trace::trace_error.
     void count_references(const attribution::cache_shape& cache);
     // Null: none were read.
     const attribution::attributed_run* references() const { return references_.get(); }
+    // Places of the recording whose references could not be read.
+    const std::vector<trace::damage>& reference_damages() const { return reference_damages_; }
 
     // Takes legality from a recording of the same program in which scopes were observed; `other` outlives this object.
     // Without it, legality comes from this trace.
@@ -93,6 +95,7 @@ class characterisation {
     observed_scopes observations_;
     std::optional<owner_keys> owners_;
     std::unique_ptr<attribution::attributed_run> references_;
+    std::vector<trace::damage> reference_damages_;
     const characterisation* observed_ = this;
     std::unique_ptr<thread_clock> clock_;
     std::vector<std::uint32_t> order_;

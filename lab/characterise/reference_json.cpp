@@ -108,8 +108,15 @@ json references_json(const characterisation& all) {
         "L = I / (I + M * T): I references to the subsystem's objects, M lines of 64 bytes that their touched bytes "
         "lay "
         "on when those were most, T transitions to another subsystem's objects (P0089R0, 5.3, as l / (1 + l))");
+    notes.push_back(
+        "unknown memory is that of mmap and of the loader, thread-local variables of the first thread, what lies "
+        "behind "
+        "an object's end, and objects that are freed");
     if (!run.knows_regions())
         notes.push_back("the recording does not say where stacks and global variables lie: they are unknown memory");
+    json damages = json::array();
+    for (const trace::damage& damage : all.reference_damages())
+        damages.push_back({{"offset", damage.offset}, {"what", damage.what}});
     return {{"references", totals.references},
             {"instructions", totals.instructions},
             {"allocator_instructions", totals.allocator_instructions},
@@ -124,6 +131,7 @@ json references_json(const characterisation& all) {
             {"places", std::move(places)},
             {"allocator", work_json(run.work_for_unknown())},
             {"map", map_json(run.map())},
+            {"damages", std::move(damages)},
             {"notes", std::move(notes)}};
 }
 

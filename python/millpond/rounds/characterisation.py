@@ -442,6 +442,7 @@ class ReferenceFacts(Record, frozen=True, kw_only=True):
     places: tuple[ReferencePlace, ...]
     allocator: AllocatorWork  # calls whose owner is unknown
     map: ReferenceMap | None = field(default_factory=NULL)
+    damages: tuple[Damage, ...] = field(default_factory=NONE)
     notes: tuple[str, ...] = field(default_factory=NONE)
 
 
