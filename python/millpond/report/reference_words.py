@@ -42,7 +42,7 @@ _PLACES = {
 
 
 @dataclass(frozen=True)
-class ReferenceRow:
+class MissRow:
     """One row of a table: its name, and a cell for each heading behind it."""
 
     name: str
@@ -109,7 +109,7 @@ def _cost(found: CapturedReferences) -> str:
     return f"{said}; it is no part of any round."
 
 
-def rows(advice: Advice) -> list[ReferenceRow]:
+def rows(advice: Advice) -> list[MissRow]:
     """A row for each subsystem, those with most misses first."""
     found = advice.references
     if found is None or found.facts is None:
@@ -127,17 +127,17 @@ def rest_text(advice: Advice) -> str:
     return f"and {len(rest)} others: {count_text(references)} references, {count_text(misses)} misses; JSON has all"
 
 
-def _row(one: CapturedSubsystem, line_bytes: int) -> ReferenceRow:
+def _row(one: CapturedSubsystem, line_bytes: int) -> MissRow:
     r = one.references
     useful = "–" if r.useful_share is None else f"{line_bytes * r.useful_share:.1f} of {line_bytes} B"
     cells = (
         count_text(r.misses), percent(r.miss_share), useful, locality_text(r.locality), count_text(r.references),
         f"{count_text(r.lines)} ({count_text(r.lines_packed)})", count_text(r.transitions), percent(r.density),
     )  # fmt: skip
-    return ReferenceRow(one.name, cells)
+    return MissRow(one.name, cells)
 
 
-def places(advice: Advice) -> list[ReferenceRow]:
+def places(advice: Advice) -> list[MissRow]:
     """A row for each kind of place."""
     facts = advice.references.facts if advice.references else None
     if facts is None:
@@ -146,14 +146,14 @@ def places(advice: Advice) -> list[ReferenceRow]:
     return [_place(place, whole) for place in facts.places if place.references]
 
 
-def _place(place: ReferencePlace, whole: int) -> ReferenceRow:
+def _place(place: ReferencePlace, whole: int) -> MissRow:
     useful = place.useful_bytes / place.fetched_bytes if place.fetched_bytes else None
     counts = (place.cold, place.capacity, place.conflict, place.indirect)
     cells = (
         count_text(place.references), count_text(place.misses), percent(place.misses / whole if whole else None),
         *map(count_text, counts), percent(useful),
     )  # fmt: skip
-    return ReferenceRow(place_name(place.place), cells)
+    return MissRow(place_name(place.place), cells)
 
 
 def place_name(place: str) -> str:
