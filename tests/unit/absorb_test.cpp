@@ -24,7 +24,8 @@ class absorbing : public testing::Test {};
 
 using absorbing_pools =
     testing::Types<monotonic<accounting_ref>, multipool<accounting_ref>, multipool<monotonic<accounting_ref>>,
-                   multipool<accounting_ref, class_map<24, 40, 104, 1000>>>;
+                   multipool<accounting_ref, class_map<24, 40, 104, 1000>>,
+                   multipool<test::accounting_ref_at_hand>>;
 TYPED_TEST_SUITE(absorbing, absorbing_pools);
 
 // A life of `steps` in which any of the pools, which are one by now or not, serve and take back.
@@ -119,6 +120,27 @@ TEST(absorb, blocks_that_an_absorbed_pool_had_free_are_used_again) {
     const std::size_t calls = source.calls();
     for (int i = 0; i < 1000; ++i) static_cast<void>(a.allocate(24, 8));
     EXPECT_EQ(source.calls(), calls);
+}
+
+TEST(absorb, empty_pools_have_their_first_block_in_common) {
+    using pool = multipool<test::accounting_ref_at_hand>;
+    accounting_source source;
+    pool owner(source);
+    pool absorbed(source);
+    owner.absorb(absorbed);
+    void* const block = owner.allocate(24, 8);
+    absorbed.deallocate(block, 24, 8);
+    EXPECT_EQ(owner.allocate(24, 8), block);
+    EXPECT_EQ(source.live_blocks(), 1u);
+
+    pool second(source);
+    pool of_the_second(source);
+    second.absorb(of_the_second);
+    void* const other = of_the_second.allocate(24, 8);
+    second.deallocate(other, 24, 8);
+    EXPECT_EQ(of_the_second.allocate(24, 8), other);
+    EXPECT_EQ(source.live_blocks(), 2u);
+    EXPECT_EQ(of_the_second.held_bytes(), 0u);
 }
 
 TEST(absorb, containers_may_splice_merge_and_swap_afterwards_by_type) {

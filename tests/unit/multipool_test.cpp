@@ -33,7 +33,8 @@ class multipool_schemes : public testing::Test {};
 using pools =
     testing::Types<multipool<accounting_ref>, multipool<accounting_ref, powers_of_two<>>,
                    multipool<accounting_ref, exact_spacing<>>, multipool<accounting_ref, exact_spacing<8, 4096>>,
-                   multipool<accounting_ref, class_map<24, 40, 64, 104, 1000>>>;
+                   multipool<accounting_ref, class_map<24, 40, 64, 104, 1000>>, multipool<test::accounting_ref_at_hand>,
+                   multipool<test::accounting_ref_at_hand, powers_of_two<>>>;
 TYPED_TEST_SUITE(multipool_schemes, pools);
 
 TYPED_TEST(multipool_schemes, every_small_request_is_aligned_disjoint_and_kept) {
@@ -277,6 +278,38 @@ TEST(multipool, the_first_chunk_holds_what_it_was_told) {
     pool_under_test pool(first_chunk{1000 * next_of_24}, source);
     for (int i = 0; i < 1000; ++i) static_cast<void>(pool.allocate(24, 8));
     EXPECT_EQ(source.calls(), 1u);
+}
+
+TEST(multipool, the_first_block_of_each_size_from_a_chunk_at_hand_is_like_any_other) {
+    accounting_source source;
+    for (const std::size_t first : {std::size_t{1}, std::size_t{600}, std::size_t{1024}, std::size_t{40000}}) {
+        for (std::size_t bytes = 0; bytes <= 1100; ++bytes) {
+            for (std::size_t alignment = 1; alignment <= 64; alignment *= 2) {
+                multipool<test::accounting_ref_at_hand> pool(first_chunk{first}, source);
+                test::block_model model;
+                for (const std::size_t next : {bytes, bytes, std::size_t{24}, bytes})
+                    model.add(pool.allocate(next, alignment), next, alignment);
+                if (HasFailure()) return;
+            }
+        }
+    }
+}
+
+TEST(multipool, starts_anew_from_a_chunk_at_hand_after_reset_and_release) {
+    accounting_source source;
+    multipool<test::accounting_ref_at_hand> pool(source);
+    for (int round = 0; round < 3; ++round) {
+        void* const first = pool.allocate(24, 8);
+        pool.reset();
+        EXPECT_EQ(source.live_blocks(), 1u);
+        EXPECT_EQ(pool.allocate(24, 8), first);
+        pool.release();
+        EXPECT_EQ(source.live_blocks(), 0u);
+    }
+    source.fail_from(0);
+    EXPECT_THROW(static_cast<void>(pool.allocate(24, 8)), std::bad_alloc);
+    source.never_fail();
+    EXPECT_NE(pool.allocate(24, 8), nullptr);
 }
 
 TEST(multipool, a_source_with_less_than_the_plan_is_used_to_its_end) {

@@ -60,12 +60,17 @@ class chunk_cache {
 
     // Returns: the same, and how many bytes it really has.
     [[nodiscard]] allocation try_allocate_at_least(std::size_t bytes, std::size_t alignment) noexcept {
-        const unsigned bin = detail::chunk_sizes::bin_of(bytes, alignment);
-        if (bin < detail::chunk_magazine::bins) [[likely]] {
-            if (void* chunk = magazine_.pop(bin)) [[likely]]
-                return {chunk, detail::chunk_sizes::bytes_of(bin)};
-        }
-        return shared().try_allocate_at_least(bytes, alignment);
+        const allocation ready = try_allocate_at_hand(bytes, alignment);
+        return ready.start != nullptr ? ready : try_allocate_slowly(bytes, alignment);
+    }
+
+    // Returns: the same if the magazine of this thread has it, which is a few loads and no call; else null.
+    [[nodiscard, gnu::always_inline]] static allocation try_allocate_at_hand(std::size_t bytes,
+                                                                             std::size_t alignment) noexcept {
+        if (!detail::chunk_sizes::is_common(bytes, alignment)) [[unlikely]]
+            return {nullptr, 0};
+        const unsigned bin = detail::chunk_sizes::common_bin_of(bytes);
+        return {magazine_.pop(bin), detail::chunk_magazine::bytes_of(bin)};
     }
 
     // Throws: std::bad_alloc.
@@ -75,10 +80,11 @@ class chunk_cache {
     }
 
     // Effects: keeps the chunk for the next allocator, or gives it to operator delete if the budget is spent.
-    void deallocate(void* chunk, std::size_t bytes, std::size_t alignment) noexcept {
-        const unsigned bin = detail::chunk_sizes::bin_of(bytes, alignment);
-        if (bin < detail::chunk_magazine::bins && magazine_.push(bin, chunk)) [[likely]]
-            return;
+    [[gnu::always_inline]] void deallocate(void* chunk, std::size_t bytes, std::size_t alignment) noexcept {
+        if (detail::chunk_sizes::is_common(bytes, alignment)) [[likely]] {
+            if (magazine_.push(detail::chunk_sizes::common_bin_of(bytes), chunk)) [[likely]]
+                return;
+        }
         deallocate_slowly(chunk, bytes, alignment);
     }
 
@@ -116,8 +122,17 @@ class chunk_cache {
         }
     };
 
-    [[gnu::noinline, gnu::cold]] static void deallocate_slowly(void* chunk, std::size_t bytes,
-                                                               std::size_t alignment) noexcept {
+    // Larger chunks that the magazine may have, and all that it has not.
+    [[nodiscard, gnu::noinline]] static allocation try_allocate_slowly(std::size_t bytes,
+                                                                       std::size_t alignment) noexcept {
+        const unsigned bin = detail::chunk_sizes::bin_of(bytes, alignment);
+        if (bin < detail::chunk_magazine::bins) {
+            if (void* chunk = magazine_.pop(bin)) return {chunk, detail::chunk_magazine::bytes_of(bin)};
+        }
+        return shared().try_allocate_at_least(bytes, alignment);
+    }
+
+    [[gnu::noinline]] static void deallocate_slowly(void* chunk, std::size_t bytes, std::size_t alignment) noexcept {
         if (!magazine_.is_open()) {
             open();
         } else if (magazine_.is_report_due()) {

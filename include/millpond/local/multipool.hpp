@@ -225,6 +225,16 @@ class multipool {
         return table;
     }();
 
+    // Groups of small blocks only: one of those and a row of one block fit into the smallest chunk of a cache.
+    static constexpr std::size_t most_small_bytes = 512;
+    static constexpr std::size_t small_start_bytes =
+        sizeof(class_group) + max_class_alignment + detail::gap_in_row(most_small_bytes) + most_small_bytes;
+    static constexpr unsigned small_groups = [] {
+        unsigned number = 0;
+        while (number < Classes::count && Classes::bytes_of(number) <= most_small_bytes) ++number;
+        return number / class_group::size;
+    }();
+
     struct region {
         char* begin = nullptr;
         char* end = nullptr;
@@ -320,15 +330,41 @@ class multipool {
 
     // Throws: as allocate.
     [[nodiscard, gnu::noinline]] void* allocate_slowly(std::size_t bytes, std::size_t alignment) {
+        if constexpr (detail::source_at_hand<Source> && !slab_source<Source>) {
+            if (void* block = take_first(bytes, alignment)) return block;
+        }
+        return allocate_the_long_way(bytes, alignment);
+    }
+    [[nodiscard, gnu::noinline]] void* allocate_the_long_way(std::size_t bytes, std::size_t alignment) {
         detail::kept_exception thrown;
         if (void* block = try_allocate_slowly(bytes, alignment)) return block;
         thrown.give_up(bytes, alignment);
     }
 
+    // A small container with a pool of its own spends more on the pool's first block than on all others. So that one
+    // has a way without a call: if the pool is new, the block small, and the source has a chunk at hand.
+    // Returns: that block, or null, and nothing has changed.
+    [[nodiscard, gnu::always_inline]] void* take_first(std::size_t bytes, std::size_t alignment) noexcept {
+        if (chunks_.any() || !places::is_paired_small(bytes, alignment)) return nullptr;
+        const bool is_unpaired = places::is_small(bytes, alignment);
+        const detail::class_place place = is_unpaired ? places::of_small(bytes) : places::of_paired_small(bytes);
+        if (place.group >= small_groups || forward_ != nullptr || first_absorbed_ != nullptr) return nullptr;
+        chunk_header* const chunk = chunks_.acquire_first_at_hand(small_start_bytes);
+        if (chunk == nullptr) return nullptr;
+        room_ = {chunk->begin(), chunk->end()};
+        class_group& group = cut_group(place.group);
+        groups_[place.group] = &group;
+        class_blocks& from = class_in(group, place.offset);
+        room_ = aligned(room_, row_alignment(from.block_bytes));
+        void* const block = cut_row(from);
+        give_out(block, bytes, alignment);
+        return block;
+    }
+
     // When the class has no block, or no table tells the class, and for large blocks.
     [[nodiscard, gnu::noinline, gnu::hot]] void* try_allocate_slowly(std::size_t bytes,
                                                                      std::size_t alignment) noexcept {
-        if (forward_ != nullptr) return forward_->try_allocate(bytes, alignment);
+        if (forward_ != nullptr) return try_allocate_from_owner(bytes, alignment);
         unsigned group;
         std::size_t offset;
         if (places::is_paired_small(bytes, alignment)) {
@@ -360,6 +396,11 @@ class multipool {
         return block;
     }
 
+    [[nodiscard, gnu::noinline, gnu::cold]] void* try_allocate_from_owner(std::size_t bytes,
+                                                                          std::size_t alignment) noexcept {
+        return forward_->try_allocate(bytes, alignment);
+    }
+
     // Returns: a block of the class that no row has to be cut for, or null.
     [[nodiscard, gnu::noinline]] void* take_older(class_blocks& from, class_group& group) noexcept {
         if (void* const block = from.take()) return block;
@@ -368,19 +409,25 @@ class multipool {
 
     // Effects: makes a group of empty classes, in the room of the last chunk or of a new one. Returns: it, or null
     // if there is no memory.
-    [[nodiscard]] class_group* make_group(unsigned number) noexcept {
+    [[nodiscard, gnu::always_inline]] class_group* make_group(unsigned number) noexcept {
         class_group* group;
         if constexpr (slab_source<Source>) {
             group = ::new (&own_groups_[number])
                 class_group(new_groups[number]);  // a slab holds blocks of one size and nothing else
         } else {
             if (!provide_room(sizeof(class_group), alignof(class_group))) return nullptr;
-            detail::unpoison(room_.begin, sizeof(class_group));
-            group = ::new (room_.begin) class_group(new_groups[number]);
-            room_.begin += sizeof(class_group);
+            group = &cut_group(number);
         }
         set_group(number, group);
         return group;
+    }
+
+    // Returns: the same, from the front of the room, which is aligned and large enough.
+    [[nodiscard, gnu::always_inline]] class_group& cut_group(unsigned number) noexcept {
+        detail::unpoison(room_.begin, sizeof(class_group));
+        class_group* const group = ::new (room_.begin) class_group(new_groups[number]);
+        room_.begin += sizeof(class_group);
+        return *group;
     }
 
     // Effects: this pool and all that it has absorbed use the group from now on.
@@ -413,11 +460,10 @@ class multipool {
     // new one. Returns: the first of them, or null.
     [[nodiscard]] void* take_row(class_blocks& to) noexcept {
         const std::size_t block = to.block_bytes;
-        const std::size_t natural = detail::natural_alignment(block);
-        const std::size_t alignment = natural < max_class_alignment ? natural : max_class_alignment;
+        const std::size_t alignment = row_alignment(block);
         const std::size_t spacing = block + detail::gap_in_row(block);
-        const std::size_t row = spacing * to.row_blocks;
         if constexpr (slab_source<Source>) {
+            const std::size_t row = spacing * to.row_blocks;
             const std::size_t needed = room_for(spacing, alignment);
             chunk_header* chunk = nullptr;
             if constexpr (has_long_slabs) {
@@ -434,12 +480,28 @@ class multipool {
             region slab = aligned({chunk->begin(), chunk->end()}, alignment);
             cut(to, slab, static_cast<std::size_t>(-1));
             if (has_long_slabs && row >= largest_row_bytes && to.row_blocks < long_slab_blocks) to.row_blocks *= 2;
+            lengthen_next_row(to, row);
+            return to.take_fresh();
         } else {
-            if (!provide_room(spacing, alignment)) return nullptr;
-            cut(to, room_, row);
+            return provide_room(spacing, alignment) ? cut_row(to) : nullptr;
         }
-        if (row < largest_row_bytes) to.row_blocks *= growth_behind(row);
+    }
+
+    // Returns: the first block of a row from the front of the room, which is aligned for it and has one.
+    [[nodiscard, gnu::always_inline]] void* cut_row(class_blocks& to) noexcept {
+        const std::size_t row = (to.block_bytes + detail::gap_in_row(to.block_bytes)) * to.row_blocks;
+        cut(to, room_, row);
+        lengthen_next_row(to, row);
         return to.take_fresh();
+    }
+
+    static void lengthen_next_row(class_blocks& of, std::size_t row_bytes) noexcept {
+        if (row_bytes < largest_row_bytes) of.row_blocks *= growth_behind(row_bytes);
+    }
+
+    [[nodiscard]] static std::size_t row_alignment(std::size_t block_bytes) noexcept {
+        const std::size_t natural = detail::natural_alignment(block_bytes);
+        return natural < max_class_alignment ? natural : max_class_alignment;
     }
 
     // Returns: what fits into the chunk's size that the source prefers, or into that doubled until it has so many
@@ -577,13 +639,16 @@ class multipool {
 
     // Effects: sees to it that the room begins with so many aligned bytes. Returns: false if the source has no more.
     [[nodiscard, gnu::always_inline]] bool provide_room(std::size_t bytes, std::size_t alignment) noexcept {
-        region room = aligned(room_, alignment);
-        if (room.bytes() < bytes) [[unlikely]] {
-            chunk_header* const chunk = chunks_.acquire(room_for(bytes, alignment));
-            if (chunk == nullptr) return false;
-            room = aligned({chunk->begin(), chunk->end()}, alignment);
-        }
-        room_ = room;
+        const std::size_t padding = detail::padding_to(room_.begin, alignment);
+        if (padding + bytes > room_.bytes()) [[unlikely]]
+            return provide_chunk(bytes, alignment);
+        room_.begin += padding;
+        return true;
+    }
+    [[nodiscard, gnu::noinline]] bool provide_chunk(std::size_t bytes, std::size_t alignment) noexcept {
+        chunk_header* const chunk = chunks_.acquire(room_for(bytes, alignment));
+        if (chunk == nullptr) return false;
+        room_ = aligned({chunk->begin(), chunk->end()}, alignment);
         return true;
     }
 

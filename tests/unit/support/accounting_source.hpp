@@ -132,6 +132,14 @@ class accounting_loose_slab_source : public accounting_source {
 };
 
 using accounting_ref = source_ref<accounting_source>;
+
+// The same, which has every chunk at hand.
+struct accounting_ref_at_hand : accounting_ref {
+    using accounting_ref::accounting_ref;
+    [[nodiscard]] allocation try_allocate_at_hand(std::size_t bytes, std::size_t alignment) noexcept {
+        return {try_allocate(bytes, alignment), bytes};
+    }
+};
 using accounting_slab_ref = source_ref<accounting_slab_source>;
 
 }  // namespace millpond::test

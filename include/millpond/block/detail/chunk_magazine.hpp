@@ -48,6 +48,9 @@ class chunk_magazine {
         return chunk;
     }
 
+    // Returns: the size of the chunks in `bin`, which must be below `bins`.
+    [[nodiscard]] static std::size_t bytes_of(unsigned bin) noexcept { return sizes[bin]; }
+
     // `trims`: how often the cache had been trimmed by then.
     void open(std::size_t trims) noexcept {
         is_open_ = true;

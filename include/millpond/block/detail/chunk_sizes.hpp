@@ -44,8 +44,16 @@ struct chunk_sizes {
     [[nodiscard]] static constexpr unsigned bin_of(std::size_t bytes, std::size_t requested_alignment) noexcept {
         if (bytes < smallest || requested_alignment > alignment_of(bytes)) return count;
         const std::size_t round = bytes <= largest_round ? bytes : without_line(bytes);
-        if (round <= common_bytes) return common_bins[(round + smallest - 1) / smallest];
+        if (round <= common_bytes) return common_bin_of(round);
         return scheme::class_of(round, 1);
+    }
+
+    // True of the chunks that most allocators ask for, whose bin one look into a table tells.
+    [[nodiscard]] static constexpr bool is_common(std::size_t bytes, std::size_t requested_alignment) noexcept {
+        return bytes - smallest <= largest_round - smallest && requested_alignment <= alignment_of(bytes);
+    }
+    [[nodiscard]] static constexpr unsigned common_bin_of(std::size_t bytes) noexcept {
+        return common_bins[(bytes + smallest - 1) / smallest];
     }
 
     // Returns: what chunks of so many bytes are aligned to, or those of the bin for as many.

@@ -42,6 +42,13 @@ template <class Source, class... Arguments>
 concept source_arguments = sizeof...(Arguments) > 0 && !starts_with_option<first_chunk, Arguments...> &&
                            std::constructible_from<Source, Arguments...>;
 
+// A source that tells at once whether it has memory ready, as chunk_cache: by try_allocate_at_hand, which gives what
+// try_allocate_at_least does if that is a few instructions, else null.
+template <class Source>
+concept source_at_hand = requires(Source source, std::size_t n) {
+    { source.try_allocate_at_hand(n, n) } noexcept -> std::same_as<allocation>;
+};
+
 struct alignas(default_alignment) chunk_header {
     chunk_header* next;
     std::size_t bytes;        // of the whole chunk, with this header
@@ -66,9 +73,7 @@ class owned_chunks {
 
     owned_chunks(const owned_chunks&) = delete;
     owned_chunks& operator=(const owned_chunks&) = delete;
-    ~owned_chunks() {
-        if (in_use_ != nullptr || spare_ != nullptr) give_all_back();
-    }
+    ~owned_chunks() { give_all_back(); }
 
     // Returns: a chunk, now the newest in use, with at least `payload_bytes` behind its header, poisoned; or null, and
     // nothing has changed. `block_bytes` above 0 announces to a slab_source what the chunk will be cut into.
@@ -88,6 +93,19 @@ class owned_chunks {
         if (in_use_ == nullptr) oldest_ = chunk;
         in_use_ = chunk;
         return chunk;
+    }
+
+    [[nodiscard]] bool any() const noexcept { return in_use_ != nullptr || spare_ != nullptr; }
+
+    // Returns: the first chunk of all, as planned, if it holds so much and the source has it at hand; or null, and
+    // nothing has changed.
+    [[nodiscard, gnu::always_inline]] chunk_header* acquire_first_at_hand(std::size_t payload_bytes) noexcept
+        requires source_at_hand<Source>
+    {
+        if (planned_bytes_ < payload_bytes + sizeof(chunk_header)) return nullptr;
+        const allocation memory = source_.try_allocate_at_hand(planned_bytes_, alignof(chunk_header));
+        if (memory.start == nullptr) return nullptr;
+        return in_use_ = oldest_ = make_chunk(memory, 0);
     }
 
     [[nodiscard]] chunk_header* newest() const noexcept { return in_use_; }
@@ -211,7 +229,10 @@ class owned_chunks {
         allocation memory = obtain(bytes, block_bytes);
         if (memory.start == nullptr && !fixed_chunk_source<Source> && bytes > needed_bytes)
             memory = obtain(needed_bytes, block_bytes);
-        if (memory.start == nullptr) return nullptr;
+        return memory.start != nullptr ? make_chunk(memory, block_bytes) : nullptr;
+    }
+
+    [[nodiscard]] chunk_header* make_chunk(allocation memory, std::size_t block_bytes) noexcept {
         if (block_bytes == 0 && planned_bytes_ < largest_planned_bytes) planned_bytes_ *= 2;
         chunk_header* const chunk = ::new (memory.start) chunk_header{nullptr, memory.bytes, block_bytes};
         poison(chunk->begin(), chunk->payload_bytes());
@@ -228,20 +249,20 @@ class owned_chunks {
         return {source_.try_allocate(bytes, alignment_of(bytes)), bytes};
     }
 
-    // Out of line, so that whoever destroys an empty allocator does not carry this along.
-    [[gnu::noinline]] void give_all_back() noexcept {
-        give_back(in_use_);
-        give_back(spare_);
+    void give_all_back() noexcept {
+        if (in_use_ != nullptr) give_back(in_use_);
+        if (spare_ != nullptr) give_back(spare_);
     }
 
-    void give_back(chunk_header* chunk) noexcept {
-        while (chunk != nullptr) {
+    // Out of line, so that whoever destroys an empty allocator does not carry this along.
+    [[gnu::noinline]] void give_back(chunk_header* chunk) noexcept {
+        do {
             chunk_header* const next = chunk->next;
             const std::size_t bytes = chunk->bytes;
             unpoison(chunk, bytes);
             source_.deallocate(chunk, bytes, alignment_of(bytes));
             chunk = next;
-        }
+        } while (chunk != nullptr);
     }
 
     // Chunks of the preferred size are aligned to it; all others to what the header needs.
