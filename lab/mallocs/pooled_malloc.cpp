@@ -64,6 +64,7 @@ void pooled_malloc::start() noexcept {
     holder_lock::before_waiting = &adopt_if_child;
     is_active_ = !checked_malloc::is_on() && space_.map.place(range_bytes_max) &&
                  pthread_key_create(&thread_end, &end_thread) == 0;
+    depot_.mix_slabs();
     errno = before;
 }
 
@@ -148,7 +149,7 @@ void* pooled_malloc::reallocate(void* old, std::size_t bytes, call_site site) no
     const preload::slab_owner owner = space_.map.owner_of(old);
     if (owner.block_bytes == 0) return real::reallocate(old, bytes);
     const bool is_run = owner.size_class == preload::block_depot::run_class;
-    const std::size_t held = is_run ? depot_.run_bytes(old) : owner.block_bytes;
+    const std::size_t held = pooled_bytes(old, owner);
     // A block that would be mostly empty is worth a move, unless it is small anyway.
     const bool fits = bytes <= held;
     if (fits && (bytes > held / 2 || held <= 128)) return old;

@@ -75,7 +75,7 @@ class pooled_malloc {
             return checked_malloc::usable_size(p);
         const preload::slab_owner owner = space_.map.owner_of(p);
         if (owner.block_bytes == 0) return real::usable_size(p);
-        return owner.size_class == preload::block_depot::run_class ? depot_.run_bytes(p) : owner.block_bytes;
+        return pooled_bytes(p, owner);
     }
 
     // Nearly what is so at one moment. The list of a class is what threads' caches and the depot have of it together.
@@ -104,6 +104,12 @@ class pooled_malloc {
     static void leave() noexcept {
         __atomic_signal_fence(__ATOMIC_SEQ_CST);
         *const_cast<volatile std::size_t*>(&thread_.small_max) = classes::largest_packed;
+    }
+
+    [[nodiscard]] static std::size_t pooled_bytes(const void* p, preload::slab_owner owner) noexcept {
+        if (owner.size_class == preload::block_depot::run_class) return depot_.run_bytes(p);
+        if (owner.size_class == preload::block_depot::mixed_class) return depot_.mixed_bytes(p);
+        return owner.block_bytes;
     }
 
     // For threads whose cache can be used.
