@@ -129,6 +129,7 @@ class pooled_malloc {
     [[gnu::noinline]] static void* allocate_otherwise(std::size_t bytes, call_site site) noexcept;
     // Of more than the largest class; also what is larger than runs are.
     static void* allocate_run(std::size_t bytes, bool& is_zero, std::size_t alignment = 1) noexcept;
+    static void put_outgrown(void* old) noexcept;
     static bool grow_run(void* run, std::size_t bytes) noexcept;
     static void* allocate_elsewhere(std::size_t bytes, bool is_smaller, call_site site) noexcept;
     static void* allocate_zeroed_run(std::size_t bytes) noexcept;
