@@ -175,14 +175,15 @@ class block_depot {
     holder_lock slabs_lock_;  // for slabs_ and runs_
     page_runs runs_;
     kept_memory keeping_;
-    holder_lock mixed_lock_;  // for mixed_; taken with a class's lock held or with none
-    mixed_slabs mixed_;
     huge_regions huge_;
     std::size_t looked_at_bytes_ = 0;  // the heap's when huge_ was last told of it
     bool makes_huge_pages_ = false;
     bool mixes_slabs_ = false;
     alignas(64) block* handed_over_ = nullptr;
     stock stocks_[classes::count];
+    // Last, as most programs never touch it.
+    holder_lock mixed_lock_;  // for mixed_; taken with a class's lock held or with none
+    mixed_slabs mixed_;
 };
 
 }  // namespace millpond::preload
