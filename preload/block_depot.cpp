@@ -36,6 +36,7 @@ block_depot::chain block_depot::take(unsigned size_class, unsigned wanted, threa
     if (is_beginning) taken = begin_with_neighbours(size_class, self);
     const bool has_begun = taken.count != 0;
     if (!has_begun) taken = borrow(size_class, wanted, self);
+    if (taken.count == 0 && mixes_slabs_) taken = take_mixed(size_class, wanted, self);
     if (!from.lock.lock(self)) [[unlikely]]
         return taken;
     from.begun = has_begun ? from.begun + 1 : begun_max;
@@ -126,7 +127,96 @@ block_depot::chain block_depot::begin_with_neighbours(unsigned size_class, threa
     return {};
 }
 
+block_depot::chain block_depot::take_mixed_locked(unsigned size_class, unsigned wanted) noexcept {
+    const std::size_t bytes = classes::bytes_of(size_class);
+    chain taken;
+    block** last = &taken.first;
+    for (; taken.count < wanted; ++taken.count, last = &(*last)->next)
+        if ((*last = mixed_.take(bytes, classes::alignment_max)) == nullptr) break;
+    *last = nullptr;
+    return taken;
+}
+
+block_depot::chain block_depot::take_mixed(unsigned size_class, unsigned wanted, thread_id self) noexcept {
+    chain taken;
+    for (bool is_again = false;; is_again = true) {
+        if (!mixed_lock_.lock(self)) return {};
+        taken = take_mixed_locked(size_class, wanted);
+        mixed_lock_.unlock();
+        if (taken.count != 0 || is_again || !mix_largest(self)) return taken;
+    }
+}
+
+bool block_depot::mix_largest(thread_id self) noexcept {
+    unsigned largest = 0;
+    std::size_t most = slabs_.used_bytes() / mixed_parts;
+    if (most < mixed_bytes_min) most = mixed_bytes_min;
+    for (unsigned each = 1; each < classes::count; ++each) {
+        const std::size_t bytes = freed_blocks(each) * classes::bytes_of(each);
+        if (bytes < most) continue;
+        most = bytes;
+        largest = each;
+    }
+    stock& from = stocks_[largest];
+    if (largest == 0 || !from.lock.lock(self)) return false;
+    unsigned count = 0;
+    if (mixed_lock_.lock(self)) {
+        slab* next = nullptr;
+        for (slab* each = from.first; each != nullptr && count != mixed_at_once; each = next) {
+            next = each->next;
+            if (each->fresh != each->blocks) continue;  // it has pages that were never touched
+            const unsigned freed = each->blocks - each->out;
+            unlink(from, each);
+            if (!mixed_.adopt(*each, classes::bytes_of(largest))) {
+                link(from, each);
+                break;
+            }
+            ++count;
+            __atomic_store_n(&from.freed_blocks, from.freed_blocks - freed, __ATOMIC_RELAXED);
+            __atomic_store_n(&each->size_class, std::uint8_t{mixed_class}, __ATOMIC_RELAXED);
+            __atomic_thread_fence(__ATOMIC_RELEASE);
+            space_->map.assign(space_->map.slab_of(each), 1,
+                               {mixed_cuts::granule, pool_, static_cast<std::uint8_t>(mixed_class)});
+        }
+        mixed_lock_.unlock();
+    }
+    from.lock.unlock();
+    return count != 0;
+}
+
+void block_depot::put_mixed(block* first, thread_id self) noexcept {
+    if (!mixed_lock_.lock(self)) [[unlikely]] {
+        while (first != nullptr && !mixed_lock_.is_retired()) {
+            block* const next = first->next;
+            hand_over(first);
+            first = next;
+        }
+        return;
+    }
+    slab* emptied = nullptr;
+    block* unmixed = nullptr;
+    while (first != nullptr) {
+        block* const next = first->next;
+        if (class_of_slab(*slab_at(first)) != mixed_class) [[unlikely]] {
+            first->next = unmixed;
+            unmixed = first;
+        } else if (slab* const one = mixed_.put(first); one != nullptr) {
+            one->next = emptied;
+            emptied = one;
+        }
+        first = next;
+    }
+    mixed_lock_.unlock();
+    while (emptied != nullptr) {
+        slab* const next = emptied->next;
+        give_back(emptied, self);
+        emptied = next;
+    }
+    if (unmixed != nullptr) put(class_of_slab(*slab_at(unmixed)), unmixed, self);
+}
+
 void block_depot::put(unsigned size_class, block* first, thread_id self) noexcept {
+    if (size_class == mixed_class) return put_mixed(first, self);
     stock& to = stocks_[size_class];
     if (!to.lock.lock(self)) [[unlikely]] {
         // Where no thread will ever have the lock, nobody would collect them: they stay out.
@@ -143,7 +233,7 @@ void block_depot::put(unsigned size_class, block* first, thread_id self) noexcep
     while (first != nullptr) {
         block* const next = first->next;
         slab* const one = slab_at(first);
-        if (one->size_class != size_class) [[unlikely]] {
+        if (class_of_slab(*one) != size_class) [[unlikely]] {
             first->next = borrowed;
             borrowed = first;
             first = next;
@@ -168,8 +258,8 @@ void block_depot::put(unsigned size_class, block* first, thread_id self) noexcep
         give_back(emptied, self);
         emptied = next;
     }
-    // They are out, so their slabs keep their classes. Each step takes one class's blocks out of the chain.
-    if (borrowed != nullptr) put(slab_at(borrowed)->size_class, borrowed, self);
+    // They are out, so their slabs keep their classes or become mixed. Each step takes blocks out of the chain.
+    if (borrowed != nullptr) put(class_of_slab(*slab_at(borrowed)), borrowed, self);
 }
 
 block_depot::slab* block_depot::new_slab(unsigned size_class, bool may_grow, thread_id self) noexcept {
@@ -301,6 +391,7 @@ bool block_depot::trim(thread_id self) noexcept {
 
 classic::heap_record block_depot::record(thread_id self) noexcept {
     classic::heap_record found;
+    const bool has_mixed_lock = mixed_lock_.lock(self);
     const bool has_lock = slabs_lock_.lock(self);
     found.use.used_bytes = slabs_.used_bytes();
     found.use.held_bytes = slabs_.held_bytes();
@@ -316,6 +407,13 @@ classic::heap_record block_depot::record(thread_id self) noexcept {
             return;
         }
         const slab* const one = slab_at(start);
+        if (owner.size_class == mixed_class) {
+            // An emptied slab's note is written again under the lock of slabs.
+            if (has_lock && has_mixed_lock)
+                mixed_.for_each_piece(*one,
+                                      [&](std::size_t bytes, bool is_free) { found.use.note(bytes, is_free); });
+            return;
+        }
         const std::size_t blocks = __atomic_load_n(&one->blocks, __ATOMIC_RELAXED);
         const std::size_t out = __atomic_load_n(&one->out, __ATOMIC_RELAXED);
         found.use.note(owner.block_bytes, false, out);
@@ -325,6 +423,7 @@ classic::heap_record block_depot::record(thread_id self) noexcept {
         runs_.for_each_list([&](std::size_t length) { found.note_list(length); });
         slabs_lock_.unlock();
     }
+    if (has_mixed_lock) mixed_lock_.unlock();
     for (unsigned each = 1; each < classes::count; ++each) found.note_list(freed_blocks(each));
     return found;
 }
@@ -350,6 +449,7 @@ void block_depot::collect(thread_id self) noexcept {
 
 void block_depot::retire_unless_held_by(thread_id survivor) noexcept {
     slabs_lock_.retire_unless_held_by(survivor);
+    mixed_lock_.retire_unless_held_by(survivor);
     for (stock& each : stocks_) each.lock.retire_unless_held_by(survivor);
 }
 

@@ -31,8 +31,10 @@
 
 #include "millpond/classic/heap_record.hpp"
 #include "preload/cached_classes.hpp"
+#include "preload/depot_slab.hpp"
 #include "preload/huge_regions.hpp"
 #include "preload/kept_memory.hpp"
+#include "preload/mixed_slabs.hpp"
 #include "preload/page_runs.hpp"
 #include "preload/pool_slabs.hpp"
 
@@ -45,10 +47,9 @@ class block_depot {
 
     static constexpr std::size_t largest_run = slab_map::extent_bytes_max;
     static constexpr unsigned run_class = classes::count;
+    static constexpr unsigned mixed_class = classes::count + 1;
 
-    struct block {
-        block* next;
-    };
+    using block = free_block;
     struct chain {
         block* first = nullptr;
         unsigned count = 0;
@@ -60,7 +61,8 @@ class block_depot {
           space_(&space),
           pool_(pool),
           huge_pages_(huge_pages),
-          runs_(space.map, pool, run_class) {}
+          runs_(space.map, pool, run_class),
+          mixed_(space.map) {}
     block_depot(const block_depot&) = delete;
     block_depot& operator=(const block_depot&) = delete;
 
@@ -79,6 +81,11 @@ class block_depot {
     // Returns: whether it has.
     [[nodiscard]] bool grow_run(void* run, std::size_t bytes, thread_id self) noexcept;
     [[nodiscard]] std::size_t run_bytes(const void* run) const noexcept { return runs_.bytes_of(run); }
+
+    // Lets classes that shrink serve others: their slabs become mixed ones (mixed_slabs). For callers that know
+    // mixed_class: such a block's size is mixed_bytes.
+    void mix_slabs() noexcept { mixes_slabs_ = true; }
+    [[nodiscard]] std::size_t mixed_bytes(const void* p) const noexcept { return mixed_.bytes_of(p); }
 
     // Any block of this pool. Takes no lock.
     void hand_over(void* handed) noexcept;
@@ -110,20 +117,14 @@ class block_depot {
   private:
     static constexpr std::size_t page_bytes = 4096;
     static constexpr std::size_t borrowed_bytes_min = 2 * slab_map::slab_bytes;
+    // A class has much to give to others from here on, and where it is this part of the pool.
+    static constexpr std::size_t mixed_bytes_min = 2 * slab_map::slab_bytes;
+    static constexpr std::size_t mixed_parts = 32;
+    static constexpr unsigned mixed_at_once = 256;
     static constexpr unsigned begun_max = 8;
     static constexpr std::size_t begun_bytes_max = 2048;
 
-    // What is kept of a slab, in its note.
-    struct slab {
-        block* freed;
-        slab *next, *previous;  // of the slabs of its class that have free blocks
-        std::uint16_t out;      // blocks that are in caches or in use
-        std::uint16_t fresh;    // the first block that was never given out
-        std::uint16_t blocks;
-        std::uint8_t size_class;
-        bool has_free;
-    };
-    static_assert(sizeof(slab) <= slab_map::note_bytes);
+    using slab = depot_slab;
 
     struct alignas(64) stock {
         holder_lock lock;
@@ -133,6 +134,10 @@ class block_depot {
     };
 
     [[nodiscard]] slab* slab_at(const void* p) const noexcept { return static_cast<slab*>(space_->map.note_of(p)); }
+    // Of a slab with blocks that are out it changes only to mixed_class, also while it is read.
+    [[nodiscard]] static unsigned class_of_slab(const slab& one) noexcept {
+        return __atomic_load_n(&one.size_class, __ATOMIC_RELAXED);
+    }
     static void link(stock& to, slab* one) noexcept;
     static void unlink(stock& from, slab* one) noexcept;
     // With the lock of `from` held.
@@ -141,6 +146,11 @@ class block_depot {
                              block**& last) noexcept;
     chain take_new(stock& from, unsigned size_class, unsigned wanted, bool may_grow, thread_id self) noexcept;
     chain borrow(unsigned size_class, unsigned wanted, thread_id self) noexcept;
+    chain take_mixed(unsigned size_class, unsigned wanted, thread_id self) noexcept;
+    chain take_mixed_locked(unsigned size_class, unsigned wanted) noexcept;
+    void put_mixed(block* first, thread_id self) noexcept;
+    // Effects: makes mixed slabs of those of the class that has the most free bytes, if that is much.
+    bool mix_largest(thread_id self) noexcept;
     chain begin_with_neighbours(unsigned size_class, thread_id self) noexcept;
     // Whether blocks of `larger` suit requests of `size_class`.
     [[nodiscard]] static bool is_as_well_aligned(unsigned larger, unsigned size_class) noexcept;
@@ -168,8 +178,12 @@ class block_depot {
     huge_regions huge_;
     std::size_t looked_at_bytes_ = 0;  // the heap's when huge_ was last told of it
     bool makes_huge_pages_ = false;
+    bool mixes_slabs_ = false;
     alignas(64) block* handed_over_ = nullptr;
     stock stocks_[classes::count];
+    // Last, as most programs never touch it.
+    holder_lock mixed_lock_;  // for mixed_; taken with a class's lock held or with none
+    mixed_slabs mixed_;
 };
 
 }  // namespace millpond::preload

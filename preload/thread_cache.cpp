@@ -10,6 +10,7 @@ constexpr std::size_t small_program_bytes = std::size_t{16} << 20;
 constexpr std::uint32_t cached_blocks_max = 128;
 constexpr std::uint32_t visits_a_look = 8;
 constexpr std::size_t visit_bytes = 1024;
+constexpr std::uint32_t mixed_blocks_max = 32;
 
 }  // namespace
 
@@ -44,8 +45,16 @@ void thread_cache::tend(unsigned visited) noexcept {
     }
 }
 
+void thread_cache::put_mixed() noexcept {
+    list& one = lists_[block_depot::mixed_class];
+    if (one.first != nullptr) depot_->put(block_depot::mixed_class, one.first, this_thread());
+    one = {nullptr, mixed_blocks_max, mixed_blocks_max};
+}
+
 void* thread_cache::refill(unsigned size_class) noexcept {
     tend(size_class);
+    if (lists_[block_depot::mixed_class].first != nullptr) [[unlikely]]
+        put_mixed();
     list& to = lists_[size_class];
     // Half of what it may hold, so that the frees that follow find room.
     const std::uint32_t wanted = to.limit == 0 ? 1 : to.limit / 2;
@@ -59,6 +68,11 @@ void* thread_cache::refill(unsigned size_class) noexcept {
 
 void thread_cache::overflow(unsigned size_class, void* freed) noexcept {
     if (size_class == 0) return;  // no block of anybody's
+    if (size_class == block_depot::mixed_class) {
+        put_mixed();
+        (void)put_cached(size_class, freed);
+        return;
+    }
     tend(size_class);
     list& to = lists_[size_class];
     if (to.limit < limit_of(size_class)) {
@@ -81,6 +95,7 @@ void thread_cache::flush() noexcept {
         if (one.first != nullptr) depot_->put(i, one.first, this_thread());
         one = {};
     }
+    if (lists_[block_depot::mixed_class].first != nullptr) put_mixed();
 }
 
 }  // namespace millpond::preload

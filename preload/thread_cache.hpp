@@ -51,7 +51,7 @@ class alignas(64) thread_cache {
         if (!put_cached(size_class, freed)) [[unlikely]]
             overflow(size_class, freed);
     }
-    // False if the list is full; class 0 and run_class always are.
+    // False if the list is full; class 0 and run_class always are. Blocks of mixed slabs only wait in their list.
     [[nodiscard, gnu::always_inline]] bool put_cached(unsigned size_class, void* freed) noexcept {
         list& to = lists_[size_class];
         if (to.room == 0) [[unlikely]]
@@ -91,8 +91,9 @@ class alignas(64) thread_cache {
     // Effects: after a visit to the depot for that class: every now and then looks at the next class, and hands its
     // list on if it is as it was the last time.
     void tend(unsigned visited) noexcept;
+    void put_mixed() noexcept;
 
-    list lists_[classes::count + 1];  // the last one is that of runs, which has no room
+    list lists_[block_depot::mixed_class + 1];  // that of runs has no room
     block_depot* depot_;
     std::uint32_t visits_ = 0;  // since the last look
     unsigned looked_at_ = 0;

@@ -33,6 +33,9 @@ bool is_a_run(std::size_t bytes) noexcept {
     return bytes > preload::cached_classes::largest_packed && bytes <= largest_run;
 }
 
+// Below this, what lists keep of blocks that were outgrown is little.
+constexpr std::size_t outgrown_bytes = 1024;
+
 millpond::call_site as_checked(pooled_malloc::call_site site) noexcept {
     return millpond::call_site(reinterpret_cast<const void*>(site.return_address));
 }
@@ -64,6 +67,7 @@ void pooled_malloc::start() noexcept {
     holder_lock::before_waiting = &adopt_if_child;
     is_active_ = !checked_malloc::is_on() && space_.map.place(range_bytes_max) &&
                  pthread_key_create(&thread_end, &end_thread) == 0;
+    depot_.mix_slabs();
     errno = before;
 }
 
@@ -148,7 +152,7 @@ void* pooled_malloc::reallocate(void* old, std::size_t bytes, call_site site) no
     const preload::slab_owner owner = space_.map.owner_of(old);
     if (owner.block_bytes == 0) return real::reallocate(old, bytes);
     const bool is_run = owner.size_class == preload::block_depot::run_class;
-    const std::size_t held = is_run ? depot_.run_bytes(old) : owner.block_bytes;
+    const std::size_t held = pooled_bytes(old, owner);
     // A block that would be mostly empty is worth a move, unless it is small anyway.
     const bool fits = bytes <= held;
     if (fits && (bytes > held / 2 || held <= 128)) return old;
@@ -156,8 +160,20 @@ void* pooled_malloc::reallocate(void* old, std::size_t bytes, call_site site) no
     void* const fresh = allocate_elsewhere(bytes, fits, site);
     if (fresh == nullptr) return fits ? old : nullptr;
     memcpy(fresh, old, fits ? bytes : held);
-    deallocate(old);
+    fits || is_run || held < outgrown_bytes ? deallocate(old) : put_outgrown(old);
     return fresh;
+}
+
+// A block that grows passes through many classes: a list in the cache would keep two blocks of each, and so a slab.
+void pooled_malloc::put_outgrown(void* old) noexcept {
+    if (thread_.small_max == 0) return deallocate_otherwise(old);
+    const int before = errno;
+    enter();
+    auto* const one = static_cast<preload::block_depot::block*>(old);
+    one->next = nullptr;
+    depot_.put(space_.map.class_at(old), one, thread_cache::this_thread());
+    leave();
+    errno = before;
 }
 
 bool pooled_malloc::grow_run(void* run, std::size_t bytes) noexcept {

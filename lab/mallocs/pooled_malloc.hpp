@@ -75,7 +75,7 @@ class pooled_malloc {
             return checked_malloc::usable_size(p);
         const preload::slab_owner owner = space_.map.owner_of(p);
         if (owner.block_bytes == 0) return real::usable_size(p);
-        return owner.size_class == preload::block_depot::run_class ? depot_.run_bytes(p) : owner.block_bytes;
+        return pooled_bytes(p, owner);
     }
 
     // Nearly what is so at one moment. The list of a class is what threads' caches and the depot have of it together.
@@ -106,6 +106,12 @@ class pooled_malloc {
         *const_cast<volatile std::size_t*>(&thread_.small_max) = classes::largest_packed;
     }
 
+    [[nodiscard]] static std::size_t pooled_bytes(const void* p, preload::slab_owner owner) noexcept {
+        if (owner.size_class == preload::block_depot::run_class) return depot_.run_bytes(p);
+        if (owner.size_class == preload::block_depot::mixed_class) return depot_.mixed_bytes(p);
+        return owner.block_bytes;
+    }
+
     // For threads whose cache can be used.
     [[gnu::always_inline]] static void* allocate_cached(std::size_t bytes) noexcept {
         const unsigned size_class = classes::class_of(bytes);
@@ -123,6 +129,7 @@ class pooled_malloc {
     [[gnu::noinline]] static void* allocate_otherwise(std::size_t bytes, call_site site) noexcept;
     // Of more than the largest class; also what is larger than runs are.
     static void* allocate_run(std::size_t bytes, bool& is_zero, std::size_t alignment = 1) noexcept;
+    static void put_outgrown(void* old) noexcept;
     static bool grow_run(void* run, std::size_t bytes) noexcept;
     static void* allocate_elsewhere(std::size_t bytes, bool is_smaller, call_site site) noexcept;
     static void* allocate_zeroed_run(std::size_t bytes) noexcept;

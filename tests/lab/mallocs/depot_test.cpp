@@ -324,6 +324,101 @@ TEST(depot, a_borrowed_chain_is_known_by_the_class_of_its_slabs) {
     EXPECT_EQ(of.depot.freed_blocks(smaller), 0u);
 }
 
+// 20000 blocks of 400 bytes are replaced at random by blocks of 480: free neighbours serve, and nothing is lost.
+TEST(depot, a_class_that_grows_takes_the_memory_of_one_that_shrinks) {
+    std::size_t most[2] = {};
+    for (const bool mixes : {false, true}) {
+        heap of;
+        if (mixes) of.depot.mix_slabs();
+        thread_cache cache(of.depot);
+        std::mt19937 random(6);
+        std::vector<object> objects;
+        for (int i = 0; i < 20000; ++i) objects.push_back(make(cache, 400, static_cast<unsigned char>(i)));
+        std::shuffle(objects.begin(), objects.end(), random);
+        unsigned char mark = 1;
+        for (object& each : objects) {
+            ASSERT_TRUE(each.is_whole());
+            cache.put(of.class_at(each.first), each.first);
+            each = make(cache, 480, ++mark);
+            ASSERT_NE(each.first, nullptr);
+            most[mixes] = std::max(most[mixes], of.used);
+            if (of.class_at(each.first) == block_depot::mixed_class) {
+                EXPECT_EQ(of.depot.mixed_bytes(each.first), 480u);
+            }
+        }
+        for (const object& each : objects) {
+            ASSERT_TRUE(each.is_whole());
+            cache.put(of.class_at(each.first), each.first);
+        }
+        cache.flush();
+        EXPECT_EQ(of.depot.record(thread_cache::this_thread()).use.blocks, 0u);
+        EXPECT_LE(of.used, 8 * mebibyte);
+    }
+    EXPECT_LE(most[1] * 5, most[0] * 4);
+}
+
+TEST(depot, blocks_of_mixed_slabs_are_aligned_as_their_class_is) {
+    heap of;
+    of.depot.mix_slabs();
+    thread_cache cache(of.depot);
+    std::vector<void*> blocks;
+    for (int i = 0; i < 10000; ++i) blocks.push_back(cache.take(cached_classes::class_of(400)));
+    for (std::size_t i = 0; i < blocks.size(); ++i)
+        if (i % 8 != 0) cache.put(of.class_at(blocks[i]), blocks[i]);
+    std::size_t mixed = 0;
+    for (int i = 0; i < 1000; ++i) {
+        void* const p = cache.take(cached_classes::class_of(832, 64));
+        ASSERT_EQ(reinterpret_cast<std::uintptr_t>(p) % 64, 0u);
+        mixed += of.class_at(p) == block_depot::mixed_class;
+    }
+    EXPECT_GE(mixed, 900u);
+}
+
+// Slabs become mixed while other threads have their blocks in lists of the class that they were of.
+TEST(depot, slabs_become_mixed_under_other_threads) {
+    heap of;
+    of.depot.mix_slabs();
+    std::vector<std::thread> threads;
+    std::mutex handing;
+    std::vector<object> handed(1000);
+    for (unsigned seed = 0; seed < 4; ++seed) {
+        threads.emplace_back([&, seed] {
+            thread_cache cache(of.depot);
+            std::mt19937 random(seed);
+            std::vector<object> objects(6000);
+            for (int phase = 0; phase < 12; ++phase) {
+                const std::size_t bytes = 16 + random() % 700;
+                std::shuffle(objects.begin(), objects.end(), random);
+                for (object& each : objects) {
+                    if (each.first != nullptr) {
+                        EXPECT_TRUE(each.is_whole());
+                        cache.put(of.class_at(each.first), each.first);
+                    }
+                    each = make(cache, bytes, static_cast<unsigned char>(random()));
+                    if (random() % 16 != 0) continue;
+                    const std::lock_guard hold(handing);
+                    std::swap(handed[random() % handed.size()], each);
+                }
+            }
+            for (const object& each : objects) {
+                if (each.first == nullptr) continue;
+                EXPECT_TRUE(each.is_whole());
+                cache.put(of.class_at(each.first), each.first);
+            }
+            cache.flush();
+        });
+    }
+    for (std::thread& each : threads) each.join();
+    thread_cache cache(of.depot);
+    for (const object& each : handed) {
+        if (each.first == nullptr) continue;
+        EXPECT_TRUE(each.is_whole());
+        cache.put(of.class_at(each.first), each.first);
+    }
+    cache.flush();
+    EXPECT_EQ(of.depot.record(thread_cache::this_thread()).use.blocks, 0u);
+}
+
 // Fresh memory is touched page by page, however many blocks are asked for.
 TEST(depot, a_chain_of_fresh_blocks_lies_in_one_page) {
     heap of;
