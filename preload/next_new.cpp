@@ -20,13 +20,15 @@ void* next_new(std::size_t bytes) {
 }
 
 void* next_new(std::size_t bytes, std::align_val_t alignment) {
-    auto* const next = behind_us<void* (*)(std::size_t, std::align_val_t)>("_ZnwmSt11align_val_t", "_ZnwjSt11align_val_t");
+    auto* const next =
+        behind_us<void* (*)(std::size_t, std::align_val_t)>("_ZnwmSt11align_val_t", "_ZnwjSt11align_val_t");
     return next != nullptr ? next(bytes, alignment) : nullptr;
 }
 
 void* next_new_nothrow(std::size_t bytes) noexcept {
     static const std::nothrow_t tag{};
-    auto* const next = behind_us<void* (*)(std::size_t, const std::nothrow_t&)>("_ZnwmRKSt9nothrow_t", "_ZnwjRKSt9nothrow_t");
+    auto* const next =
+        behind_us<void* (*)(std::size_t, const std::nothrow_t&)>("_ZnwmRKSt9nothrow_t", "_ZnwjRKSt9nothrow_t");
     return next != nullptr ? next(bytes, tag) : nullptr;
 }
 
