@@ -39,14 +39,14 @@ inline bool is_free(std::uintptr_t at, std::size_t bytes) noexcept {
 // Returns: whether it did.
 template <class Try>
 bool in_some_gap(std::size_t bytes, Try&& try_at) noexcept {
-    // ThreadSanitizer keeps addresses far below the last mapping for itself: it drops the wanted address, whereupon the
-    // kernel maps address 0 if the user may do that.
+    // A 32-bit program has none. ThreadSanitizer keeps addresses far below the last mapping for itself: it drops the
+    // wanted address, whereupon the kernel maps address 0 if the user may do that.
 #ifdef __SANITIZE_THREAD__
     constexpr bool far_addresses_are_free = false;
 #else
-    constexpr bool far_addresses_are_free = true;
+    constexpr bool far_addresses_are_free = sizeof(void*) == 8;
 #endif
-    constexpr std::uintptr_t tebibyte = std::uintptr_t{1} << 40;
+    constexpr std::uint64_t tebibyte = std::uint64_t{1} << 40;
     constexpr std::size_t some_bytes = std::size_t{64} << 10;
     constexpr int unused = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
     void* const near = mmap(nullptr, some_bytes, PROT_NONE, unused, -1, 0);
@@ -54,9 +54,9 @@ bool in_some_gap(std::size_t bytes, Try&& try_at) noexcept {
     munmap(near, some_bytes);
     // The kernel fills the addresses below the last mapping from above, or, by the older order, those behind it from
     // below. Some TiB below the place of the next mapping nothing comes for long in either case.
-    for (std::uintptr_t distance = 8 * tebibyte; far_addresses_are_free && distance >= 2 * tebibyte; distance /= 2)
+    for (std::uint64_t distance = 8 * tebibyte; far_addresses_are_free && distance >= 2 * tebibyte; distance /= 2)
         if (reinterpret_cast<std::uintptr_t>(near) > distance + tebibyte &&
-            try_at(reinterpret_cast<std::uintptr_t>(near) - distance))
+            try_at(static_cast<std::uintptr_t>(reinterpret_cast<std::uintptr_t>(near) - distance)))
             return true;
     // Where these are taken: the middle of whatever gap the kernel has for twice as much.
     const std::size_t whole = 2 * bytes + bytes / 2;

@@ -58,7 +58,9 @@ class caller_words {
     }
     static bool are_kept() noexcept { return millpond_keeps_caller_registers != 0; }
     // Whether a word may be an address of a program.
-    static bool is_address(std::uintptr_t word) noexcept { return word >= 65536 && word >> 47 == 0 && word % 8 == 0; }
+    static bool is_address(std::uintptr_t word) noexcept {
+        return word >= 65536 && std::uint64_t{word} >> 47 == 0 && word % 8 == 0;
+    }
 
   private:
     static std::uintptr_t this_control_block() noexcept {

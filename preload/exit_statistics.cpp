@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "preload/exit_statistics.hpp"
 
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -48,18 +49,17 @@ void exit_statistics::say_list(const char* name, std::size_t bytes, std::size_t 
 }
 
 void exit_statistics::say(const char* name, const char* part, const classic::operation_counts& counts) noexcept {
-    write_line(
-        "millpond %s%s: %lu allocations of %lu bytes in %lu, %lu frees, %lu blocks searched, %lu splits, %lu "
-        "coalesces, "
-        "%lu growths\n",
-        name, part, counts.allocations, counts.requested_bytes, counts.block_bytes, counts.deallocations,
-        counts.searched_blocks, counts.splits, counts.coalesces, counts.growths);
+    write_line("millpond %s%s: %" PRIu64 " allocations of %" PRIu64 " bytes in %" PRIu64 ", %" PRIu64 " frees, %" PRIu64
+               " blocks searched, %" PRIu64 " splits, %" PRIu64 " coalesces, %" PRIu64 " growths\n",
+               name, part, counts.allocations, counts.requested_bytes, counts.block_bytes, counts.deallocations,
+               counts.searched_blocks, counts.splits, counts.coalesces, counts.growths);
 }
 
 void exit_statistics::say_arena(const char* name, const classic::operation_counts& counts,
                                 unsigned held_chunks) noexcept {
-    write_line("millpond %s: in the arena %lu of these blocks, %lu bytes in %lu, %lu frees, %u chunks held\n", name,
-               counts.allocations, counts.requested_bytes, counts.block_bytes, counts.deallocations, held_chunks);
+    write_line("millpond %s: in the arena %" PRIu64 " of these blocks, %" PRIu64 " bytes in %" PRIu64 ", %" PRIu64
+               " frees, %u chunks held\n",
+               name, counts.allocations, counts.requested_bytes, counts.block_bytes, counts.deallocations, held_chunks);
 }
 
 }  // namespace millpond::preload

@@ -31,6 +31,7 @@
 
 #include "millpond/classic/heap_record.hpp"
 #include "millpond/classic/operation_counts.hpp"
+#include "millpond/classic/words.hpp"
 #include "millpond/core/detail/alignment.hpp"
 #include "millpond/os/pages.hpp"
 #include "preload/adopt_if_child.hpp"
@@ -142,7 +143,7 @@ class locked_malloc {
     }
 
   private:
-    static constexpr std::size_t usual_alignment = 16;
+    static constexpr std::size_t usual_alignment = classic::pointer_words::alignment;
     static constexpr std::size_t fresh_pages_bytes = std::size_t{256} << 10;
 
     // As pthread_self: the thread's control block, whose first word is its own address.

@@ -6,33 +6,36 @@
 namespace millpond::preload {
 namespace {
 
+// The names say what std::size_t is: `m`, unsigned long, or `j`, unsigned int, in a 32-bit program.
 template <class Function>
-Function behind_us(const char* mangled) noexcept {
-    return reinterpret_cast<Function>(dlsym(RTLD_NEXT, mangled));
+Function behind_us(const char* of_long, const char* of_int) noexcept {
+    return reinterpret_cast<Function>(dlsym(RTLD_NEXT, sizeof(std::size_t) == 8 ? of_long : of_int));
 }
 
 }  // namespace
 
 void* next_new(std::size_t bytes) {
-    auto* const next = behind_us<void* (*)(std::size_t)>("_Znwm");
+    auto* const next = behind_us<void* (*)(std::size_t)>("_Znwm", "_Znwj");
     return next != nullptr ? next(bytes) : nullptr;
 }
 
 void* next_new(std::size_t bytes, std::align_val_t alignment) {
-    auto* const next = behind_us<void* (*)(std::size_t, std::align_val_t)>("_ZnwmSt11align_val_t");
+    auto* const next =
+        behind_us<void* (*)(std::size_t, std::align_val_t)>("_ZnwmSt11align_val_t", "_ZnwjSt11align_val_t");
     return next != nullptr ? next(bytes, alignment) : nullptr;
 }
 
 void* next_new_nothrow(std::size_t bytes) noexcept {
     static const std::nothrow_t tag{};
-    auto* const next = behind_us<void* (*)(std::size_t, const std::nothrow_t&)>("_ZnwmRKSt9nothrow_t");
+    auto* const next =
+        behind_us<void* (*)(std::size_t, const std::nothrow_t&)>("_ZnwmRKSt9nothrow_t", "_ZnwjRKSt9nothrow_t");
     return next != nullptr ? next(bytes, tag) : nullptr;
 }
 
 void* next_new_nothrow(std::size_t bytes, std::align_val_t alignment) noexcept {
     static const std::nothrow_t tag{};
     auto* const next = behind_us<void* (*)(std::size_t, std::align_val_t, const std::nothrow_t&)>(
-        "_ZnwmSt11align_val_tRKSt9nothrow_t");
+        "_ZnwmSt11align_val_tRKSt9nothrow_t", "_ZnwjSt11align_val_tRKSt9nothrow_t");
     return next != nullptr ? next(bytes, alignment, tag) : nullptr;
 }
 

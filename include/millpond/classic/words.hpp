@@ -2,11 +2,12 @@
 // words: what a classic allocator writes its tags and links with: the machine's words, or those of 1993.
 //
 //                   word      a link is                    blocks are aligned to
-//   pointer_words   pointer   an address                   16, as malloc's callers expect
+//   pointer_words   pointer   an address                   two words: 16, or 8 in a 32-bit program
 //   offset_words    4 bytes   a distance from the base     4, the document's machines
 //
 // The document measured 32-bit programs: two tags are 8 bytes there, and a third of a 24-byte object. offset_words are
-// its layout, byte by byte, on a 64-bit machine; a heap of them ends below 4 GiB.
+// its layout, byte by byte, on a 64-bit machine; a heap of them ends below 4 GiB. In a 32-bit program pointer_words are
+// words of 4 bytes, too, and links are addresses, as in the document's programs.
 //
 // All functions are O(1). Thread-safe: there is no state. Source: Grunwald, Zorn and Henderson 1993, section 2.1.
 //
@@ -19,13 +20,13 @@
 #include <limits>
 
 #include "../core/abi.hpp"
-#include "../core/detail/alignment.hpp"
 
 namespace millpond::inline MILLPOND_ABI::classic {
 
 struct pointer_words {
     using word = std::uintptr_t;
-    static constexpr std::size_t alignment = detail::default_alignment;
+    // As callers of malloc expect. On i386, alignof(std::max_align_t) is 16, for types that its programs hardly have.
+    static constexpr std::size_t alignment = 2 * sizeof(word);
     static constexpr std::size_t most_heap_bytes = std::numeric_limits<std::size_t>::max();
 
     [[nodiscard]] static word link(const std::byte*, const std::byte* target) noexcept {

@@ -36,6 +36,9 @@ static int is_filled(const unsigned char* block, size_t bytes, unsigned char wit
 
 static int is_aligned(const void* block, size_t to) { return (uintptr_t)block % to == 0; }
 
+/* 16, and 8 in a 32-bit program. */
+static const size_t usual_alignment = 2 * sizeof(void*);
+
 /* Out of the compiler's sight, so that nothing is optimised away. */
 static void* volatile sink;
 
@@ -44,7 +47,7 @@ static void sizes_and_alignment(void) {
         unsigned char* block = (unsigned char*)malloc(bytes);
         sink = block;
         CHECK(block != NULL);
-        CHECK(is_aligned(block, bytes >= 9 ? 16 : 8));
+        CHECK(is_aligned(block, bytes >= 9 ? usual_alignment : 8));
         CHECK(malloc_usable_size(block) >= bytes);
         memset(block, 0x5a, malloc_usable_size(block));
         free(block);
@@ -108,7 +111,7 @@ static void reallocation_keeps_the_content(void) {
             block = (unsigned char*)realloc(block, sizes[to]);
             const size_t common = sizes[from] < sizes[to] ? sizes[from] : sizes[to];
             CHECK(block != NULL && is_filled(block, common, 0x3c));
-            CHECK(malloc_usable_size(block) >= sizes[to] && is_aligned(block, sizes[to] >= 9 ? 16 : 8));
+            CHECK(malloc_usable_size(block) >= sizes[to] && is_aligned(block, sizes[to] >= 9 ? usual_alignment : 8));
             memset(block, 0x3d, sizes[to]);
             free(block);
         }

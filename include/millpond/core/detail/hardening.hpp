@@ -74,7 +74,7 @@ class encoded_pointer {
     }
 
   private:
-    static constexpr std::uintptr_t impossible_bits = sizeof(void*) == 8 ? (~std::uintptr_t{0} << 56) | 7 : 7;
+    static constexpr std::uintptr_t impossible_bits = sizeof(void*) == 8 ? ~(~std::uintptr_t{0} >> 8) | 7 : 7;
 
     [[nodiscard]] std::uintptr_t key() const noexcept {
         return hardening_secret ^ reinterpret_cast<std::uintptr_t>(this);

@@ -5,8 +5,9 @@ under callgrind         instructions in all, and those that lie in the allocator
 with MILLPOND_STATS=1   objects allocated and freed, and the size of the heap at the end, which is its largest
 
 The five of the document come first, then classes of bounded waste, classes chosen from another input of the program
-(CUSTOMALLOC), these with an arena for short-lived call sites, and the C library. Nothing here is a time, so one run of
-each is exact.
+(CUSTOMALLOC), these with an arena for short-lived call sites, and the C library. Where i386 programs can be had
+(rounds/i386_programs.py), the five, bounded waste and the C library are counted in these as well, built for 32 bits:
+words of 4 bytes, as the document's were. Nothing here is a time, so one run of each is exact.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import json
 import os
 import re
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -25,11 +26,12 @@ from itertools import combinations
 from pathlib import Path
 
 from millpond.advice.synthesis import ArenaUse, Synthesis
-from millpond.bench.claims import Verdict, bar_of
+from millpond.bench.claims import Verdict, bar_of, missing_bar
 from millpond.bench.laboratory.bench_advice import run_verb
 from millpond.bench.laboratory.bench_mallocs import library_of
 from millpond.bench.laboratory.bench_rows import Bench, Step, observed
 from millpond.cells.cell import Malloc
+from millpond.rounds import i386_programs
 from millpond.rounds.mallocs import OWN_MALLOC, preloaded
 from millpond.rounds.real_programs import RealProgram
 from millpond.rounds.study_programs import StudyProgram
@@ -104,6 +106,34 @@ def costs(of: StudyProgram) -> Step:
         return [*rows, *_arena_rows(name, found, chosen.arena)]
 
     return step
+
+
+def i386_costs(programs: Mapping[str, StudyProgram], names: Sequence[str]) -> Step:
+    """Figure 1 and the document's order for i386 programs; one row that says why where there are none."""
+
+    def step(bench: Bench) -> list[Verdict]:
+        try:
+            i386_programs.require()
+            mallocs = [*(i386_programs.library_of(name) for name in (*STUDIED, BOUNDED)), OWN_MALLOC]
+        except Failure as failure:
+            return [bar_of("i386 programs", "", "", None, note=f"not measured: {failure.message}")]
+        rows: list[Verdict] = []
+        for name in names:
+            try:
+                rows += _i386_rows(programs[name], mallocs, bench)
+            except Failure as failure:
+                rows.append(missing_bar(f"{name} i386", failure.message))
+        return rows
+
+    return step
+
+
+def _i386_rows(of: StudyProgram, mallocs: Sequence[Malloc], bench: Bench) -> list[Verdict]:
+    program = i386_programs.for_i386(of.measured(bench.inputs))
+    package = i386_programs.package_of(program)
+    found = {malloc.name: _cost(program, malloc, bench) for malloc in mallocs}
+    rows = [_row(program.name, allocator, cost, package) for allocator, cost in found.items()]
+    return [*rows, _order(program.name, of.stands_for, found)]
 
 
 @dataclass(frozen=True)
@@ -191,12 +221,14 @@ def _statistics(said: str) -> tuple[int | None, int | None, int | None]:
     return int(usages[-1][1]), allocated, freed
 
 
-def _row(program: str, allocator: str, cost: AllocatorCost) -> Verdict:
+def _row(program: str, allocator: str, cost: AllocatorCost, package: str = "") -> Verdict:
     facts = [f"{cost.instructions / 1e6:.1f} M instructions in all"]
     if cost.heap_bytes is not None:
         facts.append(f"a heap of {cost.heap_bytes / 1024:.0f} KiB")
     if cost.allocated is not None:
         facts.append(f"{cost.allocated} objects allocated, {cost.freed} freed")
+    if package:
+        facts.append(f"Debian's i386 {package}")
     values = {"instructions": cost.instructions, "own_instructions": cost.own, "heap_bytes": cost.heap_bytes}
     outcomes = tuple(
         observed(allocator, 1, metric, float(value), kind="counted")
