@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: BSL-1.0
 // direct_mapped_bank: direct-mapped caches of several sizes and one line size, in one pass.
 //
-//   line ──▶ 16 K │hit│ stop: larger caches, whose sets are multiples, have it too
-//                 │miss│──▶ 32 K │hit│ stop …
+//   lines ──▶ 16 K │hits│ end here: larger caches, whose sets are multiples, have them too
+//                  │misses│──▶ 32 K │hits│ end …
 //
-// A reference that hits the smallest cache costs one comparison. Sizes need not be powers of two; where a size is no
-// multiple of a smaller one, both are asked. A line's place is line modulo sets.
+// Each cache takes the whole list of lines before the next one takes what it missed, so nothing in a cache waits for
+// the one before. Sizes need not be powers of two; where a size is no multiple of a smaller one, both are asked. A
+// line's place is line modulo sets.
 // Memory: 8 bytes for each line of each cache. Not thread-safe.
 #pragma once
 
-#include "lab/simulate/lines.hpp"
-#include "lab/simulate/memory.hpp"
 #include "lab/simulate/report.hpp"
+#include "lab/simulate/touched_lines.hpp"
 
 namespace millpond::simulate {
 
@@ -19,15 +19,12 @@ class direct_mapped_bank {
   public:
     static constexpr size_t caches_max = 32;
 
-    // `cache_bytes`: multiples of the line, ascending, at most caches_max.
-    direct_mapped_bank(const host& system, line_walk lines, const uint64_t* cache_bytes, size_t caches);
+    // `cache_bytes`: multiples of the line, ascending, at most caches_max. Becomes a user of `lines`.
+    direct_mapped_bank(const host& system, touched_lines& lines, const uint64_t* cache_bytes, size_t caches);
 
-    void take(const reference* batch, size_t count);
+    void take(const touched_lines& lines);
     void flush();
     void tell(const report& to) const;
-
-    uint64_t references() const { return references_; }
-    uint64_t misses(size_t cache) const { return caches_[cache].misses; }
 
   private:
     struct one_cache {
@@ -37,12 +34,11 @@ class direct_mapped_bank {
         bool later_have_it = true;  // what hits here hits in all that follow
     };
 
-    uint32_t touch(uint64_t line);  // a bit for each cache that missed
-    void touch_several(const reference& r);
-    void add(uint32_t missed);
+    template <class Index>
+    size_t pass(one_cache& cache, const Index& index, const uint64_t* lines, size_t count, uint64_t* missed);
 
-    line_walk lines_;
-    array<uint64_t> tags_;
+    uint64_t line_bytes_;
+    array<uint64_t> tags_, missed_;
     one_cache caches_[caches_max];
     size_t size_;
     uint64_t references_ = 0;

@@ -4,10 +4,9 @@
 //   │ a b c d e f g h │  seek d, insert x  ▶  │ x a b c e f g h │  returns 3
 //   │ a b c d e f g h │  seek q, insert x  ▶  │ x a b c d e f g │  returns 8, h is gone
 //
-// Rows of eight make longer stacks: what one row loses is what the next inserts. The row is aligned to 64 bytes.
-// One struct for each instruction set; all do the same. The first row of a stack is always searched by portable_lanes:
-// lines are found among its first few places as a rule, where one after the other is as fast (0.96 to 1.3 times, on
-// three programs), and a vector would wait for what was just stored. Behind it vectors gain up to a fifth.
+// Rows of eight make longer stacks: what one row loses is what the next inserts. A row in memory is aligned to 64
+// bytes. `row` is one that stays in registers through a loop, so that no step waits for what the last one stored.
+// One struct for each instruction set; all do the same.
 #pragma once
 
 #include <stdint.h>
@@ -33,6 +32,19 @@ struct portable_lanes {
         }
         return depth;
     }
+
+    struct row {
+        explicit row(const uint64_t* from) {
+            for (unsigned i = 0; i < lane_count; ++i) lanes[i] = from[i];
+        }
+        void store(uint64_t* to) const {
+            for (unsigned i = 0; i < lane_count; ++i) to[i] = lanes[i];
+        }
+        uint64_t last() const { return lanes[lane_count - 1]; }
+        unsigned move_to_front(uint64_t line) { return portable_lanes::move_to_front(lanes, line, line); }
+
+        uint64_t lanes[lane_count];
+    };
 };
 
 #if defined(__x86_64__)
@@ -55,31 +67,81 @@ struct avx2_lanes {
         const __m256i low = _mm256_load_si256(reinterpret_cast<const __m256i*>(row));
         const __m256i high = _mm256_load_si256(reinterpret_cast<const __m256i*>(row + 4));
         const __m256i wanted = _mm256_set1_epi64x(static_cast<long long>(sought));
-        const auto found_low = _mm256_movemask_pd(_mm256_castsi256_pd(_mm256_cmpeq_epi64(low, wanted)));
-        const auto found_high = _mm256_movemask_pd(_mm256_castsi256_pd(_mm256_cmpeq_epi64(high, wanted)));
-        const unsigned depth = _tzcnt_u32(static_cast<unsigned>(found_low | found_high << 4) | 1u << lane_count);
-        constexpr int up = 0x90;  // lanes 0, 0, 1, 2
         const __m256i first = _mm256_set1_epi64x(static_cast<long long>(inserted));
-        const __m256i low_up = _mm256_blend_epi32(_mm256_permute4x64_epi64(low, up), first, 0x03);
-        const __m256i high_up =
-            _mm256_blend_epi32(_mm256_permute4x64_epi64(high, up), _mm256_permute4x64_epi64(low, 0xff), 0x03);
+        const unsigned depth = depth_of(low, high, wanted);
         const auto* const mask = reinterpret_cast<const __m256i*>(moving.of_depth[depth]);
-        _mm256_store_si256(reinterpret_cast<__m256i*>(row), _mm256_blendv_epi8(low, low_up, _mm256_load_si256(mask)));
+        _mm256_store_si256(reinterpret_cast<__m256i*>(row),
+                           _mm256_blendv_epi8(low, up(low, first), _mm256_load_si256(mask)));
         _mm256_store_si256(reinterpret_cast<__m256i*>(row + 4),
-                           _mm256_blendv_epi8(high, high_up, _mm256_load_si256(mask + 1)));
+                           _mm256_blendv_epi8(high, up(high, top_of(low)), _mm256_load_si256(mask + 1)));
         return depth;
     }
+
+    struct row {
+        MILLPOND_AVX2 explicit inline row(const uint64_t* from)
+            : low(_mm256_load_si256(reinterpret_cast<const __m256i*>(from))),
+              high(_mm256_load_si256(reinterpret_cast<const __m256i*>(from + 4))) {}
+        MILLPOND_AVX2 inline void store(uint64_t* to) const {
+            _mm256_store_si256(reinterpret_cast<__m256i*>(to), low);
+            _mm256_store_si256(reinterpret_cast<__m256i*>(to + 4), high);
+        }
+        MILLPOND_AVX2 inline uint64_t last() const { return static_cast<uint64_t>(_mm256_extract_epi64(high, 3)); }
+        MILLPOND_AVX2 inline unsigned move_to_front(uint64_t line) {
+            const __m256i wanted = _mm256_set1_epi64x(static_cast<long long>(line));
+            const unsigned depth = depth_of(low, high, wanted);
+            const auto* const mask = reinterpret_cast<const __m256i*>(moving.of_depth[depth]);
+            const __m256i top = top_of(low);
+            low = _mm256_blendv_epi8(low, up(low, wanted), _mm256_load_si256(mask));
+            high = _mm256_blendv_epi8(high, up(high, top), _mm256_load_si256(mask + 1));
+            return depth;
+        }
+
+        __m256i low, high;
+    };
+
+  private:
+    MILLPOND_AVX2 static inline unsigned depth_of(const __m256i& low, const __m256i& high, const __m256i& wanted) {
+        const auto found_low = _mm256_movemask_pd(_mm256_castsi256_pd(_mm256_cmpeq_epi64(low, wanted)));
+        const auto found_high = _mm256_movemask_pd(_mm256_castsi256_pd(_mm256_cmpeq_epi64(high, wanted)));
+        return _tzcnt_u32(static_cast<unsigned>(found_low | found_high << 4) | 1u << lane_count);
+    }
+    // Each lane takes the one below; the first takes that of `first`.
+    MILLPOND_AVX2 static inline __m256i up(const __m256i& lanes, const __m256i& first) {
+        return _mm256_blend_epi32(_mm256_permute4x64_epi64(lanes, 0x90), first, 0x03);
+    }
+    MILLPOND_AVX2 static inline __m256i top_of(const __m256i& lanes) { return _mm256_permute4x64_epi64(lanes, 0xff); }
 };
 
 struct avx512_lanes {
     // Whole rows are stored: a load that follows a masked store would wait for it.
     MILLPOND_AVX512 static inline unsigned move_to_front(uint64_t* row, uint64_t sought, uint64_t inserted) {
-        const __m512i old = _mm512_load_si512(row);
-        const __mmask8 found = _mm512_cmpeq_epi64_mask(old, _mm512_set1_epi64(static_cast<long long>(sought)));
+        __m512i lanes = _mm512_load_si512(row);
+        const unsigned depth = move(lanes, _mm512_set1_epi64(static_cast<long long>(sought)),
+                                    _mm512_set1_epi64(static_cast<long long>(inserted)));
+        _mm512_store_si512(row, lanes);
+        return depth;
+    }
+
+    struct row {
+        MILLPOND_AVX512 explicit inline row(const uint64_t* from) : lanes(_mm512_load_si512(from)) {}
+        MILLPOND_AVX512 inline void store(uint64_t* to) const { _mm512_store_si512(to, lanes); }
+        MILLPOND_AVX512 inline uint64_t last() const {
+            return static_cast<uint64_t>(_mm256_extract_epi64(_mm512_maskz_extracti64x4_epi64(0xff, lanes, 1), 3));
+        }
+        MILLPOND_AVX512 inline unsigned move_to_front(uint64_t line) {
+            const __m512i wanted = _mm512_set1_epi64(static_cast<long long>(line));
+            return move(lanes, wanted, wanted);
+        }
+
+        __m512i lanes;
+    };
+
+  private:
+    MILLPOND_AVX512 static inline unsigned move(__m512i& lanes, const __m512i& sought, const __m512i& inserted) {
+        const __mmask8 found = _mm512_cmpeq_epi64_mask(lanes, sought);
         const unsigned bit = (static_cast<unsigned>(found) | 1u << lane_count);
         const auto moved = static_cast<__mmask8>(bit ^ (bit - 1));  // up to the lowest one, that included
-        const __m512i up = _mm512_maskz_alignr_epi64(0xff, old, _mm512_set1_epi64(static_cast<long long>(inserted)), 7);
-        _mm512_store_si512(row, _mm512_mask_mov_epi64(old, moved, up));
+        lanes = _mm512_mask_mov_epi64(lanes, moved, _mm512_maskz_alignr_epi64(0xff, lanes, inserted, 7));
         return _tzcnt_u32(bit);
     }
 };

@@ -30,19 +30,21 @@ class lru_stack {
 
     template <class Lanes>
     [[gnu::always_inline]] inline uint64_t touch(uint64_t block) {
-        uint64_t* row = front_.data();
-        if (row[0] == block) return 0;
-        uint64_t inserted = row[lane_count - 1];
-        const unsigned early = portable_lanes::move_to_front(row, block, block);
-        if (early < lane_count) return early;
-        for (unsigned first = lane_count; first < front_size; first += lane_count) {
-            row += lane_count;
-            const uint64_t pushed_out = row[lane_count - 1];
-            const unsigned depth = Lanes::move_to_front(row, block, inserted);
-            if (depth < lane_count) return first + depth;
-            inserted = pushed_out;
+        const uint64_t pushed_out = front_[lane_count - 1];
+        const unsigned depth = Lanes::move_to_front(front_.data(), block, block);
+        return depth < lane_count ? depth : touch_later<Lanes>(block, pushed_out);
+    }
+
+    // Touches blocks one after the other; `add` gets each one's distance.
+    template <class Lanes, class Add>
+    [[gnu::always_inline]] inline void touch_all(const uint64_t* blocks, size_t count, const Add& add) {
+        typename Lanes::row front(front_.data());
+        for (size_t i = 0; i < count; ++i) {
+            const uint64_t pushed_out = front.last();
+            const unsigned depth = front.move_to_front(blocks[i]);
+            add(__builtin_expect(depth < lane_count, 1) ? depth : touch_later<Lanes>(blocks[i], pushed_out));
         }
-        return touch_behind(block, inserted);
+        front.store(front_.data());
     }
 
     // No block is held any more; those that were seen stay known.
@@ -56,6 +58,19 @@ class lru_stack {
     static constexpr unsigned group_bits = 9;  // a sum for each 512 times
     static constexpr uint32_t times_min = 1u << 12;
 
+    // What the first row of the front does not have.
+    template <class Lanes>
+    [[gnu::always_inline]] inline uint64_t touch_later(uint64_t block, uint64_t inserted) {
+        uint64_t* row = front_.data();
+        for (unsigned first = lane_count; first < front_size; first += lane_count) {
+            row += lane_count;
+            const uint64_t pushed_out = row[lane_count - 1];
+            const unsigned depth = Lanes::move_to_front(row, block, inserted);
+            if (depth < lane_count) return first + depth;
+            inserted = pushed_out;
+        }
+        return touch_behind(block, inserted);
+    }
     uint64_t touch_behind(uint64_t block, uint64_t pushed_out);
     uint64_t later_than(uint32_t time) const;
     void mark(uint64_t block);

@@ -15,9 +15,33 @@
 
 namespace millpond::simulate {
 
+namespace {
+
+template <class Simulator>
+concept takes_lines = requires(Simulator& each, const touched_lines& lines) { each.take(lines); };
+
+template <class Simulator>
+constexpr auto take_references() -> void (*)(void*, const reference*, size_t) {
+    if constexpr (takes_lines<Simulator>)
+        return nullptr;
+    else
+        return [](void* body, const reference* piece, size_t n) { static_cast<Simulator*>(body)->take(piece, n); };
+}
+
+template <class Simulator>
+constexpr auto take_touched() -> void (*)(void*, const touched_lines&) {
+    if constexpr (takes_lines<Simulator>)
+        return [](void* body, const touched_lines& lines) { static_cast<Simulator*>(body)->take(lines); };
+    else
+        return nullptr;
+}
+
+}  // namespace
+
 template <class Simulator>
 const simulation::operations simulation::operations_of = {
-    [](void* body, const reference* piece, size_t count) { static_cast<Simulator*>(body)->take(piece, count); },
+    take_references<Simulator>(),
+    take_touched<Simulator>(),
     [](void* body) { static_cast<Simulator*>(body)->flush(); },
     [](const void* body, const report& to) { static_cast<const Simulator*>(body)->tell(to); },
     [](void* body) { static_cast<Simulator*>(body)->~Simulator(); },
@@ -31,6 +55,7 @@ simulation::simulation(const host& system, const millpond_rules& rules)
                                              : static_cast<instruction_set>(rules.instruction_set_max))),
       simulators_(system_, 16),
       changed_(system_, 2 * piece_max),
+      filters_(system_),
       references_to_flush_(rules.flush_references),
       instructions_to_flush_(rules.flush_instructions) {}
 
@@ -41,10 +66,25 @@ simulation::~simulation() {
         system_.release(each.body, each.body_bytes);
         system_.release(each.text, each.text_bytes);
     }
+    for (size_t i = 0; i < filter_count_; ++i) {
+        filters_[i]->~touched_lines();
+        system_.release(filters_[i], sizeof(touched_lines));
+    }
+}
+
+// The filter for this line size, made where there is none.
+touched_lines& simulation::lines_of(const line_walk& walk) {
+    for (size_t i = 0; i < filter_count_; ++i) {
+        if (filters_[i]->walk().line_bytes() == walk.line_bytes()) return *filters_[i];
+    }
+    void* const place = system_.allocate(sizeof(touched_lines));
+    filters_.reach(filter_count_);
+    filters_[filter_count_] = new (place) touched_lines(system_, walk);
+    return *filters_[filter_count_++];
 }
 
 template <class Simulator, class... Arguments>
-void simulation::place(const char* text, const Arguments&... arguments) {
+void simulation::place(const char* text, const touched_lines* lines, Arguments&... arguments) {
     size_t text_bytes = 1;
     while (text[text_bytes - 1] != '\0') ++text_bytes;
     auto* const kept = static_cast<char*>(system_.allocate(text_bytes));
@@ -52,7 +92,7 @@ void simulation::place(const char* text, const Arguments&... arguments) {
     void* const body = system_.allocate(sizeof(Simulator));
     new (body) Simulator(system_, arguments...);
     simulators_.reach(count_);
-    simulators_[count_++] = {body, sizeof(Simulator), kept, text_bytes, &operations_of<Simulator>};
+    simulators_[count_++] = {body, sizeof(Simulator), kept, text_bytes, &operations_of<Simulator>, lines};
 }
 
 const char* simulation::add(const char* text) {
@@ -61,30 +101,33 @@ const char* simulation::add(const char* text) {
     const line_walk lines(static_cast<uint32_t>(d.line.of[0]),
                           rules_.straddle_twice != 0 ? straddling::twice : straddling::once);
     const level_shape shape = d.shapes[0];
+    const unsigned levels = static_cast<unsigned>(d.size.count), ways = static_cast<unsigned>(d.ways.of[0]);
+    touched_lines* touched = nullptr;
     switch (d.kind) {
         case simulator_kind::direct:
-            place<direct_mapped_bank>(text, lines, &d.size.of[0], d.size.count);
+            touched = &lines_of(lines);
+            place<direct_mapped_bank>(text, touched, *touched, d.size.of, d.size.count);
             break;
         case simulator_kind::lru:
-            place<lru_family>(text, lines, d.sets.of[0], d.sets.of[1], static_cast<unsigned>(d.ways.of[0]),
-                              instructions_);
+            touched = &lines_of(lines);
+            place<lru_family>(text, touched, *touched, d.sets.of[0], d.sets.of[1], ways, instructions_);
             break;
         case simulator_kind::fifo:
         case simulator_kind::random:
-            place<single_cache>(text, lines, shape.sets, shape.ways, d.rule, d.seed.of[0]);
+            place<single_cache>(text, nullptr, lines, shape.sets, shape.ways, d.rule, d.seed.of[0]);
             break;
         case simulator_kind::distances:
-            place<stack_distances>(text, lines, instructions_);
+            place<stack_distances>(text, nullptr, lines, instructions_);
             break;
         case simulator_kind::sampled:
-            place<sampled_distances>(text, lines, d.one_in.of[0]);
+            place<sampled_distances>(text, nullptr, lines, d.one_in.of[0]);
             break;
         case simulator_kind::levels:
         case simulator_kind::tlb:
-            place<hierarchy>(text, lines, &d.shapes[0], static_cast<unsigned>(d.size.count), d.inclusive);
+            place<hierarchy>(text, nullptr, lines, d.shapes, levels, d.inclusive);
             break;
         case simulator_kind::attributed:
-            place<attributed_cache>(text, lines, shape.sets, shape.ways, d.rule, d.seed.of[0]);
+            place<attributed_cache>(text, nullptr, lines, shape.sets, shape.ways, d.rule, d.seed.of[0]);
             break;
     }
     return nullptr;
@@ -106,7 +149,21 @@ void simulation::take_piece(const reference* piece, size_t count) {
         piece = changed_.data();
         count = changed;
     }
-    for (size_t i = 0; i < count_; ++i) simulators_[i].call->take(simulators_[i].body, piece, count);
+    for (size_t i = 0; i < filter_count_; ++i) take_lines(*filters_[i], piece, count);
+    for (size_t i = 0; i < count_; ++i) {
+        if (simulators_[i].lines == nullptr) simulators_[i].call->take(simulators_[i].body, piece, count);
+    }
+}
+
+void simulation::take_lines(touched_lines& lines, const reference* piece, size_t count) {
+    while (count != 0) {
+        const size_t taken = lines.take(piece, count);
+        piece += taken;
+        count -= taken;
+        for (size_t i = 0; i < count_; ++i) {
+            if (simulators_[i].lines == &lines) simulators_[i].call->take_lines(simulators_[i].body, lines);
+        }
+    }
 }
 
 void simulation::take(const reference* batch, size_t count, uint64_t instructions) {
@@ -134,6 +191,7 @@ void simulation::take(const reference* batch, size_t count, uint64_t instruction
 }
 
 void simulation::flush() {
+    for (size_t i = 0; i < filter_count_; ++i) filters_[i]->flush();
     for (size_t i = 0; i < count_; ++i) simulators_[i].call->flush(simulators_[i].body);
 }
 

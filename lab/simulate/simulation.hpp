@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
 // simulation: several simulators under one set of rules, fed from one stream of references.
 //
-//   batch ──▶ rules: modifications, long accesses, flushes ──▶ pieces of 1024 references ──▶ each simulator in turn
+//   batch ──▶ rules: modifications, long accesses, flushes ──▶ pieces of 1024 references ─┬▶ each simulator in turn
+//                                                                     touched_lines ◀─────┴▶ caches of one line size
 //
 // A piece stays in the first-level cache while the simulators take turns at it. A simulator is any class that has
 //   void take(const reference*, size_t);   void flush();   void tell(const report&) const;
+// or void take(const touched_lines&), which one filter makes for all caches of a line size.
 // Where a flush is due after so many references, it comes exactly there; after so many instructions, at the end of the
 // batch in which they were reached, so a source that wants it exact ends its batch there.
 // Not thread-safe.
@@ -14,6 +16,7 @@
 #include "lab/simulate/lines.hpp"
 #include "lab/simulate/memory.hpp"
 #include "lab/simulate/report.hpp"
+#include "lab/simulate/touched_lines.hpp"
 
 namespace millpond::simulate {
 
@@ -34,10 +37,11 @@ class simulation {
     void tell(size_t simulator, const report& to) const;
 
   private:
-    static constexpr size_t piece_max = 1024;
+    static constexpr size_t piece_max = touched_lines::references_max;
 
     struct operations {
-        void (*take)(void*, const reference*, size_t);
+        void (*take)(void*, const reference*, size_t);   // null: of lines
+        void (*take_lines)(void*, const touched_lines&);  // null: of references
         void (*flush)(void*);
         void (*tell)(const void*, const report&);
         void (*destroy)(void*);
@@ -48,13 +52,16 @@ class simulation {
         char* text;
         size_t text_bytes;
         const operations* call;
+        const touched_lines* lines;  // that it takes; null: references
     };
 
     template <class Simulator>
     static const operations operations_of;
     template <class Simulator, class... Arguments>
-    void place(const char* text, const Arguments&... arguments);
+    void place(const char* text, const touched_lines* lines, Arguments&... arguments);
+    touched_lines& lines_of(const line_walk& walk);
     void take_piece(const reference* piece, size_t count);
+    void take_lines(touched_lines& lines, const reference* piece, size_t count);
 
     host system_;
     millpond_rules rules_;
@@ -62,6 +69,8 @@ class simulation {
     array<entry> simulators_;
     array<reference> changed_;  // a piece as the rules make it
     size_t count_ = 0;
+    array<touched_lines*> filters_;
+    size_t filter_count_ = 0;
     uint64_t references_to_flush_, instructions_to_flush_;
 };
 

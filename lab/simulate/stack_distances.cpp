@@ -36,29 +36,37 @@ template <class Lanes>
     }
 }
 
+// What touches the same block as the reference before has distance 0. The others are listed, so that no branch depends
+// on them.
 template <class Lanes>
 [[gnu::always_inline]] inline void stack_distances::pass(const reference* batch, size_t count) {
     const line_walk blocks = blocks_;
+    uint64_t list[listed_max];
     uint64_t latest = no_line;
-    uint64_t in_one_block = 0, again = 0;
+    size_t size = 0, listed = 0, several = 0;
+    const auto touch_list = [&]() __attribute__((always_inline)) {
+        stack_.touch_all<Lanes>(list, size, [this](uint64_t distance) { add(distance); });
+        listed += size;
+        size = 0;
+    };
     for (size_t i = 0; i < count; ++i) {
         const reference& r = batch[i];
         if (__builtin_expect(!blocks.is_within_one(r), 0)) {
+            touch_list();
             touch_several<Lanes>(r);
             latest = blocks.last(r);
+            ++several;
             continue;
         }
-        ++in_one_block;
         const uint64_t block = blocks.first(r);
-        if (block == latest) {
-            ++again;
-        } else {
-            latest = block;
-            add(stack_.touch<Lanes>(block));
-        }
+        list[size] = block;
+        size += block != latest;
+        latest = block;
+        if (__builtin_expect(size == listed_max, 0)) touch_list();
     }
-    references_ += in_one_block;
-    at_distance_[0] += again;
+    touch_list();
+    references_ += count - several;
+    at_distance_[0] += count - several - listed;
 }
 
 #if defined(__x86_64__)

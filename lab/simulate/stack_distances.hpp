@@ -32,6 +32,8 @@ class stack_distances {
     size_t bytes() const { return stack_.bytes() + at_distance_.bytes(); }
 
   private:
+    static constexpr size_t listed_max = 512;
+
     template <class Lanes>
     void pass(const reference* batch, size_t count);
     void pass_avx2(const reference* batch, size_t count);
