@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -17,14 +20,16 @@ from millpond.bench.laboratory.bench_costs import (
     AllocatorCost,
     Chosen,
     costs,
+    i386_costs,
 )
 from millpond.bench.laboratory.bench_rows import Bench
 from millpond.cells.cell import Malloc
-from millpond.rounds import study_programs
+from millpond.rounds import i386_programs, study_programs
 from millpond.rounds.mallocs import GLIBC
 from millpond.rounds.real_programs import RealProgram
 from millpond.rounds.study_programs import StudyProgram
 from millpond.system import callgrind
+from millpond.system.errors import Failure
 
 # A call names its object first (cob=), and its cost, which belongs to the callee, stands behind the calls= line.
 PROFILE = """version: 1
@@ -135,6 +140,115 @@ def test_inputs_are_the_same_every_time_and_differ_from_the_trained(
     for path in again.rglob("*"):
         if path.is_file():
             assert texts[path.relative_to(again)] == path.read_bytes()
+
+
+@pytest.fixture
+def i386(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder that looks as the unpacked programs and the built allocators do; none of it runs."""
+    folder = tmp_path / "i386"
+    for path in (
+        "programs/lib/i386-linux-gnu/ld-linux.so.2", "programs/usr/bin/gawk", "programs/usr/bin/gs",
+        "programs/usr/share/ghostscript/10.00.0/lib/x", *(f"lib/millpond/libmillpond-{name}.so" for name in FOUND),
+    ):  # fmt: skip
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).touch()
+    packages = "gawk 1:5.2.1-2 i386\nlibc6 2.36-9 i386\nghostscript 10.0.0 i386\n"
+    (folder / "programs/packages.txt").write_text(packages, encoding="utf-8")
+    monkeypatch.setenv("MILLPOND_I386", str(folder))
+    monkeypatch.setattr(i386_programs, "_succeeds", lambda _command: True)
+    monkeypatch.setattr(i386_programs.callgrind, "find_valgrind", lambda: "/usr/bin/valgrind")
+    return folder
+
+
+def _program(_: Path) -> RealProgram:
+    return RealProgram("gawk", ("/usr/bin/gawk", "END { }"), environment={"LC_ALL": "C"})
+
+
+STUDY = {"gawk": StudyProgram("GAWK", _program, _program)}
+
+
+def test_i386_rows_are_marked_and_glibc_is_the_control(bench: Bench, i386: Path) -> None:
+    rows = {row.name: row for row in i386_costs(STUDY, ["gawk"])(bench)}
+    shares = {name: row for name, row in rows.items() if name.endswith(": share in allocation")}
+    assert shares.keys() == {f"gawk i386 on {name}: share in allocation" for name in (*STUDIED, BOUNDED, GLIBC)}
+    share = shares["gawk i386 on bsd: share in allocation"]
+    assert share.ours is not None and share.ours.median == pytest.approx(10.0)
+    assert "Debian's i386 gawk 1:5.2.1-2" in share.note
+    assert shares[f"gawk i386 on {GLIBC}: share in allocation"].ours is None
+    assert rows["gawk i386: pairs in the document's order"].holds is False
+
+
+def test_i386_programs_run_by_their_own_loader(i386: Path) -> None:
+    ours = i386_programs.for_i386(_program(i386))
+    programs = i386 / "programs"
+    assert ours.command[0] == str(programs / "lib/i386-linux-gnu/ld-linux.so.2")
+    assert ours.command[-2:] == (str(programs / "usr/bin/gawk"), "END { }")
+    assert ours.environment["LC_ALL"] == "C"
+    assert str(programs / "usr/share/ghostscript/10.00.0/lib") in ours.environment["GS_LIB"].split(":")
+    assert i386_programs.package_of(RealProgram("gs text i386", ("gs",))) == "ghostscript 10.0.0"
+
+
+@pytest.mark.parametrize(
+    ("missing", "said"),
+    [
+        ("programs/lib/i386-linux-gnu/ld-linux.so.2", "`scripts/setup bench-study-i386` fetches and unpacks them"),
+        ("lib/millpond/libmillpond-bsd.so", "`scripts/build i386` builds it"),
+    ],
+)
+def test_without_i386_programs_one_row_says_why(bench: Bench, i386: Path, missing: str, said: str) -> None:
+    (i386 / missing).unlink()
+    [row] = i386_costs(STUDY, ["gawk"])(bench)
+    assert row.note.startswith("not measured: ") and said in row.note
+    assert row.holds is None, "an optional row changes no exit status"
+
+
+@pytest.mark.parametrize(("refused", "said"), [("--tool=none", "valgrind runs no"), ("", "its kernel refuses them")])
+def test_a_machine_that_runs_no_i386_programs_says_so(
+    bench: Bench, i386: Path, monkeypatch: pytest.MonkeyPatch, refused: str, said: str
+) -> None:
+    monkeypatch.setattr(i386_programs, "_succeeds", lambda command: bool(refused) and refused not in command)
+    [row] = i386_costs(STUDY, ["gawk"])(bench)
+    assert said in row.note and row.holds is None
+
+
+def test_a_program_that_was_not_unpacked_leaves_the_others(bench: Bench, i386: Path) -> None:
+    def make(_: Path) -> RealProgram:
+        return RealProgram("make", ("/usr/bin/make",))
+
+    rows = i386_costs({**STUDY, "make": StudyProgram("MAKE", make, make)}, ["make", "gawk"])(bench)
+    assert "make i386" in rows[0].name and "is missing" in rows[0].note
+    assert any(row.name.startswith("gawk i386 on") for row in rows)
+
+
+# Small inputs: what is asked is whether the output stays the same.
+SMALL = {
+    "gawk": partial(study_programs.gawk, 3, 200),
+    "gs": partial(study_programs.ghostscript, "tiny", 3, 1, 5, 5),
+    "make": partial(study_programs.make, 3, 20),
+}
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_i386_programs_say_the_same_on_each_allocator(name: str, tmp_path: Path) -> None:
+    try:
+        i386_programs.require()
+        libraries = [i386_programs.library_of(each) for each in (*STUDIED, BOUNDED)]
+        program = i386_programs.for_i386(SMALL[name](tmp_path))
+    except Failure as failure:
+        pytest.skip(failure.message)
+
+    def run(preload: str) -> tuple[int, bytes, bytes]:
+        with (program.stdin or Path(os.devnull)).open("rb") as stdin:
+            environment = {**program.environment, "LD_PRELOAD": preload, "MILLPOND_STATS": "1"}
+            done = subprocess.run(program.command, stdin=stdin, capture_output=True, check=False, env=environment)
+        return done.returncode, done.stdout, done.stderr
+
+    status, out, _ = bare = run("")
+    assert status == 0 and (out or name == "gs"), bare
+    for library in libraries:
+        status, said, statistics = run(str(library.path))
+        assert (status, said) == (0, out), library.name
+        assert statistics.startswith(f"millpond {library.name}: ".encode()), statistics
 
 
 def test_statistics_are_those_of_the_process_that_ends_last() -> None:
