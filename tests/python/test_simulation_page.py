@@ -94,6 +94,13 @@ def test_the_page_has_exact_values_tables_and_no_network(tmp_path: Path) -> None
     assert "Time with all levels" in text and "doctor.json (a mill)" in text and "nothing overlaps" in text
 
 
+def test_what_is_no_curve_has_its_counts_in_a_table() -> None:
+    levels = {"description": "levels:size=8K,ways=8", "metrics": [{**simulated.cache(8, 8192, 77), "level": 1}]}
+    text = render([("loop", simulation(simulators=[levels]))])
+    assert "levels:size=8K,ways=8" in text and "misses of level 1, of 8 KiB" in text and "<td>77<small>" in text
+    assert "<figure" not in text, "nothing to draw"
+
+
 def test_several_traces_share_the_figures(tmp_path: Path) -> None:
     text = render([("one", simulation()), ("two", simulation())])
     assert text.count("<figure") == 2

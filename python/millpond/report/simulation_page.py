@@ -26,7 +26,7 @@ from millpond.report.simulation_curves import (
     observations,
     table_sizes,
 )
-from millpond.rounds.simulation_data import LevelTime, Simulation
+from millpond.rounds.simulation_data import Count, LevelTime, Simulation, Simulator
 from millpond.system.machine import this_machine
 from millpond.system.wording import count_text
 
@@ -35,6 +35,7 @@ _INK = "kink"  # the colour of text
 _DASHES = {DIRECT: "d0", "2 ways": "d1", FULLY: "d2", "8 ways": "d3"}
 # What is drawn at first: more would hide one another.
 _AT_FIRST = {DIRECT, "2 ways", "8 ways", FULLY}
+_NO_CURVES = ("levels", "tlb", "attributed", "sampled")
 _ROWS_AT_MOST = 80
 
 
@@ -179,7 +180,8 @@ def _section(number: int, name: str, one: Simulation) -> TraceSection:
     ]
     if rules.flush_references or rules.flush_instructions:
         facts.append("with flushes")
-    tables = [table for table in (_miss_table(one), _fault_table(one), _time_table(one)) if table]
+    found = (_miss_table(one), _fault_table(one), _time_table(one), *map(_counts_table, one.simulators))
+    tables = [table for table in found if table]
     return TraceSection(f"trace-{number}", name, " · ".join(facts), observations(one), tables, list(one.level_times))
 
 
@@ -209,6 +211,23 @@ def _fault_table(one: Simulation) -> ExactTable | None:
     sizes = sorted({*table_sizes([curve]), curve.points[-1][0]})[:_ROWS_AT_MOST]
     cells = [(size_text(size), [(_number(curve.at(size) or 0), "")]) for size in sizes]
     return ExactTable("Page faults", ["memory", f"faults, pages of {size_text(curve.line_bytes)}"], cells)
+
+
+def _counts_table(simulator: Simulator) -> ExactTable | None:
+    """All counts of a simulator that is no curve: levels, translation buffers, misses by origin and subject."""
+    if simulator.kind not in _NO_CURVES:
+        return None
+    rows = [(f"{row.metric} {_about(row)}", [(_number(row.value), row.unit)]) for row in simulator.metrics]
+    return ExactTable(simulator.description, ["what", "count"], rows[:_ROWS_AT_MOST])
+
+
+def _about(row: Count) -> str:
+    """What a count is about, in words."""
+    words = [] if row.level is None else [f"of level {row.level}"]
+    words += [f"of {size_text(row.cache_bytes)}"] if row.cache_bytes else []
+    words += [f"by the {row.origin}"] if row.origin else []
+    words += [f"subject {row.subject}"] if row.subject is not None else []
+    return ", ".join(words)
 
 
 def _time_table(one: Simulation) -> ExactTable | None:
