@@ -16,6 +16,9 @@
 // And the first eight blocks of a small class come from touched pages of a class that is at most half as large again: a
 // class of which a program has a handful takes no page of its own.
 //
+// Where a class needs a slab and another class has much that is free, the slabs of that one become mixed ones, which
+// serve all classes (mix_slabs, mixed_slabs).
+//
 // Which empty slabs go back to the system, and when, kept_memory says.
 //
 // Thread-safe: a lock for each class, held for one chain. `self` names the calling thread (holder_lock). A lock that

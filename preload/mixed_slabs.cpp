@@ -10,13 +10,15 @@
 namespace millpond::preload {
 
 std::uint32_t mixed_slabs::next_begin(const mixed_cuts& its, std::uint32_t at) noexcept {
-    std::uint32_t word = ++at / 64;
-    if (word == mixed_cuts::words) return mixed_cuts::granules;
-    std::uint64_t bits = __atomic_load_n(its.begins + word, __ATOMIC_RELAXED) >> at % 64 << at % 64;
-    while (bits == 0) {
+    if (++at == mixed_cuts::granules) return at;
+    std::uint32_t word = at / 64;
+    std::uint64_t bits = __atomic_load_n(its.begins + word, __ATOMIC_RELAXED) >> at % 64;
+    if (bits != 0) [[likely]]
+        return at + static_cast<std::uint32_t>(std::countr_zero(bits));
+    do {
         if (++word == mixed_cuts::words) return mixed_cuts::granules;
         bits = __atomic_load_n(its.begins + word, __ATOMIC_RELAXED);
-    }
+    } while (bits == 0);
     return word * 64 + static_cast<std::uint32_t>(std::countr_zero(bits));
 }
 
@@ -111,12 +113,13 @@ bool mixed_slabs::adopt(depot_slab& one, std::size_t block_bytes) noexcept {
     return true;
 }
 
-free_block* mixed_slabs::cut(piece* from, std::uint32_t before, std::uint32_t granules) noexcept {
+free_block* mixed_slabs::cut(piece* from, std::uint32_t length, std::uint32_t before,
+                             std::uint32_t granules) noexcept {
     depot_slab& one = slab_at(from);
     mixed_cuts& its = *one.cuts;
     char* const slab = map_->slab_of(&one);
-    const std::uint32_t first = granule_of(from), end = next_begin(its, first), start = first + before;
-    remove(from, end - first);
+    const std::uint32_t first = granule_of(from), end = first + length, start = first + before;
+    remove(from, length);
     if (before != 0) {
         insert(from, before);
         set(its.begins, start);
@@ -139,7 +142,9 @@ free_block* mixed_slabs::take(std::size_t bytes, std::size_t alignment_max) noex
         for (unsigned i = 0; i != tries && each != nullptr; ++i, each = each->next) {
             const std::uint32_t first = granule_of(each);
             const std::uint32_t before = (0 - first) % aligned;
-            if (first + before + granules <= next_begin(*slab_at(each).cuts, first)) return cut(each, before, granules);
+            // A list of one length saves a look at the cuts.
+            const std::uint32_t length = list <= exact ? list : next_begin(*slab_at(each).cuts, first) - first;
+            if (before + granules <= length) return cut(each, length, before, granules);
         }
     }
     return nullptr;

@@ -45,8 +45,8 @@ class mixed_slabs {
     // in the map stays as it is. False, and nothing has changed, if there is no memory for its cuts.
     bool adopt(depot_slab& one, std::size_t block_bytes) noexcept;
 
-    // Returns: a block of `bytes`, a multiple of 16, with the alignment of their lowest bit, up to `alignment_max`; null
-    // if no piece is long enough.
+    // Returns: a block of `bytes`, a multiple of 16, with the alignment of their lowest bit, up to `alignment_max`;
+    // null if no piece is long enough.
     [[nodiscard]] free_block* take(std::size_t bytes, std::size_t alignment_max) noexcept;
     // Returns: the slab, no longer a mixed one, if this was its last block; otherwise null.
     [[nodiscard]] depot_slab* put(free_block* freed) noexcept;
@@ -103,7 +103,7 @@ class mixed_slabs {
     }
     void insert(piece* one, std::uint32_t granules) noexcept;
     void remove(piece* one, std::uint32_t granules) noexcept;
-    free_block* cut(piece* from, std::uint32_t before, std::uint32_t granules) noexcept;
+    free_block* cut(piece* from, std::uint32_t length, std::uint32_t before, std::uint32_t granules) noexcept;
     mixed_cuts* take_cuts() noexcept;
 
     slab_map* map_;
