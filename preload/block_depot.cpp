@@ -410,8 +410,7 @@ classic::heap_record block_depot::record(thread_id self) noexcept {
         if (owner.size_class == mixed_class) {
             // An emptied slab's note is written again under the lock of slabs.
             if (has_lock && has_mixed_lock)
-                mixed_.for_each_piece(*one,
-                                      [&](std::size_t bytes, bool is_free) { found.use.note(bytes, is_free); });
+                mixed_.for_each_piece(*one, [&](std::size_t bytes, bool is_free) { found.use.note(bytes, is_free); });
             return;
         }
         const std::size_t blocks = __atomic_load_n(&one->blocks, __ATOMIC_RELAXED);

@@ -113,8 +113,7 @@ bool mixed_slabs::adopt(depot_slab& one, std::size_t block_bytes) noexcept {
     return true;
 }
 
-free_block* mixed_slabs::cut(piece* from, std::uint32_t length, std::uint32_t before,
-                             std::uint32_t granules) noexcept {
+free_block* mixed_slabs::cut(piece* from, std::uint32_t length, std::uint32_t before, std::uint32_t granules) noexcept {
     depot_slab& one = slab_at(from);
     mixed_cuts& its = *one.cuts;
     char* const slab = map_->slab_of(&one);

@@ -66,7 +66,8 @@ void direct_mapped_bank::take(const touched_lines& from) {
         const uint64_t sets = cache.index.sets();
         const size_t left =
             (sets & (sets - 1)) == 0
-                ? pass(cache, [mask = sets - 1](uint64_t line) { return line & mask; }, lines, count, missed)
+                ? pass(
+                      cache, [mask = sets - 1](uint64_t line) { return line & mask; }, lines, count, missed)
                 : pass(cache, [sets](uint64_t line) { return line % sets; }, lines, count, missed);
         if (!cache.later_have_it) continue;
         lines = missed;

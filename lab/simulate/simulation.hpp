@@ -40,7 +40,7 @@ class simulation {
     static constexpr size_t piece_max = touched_lines::references_max;
 
     struct operations {
-        void (*take)(void*, const reference*, size_t);   // null: of lines
+        void (*take)(void*, const reference*, size_t);    // null: of lines
         void (*take_lines)(void*, const touched_lines&);  // null: of references
         void (*flush)(void*);
         void (*tell)(const void*, const report&);

@@ -24,8 +24,7 @@ class absorbing : public testing::Test {};
 
 using absorbing_pools =
     testing::Types<monotonic<accounting_ref>, multipool<accounting_ref>, multipool<monotonic<accounting_ref>>,
-                   multipool<accounting_ref, class_map<24, 40, 104, 1000>>,
-                   multipool<test::accounting_ref_at_hand>>;
+                   multipool<accounting_ref, class_map<24, 40, 104, 1000>>, multipool<test::accounting_ref_at_hand>>;
 TYPED_TEST_SUITE(absorbing, absorbing_pools);
 
 // A life of `steps` in which any of the pools, which are one by now or not, serve and take back.
