@@ -2,7 +2,7 @@
 // touched_lines: the lines of a piece of references that can change a cache: the filter in front of many caches.
 //
 //   references ──▶ the latest line of each of 64 sets │ the same: a hit in every cache; it is only counted
-//                                                     │ another ──▶ list of lines ──▶ caches whose sets are multiples of 64
+//                                                     │ another ──▶ list ──▶ caches whose sets are multiples of 64
 //
 // A line that is the latest of its set is the latest in all finer sets: a least-recently-used or direct-mapped cache
 // that has such sets holds it and does not change. A line that is first in the list may still be a hit. A reference to
