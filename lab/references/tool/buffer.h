@@ -14,7 +14,7 @@
 #include "lab/references/tool/valgrind_headers.h"
 
 enum {
-    buffer_words = 1 << 15,
+    buffer_words = 1 << 13,
     buffer_full_bit = buffer_words * 8, /* set in the address of a full buffer's cursor */
     /* Code that runs on within so many bytes need not look whether the buffer is full: the room behind it suffices. */
     buffer_window_bytes = 1024,

@@ -132,6 +132,10 @@ void calls_on_entry(UChar* guest_state, UWord flagged) {
     const Addr sp = r->guest_RSP;
     const ThreadId thread = VG_(get_running_tid)();
     heap_call* call = &calls_of(thread)->call;
+    if (function == setjmp_function) {
+        entries_add_return(*(const Addr*)sp);
+        return;
+    }
     if (call->function != no_function) return;
     if (function == start_function || function == main_function) {
         if (function == start_function) entries_add_main(r->guest_RDI);
@@ -147,6 +151,7 @@ void calls_on_entry(UChar* guest_state, UWord flagged) {
     call->function = function;
     call->sp = sp;
     call->returns_to = *(const Addr*)sp;
+    entries_add_return(call->returns_to);
     take_request(call, r->guest_RDI, r->guest_RSI, r->guest_RDX);
     call->has_event = (flagged & in_library) == 0 || !is_internal(r);
     const heap_shape shape = call->has_event ? heap_function_shape(function) : shape_none;

@@ -6,10 +6,10 @@
  *                                                                    stack pointer above the entry's
  *
  * The program's own allocator runs, whatever it is: its functions are known by their names (entries.h). Only the
- * outermost call is one: what an allocator calls is its own affair. Whether the open call has ended is asked at every
- * place to which a call can return, by comparing stack pointers, and where an unwinder jumps. So a call ends exactly
- * where it returns, by whatever function (tail calls), where a longjmp lands (behind a setjmp), and where an exception
- * is caught. Each thread has its own call. A signal handler suspends it. */
+ * outermost call is one: what an allocator calls is its own affair. Whether the open call has ended is asked, by
+ * comparing stack pointers, behind every call of the allocator and of setjmp that was ever made, and where an unwinder
+ * jumps; code elsewhere pays nothing. So a call ends exactly where it returns, by whatever function (tail calls), where
+ * a longjmp lands, and where an exception is caught. Each thread has its own call. A signal handler suspends it. */
 #ifndef MILLPOND_LAB_REFERENCES_TOOL_CALLS_H
 #define MILLPOND_LAB_REFERENCES_TOOL_CALLS_H
 

@@ -3,7 +3,7 @@
 
 #include "lab/references/tool/clock.h"
 
-enum { depth_max = 128, memory_count = 1 << 12 };
+enum { depth_max = 128, list_count = 1 << 12, stacks_in_list_max = 64 };
 
 /* ---- the tree ---- */
 
@@ -89,14 +89,18 @@ static UInt child(UInt parent, Addr address) {
 /* ---- stacks that were met ---- */
 
 typedef struct {
-    Addr sp;
-    UInt depth; /* 0: not in use */
-    UInt context;
-    Addr places[depth_max];
-    Addr addresses[depth_max];
+    Addr place, address; /* a return address, and where it stands */
+} frame;
+
+/* Its first frames, by which most stacks differ, lie in the first cache line. */
+typedef struct stack_memory {
+    struct stack_memory* next;
+    UInt depth, context;
+    frame frames[]; /* inner ones first */
 } stack_memory;
 
-static stack_memory* memories[memory_count];
+/* By where and whither the call of the allocator returns; each list begins with what was found last. */
+static stack_memory* lists[list_count];
 static Addr readable_first, readable_last; /* a mapping in which stacks lie */
 
 static Bool is_readable(Addr first, Addr last) {
@@ -109,47 +113,86 @@ static Bool is_readable(Addr first, Addr last) {
 }
 
 static Bool is_still_there(const stack_memory* m) {
+    if (!is_readable(m->frames[0].place, m->frames[m->depth - 1].place)) return False;
     for (UInt i = 0; i < m->depth; ++i)
-        if (*(const Addr*)m->places[i] != m->addresses[i]) return False;
+        if (*(const Addr*)m->frames[i].place != m->frames[i].address) return False;
     return True;
 }
 
-/* Returns whether each return address stands where the frame says. */
-static Bool walk(ThreadId thread, Addr sp, stack_memory* m) {
+/* Of code that is mapped. What Valgrind finds behind the first function, which nothing has called, is not. */
+static Bool is_code(Addr address) {
+    const NSegment* segment = VG_(am_find_nsegment)(address);
+    return segment != NULL && segment->hasX;
+}
+
+/* Fills `to` and returns how many frames there are. *whole: each return address stands where its frame says. */
+static UInt walk(ThreadId thread, Addr sp, frame to[depth_max], Bool* whole) {
     Addr ips[depth_max + 1], sps[depth_max + 1], fps[depth_max + 1];
     const UInt frames = VG_(get_StackTrace)(thread, ips, depth_max + 1, sps, fps, 0);
-    Bool whole = True;
-    m->depth = 1;
-    m->places[0] = sp;
-    m->addresses[0] = *(const Addr*)sp;
+    UInt depth = 1;
+    *whole = True;
+    to[0] = (frame){sp, *(const Addr*)sp};
     for (UInt i = 2; i < frames; ++i) {
         const Addr address = ips[i] + 1;
         const Addr place = sps[i] - sizeof(Addr);
-        if (place <= m->places[m->depth - 1] || !is_readable(place, place + sizeof(Addr) - 1) ||
-            *(const Addr*)place != address)
-            whole = False;
-        m->places[m->depth] = place;
-        m->addresses[m->depth] = address;
-        ++m->depth;
+        if (place <= to[depth - 1].place || !is_code(ips[i])) break;
+        if (!is_readable(place, place + sizeof(Addr) - 1) || *(const Addr*)place != address) *whole = False;
+        to[depth++] = (frame){place, address};
     }
-    return whole;
+    return depth;
+}
+
+static UInt context_of(const frame* frames, UInt depth) {
+    UInt context = 0;
+    for (UInt i = depth; i > 0; --i) context = child(context, frames[i - 1].address);
+    return context;
+}
+
+/* A full list gives up the stack that was met longest ago. */
+static void memorise(stack_memory** list, const frame* frames, UInt depth, UInt context) {
+    UInt length = 0;
+    for (stack_memory** at = list; *at != NULL; at = &(*at)->next) {
+        if (++length < stacks_in_list_max) continue;
+        VG_(free)(*at);
+        *at = NULL;
+        break;
+    }
+    stack_memory* m = VG_(malloc)("contexts.memory", sizeof *m + depth * sizeof frames[0]);
+    m->next = *list;
+    m->depth = depth;
+    m->context = context;
+    VG_(memcpy)(m->frames, frames, depth * sizeof frames[0]);
+    *list = m;
 }
 
 UInt contexts_find(ThreadId thread, Addr sp) {
     const Addr returns_to = *(const Addr*)sp;
     const UWord hash = (sp ^ returns_to << 20) * 0x9E3779B97F4A7C15ULL;
-    stack_memory** place = &memories[hash >> 52];
-    stack_memory* m = *place;
-    if (m != NULL && m->depth > 0 && m->sp == sp && is_readable(sp, m->places[m->depth - 1]) && is_still_there(m))
+    stack_memory** const list = &lists[hash >> 52];
+    for (stack_memory** at = list; *at != NULL; at = &(*at)->next) {
+        stack_memory* const m = *at;
+        if (m->frames[0].place != sp || !is_still_there(m)) continue;
+        *at = m->next;
+        m->next = *list;
+        *list = m;
         return m->context;
-    if (m == NULL) m = *place = VG_(malloc)("contexts.memory", sizeof *m);
-    const Bool whole = walk(thread, sp, m);
-    UInt context = 0;
-    for (UInt i = m->depth; i > 0; --i) context = child(context, m->addresses[i - 1]);
-    m->sp = sp;
-    m->context = context;
-    if (!whole) m->depth = 0;
+    }
+    frame frames[depth_max];
+    Bool whole;
+    const UInt depth = walk(thread, sp, frames, &whole);
+    const UInt context = context_of(frames, depth);
+    if (whole) memorise(list, frames, depth, context);
     return context;
+}
+
+static void forget_stacks(void) {
+    for (UInt i = 0; i < list_count; ++i) {
+        while (lists[i] != NULL) {
+            stack_memory* const m = lists[i];
+            lists[i] = m->next;
+            VG_(free)(m);
+        }
+    }
 }
 
 void contexts_on_unmap(Addr first, SizeT bytes) {
@@ -169,6 +212,5 @@ void contexts_on_unmap(Addr first, SizeT bytes) {
     VG_(memset)(known, 0, known_room * sizeof known[0]);
     for (UInt i = 1; i < node_count; ++i)
         if (returns[i] != 0) remember(i);
-    for (UInt i = 0; i < memory_count; ++i)
-        if (memories[i] != NULL) memories[i]->depth = 0;
+    forget_stacks();
 }

@@ -22,6 +22,7 @@ typedef struct {
 } seen_module;
 
 static VgHashTable* entries;
+static VgHashTable* returns; /* of plain nodes */
 static seen_module* seen;
 static UInt seen_count, seen_room;
 
@@ -31,6 +32,14 @@ static void add_entry(Addr address, UInt function) {
     node->node.key = address;
     node->function = function;
     VG_(HT_add_node)(entries, node);
+}
+
+/* All that the C libraries' setjmp and sigsetjmp, functions or macros, call. */
+static Bool is_setjmp(const HChar* name) {
+    static const HChar* const names[] = {"setjmp", "_setjmp", "sigsetjmp", "__sigsetjmp"};
+    for (UInt i = 0; i < sizeof names / sizeof names[0]; ++i)
+        if (VG_(strcmp)(name, names[i]) == 0) return True;
+    return False;
 }
 
 /* Of a symbol, whose name may end in @VERSION. */
@@ -45,6 +54,7 @@ static UInt function_of_name(const HChar* symbol) {
     }
     if (awaits_main && VG_(strcmp)(name, "__libc_start_main") == 0) return start_function;
     if (awaits_main && VG_(strcmp)(name, "main") == 0) return main_function;
+    if (is_setjmp(name)) return setjmp_function;
     return heap_function_of_name(name);
 }
 
@@ -100,6 +110,16 @@ UInt entries_function_at(Addr address) {
     return node == NULL ? no_function : node->function;
 }
 
+static void forget_between(VgHashTable* table, Addr first, Addr last) {
+    UInt count;
+    if (table == NULL) return;
+    VG_(HT_ResetIter)(table);
+    VgHashNode** nodes = VG_(HT_to_array)(table, &count);
+    for (UInt i = 0; i < count; ++i)
+        if (nodes[i]->key >= first && nodes[i]->key < last) VG_(free)(VG_(HT_remove)(table, nodes[i]->key));
+    VG_(free)(nodes);
+}
+
 void entries_on_unmap(Addr first, SizeT bytes) {
     const Addr last = first + bytes;
     for (UInt i = 0; i < seen_count;) {
@@ -107,36 +127,22 @@ void entries_on_unmap(Addr first, SizeT bytes) {
             ++i;
             continue;
         }
-        VG_(HT_ResetIter)(entries);
-        UInt count;
-        VgHashNode** nodes = VG_(HT_to_array)(entries, &count);
-        for (UInt k = 0; k < count; ++k)
-            if (nodes[k]->key >= seen[i].first && nodes[k]->key < seen[i].last)
-                VG_(free)(VG_(HT_remove)(entries, nodes[k]->key));
-        VG_(free)(nodes);
+        forget_between(entries, seen[i].first, seen[i].last);
+        forget_between(returns, seen[i].first, seen[i].last);
         seen[i] = seen[--seen_count];
     }
 }
 
-/* The bytes in front of an address are those of a call: e8 rel32, or ff /2 in its seven lengths, with or without a REX
- * prefix. Others may look so by chance, which costs a comparison. */
-Bool entries_may_return_to(Addr address) {
-    enum { longest = 7 };
-    if ((address & (page_bytes - 1)) < longest) {
-        const NSegment* segment = VG_(am_find_nsegment)(address - longest);
-        if (segment == NULL || !(segment->hasR || segment->hasX)) return False;
-    }
-    const UChar* at = (const UChar*)address;
-    if (at[-5] == 0xE8) return True;
-    for (Int length = 2; length <= longest; ++length) {
-        if (at[-length] != 0xFF || ((at[-length + 1] >> 3) & 7) != 2) continue;
-        const UInt mode = at[-length + 1] >> 6, register_number = at[-length + 1] & 7;
-        const Int index_byte = register_number == 4 && mode != 3;
-        const Int displacement = mode == 1 ? 1 : mode == 2 || (mode == 0 && register_number == 5) ? 4 : 0;
-        if (length == 2 + index_byte + displacement) return True;
-    }
-    return False;
+void entries_add_return(Addr address) {
+    if (returns == NULL) returns = VG_(HT_construct)("entries.returns");
+    if (VG_(HT_lookup)(returns, address) != NULL) return;
+    VgHashNode* node = VG_(malloc)("entries.return", sizeof *node);
+    node->key = address;
+    VG_(HT_add_node)(returns, node);
+    VG_(discard_translations)(address, 1, "millpond");
 }
+
+Bool entries_is_return(Addr address) { return returns != NULL && VG_(HT_lookup)(returns, address) != NULL; }
 
 Bool entries_is_unwinder(Addr address) {
     static const HChar* const names[] = {"_Unwind_RaiseException", "_Unwind_Resume", "_Unwind_Resume_or_Rethrow",

@@ -1,19 +1,24 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
- * entries: what begins at an address of the program's code: a function of an allocator, main, the place behind a call.
+ * entries: what begins at an address of the program's code: a function of an allocator, main, or a place where a call
+ * of the allocator may end.
  *
  * The symbols of a module are read when the first of its code is translated, and forgotten when it is unmapped. Asked
- * once for each superblock. */
+ * once for each superblock that is translated. */
 #ifndef MILLPOND_LAB_REFERENCES_TOOL_ENTRIES_H
 #define MILLPOND_LAB_REFERENCES_TOOL_ENTRIES_H
 
 #include "lab/references/tool/valgrind_headers.h"
 
 /* A function of the allocator is a number of heap_functions.h, and a flag where it lies in a library. */
-enum { no_function = 0, start_function = 1000, main_function = 1001, in_library = 1 << 16 };
+enum { no_function = 0, start_function = 1000, main_function = 1001, setjmp_function = 1002, in_library = 1 << 16 };
 
 UInt entries_function_at(Addr address);
-Bool entries_may_return_to(Addr address); /* a call instruction ends there */
-Bool entries_is_unwinder(Addr address);   /* in a function that leaves frames of others */
+Bool entries_is_unwinder(Addr address); /* in a function that leaves frames of others */
+
+/* Places behind calls of the allocator, and of setjmp: they are learned when such a call is made. Code there that was
+ * translated before is translated anew. */
+void entries_add_return(Addr address);
+Bool entries_is_return(Addr address);
 
 /* main is looked for: by its name, or as the first argument of __libc_start_main where a program is stripped. */
 void entries_await_main(void);

@@ -62,7 +62,7 @@ static void add_register(IRSB* out, IRExpr** to, Int offset) {
 }
 
 static void begin_calls(IRSB* out, Addr address) {
-    if (entries_may_return_to(address)) {
+    if (entries_is_return(address)) {
         IRExpr *sp, *watch;
         add_register(out, &sp, offsetof(VexGuestAMD64State, guest_RSP));
         add_register(out, &watch, shadow + slot_watch);
