@@ -2,8 +2,8 @@
  * contexts: the call stacks at allocations, as a tree of return addresses, and the modules in which they lie.
  *
  * A stack that was met before at the same stack pointer is known again by its return addresses, which are compared in
- * place; only others are walked by call-frame information. Nodes are numbered from 1 in the order in which they appear;
- * output.h writes what is new. O(depth) a stack. */
+ * place; only others are walked by call-frame information. A stack ends where its next frame would be in no code.
+ * Nodes are numbered from 1 in the order in which they appear; trace_file.h writes what is new. O(depth) a stack. */
 #ifndef MILLPOND_LAB_REFERENCES_TOOL_CONTEXTS_H
 #define MILLPOND_LAB_REFERENCES_TOOL_CONTEXTS_H
 

@@ -188,6 +188,13 @@ TEST_F(of_marked_program, heap_events_have_sizes_alignments_and_contexts) {
     EXPECT_EQ(c.allocations[size_of_aligned_alloc].flags, 6u << millpond_flag_alignment_shift);
 }
 
+// What lies below the first function, the arguments' number and places, is no frame.
+TEST_F(of_marked_program, stacks_end_at_the_first_function) {
+    const captured& c = *whole->trace;
+    ASSERT_GT(c.contexts.size(), 1u);
+    for (size_t i = 1; i < c.contexts.size(); ++i) EXPECT_NE(c.contexts[i].module, 0u) << i;
+}
+
 TEST_F(of_marked_program, heap_readers_find_the_same_events) {
     trace::reader heap(whole->file());
     std::map<std::uint64_t, unsigned> sizes;
