@@ -99,7 +99,7 @@ typedef struct stack_memory {
     frame frames[]; /* inner ones first */
 } stack_memory;
 
-/* By where and whither the call of the allocator returns; each list begins with what was found last. */
+/* Hashed by the stack pointer and the return address of the allocator's call; what was found last comes first. */
 static stack_memory* lists[list_count];
 static Addr readable_first, readable_last; /* a mapping in which stacks lie */
 
@@ -119,13 +119,14 @@ static Bool is_still_there(const stack_memory* m) {
     return True;
 }
 
-/* Of code that is mapped. What Valgrind finds behind the first function, which nothing has called, is not. */
 static Bool is_code(Addr address) {
     const NSegment* segment = VG_(am_find_nsegment)(address);
     return segment != NULL && segment->hasX;
 }
 
-/* Fills `to` and returns how many frames there are. *whole: each return address stands where its frame says. */
+/* Fills `to` and returns how many frames there are. *whole: each return address stands where its frame says. Nothing has
+ * called the first function: what Valgrind takes for its caller is no code, or has no frame of its own. A handler's
+ * stack can lie above the one that it interrupted. */
 static UInt walk(ThreadId thread, Addr sp, frame to[depth_max], Bool* whole) {
     Addr ips[depth_max + 1], sps[depth_max + 1], fps[depth_max + 1];
     const UInt frames = VG_(get_StackTrace)(thread, ips, depth_max + 1, sps, fps, 0);
@@ -135,8 +136,10 @@ static UInt walk(ThreadId thread, Addr sp, frame to[depth_max], Bool* whole) {
     for (UInt i = 2; i < frames; ++i) {
         const Addr address = ips[i] + 1;
         const Addr place = sps[i] - sizeof(Addr);
-        if (place <= to[depth - 1].place || !is_code(ips[i])) break;
-        if (!is_readable(place, place + sizeof(Addr) - 1) || *(const Addr*)place != address) *whole = False;
+        const Addr inner = to[depth - 1].place;
+        if (place == inner || !is_code(ips[i])) break;
+        if (place < inner || !is_readable(place, place + sizeof(Addr) - 1) || *(const Addr*)place != address)
+            *whole = False;
         to[depth++] = (frame){place, address};
     }
     return depth;

@@ -3,8 +3,6 @@
 
 #include "lab/references/tool/heap_functions.h"
 
-enum { page_bytes = 4096 };
-
 static Bool awaits_main;
 static Addr main_address;
 
@@ -34,13 +32,21 @@ static void add_entry(Addr address, UInt function) {
     VG_(HT_add_node)(entries, node);
 }
 
-/* All that the C libraries' setjmp and sigsetjmp, functions or macros, call. */
-static Bool is_setjmp(const HChar* name) {
-    static const HChar* const names[] = {"setjmp", "_setjmp", "sigsetjmp", "__sigsetjmp"};
-    for (UInt i = 0; i < sizeof names / sizeof names[0]; ++i)
-        if (VG_(strcmp)(name, names[i]) == 0) return True;
+/* `names` ends with a null pointer. */
+static Bool is_one_of(const HChar* const* names, const HChar* name) {
+    for (; *names != NULL; ++names)
+        if (VG_(strcmp)(name, *names) == 0) return True;
     return False;
 }
+
+/* All that the C libraries' setjmp and sigsetjmp, functions or macros, call. */
+static const HChar* const setjmps[] = {"setjmp", "_setjmp", "sigsetjmp", "__sigsetjmp", NULL};
+static const HChar* const unwinders[] = {"_Unwind_RaiseException",
+                                         "_Unwind_Resume",
+                                         "_Unwind_Resume_or_Rethrow",
+                                         "_Unwind_ForcedUnwind",
+                                         "__libunwind_Registers_x86_64_jumpto",
+                                         NULL};
 
 /* Of a symbol, whose name may end in @VERSION. */
 static UInt function_of_name(const HChar* symbol) {
@@ -54,7 +60,7 @@ static UInt function_of_name(const HChar* symbol) {
     }
     if (awaits_main && VG_(strcmp)(name, "__libc_start_main") == 0) return start_function;
     if (awaits_main && VG_(strcmp)(name, "main") == 0) return main_function;
-    if (is_setjmp(name)) return setjmp_function;
+    if (is_one_of(setjmps, name)) return setjmp_function;
     return heap_function_of_name(name);
 }
 
@@ -145,12 +151,6 @@ void entries_add_return(Addr address) {
 Bool entries_is_return(Addr address) { return returns != NULL && VG_(HT_lookup)(returns, address) != NULL; }
 
 Bool entries_is_unwinder(Addr address) {
-    static const HChar* const names[] = {"_Unwind_RaiseException", "_Unwind_Resume", "_Unwind_Resume_or_Rethrow",
-                                         "_Unwind_ForcedUnwind", "__libunwind_Registers_x86_64_jumpto"};
     const HChar* name;
-    if (!VG_(get_fnname)(VG_(current_DiEpoch)(), address, &name)) return False;
-    if (name[0] != '_') return False;
-    for (UInt i = 0; i < sizeof names / sizeof names[0]; ++i)
-        if (VG_(strcmp)(name, names[i]) == 0) return True;
-    return False;
+    return VG_(get_fnname)(VG_(current_DiEpoch)(), address, &name) && is_one_of(unwinders, name);
 }
