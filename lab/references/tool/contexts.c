@@ -124,8 +124,8 @@ static Bool is_code(Addr address) {
     return segment != NULL && segment->hasX;
 }
 
-/* Fills `to` and returns how many frames there are. *whole: each return address stands where its frame says. Nothing has
- * called the first function: what Valgrind takes for its caller is no code, or has no frame of its own. A handler's
+/* Fills `to` and returns how many frames there are. *whole: each return address stands where its frame says. Nothing
+ * has called the first function: what Valgrind takes for its caller is no code, or has no frame of its own. A handler's
  * stack can lie above the one that it interrupted. */
 static UInt walk(ThreadId thread, Addr sp, frame to[depth_max], Bool* whole) {
     Addr ips[depth_max + 1], sps[depth_max + 1], fps[depth_max + 1];
