@@ -44,7 +44,7 @@ void code_table::take_one(trace::field_cursor& from) {
         millpond_access access{};
         const std::uint32_t root = from.small_number();
         if (root > block.roots) throw trace::trace_error("an access names a root that its superblock does not have");
-        access.root = static_cast<std::uint16_t>(root == 0 ? std::uint32_t{millpond_no_root} : root - 1);
+        access.root = static_cast<std::uint16_t>(root);
         access.offset = from.signed_number();
         access.bytes = static_cast<std::uint16_t>(from.small_number());
         const std::uint32_t kind = from.small_number();
@@ -56,11 +56,12 @@ void code_table::take_one(trace::field_cursor& from) {
     // An exit counts the accesses before it, so their roots must lie before it, too.
     for (const millpond_exit& one : exits)
         for (unsigned i = 0; i < one.accesses; ++i)
-            if (accesses[i].root != millpond_no_root && accesses[i].root >= one.roots)
+            if (accesses[i].root > one.roots)
                 throw trace::trace_error("an exit lies before the root of one of its accesses");
     superblocks_.push_back(block);
-    exits_.insert(exits_.end(), exits.begin(), exits.end());
     accesses_.insert(accesses_.end(), accesses.begin(), accesses.end());
+    for (millpond_exit& one : exits) millpond_describe_exit(&one, accesses_.data());
+    exits_.insert(exits_.end(), exits.begin(), exits.end());
     view_.root_count += block.roots;
 }
 

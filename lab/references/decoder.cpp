@@ -121,13 +121,15 @@ std::span<const std::uint64_t> decoder::next() {
     std::uint64_t* to = begin;
     while (to < begin + window_words && left_ > static_cast<std::uint64_t>(to - begin)) {
         const std::uint32_t word = next_word();
-        *to++ = word;
         if (word < millpond_first_exit) {
+            *to++ = word;
             to = put_operands(word, to);
         } else {
-            if (word - millpond_first_exit >= table_->exit_count)
+            const std::uint32_t number = millpond_exit_number(word);
+            if (number >= table_->exit_count)
                 throw trace::trace_error("references name code that the trace does not have");
-            to = put_roots(table_->exits[word - millpond_first_exit], to);
+            *to++ = millpond_exit_word(number, table_->exits[number].roots);
+            to = put_roots(table_->exits[number], to);
         }
     }
     const auto words = static_cast<std::uint64_t>(to - begin);

@@ -92,7 +92,7 @@ static inline void millpond_encode(struct millpond_encoder* e, const struct mill
     struct millpond_prediction* p = e->prediction;
     e->words += (uint64_t)(end - at);
     while (at < end) {
-        const uint32_t word = (uint32_t)*at++;
+        const uint32_t word = (uint32_t)*at++; /* without the roots: the table has them */
         uint32_t* const successor = millpond_successor(p);
         if (*successor == word) {
             ++e->run;
@@ -105,7 +105,7 @@ static inline void millpond_encode(struct millpond_encoder* e, const struct mill
         }
         millpond_advance(p, word);
         if (word >= millpond_first_exit) {
-            const struct millpond_exit* exit = &exits[word - millpond_first_exit];
+            const struct millpond_exit* exit = &exits[millpond_exit_number(word)];
             millpond_encode_roots(e, at, exit);
             at += exit->roots;
         } else {

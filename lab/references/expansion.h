@@ -11,15 +11,15 @@
 
 #include <stddef.h>
 
-#include "lab/references/reference.h"
 #include "lab/references/stream.h"
 
-enum { millpond_piece_bytes = 64, millpond_batch_room_min = 2048 };
+enum { millpond_batch_room_min = 2048 };
 
 struct millpond_expansion {
     const struct millpond_table* table;
     uint64_t thread;
     uint64_t instructions[2];            /* so far: of the program, in the allocator */
+    uint64_t stores, modifications;      /* so far, of all references */
     uint64_t piece_address, piece_bytes; /* what is left of a system call's memory */
     uint8_t piece_kind;
     uint8_t origin;      /* of what runs */
@@ -64,6 +64,14 @@ static inline struct millpond_reference* millpond_put_reference(struct millpond_
     return out + 1;
 }
 
+static inline struct millpond_reference* millpond_put_counted(struct millpond_expansion* e,
+                                                              struct millpond_reference* out, uint64_t address,
+                                                              uint64_t bytes, uint8_t kind, uint8_t origin) {
+    e->stores += kind == millpond_store;
+    e->modifications += kind == millpond_modify;
+    return millpond_put_reference(out, address, bytes, kind, origin);
+}
+
 static inline struct millpond_reference* millpond_expand_pieces(struct millpond_expansion* e,
                                                                 struct millpond_reference* out,
                                                                 const struct millpond_reference* limit,
@@ -71,21 +79,40 @@ static inline struct millpond_reference* millpond_expand_pieces(struct millpond_
     while (e->piece_bytes > 0 && out < limit) {
         uint64_t bytes = millpond_piece_bytes - (e->piece_address & (millpond_piece_bytes - 1));
         if (bytes > e->piece_bytes) bytes = e->piece_bytes;
-        out = millpond_put_reference(out, e->piece_address, bytes, e->piece_kind, origin);
+        out = millpond_put_counted(e, out, e->piece_address, bytes, e->piece_kind, origin);
         e->piece_address += bytes;
         e->piece_bytes -= bytes;
     }
     return out;
 }
 
-static inline struct millpond_reference* millpond_expand_exit(struct millpond_expansion* e, uint64_t number,
-                                                              const uint64_t* roots, struct millpond_reference* out) {
-    const struct millpond_exit* exit = &e->table->exits[number];
+/* Every access is a reference: no branch depends on one. An access and its reference differ in the address, and in what
+ * lies between: the subject for the root and guard, the origin for nothing. */
+static inline struct millpond_reference* millpond_expand_plain(const struct millpond_access* access,
+                                                               const struct millpond_access* last,
+                                                               const uint64_t* words, uint8_t origin,
+                                                               struct millpond_reference* out) {
+    const uint64_t of_all = (uint64_t)origin << 56;
+    for (; access < last; ++access, ++out) {
+        uint64_t rest;
+        __builtin_memcpy(&rest, &access->root, sizeof rest);
+        const uint64_t root = words[rest & 0xFFFF];
+        out->address = (uint64_t)access->offset + ((rest & 0xFFFF) != 0 ? root : 0);
+        rest = (rest >> 32 << 32) | of_all;
+        __builtin_memcpy(&out->subject, &rest, sizeof rest);
+    }
+    return out;
+}
+
+/* `words`: of the exit, its own first. */
+static inline struct millpond_reference* millpond_expand_exit(struct millpond_expansion* e,
+                                                              const struct millpond_exit* exit, const uint64_t* words,
+                                                              struct millpond_reference* out) {
     const struct millpond_access* access = &e->table->accesses[exit->first_access];
     const struct millpond_access* const last = access + exit->accesses;
     e->instructions[e->origin] += exit->instructions;
     for (; access < last; ++access) {
-        const uint64_t root = access->root == millpond_no_root ? 0 : roots[access->root];
+        const uint64_t root = access->root == 0 ? 0 : words[access->root];
         const uint64_t address = root + (uint64_t)access->offset;
         if (access->guarded && root == 0) continue;
         if (access->bytes > millpond_piece_bytes) {
@@ -95,8 +122,34 @@ static inline struct millpond_reference* millpond_expand_exit(struct millpond_ex
             out = millpond_expand_pieces(e, out, out + access->bytes, e->origin);
             continue;
         }
-        out = millpond_put_reference(out, address, access->bytes, access->kind, e->origin);
+        out = millpond_put_counted(e, out, address, access->bytes, access->kind, e->origin);
     }
+    return out;
+}
+
+/* Takes plain exits, until something else comes, the words end or `out` lies behind `full`. */
+static inline struct millpond_reference* millpond_expand_plain_exits(struct millpond_expansion* e, const uint64_t** at,
+                                                                     const uint64_t* end,
+                                                                     struct millpond_reference* out,
+                                                                     const struct millpond_reference* full) {
+    const struct millpond_exit* const exits = e->table->exits;
+    const struct millpond_access* const accesses = e->table->accesses;
+    const uint64_t* words = *at;
+    uint64_t instructions = 0, stores = 0, modifications = 0;
+    while (words < end && out <= full && *words >= millpond_first_exit) {
+        const struct millpond_exit* const exit = &exits[millpond_exit_number(*words)];
+        if (!exit->is_plain) break;
+        const struct millpond_access* const access = &accesses[exit->first_access];
+        instructions += exit->instructions;
+        stores += exit->stores;
+        modifications += exit->modifications;
+        out = millpond_expand_plain(access, access + exit->accesses, words, e->origin, out);
+        words += 1 + millpond_exit_roots(*words);
+    }
+    *at = words;
+    e->instructions[e->origin] += instructions;
+    e->stores += stores;
+    e->modifications += modifications;
     return out;
 }
 
@@ -108,11 +161,14 @@ static inline size_t millpond_expand(struct millpond_expansion* e, const uint64_
     const struct millpond_reference* const limit = out + room;
     const struct millpond_reference* const full = limit - millpond_batch_room_min;
     to = millpond_expand_pieces(e, to, limit, millpond_of_system);
-    while (*at < end && to <= full && e->piece_bytes == 0) {
+    for (;;) {
+        if (e->piece_bytes != 0) break;
+        to = millpond_expand_plain_exits(e, at, end, to, full);
+        if (*at == end || to > full) break;
         const uint64_t word = **at;
         if (word >= millpond_first_exit) {
-            to = millpond_expand_exit(e, word - millpond_first_exit, *at + 1, to);
-            *at += 1 + e->table->exits[word - millpond_first_exit].roots;
+            to = millpond_expand_exit(e, &e->table->exits[millpond_exit_number(word)], *at, to);
+            *at += 1 + millpond_exit_roots(word);
         } else if (word == millpond_record_system) {
             e->piece_address = (*at)[1];
             e->piece_bytes = e->with_system ? (*at)[2] >> 1 : 0;

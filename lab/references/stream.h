@@ -3,7 +3,8 @@
  *
  *   │ exit │ root │ root │ exit │ root │ leave │ allocate │ address │ bytes │ context │ flags │ exit │ …
  *     │      └ the value of a register or temporary on which addresses of this superblock are based
- *     └ number of the exit by which a superblock was left: of the table
+ *     └ number of the exit by which a superblock was left, of the table; and how many roots follow, so that a reader
+ *       finds the next record without the table
  *
  * A superblock is a straight run of instructions with one entry and several exits. What it accesses is known when it
  * is translated, except the roots: an address is a root and a constant, or a constant. So the stream holds one word
@@ -13,6 +14,8 @@
 #define MILLPOND_LAB_REFERENCES_STREAM_H
 
 #include <stdint.h>
+
+#include "lab/references/reference.h"
 
 /* The first word of a record; behind it its operands. */
 enum millpond_record {
@@ -26,7 +29,7 @@ enum millpond_record {
     millpond_record_signal = 7,   /* number: a handler begins on this thread */
     millpond_record_resume = 8,   /* in the allocator: a handler has ended; what it interrupted goes on */
     millpond_record_gap = 9,      /* instructions that were not captured */
-    millpond_first_exit = 16      /* + number of the exit; then its roots */
+    millpond_first_exit = 16      /* + number of the exit, + 2^32 * its roots; then these */
 };
 
 enum millpond_allocate_flag {
@@ -41,17 +44,25 @@ static inline unsigned millpond_operands(uint64_t record) {
     return operands[record];
 }
 
-enum { millpond_no_root = 0xFFFF };
+static inline uint64_t millpond_exit_word(uint64_t number, uint64_t roots) {
+    return roots << 32 | (millpond_first_exit + number);
+}
+static inline uint32_t millpond_exit_number(uint64_t word) { return (uint32_t)word - millpond_first_exit; }
+static inline uint32_t millpond_exit_roots(uint64_t word) { return (uint32_t)(word >> 32); }
 
-/* One access of a superblock: its address is offset, or a root plus offset. */
+/* One access of a superblock: its address is offset, or a root plus offset. Laid out as millpond_reference is, so that
+ * expansion copies bytes and kind in one step. */
 struct millpond_access {
     int64_t offset;
-    uint16_t root; /* position among the superblock's roots, or millpond_no_root */
+    uint16_t root;    /* which word behind the exit's, from 1; 0: none */
+    uint16_t guarded; /* 1: it did not happen where the root is 0 */
     uint16_t bytes;
-    uint8_t kind;    /* millpond_reference_kind */
-    uint8_t guarded; /* 1: it did not happen where the root is 0 */
-    uint16_t unused;
+    uint8_t kind; /* millpond_reference_kind */
+    uint8_t unused;
 };
+
+/* A reference is of so many bytes at most: longer accesses are several. */
+enum { millpond_piece_bytes = 64 };
 
 /* What happened when a superblock was left here: the first accesses, roots and instructions of it. */
 struct millpond_exit {
@@ -60,8 +71,22 @@ struct millpond_exit {
     uint16_t accesses;
     uint16_t roots;
     uint16_t instructions;
-    uint16_t unused;
+    uint16_t stores; /* of the accesses; the rest are loads */
+    uint16_t modifications;
+    uint16_t is_plain; /* 1: each access is one reference: none is guarded or longer than a piece */
 };
+
+/* Fills in what follows from the accesses. */
+static inline void millpond_describe_exit(struct millpond_exit* exit, const struct millpond_access* accesses) {
+    exit->stores = exit->modifications = 0;
+    exit->is_plain = 1;
+    for (uint16_t i = 0; i < exit->accesses; ++i) {
+        const struct millpond_access* const access = &accesses[exit->first_access + i];
+        exit->stores += access->kind == millpond_store;
+        exit->modifications += access->kind == millpond_modify;
+        if (access->guarded || access->bytes > millpond_piece_bytes) exit->is_plain = 0;
+    }
+}
 
 struct millpond_superblock {
     uint64_t address;

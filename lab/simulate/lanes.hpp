@@ -4,9 +4,8 @@
 //   │ a b c d e f g h │  seek d, insert x  ▶  │ x a b c e f g h │  returns 3
 //   │ a b c d e f g h │  seek q, insert x  ▶  │ x a b c d e f g │  returns 8, h is gone
 //
-// Rows of eight make longer stacks: what one row loses is what the next inserts. A row in memory is aligned to 64
-// bytes. `row` is one that stays in registers through a loop, so that no step waits for what the last one stored.
-// One struct for each instruction set; all do the same.
+// Rows of eight make longer stacks: what one row loses is what the next inserts. A row is aligned to 64 bytes. One
+// struct for each instruction set; all do the same.
 #pragma once
 
 #include <stdint.h>
@@ -22,6 +21,13 @@ namespace millpond::simulate {
 inline constexpr unsigned lane_count = 8;
 
 struct portable_lanes {
+    // Bits that are set.
+    static uint64_t ones(uint64_t word) {
+        word -= word >> 1 & 0x5555555555555555u;
+        word = (word & 0x3333333333333333u) + (word >> 2 & 0x3333333333333333u);
+        return ((word + (word >> 4)) & 0x0f0f0f0f0f0f0f0fu) * 0x0101010101010101u >> 56;
+    }
+
     static unsigned move_to_front(uint64_t* row, uint64_t sought, uint64_t inserted) {
         unsigned depth = 0;
         for (; depth < lane_count; ++depth) {
@@ -32,19 +38,6 @@ struct portable_lanes {
         }
         return depth;
     }
-
-    struct row {
-        explicit row(const uint64_t* from) {
-            for (unsigned i = 0; i < lane_count; ++i) lanes[i] = from[i];
-        }
-        void store(uint64_t* to) const {
-            for (unsigned i = 0; i < lane_count; ++i) to[i] = lanes[i];
-        }
-        uint64_t last() const { return lanes[lane_count - 1]; }
-        unsigned move_to_front(uint64_t line) { return portable_lanes::move_to_front(lanes, line, line); }
-
-        uint64_t lanes[lane_count];
-    };
 };
 
 #if defined(__x86_64__)
@@ -63,6 +56,10 @@ inline constexpr moving_lanes moving = [] {
 }();
 
 struct avx2_lanes {
+    MILLPOND_AVX2 static inline uint64_t ones(uint64_t word) {
+        return static_cast<uint64_t>(__builtin_popcountll(word));
+    }
+
     MILLPOND_AVX2 static inline unsigned move_to_front(uint64_t* row, uint64_t sought, uint64_t inserted) {
         const __m256i low = _mm256_load_si256(reinterpret_cast<const __m256i*>(row));
         const __m256i high = _mm256_load_si256(reinterpret_cast<const __m256i*>(row + 4));
@@ -76,28 +73,6 @@ struct avx2_lanes {
                            _mm256_blendv_epi8(high, up(high, top_of(low)), _mm256_load_si256(mask + 1)));
         return depth;
     }
-
-    struct row {
-        MILLPOND_AVX2 explicit inline row(const uint64_t* from)
-            : low(_mm256_load_si256(reinterpret_cast<const __m256i*>(from))),
-              high(_mm256_load_si256(reinterpret_cast<const __m256i*>(from + 4))) {}
-        MILLPOND_AVX2 inline void store(uint64_t* to) const {
-            _mm256_store_si256(reinterpret_cast<__m256i*>(to), low);
-            _mm256_store_si256(reinterpret_cast<__m256i*>(to + 4), high);
-        }
-        MILLPOND_AVX2 inline uint64_t last() const { return static_cast<uint64_t>(_mm256_extract_epi64(high, 3)); }
-        MILLPOND_AVX2 inline unsigned move_to_front(uint64_t line) {
-            const __m256i wanted = _mm256_set1_epi64x(static_cast<long long>(line));
-            const unsigned depth = depth_of(low, high, wanted);
-            const auto* const mask = reinterpret_cast<const __m256i*>(moving.of_depth[depth]);
-            const __m256i top = top_of(low);
-            low = _mm256_blendv_epi8(low, up(low, wanted), _mm256_load_si256(mask));
-            high = _mm256_blendv_epi8(high, up(high, top), _mm256_load_si256(mask + 1));
-            return depth;
-        }
-
-        __m256i low, high;
-    };
 
   private:
     MILLPOND_AVX2 static inline unsigned depth_of(const __m256i& low, const __m256i& high, const __m256i& wanted) {
@@ -113,6 +88,10 @@ struct avx2_lanes {
 };
 
 struct avx512_lanes {
+    MILLPOND_AVX512 static inline uint64_t ones(uint64_t word) {
+        return static_cast<uint64_t>(__builtin_popcountll(word));
+    }
+
     // Whole rows are stored: a load that follows a masked store would wait for it.
     MILLPOND_AVX512 static inline unsigned move_to_front(uint64_t* row, uint64_t sought, uint64_t inserted) {
         __m512i lanes = _mm512_load_si512(row);
@@ -121,20 +100,6 @@ struct avx512_lanes {
         _mm512_store_si512(row, lanes);
         return depth;
     }
-
-    struct row {
-        MILLPOND_AVX512 explicit inline row(const uint64_t* from) : lanes(_mm512_load_si512(from)) {}
-        MILLPOND_AVX512 inline void store(uint64_t* to) const { _mm512_store_si512(to, lanes); }
-        MILLPOND_AVX512 inline uint64_t last() const {
-            return static_cast<uint64_t>(_mm256_extract_epi64(_mm512_maskz_extracti64x4_epi64(0xff, lanes, 1), 3));
-        }
-        MILLPOND_AVX512 inline unsigned move_to_front(uint64_t line) {
-            const __m512i wanted = _mm512_set1_epi64(static_cast<long long>(line));
-            return move(lanes, wanted, wanted);
-        }
-
-        __m512i lanes;
-    };
 
   private:
     MILLPOND_AVX512 static inline unsigned move(__m512i& lanes, const __m512i& sought, const __m512i& inserted) {

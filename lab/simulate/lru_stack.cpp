@@ -1,118 +1,114 @@
 // SPDX-License-Identifier: BSL-1.0
-// What lies behind the front: marks in order of time.
+// What lies before the last two words of time.
 #include "lab/simulate/lru_stack.hpp"
 
 namespace millpond::simulate {
 namespace {
 
-// In a few vector steps for eight words; the processor's own instruction is not there on every machine.
-inline uint64_t ones(uint64_t word) {
-    word -= word >> 1 & 0x5555555555555555u;
-    word = (word & 0x3333333333333333u) + (word >> 2 & 0x3333333333333333u);
-    return ((word + (word >> 4)) & 0x0f0f0f0f0f0f0f0fu) * 0x0101010101010101u >> 56;
-}
+constexpr auto ones = portable_lanes::ones;
 
 }  // namespace
 
 lru_stack::lru_stack(const host& system)
     : system_(&system),
-      front_(system, front_size),
       blocks_(system),
+      recent_(system, recent_size),
       bits_(system, times_min / 64),
-      sums_(system, (times_min >> group_bits) + 1),
-      named_(system, times_min) {
-    fill(front_.data(), front_size, no_line);
+      sums_(system, (times_min >> group_bits) + 1) {
+    fill(recent_.data(), recent_size, recent{no_line, nullptr});
+    begin_words(first_time);
 }
 
-[[gnu::noinline]] uint64_t lru_stack::touch_behind(uint64_t block, uint64_t pushed_out) {
-    const uint64_t known = blocks_.size();
+// A table that has grown has its times elsewhere.
+[[gnu::noinline]] void lru_stack::find(recent& place, uint64_t block) {
+    const size_t bytes = blocks_.bytes();
     uint32_t& time = blocks_[block];
-    uint64_t distance = cold;
-    if (blocks_.size() == known) {
-        distance = flushed;
-        if (time > flushed_until_) {
-            distance = front_size + later_than(time);
-            unmark(time);
-        }
-        time = 0;
+    if (blocks_.bytes() != bytes) fill(recent_.data(), recent_size, recent{no_line, nullptr});
+    place = {block, &time};
+}
+
+// The last two words are empty, and lie behind all times below `used`.
+void lru_stack::begin_words(uint32_t used) {
+    now_ = (used + 63) / 64 * 64 + 64;
+    latest_ = before_ = 0;
+}
+
+[[gnu::noinline]] uint64_t lru_stack::touch_earlier(uint32_t last, uint64_t later) {
+    if (blocks_.size() != known_) {
+        known_ = blocks_.size();
+        return cold;
     }
-    if (pushed_out != no_line) mark(pushed_out);
+    if (last <= flushed_until_) return flushed;
+    const uint64_t distance = later + live_ - up_to(last);
+    bits_[last / 64] &= ~(uint64_t{1} << last % 64);
+    add(last, 0u - 1);
+    --live_;
     return distance;
 }
 
-// The rest of the group is counted bit by bit, the groups behind it by their sums.
-uint64_t lru_stack::later_than(uint32_t time) const {
-    constexpr uint32_t words_in_group = (1u << group_bits) / 64;
-    uint32_t word = time / 64;
-    const uint32_t above = time % 64;
-    uint64_t later = ones(bits_[word] >> above >> 1);
-    for (++word; word % words_in_group != 0; ++word) later += ones(bits_[word]);
-    uint32_t up_to_group = 0;
-    for (uint32_t i = (time >> group_bits) + 1; i != 0; i &= i - 1) up_to_group += sums_[i];
-    return later + live_ - up_to_group;
+// How many bits lie at this time or earlier: groups by their sums, the rest bit by bit.
+uint32_t lru_stack::up_to(uint32_t time) const {
+    uint32_t count = 0;
+    for (uint32_t i = time >> group_bits; i != 0; i &= i - 1) count += sums_[i];
+    for (uint32_t word = time >> group_bits << group_bits >> 6; word < time / 64; ++word)
+        count += static_cast<uint32_t>(ones(bits_[word]));
+    return count + static_cast<uint32_t>(ones(bits_[time / 64] & (~uint64_t{0} >> (63 - time % 64))));
 }
 
 void lru_stack::add(uint32_t time, uint32_t change) {
     for (uint32_t i = (time >> group_bits) + 1; i < sums_.size(); i += i & (0 - i)) sums_[i] += change;
 }
 
-void lru_stack::unmark(uint32_t time) {
-    bits_[time / 64] &= ~(uint64_t{1} << time % 64);
-    add(time, 0u - 1);
-    --live_;
+void lru_stack::store_word(uint32_t word, uint64_t bits) {
+    if (bits == 0) return;
+    const auto count = static_cast<uint32_t>(ones(bits));
+    bits_[word] = bits;
+    add(word * 64, count);
+    live_ += count;
 }
 
-void lru_stack::mark(uint64_t block) {
-    if (now_ == named_.size()) compact();
-    const uint32_t time = now_++;
-    bits_[time / 64] |= uint64_t{1} << time % 64;
-    add(time, 1);
-    ++live_;
-    named_[time] = block;
-    blocks_[block] = time;
+[[gnu::noinline]] void lru_stack::end_word() {
+    store_word(now_ / 64 - 2, before_);
+    before_ = latest_;
+    latest_ = 0;
+    if (now_ == times()) {
+        store_word(now_ / 64 - 1, before_);
+        compact();
+    }
 }
 
-// Numbers the marks again from one. Half of the times are then free at least, so a mark pays for O(1) of it.
+// Numbers the times of all blocks that are held again, in their order. They are one in 16 then at most, so a use pays for
+// O(1) of it.
 void lru_stack::compact() {
-    if (flushed_until_ != 0) {
-        blocks_.for_each([this](uint64_t, uint32_t& time) {
-            if (time <= flushed_until_) time = 0;
-        });
-        flushed_until_ = 0;
-    }
-    uint32_t last = 0;
-    for (uint32_t word = 0; word < bits_.size(); ++word) {
-        for (uint64_t left = bits_[word]; left != 0; left &= left - 1) {
-            const uint64_t block = named_[word * 64 + static_cast<uint32_t>(__builtin_ctzll(left))];
-            named_[++last] = block;
-            blocks_[block] = last;
-        }
-    }
-    const size_t times = 2 * size_t{last} >= named_.size() ? 2 * named_.size() : named_.size();
-    if (times >> 32 != 0) system_->fail("a program that touches more than 2^31 lines is beyond exact stack distances");
-    named_.grow(times);
+    const uint64_t wanted = 16 * uint64_t{live_};
+    if (wanted > times_max)
+        system_->fail("a program that touches more than 2^27 lines is beyond exact stack distances");
+    blocks_.for_each(
+        [this](uint64_t, uint32_t& time) { time = time <= flushed_until_ ? 0 : first_time - 1 + up_to(time); });
+    flushed_until_ = 0;
+    uint64_t times = bits_.size() * 64;
+    while (times < wanted) times *= 2;
     bits_.grow(times / 64);
     sums_.grow((times >> group_bits) + 1);
     fill(bits_.data(), bits_.size(), uint64_t{0});
     fill(sums_.data(), sums_.size(), uint32_t{0});
-    for (uint32_t time = 1; time <= last; ++time) {
-        bits_[time / 64] |= uint64_t{1} << time % 64;
-        ++sums_[(time >> group_bits) + 1];
+    const uint32_t live = live_;
+    live_ = 0;
+    for (uint32_t left = live, word = first_time / 64; left != 0; ++word) {
+        const uint32_t bits = left < 64 ? left : 64;
+        store_word(word, ~uint64_t{0} >> (64 - bits));
+        left -= bits;
     }
-    for (uint32_t i = 1; i < sums_.size(); ++i) {
-        const uint32_t above = i + (i & (0 - i));
-        if (above < sums_.size()) sums_[above] += sums_[i];
-    }
-    now_ = last + 1;
-    live_ = last;
+    begin_words(first_time + live);
 }
 
 void lru_stack::flush() {
-    fill(front_.data(), front_size, no_line);
     fill(bits_.data(), bits_.size(), uint64_t{0});
     fill(sums_.data(), sums_.size(), uint32_t{0});
     live_ = 0;
     flushed_until_ = now_ - 1;
+    begin_words(now_);
+    if (now_ >= times()) compact();
 }
 
 }  // namespace millpond::simulate

@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: BSL-1.0
 // lru_stack: the exact distance of each use of a block (line or page) from its last one: how many others came between.
 //
-//   front: the 32 latest    │ x a b … │  searched eight at a time
-//   behind it, by time      ·1··11·1·1··▶ now     one bit for each block, at the time when it left the front
-//                           │512│512│ …           sums of these bits (Fenwick 1994)
+//   block ──▶ table ──▶ time of its last use        one bit for each block, at that time
+//
+//   ·1··11·1·1··1·11│·1·1···1·1·1│1·1··1▶ now       the bits behind a time are the blocks used since
+//   │256 times│256 │ before       latest            the last two words stay in registers, the others are summed
+//                                                   (Fenwick 1994)
 //
 // A cache of C blocks that replaces the least recently used hits exactly where the distance is below C (Mattson et al.
-// 1970), so one pass has the whole curve. When the times are used up they are numbered again from one (compaction).
-// O(1) in the front, else O(log distinct). Memory depends on the distinct blocks alone, not on the references: at most
+// 1970), so one pass has the whole curve. Most uses come less than 64 uses after the last one: they cost a look-up among
+// 512 recent blocks and a count of two words, without a branch. The others cost O(log distinct). When the times are
+// used up they are numbered again (compaction). Memory depends on the distinct blocks alone, not on the references: at most
 // `bytes_per_block_max` for each, and half as much again while a table grows. Not thread-safe.
 #pragma once
 
 #include "lab/simulate/block_table.hpp"
-#include "lab/simulate/instruction_set.hpp"
 #include "lab/simulate/lanes.hpp"
 #include "lab/simulate/lines.hpp"
 
@@ -23,69 +25,96 @@ class lru_stack {
     // Distances that no cache's size exceeds.
     static constexpr uint64_t cold = ~uint64_t{0};         // the first use ever
     static constexpr uint64_t flushed = ~uint64_t{0} - 1;  // the first use since a flush
-    // The table of blocks 4 x 16, times 4 x (8 + 1/8 + 4/512).
-    static constexpr size_t bytes_per_block_max = 97;
+    // The table of blocks 4 x 16, times 32 x (1/8 + 4/256).
+    static constexpr size_t bytes_per_block_max = 69;
 
     explicit lru_stack(const host& system);
-
-    template <class Lanes>
-    [[gnu::always_inline]] inline uint64_t touch(uint64_t block) {
-        const uint64_t pushed_out = front_[lane_count - 1];
-        const unsigned depth = Lanes::move_to_front(front_.data(), block, block);
-        return depth < lane_count ? depth : touch_later<Lanes>(block, pushed_out);
-    }
 
     // Touches blocks one after the other; `add` gets each one's distance.
     template <class Lanes, class Add>
     [[gnu::always_inline]] inline void touch_all(const uint64_t* blocks, size_t count, const Add& add) {
-        typename Lanes::row front(front_.data());
+        uint64_t latest = latest_, before = before_;
+        uint32_t now = now_;
         for (size_t i = 0; i < count; ++i) {
-            const uint64_t pushed_out = front.last();
-            const unsigned depth = front.move_to_front(blocks[i]);
-            add(__builtin_expect(depth < lane_count, 1) ? depth : touch_later<Lanes>(blocks[i], pushed_out));
+            const uint64_t block = blocks[i];
+            recent& known = recent_[(block ^ block >> 10) % recent_size];
+            if (__builtin_expect(known.block != block, 0)) find(known, block);
+            const uint32_t last = *known.time;
+            *known.time = now;
+            const uint32_t place = last - (now & ~63u) + 64;  // in `before`, then `latest`
+            uint64_t distance = 0;
+            if (__builtin_expect(place < 128, 1)) {
+                const uint64_t bit = uint64_t{1} << place % 64;
+                const uint64_t in_latest = 0 - uint64_t{place / 64};  // a mask: no branch
+                const uint64_t word = (latest & in_latest) | (before & ~in_latest);
+                distance = Lanes::ones(word & (0 - 2 * bit)) + Lanes::ones(latest & ~in_latest);
+                latest &= ~(bit & in_latest);
+                before &= ~(bit & ~in_latest);
+            } else {
+                distance = touch_earlier(last, Lanes::ones(latest) + Lanes::ones(before));
+            }
+            latest |= uint64_t{1} << now % 64;
+            add(distance);
+            if (__builtin_expect(++now % 64 == 0, 0)) {
+                now_ = now;
+                latest_ = latest;
+                before_ = before;
+                end_word();
+                now = now_;
+                latest = 0;
+                before = before_;
+            }
         }
-        front.store(front_.data());
+        now_ = now;
+        latest_ = latest;
+        before_ = before;
+    }
+
+    template <class Lanes>
+    [[gnu::always_inline]] inline uint64_t touch(uint64_t block) {
+        uint64_t of_block = 0;
+        touch_all<Lanes>(&block, 1, [&](uint64_t distance) __attribute__((always_inline)) { of_block = distance; });
+        return of_block;
     }
 
     // No block is held any more; those that were seen stay known.
     void flush();
 
     uint64_t distinct() const { return blocks_.size(); }
-    size_t bytes() const { return blocks_.bytes() + bits_.bytes() + sums_.bytes() + named_.bytes() + front_.bytes(); }
+    size_t bytes() const { return blocks_.bytes() + recent_.bytes() + bits_.bytes() + sums_.bytes(); }
 
   private:
-    static constexpr unsigned front_size = 32;
-    static constexpr unsigned group_bits = 9;  // a sum for each 512 times
-    static constexpr uint32_t times_min = 1u << 12;
+    static constexpr unsigned group_bits = 8;  // a sum for each 256 times
+    static constexpr uint32_t times_min = 1u << 15, times_max = 1u << 31;
+    // Times below are no block's, so that time 0 lies before the last two words.
+    static constexpr uint32_t first_time = 64;
 
-    // What the first row of the front does not have.
-    template <class Lanes>
-    [[gnu::always_inline]] inline uint64_t touch_later(uint64_t block, uint64_t inserted) {
-        uint64_t* row = front_.data();
-        for (unsigned first = lane_count; first < front_size; first += lane_count) {
-            row += lane_count;
-            const uint64_t pushed_out = row[lane_count - 1];
-            const unsigned depth = Lanes::move_to_front(row, block, inserted);
-            if (depth < lane_count) return first + depth;
-            inserted = pushed_out;
-        }
-        return touch_behind(block, inserted);
-    }
-    uint64_t touch_behind(uint64_t block, uint64_t pushed_out);
-    uint64_t later_than(uint32_t time) const;
-    void mark(uint64_t block);
-    void unmark(uint32_t time);
+    static constexpr unsigned recent_size = 512;
+    struct recent {
+        uint64_t block;
+        uint32_t* time;  // in the table
+    };
+    void find(recent& place, uint64_t block);
+
+    uint32_t times() const { return static_cast<uint32_t>(bits_.size() * 64); }
+    // Of a block whose last use lies before the last two words, which have `later` bits.
+    uint64_t touch_earlier(uint32_t last, uint64_t later);
+    void end_word();
+    void store_word(uint32_t word, uint64_t bits);
+    uint32_t up_to(uint32_t time) const;
     void add(uint32_t time, uint32_t change);
     void compact();
+    void begin_words(uint32_t used);
 
     const host* system_;
-    array<uint64_t> front_;
-    block_table<uint32_t> blocks_;  // the time; 0: in the front, or flushed
-    array<uint64_t> bits_;
-    array<uint32_t> sums_;
-    array<uint64_t> named_;  // by time, the block
-    uint32_t now_ = 1, live_ = 0;
-    uint32_t flushed_until_ = 0;  // times up to this one are of before the last flush
+    block_table<uint32_t> blocks_;  // the time of the last use; 0: flushed
+    array<recent> recent_;          // by a hash of the block
+    array<uint64_t> bits_;          // by time, without the last two words
+    array<uint32_t> sums_;          // of groups of bits_
+    uint64_t known_ = 0;            // blocks
+    uint64_t latest_ = 0, before_ = 0;
+    uint32_t now_ = 0, live_ = 0;  // live: bits in bits_
+    uint32_t flushed_until_ = 0;   // times up to this one are of before the last flush
 };
 
 }  // namespace millpond::simulate

@@ -8,7 +8,7 @@ static struct millpond_exit* exits;
 static struct millpond_access* accesses;
 static UInt superblock_room, exit_room, access_room;
 
-/* Superblocks by a hash of all that they consist of; open addressing, numbers + 1. */
+/* Superblocks by a hash of their address and accesses; open addressing, numbers + 1. */
 static UInt* known;
 static UInt known_room;
 
@@ -31,8 +31,7 @@ static UWord hash_words(UWord hash, const void* data, SizeT bytes) {
 
 static UWord hash_draft(const code_draft* draft) {
     UWord hash = draft->address * 0x9E3779B97F4A7C15ULL + draft->exit_count;
-    hash = hash_words(hash, draft->accesses, draft->access_count * sizeof draft->accesses[0]);
-    return hash_words(hash, draft->exits, draft->exit_count * sizeof draft->exits[0]);
+    return hash_words(hash, draft->accesses, draft->access_count * sizeof draft->accesses[0]);
 }
 
 static Bool is_same(const struct millpond_superblock* block, const code_draft* draft) {
@@ -69,10 +68,6 @@ static void grow_known(void) {
         draft.exit_count = block->exits;
         draft.root_count = block->roots;
         VG_(memcpy)(draft.accesses, accesses + block->first_access, block->accesses * sizeof accesses[0]);
-        for (UInt k = 0; k < block->exits; ++k) {
-            draft.exits[k] = exits[block->first_exit + k];
-            draft.exits[k].first_access = draft.exits[k].first_root = 0;
-        }
         remember(i, hash_draft(&draft));
     }
 }
@@ -102,13 +97,14 @@ UInt code_table_take(const code_draft* draft) {
     block->exits = draft->exit_count;
     block->accesses = draft->access_count;
     block->roots = draft->root_count;
+    VG_(memcpy)(accesses + t->access_count, draft->accesses, draft->access_count * sizeof accesses[0]);
     for (UInt i = 0; i < draft->exit_count; ++i) {
         struct millpond_exit* to = &exits[t->exit_count + i];
         *to = draft->exits[i];
         to->first_access = t->access_count;
         to->first_root = t->root_count;
+        millpond_describe_exit(to, accesses);
     }
-    VG_(memcpy)(accesses + t->access_count, draft->accesses, draft->access_count * sizeof accesses[0]);
     remember(t->superblock_count, hash);
     t->superblock_count += 1;
     t->exit_count += draft->exit_count;

@@ -129,14 +129,14 @@ static struct millpond_access* add_access(SizeT bytes, UInt kind) {
 
 static void place(work* w, struct millpond_access* access, const IRExpr* address) {
     if (address->tag == Iex_Const) {
-        access->root = millpond_no_root;
+        access->root = 0;
         access->offset = (Long)address->Iex.Const.con->Ico.U64;
         return;
     }
     const temporary* t = &temporaries[address->Iex.RdTmp.tmp];
     temporary* base = &temporaries[t->base];
     if (base->root < 0) base->root = add_root(w, IRExpr_RdTmp(t->base));
-    access->root = base->root;
+    access->root = base->root + 1;
     access->offset = t->offset;
 }
 
@@ -164,7 +164,7 @@ static void access_guarded(work* w, IRExpr* address, IRExpr* guard, SizeT bytes,
     const IRTemp root = add_temporary(w->out, Ity_I64, IRExpr_ITE(guard, address, constant(0)));
     struct millpond_access* access = add_access(bytes, kind);
     access->guarded = 1;
-    access->root = add_root(w, IRExpr_RdTmp(root));
+    access->root = add_root(w, IRExpr_RdTmp(root)) + 1;
 }
 
 static void add_exit(work* w) {
@@ -181,8 +181,9 @@ static void add_exit(work* w) {
     exit->accesses = draft.access_count;
     exit->roots = draft.root_count;
     exit->instructions = w->instructions;
-    addStmtToIRSB(w->out, IRStmt_Store(Iend_LE, IRExpr_RdTmp(w->cursor),
-                                       constant(millpond_first_exit + w->first_exit + draft.exit_count)));
+    addStmtToIRSB(w->out,
+                  IRStmt_Store(Iend_LE, IRExpr_RdTmp(w->cursor),
+                               constant(millpond_exit_word(w->first_exit + draft.exit_count, draft.root_count))));
     IRExpr* const next = word_at(w, w->words);
     addStmtToIRSB(w->out, IRStmt_Put(shadow + slot_cursor, next));
     ++draft.exit_count;
@@ -315,9 +316,8 @@ static void renumber(const IRSB* out, IRTemp cursor, UInt from, UInt to, UInt co
         IRStmt* s = out->stmts[i];
         if (s->tag != Ist_Store || s->Ist.Store.data->tag != Iex_Const) continue;
         IRConst* value = s->Ist.Store.data->Iex.Const.con;
-        const ULong first = millpond_first_exit + from;
         if (s->Ist.Store.addr->tag == Iex_RdTmp && s->Ist.Store.addr->Iex.RdTmp.tmp == cursor &&
-            value->tag == Ico_U64 && value->Ico.U64 >= first && value->Ico.U64 < first + count)
+            value->tag == Ico_U64 && millpond_exit_number(value->Ico.U64) - from < count)
             value->Ico.U64 = value->Ico.U64 - from + to;
     }
 }

@@ -15,7 +15,7 @@ static UInt asked_count;
 static struct millpond_simulation* simulation;
 static struct millpond_expansion expansion;
 static struct millpond_reference batch[batch_room];
-static ULong kinds[3]; /* references of each */
+static ULong references;
 
 static void* allocate(size_t bytes) { return VG_(malloc)("simulating", bytes); }
 
@@ -48,21 +48,10 @@ void simulating_start(void) {
     for (UInt i = 0; i < asked_count; ++i) millpond_simulation_add(simulation, asked[i]);
     VG_(memset)(&expansion, 0, sizeof expansion);
     expansion.with_system = simulating_with_system;
-    VG_(memset)(kinds, 0, sizeof kinds);
+    references = 0;
 }
 
 static ULong instructions(void) { return expansion.instructions[0] + expansion.instructions[1]; }
-
-static void count_kinds(SizeT count) {
-    ULong stores = 0, modifications = 0;
-    for (SizeT i = 0; i < count; ++i) {
-        stores += batch[i].kind == millpond_store;
-        modifications += batch[i].kind == millpond_modify;
-    }
-    kinds[millpond_load] += count - stores - modifications;
-    kinds[millpond_store] += stores;
-    kinds[millpond_modify] += modifications;
-}
 
 void simulating_take(const ULong* first, const ULong* last, ULong state) {
     const uint64_t* at = (const uint64_t*)first;
@@ -72,7 +61,7 @@ void simulating_take(const ULong* first, const ULong* last, ULong state) {
     while (at < end || expansion.piece_bytes != 0) {
         const ULong before = instructions();
         const SizeT count = millpond_expand(&expansion, &at, end, batch, batch_room);
-        count_kinds(count);
+        references += count;
         millpond_simulation_take(simulation, batch, count, instructions() - before);
         if (at == end || *at >= millpond_first_exit || *at == millpond_record_system) continue;
         millpond_follow(&expansion, at);
@@ -80,4 +69,8 @@ void simulating_take(const ULong* first, const ULong* last, ULong state) {
     }
 }
 
-void simulating_write(void) { trace_file_write_counts(simulation, instructions(), kinds, &simulating_rules); }
+void simulating_write(void) {
+    const ULong others = expansion.stores + expansion.modifications;
+    const ULong kinds[3] = {references - others, expansion.stores, expansion.modifications};
+    trace_file_write_counts(simulation, instructions(), kinds, &simulating_rules);
+}

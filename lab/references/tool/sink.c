@@ -145,11 +145,10 @@ static void take_bounded(const ULong* first, const ULong* last) {
     ULong* to = pieces;
     while (first < last) {
         const ULong word = *first;
-        const UInt words = 1 + (word >= millpond_first_exit ? code_table.exits[word - millpond_first_exit].roots
-                                                            : millpond_operands(word));
+        const UInt words = 1 + (word >= millpond_first_exit ? millpond_exit_roots(word) : millpond_operands(word));
         Bool kept = True;
         if (word >= millpond_first_exit) {
-            const struct millpond_exit* exit = &code_table.exits[word - millpond_first_exit];
+            const struct millpond_exit* exit = &code_table.exits[millpond_exit_number(word)];
             kept = count_exit(exit);
             if (!kept) skipped += exit->instructions;
         } else if (word == millpond_record_system) {

@@ -127,7 +127,7 @@ static void write_superblock(UInt number) {
     }
     for (UInt i = 0; i < block->accesses; ++i) {
         const struct millpond_access* access = &code_table.accesses[block->first_access + i];
-        put(access->root == millpond_no_root ? 0 : access->root + 1);
+        put(access->root);
         put_signed(access->offset);
         put(access->bytes);
         put(access->kind | access->guarded << 2);

@@ -2,6 +2,8 @@
 // Words of a stream, encoded and decoded: the same words, on random code and random runs of it.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstring>
 #include <random>
 #include <vector>
 
@@ -83,7 +85,7 @@ std::vector<std::uint64_t> random_words(engine& random, const millpond_table& ta
         }
         // Mostly the same few exits, so that predictions hold.
         const std::uint64_t exit = below(random, 3) == 0 ? below(random, table.exit_count) : i % 3 % table.exit_count;
-        words.push_back(millpond_first_exit + exit);
+        words.push_back(millpond_exit_word(exit, table.exits[exit].roots));
         for (unsigned k = 0; k < table.exits[exit].roots; ++k)
             words.push_back(next_value(random, last[table.exits[exit].first_root + k]));
     }
@@ -150,7 +152,7 @@ TEST(coding, regular_code_costs_bits) {
     table.take(payload.bytes(), header);
     std::vector<std::uint64_t> words;
     for (std::uint64_t i = 0; i < 10000; ++i) {
-        words.push_back(millpond_first_exit);
+        words.push_back(millpond_exit_word(0, 1));
         words.push_back(0x1000 + 16 * i);
     }
     EXPECT_LT(encode(words, table.view()).size(), 10000u + 100);  // one code for two references
@@ -166,14 +168,13 @@ TEST(coding, expands_each_record_as_its_exit_says) {
         millpond_expansion e{};
         e.table = &table;
         std::vector<millpond_reference> batch(millpond_batch_room_min + below(random, 3000));
-        std::uint64_t bytes = 0, expected_bytes = 0, instructions = 0;
+        std::uint64_t instructions = 0, stores = 0, modifications = 0;
+        std::vector<millpond_reference> found, expected;
         for (const std::uint64_t* at = words.data(); at < words.data() + words.size();) {
             const std::uint64_t* const before = at;
             const std::size_t n = millpond_expand(&e, &at, words.data() + words.size(), batch.data(), batch.size());
-            for (std::size_t i = 0; i < n; ++i) {
-                bytes += batch[i].bytes;
-                ASSERT_LE(batch[i].address % 64 + batch[i].bytes, 128u);
-            }
+            for (std::size_t i = 0; i < n; ++i)
+                if (batch[i].origin != millpond_of_system) found.push_back(batch[i]);
             if (at == before ||
                 (at < words.data() + words.size() && *at < millpond_first_exit && *at != millpond_record_system))
                 at += 1 + millpond_operands(*at);
@@ -183,16 +184,30 @@ TEST(coding, expands_each_record_as_its_exit_says) {
                 i += 1 + millpond_operands(words[i]);
                 continue;
             }
-            const millpond_exit& exit = table.exits[words[i] - millpond_first_exit];
+            const millpond_exit& exit = table.exits[millpond_exit_number(words[i])];
             instructions += exit.instructions;
             for (unsigned k = 0; k < exit.accesses; ++k) {
                 const millpond_access& access = table.accesses[exit.first_access + k];
-                const bool is_null = access.root == millpond_no_root || words[i + 1 + access.root] == 0;
-                if (!(access.guarded && is_null)) expected_bytes += access.bytes;
+                const std::uint64_t root = access.root == 0 ? 0 : words[i + access.root];
+                if (access.guarded != 0 && root == 0) continue;
+                std::uint64_t address = root + static_cast<std::uint64_t>(access.offset), left = access.bytes;
+                while (left != 0) {
+                    const std::uint64_t piece =
+                        access.bytes <= 64 ? left : std::min<std::uint64_t>(left, 64 - address % 64);
+                    expected.push_back({address, 0, static_cast<std::uint16_t>(piece), access.kind, 0});
+                    stores += access.kind == millpond_store ? 1 : 0;
+                    modifications += access.kind == millpond_modify ? 1 : 0;
+                    address += piece;
+                    left -= piece;
+                }
             }
             i += 1 + exit.roots;
         }
-        EXPECT_EQ(bytes, expected_bytes);
+        ASSERT_EQ(found.size(), expected.size());
+        for (std::size_t i = 0; i < found.size(); ++i)
+            ASSERT_EQ(std::memcmp(&found[i], &expected[i], sizeof found[i]), 0) << i;
+        EXPECT_EQ(e.stores, stores);
+        EXPECT_EQ(e.modifications, modifications);
         EXPECT_EQ(e.instructions[0] + e.instructions[1], instructions);
     }
 }

@@ -70,18 +70,18 @@ TEST(stack_distances, every_distance_is_that_of_a_searched_list) {
     }
 }
 
-// The times of a stack that holds more than half as many blocks as there are times must grow.
+// More uses than there are times at first, of more blocks than these suffice for; most soon after the last one.
 TEST(stack_distances, times_are_numbered_again_as_the_stack_grows) {
     std::mt19937_64 random(seed());
     stack_distances found(process_system, line_walk(64), simulate::best_instruction_set());
     model_stack model;
     histogram expected;
-    for (std::uint64_t i = 0; i < 40000; ++i) {
-        const std::uint64_t line = random() % (1 + i / 8);
+    for (std::uint64_t i = 0; i < 160000; ++i) {
+        const std::uint64_t line = random() % (random() % 4 == 0 ? 1 + i / 16 % 4000 : 40);
         const millpond_reference r = at(line * 64);
         found.take(&r, 1);
         ++expected[model.touch(line)];
-        if (i == 20000) {
+        if (i == 20000 || random() % 30000 == 0) {
             found.flush();
             model.flush();
         }
