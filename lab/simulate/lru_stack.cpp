@@ -14,7 +14,7 @@ lru_stack::lru_stack(const host& system)
       blocks_(system),
       recent_(system, recent_size),
       bits_(system, times_min / 64),
-      sums_(system, (times_min >> group_bits) + 1) {
+      sums_(system, times_min / 64 + 1) {
     fill(recent_.data(), recent_size, recent{no_line, nullptr});
     begin_words(first_time);
 }
@@ -41,29 +41,27 @@ void lru_stack::begin_words(uint32_t used) {
     if (last <= flushed_until_) return flushed;
     const uint64_t distance = later + live_ - up_to(last);
     bits_[last / 64] &= ~(uint64_t{1} << last % 64);
-    add(last, 0u - 1);
+    add(last / 64, 0u - 1);
     --live_;
     return distance;
 }
 
-// How many bits lie at this time or earlier: groups by their sums, the rest bit by bit.
+// How many bits lie at this time or earlier.
 uint32_t lru_stack::up_to(uint32_t time) const {
-    uint32_t count = 0;
-    for (uint32_t i = time >> group_bits; i != 0; i &= i - 1) count += sums_[i];
-    for (uint32_t word = time >> group_bits << group_bits >> 6; word < time / 64; ++word)
-        count += static_cast<uint32_t>(ones(bits_[word]));
-    return count + static_cast<uint32_t>(ones(bits_[time / 64] & (~uint64_t{0} >> (63 - time % 64))));
+    auto count = static_cast<uint32_t>(ones(bits_[time / 64] & (~uint64_t{0} >> (63 - time % 64))));
+    for (uint32_t i = time / 64; i != 0; i &= i - 1) count += sums_[i];
+    return count;
 }
 
-void lru_stack::add(uint32_t time, uint32_t change) {
-    for (uint32_t i = (time >> group_bits) + 1; i < sums_.size(); i += i & (0 - i)) sums_[i] += change;
+void lru_stack::add(uint32_t word, uint32_t change) {
+    for (uint32_t i = word + 1; i < sums_.size(); i += i & (0 - i)) sums_[i] += change;
 }
 
 void lru_stack::store_word(uint32_t word, uint64_t bits) {
     if (bits == 0) return;
     const auto count = static_cast<uint32_t>(ones(bits));
     bits_[word] = bits;
-    add(word * 64, count);
+    add(word, count);
     live_ += count;
 }
 
@@ -77,8 +75,8 @@ void lru_stack::store_word(uint32_t word, uint64_t bits) {
     }
 }
 
-// Numbers the times of all blocks that are held again, in their order. They are one in 16 then at most, so a use pays for
-// O(1) of it.
+// Numbers the times of all blocks that are held again, in their order. Then one time in 16 is taken at most, so a use
+// pays for O(1) of it.
 void lru_stack::compact() {
     const uint64_t wanted = 16 * uint64_t{live_};
     if (wanted > times_max)
@@ -89,7 +87,7 @@ void lru_stack::compact() {
     uint64_t times = bits_.size() * 64;
     while (times < wanted) times *= 2;
     bits_.grow(times / 64);
-    sums_.grow((times >> group_bits) + 1);
+    sums_.grow(times / 64 + 1);
     fill(bits_.data(), bits_.size(), uint64_t{0});
     fill(sums_.data(), sums_.size(), uint32_t{0});
     const uint32_t live = live_;

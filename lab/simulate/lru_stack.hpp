@@ -3,15 +3,15 @@
 //
 //   block ──▶ table ──▶ time of its last use        one bit for each block, at that time
 //
-//   ·1··11·1·1··1·11│·1·1···1·1·1│1·1··1▶ now       the bits behind a time are the blocks used since
-//   │256 times│256 │ before       latest            the last two words stay in registers, the others are summed
+//   …·1··11·1·│1··1·11·1·│·1·1···1·1│1·1··1▶ now    the bits behind a time are the blocks used since
+//                         before     latest         the last two words stay in registers, the others are summed
 //                                                   (Fenwick 1994)
 //
 // A cache of C blocks that replaces the least recently used hits exactly where the distance is below C (Mattson et al.
 // 1970), so one pass has the whole curve. Most uses come less than 64 uses after the last one: they cost a look-up among
 // 512 recent blocks and a count of two words, without a branch. The others cost O(log distinct). When the times are
-// used up they are numbered again (compaction). Memory depends on the distinct blocks alone, not on the references: at most
-// `bytes_per_block_max` for each, and half as much again while a table grows. Not thread-safe.
+// used up they are numbered again (compaction). Memory depends on the distinct blocks alone, not on the references: at
+// most `bytes_per_block_max` for each, and half as much again while a table grows. Not thread-safe.
 #pragma once
 
 #include "lab/simulate/block_table.hpp"
@@ -25,8 +25,8 @@ class lru_stack {
     // Distances that no cache's size exceeds.
     static constexpr uint64_t cold = ~uint64_t{0};         // the first use ever
     static constexpr uint64_t flushed = ~uint64_t{0} - 1;  // the first use since a flush
-    // The table of blocks 4 x 16, times 32 x (1/8 + 4/256).
-    static constexpr size_t bytes_per_block_max = 69;
+    // The table of blocks 4 x 16, times 32 x (8 + 4) / 64.
+    static constexpr size_t bytes_per_block_max = 70;
 
     explicit lru_stack(const host& system);
 
@@ -84,7 +84,6 @@ class lru_stack {
     size_t bytes() const { return blocks_.bytes() + recent_.bytes() + bits_.bytes() + sums_.bytes(); }
 
   private:
-    static constexpr unsigned group_bits = 8;  // a sum for each 256 times
     static constexpr uint32_t times_min = 1u << 15, times_max = 1u << 31;
     // Times below are no block's, so that time 0 lies before the last two words.
     static constexpr uint32_t first_time = 64;
@@ -102,7 +101,7 @@ class lru_stack {
     void end_word();
     void store_word(uint32_t word, uint64_t bits);
     uint32_t up_to(uint32_t time) const;
-    void add(uint32_t time, uint32_t change);
+    void add(uint32_t word, uint32_t change);
     void compact();
     void begin_words(uint32_t used);
 
@@ -110,7 +109,7 @@ class lru_stack {
     block_table<uint32_t> blocks_;  // the time of the last use; 0: flushed
     array<recent> recent_;          // by a hash of the block
     array<uint64_t> bits_;          // by time, without the last two words
-    array<uint32_t> sums_;          // of groups of bits_
+    array<uint32_t> sums_;          // of the words of bits_
     uint64_t known_ = 0;            // blocks
     uint64_t latest_ = 0, before_ = 0;
     uint32_t now_ = 0, live_ = 0;  // live: bits in bits_
