@@ -75,6 +75,18 @@ def test_faults_are_misses_of_pages_with_first_touches() -> None:
     assert fault_curve(simulation(simulators=[])) is None
 
 
+def test_a_sample_tells_of_the_whole_run_with_its_interval() -> None:
+    found = simulated.document()
+    found["input"] |= {"bursts": 12, "instructions_not_captured": 900_000}
+    whole = {"value": 80_000, "low": 70_000, "high": 90_000, "level": 0.95, "with_empty_caches": 88_000}
+    found["simulators"][0]["metrics"][1]["whole"] = whole
+    page = render([("loop", Simulation.from_json(found))])
+    assert "a sample of 12 bursts; 900 000 instructions were not captured" in page
+    assert "<td>80 000<small>70 000 to 90 000 (95%)" in page and "<td>88 000" in page
+    assert "of 8 KiB, direct-mapped" in page
+    assert "whole run" not in render([("loop", simulation())])
+
+
 def test_observations_tell_what_the_curves_show() -> None:
     said = " ".join(observations(simulation()))
     assert "A fully associative cache of 16 KiB keeps every line" in said

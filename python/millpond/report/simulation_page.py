@@ -180,7 +180,16 @@ def _section(number: int, name: str, one: Simulation) -> TraceSection:
     ]
     if rules.flush_references or rules.flush_instructions:
         facts.append("with flushes")
-    found = (_miss_table(one), _fault_table(one), _time_table(one), *map(_counts_table, one.simulators))
+    if given.bursts is not None:
+        left_out = _number(given.instructions_not_captured or 0)
+        facts.append(f"a sample of {_number(given.bursts)} bursts; {left_out} instructions were not captured")
+    found = (
+        _miss_table(one),
+        _whole_table(one),
+        _fault_table(one),
+        _time_table(one),
+        *map(_counts_table, one.simulators),
+    )
     tables = [table for table in found if table]
     return TraceSection(f"trace-{number}", name, " · ".join(facts), observations(one), tables, list(one.level_times))
 
@@ -202,6 +211,25 @@ def _miss_table(one: Simulation) -> ExactTable | None:
             cells.append(("–", "") if misses is None else (_number(misses), share_text(misses / curve.of)))
         rows.append((size_text(size), cells))
     return ExactTable("Misses", ["cache", *(_label(curve, lines) for curve in curves)], rows)
+
+
+def _whole_table(one: Simulation) -> ExactTable | None:
+    """Misses of the whole run, of a sample. All other figures count the bursts alone."""
+    found = [(row, row.whole) for simulator in one.simulators for row in simulator.metrics if row.whole is not None]
+    if not found:
+        return None
+    rows = []
+    for row, whole in found[:_ROWS_AT_MOST]:
+        name = ", ".join(filter(None, (_about(row), _ways(row))))
+        interval = f"{_number(whole.low)} to {_number(whole.high)} ({whole.level:.0%})"
+        cells = [(_number(row.value), ""), (_number(whole.value), interval), (_number(whole.with_empty_caches), "")]
+        rows.append((name, cells))
+    columns = ["cache", "in the bursts", "in the whole run", "had each burst begun with empty caches"]
+    return ExactTable("Misses of the whole run, estimated from the bursts", columns, rows)
+
+
+def _ways(row: Count) -> str:
+    return "" if row.ways is None else DIRECT if row.ways == 1 else f"{row.ways} ways"
 
 
 def _fault_table(one: Simulation) -> ExactTable | None:

@@ -52,7 +52,7 @@ def ghostscript_pixels(folder: Path, pages: int = 10) -> RealProgram:
     return _ghostscript(folder, "600 dpi", "pgmraw", "-r600", f"-dLastPage={pages}")
 
 
-def orders(_folder: Path, count: int = 200_000) -> RealProgram:
+def orders(_folder: Path, count: int = 1_300_000) -> RealProgram:
     """A program of standard containers: maps, sets and lists, traversed."""
     return RealProgram("orders", (str(native.find("orders")), "--orders", str(count)))
 

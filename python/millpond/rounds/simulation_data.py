@@ -2,7 +2,7 @@
 """The document of `millpond simulate` ("millpond.simulation/1"): what simulators counted on one stream of references.
 
 Simulation ─┬─ SimulationInput, SimulationRules     what was read, and how it was counted
-            ├─ Simulator ── Count, Time, curve      misses by cache, I + (M x P) x D, exact LRU distances
+            ├─ Simulator ── Count (WholeRun), Time, curve   misses by cache, I + (M x P) x D, exact LRU distances
             └─ LevelTime ── TimePart                the time with all levels, where latencies were given
 """
 
@@ -19,7 +19,7 @@ SCHEMA: Schema = "millpond.simulation/1"
 
 
 class SimulationInput(Record, frozen=True):
-    """The stream; without instructions there are no times."""
+    """The stream; without instructions there are no times. Of a sampled recording, bursts and what lay between them."""
 
     path: str
     format: str
@@ -28,6 +28,8 @@ class SimulationInput(Record, frozen=True):
     loads: int
     stores: int
     modifications: int
+    bursts: int | None = None
+    instructions_not_captured: int | None = None
 
 
 class SimulationRules(Record, frozen=True):
@@ -38,6 +40,16 @@ class SimulationRules(Record, frozen=True):
     access_bytes_max: int
     flush_references: int
     flush_instructions: int
+
+
+class WholeRun(Record, frozen=True):
+    """Misses of a whole run, estimated from its bursts; and what they were, had each begun with empty caches."""
+
+    value: int
+    low: int
+    high: int
+    level: float
+    with_empty_caches: int
 
 
 class Count(Record, frozen=True, kw_only=True):
@@ -53,6 +65,7 @@ class Count(Record, frozen=True, kw_only=True):
     line_bytes: int | None = None
     origin: str | None = None
     subject: int | None = None
+    whole: WholeRun | None = None
 
 
 class Time(Record, frozen=True, kw_only=True):
