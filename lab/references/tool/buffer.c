@@ -4,10 +4,12 @@
 #include <libvex_guest_amd64.h>
 #include "lab/references/tool/sink.h"
 
-/* Aligned to twice its length, so that the bit is clear in it and set behind it. */
-static ULong words[buffer_words + buffer_room_words] __attribute__((aligned(2 * buffer_words * 8)));
+_Static_assert(buffer_words * 8 <= buffer_full_bit && buffer_room_words * 8 <= buffer_full_bit, "the bit tells");
 
-ULong* buffer_cursor = words;
+static ULong storage[buffer_full_bit / 8 + buffer_room_words] __attribute__((aligned(2 * buffer_full_bit)));
+static ULong* const words = storage + buffer_full_bit / 8 - buffer_words;
+
+ULong* buffer_cursor = storage + buffer_full_bit / 8 - buffer_words;
 ULong buffer_state;
 
 UWord buffer_used(void) { return buffer_cursor - words; }

@@ -14,8 +14,10 @@
 #include "lab/references/tool/valgrind_headers.h"
 
 enum {
-    buffer_words = 1 << 13,
-    buffer_full_bit = buffer_words * 8, /* set in the address of a full buffer's cursor */
+    buffer_words = 1 << 11, /* stay in the first-level cache beside what the program uses */
+    /* Set in the address of a full buffer's cursor: the buffer ends at a multiple of it, and the room does not reach
+     * the next. */
+    buffer_full_bit = 1 << 17,
     /* Code that runs on within so many bytes need not look whether the buffer is full: the room behind it suffices. */
     buffer_window_bytes = 1024,
     buffer_room_words = 3 * millpond_record_words_max + 8 * buffer_window_bytes,
