@@ -8,10 +8,10 @@
 //                                                   (Fenwick 1994)
 //
 // A cache of C blocks that replaces the least recently used hits exactly where the distance is below C (Mattson et al.
-// 1970), so one pass has the whole curve. Most uses come less than 64 uses after the last one: they cost a look-up among
-// 512 recent blocks and a count of two words, without a branch. The others cost O(log distinct). When the times are
-// used up they are numbered again (compaction). Memory depends on the distinct blocks alone, not on the references: at
-// most `bytes_per_block_max` for each, and half as much again while a table grows. Not thread-safe.
+// 1970), so one pass has the whole curve. Most uses come less than 64 uses after the last one: they cost a look-up
+// among 512 recent blocks and a count of two words, without a branch. The others cost O(log distinct). When the times
+// are used up they are numbered again (compaction). Memory depends on the distinct blocks alone, not on the references:
+// at most `bytes_per_block_max` for each, and half as much again while a table grows. Not thread-safe.
 #pragma once
 
 #include "lab/simulate/block_table.hpp"
