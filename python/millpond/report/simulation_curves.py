@@ -59,13 +59,14 @@ def miss_curves(simulation: Simulation) -> list[MissCurve]:
         for row in simulator.metrics:
             if row.metric != "misses" or not row.cache_bytes or row.ways is None or row.line_bytes is None:
                 continue
-            name = _organisation(simulator.kind, row.ways)
+            name = organisation(simulator.kind, row.ways)
             found.setdefault((name, row.line_bytes), ([], of))[0].append((row.cache_bytes, row.value))
     curves = [MissCurve(name, line, sorted(dict(points).items()), of) for (name, line), (points, of) in found.items()]
     return sorted(curves, key=lambda curve: (curve.rank, curve.line_bytes))
 
 
-def _organisation(kind: str, ways: int) -> str:
+def organisation(kind: str, ways: int) -> str:
+    """What caches of so many ways are called, and by which policy where it is not LRU."""
     if ways == 1:
         return DIRECT
     return f"{ways} ways" + ("" if kind == "lru" else f", {kind}")

@@ -24,6 +24,7 @@ from millpond.report.simulation_curves import (
     fault_curve,
     miss_curves,
     observations,
+    organisation,
     table_sizes,
 )
 from millpond.rounds.simulation_data import Count, LevelTime, Simulation, Simulator
@@ -215,21 +216,18 @@ def _miss_table(one: Simulation) -> ExactTable | None:
 
 def _whole_table(one: Simulation) -> ExactTable | None:
     """Misses of the whole run, of a sample. All other figures count the bursts alone."""
-    found = [(row, row.whole) for simulator in one.simulators for row in simulator.metrics if row.whole is not None]
+    found = [(simulator.kind, row, row.whole) for simulator in one.simulators for row in simulator.metrics
+             if row.whole is not None]  # fmt: skip
     if not found:
         return None
     rows = []
-    for row, whole in found[:_ROWS_AT_MOST]:
-        name = ", ".join(filter(None, (_about(row), _ways(row))))
+    for kind, row, whole in found[:_ROWS_AT_MOST]:
+        name = ", ".join(filter(None, (_about(row), "" if row.ways is None else organisation(kind, row.ways))))
         interval = f"{_number(whole.low)} to {_number(whole.high)} ({whole.level:.0%})"
         cells = [(_number(row.value), ""), (_number(whole.value), interval), (_number(whole.with_empty_caches), "")]
         rows.append((name, cells))
     columns = ["cache", "in the bursts", "in the whole run", "had each burst begun with empty caches"]
     return ExactTable("Misses of the whole run, estimated from the bursts", columns, rows)
-
-
-def _ways(row: Count) -> str:
-    return "" if row.ways is None else DIRECT if row.ways == 1 else f"{row.ways} ways"
 
 
 def _fault_table(one: Simulation) -> ExactTable | None:
@@ -274,6 +272,6 @@ def _time_table(one: Simulation) -> ExactTable | None:
             cycles = at.get((ways, size, penalty))
             each = "" if cycles is None else f"{cycles / one.input.instructions:.3f} an instruction"
             cells.append(("–" if cycles is None else count_text(cycles), each))
-        rows.append((f"{size_text(size)}, {DIRECT if ways == 1 else f'{ways} ways'}", cells))
+        rows.append((f"{size_text(size)}, {organisation('lru', ways)}", cells))
     heading = "Cycles, I + (M × P) × D, if a miss costs P and nothing overlaps"
     return ExactTable(heading, ["cache", *(f"P = {penalty:g}" for penalty in penalties)], rows[:_ROWS_AT_MOST])
