@@ -1,11 +1,19 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "lab/references/code_table.hpp"
 
+#include <cstddef>
+
 #include "lab/references/reference.h"
 
 namespace millpond::references {
 
 namespace {
+
+// What expansion copies as one word.
+static_assert(offsetof(millpond_access, root) == offsetof(millpond_reference, subject) &&
+              offsetof(millpond_access, bytes) == offsetof(millpond_reference, bytes) &&
+              offsetof(millpond_access, kind) == offsetof(millpond_reference, kind) &&
+              sizeof(millpond_access) == sizeof(millpond_reference));
 
 // A record of the stream has at most so many words.
 constexpr std::uint32_t parts_max = millpond_record_words_max - 1;

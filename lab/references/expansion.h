@@ -54,22 +54,17 @@ static inline void millpond_follow(struct millpond_expansion* e, const uint64_t*
     }
 }
 
-static inline struct millpond_reference* millpond_put_reference(struct millpond_reference* out, uint64_t address,
+static inline struct millpond_reference* millpond_put_reference(struct millpond_expansion* e,
+                                                                struct millpond_reference* out, uint64_t address,
                                                                 uint64_t bytes, uint8_t kind, uint8_t origin) {
+    e->stores += kind == millpond_store;
+    e->modifications += kind == millpond_modify;
     out->address = address;
     out->subject = 0;
     out->bytes = (uint16_t)bytes;
     out->kind = kind;
     out->origin = origin;
     return out + 1;
-}
-
-static inline struct millpond_reference* millpond_put_counted(struct millpond_expansion* e,
-                                                              struct millpond_reference* out, uint64_t address,
-                                                              uint64_t bytes, uint8_t kind, uint8_t origin) {
-    e->stores += kind == millpond_store;
-    e->modifications += kind == millpond_modify;
-    return millpond_put_reference(out, address, bytes, kind, origin);
 }
 
 static inline struct millpond_reference* millpond_expand_pieces(struct millpond_expansion* e,
@@ -79,15 +74,15 @@ static inline struct millpond_reference* millpond_expand_pieces(struct millpond_
     while (e->piece_bytes > 0 && out < limit) {
         uint64_t bytes = millpond_piece_bytes - (e->piece_address & (millpond_piece_bytes - 1));
         if (bytes > e->piece_bytes) bytes = e->piece_bytes;
-        out = millpond_put_counted(e, out, e->piece_address, bytes, e->piece_kind, origin);
+        out = millpond_put_reference(e, out, e->piece_address, bytes, e->piece_kind, origin);
         e->piece_address += bytes;
         e->piece_bytes -= bytes;
     }
     return out;
 }
 
-/* Every access is a reference: no branch depends on one. An access and its reference differ in the address, and in what
- * lies between: the subject for the root and guard, the origin for nothing. */
+/* Every access is a reference, so no branch depends on one. Bytes and kind lie in both at the same place (stream.h) and
+ * are copied as one word; its low half, the access's root and guard, becomes the subject 0. */
 static inline struct millpond_reference* millpond_expand_plain(const struct millpond_access* access,
                                                                const struct millpond_access* last,
                                                                const uint64_t* words, uint8_t origin,
@@ -122,7 +117,7 @@ static inline struct millpond_reference* millpond_expand_exit(struct millpond_ex
             out = millpond_expand_pieces(e, out, out + access->bytes, e->origin);
             continue;
         }
-        out = millpond_put_counted(e, out, address, access->bytes, access->kind, e->origin);
+        out = millpond_put_reference(e, out, address, access->bytes, access->kind, e->origin);
     }
     return out;
 }
@@ -161,8 +156,7 @@ static inline size_t millpond_expand(struct millpond_expansion* e, const uint64_
     const struct millpond_reference* const limit = out + room;
     const struct millpond_reference* const full = limit - millpond_batch_room_min;
     to = millpond_expand_pieces(e, to, limit, millpond_of_system);
-    for (;;) {
-        if (e->piece_bytes != 0) break;
+    while (e->piece_bytes == 0) {
         to = millpond_expand_plain_exits(e, at, end, to, full);
         if (*at == end || to > full) break;
         const uint64_t word = **at;

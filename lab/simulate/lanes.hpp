@@ -5,7 +5,7 @@
 //   │ a b c d e f g h │  seek q, insert x  ▶  │ x a b c d e f g │  returns 8, h is gone
 //
 // Rows of eight make longer stacks: what one row loses is what the next inserts. A row is aligned to 64 bytes. One
-// struct for each instruction set; all do the same.
+// struct for each instruction set; all do the same. `ones` is here because it, too, differs by instruction set.
 #pragma once
 
 #include <stdint.h>
