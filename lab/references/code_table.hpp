@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 // code_table: the superblocks of a captured process, collected from the blocks of its trace.
 //
-// Give it every superblocks block before words are decoded that name its exits. Memory: 16 bytes for each access of the
-// program's code, 20 for each exit. Throws trace_error where a block contradicts itself; what was taken until then stays.
+// Give it every superblocks block before words are decoded that name its exits. Memory: 16 bytes for each access of
+// the program's code, 20 for each exit. Throws trace_error where a block contradicts itself; what was taken until then
+// stays.
 #pragma once
 
 #include <cstdint>
