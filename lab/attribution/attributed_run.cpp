@@ -46,7 +46,7 @@ void miss_counts::add(const miss_counts& other) {
 }
 
 attributed_run::attributed_run(std::uint32_t subjects, subject_function subject_of, cache_shape shape,
-                               region_map regions, std::uint64_t instructions)
+                               layout::region_map regions, std::uint64_t instructions)
     : subjects_(subjects),
       subject_of_(std::move(subject_of)),
       shape_(std::move(shape)),
@@ -68,12 +68,13 @@ bool attributed_run::through_cache(const millpond_reference& r, place where) {
 }
 
 void attributed_run::take_program(millpond_reference r, thread_state& thread) {
-    const object_map::found at = objects_.find(r.address);
-    if (at.id == object_map::none) {
-        const memory_kind kind = regions_.find(r.address);
-        const place where = kind == memory_kind::stack    ? place::stack
-                            : kind == memory_kind::global ? place::global
-                                                          : place::unknown;
+    const layout::object_map::found at = objects_.find(r.address);
+    if (at.id == layout::object_map::none) {
+        const layout::memory_kind kind = regions_.find(r.address);
+        const place where = kind == layout::memory_kind::stack ? place::stack
+                            : kind == layout::memory_kind::global || kind == layout::memory_kind::variables
+                                ? place::global
+                                : place::unknown;
         r.subject = subject_at(where);
         through_cache(r, where);
         return;
@@ -108,7 +109,7 @@ void attributed_run::take_references(const references::step& step, thread_state&
 
 void attributed_run::end_object(std::uint64_t address, thread_state& thread) {
     const std::uint32_t id = objects_.beginning_at(address);
-    if (id == object_map::none) return;
+    if (id == layout::object_map::none) return;
     thread.calls.free(objects_.object(id).subject);
     footprints_.end(id);
 }
@@ -117,7 +118,8 @@ void attributed_run::begin_object(const references::stream_event& event, thread_
     const std::uint64_t address = event.operands[0], bytes = event.operands[1];
     const std::uint32_t subject = subject_of_(event.operands[2]);
     // An object that is still there was freed in a part that is missing.
-    for (std::uint32_t old; (old = objects_.overlapping(address, bytes)) != object_map::none;) footprints_.end(old);
+    for (std::uint32_t old; (old = objects_.overlapping(address, bytes)) != layout::object_map::none;)
+        footprints_.end(old);
     objects_.begin({address, bytes, subject});
     thread.calls.allocate(subject, settling());
 }

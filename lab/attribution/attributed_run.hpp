@@ -25,9 +25,9 @@
 #include "lab/attribution/allocator_calls.hpp"
 #include "lab/attribution/footprints.hpp"
 #include "lab/attribution/line_use.hpp"
-#include "lab/attribution/object_map.hpp"
 #include "lab/attribution/reference_map.hpp"
-#include "lab/attribution/region_map.hpp"
+#include "lab/layout/object_map.hpp"
+#include "lab/layout/region_map.hpp"
 #include "lab/references/reader.hpp"
 #include "lab/simulate/attributed_cache.hpp"
 
@@ -70,7 +70,7 @@ class attributed_run {
     using subject_function = std::function<std::uint32_t(std::uint64_t context)>;
 
     // `instructions`: of the whole run, for the picture.
-    attributed_run(std::uint32_t subjects, subject_function subject_of, cache_shape shape, region_map regions,
+    attributed_run(std::uint32_t subjects, subject_function subject_of, cache_shape shape, layout::region_map regions,
                    std::uint64_t instructions);
     attributed_run(const attributed_run&) = delete;
     attributed_run& operator=(const attributed_run&) = delete;
@@ -114,8 +114,8 @@ class attributed_run {
     std::uint32_t subjects_;
     subject_function subject_of_;
     cache_shape shape_;
-    region_map regions_;
-    object_map objects_;
+    layout::region_map regions_;
+    layout::object_map objects_;
     footprints footprints_;
     simulate::attributed_cache cache_;
     line_use lines_;

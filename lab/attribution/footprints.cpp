@@ -8,7 +8,7 @@
 
 namespace millpond::attribution {
 
-footprints::footprints(object_map& objects) : objects_(&objects) {}
+footprints::footprints(layout::object_map& objects) : objects_(&objects) {}
 
 footprint& footprints::own(std::uint32_t subject) {
     if (subject >= of_subject_.size()) {
@@ -21,22 +21,22 @@ footprint& footprints::own(std::uint32_t subject) {
 }
 
 // Whether touched bytes of one of the subject's objects lie on the line.
-bool footprints::holds(const object_map::page& in, std::uint64_t line_address, std::uint32_t subject) const {
-    const std::uint64_t touched = in.touched[line_address >> 6 & (object_map::page::lines - 1)];
+bool footprints::holds(const layout::object_map::page& in, std::uint64_t line_address, std::uint32_t subject) const {
+    const std::uint64_t touched = in.touched[line_address >> 6 & (layout::object_map::page::lines - 1)];
     for (unsigned granule = 0; touched != 0 && granule < 8; ++granule) {
         if ((touched >> (8 * granule) & 0xFF) == 0) continue;
         const std::uint32_t id = in.id_at(line_address + 8 * granule);
-        if (id != object_map::none && objects_->object(id).subject == subject) return true;
+        if (id != layout::object_map::none && objects_->object(id).subject == subject) return true;
     }
     return false;
 }
 
 void footprints::touch_new(std::uint32_t id, std::uint64_t address, std::uint64_t bytes) {
-    const live_object& object = objects_->object(id);
+    const layout::live_object& object = objects_->object(id);
     std::uint64_t left = std::min(bytes, object.address + object.bytes - address);
     footprint& f = own(object.subject);
     while (left > 0) {
-        object_map::page* const in = objects_->page_of(address);
+        layout::object_map::page* const in = objects_->page_of(address);
         if (in == nullptr) return;
         const std::uint64_t offset = address & (line_bytes - 1), part = std::min(left, line_bytes - offset);
         std::uint64_t& touched = in->touched_at(address);
@@ -63,7 +63,7 @@ void footprints::touch_new(std::uint32_t id, std::uint64_t address, std::uint64_
 void footprints::end(std::uint32_t id) {
     const std::uint32_t subject = objects_->object(id).subject;
     footprint& f = own(subject);
-    objects_->end(id, [&](std::uint64_t line_address, object_map::page& in, std::uint64_t bits) {
+    objects_->end(id, [&](std::uint64_t line_address, layout::object_map::page& in, std::uint64_t bits) {
         std::uint64_t& touched = in.touched_at(line_address);
         const std::uint64_t gone = touched & bits;
         if (gone == 0) return;

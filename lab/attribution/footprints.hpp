@@ -13,7 +13,7 @@
 #include <memory>
 #include <vector>
 
-#include "lab/attribution/object_map.hpp"
+#include "lab/layout/object_map.hpp"
 #include "lab/simulate/block_table.hpp"
 
 namespace millpond::attribution {
@@ -26,10 +26,10 @@ struct footprint {
 
 class footprints {
   public:
-    explicit footprints(object_map& objects);
+    explicit footprints(layout::object_map& objects);
 
     // The program touches bytes of an object; those behind its end are nobody's.
-    void touch(const object_map::found& at, std::uint64_t address, std::uint64_t bytes) {
+    void touch(const layout::object_map::found& at, std::uint64_t address, std::uint64_t bytes) {
         const std::uint64_t offset = address & (line_bytes - 1);
         const std::uint64_t bits = bits_from(offset, bytes);
         if ((bits & ~at.in->touched_at(address)) != 0 || offset + bytes > line_bytes) [[unlikely]]
@@ -52,10 +52,10 @@ class footprints {
         return (bytes >= line_bytes ? ~std::uint64_t{0} : (std::uint64_t{1} << bytes) - 1) << offset;
     }
     void touch_new(std::uint32_t id, std::uint64_t address, std::uint64_t bytes);
-    bool holds(const object_map::page& in, std::uint64_t line_address, std::uint32_t subject) const;
+    bool holds(const layout::object_map::page& in, std::uint64_t line_address, std::uint32_t subject) const;
     footprint& own(std::uint32_t subject);
 
-    object_map* objects_;
+    layout::object_map* objects_;
     std::vector<footprint> of_subject_;
     std::vector<std::unique_ptr<line_table>> lines_of_;  // by subject
 };

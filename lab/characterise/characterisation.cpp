@@ -95,7 +95,7 @@ void characterisation::count_references(const attribution::cache_shape& cache) {
     };
     references_ = std::make_unique<attribution::attributed_run>(
         static_cast<std::uint32_t>(subsystems_.subsystems().size()), subject_of, cache,
-        attribution::region_map::of_recording(path_, reader_), reader.totals().instructions);
+        layout::region_map::of_recording(path_, reader_), reader.totals().instructions);
     attribution::take_all(reader, *references_);
     reference_damages_ = reader.damages();
 }

@@ -114,6 +114,11 @@ ending run(const capture_options& options) {
     measure::start_options start_options;
     start_options.dies_with_caller = options.dies_with_capture;
     start_options.environment = {{"VALGRIND_LIB", tool_folder().string()}, {"VALGRIND_OPTS", std::nullopt}};
+    if (!options.preload.empty()) {
+        if (access(options.preload.c_str(), R_OK) != 0)
+            throw program::failure(program::input, "the library " + options.preload + " cannot be read");
+        start_options.environment.push_back({"LD_PRELOAD", measure::preload_value(options.preload)});
+    }
     const measure::signal_relay relay;
     const pid_t child = measure::start(find_valgrind(), arguments_of(options), start_options);
     measure::signal_relay::started(child);

@@ -23,6 +23,7 @@ struct capture_options {
     std::uint32_t access_bytes_max = 0;   // what they take longer accesses for; 0: whole
     bool with_system = false;             // what system calls read and wrote counts, too
     bool dies_with_capture = false;       // the program is killed with us
+    std::string preload;                  // a library to preload into the program, or empty
     std::vector<std::string> command;
 };
 

@@ -73,6 +73,8 @@ int main(int argc, char** argv) {
     app.add_option("--bytes-max", options.access_bytes_max, "simulators take longer accesses for so many bytes")
         ->check(CLI::Range(0, 65535));
     app.add_flag("--with-system", options.with_system, "simulators count what system calls read and wrote, too");
+    app.add_option("--preload", options.preload, "preload this library into the program, such as another malloc")
+        ->type_name("LIBRARY");
     app.add_option("--mode", mode, "permissions of the traces, in octal (600: only their owner may read them)")
         ->type_name("OCTAL")
         ->check([](const std::string& text) {

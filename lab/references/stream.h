@@ -21,7 +21,7 @@
 enum millpond_record {
     millpond_record_none = 0,
     millpond_record_thread = 1,   /* thread * 2 + in the allocator: from here on this thread runs */
-    millpond_record_enter = 2,    /* function (millpond_heap_function): a call of the allocator begins */
+    millpond_record_enter = 2,    /* entry (millpond_entry): a call of the allocator begins */
     millpond_record_leave = 3,    /* and ends */
     millpond_record_allocate = 4, /* address, bytes, context, flags (millpond_allocate_flag) */
     millpond_record_free = 5,     /* address, flags */
@@ -37,6 +37,19 @@ enum millpond_allocate_flag {
     millpond_flag_zeroed = 2,
     millpond_flag_alignment_shift = 8 /* log2 of an alignment above the default */
 };
+
+/* The entry of a call: which function (heap_functions.h, below 64), and the middle bits of its stack pointer. These are
+ * enough, for the stack was accessed near there before; all of them would take longer than the rest of the record. */
+static inline uint64_t millpond_entry(uint64_t function, uint64_t stack_pointer) {
+    return function | 64 | (stack_pointer >> 4 & 127) << 7;
+}
+static inline unsigned millpond_entry_function(uint64_t entry) { return (unsigned)(entry & 63); }
+/* The stack pointer at the entry, which is 8 behind a multiple of 16, by an address within 1 KiB of it. */
+static inline uint64_t millpond_entry_pointer(uint64_t entry, uint64_t near) {
+    if ((entry & 64) == 0) return near; /* older recordings have none */
+    const int64_t distance = (int64_t)(((entry >> 7) - (near >> 4)) << 57) >> 57;
+    return (((near >> 4) + (uint64_t)distance) << 4) + 8;
+}
 
 /* Operands of a record that is not an exit. */
 static inline unsigned millpond_operands(uint64_t record) {

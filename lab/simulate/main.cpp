@@ -35,7 +35,7 @@ namespace program = millpond::program;
 
 struct command_line {
     std::vector<std::string> descriptions;
-    std::string references, format = "automatic", straddling = "once", modification = "once";
+    std::string references, played, format = "automatic", straddling = "once", modification = "once";
     std::string instructions = "best", json, din;
     std::vector<double> penalties = usual_penalty_sweep();
     std::string latencies;
@@ -100,6 +100,10 @@ void declare(CLI::App& app, command_line& line) {
     app.add_option("--json", line.json, "write the document to FILE (\"-\": to standard output, instead of the table)")
         ->type_name("FILE");
     app.add_option("--write-din", line.din, "also write the references as din text")->type_name("FILE");
+    app.add_option("--played", line.played,
+                   "of a recording, the references as they would be on another allocator: the one on which "
+                   "millpond-player was captured into PLAYED")
+        ->type_name("PLAYED");
     app.add_flag("--with-system", line.with_system, "of a recording, count what system calls read and wrote, too");
     app.add_flag("--measure", line.measures,
                  "references a second of each simulator, without REFERENCES on made-up ones");
@@ -150,7 +154,7 @@ void show(const command_line& line, const nlohmann::ordered_json& document, cons
 std::unique_ptr<reference_source> open_source(const command_line& line) {
     if (line.references.empty()) return std::make_unique<mixed_source>();
     if (line.format == "recording" || (line.format == "automatic" && is_recording(line.references)))
-        return std::make_unique<recording_source>(line.references, line.with_system);
+        return std::make_unique<recording_source>(line.references, line.with_system, line.played);
     return std::make_unique<text_source>(line.references, line.text);
 }
 
@@ -188,13 +192,23 @@ void show_results(const command_line& line, const std::vector<millpond::referenc
 // What simulators counted while the program ran; `line` can ask for nothing else of such a recording.
 void show_counts(const command_line& line, const millpond::references::counts& known) {
     const auto [loads, stores, modifications] = known.references;
-    const input_facts facts = {line.references, "counts", known.instructions, loads, stores, modifications};
+    input_facts facts;
+    facts.path = line.references;
+    facts.format = "counts";
+    facts.instructions = known.instructions;
+    facts.loads = loads;
+    facts.stores = stores;
+    facts.modifications = modifications;
     show_results(line, known.simulators, facts, known.rules);
 }
 
 void simulate(const command_line& line) {
     if (line.format != "din" && line.format != "lackey" && is_recording(line.references)) {
         if (const auto known = millpond::references::read_counts(line.references)) {
+            if (!line.played.empty())
+                throw program::failure(program::usage, line.references +
+                                                           " has counts alone: a layout needs the references; capture "
+                                                           "them without --simulate");
             show_counts(line, *known);
             return;
         }
@@ -215,6 +229,10 @@ void simulate(const command_line& line) {
     }
     facts.loads -= facts.stores + facts.modifications;
     facts.format = source->format_name();
+    if (const auto* const moved = source->moved()) {
+        facts.played = line.played;
+        facts.moved = *moved;
+    }
     if (din) din->commit();
     sample.end(simulation.get());
     show_results(line, counts_of(simulation.get()), facts, line.rules,

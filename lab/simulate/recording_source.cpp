@@ -24,15 +24,20 @@ bool is_recording(const std::string& path) {
     return got == sizeof magic && magic == mpt_frame_magic;
 }
 
-recording_source::recording_source(const std::string& path, bool with_system)
-    : reader_(path, {.with_system = with_system}) {}
+recording_source::recording_source(const std::string& path, bool with_system, const std::string& played) {
+    const references::reader_options options{.with_system = with_system};
+    if (played.empty())
+        reader_ = std::make_unique<references::reader>(path, options);
+    else
+        moved_ = std::make_unique<layout::moved_reader>(path, played, options);
+}
 
 const char* recording_source::format_name() const { return "recording"; }
 
 bool recording_source::next(reference_batch& batch) {
     references::step step;
     batch = {};
-    if (!reader_.next(step)) return false;
+    if (!(moved_ ? moved_->next(step) : reader_->next(step))) return false;
     batch.references = step.references.data();
     batch.count = step.references.size();
     batch.instructions = step.instructions;

@@ -2,12 +2,15 @@
 // recording_source: the references of a recording of ours (`record --references`), batch by batch.
 //
 //   trace ─▶ references::reader ─▶ next(): │ references, instructions │ … │
+//   trace, played ─▶ layout::moved_reader ─▶ the same, as they would be on another allocator
 //
 // References of the allocator and of system calls carry their origin. Memory: one block and one batch. Not thread-safe.
 #pragma once
 
+#include <memory>
 #include <string>
 
+#include "lab/layout/moved_reader.hpp"
 #include "lab/references/reader.hpp"
 #include "lab/simulate/source.hpp"
 
@@ -18,15 +21,18 @@ bool is_recording(const std::string& path);
 
 class recording_source final : public reference_source {
   public:
-    // `with_system`: what system calls read and wrote counts, too. Throws trace::trace_error where nothing can be read,
-    // or where the trace has no references.
-    recording_source(const std::string& path, bool with_system);
+    // `with_system`: what system calls read and wrote counts, too. `played`: the recording of millpond-player that tells
+    // of another allocator, or empty. Throws trace::trace_error where nothing can be read, or where the trace has no
+    // references.
+    recording_source(const std::string& path, bool with_system, const std::string& played = {});
 
     const char* format_name() const override;
     bool next(reference_batch& batch) override;
+    const layout::moved_totals* moved() const override { return moved_ ? &moved_->totals() : nullptr; }
 
   private:
-    references::reader reader_;
+    std::unique_ptr<references::reader> reader_;  // one of both
+    std::unique_ptr<layout::moved_reader> moved_;
 };
 
 }  // namespace millpond::simulate

@@ -191,6 +191,16 @@ std::vector<references::simulator_counts> counts_of(const millpond_simulation* s
     return all;
 }
 
+static json layout_json(const std::string& played, const layout::moved_totals& moved) {
+    return {{"played", played},
+            {"calls", moved.calls},
+            {"moved_references", moved.moved},
+            {"beside_objects", moved.beside},
+            {"unplaced_references", moved.unplaced},
+            {"allocator_references", moved.allocator_references},
+            {"allocator_instructions", moved.allocator_instructions}};
+}
+
 json results_json(const std::vector<references::simulator_counts>& all, const input_facts& input,
                   const millpond_rules& rules, const std::vector<double>& penalties, const burst_sample* sample) {
     json simulators = json::array();
@@ -217,6 +227,7 @@ json results_json(const std::vector<references::simulator_counts>& all, const in
         about["bursts"] = sample->bursts();
         about["instructions_not_captured"] = sample->instructions_not_captured();
     }
+    if (input.moved) about["layout"] = layout_json(input.played, *input.moved);
     return {{"schema", "millpond.simulation/1"},
             {"input", std::move(about)},
             {"rules", rules_json(rules)},
@@ -233,6 +244,10 @@ std::string results_table(const json& results) {
             input["bursts"].dump() + " bursts; " + input["instructions_not_captured"].dump() +
             " instructions were not captured. Beside misses of the whole run: 95 % interval, and \"emptied\": had each "
             "burst begun with empty caches\n";
+    if (input.contains("layout"))
+        text += "on the allocator of " + input["layout"]["played"].get<std::string>() + ", which made " +
+                input["layout"]["allocator_references"].dump() + " of these references itself; " +
+                input["layout"]["unplaced_references"].dump() + " lie beside all objects and stay where they were\n";
     for (const json& simulator : results["simulators"]) {
         text += "\n" + simulator["description"].get<std::string>() + "\n";
         double references = 0;

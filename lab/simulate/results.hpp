@@ -2,7 +2,7 @@
 // results: what a simulation counted, as a JSON document (schema "millpond.simulation/1") and as a table for people.
 //
 //   input        path, format, instructions, references (loads, stores, modifications); of a sampled recording also
-//                bursts, instructions_not_captured
+//                bursts, instructions_not_captured; of the layout of another allocator, what was moved
 //   rules        how straddling accesses, modifications and flushes were counted
 //   simulators   for each: its description, and metrics [{metric, unit, value, and what it is about}]
 //   whole        beside the misses of a sampled recording: those of the whole run, with their error (burst_sample.hpp)
@@ -14,9 +14,11 @@
 
 #include <cstdint>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "lab/layout/moved_reader.hpp"
 #include "lab/references/counts.hpp"
 #include "lab/references/simulators.h"
 #include "lab/simulate/burst_sample.hpp"
@@ -26,6 +28,8 @@ namespace millpond::simulate {
 struct input_facts {
     std::string path, format;
     std::uint64_t instructions = 0, loads = 0, stores = 0, modifications = 0;
+    std::string played;                         // of a layout
+    std::optional<layout::moved_totals> moved;  // the same
 };
 
 // What each simulator has counted so far.

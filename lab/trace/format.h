@@ -28,7 +28,13 @@ enum mpt_kind {
     mpt_counts = 9,  /* what simulators counted on its references */
     mpt_regions = 10 /* where its stacks and the data of its modules lie */
 };
-enum mpt_region { mpt_region_stack = 1, mpt_region_data = 2 };
+enum mpt_region {
+    mpt_region_stack = 1,
+    mpt_region_data = 2,
+    mpt_region_break = 3,    /* what brk has given; it begins where the program's break began */
+    mpt_region_variables = 4 /* of the first thread, around its thread pointer, which is mpt_variables_before behind */
+};
+enum { mpt_variables_before = 4096, mpt_variables_behind = 2304 };
 enum mpt_codec { mpt_raw = 0, mpt_zstd = 1 };
 enum mpt_layout { mpt_rows = 0, mpt_columns = 1 };
 

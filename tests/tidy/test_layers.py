@@ -29,6 +29,7 @@ ORDER = [
     ["lab/plan"],
     ["lab/measure"],
     ["lab/references"],
+    ["lab/layout"],
     ["lab/simulate"],
     ["lab/attribution"],
     ["lab/probes"],

@@ -8,8 +8,9 @@
 #include "lab/references/tool/entries.h"
 #include "lab/references/tool/heap_events.h"
 #include "lab/references/tool/heap_functions.h"
+#include "lab/references/tool/regions.h"
 
-enum { page_bytes = 4096, default_alignment = 16 };
+enum { page_bytes = 4096, default_alignment = 16, first_thread = 1 };
 
 static const Addr nothing_watched = ~(Addr)0;
 
@@ -65,41 +66,41 @@ void calls_await_main(void (*reached)(void)) {
 
 static void take_request(heap_call* call, UWord first, UWord second, UWord third) {
     call->old = call->bytes = call->alignment = call->result_place = 0;
-    switch (heap_function_shape(call->function)) {
-        case shape_none:
+    switch (millpond_shape_of(call->function)) {
+        case millpond_shape_none:
             break;
-        case shape_malloc:
+        case millpond_shape_malloc:
             call->bytes = first;
             break;
-        case shape_calloc:
+        case millpond_shape_calloc:
             call->bytes = first * second;
             break;
-        case shape_new_aligned:
+        case millpond_shape_new_aligned:
             call->bytes = first;
             call->alignment = second;
             break;
-        case shape_memalign:
+        case millpond_shape_memalign:
             call->alignment = first;
             call->bytes = second;
             break;
-        case shape_posix_memalign:
+        case millpond_shape_posix_memalign:
             call->result_place = first;
             call->alignment = second;
             call->bytes = third;
             break;
-        case shape_page_aligned:
+        case millpond_shape_page_aligned:
             call->bytes = first;
             call->alignment = page_bytes;
             break;
-        case shape_realloc:
+        case millpond_shape_realloc:
             call->old = first;
             call->bytes = second;
             break;
-        case shape_reallocarray:
+        case millpond_shape_reallocarray:
             call->old = first;
             call->bytes = second * third;
             break;
-        case shape_free:
+        case millpond_shape_free:
             call->old = first;
             break;
     }
@@ -148,18 +149,23 @@ void calls_on_entry(UChar* guest_state, UWord flagged) {
         }
         return;
     }
+    static Bool has_called;
+    if (!has_called && thread == first_thread) {
+        has_called = True;
+        regions_on_first_call(r->guest_FS_CONST);
+    }
     call->function = function;
     call->sp = sp;
     call->returns_to = *(const Addr*)sp;
     entries_add_return(call->returns_to);
     take_request(call, r->guest_RDI, r->guest_RSI, r->guest_RDX);
     call->has_event = (flagged & in_library) == 0 || !is_internal(r);
-    const heap_shape shape = call->has_event ? heap_function_shape(function) : shape_none;
+    const enum millpond_heap_shape shape = call->has_event ? millpond_shape_of(function) : millpond_shape_none;
     buffer_fetch(guest_state);
-    buffer_put(millpond_record_enter, function, 0, 0, 0);
-    if (shape == shape_free) {
+    buffer_put(millpond_record_enter, millpond_entry(function, sp), 0, 0, 0);
+    if (shape == millpond_shape_free) {
         if (call->old != 0) put_free(thread, call->old, 0);
-    } else if (shape != shape_none) {
+    } else if (shape != millpond_shape_none) {
         call->context = contexts_find(thread, sp);
     }
     buffer_store(guest_state);
@@ -169,9 +175,9 @@ void calls_on_entry(UChar* guest_state, UWord flagged) {
 static UInt log2_of(UWord alignment) { return alignment < 2 ? 0 : 63 - __builtin_clzll(alignment); }
 
 static void put_results(ThreadId thread, const heap_call* call, UWord result) {
-    const heap_shape shape = heap_function_shape(call->function);
-    if (shape == shape_none || shape == shape_free) return;
-    const Bool again = shape == shape_realloc || shape == shape_reallocarray;
+    const enum millpond_heap_shape shape = millpond_shape_of(call->function);
+    if (shape == millpond_shape_none || shape == millpond_shape_free) return;
+    const Bool again = shape == millpond_shape_realloc || shape == millpond_shape_reallocarray;
     if (call->result_place != 0) result = result == 0 ? *(const UWord*)call->result_place : 0;
     /* A realloc to no bytes that gives nothing has freed; any other that gives nothing has changed nothing. */
     const Bool freed = again && call->old != 0 && (result != 0 || call->bytes == 0);
@@ -182,7 +188,7 @@ static void put_results(ThreadId thread, const heap_call* call, UWord result) {
         return;
     }
     const UInt alignment = call->alignment > default_alignment ? log2_of(call->alignment) : 0;
-    const UInt zeroed = shape == shape_calloc ? millpond_flag_zeroed : 0;
+    const UInt zeroed = shape == millpond_shape_calloc ? millpond_flag_zeroed : 0;
     const UInt flags = flag | zeroed | alignment << millpond_flag_alignment_shift;
     buffer_put(millpond_record_allocate, result, call->bytes, call->context, flags);
     heap_events_allocate(thread, result, call->bytes, call->context, flags);

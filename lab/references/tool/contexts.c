@@ -55,6 +55,8 @@ static UInt module_of(Addr address) {
             return i;
     const DebugInfo* info = VG_(find_DebugInfo)(VG_(current_DiEpoch)(), address);
     if (info == NULL) return 0;
+    for (UInt i = module_count; i > 0; --i) /* in another section than .text */
+        if (modules[i - 1].unload_tick == 0 && modules[i - 1].first == VG_(DebugInfo_get_text_avma)(info)) return i;
     if (module_count == module_room) {
         module_room = 2 * module_room + 32;
         modules = VG_(realloc)("contexts.modules", modules, module_room * sizeof modules[0]);
@@ -69,6 +71,11 @@ static UInt module_of(Addr address) {
     m->path = VG_(strdup)("contexts.path", VG_(DebugInfo_get_filename)(info));
     m->changed = True;
     return m->id;
+}
+
+void contexts_find_modules(void) {
+    for (const DebugInfo* info = VG_(next_DebugInfo)(NULL); info != NULL; info = VG_(next_DebugInfo)(info))
+        if (VG_(DebugInfo_get_text_size)(info) > 0) module_of(VG_(DebugInfo_get_text_avma)(info));
 }
 
 static UInt child(UInt parent, Addr address) {

@@ -29,6 +29,8 @@ UInt contexts_find(ThreadId thread, Addr sp);
 /* Nodes 1 … contexts_count(). */
 UInt contexts_count(void);
 const context_node* contexts_node(UInt id);
+/* All modules that are loaded now; else those that a context has met. */
+void contexts_find_modules(void);
 UInt contexts_module_count(void);
 context_module* contexts_module(UInt position);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "lab/references/tool/entries.h"
 
+#include "lab/references/tool/dynamic_symbols.h"
 #include "lab/references/tool/heap_functions.h"
 
 static Bool awaits_main;
@@ -64,7 +65,17 @@ static UInt function_of_name(const HChar* symbol) {
     return heap_function_of_name(name);
 }
 
-static void add_entries_of(const DebugInfo* module) {
+/* The module whose exported functions are visited. */
+static const DebugInfo* visited;
+
+static void add_exported(const HChar* name, Addr address) {
+    const Addr text = VG_(DebugInfo_get_text_avma)(visited);
+    const UInt function = heap_function_of_name(name);
+    if (function == 0 || (address >= text && address < text + VG_(DebugInfo_get_text_size)(visited))) return;
+    add_entry(address, function | in_library);
+}
+
+static void add_entries_of(const DebugInfo* module, const NSegment* segment) {
     const HChar* soname = VG_(DebugInfo_get_soname)(module);
     const Bool is_library = soname != NULL && VG_(strcmp)(soname, "NONE") != 0;
     const Int count = VG_(DebugInfo_syms_howmany)(module);
@@ -81,6 +92,17 @@ static void add_entries_of(const DebugInfo* module) {
         const Bool is_heap = function < start_function;
         add_entry(addresses.main, function | (is_heap && is_library ? in_library : 0));
     }
+    if (!is_library) return;
+    visited = module;
+    dynamic_symbols_visit(segment, add_exported);
+}
+
+/* By its file: Valgrind finds it by addresses of .text alone. */
+static const DebugInfo* module_of(const NSegment* segment) {
+    const HChar* path = VG_(am_get_filename)(segment);
+    for (const DebugInfo* info = VG_(next_DebugInfo)(NULL); info != NULL; info = VG_(next_DebugInfo)(info))
+        if (path != NULL && VG_(strcmp)(VG_(DebugInfo_get_filename)(info), path) == 0) return info;
+    return NULL;
 }
 
 static void look_into_module_of(Addr address) {
@@ -91,21 +113,20 @@ static void look_into_module_of(Addr address) {
             latest = i;
             return;
         }
-    const DebugInfo* module = VG_(find_DebugInfo)(VG_(current_DiEpoch)(), address);
+    const NSegment* segment = VG_(am_find_nsegment)(address);
+    const DebugInfo* module = segment == NULL || segment->kind != SkFileC ? NULL : module_of(segment);
     if (module == NULL) return;
     if (entries == NULL) entries = VG_(HT_construct)("entries.entries");
     if (seen_count == seen_room) {
         seen_room = 2 * seen_room + 64;
         seen = VG_(realloc)("entries.seen", seen, seen_room * sizeof seen[0]);
     }
-    const Addr first = VG_(DebugInfo_get_text_avma)(module);
-    const Addr last = first + VG_(DebugInfo_get_text_size)(module);
-    if (address < first || address >= last) return; /* a PLT: no function begins there */
+    /* The whole mapping, for code may lie in sections other than .text: gperftools' malloc does. */
     seen[seen_count].module = module;
-    seen[seen_count].first = first;
-    seen[seen_count].last = last;
+    seen[seen_count].first = segment->start;
+    seen[seen_count].last = segment->end + 1;
     latest = seen_count++;
-    add_entries_of(module);
+    add_entries_of(module, segment);
 }
 
 UInt entries_function_at(Addr address) {

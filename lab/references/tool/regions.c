@@ -37,8 +37,13 @@ static Bool is_module(const HChar* path) {
     return False;
 }
 
-/* What a module maps of its file, and its .bss behind. */
-void regions_find_modules(void) {
+void regions_on_first_call(Addr thread_pointer) {
+    if (thread_pointer > mpt_variables_before)
+        add(mpt_region_variables, thread_pointer - mpt_variables_before, mpt_variables_before + mpt_variables_behind);
+}
+
+/* What a module maps of its file, and its .bss behind; the break. */
+void regions_find(void) {
     static Addr starts[segments_max];
     const Int count = VG_(am_get_segment_starts)(SkFileC, starts, segments_max);
     for (Int i = 0; i < count; ++i) { /* negative: there are more than that */
@@ -48,4 +53,5 @@ void regions_find_modules(void) {
     }
     for (const DebugInfo* info = VG_(next_DebugInfo)(NULL); info != NULL; info = VG_(next_DebugInfo)(info))
         add(mpt_region_data, VG_(DebugInfo_get_bss_avma)(info), VG_(DebugInfo_get_bss_size)(info));
+    if (VG_(brk_limit) > VG_(brk_base)) add(mpt_region_break, VG_(brk_base), VG_(brk_limit) - VG_(brk_base));
 }

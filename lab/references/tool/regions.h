@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
- * regions: where the stacks of threads and the data of modules lie. */
+ * regions: where the stacks of threads, the data of modules, the break and the first
+ * thread's variables lie. */
 #ifndef MILLPOND_LAB_REFERENCES_TOOL_REGIONS_H
 #define MILLPOND_LAB_REFERENCES_TOOL_REGIONS_H
 
@@ -12,8 +13,11 @@ typedef struct {
 } memory_region;
 
 void regions_on_thread_start(ThreadId thread);
-/* Finds the modules that are loaded now. */
-void regions_find_modules(void);
+/* The first thread calls the allocator for the first time. Thread-local variables lie below the thread pointer, and above
+ * it what the C library has for a thread. Those of other threads lie on their stack's mapping. */
+void regions_on_first_call(Addr thread_pointer);
+/* Finds the modules that are loaded now, and the break. */
+void regions_find(void);
 /* All that were ever found, in the order in which they were. */
 UInt regions_count(void);
 const memory_region* regions_at(UInt position);

@@ -161,6 +161,7 @@ static void write_contexts(void) {
 
 static void write_modules(Bool all) {
     UInt count = 0;
+    contexts_find_modules();
     payload_begin();
     for (UInt i = 0; i < contexts_module_count(); ++i) {
         context_module* m = contexts_module(i);
@@ -181,7 +182,7 @@ static void write_modules(Bool all) {
 
 static void write_regions(void) {
     const UInt first = regions_written;
-    regions_find_modules();
+    regions_find();
     payload_begin();
     for (; regions_written < regions_count(); ++regions_written) {
         const memory_region* region = regions_at(regions_written);

@@ -29,6 +29,9 @@ extern Int VG_(safe_fd)(Int descriptor);
 extern Int VG_(cl_exec_fd);
 extern Bool VG_(resolve_filename)(Int descriptor, const HChar** path);
 
+/* Where the program's break began, and where it is. */
+extern Addr VG_(brk_base), VG_(brk_limit);
+
 /* Without the public function's assertion, which holds in client requests alone. */
 extern void VG_(discard_translations)(Addr first, ULong bytes, const HChar* who);
 

@@ -14,7 +14,8 @@ usage: millpond record -o FILE [--max-bytes N] [--for SECONDS] [--ahead N] [--mo
                        [--owners] [--scopes FILE] [--scope FUNCTION]... [--scope-entries N] -- PROGRAM ARGS...
        millpond record --finish FILE
        millpond record --references -o FILE [--from N] [--instructions N] [--sample BURST/PERIOD] [--skip-start]
-                       [--mode OCTAL] [--simulate DESCRIPTION]... [--bytes-max N] [--with-system] -- PROGRAM ARGS...
+                       [--mode OCTAL] [--simulate DESCRIPTION]... [--bytes-max N] [--with-system]
+                       [--preload LIBRARY] -- PROGRAM ARGS...
        millpond record --references --finish FILE
 
 Records every heap event of PROGRAM and of the processes that it starts: the trace of PROGRAM itself goes to FILE,
@@ -43,6 +44,7 @@ that of the process with pid P to FILE.P. Exits as PROGRAM does.
   --simulate DESC   count misses while the program runs, and write counts and heap events alone (`millpond simulate
                     --help` has the descriptions; as often as needed; `millpond simulate FILE` shows the counts)
   --bytes-max N     simulators take longer accesses for N bytes; --with-system: they count system calls' memory, too
+  --preload LIBRARY preload another malloc into the program
 """
 
 REFERENCES = "--references"

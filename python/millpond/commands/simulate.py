@@ -2,10 +2,12 @@
 """`millpond simulate [OPTIONS] TRACE`: becomes millpond-simulate, which reads references and counts misses.
 
 With `--html FILE` it stays: each TRACE is simulated, or read where it is a saved document, and one page shows them all.
+With `--layout NAME` too: TRACE is simulated as it was recorded and as it would be on other allocators, side by side.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from millpond.system.becoming import become
@@ -21,6 +23,7 @@ usage: millpond simulate [--simulate DESCRIPTION]... [--straddle once|twice] [--
                          [--flush-references N] [--flush-instructions N] [--with-system] [--format FORMAT]
                          [--json FILE] [--write-din FILE] TRACE
        millpond simulate --html FILE [OPTIONS] TRACE|DOCUMENT...
+       millpond simulate --layout NAME... [OPTIONS] [--html FILE] TRACE
        millpond simulate --measure [--simulate DESCRIPTION]... [TRACE]
 
 Counts the misses of caches, translation buffers and memories of all sizes on a program's data references.
@@ -49,6 +52,11 @@ input.
   --json FILE              write the document ("-": to standard output, instead of the table)
   --html FILE              write a page with curves of misses over cache size and of page faults over memory size,
                            instead of the table; of several traces, and of documents that --json has written
+  --layout NAME            also tell the misses of the recorded program on another allocator, as often as needed: its
+                           calls are made once more, on that allocator, and the program's references are moved to
+                           where it puts the objects. NAME is glibc, jemalloc, mimalloc, tcmalloc, tbb, one of ours
+                           (multipool, first_fit, quick_fit, size_map, ...), or the path of a malloc library
+  --played FILE            the same of a layout that was played before
   --write-din FILE         also write the references as din text
   --measure                tell how many references a second each simulator takes
 """
@@ -58,44 +66,100 @@ PROGRAM = "millpond-simulate"
 # What millpond-simulate does without --simulate, and fully associative caches of all sizes.
 _FOR_CURVES = ("direct:line=32,size=16K/32K/64K/128K/256K", "lru:line=32,sets=64-4096,ways=8", "distances:line=32",
                "distances:line=4K")  # fmt: skip
-_WITHOUT_VALUE = ("--with-system",)
+_WITHOUT_VALUE = ("--with-system", "--measure")
 _NOT_WITH_A_PAGE = ("--json", "--write-din", "--measure")
+_NOT_WITH_LAYOUTS = ("--write-din", "--measure", "--played")
+_STAYS = ("--html", "--layout")
 
 
 def simulate(words: list[str]) -> int:
-    """Runs the verb. Returns for help and for a page: otherwise this process has become the program, or a Failure is
-    raised.
+    """Runs the verb. Returns for help, for a page and for layouts: otherwise this process has become the program, or a
+    Failure is raised.
     """
-    if any(word == "--html" or word.startswith("--html=") for word in words) and not {"--help", "-h"} & set(words):
+    own = words[: words.index("--")] if "--" in words else words
+    if any(word.partition("=")[0] in _STAYS for word in own) and not {"--help", "-h"} & set(own):
         from millpond.system.interruption import watch_signals
 
         watch_signals()
-        return _write_page(words)
+        request = _split(words)
+        return _compare_layouts(request) if request.layouts else _write_page(request)
     return become(PROGRAM, words, USAGE)
 
 
-def _write_page(words: list[str]) -> int:
+@dataclass(frozen=True)
+class Request:
+    """A command line, taken apart. `options`: the program's own, as words; `given`: the names of all options."""
+
+    page: str
+    json: str
+    layouts: tuple[str, ...]
+    options: tuple[str, ...]
+    traces: tuple[str, ...]
+    given: frozenset[str]
+
+
+def _write_page(request: Request) -> int:
     from pathlib import Path
 
     from millpond.report.simulation_page import names_of, render
     from millpond.system import output
     from millpond.system.errors import Failure, Status
 
-    page, options, traces = _split(words)
-    if not traces:
+    _refuse(request, "--html", _NOT_WITH_A_PAGE)
+    if not request.traces:
         raise Failure(Status.USAGE, "name the traces or documents that the page shall show; see millpond simulate "
                       "--help")  # fmt: skip
-    output.prove_writable(page)
-    found = [_simulation(Path(trace), options) for trace in traces]
-    output.write_text(Path(page), render(list(zip(names_of(traces), found, strict=True))))
+    output.prove_writable(request.page)
+    found = [_simulation(Path(trace), list(request.options)) for trace in request.traces]
+    output.write_text(Path(request.page), render(list(zip(names_of(list(request.traces)), found, strict=True))))
     return Status.OK
 
 
-def _split(words: list[str]) -> tuple[str, list[str], list[str]]:
-    """The page, the options that are the program's own, and the traces."""
+def _compare_layouts(request: Request) -> int:
+    from pathlib import Path
+
+    from millpond.report.simulation_page import render
+    from millpond.rounds.layouts import layout_of, simulate_layouts
+    from millpond.rounds.simulation_data import LAYOUTS_SCHEMA, LayoutComparison, NamedSimulation
+    from millpond.system import output
+    from millpond.system.errors import Failure, Status
+    from millpond.system.temporary import temporary_folder
+
+    _refuse(request, "--layout", _NOT_WITH_LAYOUTS)
+    if len(request.traces) != 1:
+        raise Failure(Status.USAGE, "layouts are of one recording: name one; see millpond simulate --help")
+    for place in filter(None, (request.page, request.json)):
+        output.prove_writable(place)
+    layouts = [layout_of(word) for word in request.layouts]
+    options = [*request.options, *(_usual(list(request.options)) if request.page else [])]
+    with temporary_folder() as folder:
+        found = simulate_layouts(Path(request.traces[0]), layouts, options, folder)
+    comparison = LayoutComparison(LAYOUTS_SCHEMA, tuple(NamedSimulation(name, one) for name, one in found))
+    if request.page:
+        output.write_text(Path(request.page), render(found))
+    if request.json:
+        output.write_json(comparison.to_json(), request.json)
+    if request.json != "-":
+        from millpond.report.layout_table import print_layouts
+
+        print_layouts(comparison)
+    return Status.OK
+
+
+def _refuse(request: Request, option: str, others: tuple[str, ...]) -> None:
     from millpond.system.errors import Failure, Status
 
-    page, options, traces = "", list[str](), list[str]()
+    for name in others:
+        if name in request.given:
+            raise Failure(Status.USAGE, f"{option} does not go with {name}: give each a run of its own")
+
+
+def _split(words: list[str]) -> Request:
+    """The page, the document, the layouts, the options that are the program's own, and the traces."""
+    from millpond.system.errors import Failure, Status
+
+    values: dict[str, list[str]] = {"--html": [], "--json": [], "--layout": []}
+    options, traces, given = list[str](), list[str](), set[str]()
     rest = iter(words)
     for word in rest:
         name, equals, value = word.partition("=")
@@ -103,16 +167,30 @@ def _split(words: list[str]) -> tuple[str, list[str], list[str]]:
             traces += rest
         elif word == "-" or not word.startswith("-"):
             traces.append(word)
-        elif name in _NOT_WITH_A_PAGE:
-            raise Failure(Status.USAGE, f"--html does not go with {name}: give each a run of its own")
-        elif equals or name in _WITHOUT_VALUE:
-            page, options = (value, options) if name == "--html" else (page, [*options, word])
+        elif name in _WITHOUT_VALUE:
+            given.add(name)
+            options.append(word)
         else:
-            following = next(rest, "")
-            page, options = (following, options) if name == "--html" else (page, [*options, word, following])
-    if not page or page == "-":
+            given.add(name)
+            value = value if equals else next(rest, "")
+            if name in values:
+                if not value:
+                    raise Failure(Status.USAGE, f"{name} needs a value; see millpond simulate --help")
+                values[name].append(value)
+            else:
+                options += [name, value]
+    page, document = ((values[name] or [""])[-1] for name in ("--html", "--json"))
+    if page == "-":
         raise Failure(Status.USAGE, "--html needs the name of the file to write")
-    return page, options, traces
+    layouts = tuple(dict.fromkeys(values["--layout"]))
+    return Request(page, document, layouts, tuple(options), tuple(traces), frozenset(given))
+
+
+def _usual(options: list[str]) -> list[str]:
+    """The simulators of a page's curves, unless others are named."""
+    if any(word.startswith(("-s", "--simulate")) for word in options):
+        return []
+    return [f"--simulate={description}" for description in _FOR_CURVES]
 
 
 def _simulation(trace: Path, options: list[str]) -> Simulation:
@@ -127,14 +205,9 @@ def _simulation(trace: Path, options: list[str]) -> Simulation:
             return Simulation.from_json(input_file.parse_json(input_file.read_bytes(trace)))
         except ValueError as error:
             raise Failure(Status.INPUT, f"{trace} is no document of `millpond simulate --json`: {error}") from error
-    usual = (
-        []
-        if any(word.startswith(("-s", "--simulate")) for word in options)
-        else [f"--simulate={d}" for d in _FOR_CURVES]
-    )
     with temporary_folder() as folder:
         out = folder / "simulation.json"
-        native.require(PROGRAM, [*options, *usual, "--json", str(out), "--", str(trace)], stdin=0)
+        native.require(PROGRAM, [*options, *_usual(options), "--json", str(out), "--", str(trace)], stdin=0)
         return Simulation.read(out)
 
 

@@ -72,11 +72,13 @@ def organisation(kind: str, ways: int) -> str:
     return f"{ways} ways" + ("" if kind == "lru" else f", {kind}")
 
 
-def fault_curve(simulation: Simulation) -> MissCurve | None:
-    """Page faults over the bytes of memory, first touches among them; None where no pages were simulated."""
+def fault_curve(simulation: Simulation, sizes_bytes: Iterable[int] = ()) -> MissCurve | None:
+    """Page faults over the bytes of memory, those named among them, with first touches; None where no pages were
+    simulated.
+    """
     for simulator in simulation.simulators:
         if simulator.kind == "distances" and _block_bytes(simulator) >= _LARGEST_LINE_BYTES:
-            points = distance_points(simulator)
+            points = distance_points(simulator, sizes_bytes)
             return MissCurve(FULLY, _block_bytes(simulator), points, simulator.count("references"))
     return None
 

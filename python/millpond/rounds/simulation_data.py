@@ -4,6 +4,7 @@
 Simulation ─┬─ SimulationInput, SimulationRules     what was read, and how it was counted
             ├─ Simulator ── Count (WholeRun), Time, curve   misses by cache, I + (M x P) x D, exact LRU distances
             └─ LevelTime ── TimePart                the time with all levels, where latencies were given
+LayoutComparison ── NamedSimulation                 one recording, as it was and on other allocators
 """
 
 from __future__ import annotations
@@ -16,10 +17,25 @@ from millpond.system.records import NONE, Record
 
 Schema = Literal["millpond.simulation/1"]
 SCHEMA: Schema = "millpond.simulation/1"
+LAYOUTS_SCHEMA: Literal["millpond.layouts/1"] = "millpond.layouts/1"
+
+
+class MovedReferences(Record, frozen=True):
+    """What was moved to the layout of another allocator, and what that accessed itself; all references."""
+
+    played: str
+    calls: int
+    moved_references: int
+    beside_objects: int
+    unplaced_references: int
+    allocator_references: int
+    allocator_instructions: int
 
 
 class SimulationInput(Record, frozen=True):
-    """The stream; without instructions there are no times. Of a sampled recording, bursts and what lay between them."""
+    """The stream; without instructions there are no times. Of a sampled recording, bursts and what lay between them;
+    of another allocator's layout, what was moved.
+    """
 
     path: str
     format: str
@@ -30,6 +46,7 @@ class SimulationInput(Record, frozen=True):
     modifications: int
     bursts: int | None = None
     instructions_not_captured: int | None = None
+    layout: MovedReferences | None = None
 
 
 class SimulationRules(Record, frozen=True):
@@ -135,3 +152,17 @@ class Simulation(Record, frozen=True):
     rules: SimulationRules
     simulators: tuple[Simulator, ...]
     level_times: tuple[LevelTime, ...] = field(default_factory=NONE)
+
+
+class NamedSimulation(Record, frozen=True):
+    """One layout of a recorded program: "recorded", or the allocator's name."""
+
+    name: str
+    simulation: Simulation
+
+
+class LayoutComparison(Record, frozen=True):
+    """The document of `millpond simulate --layout`: one recording as it was, then on other allocators."""
+
+    schema: Literal["millpond.layouts/1"]
+    layouts: tuple[NamedSimulation, ...]

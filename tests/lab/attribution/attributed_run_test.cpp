@@ -27,7 +27,7 @@ cache_shape small_cache() {
 // Contexts are subjects.
 class stream {
   public:
-    explicit stream(const cache_shape& shape = small_cache(), region_map regions = {})
+    explicit stream(const cache_shape& shape = small_cache(), layout::region_map regions = {})
         : run(
               subjects, [](std::uint64_t context) { return static_cast<std::uint32_t>(context % subjects); }, shape,
               std::move(regions), 1000) {}
@@ -120,9 +120,9 @@ TEST(attributed_run, counts_large_objects_as_the_model_does) {
 }
 
 TEST(attributed_run, tells_places_apart) {
-    region_map regions;
-    regions.add({0x7000, 0x7FFF, memory_kind::stack});
-    regions.add({0x3000, 0x37FF, memory_kind::global});
+    layout::region_map regions;
+    regions.add({0x7000, 0x7FFF, layout::memory_kind::stack});
+    regions.add({0x3000, 0x37FF, layout::memory_kind::global});
     regions.finish();
     stream one(small_cache(), std::move(regions));
     one.allocate(0x10000, 64, 1);

@@ -17,7 +17,7 @@
 #include <unordered_map>
 #include <vector>
 
-namespace millpond::attribution {
+namespace millpond::layout {
 
 struct live_object {
     std::uint64_t address = 0, bytes = 0;
@@ -58,6 +58,8 @@ class object_map {
         if (id == none || address - objects_[id].address >= objects_[id].bytes) return {};
         return {id, in};
     }
+    // The object that `address` is at most so many bytes behind, or else before; or none. O(log objects).
+    std::uint32_t near(std::uint64_t address, std::uint64_t bytes) const;
     // The object that begins at `address`, or none.
     std::uint32_t beginning_at(std::uint64_t address) const {
         const auto known = begins_.find(address);
@@ -69,6 +71,8 @@ class object_map {
 
     // Overlaps no other. One that reaches beyond the last address is cut there.
     void begin(live_object object);
+    // The object is no longer there.
+    void end(std::uint32_t id) { erase(id); }
     // visit_line(line's address, page, bits of the object's bytes) for each line of it that may have touched bytes,
     // while the object is still there.
     template <class Visit>
@@ -144,4 +148,4 @@ class object_map {
     std::vector<known_page> known_ = std::vector<known_page>(known_pages);
 };
 
-}  // namespace millpond::attribution
+}  // namespace millpond::layout

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
-// region_map: stacks and the data of modules, as a recording with references says where they lie (mpt_regions).
+// region_map: stacks, the data of modules, the program's break and the first thread's variables, as a recording with references says where they lie
+// (mpt_regions).
 //
-//   address ─▶ │ data of libc.so.6 │ … │ stack of thread 2 │ … │ stack of thread 1 │ ─▶ stack, global or unknown
+//   address ─▶ │ data │ break │ … │ data of libc.so.6 │ … │ stack of thread 2 │ … │ stack of thread 1 │ ─▶ which, if any
 //
 // Regions have no time: an address that was a stack at any time is one, unless an object of the heap lies there. Where
 // regions overlap, the one that begins last holds. Thread-local variables of threads other than the first lie on their
@@ -14,9 +15,9 @@
 
 #include "lab/trace/reader.hpp"
 
-namespace millpond::attribution {
+namespace millpond::layout {
 
-enum class memory_kind : std::uint8_t { unknown, stack, global };
+enum class memory_kind : std::uint8_t { unknown, stack, global, program_break, variables };
 
 struct memory_region {
     std::uint64_t first = 0, last = 0;
@@ -32,17 +33,22 @@ class region_map {
     void add(const memory_region& region) { regions_.push_back(region); }
     void finish();
 
-    memory_kind find(std::uint64_t address) {
-        if (address >= latest_.first && address <= latest_.last) return latest_.kind;
+    memory_kind find(std::uint64_t address) { return at(address).kind; }
+    // The region that the address lies in; of unknown kind where there is none.
+    const memory_region& at(std::uint64_t address) {
+        if (address >= latest_.first && address <= latest_.last) return latest_;
         return search(address);
     }
+    // The first of a kind, by address; of unknown kind where there is none.
+    const memory_region& first_of(memory_kind kind) const;
     bool empty() const { return regions_.empty(); }
 
   private:
-    memory_kind search(std::uint64_t address);
+    const memory_region& search(std::uint64_t address);
 
+    static constexpr memory_region none_{};
     std::vector<memory_region> regions_;  // by address; disjoint once finished
     memory_region latest_{1, 0, memory_kind::unknown};
 };
 
-}  // namespace millpond::attribution
+}  // namespace millpond::layout

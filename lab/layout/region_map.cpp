@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "lab/attribution/region_map.hpp"
+#include "lab/layout/region_map.hpp"
 
 #include <algorithm>
 
 #include "lab/trace/block_file.hpp"
 #include "lab/trace/fields.hpp"
 
-namespace millpond::attribution {
+namespace millpond::layout {
 
 region_map region_map::of_recording(const std::string& path, const trace::reader& trace) {
+    static constexpr memory_kind kinds[] = {memory_kind::unknown, memory_kind::stack, memory_kind::global,
+                                            memory_kind::program_break, memory_kind::variables};
     region_map all;
     trace::block_file file(path);
     trace::payload_buffer payload;
@@ -20,8 +22,8 @@ region_map region_map::of_recording(const std::string& path, const trace::reader
             for (std::uint32_t i = 0; i < block.header.count; ++i) {
                 const std::uint64_t kind = from.number(), first = from.number(), bytes = from.number();
                 const std::uint64_t last = first + (bytes - 1);
-                if (bytes == 0 || last < first || kind == 0 || kind > mpt_region_data) continue;
-                all.add({first, last, kind == mpt_region_stack ? memory_kind::stack : memory_kind::global});
+                if (bytes == 0 || last < first || kind == 0 || kind > mpt_region_variables) continue;
+                all.add({first, last, kinds[kind]});
             }
         } catch (const trace::trace_error& damaged) {
         }
@@ -47,12 +49,17 @@ void region_map::finish() {
     latest_ = {1, 0, memory_kind::unknown};
 }
 
-memory_kind region_map::search(std::uint64_t address) {
+const memory_region& region_map::search(std::uint64_t address) {
     const auto above = std::upper_bound(regions_.begin(), regions_.end(), address,
                                         [](std::uint64_t at, const memory_region& each) { return at < each.first; });
-    if (above == regions_.begin() || std::prev(above)->last < address) return memory_kind::unknown;
-    latest_ = *std::prev(above);
-    return latest_.kind;
+    if (above == regions_.begin() || std::prev(above)->last < address) return none_;
+    return latest_ = *std::prev(above);
 }
 
-}  // namespace millpond::attribution
+const memory_region& region_map::first_of(memory_kind kind) const {
+    const auto found =
+        std::find_if(regions_.begin(), regions_.end(), [kind](const memory_region& each) { return each.kind == kind; });
+    return found == regions_.end() ? none_ : *found;
+}
+
+}  // namespace millpond::layout

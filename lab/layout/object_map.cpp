@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "lab/attribution/object_map.hpp"
+#include "lab/layout/object_map.hpp"
 
 #include <algorithm>
 #include <iterator>
 
-namespace millpond::attribution {
+namespace millpond::layout {
 
 object_map::page* object_map::find_page(std::uint64_t number) {
     const auto known = pages_.find(number);
@@ -60,6 +60,15 @@ void object_map::clear_ids(std::uint64_t first, std::uint64_t end, std::uint32_t
         }
         at = until;
     }
+}
+
+std::uint32_t object_map::near(std::uint64_t address, std::uint64_t bytes) const {
+    const auto above = begins_.upper_bound(address);
+    if (above != begins_.begin()) {
+        const auto& [begin, id] = *std::prev(above);
+        if (address - begin < objects_[id].bytes + bytes) return id;
+    }
+    return above != begins_.end() && above->first - address <= bytes ? above->second : none;
 }
 
 std::uint32_t object_map::overlapping(std::uint64_t address, std::uint64_t bytes) const {
@@ -134,4 +143,4 @@ void object_map::erase(std::uint32_t id) {
     free_ids_.push_back(id);
 }
 
-}  // namespace millpond::attribution
+}  // namespace millpond::layout

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSL-1.0
+ * call_script: the calls of a program to its allocator as a file, in the order in which they ended; what millpond-player
+ * plays on another allocator.
+ *
+ *   │ header │ call │ call │ … │ calls of thread 0, 1, … │
+ *
+ * Addresses are replaced by slots, which are used again: a player's table is as large as the most objects that live at
+ * once. Every call is in the script, those too that came to nothing (free of a null pointer), so that the calls of a
+ * recording and those that were played can be counted off against one another. The file lives between two programs of
+ * one machine: native byte order, one version. Freestanding C11: writer and player compile the same text. */
+#ifndef MILLPOND_LAB_LAYOUT_CALL_SCRIPT_H
+#define MILLPOND_LAB_LAYOUT_CALL_SCRIPT_H
+
+#include <stdint.h>
+
+#include "lab/references/heap_functions.h"
+
+enum millpond_call_flag {
+    millpond_call_has_old = 1,   /* a free, or a realloc, of what lies in the slot; else of a null pointer */
+    millpond_call_has_result = 2 /* the call gives a block, which goes into the slot */
+};
+
+struct millpond_call {
+    uint64_t bytes;         /* asked for; of a free: of its object */
+    uint32_t slot;          /* of the object; a realloc keeps it */
+    uint16_t thread;        /* from 0, in the order in which they first call */
+    uint16_t pool;          /* 0: the malloc of the process */
+    uint8_t function;       /* heap_functions.h */
+    uint8_t alignment_log2; /* above the default; 0: the default */
+    uint8_t flags;          /* millpond_call_flag */
+    uint8_t unused[5];
+};
+
+/* Whether a player makes the call. Not those that ask only, and not allocations that gave nothing. */
+static inline int millpond_is_played(unsigned function, int has_result) {
+    switch (millpond_shape_of(function)) {
+        case millpond_shape_none:
+            return 0;
+        case millpond_shape_free:
+        case millpond_shape_realloc:
+        case millpond_shape_reallocarray:
+            return 1;
+        default:
+            return has_result;
+    }
+}
+
+static const uint64_t millpond_call_script_magic = 0x534C4C4143504DULL; /* "MPCALLS" */
+enum { millpond_call_script_version = 1 };
+
+struct millpond_call_script {
+    uint64_t magic;
+    uint32_t version;
+    uint32_t call_bytes; /* sizeof(struct millpond_call) */
+    uint64_t calls;
+    uint32_t slots;
+    uint32_t threads;
+    uint32_t pools; /* with malloc's; 1: none but it */
+    uint32_t unused;
+};
+
+#endif

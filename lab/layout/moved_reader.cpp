@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "lab/layout/moved_reader.hpp"
+
+#include <algorithm>
+
+#include "lab/layout/call_script.h"
+
+namespace millpond::layout {
+
+moved_reader::moved_reader(const std::string& recording, const std::string& played,
+                           const references::reader_options& options)
+    : recorded_(recording, options),
+      played_(played, {.with_system = false}),
+      recorded_path_(recording),
+      played_path_(played),
+      recorded_regions_(region_map::of_recording(recording, recorded_.trace())),
+      played_regions_(region_map::of_recording(played, played_.trace())) {
+    find_shifts();
+}
+
+void moved_reader::refuse(const std::string& why) const {
+    throw trace::trace_error(played_path_ + " was not played from " + recorded_path_ + ": " + why +
+                             "; play its calls again");
+}
+
+// From the player's memory of a kind to the program's.
+std::uint64_t moved_reader::shift_of(memory_kind kind) const {
+    const memory_region& own = recorded_regions_.first_of(kind);
+    const memory_region& others = played_regions_.first_of(kind);
+    if (own.kind == memory_kind::unknown || others.kind == memory_kind::unknown) return apart;
+    return own.first - others.first;
+}
+
+void moved_reader::find_shifts() {
+    break_shift_ = shift_of(memory_kind::program_break);
+    variables_shift_ = shift_of(memory_kind::variables);
+    for (const trace::module_record& module : played_.trace().modules()) {
+        const auto& candidates = recorded_.trace().modules();
+        const auto same = std::find_if(candidates.begin(), candidates.end(), [&](const trace::module_record& each) {
+            return each.path == module.path && each.build_id == module.build_id;
+        });
+        const bool is_known = same != candidates.end();
+        modules_.push_back({module.first, is_known ? same->bias - module.bias : apart, is_known});
+    }
+    std::sort(modules_.begin(), modules_.end(),
+              [](const module_shift& a, const module_shift& b) { return a.text < b.text; });
+}
+
+// ---- the program ----
+
+std::uint64_t moved_reader::moved(std::uint64_t address) {
+    const object_map::found at = objects_.find(address);
+    if (at.id != object_map::none) {
+        ++totals_.moved;
+        return address - objects_.object(at.id).address + moved_to_[at.id];
+    }
+    const memory_kind kind = recorded_regions_.find(address);
+    if (kind != memory_kind::unknown && kind != memory_kind::program_break) return address;
+    const std::uint32_t near = objects_.near(address, beside_bytes);
+    if (near == object_map::none) {
+        ++totals_.unplaced;
+        return address;
+    }
+    ++totals_.moved;
+    ++totals_.beside;
+    return address - objects_.object(near).address + moved_to_[near];
+}
+
+void moved_reader::note_frame(frame& of, region_map& regions, const references::step& in) {
+    for (auto r = in.references.rbegin(); r != in.references.rend(); ++r) {
+        if (r->origin != millpond_of_program) continue;
+        const memory_region& region = regions.at(r->address);
+        if (region.kind != memory_kind::stack) continue;
+        of = {r->address, region};
+        return;
+    }
+}
+
+void moved_reader::move_program(references::step& to, const references::step& from) {
+    batch_.assign(from.references.begin(), from.references.end());
+    for (millpond_reference& each : batch_) each.address = moved(each.address);
+    to.references = batch_;
+    to.instructions = from.instructions;
+}
+
+std::uint64_t moved_reader::end_object(std::uint64_t address) {
+    const std::uint32_t id = objects_.beginning_at(address);
+    if (id == object_map::none) return 0;
+    objects_.end(id);
+    return moved_to_[id];
+}
+
+void moved_reader::begin_object(std::uint64_t address, std::uint64_t bytes, std::uint64_t moved) {
+    // An object that is still there was freed in a part that is missing.
+    for (std::uint32_t old; (old = objects_.overlapping(address, bytes)) != object_map::none;) objects_.end(old);
+    objects_.begin({address, bytes, 0});
+    const std::uint32_t id = objects_.beginning_at(address);
+    if (id >= moved_to_.size()) moved_to_.resize(2 * std::size_t{id} + 16);
+    moved_to_[id] = moved;
+}
+
+bool moved_reader::next_of_program(references::step& to) {
+    if (!has_recorded_step_) {
+        if (is_at_end_) return false;
+        if (!recorded_.next(recorded_step_)) {
+            is_at_end_ = true;
+            const auto last = assembly_.ended_at_last();
+            if (!last) return false;
+            begin_call(*last);
+            return true;
+        }
+        has_recorded_step_ = true;
+        if (const auto call = assembly_.ended_before(recorded_step_)) {
+            begin_call(*call);
+            return true;  // the step stays for later
+        }
+    }
+    has_recorded_step_ = false;
+    to.thread = recorded_step_.thread;
+    if (!recorded_step_.in_allocator) {
+        note_frame(program_frames_[recorded_step_.thread], recorded_regions_, recorded_step_);
+        move_program(to, recorded_step_);
+    }
+    switch (recorded_step_.event.record) {
+        case millpond_record_enter:
+        case millpond_record_leave:
+        case millpond_record_free:
+        case millpond_record_allocate:
+            break;  // they come with the call
+        default:
+            to.event = recorded_step_.event;
+            break;
+    }
+    if (const auto call = assembly_.ended_by(recorded_step_, [this](std::uint64_t a) { return end_object(a); }))
+        begin_call(*call);
+    return true;
+}
+
+// ---- the allocator ----
+
+void moved_reader::begin_call(const allocator_call& call) {
+    if (!millpond_is_played(call.function(), call.allocates)) return;
+    call_ = call;
+    place_ = place::begin;
+}
+
+// A step towards the entry of the next call that the player has marked. What the allocator does before the first is its
+// start: the player calls nothing, but a library may when it is loaded.
+bool moved_reader::next_sought(references::step& to) {
+    if (!played_.next(played_step_)) refuse("it has only " + std::to_string(totals_.calls - 1) + " calls");
+    const references::step& s = played_step_;
+    if (!s.in_allocator)
+        note_frame(player_frames_[s.thread], played_regions_, s);
+    else if (totals_.calls == 1 && !is_marked_)
+        take_played(to, s);
+    to.in_allocator = s.in_allocator;
+    if (s.event.record != millpond_record_enter) return true;
+    const std::uint64_t entry = s.event.operands[0];
+    player_frame_ = player_frames_[s.thread];
+    player_frame_.pointer = millpond_entry_pointer(entry, player_frame_.pointer);
+    if (millpond_entry_function(entry) == millpond_function_millpond_played_call) {
+        is_marked_ = true;
+        played_thread_ = s.thread;
+    } else if (is_marked_ && s.thread == played_thread_) {
+        is_marked_ = false;
+        place_ = place::enter;
+    }
+    return true;
+}
+
+std::uint64_t moved_reader::module_placed(std::uint64_t address) const {
+    const auto above = std::upper_bound(modules_.begin(), modules_.end(), address,
+                                        [](std::uint64_t at, const module_shift& each) { return at < each.text; });
+    return address + (above == modules_.begin() ? apart : std::prev(above)->shift);
+}
+
+// Where what the other allocator accesses lies in the program.
+std::uint64_t moved_reader::placed(std::uint64_t address) {
+    const memory_region& region = played_regions_.at(address);
+    switch (region.kind) {
+        case memory_kind::stack:
+            if (region.first != player_frame_.stack.first || program_frame_.pointer == 0) break;
+            // Above the frames of the call lie the thread's own variables, at the end of its stack.
+            if (address < player_frame_.pointer + sizeof(std::uint64_t))
+                return address - player_frame_.pointer + program_frame_.pointer;
+            return address - region.last + program_frame_.stack.last;
+        case memory_kind::global:
+            return module_placed(address);
+        case memory_kind::program_break:
+            return address + break_shift_;
+        case memory_kind::variables:
+            return address + variables_shift_;
+        case memory_kind::unknown:
+            break;
+    }
+    return address + apart;
+}
+
+void moved_reader::take_played(references::step& to, const references::step& from) {
+    batch_.clear();
+    for (const millpond_reference& each : from.references) {
+        if (each.origin != millpond_of_allocator) continue;
+        batch_.push_back(each);
+        batch_.back().address = placed(each.address);
+    }
+    to.references = batch_;
+    to.instructions = from.instructions;
+    totals_.allocator_references += batch_.size();
+    totals_.allocator_instructions += from.instructions;
+}
+
+bool moved_reader::next_inside(references::step& to) {
+    if (!played_.next(played_step_)) refuse("it ends within a call");
+    if (played_step_.thread != played_thread_ || !played_step_.in_allocator) return true;
+    take_played(to, played_step_);
+    to.in_allocator = true;
+    if (played_step_.event.record != millpond_record_leave) return true;
+    to.event.record = millpond_record_leave;
+    place_ = place::late_free;
+    return true;
+}
+
+// What the call that has just ended gave.
+std::uint64_t moved_reader::played_address() {
+    while (played_.next(played_step_)) {
+        const references::step& s = played_step_;
+        if (!s.references.empty() || s.thread != played_thread_) break;
+        if (s.event.record == millpond_record_none || s.event.record == millpond_record_free) continue;
+        if (s.event.record != millpond_record_allocate) break;
+        if (s.event.operands[1] != std::max<std::uint64_t>(call_.bytes, call_.frees ? 1 : 0) &&
+            s.event.operands[1] != call_.bytes)
+            refuse("call " + std::to_string(totals_.calls) + " is of " + std::to_string(call_.bytes) + " bytes, not " +
+                   std::to_string(s.event.operands[1]));
+        const std::uint64_t address = s.event.operands[0];
+        return placed(address);
+    }
+    refuse("call " + std::to_string(totals_.calls) + " gave nothing there");
+}
+
+bool moved_reader::next_of_call(references::step& to) {
+    to.thread = call_.thread;
+    const bool frees_known = call_.frees && call_.freed != 0;
+    switch (place_) {
+        case place::begin:
+            ++totals_.calls;
+            program_frame_ = program_frames_[call_.thread];
+            program_frame_.pointer = millpond_entry_pointer(call_.entry, program_frame_.pointer);
+            place_ = place::seek;
+            return true;
+        case place::seek:
+            return next_sought(to);
+        case place::enter:
+            to.event.record = millpond_record_enter;
+            to.event.operands[0] = call_.entry;
+            place_ = frees_known && !call_.frees_by_realloc ? place::early_free : place::inside;
+            return true;
+        case place::early_free:
+            to.in_allocator = true;
+            to.event.record = millpond_record_free;
+            to.event.operands[0] = call_.freed;
+            place_ = place::inside;
+            return true;
+        case place::inside:
+            return next_inside(to);
+        case place::late_free:
+            place_ = place::allocate;
+            if (!frees_known || !call_.frees_by_realloc) return true;
+            to.event.record = millpond_record_free;
+            to.event.operands[0] = call_.freed;
+            to.event.operands[1] = call_.allocates ? millpond_flag_realloc : 0;
+            return true;
+        default:
+            place_ = place::program;
+            if (!call_.allocates) return true;
+            const std::uint64_t address = played_address();
+            begin_object(call_.address, call_.bytes, address);
+            to.event.record = millpond_record_allocate;
+            to.event.operands[0] = address;
+            to.event.operands[1] = call_.bytes;
+            to.event.operands[2] = call_.context;
+            to.event.operands[3] = call_.flags;
+            return true;
+    }
+}
+
+bool moved_reader::next(references::step& to) {
+    to = {};
+    return place_ == place::program ? next_of_program(to) : next_of_call(to);
+}
+
+}  // namespace millpond::layout

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: BSL-1.0
+// moved_reader: the references of a recording as they would be on another allocator.
+//
+//   recording ─▶ program's references ─▶ object, offset ─▶ where the other allocator has put the object ─┐
+//             └▶ calls of the allocator ─ counted off ─▶ the same calls, as they were played             ├▶ next()
+//   played    ─▶ references of the other allocator within these calls ──────────────────────────────────┘
+//
+// `played` is a recording of millpond-player, which has made the recording's calls to the other allocator. The
+// program's references to objects move with their objects; those to stacks, globals and all else stay. What the
+// recorded allocator accessed is left out, and what the other one accessed comes in its place, where the call ended:
+//   its frames            lie below the program's stack pointer at that call, as far as they lay below the player's
+//   the break             begins where the program's began
+//   a thread's variables  lie around the program's thread pointer, as far as they lay from the player's
+//   data of a module      that both have lies where the program has it
+//   what it did at its start, before the first call, stands in front of that
+//   all else              lies apart from the program's memory, at the same place in any page, cache and huge page
+// A reference beside every object (a string function reads to the end of a line) moves with the next one within 64
+// bytes; where there is none, it stays and is counted.
+// What this cannot know: behaviour of the program that depends on addresses, an allocator that returns memory by the
+// clock, and the ends of threads: a thread ends with its last call.
+//
+// Memory: the live objects, and a block of each recording; not the length of the run. Not thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "lab/layout/call_assembly.hpp"
+#include "lab/layout/object_map.hpp"
+#include "lab/layout/region_map.hpp"
+#include "lab/references/reader.hpp"
+
+namespace millpond::layout {
+
+struct moved_totals {
+    std::uint64_t calls = 0;                 // that were played
+    std::uint64_t moved = 0;                 // the program's references to objects
+    std::uint64_t beside = 0;                // of these, beside every object
+    std::uint64_t unplaced = 0;              // of no object, stack or module: they stay
+    std::uint64_t allocator_references = 0;  // of the other allocator
+    std::uint64_t allocator_instructions = 0;
+};
+
+class moved_reader {
+  public:
+    // Throws trace::trace_error where one of both cannot be read or has no references.
+    moved_reader(const std::string& recording, const std::string& played,
+                 const references::reader_options& options = {});
+
+    // As references::reader::next; allocations and frees have the addresses of the other allocator. Throws
+    // trace::trace_error where `played` does not hold the calls of the recording.
+    bool next(references::step& to);
+    const references::reader& recording() const { return recorded_; }
+    const moved_totals& totals() const { return totals_; }
+
+  private:
+    // Where next() stands.
+    enum class place : std::uint8_t { program, begin, seek, enter, early_free, inside, late_free, allocate };
+    // Of a module of both recordings: addresses of the player's → the program's.
+    struct module_shift {
+        std::uint64_t text;  // where its code begins in the player
+        std::uint64_t shift;
+        bool is_known;
+    };
+    struct frame {
+        std::uint64_t pointer = 0;  // the stack pointer at the entry; before: the last reference to the stack
+        memory_region stack;
+    };
+
+    void find_shifts();
+    std::uint64_t shift_of(memory_kind kind) const;
+    bool next_of_program(references::step& to);
+    void begin_call(const allocator_call& call);
+    bool next_of_call(references::step& to);
+    bool next_inside(references::step& to);
+    bool next_sought(references::step& to);
+    void take_played(references::step& to, const references::step& from);
+    std::uint64_t played_address();
+    void move_program(references::step& to, const references::step& from);
+    std::uint64_t moved(std::uint64_t address);
+    std::uint64_t placed(std::uint64_t address);
+    std::uint64_t module_placed(std::uint64_t address) const;
+    std::uint64_t end_object(std::uint64_t address);
+    void begin_object(std::uint64_t address, std::uint64_t bytes, std::uint64_t moved);
+    static void note_frame(frame& of, region_map& regions, const references::step& in);
+    [[noreturn]] void refuse(const std::string& why) const;
+
+    static constexpr std::uint64_t beside_bytes = 64;
+    static constexpr std::uint64_t apart = std::uint64_t{1} << 44;  // what is the other allocator's alone lies beyond
+
+    references::reader recorded_, played_;
+    std::string recorded_path_, played_path_;
+    region_map recorded_regions_, played_regions_;
+    std::vector<module_shift> modules_;  // by text
+    std::uint64_t break_shift_ = 0, variables_shift_ = 0;
+
+    call_assembly assembly_;
+    object_map objects_;                   // by addresses of the recording
+    std::vector<std::uint64_t> moved_to_;  // by id of objects_
+
+    place place_ = place::program;
+    references::step recorded_step_, played_step_;
+    bool has_recorded_step_ = false, is_at_end_ = false;
+    allocator_call call_;
+    std::uint64_t played_thread_ = 0;
+    bool is_marked_ = false;              // the player's next call is the one that is sought
+    frame program_frame_, player_frame_;  // of the call
+    std::unordered_map<std::uint64_t, frame> program_frames_, player_frames_;  // by thread
+    std::vector<millpond_reference> batch_;
+    moved_totals totals_;
+};
+
+}  // namespace millpond::layout

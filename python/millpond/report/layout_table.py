@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: BSL-1.0
+"""Layouts of one recording on a terminal: misses of each cache as they were, and as they would be.
+
+                       recorded    first_fit       jemalloc
+64 KiB, direct-mapped    412 033    451 200 +9.5 %  398 001 -3.4 %
+"""
+
+from __future__ import annotations
+
+import sys
+
+from rich.box import SIMPLE_HEAD
+from rich.table import Table
+from rich.text import Text
+
+from millpond.report.figures.log_plot import size_text
+from millpond.report.simulation_curves import MissCurve, fault_curve, miss_curves
+from millpond.report.terminal import console
+from millpond.rounds.simulation_data import LayoutComparison, Simulation
+from millpond.system.wording import count_text
+
+# Sizes of memory, as shares of what the recorded run touches.
+_MEMORY_SHARES = (0.25, 0.5, 0.75)
+_ROWS_AT_MOST = 40
+
+
+def print_layouts(comparison: LayoutComparison) -> None:
+    """A line for each cache and size of memory, a column for each layout, on standard output."""
+    table = Table(box=SIMPLE_HEAD, title="misses by layout", title_justify="left", title_style="bold")
+    table.add_column("")
+    for each in comparison.layouts:
+        table.add_column(each.name, justify="right")
+    rows = layout_rows([each.simulation for each in comparison.layouts])
+    for name, values in rows[:_ROWS_AT_MOST]:
+        table.add_row(name, *(_cell(value, values[0]) for value in values))
+    shown_on = console(sys.stdout)
+    shown_on.print(table)
+    if len(rows) > _ROWS_AT_MOST:
+        shown_on.print(Text(f"{len(rows) - _ROWS_AT_MOST} more rows: --json has them all"))
+    for each in comparison.layouts:
+        moved = each.simulation.input.layout
+        if moved is not None and moved.unplaced_references:
+            shown_on.print(
+                Text(f"{each.name}: {count_text(moved.unplaced_references)} references lie beside all objects and stay")
+            )
+
+
+def layout_rows(simulations: list[Simulation]) -> list[tuple[str, list[int | None]]]:
+    """What all layouts have: instructions and references, misses by cache, faults by memory."""
+    rows: list[tuple[str, list[int | None]]] = [
+        ("instructions", [one.input.instructions for one in simulations]),
+        ("references", [one.input.references for one in simulations]),
+    ]
+    curves = [miss_curves(one) for one in simulations]
+    for place, curve in enumerate(curves[0]):
+        for size, _ in curve.points:
+            values = [of_one[place].at(size) if place < len(of_one) else None for of_one in curves]
+            rows.append((f"{size_text(size)}, {curve.organisation}, lines of {curve.line_bytes}", values))
+    recorded = fault_curve(simulations[0])
+    if recorded is not None and recorded.points:
+        page, most = recorded.line_bytes, recorded.points[-1][0]
+        memories = [int(most * share) // page * page for share in _MEMORY_SHARES]
+        faults = [fault_curve(one, memories) for one in simulations]
+        for memory in memories:
+            rows.append((f"page faults, memory of {size_text(memory)}", [_at(one, memory) for one in faults]))
+    return rows
+
+
+def _at(curve: MissCurve | None, memory: int) -> int | None:
+    """Faults at a size of memory that was named; beyond the largest they are no fewer than there."""
+    if curve is None or not curve.points:
+        return None
+    return curve.at(min(memory, curve.points[-1][0]))
+
+
+def _cell(value: int | None, recorded: int | None) -> str:
+    if value is None:
+        return "–"
+    if value is recorded or not recorded:
+        return count_text(value)
+    return f"{count_text(value)} {100.0 * (value / recorded - 1):+.1f} %"

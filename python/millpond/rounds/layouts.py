@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: BSL-1.0
+"""Layouts: where another allocator would put the objects of a recorded program, and what it would access itself.
+
+recording ──millpond-layout──▶ script of calls ──millpond-player, on the other allocator, captured──▶ played
+recording, played ──millpond-simulate --played──▶ misses of the program on the other allocator
+
+The program itself does not run again: only its calls to the allocator are made once more, under the capturing tool.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from millpond.rounds.mallocs import find_mallocs
+from millpond.rounds.simulation_data import Simulation
+from millpond.system import native
+from millpond.system.errors import Failure, Status
+from millpond.system.progress import say
+
+LAYOUT, PLAYER, CAPTURE, SIMULATE = "millpond-layout", "millpond-player", "millpond-references", "millpond-simulate"
+RECORDED = "recorded"
+_OURS = "libmillpond-{}.so"
+
+
+@dataclass(frozen=True)
+class Layout:
+    """An allocator on which a recorded program is thought to run. `library`: None for the C library's own malloc."""
+
+    name: str
+    library: Path | None = None
+
+
+def layout_of(word: str) -> Layout:
+    """The layout that a user names: glibc, a malloc of this machine, one of ours, or a library by its path.
+
+    Failure (2) for a name that nothing has, (3) for a path without a file.
+    """
+    if "/" in word or word.endswith(".so"):
+        library = Path(word)
+        if not library.is_file():
+            raise Failure(Status.INPUT, f"{word} is no file: a layout is a name or the path of a malloc library")
+        return Layout(word, library.absolute())
+    found, missing = find_mallocs(benchmark=True)
+    known = {malloc.name: malloc.path for malloc in found}
+    if word in known:
+        return Layout(word, known[word])
+    if word in missing:
+        raise Failure(Status.ENVIRONMENT, f"{word} is not on this machine: apt install {missing[word]}")
+    ours = _our_folder() / _OURS.format(word)
+    if ours.is_file():
+        return Layout(word, ours)
+    raise Failure(
+        Status.USAGE, f"unknown layout {word}; there are: {', '.join(sorted({*known, *missing, *our_layouts()}))}"
+    )  # fmt: skip
+
+
+def our_layouts() -> list[str]:
+    """The names of our own malloc libraries, as far as they are built."""
+    before, after = _OURS.split("{}")
+    libraries = (path.name for path in _our_folder().glob(_OURS.format("*")))
+    tools = {"record", "trial", "litter", "probes"}  # that observe a malloc, and are none
+    return sorted({name.removeprefix(before).removesuffix(after) for name in libraries} - tools)
+
+
+def _our_folder() -> Path:
+    return native.find(PLAYER).parent.parent / "lib" / "millpond"
+
+
+@dataclass(frozen=True)
+class Script:
+    """The calls of a recorded program, ready to be played; `folder` holds it and what is played from it."""
+
+    recording: Path
+    folder: Path
+
+    @property
+    def path(self) -> Path:
+        return self.folder / "calls.script"
+
+    def write(self) -> None:
+        """Failure (3) where the recording cannot be read or has no references."""
+        native.require(LAYOUT, ["--calls", str(self.recording), "-o", str(self.path)])
+
+    def play(self, layout: Layout) -> Path:
+        """Makes the calls on the layout's allocator under the capturing tool. Returns what was recorded of it."""
+        say(f"playing the calls on {layout.name}")
+        played = self.folder / f"{layout.name.replace('/', '_')}.played"
+        preload = ["--preload", str(layout.library)] if layout.library is not None else []
+        player = [str(native.find(PLAYER)), str(self.path)]
+        native.require(CAPTURE, ["-o", str(played), *preload, "--", *player])
+        return played
+
+
+def simulate_layouts(
+    recording: Path, layouts: Sequence[Layout], options: Sequence[str], folder: Path
+) -> list[tuple[str, Simulation]]:
+    """The recording as it is, then on each layout. `options`: of millpond-simulate.
+
+    One more layout costs a run of the player and a pass over the recording; what is played is removed at once.
+    """
+    say("simulating what was recorded")
+    found = [(RECORDED, _simulated(recording, options, folder))]
+    script = Script(recording, folder)
+    script.write()
+    for layout in layouts:
+        played = script.play(layout)
+        say(f"simulating {layout.name}")
+        found.append((layout.name, _simulated(recording, [*options, "--played", str(played)], folder)))
+        played.unlink()
+    return found
+
+
+def _simulated(recording: Path, options: Sequence[str], folder: Path) -> Simulation:
+    out = folder / "simulation.json"
+    native.require(SIMULATE, [*options, "--json", str(out), "--", str(recording)])
+    return Simulation.read(out)
