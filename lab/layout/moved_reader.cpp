@@ -23,24 +23,26 @@ void moved_reader::refuse(const std::string& why) const {
                              "; play its calls again");
 }
 
-// From the player's memory of a kind to the program's.
+// From the program's memory of a kind to the player's.
 std::uint64_t moved_reader::shift_of(memory_kind kind) const {
     const memory_region& own = recorded_regions_.first_of(kind);
     const memory_region& others = played_regions_.first_of(kind);
     if (own.kind == memory_kind::unknown || others.kind == memory_kind::unknown) return apart;
-    return own.first - others.first;
+    return others.first - own.first;
 }
 
 void moved_reader::find_shifts() {
+    const trace::process_record& own = recorded_.trace().process();
+    const trace::process_record& others = played_.trace().process();
+    is_starting_ = own.executable == others.executable && own.build_id == others.build_id && recorded_regions_.has_main();
     break_shift_ = shift_of(memory_kind::program_break);
     variables_shift_ = shift_of(memory_kind::variables);
-    for (const trace::module_record& module : played_.trace().modules()) {
-        const auto& candidates = recorded_.trace().modules();
+    for (const trace::module_record& module : recorded_.trace().modules()) {
+        const auto& candidates = played_.trace().modules();
         const auto same = std::find_if(candidates.begin(), candidates.end(), [&](const trace::module_record& each) {
             return each.path == module.path && each.build_id == module.build_id;
         });
-        const bool is_known = same != candidates.end();
-        modules_.push_back({module.first, is_known ? same->bias - module.bias : apart, is_known});
+        modules_.push_back({module.first, same != candidates.end() ? same->bias - module.bias : apart});
     }
     std::sort(modules_.begin(), modules_.end(),
               [](const module_shift& a, const module_shift& b) { return a.text < b.text; });
@@ -54,16 +56,33 @@ std::uint64_t moved_reader::moved(std::uint64_t address) {
         ++totals_.moved;
         return address - objects_.object(at.id).address + moved_to_[at.id];
     }
-    const memory_kind kind = recorded_regions_.find(address);
-    if (kind != memory_kind::unknown && kind != memory_kind::program_break) return address;
-    const std::uint32_t near = objects_.near(address, beside_bytes);
-    if (near == object_map::none) {
-        ++totals_.unplaced;
-        return address;
+    switch (recorded_regions_.find(address)) {
+        case memory_kind::stack:
+            return address + apart;
+        case memory_kind::global:
+            return moved_with_module(address);
+        case memory_kind::variables:
+            return address + variables_shift_;
+        default:
+            return moved_beside(address);
     }
-    ++totals_.moved;
-    ++totals_.beside;
-    return address - objects_.object(near).address + moved_to_[near];
+}
+
+std::uint64_t moved_reader::moved_with_module(std::uint64_t address) const {
+    const auto above = std::upper_bound(modules_.begin(), modules_.end(), address,
+                                        [](std::uint64_t at, const module_shift& each) { return at < each.text; });
+    return address + (above == modules_.begin() ? apart : std::prev(above)->shift);
+}
+
+std::uint64_t moved_reader::moved_beside(std::uint64_t address) {
+    const std::uint32_t near = objects_.near(address, beside_bytes);
+    if (near != object_map::none) {
+        ++totals_.moved;
+        ++totals_.beside;
+        return address - objects_.object(near).address + moved_to_[near];
+    }
+    ++totals_.unplaced;
+    return address + (recorded_regions_.find(address) == memory_kind::program_break ? break_shift_ : apart);
 }
 
 void moved_reader::note_frame(frame& of, region_map& regions, const references::step& in) {
@@ -119,8 +138,9 @@ bool moved_reader::next_of_program(references::step& to) {
     to.thread = recorded_step_.thread;
     if (!recorded_step_.in_allocator) {
         note_frame(program_frames_[recorded_step_.thread], recorded_regions_, recorded_step_);
-        move_program(to, recorded_step_);
+        if (!is_starting_) move_program(to, recorded_step_);
     }
+    if (begins_main(recorded_step_.event)) is_starting_ = false;
     switch (recorded_step_.event.record) {
         case millpond_record_enter:
         case millpond_record_leave:
@@ -136,6 +156,40 @@ bool moved_reader::next_of_program(references::step& to) {
     return true;
 }
 
+// ---- the start ----
+
+// What the player's process did before the player began: the program's start on the other allocator. Of another
+// program's start only the allocator's own part counts.
+bool moved_reader::next_of_start(references::step& to) {
+    if (!played_.next(played_step_)) refuse("it has no calls");
+    const references::step& s = played_step_;
+    to.thread = s.thread;
+    to.in_allocator = s.in_allocator;
+    if (!s.in_allocator) note_frame(player_frames_[s.thread], played_regions_, s);
+    if (is_starting_ || s.in_allocator) {
+        batch_.assign(s.references.begin(), s.references.end());
+        for (millpond_reference& each : batch_) each.address = placed_at_start(each.address);
+        to.references = batch_;
+        to.instructions = s.instructions;
+    }
+    if (begins_main(s.event)) place_ = place::program;
+    return true;
+}
+
+bool moved_reader::begins_main(const references::stream_event& event) {
+    return event.record == millpond_record_gap && event.operands[0] == 0;
+}
+
+bool moved_reader::is_mark(const references::stream_event& event) {
+    return event.record == millpond_record_enter &&
+           millpond_entry_function(event.operands[0]) == millpond_function_millpond_played_call;
+}
+
+std::uint64_t moved_reader::placed_at_start(std::uint64_t address) {
+    if (played_regions_.find(address) != memory_kind::stack) return address;
+    return address - played_regions_.at(address).last + recorded_regions_.last_of(memory_kind::stack).last + apart;
+}
+
 // ---- the allocator ----
 
 void moved_reader::begin_call(const allocator_call& call) {
@@ -144,56 +198,32 @@ void moved_reader::begin_call(const allocator_call& call) {
     place_ = place::begin;
 }
 
-// A step towards the entry of the next call that the player has marked. What the allocator does before the first is its
-// start: the player calls nothing, but a library may when it is loaded.
-bool moved_reader::next_sought(references::step& to) {
+// A step towards the entry of the next call that the player has marked.
+bool moved_reader::next_sought() {
     if (!played_.next(played_step_)) refuse("it has only " + std::to_string(totals_.calls - 1) + " calls");
     const references::step& s = played_step_;
-    if (!s.in_allocator)
-        note_frame(player_frames_[s.thread], played_regions_, s);
-    else if (totals_.calls == 1 && !is_marked_)
-        take_played(to, s);
-    to.in_allocator = s.in_allocator;
-    if (s.event.record != millpond_record_enter) return true;
-    const std::uint64_t entry = s.event.operands[0];
-    player_frame_ = player_frames_[s.thread];
-    player_frame_.pointer = millpond_entry_pointer(entry, player_frame_.pointer);
-    if (millpond_entry_function(entry) == millpond_function_millpond_played_call) {
+    if (!s.in_allocator) note_frame(player_frames_[s.thread], played_regions_, s);
+    if (is_mark(s.event)) {
         is_marked_ = true;
         played_thread_ = s.thread;
-    } else if (is_marked_ && s.thread == played_thread_) {
+    } else if (is_marked_ && s.event.record == millpond_record_enter && s.thread == played_thread_) {
+        player_frame_ = player_frames_[s.thread];
+        player_frame_.pointer = millpond_entry_pointer(s.event.operands[0], player_frame_.pointer);
         is_marked_ = false;
         place_ = place::enter;
     }
     return true;
 }
 
-std::uint64_t moved_reader::module_placed(std::uint64_t address) const {
-    const auto above = std::upper_bound(modules_.begin(), modules_.end(), address,
-                                        [](std::uint64_t at, const module_shift& each) { return at < each.text; });
-    return address + (above == modules_.begin() ? apart : std::prev(above)->shift);
-}
-
-// Where what the other allocator accesses lies in the program.
+// Where what the other allocator accesses lies in the program: only its frames move.
 std::uint64_t moved_reader::placed(std::uint64_t address) {
     const memory_region& region = played_regions_.at(address);
-    switch (region.kind) {
-        case memory_kind::stack:
-            if (region.first != player_frame_.stack.first || program_frame_.pointer == 0) break;
-            // Above the frames of the call lie the thread's own variables, at the end of its stack.
-            if (address < player_frame_.pointer + sizeof(std::uint64_t))
-                return address - player_frame_.pointer + program_frame_.pointer;
-            return address - region.last + program_frame_.stack.last;
-        case memory_kind::global:
-            return module_placed(address);
-        case memory_kind::program_break:
-            return address + break_shift_;
-        case memory_kind::variables:
-            return address + variables_shift_;
-        case memory_kind::unknown:
-            break;
-    }
-    return address + apart;
+    if (region.kind != memory_kind::stack || region.first != player_frame_.stack.first || program_frame_.pointer == 0)
+        return address;
+    // Above the frames of the call lie the thread's own variables, at the end of its stack.
+    if (address < player_frame_.pointer + sizeof(std::uint64_t))
+        return address - player_frame_.pointer + program_frame_.pointer + apart;
+    return address - region.last + program_frame_.stack.last + apart;
 }
 
 void moved_reader::take_played(references::step& to, const references::step& from) {
@@ -248,7 +278,7 @@ bool moved_reader::next_of_call(references::step& to) {
             place_ = place::seek;
             return true;
         case place::seek:
-            return next_sought(to);
+            return next_sought();
         case place::enter:
             to.event.record = millpond_record_enter;
             to.event.operands[0] = call_.entry;
@@ -285,6 +315,7 @@ bool moved_reader::next_of_call(references::step& to) {
 
 bool moved_reader::next(references::step& to) {
     to = {};
+    if (place_ == place::start) return next_of_start(to);
     return place_ == place::program ? next_of_program(to) : next_of_call(to);
 }
 

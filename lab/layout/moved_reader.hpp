@@ -5,17 +5,18 @@
 //             └▶ calls of the allocator ─ counted off ─▶ the same calls, as they were played             ├▶ next()
 //   played    ─▶ references of the other allocator within these calls ──────────────────────────────────┘
 //
-// `played` is a recording of millpond-player, which has made the recording's calls to the other allocator. The
-// program's references to objects move with their objects; those to stacks, globals and all else stay. What the
-// recorded allocator accessed is left out, and what the other one accessed comes in its place, where the call ended:
-//   its frames            lie below the program's stack pointer at that call, as far as they lay below the player's
-//   the break             begins where the program's began
-//   a thread's variables  lie around the program's thread pointer, as far as they lay from the player's
-//   data of a module      that both have lies where the program has it
-//   what it did at its start, before the first call, stands in front of that
-//   all else              lies apart from the program's memory, at the same place in any page, cache and huge page
+// `played` is a recording of the player (player.c), which has made the recording's calls to the other allocator; best in
+// the program's own image, where that allocator, libraries and variables lie where they will. What it accessed stays
+// where it was, and the program's references move there:
+//   to objects            with their objects
+//   to a module's data    to where that module lies now
+//   to the first thread's variables and the break    likewise
+//   to stacks, and to all that only the program has  apart from everything else, at the same place in any cache
+// What the recorded allocator accessed is left out, and what the other one accessed comes in its place, where the call
+// ended; its frames lie below the program's stack pointer at that call. What was accessed before main, loading the
+// allocator's libraries among it, is the other's, too, if both are of one executable.
 // A reference beside every object (a string function reads to the end of a line) moves with the next one within 64
-// bytes; where there is none, it stays and is counted.
+// bytes.
 // What this cannot know: behaviour of the program that depends on addresses, an allocator that returns memory by the
 // clock, and the ends of threads: a thread ends with its last call.
 //
@@ -40,7 +41,7 @@ struct moved_totals {
     std::uint64_t calls = 0;                 // that were played
     std::uint64_t moved = 0;                 // the program's references to objects
     std::uint64_t beside = 0;                // of these, beside every object
-    std::uint64_t unplaced = 0;              // of no object, stack or module: they stay
+    std::uint64_t unplaced = 0;              // of no object, stack or module
     std::uint64_t allocator_references = 0;  // of the other allocator
     std::uint64_t allocator_instructions = 0;
 };
@@ -59,12 +60,11 @@ class moved_reader {
 
   private:
     // Where next() stands.
-    enum class place : std::uint8_t { program, begin, seek, enter, early_free, inside, late_free, allocate };
-    // Of a module of both recordings: addresses of the player's → the program's.
+    enum class place : std::uint8_t { start, program, begin, seek, enter, early_free, inside, late_free, allocate };
+    // From where a module lies in the recording to where it lies where the calls were played.
     struct module_shift {
-        std::uint64_t text;  // where its code begins in the player
+        std::uint64_t text;  // where its code begins in the recording
         std::uint64_t shift;
-        bool is_known;
     };
     struct frame {
         std::uint64_t pointer = 0;  // the stack pointer at the entry; before: the last reference to the stack
@@ -73,24 +73,29 @@ class moved_reader {
 
     void find_shifts();
     std::uint64_t shift_of(memory_kind kind) const;
+    bool next_of_start(references::step& to);
     bool next_of_program(references::step& to);
     void begin_call(const allocator_call& call);
     bool next_of_call(references::step& to);
     bool next_inside(references::step& to);
-    bool next_sought(references::step& to);
+    bool next_sought();
+    static bool begins_main(const references::stream_event& event);
+    static bool is_mark(const references::stream_event& event);
+    std::uint64_t placed_at_start(std::uint64_t address);
     void take_played(references::step& to, const references::step& from);
     std::uint64_t played_address();
     void move_program(references::step& to, const references::step& from);
     std::uint64_t moved(std::uint64_t address);
+    std::uint64_t moved_beside(std::uint64_t address);
+    std::uint64_t moved_with_module(std::uint64_t address) const;
     std::uint64_t placed(std::uint64_t address);
-    std::uint64_t module_placed(std::uint64_t address) const;
     std::uint64_t end_object(std::uint64_t address);
     void begin_object(std::uint64_t address, std::uint64_t bytes, std::uint64_t moved);
     static void note_frame(frame& of, region_map& regions, const references::step& in);
     [[noreturn]] void refuse(const std::string& why) const;
 
     static constexpr std::uint64_t beside_bytes = 64;
-    static constexpr std::uint64_t apart = std::uint64_t{1} << 44;  // what is the other allocator's alone lies beyond
+    static constexpr std::uint64_t apart = std::uint64_t{1} << 44;  // what only the program has lies beyond
 
     references::reader recorded_, played_;
     std::string recorded_path_, played_path_;
@@ -102,9 +107,10 @@ class moved_reader {
     object_map objects_;                   // by addresses of the recording
     std::vector<std::uint64_t> moved_to_;  // by id of objects_
 
-    place place_ = place::program;
+    place place_ = place::start;
     references::step recorded_step_, played_step_;
     bool has_recorded_step_ = false, is_at_end_ = false;
+    bool is_starting_ = false;  // the recording has not come to main: the start of `played` counts
     allocator_call call_;
     std::uint64_t played_thread_ = 0;
     bool is_marked_ = false;              // the player's next call is the one that is sought

@@ -1,39 +1,90 @@
 /* SPDX-License-Identifier: BSL-1.0
- * millpond-player SCRIPT: makes the calls of a script (call_script.h), one after the other, to the malloc of this
- * process, so that a capture of it tells where this malloc puts the program's objects, and what it accesses itself.
+ * player: makes the calls of a script (call_script.h) to the malloc of a process in the place of its program, so that a
+ * capture tells where this malloc puts the program's objects, and what it accesses itself.
  *
- *   script ─▶ call ─▶ millpond_played_call() ─▶ malloc, realloc, operator new, … ─▶ slots
- *                     └ the mark: what comes next is the program's call, and no start of a thread or library
+ *   __libc_start_main(main …)      the tool has mapped the player, and hands its main over instead of the program's
+ *     ─▶ script ─▶ call ─▶ millpond_played_call() ─▶ malloc, realloc, operator new, … ─▶ slots
+ *                          └ the mark: what comes next is the program's call, and no start of a thread
  *
+ * Executable, libraries, their variables and the break thus lie where they lie when the program itself runs on that
+ * malloc: up to here nothing is different, for the dynamic linker knows of no player. It is no library and has none: it
+ * asks the system itself, and keeps what it needs beside itself, where no malloc of a program of usual size comes.
  * Each thread of the script is a thread here, for a malloc may keep something for each; only the one whose turn it is
- * runs. The program does nothing else with the malloc: it is C, so that no library of C++ takes memory before the first
- * call, and what it needs itself is mapped far away. The blocks are not written to. Functions that the malloc lacks,
- * such as operators of C++, fall back on malloc, as those of libstdc++ do.
- * Exit status: 0 done · 2 usage · 3 no script · 4 no memory, no thread. */
-#define _GNU_SOURCE
-#include <errno.h>
-#include <fcntl.h>
+ * runs. The blocks are not written to. Functions that the malloc lacks, such as operators of C++, fall back on malloc,
+ * as those of libstdc++ do. Freestanding C11.
+ * Ends with 0: done · 3 no script · 4 no memory, no thread. */
+#include "lab/layout/player_link.h"
+
+#include <asm/unistd.h>
 #include <linux/futex.h>
-#include <pthread.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <stdio.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <sys/syscall.h>
-#include <unistd.h>
+#include <stdint.h>
 
 #include "lab/layout/call_script.h"
 #include "lab/references/heap_functions.h"
 
+static void player_main(void);
+static void millpond_played_call(void);
+
+__attribute__((section(".player_link"), used)) static struct millpond_player_link player_link = {
+    .magic = 0x524559414C50504DULL,
+    .main = (uintptr_t)player_main,
+    .mark = (uintptr_t)millpond_played_call,
+};
+
+__attribute__((noinline)) static void millpond_played_call(void) { __asm__ volatile("" ::: "memory"); }
+
+/* ---- the system ---- */
+
+static long ask(long number, long a, long b, long c, long d, long e, long f) {
+    register long r10 __asm__("r10") = d;
+    register long r8 __asm__("r8") = e;
+    register long r9 __asm__("r9") = f;
+    long result;
+    __asm__ volatile("syscall"
+                     : "=a"(result)
+                     : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
+                     : "rcx", "r11", "memory");
+    return result;
+}
+
+static size_t length_of(const char* text) {
+    size_t length = 0;
+    while (text[length] != 0) ++length;
+    return length;
+}
+
+__attribute__((noreturn)) static void end(int status) {
+    for (;;) ask(__NR_exit_group, status, 0, 0, 0, 0, 0);
+}
+
+/* Says "millpond: the player: WHAT NUMBER". */
+__attribute__((noreturn)) static void stop(int status, const char* what, uint64_t number) {
+    char digits[24];
+    size_t at = sizeof digits;
+    digits[--at] = '\n';
+    do digits[--at] = (char)('0' + number % 10);
+    while ((number /= 10) != 0);
+    static const char first[] = "millpond: the player: ";
+    ask(__NR_write, 2, (long)first, sizeof first - 1, 0, 0, 0);
+    ask(__NR_write, 2, (long)what, (long)length_of(what), 0, 0, 0);
+    ask(__NR_write, 2, (long)(digits + at), (long)(sizeof digits - at), 0, 0, 0);
+    end(status);
+}
+
+/* Memory of our own, behind the player. */
+static void* map_beside(size_t bytes) {
+    enum { read_write = 3, private_anonymous_fixed = 0x2 | 0x20 | 0x10 };
+    static uintptr_t next = 0x50000000u + (1u << 20);
+    const size_t whole = (bytes + 4095) & ~(size_t)4095;
+    const long at = ask(__NR_mmap, (long)next, (long)whole, read_write, private_anonymous_fixed, -1, 0);
+    if (at < 0 && at > -4096) stop(4, "no memory for tables of so many bytes: ", bytes);
+    next += whole;
+    return (void*)at;
+}
+
 /* ---- the functions of the malloc ---- */
-
-#define FUNCTION(name, shape) extern void name(void) __attribute__((weak));
-MILLPOND_HEAP_FUNCTIONS(FUNCTION)
-#undef FUNCTION
-
-__attribute__((noinline, visibility("default"))) void millpond_played_call(void) { __asm__ volatile("" ::: "memory"); }
 
 typedef void (*any_function)(void);
 
@@ -41,63 +92,83 @@ typedef void (*any_function)(void);
 enum free_words { no_words, size_word, alignment_word, size_and_alignment, alignment_and_size };
 
 struct heap_function {
-    any_function call; /* null: not here */
     const char* name;
     enum millpond_heap_shape shape;
+    any_function call; /* null: not here */
     enum free_words words; /* of a free */
 };
 
-#define FUNCTION(name, shape) {name, #name, millpond_shape_##shape, no_words},
-static struct heap_function functions[] = {{NULL, "", millpond_shape_none, no_words},
-                                           MILLPOND_HEAP_FUNCTIONS(FUNCTION)};
+#define FUNCTION(name, shape) {#name, millpond_shape_##shape, NULL, no_words},
+static struct heap_function functions[] = {{"", millpond_shape_none, NULL, no_words}, MILLPOND_HEAP_FUNCTIONS(FUNCTION)};
 #undef FUNCTION
-enum { function_count = sizeof functions / sizeof functions[0] };
+
+static int begins(const char* text, const char* with) {
+    while (*with != 0)
+        if (*text++ != *with++) return 0;
+    return 1;
+}
+
+static int has(const char* text, const char* part) {
+    for (; *text != 0; ++text)
+        if (begins(text, part)) return 1;
+    return 0;
+}
 
 static enum free_words words_of_free(const char* name) {
-    if (strcmp(name, "free_sized") == 0) return size_word;
-    if (strcmp(name, "free_aligned_sized") == 0) return alignment_and_size;
-    if (strncmp(name, "_Zd", 3) != 0)
-        return strcmp(name, "millpond_pool_deallocate") == 0 ? size_and_alignment : no_words;
-    const int has_size = strncmp(name + 4, "Pvm", 3) == 0;
-    if (strstr(name, "St11align_val_t") == NULL) return has_size ? size_word : no_words;
+    if (begins(name, "free_sized")) return size_word;
+    if (begins(name, "free_aligned_sized")) return alignment_and_size;
+    if (begins(name, "millpond_pool_deallocate")) return size_and_alignment;
+    if (!begins(name, "_Zd")) return no_words;
+    const int has_size = begins(name + 4, "Pvm");
+    if (!has(name, "St11align_val_t")) return has_size ? size_word : no_words;
     return has_size ? size_and_alignment : alignment_word;
 }
 
-static void settle_functions(void) {
-    for (int i = 1; i < function_count; ++i)
-        if (functions[i].shape == millpond_shape_free) functions[i].words = words_of_free(functions[i].name);
+/* The dynamic linker says which of several holds. It is asked only for names that there are: else it would allocate a
+ * message. */
+static void find_functions(void) {
+    for (unsigned i = 1; i < millpond_function_end; ++i) {
+        struct heap_function* const f = &functions[i];
+        if (f->shape == millpond_shape_free) f->words = words_of_free(f->name);
+        if (player_link.functions[i] == 0) continue;
+        void* found = NULL;
+        if (player_link.dlsym != 0) found = ((void* (*)(void*, const char*))player_link.dlsym)(NULL, f->name);
+        f->call = (any_function)(found != NULL ? (uintptr_t)found : player_link.functions[i]);
+    }
+    if (functions[millpond_function_malloc].call == NULL || functions[millpond_function_free].call == NULL ||
+        functions[millpond_function_realloc].call == NULL)
+        stop(4, "the program has no malloc, free or realloc: ", 0);
 }
 
 static const char nothrow[1] = {0}; /* std::nothrow, of which only the address matters */
 enum { default_alignment = 16 };
 
-static void* allocate(const struct heap_function* f, size_t bytes, size_t alignment, unsigned pool) {
+static void* allocate_aligned(size_t bytes, size_t alignment) {
     void* result = NULL;
-    const int is_plain = f->call == NULL && alignment <= default_alignment;
+    const any_function call = functions[millpond_function_posix_memalign].call;
+    if (call == NULL) return NULL;
+    return ((int (*)(void**, size_t, size_t))call)(&result, alignment, bytes) == 0 ? result : NULL;
+}
+
+static void* allocate_plain(size_t bytes, size_t alignment) {
+    if (alignment > default_alignment) return allocate_aligned(bytes, alignment);
+    return ((void* (*)(size_t))functions[millpond_function_malloc].call)(bytes);
+}
+
+static void* allocate(const struct heap_function* f, size_t bytes, size_t alignment, unsigned pool) {
+    if (f->call == NULL) return allocate_plain(bytes, alignment);
     switch (f->shape) {
         case millpond_shape_calloc:
             return ((void* (*)(size_t, size_t))f->call)(1, bytes);
-        case millpond_shape_page_aligned:
-            if (f->call != NULL) return ((void* (*)(size_t))f->call)(bytes);
-            break;
         case millpond_shape_new_aligned:
-            if (f->call != NULL)
-                return ((void* (*)(size_t, size_t, const void*, unsigned))f->call)(bytes, alignment, nothrow, pool);
-            break;
+            return ((void* (*)(size_t, size_t, const void*, unsigned))f->call)(bytes, alignment, nothrow, pool);
         case millpond_shape_memalign:
-            if (f->call != NULL) return ((void* (*)(size_t, size_t))f->call)(alignment, bytes);
-            break;
+            return ((void* (*)(size_t, size_t))f->call)(alignment, bytes);
         case millpond_shape_posix_memalign:
-            return ((int (*)(void**, size_t, size_t))f->call)(&result, alignment, bytes) == 0 ? result : NULL;
+            return allocate_aligned(bytes, alignment);
         default:
-            if (f->call != NULL) return ((void* (*)(size_t, const void*))f->call)(bytes, nothrow);
-            break;
+            return ((void* (*)(size_t, const void*))f->call)(bytes, nothrow);
     }
-    if (is_plain) return ((void* (*)(size_t))functions[millpond_function_malloc].call)(bytes);
-    return ((int (*)(void**, size_t, size_t))functions[millpond_function_posix_memalign].call)(&result, alignment,
-                                                                                               bytes) == 0
-               ? result
-               : NULL;
 }
 
 static void* reallocate(const struct heap_function* f, void* old, size_t bytes) {
@@ -106,95 +177,87 @@ static void* reallocate(const struct heap_function* f, void* old, size_t bytes) 
     return ((void* (*)(void*, size_t))functions[millpond_function_realloc].call)(old, bytes);
 }
 
+static void release_plain(void* old) { ((void (*)(void*))functions[millpond_function_free].call)(old); }
+
 static void release(const struct heap_function* f, void* old, size_t bytes, size_t alignment) {
-    if (f->call == NULL) return ((void (*)(void*))functions[millpond_function_free].call)(old);
-    switch (f->words) {
-        case size_word:
-            return ((void (*)(void*, size_t))f->call)(old, bytes);
-        case alignment_word:
-            return ((void (*)(void*, size_t))f->call)(old, alignment);
-        case size_and_alignment:
-            return ((void (*)(void*, size_t, size_t))f->call)(old, bytes, alignment);
-        case alignment_and_size:
-            return ((void (*)(void*, size_t, size_t))f->call)(old, alignment, bytes);
-        case no_words:
-            break;
-    }
-    ((void (*)(void*, const void*))f->call)(old, nothrow);
+    typedef void (*free_of_two)(void*, size_t);
+    typedef void (*free_of_three)(void*, size_t, size_t);
+    if (f->call == NULL)
+        release_plain(old);
+    else if (f->words == size_word)
+        ((free_of_two)f->call)(old, bytes);
+    else if (f->words == alignment_word)
+        ((free_of_two)f->call)(old, alignment);
+    else if (f->words == size_and_alignment)
+        ((free_of_three)f->call)(old, bytes, alignment);
+    else if (f->words == alignment_and_size)
+        ((free_of_three)f->call)(old, alignment, bytes);
+    else
+        ((void (*)(void*, const void*))f->call)(old, nothrow);
 }
 
 /* ---- the script ---- */
 
-static const struct millpond_call_script* script;
-static const struct millpond_call* calls;
+enum { window_calls = 4096 };
+static struct millpond_call_script script;
+static struct millpond_call window[window_calls];
+static uint64_t window_first, window_count; /* which calls are in the window */
+static int script_file;
 static uint64_t* calls_left; /* by thread */
 static void** slots;
 
-__attribute__((noreturn, format(printf, 2, 3))) static void stop(int status, const char* format, ...) {
-    char text[512];
-    va_list words;
-    va_start(words, format);
-    const int length = vsnprintf(text, sizeof text, format, words);
-    va_end(words);
-    if (length > 0 && write(STDERR_FILENO, text, (size_t)length < sizeof text ? (size_t)length : sizeof text - 1) < 0) {
+static void read_at(uint64_t offset, void* to, size_t bytes) {
+    for (size_t done = 0; done < bytes;) {
+        const long got = ask(__NR_pread64, script_file, (long)((char*)to + done), (long)(bytes - done),
+                             (long)(offset + done), 0, 0);
+        if (got <= 0) stop(3, "the script of calls ends at byte ", offset + done);
+        done += (size_t)got;
     }
-    _exit(status);
 }
 
-/* Memory of our own, away from where a malloc maps. */
-static void* map_far(size_t bytes, int protection, int flags, int file) {
-    static uintptr_t next = 0xC00000000u;
-    void* const at = mmap((void*)next, bytes, protection, flags, file, 0);
-    if (at == MAP_FAILED) stop(4, "millpond: the player cannot map %zu bytes: %s\n", bytes, strerror(errno));
-    next += (bytes + 0x1FFFFFu) & ~(uintptr_t)0x1FFFFFu;
-    return at;
+static void open_script(void) {
+    script_file = (int)ask(__NR_open, (long)player_link.script, 0, 0, 0, 0, 0);
+    if (script_file < 0) stop(3, "cannot open the script of calls: error ", (uint64_t)-script_file);
+    read_at(0, &script, sizeof script);
+    if (script.magic != millpond_call_script_magic || script.version != millpond_call_script_version ||
+        script.call_bytes != sizeof(struct millpond_call))
+        stop(3, "no script of calls, or one of another version: ", script.version);
+    slots = map_beside((script.slots + (size_t)1) * sizeof slots[0]);
+    calls_left = map_beside((script.threads + (size_t)1) * sizeof calls_left[0]);
+    read_at(sizeof script + script.calls * sizeof window[0], calls_left, script.threads * sizeof calls_left[0]);
 }
 
-static void open_script(const char* path) {
-    struct stat about;
-    const int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (file < 0 || fstat(file, &about) != 0) stop(3, "millpond: cannot read %s: %s\n", path, strerror(errno));
-    if (!S_ISREG(about.st_mode) || (size_t)about.st_size < sizeof *script)
-        stop(3, "millpond: %s is no script of calls\n", path);
-    script = map_far((size_t)about.st_size, PROT_READ, MAP_PRIVATE, file);
-    const size_t bytes = sizeof *script + script->calls * sizeof calls[0] + script->threads * sizeof calls_left[0];
-    if (script->magic != millpond_call_script_magic || script->version != millpond_call_script_version ||
-        script->call_bytes != sizeof calls[0] || bytes != (size_t)about.st_size)
-        stop(3, "millpond: %s is no script of calls, or one of another version of Millpond\n", path);
-    calls = (const struct millpond_call*)(script + 1);
-    close(file);
-    slots =
-        map_far((script->slots + (size_t)1) * sizeof slots[0], PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
-    calls_left = map_far((script->threads + (size_t)1) * sizeof calls_left[0], PROT_READ | PROT_WRITE,
-                         MAP_PRIVATE | MAP_ANONYMOUS, -1);
-    memcpy(calls_left, calls + script->calls, script->threads * sizeof calls_left[0]);
-    for (uint64_t i = 0; i < script->calls; ++i)
-        if (calls[i].slot > script->slots || calls[i].thread >= script->threads || calls[i].function == 0 ||
-            calls[i].function >= function_count || calls[i].pool >= script->pools)
-            stop(3, "millpond: %s is damaged\n", path);
+static const struct millpond_call* call_at(uint64_t number) {
+    if (number - window_first >= window_count) {
+        window_first = number;
+        window_count = script.calls - number < window_calls ? script.calls - number : window_calls;
+        read_at(sizeof script + number * sizeof window[0], window, window_count * sizeof window[0]);
+    }
+    const struct millpond_call* const call = &window[number - window_first];
+    if (call->slot >= script.slots + (uint64_t)1 || call->thread >= script.threads || call->function == 0 ||
+        call->function >= millpond_function_end)
+        stop(3, "the script is damaged at call ", number);
+    return call;
 }
 
-static void play(uint64_t at) {
-    const struct millpond_call* const call = &calls[at];
+static void play(const struct millpond_call* call, uint64_t number) {
     const struct heap_function* const f = &functions[call->function];
     const size_t alignment = call->alignment_log2 != 0 ? (size_t)1 << call->alignment_log2 : default_alignment;
     void* const old = (call->flags & millpond_call_has_old) != 0 ? slots[call->slot] : NULL;
-    void* result = NULL;
     const int has_result = (call->flags & millpond_call_has_result) != 0;
+    void* result = NULL;
     if (!millpond_is_played(call->function, has_result)) return;
     millpond_played_call();
     if (f->shape == millpond_shape_free)
         release(f, old, call->bytes, alignment);
     else if (!has_result) /* a realloc: what it does with a size of 0 differs, and the script knows what it did */
-        ((void (*)(void*))functions[millpond_function_free].call)(old);
+        release_plain(old);
     else if (f->shape == millpond_shape_realloc || f->shape == millpond_shape_reallocarray)
         result = reallocate(f, old, call->bytes != 0 ? call->bytes : 1);
     else
         result = allocate(f, call->bytes, alignment, call->pool);
     if (has_result) {
-        if (result == NULL)
-            stop(4, "millpond: the malloc gave no memory at call %llu, of %llu bytes\n", (unsigned long long)at,
-                 (unsigned long long)call->bytes);
+        if (result == NULL) stop(4, "the malloc gave no memory at call ", number);
         slots[call->slot] = result;
     } else if (old != NULL) {
         slots[call->slot] = NULL;
@@ -203,21 +266,20 @@ static void play(uint64_t at) {
 
 /* ---- turns ---- */
 
-static uint32_t turn; /* the thread that runs; script->threads: all is played */
+static uint32_t turn; /* the thread that runs; script.threads: all is played */
 static unsigned char* started;
 static uint64_t next_call;
-enum { stack_bytes = 1 << 20 };
 
 static void give_turn(uint32_t to) {
     __atomic_store_n(&turn, to, __ATOMIC_RELEASE);
-    syscall(SYS_futex, &turn, FUTEX_WAKE_PRIVATE, 0x7FFFFFFF, NULL, NULL, 0);
+    ask(__NR_futex, (long)&turn, FUTEX_WAKE_PRIVATE, 0x7FFFFFFF, 0, 0, 0);
 }
 
 /* False when all is played. */
 static int await_turn(uint32_t self) {
     for (uint32_t now; (now = __atomic_load_n(&turn, __ATOMIC_ACQUIRE)) != self;) {
-        if (now == script->threads) return 0;
-        syscall(SYS_futex, &turn, FUTEX_WAIT_PRIVATE, now, NULL, NULL, 0);
+        if (now == script.threads) return 0;
+        ask(__NR_futex, (long)&turn, FUTEX_WAIT_PRIVATE, now, 0, 0, 0);
     }
     return 1;
 }
@@ -225,28 +287,29 @@ static int await_turn(uint32_t self) {
 static void* run(void* number);
 
 static void start(uint32_t thread) {
-    pthread_t handle;
-    pthread_attr_t attributes;
-    pthread_attr_init(&attributes);
-    pthread_attr_setstacksize(&attributes, stack_bytes);
-    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+    typedef int (*create_thread)(unsigned long*, const void*, void* (*)(void*), void*);
+    static create_thread create;
+    unsigned long handle;
+    if (create == NULL && player_link.dlsym != 0)
+        create = (create_thread)((void* (*)(void*, const char*))player_link.dlsym)(NULL, "pthread_create");
     started[thread] = 1;
-    const int error = pthread_create(&handle, &attributes, run, (void*)(uintptr_t)thread);
-    if (error != 0) stop(4, "millpond: the player cannot start a thread: %s\n", strerror(error));
+    if (create == NULL || create(&handle, NULL, run, (void*)(uintptr_t)thread) != 0)
+        stop(4, "cannot start thread ", thread);
 }
 
 static void* run(void* number) {
     const uint32_t self = (uint32_t)(uintptr_t)number;
     while (await_turn(self)) {
-        for (; next_call < script->calls && calls[next_call].thread == self; ++next_call) {
-            play(next_call);
+        const struct millpond_call* call = NULL;
+        for (; next_call < script.calls && (call = call_at(next_call))->thread == self; ++next_call) {
+            play(call, next_call);
             --calls_left[self];
         }
-        if (next_call == script->calls) {
-            give_turn(script->threads);
+        if (next_call == script.calls) {
+            give_turn(script.threads);
             return NULL;
         }
-        const uint32_t next = calls[next_call].thread;
+        const uint32_t next = call->thread;
         if (!started[next]) start(next);
         const int is_last = calls_left[self] == 0 && self != 0;
         give_turn(next);
@@ -255,14 +318,13 @@ static void* run(void* number) {
     return NULL;
 }
 
-int main(int argc, char** argv) {
-    if (argc != 2) stop(2, "usage: millpond-player SCRIPT\n");
-    settle_functions();
-    open_script(argv[1]);
-    if (script->calls == 0) return 0;
-    started = map_far(script->threads + (size_t)1, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
-    started[0] = 1;
-    turn = 0;
-    run((void*)0);
-    _exit(0); /* what is alive stays so, as the script leaves it */
+static void player_main(void) {
+    find_functions();
+    open_script();
+    started = map_beside(script.threads + (size_t)1);
+    if (script.calls > 0) {
+        started[0] = 1;
+        run(NULL);
+    }
+    end(0); /* what is alive stays so, as the script leaves it */
 }

@@ -22,6 +22,7 @@ region_map region_map::of_recording(const std::string& path, const trace::reader
             for (std::uint32_t i = 0; i < block.header.count; ++i) {
                 const std::uint64_t kind = from.number(), first = from.number(), bytes = from.number();
                 const std::uint64_t last = first + (bytes - 1);
+                all.has_main_ |= kind == mpt_region_main;
                 if (bytes == 0 || last < first || kind == 0 || kind > mpt_region_variables) continue;
                 all.add({first, last, kinds[kind]});
             }
@@ -60,6 +61,12 @@ const memory_region& region_map::first_of(memory_kind kind) const {
     const auto found =
         std::find_if(regions_.begin(), regions_.end(), [kind](const memory_region& each) { return each.kind == kind; });
     return found == regions_.end() ? none_ : *found;
+}
+
+const memory_region& region_map::last_of(memory_kind kind) const {
+    const auto found = std::find_if(regions_.rbegin(), regions_.rend(),
+                                    [kind](const memory_region& each) { return each.kind == kind; });
+    return found == regions_.rend() ? none_ : *found;
 }
 
 }  // namespace millpond::layout

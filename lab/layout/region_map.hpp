@@ -41,7 +41,10 @@ class region_map {
     }
     // The first of a kind, by address; of unknown kind where there is none.
     const memory_region& first_of(memory_kind kind) const;
+    const memory_region& last_of(memory_kind kind) const;
     bool empty() const { return regions_.empty(); }
+    // Whether the recording says where main begins (millpond_record_gap of 0).
+    bool has_main() const { return has_main_; }
 
   private:
     const memory_region& search(std::uint64_t address);
@@ -49,6 +52,7 @@ class region_map {
     static constexpr memory_region none_{};
     std::vector<memory_region> regions_;  // by address; disjoint once finished
     memory_region latest_{1, 0, memory_kind::unknown};
+    bool has_main_ = false;
 };
 
 }  // namespace millpond::layout

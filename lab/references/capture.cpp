@@ -62,6 +62,8 @@ std::uint64_t random_number() {
     return number >> 2;  // Valgrind's options are signed
 }
 
+std::string player_file() { return (tool_folder() / "millpond-player.bin").string(); }
+
 std::vector<std::string> arguments_of(const capture_options& options) {
     std::vector<std::string> arguments = {"valgrind", "-q", "--tool=millpond", "--trace-children=yes", "--vgdb=no"};
     const auto add = [&](const char* name, const std::string& value) {
@@ -79,6 +81,10 @@ std::vector<std::string> arguments_of(const capture_options& options) {
     if (options.access_bytes_max != 0) add("bytes-max", std::to_string(options.access_bytes_max));
     if (options.with_system) add("with-system", "yes");
     if (options.skips_start) add("skip-start", "yes");
+    if (!options.calls.empty()) {
+        add("player", player_file());
+        add("play", fs::absolute(options.calls).string());
+    }
     arguments.insert(arguments.end(), options.command.begin(), options.command.end());
     return arguments;
 }
@@ -98,6 +104,11 @@ void check_output(const std::string& file) {
                                    file + "', or remove them");
 }
 
+void require_readable(const std::string& library) {
+    if (access(library.c_str(), R_OK) != 0)
+        throw program::failure(program::input, library + " cannot be read");
+}
+
 }  // namespace
 
 void check_valgrind() {
@@ -114,13 +125,17 @@ ending run(const capture_options& options) {
     measure::start_options start_options;
     start_options.dies_with_caller = options.dies_with_capture;
     start_options.environment = {{"VALGRIND_LIB", tool_folder().string()}, {"VALGRIND_OPTS", std::nullopt}};
+    std::string started = find_valgrind();
+    if (!options.calls.empty()) require_readable(player_file());
     if (!options.preload.empty()) {
-        if (access(options.preload.c_str(), R_OK) != 0)
-            throw program::failure(program::input, "the library " + options.preload + " cannot be read");
+        require_readable(options.preload);
+        // The launcher is a program, too, and would be preloaded; the tool is static.
+        start_options.environment.push_back({"VALGRIND_LAUNCHER", started});
         start_options.environment.push_back({"LD_PRELOAD", measure::preload_value(options.preload)});
+        started = (tool_folder() / "millpond-amd64-linux").string();
     }
     const measure::signal_relay relay;
-    const pid_t child = measure::start(find_valgrind(), arguments_of(options), start_options);
+    const pid_t child = measure::start(started, arguments_of(options), start_options);
     measure::signal_relay::started(child);
     int status = 0;
     while (waitpid(child, &status, 0) < 0 && errno == EINTR) {

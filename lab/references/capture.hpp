@@ -24,6 +24,7 @@ struct capture_options {
     bool with_system = false;             // what system calls read and wrote counts, too
     bool dies_with_capture = false;       // the program is killed with us
     std::string preload;                  // a library to preload into the program, or empty
+    std::string calls;                    // a script of calls that is played in the program's place, or empty
     std::vector<std::string> command;
 };
 

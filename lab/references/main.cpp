@@ -75,6 +75,9 @@ int main(int argc, char** argv) {
     app.add_flag("--with-system", options.with_system, "simulators count what system calls read and wrote, too");
     app.add_option("--preload", options.preload, "preload this library into the program, such as another malloc")
         ->type_name("LIBRARY");
+    app.add_option("--play", options.calls,
+                   "make the calls of SCRIPT (millpond-layout) to the allocator of PROGRAM, in its place")
+        ->type_name("SCRIPT");
     app.add_option("--mode", mode, "permissions of the traces, in octal (600: only their owner may read them)")
         ->type_name("OCTAL")
         ->check([](const std::string& text) {

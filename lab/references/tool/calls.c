@@ -8,6 +8,7 @@
 #include "lab/references/tool/entries.h"
 #include "lab/references/tool/heap_events.h"
 #include "lab/references/tool/heap_functions.h"
+#include "lab/references/tool/playing.h"
 #include "lab/references/tool/regions.h"
 
 enum { page_bytes = 4096, default_alignment = 16, first_thread = 1 };
@@ -57,10 +58,7 @@ ULong calls_failed(void) { return failed_count; }
 
 static void (*main_reached)(void);
 
-void calls_await_main(void (*reached)(void)) {
-    main_reached = reached;
-    entries_await_main();
-}
+void calls_await_main(void (*reached)(void)) { main_reached = reached; }
 
 /* ---- beginnings and endings ---- */
 
@@ -127,6 +125,21 @@ static Bool is_internal(const VexGuestAMD64State* r) {
     return (Addr)after + distance == r->guest_RIP;
 }
 
+/* A gap of no instructions says where main begins. */
+static void begin_main(UChar* guest_state) {
+    static Bool has_begun;
+    if (has_begun) return;
+    has_begun = True;
+    regions_on_main(registers(guest_state)->guest_RIP);
+    buffer_fetch(guest_state);
+    if (main_reached != NULL) {
+        buffer_flush();
+        main_reached();
+    }
+    buffer_put(millpond_record_gap, 0, 0, 0, 0);
+    buffer_store(guest_state);
+}
+
 void calls_on_entry(UChar* guest_state, UWord flagged) {
     UInt function = flagged & ~(UInt)in_library;
     const VexGuestAMD64State* r = registers(guest_state);
@@ -139,14 +152,11 @@ void calls_on_entry(UChar* guest_state, UWord flagged) {
     }
     if (call->function != no_function) return;
     if (function == start_function || function == main_function) {
-        if (function == start_function) entries_add_main(r->guest_RDI);
-        if (function == main_function && main_reached != NULL) {
-            buffer_fetch(guest_state);
-            buffer_flush();
-            buffer_store(guest_state);
-            main_reached();
-            main_reached = NULL;
+        if (function == start_function) {
+            playing_on_start((VexGuestAMD64State*)guest_state);
+            entries_add_main(r->guest_RDI);
         }
+        if (function == main_function) begin_main(guest_state);
         return;
     }
     static Bool has_called;

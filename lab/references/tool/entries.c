@@ -4,10 +4,8 @@
 #include "lab/references/tool/dynamic_symbols.h"
 #include "lab/references/tool/heap_functions.h"
 
-static Bool awaits_main;
 static Addr main_address;
 
-void entries_await_main(void) { awaits_main = True; }
 void entries_add_main(Addr address) { main_address = address; }
 
 typedef struct {
@@ -25,12 +23,25 @@ static VgHashTable* returns; /* of plain nodes */
 static seen_module* seen;
 static UInt seen_count, seen_room;
 
+/* Where a function of the allocator begins, of whichever module was met first. */
+static Addr first_of[millpond_function_end];
+static Addr dlsym_address;
+
+Addr entries_of_function(UInt function) { return first_of[function]; }
+Addr entries_dlsym(void) { return dlsym_address; }
 static void add_entry(Addr address, UInt function) {
+    const UInt number = function & ~(UInt)in_library;
+    if (number < millpond_function_end && first_of[number] == 0) first_of[number] = address;
     if (VG_(HT_lookup)(entries, address) != NULL) return;
     entry_node* node = VG_(malloc)("entries.entry", sizeof *node);
     node->node.key = address;
     node->function = function;
     VG_(HT_add_node)(entries, node);
+}
+
+void entries_add_function(Addr address, UInt function) {
+    if (entries == NULL) entries = VG_(HT_construct)("entries.entries");
+    add_entry(address, function);
 }
 
 /* `names` ends with a null pointer. */
@@ -59,8 +70,8 @@ static UInt function_of_name(const HChar* symbol) {
         plain[version - symbol] = 0;
         name = plain;
     }
-    if (awaits_main && VG_(strcmp)(name, "__libc_start_main") == 0) return start_function;
-    if (awaits_main && VG_(strcmp)(name, "main") == 0) return main_function;
+    if (VG_(strcmp)(name, "__libc_start_main") == 0) return start_function;
+    if (VG_(strcmp)(name, "main") == 0) return main_function;
     if (is_one_of(setjmps, name)) return setjmp_function;
     return heap_function_of_name(name);
 }
@@ -85,6 +96,8 @@ static void add_entries_of(const DebugInfo* module, const NSegment* segment) {
         const HChar *name, **others;
         Bool is_text, is_ifunc, is_global;
         VG_(DebugInfo_syms_getidx)(module, i, &addresses, &size, &name, &others, &is_text, &is_ifunc, &is_global);
+        if (is_text && VG_(strncmp)(name, "dlsym", 5) == 0 && (name[5] == 0 || name[5] == '@'))
+            dlsym_address = addresses.main;
         if (!is_text || is_ifunc) continue; /* and not only global ones: many of these names are weak */
         UInt function = function_of_name(name);
         for (; function == 0 && others != NULL && *others != NULL; ++others) function = function_of_name(*others);
@@ -127,6 +140,11 @@ static void look_into_module_of(Addr address) {
     seen[seen_count].last = segment->end + 1;
     latest = seen_count++;
     add_entries_of(module, segment);
+}
+
+void entries_read_all(void) {
+    for (const DebugInfo* info = VG_(next_DebugInfo)(NULL); info != NULL; info = VG_(next_DebugInfo)(info))
+        if (VG_(DebugInfo_get_text_size)(info) > 0) look_into_module_of(VG_(DebugInfo_get_text_avma)(info));
 }
 
 UInt entries_function_at(Addr address) {

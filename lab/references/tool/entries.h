@@ -13,6 +13,12 @@
 enum { no_function = 0, start_function = 1000, main_function = 1001, setjmp_function = 1002, in_library = 1 << 16 };
 
 UInt entries_function_at(Addr address);
+/* Reads the symbols of all modules that are loaded, also of those of which nothing has run. */
+void entries_read_all(void);
+/* Where a function of heap_functions.h begins, in the module that was read first; 0: in none. */
+Addr entries_of_function(UInt function);
+void entries_add_function(Addr address, UInt function);
+Addr entries_dlsym(void); /* 0: the program has none */
 Bool entries_is_unwinder(Addr address); /* in a function that leaves frames of others */
 
 /* Places behind calls of the allocator, and of setjmp: they are learned when such a call is made. Code there that was
@@ -21,7 +27,6 @@ void entries_add_return(Addr address);
 Bool entries_is_return(Addr address);
 
 /* main is looked for: by its name, or as the first argument of __libc_start_main where a program is stripped. */
-void entries_await_main(void);
 void entries_add_main(Addr address);
 
 void entries_on_unmap(Addr first, SizeT bytes);

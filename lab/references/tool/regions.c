@@ -42,6 +42,8 @@ void regions_on_first_call(Addr thread_pointer) {
         add(mpt_region_variables, thread_pointer - mpt_variables_before, mpt_variables_before + mpt_variables_behind);
 }
 
+void regions_on_main(Addr first) { add(mpt_region_main, first, 1); }
+
 /* What a module maps of its file, and its .bss behind; the break. */
 void regions_find(void) {
     static Addr starts[segments_max];

@@ -13,6 +13,7 @@
 #include "lab/references/tool/entries.h"
 #include "lab/references/tool/heap_events.h"
 #include "lab/references/tool/instrument.h"
+#include "lab/references/tool/playing.h"
 #include "lab/references/tool/regions.h"
 #include "lab/references/tool/simulating.h"
 #include "lab/references/tool/sink.h"
@@ -20,6 +21,7 @@
 
 static const HChar* output;
 static const HChar* sample;
+static const HChar *player, *script; /* where calls are played in the place of the program */
 static Bool skips_start = False;
 static Long from, instructions, recording;
 static ThreadId latest;
@@ -139,6 +141,8 @@ static Bool take_option(const HChar* argument) {
     } else if VG_BINT_CLO (argument, "--recording", recording, 0, (Long)1 << 62) {
     } else if VG_STR_CLO (argument, "--sample", sample) {
     } else if VG_BOOL_CLO (argument, "--skip-start", skips_start) {
+    } else if VG_STR_CLO (argument, "--player", player) {
+    } else if VG_STR_CLO (argument, "--play", script) {
     } else if VG_BOOL_CLO (argument, "--discard", bounds.discard) {
     } else if VG_BOOL_CLO (argument, "--with-system", simulating_with_system) {
     } else if VG_BINT_CLO (argument, "--bytes-max", bytes_max, 0, 65535) {
@@ -159,6 +163,8 @@ static void print_usage(void) {
         "    --instructions=N          stop after N instructions were captured\n"
         "    --sample=BURST/PERIOD     capture BURST of every PERIOD instructions\n"
         "    --skip-start=yes          capture nothing before main\n"
+        "    --player=FILE             the player, and\n"
+        "    --play=SCRIPT             the calls that it makes in the place of the program\n"
         "    --discard=yes             capture and write nothing\n"
         "    --simulate=DESCRIPTION    count misses, and write no references (as often as needed)\n"
         "    --bytes-max=N             longer accesses count as N bytes in simulators\n"
@@ -182,6 +188,7 @@ static void after_options(void) {
         sink_close_gate();
         calls_await_main(&sink_open_gate);
     }
+    if (player != NULL && script != NULL) playing_ask(player, script);
     VG_(atfork)(NULL, NULL, on_child);
 }
 

@@ -32,6 +32,9 @@ extern Bool VG_(resolve_filename)(Int descriptor, const HChar** path);
 /* Where the program's break began, and where it is. */
 extern Addr VG_(brk_base), VG_(brk_limit);
 
+/* Memory of the program, where it says. */
+extern SysRes VG_(am_mmap_anon_fixed_client)(Addr start, SizeT bytes, UInt protection);
+
 /* Without the public function's assertion, which holds in client requests alone. */
 extern void VG_(discard_translations)(Addr first, ULong bytes, const HChar* who);
 

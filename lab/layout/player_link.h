@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSL-1.0
+ * player_link: what the capturing tool and the player (player.c) know of one another. The player lies at a fixed address
+ * of the program, and begins with this. Freestanding C11. */
+#ifndef MILLPOND_LAB_LAYOUT_PLAYER_LINK_H
+#define MILLPOND_LAB_LAYOUT_PLAYER_LINK_H
+
+#include <stdint.h>
+
+static const uint64_t millpond_player_magic = 0x524559414C50504DULL; /* "MPPLAYER" */
+/* Below Valgrind itself, and far behind where a program of usual size maps. As player.ld has it. */
+static const uint64_t millpond_player_address = 0x50000000u;
+static const uint64_t millpond_player_bytes_max = 1u << 20;
+enum { millpond_player_path_max = 4096 };
+
+struct millpond_player_link {
+    uint64_t magic;
+    uint64_t main; /* what runs in the place of the program's main */
+    uint64_t mark; /* millpond_played_call */
+    /* Filled in by the tool. */
+    uint64_t dlsym;                      /* of the C library; 0: a static program */
+    uint64_t functions[64];              /* by number (heap_functions.h): where one of that name begins; 0: none */
+    char script[millpond_player_path_max]; /* call_script.h */
+};
+
+#endif
