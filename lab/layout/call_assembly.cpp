@@ -39,6 +39,7 @@ std::optional<allocator_call> call_assembly::take(std::uint64_t thread, const re
         case millpond_record_enter:
             calls.open = allocator_call{};
             calls.open->thread = thread;
+            calls.open->is_early = is_early_;
             calls.open->entry = event.operands[0];
             break;
         case millpond_record_leave:
@@ -55,6 +56,9 @@ std::optional<allocator_call> call_assembly::take(std::uint64_t thread, const re
         case millpond_record_signal:
             if (calls.suspended.size() == suspended_max) calls.suspended.erase(calls.suspended.begin());
             calls.suspended.push_back(std::exchange(calls.open, std::nullopt));
+            break;
+        case millpond_record_gap:
+            if (event.operands[0] == 0) is_early_ = false;
             break;
         case millpond_record_resume:
             resume(calls, event.operands[0] != 0);

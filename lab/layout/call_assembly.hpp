@@ -22,6 +22,7 @@ namespace millpond::layout {
 struct allocator_call {
     std::uint64_t thread = 0;  // as the recording numbers them
     std::uint64_t entry = 0;   // millpond_entry
+    bool is_early = false;  // begun before main
     bool frees = false;        // its free has been seen: what the caller knows of the object is in `freed`
     bool frees_by_realloc = false;
     std::uint64_t freed = 0;
@@ -33,6 +34,9 @@ struct allocator_call {
 
 class call_assembly {
   public:
+    // `has_main`: the stream says where main begins (millpond_record_gap of 0), and calls before are early ones.
+    explicit call_assembly(bool has_main) : is_early_(has_main) {}
+
     // The call that ended without what this step holds.
     std::optional<allocator_call> ended_before(const references::step& next);
     // The call that ends with the record of this step. `on_free(address)` is called when an object is freed, at once: a
@@ -67,6 +71,7 @@ class call_assembly {
     std::optional<allocator_call> take(std::uint64_t thread, const references::stream_event& event);
     void resume(thread_calls& calls, bool in_allocator);
 
+    bool is_early_;
     std::optional<allocator_call> closing_;  // left, and nothing but its records has come since
     std::unordered_map<std::uint64_t, thread_calls> threads_;
 };

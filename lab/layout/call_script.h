@@ -5,7 +5,8 @@
  *   │ header │ call │ call │ … │ calls of thread 0, 1, … │
  *
  * Addresses are replaced by slots, which are used again: a player's table is as large as the most objects that live at
- * once. Every call is in the script, those too that came to nothing (free of a null pointer), so that the calls of a
+ * once. Calls before main are not made where the program itself starts, for its start makes them: the blocks that it gets
+ * are taken for theirs, in their order, by size. Every call is in the script, those too that came to nothing (free of a null pointer), so that the calls of a
  * recording and those that were played can be counted off against one another. The file lives between two programs of
  * one machine: native byte order, one version. Freestanding C11: writer and player compile the same text. */
 #ifndef MILLPOND_LAB_LAYOUT_CALL_SCRIPT_H
@@ -17,7 +18,8 @@
 
 enum millpond_call_flag {
     millpond_call_has_old = 1,   /* a free, or a realloc, of what lies in the slot; else of a null pointer */
-    millpond_call_has_result = 2 /* the call gives a block, which goes into the slot */
+    millpond_call_has_result = 2, /* the call gives a block, which goes into the slot */
+    millpond_call_is_early = 4    /* the program made it before main */
 };
 
 struct millpond_call {
@@ -57,6 +59,13 @@ struct millpond_call_script {
     uint32_t threads;
     uint32_t pools; /* with malloc's; 1: none but it */
     uint32_t unused;
+    uint64_t executable; /* millpond_hash_of_path of the program's file */
 };
+
+static inline uint64_t millpond_hash_of_path(const char* path) {
+    uint64_t hash = 0xCBF29CE484222325ULL;
+    while (*path != 0) hash = (hash ^ (uint8_t)*path++) * 0x100000001B3ULL;
+    return hash;
+}
 
 #endif

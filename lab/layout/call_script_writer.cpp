@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "lab/layout/call_script.h"
+#include "lab/layout/region_map.hpp"
 #include "lab/program/aside_file.hpp"
 
 namespace millpond::layout {
@@ -16,7 +17,10 @@ constexpr std::uint64_t nothing = 0;
 
 class script_file {
   public:
-    explicit script_file(const std::string& path) : file_(path) { put(&header_, sizeof header_); }
+    script_file(const std::string& path, const std::string& executable) : file_(path) {
+        header_.executable = millpond_hash_of_path(executable.c_str());
+        put(&header_, sizeof header_);
+    }
 
     void add(const millpond_call& call) {
         put(&call, sizeof call);
@@ -59,7 +63,8 @@ class script_file {
 
 class writer {
   public:
-    writer(const std::string& path, const pool_of_call& pool_of) : file_(path), pool_of_(pool_of) {}
+    writer(const std::string& path, const std::string& executable, const pool_of_call& pool_of)
+        : file_(path, executable), pool_of_(pool_of) {}
 
     // What is known of a freed object: its place in `freed_`, from 1.
     std::uint64_t end_object(std::uint64_t address) {
@@ -82,6 +87,7 @@ class writer {
 
     void add(const allocator_call& of) {
         millpond_call call{};
+        if (of.is_early) call.flags |= millpond_call_is_early;
         call.function = static_cast<std::uint8_t>(of.function());
         call.thread = thread_of(of.thread);
         if (of.freed != nothing) {
@@ -147,13 +153,17 @@ class writer {
     std::unordered_map<std::uint64_t, std::uint16_t> threads_;
 };
 
+bool has_main(const std::string& recording, const trace::reader& trace) {
+    return region_map::of_recording(recording, trace).has_main();
+}
+
 }  // namespace
 
 script_totals write_call_script(const std::string& recording, const std::string& script, std::uint32_t pools,
                                 const pool_of_call& pool_of) {
     references::reader reader(recording, {.with_system = false});
-    writer to(script, pool_of);
-    call_assembly assembly;
+    writer to(script, reader.trace().process().executable, pool_of);
+    call_assembly assembly(has_main(recording, reader.trace()));
     for (references::step step; reader.next(step);) {
         if (const auto call = assembly.ended_before(step)) to.add(*call);
         if (const auto call = assembly.ended_by(step, [&](std::uint64_t a) { return to.end_object(a); })) to.add(*call);

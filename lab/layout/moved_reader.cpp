@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "lab/layout/call_script.h"
+#include "lab/layout/thread_blocks.hpp"
 
 namespace millpond::layout {
 
@@ -34,9 +35,12 @@ std::uint64_t moved_reader::shift_of(memory_kind kind) const {
 void moved_reader::find_shifts() {
     const trace::process_record& own = recorded_.trace().process();
     const trace::process_record& others = played_.trace().process();
-    is_starting_ = own.executable == others.executable && own.build_id == others.build_id && recorded_regions_.has_main();
+    assembly_.emplace(recorded_regions_.has_main());
+    has_own_start_ = is_starting_ = own.executable == others.executable && own.build_id == others.build_id &&
+                                    recorded_regions_.has_main();
     break_shift_ = shift_of(memory_kind::program_break);
     variables_shift_ = shift_of(memory_kind::variables);
+    find_variables();
     for (const trace::module_record& module : recorded_.trace().modules()) {
         const auto& candidates = played_.trace().modules();
         const auto same = std::find_if(candidates.begin(), candidates.end(), [&](const trace::module_record& each) {
@@ -46,6 +50,19 @@ void moved_reader::find_shifts() {
     }
     std::sort(modules_.begin(), modules_.end(),
               [](const module_shift& a, const module_shift& b) { return a.text < b.text; });
+}
+
+void moved_reader::find_variables() {
+    const std::uint64_t pointer = recorded_regions_.first_of(memory_kind::variables).first + mpt_variables_before;
+    const auto others = thread_blocks_of(played_.trace().modules(), played_.trace().process().executable);
+    for (const thread_block& own :
+         thread_blocks_of(recorded_.trace().modules(), recorded_.trace().process().executable)) {
+        const auto same = std::find_if(others.begin(), others.end(), [&](const thread_block& each) {
+            return each.path == own.path && each.build_id == own.build_id;
+        });
+        if (same != others.end())
+            variables_.push_back({pointer - own.below, own.bytes, variables_shift_ + own.below - same->below});
+    }
 }
 
 // ---- the program ----
@@ -62,7 +79,7 @@ std::uint64_t moved_reader::moved(std::uint64_t address) {
         case memory_kind::global:
             return moved_with_module(address);
         case memory_kind::variables:
-            return address + variables_shift_;
+            return moved_with_variables(address);
         default:
             return moved_beside(address);
     }
@@ -72,6 +89,12 @@ std::uint64_t moved_reader::moved_with_module(std::uint64_t address) const {
     const auto above = std::upper_bound(modules_.begin(), modules_.end(), address,
                                         [](std::uint64_t at, const module_shift& each) { return at < each.text; });
     return address + (above == modules_.begin() ? apart : std::prev(above)->shift);
+}
+
+std::uint64_t moved_reader::moved_with_variables(std::uint64_t address) const {
+    for (const variables_shift& each : variables_)
+        if (address - each.first < each.bytes) return address + each.shift;
+    return address + variables_shift_;
 }
 
 std::uint64_t moved_reader::moved_beside(std::uint64_t address) {
@@ -123,13 +146,13 @@ bool moved_reader::next_of_program(references::step& to) {
         if (is_at_end_) return false;
         if (!recorded_.next(recorded_step_)) {
             is_at_end_ = true;
-            const auto last = assembly_.ended_at_last();
+            const auto last = assembly_->ended_at_last();
             if (!last) return false;
             begin_call(*last);
             return true;
         }
         has_recorded_step_ = true;
-        if (const auto call = assembly_.ended_before(recorded_step_)) {
+        if (const auto call = assembly_->ended_before(recorded_step_)) {
             begin_call(*call);
             return true;  // the step stays for later
         }
@@ -151,7 +174,7 @@ bool moved_reader::next_of_program(references::step& to) {
             to.event = recorded_step_.event;
             break;
     }
-    if (const auto call = assembly_.ended_by(recorded_step_, [this](std::uint64_t a) { return end_object(a); }))
+    if (const auto call = assembly_->ended_by(recorded_step_, [this](std::uint64_t a) { return end_object(a); }))
         begin_call(*call);
     return true;
 }
@@ -172,6 +195,8 @@ bool moved_reader::next_of_start(references::step& to) {
         to.references = batch_;
         to.instructions = s.instructions;
     }
+    if (s.event.record == millpond_record_allocate && has_own_start_)
+        early_blocks_.push_back({s.event.operands[0], s.event.operands[1]});
     if (begins_main(s.event)) place_ = place::program;
     return true;
 }
@@ -192,8 +217,19 @@ std::uint64_t moved_reader::placed_at_start(std::uint64_t address) {
 
 // ---- the allocator ----
 
+// The player does the same (early_block).
+void moved_reader::take_early(const allocator_call& call) {
+    if (!call.allocates) return;
+    for (std::size_t i = next_early_; i < early_blocks_.size(); ++i) {
+        if (early_blocks_[i].bytes != call.bytes) continue;
+        next_early_ = i + 1;
+        return begin_object(call.address, call.bytes, early_blocks_[i].address);
+    }
+}
+
 void moved_reader::begin_call(const allocator_call& call) {
     if (!millpond_is_played(call.function(), call.allocates)) return;
+    if (call.is_early && has_own_start_) return take_early(call);
     call_ = call;
     place_ = place::begin;
 }

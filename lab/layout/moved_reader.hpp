@@ -66,16 +66,22 @@ class moved_reader {
         std::uint64_t text;  // where its code begins in the recording
         std::uint64_t shift;
     };
+    // Of a module's variables of the first thread, likewise.
+    struct variables_shift {
+        std::uint64_t first, bytes, shift;
+    };
     struct frame {
         std::uint64_t pointer = 0;  // the stack pointer at the entry; before: the last reference to the stack
         memory_region stack;
     };
 
     void find_shifts();
+    void find_variables();
     std::uint64_t shift_of(memory_kind kind) const;
     bool next_of_start(references::step& to);
     bool next_of_program(references::step& to);
     void begin_call(const allocator_call& call);
+    void take_early(const allocator_call& call);
     bool next_of_call(references::step& to);
     bool next_inside(references::step& to);
     bool next_sought();
@@ -88,6 +94,7 @@ class moved_reader {
     std::uint64_t moved(std::uint64_t address);
     std::uint64_t moved_beside(std::uint64_t address);
     std::uint64_t moved_with_module(std::uint64_t address) const;
+    std::uint64_t moved_with_variables(std::uint64_t address) const;
     std::uint64_t placed(std::uint64_t address);
     std::uint64_t end_object(std::uint64_t address);
     void begin_object(std::uint64_t address, std::uint64_t bytes, std::uint64_t moved);
@@ -101,15 +108,23 @@ class moved_reader {
     std::string recorded_path_, played_path_;
     region_map recorded_regions_, played_regions_;
     std::vector<module_shift> modules_;  // by text
+    std::vector<variables_shift> variables_;
     std::uint64_t break_shift_ = 0, variables_shift_ = 0;
 
-    call_assembly assembly_;
+    std::optional<call_assembly> assembly_;
     object_map objects_;                   // by addresses of the recording
     std::vector<std::uint64_t> moved_to_;  // by id of objects_
+
+    struct early_block {
+        std::uint64_t address, bytes;
+    };
+    std::vector<early_block> early_blocks_;  // allocations at the start of `played`
+    std::size_t next_early_ = 0;
 
     place place_ = place::start;
     references::step recorded_step_, played_step_;
     bool has_recorded_step_ = false, is_at_end_ = false;
+    bool has_own_start_ = false;  // both are of one executable, and early calls are its own start's
     bool is_starting_ = false;  // the recording has not come to main: the start of `played` counts
     allocator_call call_;
     std::uint64_t played_thread_ = 0;

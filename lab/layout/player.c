@@ -240,6 +240,18 @@ static const struct millpond_call* call_at(uint64_t number) {
     return call;
 }
 
+/* The block that the program's own start has got for the early call of so many bytes; null: none. Passes it by. */
+static void* early_block(uint64_t bytes) {
+    static uint64_t next;
+    const struct millpond_early_block* const blocks = (const struct millpond_early_block*)player_link.early_blocks;
+    for (uint64_t i = next; i < player_link.early_count; ++i)
+        if (blocks[i].bytes == bytes) {
+            next = i + 1;
+            return (void*)blocks[i].address;
+        }
+    return NULL;
+}
+
 static void play(const struct millpond_call* call, uint64_t number) {
     const struct heap_function* const f = &functions[call->function];
     const size_t alignment = call->alignment_log2 != 0 ? (size_t)1 << call->alignment_log2 : default_alignment;
@@ -247,6 +259,10 @@ static void play(const struct millpond_call* call, uint64_t number) {
     const int has_result = (call->flags & millpond_call_has_result) != 0;
     void* result = NULL;
     if (!millpond_is_played(call->function, has_result)) return;
+    if ((call->flags & millpond_call_is_early) != 0 && script.executable == player_link.executable) {
+        slots[call->slot] = has_result ? early_block(call->bytes) : NULL;
+        return;
+    }
     millpond_played_call();
     if (f->shape == millpond_shape_free)
         release(f, old, call->bytes, alignment);

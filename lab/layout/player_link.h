@@ -10,7 +10,14 @@ static const uint64_t millpond_player_magic = 0x524559414C50504DULL; /* "MPPLAYE
 /* Below Valgrind itself, and far behind where a program of usual size maps. As player.ld has it. */
 static const uint64_t millpond_player_address = 0x50000000u;
 static const uint64_t millpond_player_bytes_max = 1u << 20;
+/* What the program has allocated before main lies below the player, down to here at most. */
+static const uint64_t millpond_early_address = 0x4E000000u;
 enum { millpond_player_path_max = 4096 };
+
+/* An allocation before main. */
+struct millpond_early_block {
+    uint64_t address, bytes;
+};
 
 struct millpond_player_link {
     uint64_t magic;
@@ -19,6 +26,9 @@ struct millpond_player_link {
     /* Filled in by the tool. */
     uint64_t dlsym;                      /* of the C library; 0: a static program */
     uint64_t functions[64];              /* by number (heap_functions.h): where one of that name begins; 0: none */
+    uint64_t early_blocks;               /* all allocations before main, in order: where they are listed */
+    uint64_t early_count;
+    uint64_t executable; /* millpond_hash_of_path of the program's file */
     char script[millpond_player_path_max]; /* call_script.h */
 };
 

@@ -86,6 +86,17 @@ std::string elf_file::build_id() const {
     return {};
 }
 
+std::optional<thread_segment> elf_file::thread_variables() const {
+    std::size_t segments = 0;
+    if (elf_getphdrnum(elf_, &segments) != 0) return std::nullopt;
+    for (std::size_t i = 0; i < segments; ++i) {
+        GElf_Phdr segment;
+        if (gelf_getphdr(elf_, static_cast<int>(i), &segment) == nullptr || segment.p_type != PT_TLS) continue;
+        return thread_segment{segment.p_vaddr, segment.p_memsz, std::max<std::uint64_t>(segment.p_align, 1)};
+    }
+    return std::nullopt;
+}
+
 void elf_file::append_functions(std::vector<raw_symbol>& functions) const {
     for (Elf_Scn* at = elf_nextscn(elf_, nullptr); at != nullptr; at = elf_nextscn(elf_, at)) {
         GElf_Shdr header;

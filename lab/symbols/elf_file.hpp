@@ -10,6 +10,7 @@
 #include <libelf.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,6 +21,11 @@ struct raw_symbol {
     std::uint64_t address, bytes;
     std::string name;
     unsigned char binding;  // STB_…
+};
+
+// What a module keeps for each thread: bytes, and how the address of the first is aligned.
+struct thread_segment {
+    std::uint64_t address, bytes, alignment;
 };
 
 struct address_range {
@@ -35,6 +41,7 @@ class elf_file {
     elf_file& operator=(const elf_file&) = delete;
 
     std::string build_id() const;  // hex, or empty
+    std::optional<thread_segment> thread_variables() const;
     void append_functions(std::vector<raw_symbol>& functions) const;
     // Sorted by address, without duplicates.
     std::vector<address_range> frame_entries() const;

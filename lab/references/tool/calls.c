@@ -57,6 +57,7 @@ Bool calls_in_allocator(ThreadId thread) { return calls_of(thread)->call.functio
 ULong calls_failed(void) { return failed_count; }
 
 static void (*main_reached)(void);
+static Bool main_has_begun;
 
 void calls_await_main(void (*reached)(void)) { main_reached = reached; }
 
@@ -127,9 +128,9 @@ static Bool is_internal(const VexGuestAMD64State* r) {
 
 /* A gap of no instructions says where main begins. */
 static void begin_main(UChar* guest_state) {
-    static Bool has_begun;
-    if (has_begun) return;
-    has_begun = True;
+    if (main_has_begun) return;
+    main_has_begun = True;
+    playing_on_main();
     regions_on_main(registers(guest_state)->guest_RIP);
     buffer_fetch(guest_state);
     if (main_reached != NULL) {
@@ -202,6 +203,7 @@ static void put_results(ThreadId thread, const heap_call* call, UWord result) {
     const UInt flags = flag | zeroed | alignment << millpond_flag_alignment_shift;
     buffer_put(millpond_record_allocate, result, call->bytes, call->context, flags);
     heap_events_allocate(thread, result, call->bytes, call->context, flags);
+    if (!main_has_begun) playing_on_early_block(result, call->bytes);
 }
 
 static void end_call(UChar* guest_state, heap_call* call, Bool returned, UWord result) {

@@ -14,5 +14,8 @@
 void playing_ask(const HChar* player, const HChar* script);
 /* The program is at the entry of __libc_start_main. Nothing happens unless it was asked. */
 void playing_on_start(VexGuestAMD64State* state);
+/* Before main: an allocation; and main, or what runs in its place. */
+void playing_on_early_block(Addr address, SizeT bytes);
+void playing_on_main(void);
 
 #endif

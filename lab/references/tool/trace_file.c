@@ -249,8 +249,7 @@ static ULong now_ns(void) {
     return (ULong)now.tv_sec * 1000000000ULL + now.tv_nsec;
 }
 
-/* The file of the program, as Valgrind has it open. */
-static const HChar* executable(void) {
+const HChar* trace_file_executable(void) {
     const HChar* path;
     return VG_(resolve_filename)(VG_(cl_exec_fd), &path) ? path : VG_(args_the_exename);
 }
@@ -259,7 +258,7 @@ static void write_process(ULong image, ULong recording) {
     payload_begin();
     put_numbers_field(mpt_key_pid, 1, VG_(getpid)(), 0);
     put_numbers_field(mpt_key_parent, 1, VG_(getppid)(), 0);
-    put_field(mpt_key_executable, executable());
+    put_field(mpt_key_executable, trace_file_executable());
     put_field(mpt_key_argument, VG_(args_the_exename));
     for (Word i = 0; i < VG_(sizeXA)(VG_(args_for_client)); ++i)
         put_field(mpt_key_argument, *(HChar**)VG_(indexXA)(VG_(args_for_client), i));

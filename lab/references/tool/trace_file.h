@@ -27,4 +27,7 @@ void trace_file_write_counts(const struct millpond_simulation* simulation, ULong
 /* The last block: how the capture ended. */
 void trace_file_close(void);
 
+/* The file of the program, as Valgrind has it open. */
+const HChar* trace_file_executable(void);
+
 #endif
