@@ -73,9 +73,10 @@ std::uint64_t moved_reader::moved(std::uint64_t address) {
         ++totals_.moved;
         return address - objects_.object(at.id).address + moved_to_[at.id];
     }
-    switch (recorded_regions_.find(address)) {
+    const memory_region& region = recorded_regions_.at(address);
+    switch (region.kind) {
         case memory_kind::stack:
-            return address + apart;
+            return moved_with_stack(address, region);
         case memory_kind::global:
             return moved_with_module(address);
         case memory_kind::variables:
@@ -83,6 +84,24 @@ std::uint64_t moved_reader::moved(std::uint64_t address) {
         default:
             return moved_beside(address);
     }
+}
+
+std::uint64_t moved_reader::moved_with_stack(std::uint64_t address, const memory_region& stack) {
+    if (latest_shift_.first != stack.first) {
+        const auto known = stack_shifts_.find(stack.first);
+        latest_shift_ = {stack.first, known == stack_shifts_.end() ? apart : known->second};
+    }
+    return address + latest_shift_.second;
+}
+
+// The stack of a thread is that of the player's thread, but for the first: its place depends on the environment alone.
+void moved_reader::pair_stacks() {
+    const memory_region& own = program_frame_.stack;
+    const bool is_first = own.first == recorded_regions_.last_of(memory_kind::stack).first ||
+                          player_frame_.stack.first == played_regions_.last_of(memory_kind::stack).first;
+    if (own.kind != memory_kind::stack || player_frame_.stack.kind != memory_kind::stack || is_first) return;
+    stack_shifts_[own.first] = player_frame_.stack.last - own.last;
+    latest_shift_ = {1, 0};
 }
 
 std::uint64_t moved_reader::moved_with_module(std::uint64_t address) const {
@@ -246,6 +265,7 @@ bool moved_reader::next_sought() {
         player_frame_ = player_frames_[s.thread];
         player_frame_.pointer = millpond_entry_pointer(s.event.operands[0], player_frame_.pointer);
         is_marked_ = false;
+        pair_stacks();
         place_ = place::enter;
     }
     return true;
@@ -257,9 +277,10 @@ std::uint64_t moved_reader::placed(std::uint64_t address) {
     if (region.kind != memory_kind::stack || region.first != player_frame_.stack.first || program_frame_.pointer == 0)
         return address;
     // Above the frames of the call lie the thread's own variables, at the end of its stack.
-    if (address < player_frame_.pointer + sizeof(std::uint64_t))
-        return address - player_frame_.pointer + program_frame_.pointer + apart;
-    return address - region.last + program_frame_.stack.last + apart;
+    const std::uint64_t own = address < player_frame_.pointer + sizeof(std::uint64_t)
+                                  ? address - player_frame_.pointer + program_frame_.pointer
+                                  : address - region.last + program_frame_.stack.last;
+    return moved_with_stack(own, program_frame_.stack);
 }
 
 void moved_reader::take_played(references::step& to, const references::step& from) {

@@ -11,7 +11,9 @@
 //   to objects            with their objects
 //   to a module's data    to where that module lies now
 //   to the first thread's variables and the break    likewise
-//   to stacks, and to all that only the program has  apart from everything else, at the same place in any cache
+//   to stacks of threads  to those of the threads that made their calls
+//   to the first thread's stack, and to all that only the program has    apart from everything else, at the same place
+//                         in any cache
 // What the recorded allocator accessed is left out, and what the other one accessed comes in its place, where the call
 // ended; its frames lie below the program's stack pointer at that call. What was accessed before main, loading the
 // allocator's libraries among it, is the other's, too, if both are of one executable.
@@ -85,6 +87,8 @@ class moved_reader {
     bool next_of_call(references::step& to);
     bool next_inside(references::step& to);
     bool next_sought();
+    void pair_stacks();
+    std::uint64_t moved_with_stack(std::uint64_t address, const memory_region& stack);
     static bool begins_main(const references::stream_event& event);
     static bool is_mark(const references::stream_event& event);
     std::uint64_t placed_at_start(std::uint64_t address);
@@ -131,6 +135,8 @@ class moved_reader {
     bool is_marked_ = false;              // the player's next call is the one that is sought
     frame program_frame_, player_frame_;  // of the call
     std::unordered_map<std::uint64_t, frame> program_frames_, player_frames_;  // by thread
+    std::unordered_map<std::uint64_t, std::uint64_t> stack_shifts_;            // by a stack's first address
+    std::pair<std::uint64_t, std::uint64_t> latest_shift_{1, 0};
     std::vector<millpond_reference> batch_;
     moved_totals totals_;
 };
