@@ -2,18 +2,32 @@
 // millpond-layout: where another allocator would put the objects of a recorded program: its first step.
 //
 //   millpond-layout --calls RECORDING -o SCRIPT     the calls of the program to its allocator, as a script
-//   (millpond-player SCRIPT makes them; millpond-simulate --played reads what a capture of it has recorded)
+//   (millpond-references --play SCRIPT makes them on another; millpond-simulate --played reads what that has recorded)
 //
+// On standard output, as JSON: the program, whether its file is still the one that ran, and what is in the script.
 // Exit status: 0 done · 2 usage · 3 no recording, or one without references · 4 a place that cannot be written.
+#include <nlohmann/json.hpp>
 #include <string>
 
 #include "lab/layout/call_script_writer.hpp"
 #include "lab/program/command_line.hpp"
 #include "lab/program/program.hpp"
+#include "lab/symbols/module_functions.hpp"
+#include "lab/trace/reader.hpp"
+
+namespace {
+
+namespace program = millpond::program;
+
+// Without a build-id nobody can tell.
+bool is_same(const std::string& executable, const std::string& build_id) {
+    return !build_id.empty() && millpond::symbols::build_id_of(executable) == build_id;
+}
+
+}  // namespace
 
 int main(int argc, char** argv) {
-    namespace program = millpond::program;
-    CLI::App app{"Writes the calls of a recorded program to its allocator as a script for millpond-player.",
+    CLI::App app{"Writes the calls of a recorded program to its allocator as a script that can be played on another.",
                  "millpond-layout"};
     std::string recording, script;
     app.add_option("--calls", recording, "the recording, with references")->type_name("RECORDING")->required();
@@ -21,11 +35,19 @@ int main(int argc, char** argv) {
     return program::guarded_main(
         app, argc, argv,
         [&] {
-            const auto totals = millpond::layout::write_call_script(recording, script);
-            program::print(std::to_string(totals.calls) + " calls, " + std::to_string(totals.allocations) +
-                           " allocations, " + std::to_string(totals.frees) + " frees of " +
-                           std::to_string(totals.threads) + " threads; " + std::to_string(totals.unknown_frees) +
-                           " frees of what was not seen\n");
+            const millpond::layout::script_totals totals = millpond::layout::write_call_script(recording, script);
+            const millpond::trace::reader trace(recording);
+            const std::string& executable = trace.process().executable;
+            const nlohmann::ordered_json said = {
+                {"executable", executable},
+                {"executable_is_same", is_same(executable, trace.process().build_id)},
+                {"calls", totals.calls},
+                {"allocations", totals.allocations},
+                {"frees", totals.frees},
+                {"unknown_frees", totals.unknown_frees},
+                {"threads", totals.threads},
+            };
+            program::print(said.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
             return program::ok;
         },
         " (--help lists the options)");

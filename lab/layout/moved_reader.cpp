@@ -8,6 +8,12 @@
 
 namespace millpond::layout {
 
+namespace {
+
+constexpr std::uint64_t page_bytes = 4096;
+
+}  // namespace
+
 moved_reader::moved_reader(const std::string& recording, const std::string& played,
                            const references::reader_options& options)
     : recorded_(recording, options),
@@ -123,6 +129,7 @@ std::uint64_t moved_reader::moved_beside(std::uint64_t address) {
         ++totals_.beside;
         return address - objects_.object(near).address + moved_to_[near];
     }
+    if (start_pages_.contains(address / page_bytes)) return moved_with_module(address);
     ++totals_.unplaced;
     return address + (recorded_regions_.find(address) == memory_kind::program_break ? break_shift_ : apart);
 }
@@ -135,6 +142,11 @@ void moved_reader::note_frame(frame& of, region_map& regions, const references::
         of = {r->address, region};
         return;
     }
+}
+
+void moved_reader::note_start(const references::step& from) {
+    for (const millpond_reference& each : from.references)
+        if (recorded_regions_.find(each.address) == memory_kind::unknown) start_pages_.insert(each.address / page_bytes);
 }
 
 void moved_reader::move_program(references::step& to, const references::step& from) {
@@ -180,7 +192,10 @@ bool moved_reader::next_of_program(references::step& to) {
     to.thread = recorded_step_.thread;
     if (!recorded_step_.in_allocator) {
         note_frame(program_frames_[recorded_step_.thread], recorded_regions_, recorded_step_);
-        if (!is_starting_) move_program(to, recorded_step_);
+        if (is_starting_)
+            note_start(recorded_step_);
+        else
+            move_program(to, recorded_step_);
     }
     if (begins_main(recorded_step_.event)) is_starting_ = false;
     switch (recorded_step_.event.record) {

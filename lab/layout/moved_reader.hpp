@@ -12,6 +12,7 @@
 //   to a module's data    to where that module lies now
 //   to the first thread's variables and the break    likewise
 //   to stacks of threads  to those of the threads that made their calls
+//   to what the start has mapped, such as the dynamic linker's own memory    likewise
 //   to the first thread's stack, and to all that only the program has    apart from everything else, at the same place
 //                         in any cache
 // What the recorded allocator accessed is left out, and what the other one accessed comes in its place, where the call
@@ -30,6 +31,7 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "lab/layout/call_assembly.hpp"
@@ -94,6 +96,7 @@ class moved_reader {
     std::uint64_t placed_at_start(std::uint64_t address);
     void take_played(references::step& to, const references::step& from);
     std::uint64_t played_address();
+    void note_start(const references::step& from);
     void move_program(references::step& to, const references::step& from);
     std::uint64_t moved(std::uint64_t address);
     std::uint64_t moved_beside(std::uint64_t address);
@@ -113,6 +116,7 @@ class moved_reader {
     region_map recorded_regions_, played_regions_;
     std::vector<module_shift> modules_;  // by text
     std::vector<variables_shift> variables_;
+    std::unordered_set<std::uint64_t> start_pages_;  // that were accessed before main, and are of no known kind
     std::uint64_t break_shift_ = 0, variables_shift_ = 0;
 
     std::optional<call_assembly> assembly_;

@@ -14,14 +14,18 @@ from rich.table import Table
 from rich.text import Text
 
 from millpond.report.figures.log_plot import size_text
-from millpond.report.simulation_curves import MissCurve, fault_curve, miss_curves
+from millpond.report.simulation_curves import DIRECT, MissCurve, fault_curve, miss_curves
 from millpond.report.terminal import console
 from millpond.rounds.simulation_data import LayoutComparison, Simulation
 from millpond.system.wording import count_text
 
 # Sizes of memory, as shares of what the recorded run touches.
 _MEMORY_SHARES = (0.25, 0.5, 0.75)
+_ORGANISATIONS = (DIRECT, "8 ways")
+_SMALLEST, _LARGEST = 16 << 10, 4 << 20  # bytes of a cache
 _ROWS_AT_MOST = 40
+# Where more of all references have no place than this, the reader should know.
+_UNPLACED_SHARE = 0.01
 
 
 def print_layouts(comparison: LayoutComparison) -> None:
@@ -39,22 +43,29 @@ def print_layouts(comparison: LayoutComparison) -> None:
         shown_on.print(Text(f"{len(rows) - _ROWS_AT_MOST} more rows: --json has them all"))
     for each in comparison.layouts:
         moved = each.simulation.input.layout
-        if moved is not None and moved.unplaced_references:
+        if moved is not None and moved.unplaced_references > _UNPLACED_SHARE * each.simulation.input.references:
             shown_on.print(
-                Text(f"{each.name}: {count_text(moved.unplaced_references)} references lie beside all objects and stay")
+                Text(
+                    f"{each.name}: {count_text(moved.unplaced_references)} references are to memory that is neither "
+                    "the heap's nor a module's nor a stack's; it lies where it did"
+                )
             )
 
 
 def layout_rows(simulations: list[Simulation]) -> list[tuple[str, list[int | None]]]:
-    """What all layouts have: instructions and references, misses by cache, faults by memory."""
+    """Instructions and references, misses of the caches that a reader looks for first, faults by memory."""
     rows: list[tuple[str, list[int | None]]] = [
         ("instructions", [one.input.instructions for one in simulations]),
         ("references", [one.input.references for one in simulations]),
     ]
-    curves = [miss_curves(one) for one in simulations]
-    for place, curve in enumerate(curves[0]):
+    curves = [{(c.organisation, c.line_bytes): c for c in miss_curves(one)} for one in simulations]
+    shown = [curve for curve in curves[0].values() if curve.organisation in _ORGANISATIONS] or list(curves[0].values())
+    for curve in shown:
         for size, _ in curve.points:
-            values = [of_one[place].at(size) if place < len(of_one) else None for of_one in curves]
+            if size & (size - 1) or not _SMALLEST <= size <= _LARGEST:
+                continue
+            found = [of_one.get((curve.organisation, curve.line_bytes)) for of_one in curves]
+            values = [None if one is None else one.at(size) for one in found]
             rows.append((f"{size_text(size)}, {curve.organisation}, lines of {curve.line_bytes}", values))
     recorded = fault_curve(simulations[0])
     if recorded is not None and recorded.points:

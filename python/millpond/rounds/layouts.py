@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: BSL-1.0
 """Layouts: where another allocator would put the objects of a recorded program, and what it would access itself.
 
-recording ──millpond-layout──▶ script of calls ──millpond-player, on the other allocator, captured──▶ played
+recording ──millpond-layout──▶ script of calls ──millpond-references --play, on the other allocator──▶ played
 recording, played ──millpond-simulate --played──▶ misses of the program on the other allocator
 
-The program itself does not run again: only its calls to the allocator are made once more, under the capturing tool.
+The program itself does not run again: it is started, so that everything lies where it will, and in the place of its
+main its calls to the allocator are made once more. Where its file is gone or another, they are made in a program of
+ours, and libraries and variables lie somewhere else.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -70,27 +73,30 @@ def _our_folder() -> Path:
 
 @dataclass(frozen=True)
 class Script:
-    """The calls of a recorded program, ready to be played; `folder` holds it and what is played from it."""
+    """The calls of a recorded program, ready to be played in `host`; `folder` holds it and what is played from it."""
 
-    recording: Path
+    path: Path
+    host: str
     folder: Path
-
-    @property
-    def path(self) -> Path:
-        return self.folder / "calls.script"
-
-    def write(self) -> None:
-        """Failure (3) where the recording cannot be read or has no references."""
-        native.require(LAYOUT, ["--calls", str(self.recording), "-o", str(self.path)])
 
     def play(self, layout: Layout) -> Path:
         """Makes the calls on the layout's allocator under the capturing tool. Returns what was recorded of it."""
         say(f"playing the calls on {layout.name}")
         played = self.folder / f"{layout.name.replace('/', '_')}.played"
         preload = ["--preload", str(layout.library)] if layout.library is not None else []
-        player = [str(native.find(PLAYER)), str(self.path)]
-        native.require(CAPTURE, ["-o", str(played), *preload, "--", *player])
+        native.require(CAPTURE, ["-o", str(played), *preload, "--play", str(self.path), "--", self.host])
         return played
+
+
+def write_script(recording: Path, folder: Path) -> Script:
+    """Failure (3) where the recording cannot be read or has no references."""
+    path = folder / "calls.script"
+    said = json.loads(native.answer(LAYOUT, ["--calls", str(recording), "-o", str(path)]))
+    host = said["executable"]
+    if not said["executable_is_same"]:
+        say(f"{host} is not the file that was recorded: libraries and variables will lie elsewhere than in the program")
+        host = str(native.find(PLAYER))
+    return Script(path, host, folder)
 
 
 def simulate_layouts(
@@ -102,8 +108,7 @@ def simulate_layouts(
     """
     say("simulating what was recorded")
     found = [(RECORDED, _simulated(recording, options, folder))]
-    script = Script(recording, folder)
-    script.write()
+    script = write_script(recording, folder)
     for layout in layouts:
         played = script.play(layout)
         say(f"simulating {layout.name}")
