@@ -38,7 +38,7 @@ std::optional<allocator_call> call_assembly::take(std::uint64_t thread, const re
     switch (event.record) {
         case millpond_record_enter:
             calls.open = allocator_call{};
-            calls.open->thread = thread;
+            calls.open->thread = thread << 32 | calls.lives;
             calls.open->is_early = is_early_;
             calls.open->entry = event.operands[0];
             break;
@@ -54,6 +54,10 @@ std::optional<allocator_call> call_assembly::take(std::uint64_t thread, const re
             closing_->flags = event.operands[3];
             return std::exchange(closing_, std::nullopt);
         case millpond_record_signal:
+            if (event.operands[0] == 0) {  // the thread ends
+                calls = {calls.lives + 1, std::nullopt, {}};
+                break;
+            }
             if (calls.suspended.size() == suspended_max) calls.suspended.erase(calls.suspended.begin());
             calls.suspended.push_back(std::exchange(calls.open, std::nullopt));
             break;

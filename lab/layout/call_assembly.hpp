@@ -22,7 +22,7 @@ namespace millpond::layout {
 struct allocator_call {
     std::uint64_t thread = 0;  // as the recording numbers them
     std::uint64_t entry = 0;   // millpond_entry
-    bool is_early = false;  // begun before main
+    bool is_early = false;     // begun before main
     bool frees = false;        // its free has been seen: what the caller knows of the object is in `freed`
     bool frees_by_realloc = false;
     std::uint64_t freed = 0;
@@ -62,6 +62,7 @@ class call_assembly {
 
   private:
     struct thread_calls {
+        std::uint64_t lives = 0;  // threads of this number that have ended
         std::optional<allocator_call> open;
         std::vector<std::optional<allocator_call>> suspended;
     };

@@ -17,7 +17,7 @@
 #include "lab/references/heap_functions.h"
 
 enum millpond_call_flag {
-    millpond_call_has_old = 1,   /* a free, or a realloc, of what lies in the slot; else of a null pointer */
+    millpond_call_has_old = 1,    /* a free, or a realloc, of what lies in the slot; else of a null pointer */
     millpond_call_has_result = 2, /* the call gives a block, which goes into the slot */
     millpond_call_is_early = 4    /* the program made it before main */
 };
@@ -25,12 +25,12 @@ enum millpond_call_flag {
 struct millpond_call {
     uint64_t bytes;         /* asked for; of a free: of its object */
     uint32_t slot;          /* of the object; a realloc keeps it */
-    uint16_t thread;        /* from 0, in the order in which they first call */
+    uint32_t thread;        /* from 0, in the order in which they first call; numbers are not used again */
     uint16_t pool;          /* 0: the malloc of the process */
     uint8_t function;       /* heap_functions.h */
     uint8_t alignment_log2; /* above the default; 0: the default */
     uint8_t flags;          /* millpond_call_flag */
-    uint8_t unused[5];
+    uint8_t unused[3];
 };
 
 /* Whether a player makes the call. Not those that ask only, and not allocations that gave nothing. */

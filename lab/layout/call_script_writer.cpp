@@ -139,8 +139,8 @@ class writer {
         free_slots_.pop_back();
         return slot;
     }
-    std::uint16_t thread_of(std::uint64_t thread) {
-        return threads_.try_emplace(thread, static_cast<std::uint16_t>(threads_.size())).first->second;
+    std::uint32_t thread_of(std::uint64_t thread) {
+        return threads_.try_emplace(thread, static_cast<std::uint32_t>(threads_.size())).first->second;
     }
 
     script_file file_;
@@ -150,7 +150,7 @@ class writer {
     std::vector<object> freed_;                       // whose calls have not ended yet
     std::vector<std::uint32_t> free_places_, free_slots_;
     std::uint32_t slots_ = 0;
-    std::unordered_map<std::uint64_t, std::uint16_t> threads_;
+    std::unordered_map<std::uint64_t, std::uint32_t> threads_;
 };
 
 bool has_main(const std::string& recording, const trace::reader& trace) {

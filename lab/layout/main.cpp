@@ -39,12 +39,9 @@ int main(int argc, char** argv) {
             const millpond::trace::reader trace(recording);
             const std::string& executable = trace.process().executable;
             const nlohmann::ordered_json said = {
-                {"executable", executable},
-                {"executable_is_same", is_same(executable, trace.process().build_id)},
-                {"calls", totals.calls},
-                {"allocations", totals.allocations},
-                {"frees", totals.frees},
-                {"unknown_frees", totals.unknown_frees},
+                {"executable", executable},  {"executable_is_same", is_same(executable, trace.process().build_id)},
+                {"calls", totals.calls},     {"allocations", totals.allocations},
+                {"frees", totals.frees},     {"unknown_frees", totals.unknown_frees},
                 {"threads", totals.threads},
             };
             program::print(said.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");

@@ -10,7 +10,13 @@ namespace millpond::layout {
 
 namespace {
 
-constexpr std::uint64_t page_bytes = 4096;
+constexpr std::uint64_t page_bytes = 4096, left_out = 0;
+
+// A program that is not relocated has no bias, and lies at the beginning of a huge page.
+std::uint64_t beginning_of(const trace::module_record& module) {
+    constexpr std::uint64_t huge_page_bytes = 2 << 20;
+    return module.bias != 0 ? module.bias : module.first / huge_page_bytes * huge_page_bytes;
+}
 
 }  // namespace
 
@@ -42,8 +48,8 @@ void moved_reader::find_shifts() {
     const trace::process_record& own = recorded_.trace().process();
     const trace::process_record& others = played_.trace().process();
     assembly_.emplace(recorded_regions_.has_main());
-    has_own_start_ = is_starting_ = own.executable == others.executable && own.build_id == others.build_id &&
-                                    recorded_regions_.has_main();
+    has_own_start_ = is_starting_ =
+        own.executable == others.executable && own.build_id == others.build_id && recorded_regions_.has_main();
     break_shift_ = shift_of(memory_kind::program_break);
     variables_shift_ = shift_of(memory_kind::variables);
     find_variables();
@@ -52,10 +58,10 @@ void moved_reader::find_shifts() {
         const auto same = std::find_if(candidates.begin(), candidates.end(), [&](const trace::module_record& each) {
             return each.path == module.path && each.build_id == module.build_id;
         });
-        modules_.push_back({module.first, same != candidates.end() ? same->bias - module.bias : apart});
+        modules_.push_back({beginning_of(module), same != candidates.end() ? same->bias - module.bias : apart});
     }
     std::sort(modules_.begin(), modules_.end(),
-              [](const module_shift& a, const module_shift& b) { return a.text < b.text; });
+              [](const module_shift& a, const module_shift& b) { return a.first < b.first; });
 }
 
 void moved_reader::find_variables() {
@@ -112,7 +118,7 @@ void moved_reader::pair_stacks() {
 
 std::uint64_t moved_reader::moved_with_module(std::uint64_t address) const {
     const auto above = std::upper_bound(modules_.begin(), modules_.end(), address,
-                                        [](std::uint64_t at, const module_shift& each) { return at < each.text; });
+                                        [](std::uint64_t at, const module_shift& each) { return at < each.first; });
     return address + (above == modules_.begin() ? apart : std::prev(above)->shift);
 }
 
@@ -128,6 +134,10 @@ std::uint64_t moved_reader::moved_beside(std::uint64_t address) {
         ++totals_.moved;
         ++totals_.beside;
         return address - objects_.object(near).address + moved_to_[near];
+    }
+    if (objects_.page_of(address) != nullptr) {
+        ++totals_.left_out;
+        return left_out;
     }
     if (start_pages_.contains(address / page_bytes)) return moved_with_module(address);
     ++totals_.unplaced;
@@ -146,12 +156,16 @@ void moved_reader::note_frame(frame& of, region_map& regions, const references::
 
 void moved_reader::note_start(const references::step& from) {
     for (const millpond_reference& each : from.references)
-        if (recorded_regions_.find(each.address) == memory_kind::unknown) start_pages_.insert(each.address / page_bytes);
+        if (recorded_regions_.find(each.address) == memory_kind::unknown)
+            start_pages_.insert(each.address / page_bytes);
 }
 
 void moved_reader::move_program(references::step& to, const references::step& from) {
-    batch_.assign(from.references.begin(), from.references.end());
-    for (millpond_reference& each : batch_) each.address = moved(each.address);
+    batch_.clear();
+    for (millpond_reference each : from.references) {
+        each.address = moved(each.address);
+        if (each.address != left_out) batch_.push_back(each);
+    }
     to.references = batch_;
     to.instructions = from.instructions;
 }
@@ -174,12 +188,11 @@ void moved_reader::begin_object(std::uint64_t address, std::uint64_t bytes, std:
 
 bool moved_reader::next_of_program(references::step& to) {
     if (!has_recorded_step_) {
-        if (is_at_end_) return false;
+        if (is_at_end_) return next_of_end(to);
         if (!recorded_.next(recorded_step_)) {
             is_at_end_ = true;
             const auto last = assembly_->ended_at_last();
-            if (!last) return false;
-            begin_call(*last);
+            if (last) begin_call(*last);
             return true;
         }
         has_recorded_step_ = true;
@@ -251,6 +264,9 @@ std::uint64_t moved_reader::placed_at_start(std::uint64_t address) {
 
 // ---- the allocator ----
 
+// As the recording numbers it.
+std::uint64_t moved_reader::thread_of(const allocator_call& call) { return call.thread >> 32; }
+
 // The player does the same (early_block).
 void moved_reader::take_early(const allocator_call& call) {
     if (!call.allocates) return;
@@ -269,14 +285,17 @@ void moved_reader::begin_call(const allocator_call& call) {
 }
 
 // A step towards the entry of the next call that the player has marked.
-bool moved_reader::next_sought() {
+bool moved_reader::next_sought(references::step& to) {
     if (!played_.next(played_step_)) refuse("it has only " + std::to_string(totals_.calls - 1) + " calls");
     const references::step& s = played_step_;
+    if (ending_threads_.contains(s.thread)) {
+        take_ending(to, s);
+        return true;
+    }
     if (!s.in_allocator) note_frame(player_frames_[s.thread], played_regions_, s);
-    if (is_mark(s.event)) {
-        is_marked_ = true;
-        played_thread_ = s.thread;
-    } else if (is_marked_ && s.event.record == millpond_record_enter && s.thread == played_thread_) {
+    note_ending(s.event, s.thread);
+    const bool is_entry = s.event.record == millpond_record_enter && !is_mark(s.event);
+    if (is_marked_ && is_entry && s.thread == played_thread_) {
         player_frame_ = player_frames_[s.thread];
         player_frame_.pointer = millpond_entry_pointer(s.event.operands[0], player_frame_.pointer);
         is_marked_ = false;
@@ -284,6 +303,40 @@ bool moved_reader::next_sought() {
         place_ = place::enter;
     }
     return true;
+}
+
+// Behind the last call the ends of threads may follow.
+bool moved_reader::next_of_end(references::step& to) {
+    if (is_drained_ || !played_.next(played_step_)) {
+        is_drained_ = true;
+        return false;
+    }
+    note_ending(played_step_.event, played_step_.thread);
+    if (ending_threads_.contains(played_step_.thread)) take_ending(to, played_step_);
+    return true;
+}
+
+// Two marks in a row: the thread ends.
+void moved_reader::note_ending(const references::stream_event& event, std::uint64_t thread) {
+    if (!is_mark(event)) return;
+    if (is_marked_) ending_threads_.insert(thread);
+    is_marked_ = !is_marked_;
+    played_thread_ = thread;
+}
+
+// What a thread of the player does at its end is the allocator's, but for some of the C library's.
+void moved_reader::take_ending(references::step& to, const references::step& from) {
+    batch_.assign(from.references.begin(), from.references.end());
+    for (millpond_reference& each : batch_) {
+        each.origin = millpond_of_allocator;
+        each.address = placed(each.address);
+    }
+    to.references = batch_;
+    to.instructions = from.instructions;
+    to.in_allocator = true;
+    totals_.allocator_references += batch_.size();
+    totals_.allocator_instructions += from.instructions;
+    if (from.event.record == millpond_record_signal && from.event.operands[0] == 0) ending_threads_.erase(from.thread);
 }
 
 // Where what the other allocator accesses lies in the program: only its frames move.
@@ -340,17 +393,17 @@ std::uint64_t moved_reader::played_address() {
 }
 
 bool moved_reader::next_of_call(references::step& to) {
-    to.thread = call_.thread;
+    to.thread = thread_of(call_);
     const bool frees_known = call_.frees && call_.freed != 0;
     switch (place_) {
         case place::begin:
             ++totals_.calls;
-            program_frame_ = program_frames_[call_.thread];
+            program_frame_ = program_frames_[thread_of(call_)];
             program_frame_.pointer = millpond_entry_pointer(call_.entry, program_frame_.pointer);
             place_ = place::seek;
             return true;
         case place::seek:
-            return next_sought();
+            return next_sought(to);
         case place::enter:
             to.event.record = millpond_record_enter;
             to.event.operands[0] = call_.entry;

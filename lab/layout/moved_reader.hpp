@@ -19,9 +19,10 @@
 // ended; its frames lie below the program's stack pointer at that call. What was accessed before main, loading the
 // allocator's libraries among it, is the other's, too, if both are of one executable.
 // A reference beside every object (a string function reads to the end of a line) moves with the next one within 64
-// bytes.
-// What this cannot know: behaviour of the program that depends on addresses, an allocator that returns memory by the
-// clock, and the ends of threads: a thread ends with its last call.
+// bytes; one to memory between objects that is further away is of the recorded allocator's making, as where a C library
+// empties a thread's cache, and is left out.
+// What this cannot know: behaviour of the program that depends on addresses, and an allocator that returns memory by the
+// clock. A thread of the player ends with its last call.
 //
 // Memory: the live objects, and a block of each recording; not the length of the run. Not thread-safe.
 #pragma once
@@ -46,6 +47,7 @@ struct moved_totals {
     std::uint64_t moved = 0;                 // the program's references to objects
     std::uint64_t beside = 0;                // of these, beside every object
     std::uint64_t unplaced = 0;              // of no object, stack or module
+    std::uint64_t left_out = 0;              // of memory of the recorded allocator that was no object's any more
     std::uint64_t allocator_references = 0;  // of the other allocator
     std::uint64_t allocator_instructions = 0;
 };
@@ -67,7 +69,7 @@ class moved_reader {
     enum class place : std::uint8_t { start, program, begin, seek, enter, early_free, inside, late_free, allocate };
     // From where a module lies in the recording to where it lies where the calls were played.
     struct module_shift {
-        std::uint64_t text;  // where its code begins in the recording
+        std::uint64_t first;  // of the module in the recording
         std::uint64_t shift;
     };
     // Of a module's variables of the first thread, likewise.
@@ -86,9 +88,13 @@ class moved_reader {
     bool next_of_program(references::step& to);
     void begin_call(const allocator_call& call);
     void take_early(const allocator_call& call);
+    bool next_of_end(references::step& to);
     bool next_of_call(references::step& to);
     bool next_inside(references::step& to);
-    bool next_sought();
+    bool next_sought(references::step& to);
+    void note_ending(const references::stream_event& event, std::uint64_t thread);
+    void take_ending(references::step& to, const references::step& from);
+    static std::uint64_t thread_of(const allocator_call& call);
     void pair_stacks();
     std::uint64_t moved_with_stack(std::uint64_t address, const memory_region& stack);
     static bool begins_main(const references::stream_event& event);
@@ -98,6 +104,7 @@ class moved_reader {
     std::uint64_t played_address();
     void note_start(const references::step& from);
     void move_program(references::step& to, const references::step& from);
+    // 0: it is left out.
     std::uint64_t moved(std::uint64_t address);
     std::uint64_t moved_beside(std::uint64_t address);
     std::uint64_t moved_with_module(std::uint64_t address) const;
@@ -114,7 +121,7 @@ class moved_reader {
     references::reader recorded_, played_;
     std::string recorded_path_, played_path_;
     region_map recorded_regions_, played_regions_;
-    std::vector<module_shift> modules_;  // by text
+    std::vector<module_shift> modules_;  // by address
     std::vector<variables_shift> variables_;
     std::unordered_set<std::uint64_t> start_pages_;  // that were accessed before main, and are of no known kind
     std::uint64_t break_shift_ = 0, variables_shift_ = 0;
@@ -131,13 +138,14 @@ class moved_reader {
 
     place place_ = place::start;
     references::step recorded_step_, played_step_;
-    bool has_recorded_step_ = false, is_at_end_ = false;
+    bool has_recorded_step_ = false, is_at_end_ = false, is_drained_ = false;
     bool has_own_start_ = false;  // both are of one executable, and early calls are its own start's
-    bool is_starting_ = false;  // the recording has not come to main: the start of `played` counts
+    bool is_starting_ = false;    // the recording has not come to main: the start of `played` counts
     allocator_call call_;
     std::uint64_t played_thread_ = 0;
-    bool is_marked_ = false;              // the player's next call is the one that is sought
-    frame program_frame_, player_frame_;  // of the call
+    std::unordered_set<std::uint64_t> ending_threads_;  // of the player
+    bool is_marked_ = false;                            // the player's next call is the one that is sought
+    frame program_frame_, player_frame_;                // of the call
     std::unordered_map<std::uint64_t, frame> program_frames_, player_frames_;  // by thread
     std::unordered_map<std::uint64_t, std::uint64_t> stack_shifts_;            // by a stack's first address
     std::pair<std::uint64_t, std::uint64_t> latest_shift_{1, 0};

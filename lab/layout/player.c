@@ -94,12 +94,13 @@ enum free_words { no_words, size_word, alignment_word, size_and_alignment, align
 struct heap_function {
     const char* name;
     enum millpond_heap_shape shape;
-    any_function call; /* null: not here */
+    any_function call;     /* null: not here */
     enum free_words words; /* of a free */
 };
 
 #define FUNCTION(name, shape) {#name, millpond_shape_##shape, NULL, no_words},
-static struct heap_function functions[] = {{"", millpond_shape_none, NULL, no_words}, MILLPOND_HEAP_FUNCTIONS(FUNCTION)};
+static struct heap_function functions[] = {{"", millpond_shape_none, NULL, no_words},
+                                           MILLPOND_HEAP_FUNCTIONS(FUNCTION)};
 #undef FUNCTION
 
 static int begins(const char* text, const char* with) {
@@ -208,8 +209,8 @@ static void** slots;
 
 static void read_at(uint64_t offset, void* to, size_t bytes) {
     for (size_t done = 0; done < bytes;) {
-        const long got = ask(__NR_pread64, script_file, (long)((char*)to + done), (long)(bytes - done),
-                             (long)(offset + done), 0, 0);
+        const long got =
+            ask(__NR_pread64, script_file, (long)((char*)to + done), (long)(bytes - done), (long)(offset + done), 0, 0);
         if (got <= 0) stop(3, "the script of calls ends at byte ", offset + done);
         done += (size_t)got;
     }
@@ -285,18 +286,36 @@ static void play(const struct millpond_call* call, uint64_t number) {
 static uint32_t turn; /* the thread that runs; script.threads: all is played */
 static unsigned char* started;
 static uint64_t next_call;
+static unsigned long ended; /* the thread that gave its turn away for good, until somebody has waited for its end */
+static int has_ended;
+
+static void* found_in_libc(const char* name) {
+    return player_link.dlsym == 0 ? NULL : ((void* (*)(void*, const char*))player_link.dlsym)(NULL, name);
+}
 
 static void give_turn(uint32_t to) {
     __atomic_store_n(&turn, to, __ATOMIC_RELEASE);
     ask(__NR_futex, (long)&turn, FUTEX_WAKE_PRIVATE, 0x7FFFFFFF, 0, 0, 0);
 }
 
+static void join_ended(void) {
+    static int (*join)(unsigned long, void**);
+    if (!has_ended) return;
+    if (join == NULL) join = (int (*)(unsigned long, void**))found_in_libc("pthread_join");
+    has_ended = 0;
+    if (join != NULL) join(ended, NULL);
+}
+
 /* False when all is played. */
 static int await_turn(uint32_t self) {
     for (uint32_t now; (now = __atomic_load_n(&turn, __ATOMIC_ACQUIRE)) != self;) {
-        if (now == script.threads) return 0;
+        if (now == script.threads) {
+            join_ended();
+            return 0;
+        }
         ask(__NR_futex, (long)&turn, FUTEX_WAIT_PRIVATE, now, 0, 0, 0);
     }
+    join_ended();
     return 1;
 }
 
@@ -306,11 +325,27 @@ static void start(uint32_t thread) {
     typedef int (*create_thread)(unsigned long*, const void*, void* (*)(void*), void*);
     static create_thread create;
     unsigned long handle;
-    if (create == NULL && player_link.dlsym != 0)
-        create = (create_thread)((void* (*)(void*, const char*))player_link.dlsym)(NULL, "pthread_create");
+    if (create == NULL) create = (create_thread)found_in_libc("pthread_create");
     started[thread] = 1;
     if (create == NULL || create(&handle, NULL, run, (void*)(uintptr_t)thread) != 0)
         stop(4, "cannot start thread ", thread);
+}
+
+/* Of this thread, as pthread_create has named it. */
+static unsigned long own_handle(void) {
+    static unsigned long (*self)(void);
+    if (self == NULL) self = (unsigned long (*)(void))found_in_libc("pthread_self");
+    return self == NULL ? 0 : self();
+}
+
+/* The last call of a thread is made, and the program's thread is taken to end with it. Two marks in a row say so: what
+ * this thread does from here on is its end. */
+static void end_thread(uint32_t next) {
+    millpond_played_call();
+    millpond_played_call();
+    ended = own_handle();
+    has_ended = 1;
+    give_turn(next);
 }
 
 static void* run(void* number) {
@@ -322,14 +357,18 @@ static void* run(void* number) {
             --calls_left[self];
         }
         if (next_call == script.calls) {
-            give_turn(script.threads);
+            if (self != 0) end_thread(script.threads);
             return NULL;
         }
         const uint32_t next = call->thread;
-        if (!started[next]) start(next);
         const int is_last = calls_left[self] == 0 && self != 0;
-        give_turn(next);
-        if (is_last) return NULL; /* as the program's thread is taken to end */
+        if (!started[next]) start(next);
+        if (!is_last) {
+            give_turn(next);
+            continue;
+        }
+        end_thread(next);
+        return NULL;
     }
     return NULL;
 }

@@ -24,11 +24,11 @@ struct millpond_player_link {
     uint64_t main; /* what runs in the place of the program's main */
     uint64_t mark; /* millpond_played_call */
     /* Filled in by the tool. */
-    uint64_t dlsym;                      /* of the C library; 0: a static program */
-    uint64_t functions[64];              /* by number (heap_functions.h): where one of that name begins; 0: none */
-    uint64_t early_blocks;               /* all allocations before main, in order: where they are listed */
+    uint64_t dlsym;         /* of the C library; 0: a static program */
+    uint64_t functions[64]; /* by number (heap_functions.h): where one of that name begins; 0: none */
+    uint64_t early_blocks;  /* all allocations before main, in order: where they are listed */
     uint64_t early_count;
-    uint64_t executable; /* millpond_hash_of_path of the program's file */
+    uint64_t executable;                   /* millpond_hash_of_path of the program's file */
     char script[millpond_player_path_max]; /* call_script.h */
 };
 

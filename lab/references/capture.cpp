@@ -105,8 +105,7 @@ void check_output(const std::string& file) {
 }
 
 void require_readable(const std::string& library) {
-    if (access(library.c_str(), R_OK) != 0)
-        throw program::failure(program::input, library + " cannot be read");
+    if (access(library.c_str(), R_OK) != 0) throw program::failure(program::input, library + " cannot be read");
 }
 
 }  // namespace

@@ -26,7 +26,7 @@ enum millpond_record {
     millpond_record_allocate = 4, /* address, bytes, context, flags (millpond_allocate_flag) */
     millpond_record_free = 5,     /* address, flags */
     millpond_record_system = 6,   /* address, bytes * 2 + stored: memory that a system call read or wrote */
-    millpond_record_signal = 7,   /* number: a handler begins on this thread */
+    millpond_record_signal = 7,   /* number: a handler begins on this thread; 0: the thread ends (resume follows) */
     millpond_record_resume = 8,   /* in the allocator: a handler has ended; what it interrupted goes on */
     millpond_record_gap = 9,      /* instructions that were not captured; 0: main begins */
     millpond_first_exit = 16      /* + number of the exit, + 2^32 * its roots; then these */

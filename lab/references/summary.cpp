@@ -29,7 +29,7 @@ counts count(reader& from) {
         for (const millpond_reference& r : one.references) ++sum.references[r.origin][r.kind];
         sum.threads.insert(one.thread);
         sum.instructions[one.in_allocator ? millpond_of_allocator : millpond_of_program] += one.instructions;
-        ++sum.events[one.event.record];
+        if (one.event.record != millpond_record_signal || one.event.operands[0] != 0) ++sum.events[one.event.record];
         if (one.event.record == millpond_record_gap) sum.not_captured += one.event.operands[0];
     }
     return sum;

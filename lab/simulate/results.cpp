@@ -197,6 +197,7 @@ static json layout_json(const std::string& played, const layout::moved_totals& m
             {"moved_references", moved.moved},
             {"beside_objects", moved.beside},
             {"unplaced_references", moved.unplaced},
+            {"left_out_references", moved.left_out},
             {"allocator_references", moved.allocator_references},
             {"allocator_instructions", moved.allocator_instructions}};
 }
@@ -247,7 +248,8 @@ std::string results_table(const json& results) {
     if (input.contains("layout"))
         text += "on the allocator of " + input["layout"]["played"].get<std::string>() + ", which made " +
                 input["layout"]["allocator_references"].dump() + " of these references itself; " +
-                input["layout"]["unplaced_references"].dump() + " lie beside all objects and stay where they were\n";
+                input["layout"]["unplaced_references"].dump() +
+                " are to memory that is neither the heap's nor a module's nor a stack's\n";
     for (const json& simulator : results["simulators"]) {
         text += "\n" + simulator["description"].get<std::string>() + "\n";
         double references = 0;

@@ -31,7 +31,7 @@ enum mpt_kind {
 enum mpt_region {
     mpt_region_stack = 1,
     mpt_region_data = 2,
-    mpt_region_break = 3,    /* what brk has given; it begins where the program's break began */
+    mpt_region_break = 3,     /* what brk has given; it begins where the program's break began */
     mpt_region_variables = 4, /* of the first thread, around its thread pointer, which is mpt_variables_before behind */
     mpt_region_main = 5       /* the first byte of main, which has begun; a gap of 0 instructions says when */
 };

@@ -261,6 +261,12 @@ void calls_on_resume(ThreadId thread, Int number) {
 
 void calls_on_thread_start(ThreadId thread) { VG_(memset)(calls_of(thread), 0, sizeof(thread_calls)); }
 
+void calls_on_thread_end(ThreadId thread) {
+    VG_(memset)(calls_of(thread), 0, sizeof(thread_calls));
+    buffer_put(millpond_record_signal, 0, 0, 0, 0);
+    buffer_put(millpond_record_resume, 0, 0, 0, 0);
+}
+
 void calls_on_fork(ThreadId thread) {
     for (ThreadId i = 0; threads != NULL && i < VG_N_THREADS; ++i)
         if (i != thread && threads[i] != NULL) VG_(memset)(threads[i], 0, sizeof(thread_calls));

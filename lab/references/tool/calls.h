@@ -27,6 +27,7 @@ Bool calls_in_allocator(ThreadId thread);
 void calls_on_signal(ThreadId thread, Int number);
 void calls_on_resume(ThreadId thread, Int number);
 void calls_on_thread_start(ThreadId thread);
+void calls_on_thread_end(ThreadId thread);
 /* In a child of fork: other threads are gone. */
 void calls_on_fork(ThreadId thread);
 /* `reached` is called at the first instruction of main. */

@@ -18,7 +18,7 @@ void entries_read_all(void);
 /* Where a function of heap_functions.h begins, in the module that was read first; 0: in none. */
 Addr entries_of_function(UInt function);
 void entries_add_function(Addr address, UInt function);
-Addr entries_dlsym(void); /* 0: the program has none */
+Addr entries_dlsym(void);               /* 0: the program has none */
 Bool entries_is_unwinder(Addr address); /* in a function that leaves frames of others */
 
 /* Places behind calls of the allocator, and of setjmp: they are learned when such a call is made. Code there that was

@@ -67,8 +67,8 @@ void playing_on_early_block(Addr address, SizeT bytes) {
 void playing_on_main(void) {
     if (playing == NULL || early_count == 0) return;
     const SizeT bytes = early_count * sizeof early[0];
-    const SysRes mapped = VG_(am_mmap_anon_fixed_client)(millpond_early_address, VG_PGROUNDUP(bytes),
-                                                         VKI_PROT_READ | VKI_PROT_WRITE);
+    const SysRes mapped =
+        VG_(am_mmap_anon_fixed_client)(millpond_early_address, VG_PGROUNDUP(bytes), VKI_PROT_READ | VKI_PROT_WRITE);
     if (sr_isError(mapped)) refuse("the program has memory in front of the player");
     VG_(memcpy)((void*)millpond_early_address, early, bytes);
     playing->early_blocks = millpond_early_address;

@@ -72,6 +72,11 @@ static void on_thread_start(ThreadId thread) {
     regions_on_thread_start(thread);
 }
 
+static void on_thread_end(ThreadId thread) {
+    if (VG_(get_running_tid)() != thread) return; /* the process ends, and the stream has no place for it */
+    calls_on_thread_end(thread);
+}
+
 static void on_signal(ThreadId thread, Int number, Bool other_stack) {
     (void)other_stack;
     calls_on_signal(thread, number);
@@ -213,6 +218,7 @@ static void before_options(void) {
     VG_(track_start_client_code)(on_start_client);
     VG_(track_stop_client_code)(on_stop_client);
     VG_(track_pre_thread_first_insn)(on_thread_start);
+    VG_(track_pre_thread_ll_exit)(on_thread_end);
     VG_(track_pre_deliver_signal)(on_signal);
     VG_(track_post_deliver_signal)(calls_on_resume);
     VG_(track_pre_mem_read)(on_system_read);

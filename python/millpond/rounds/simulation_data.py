@@ -28,6 +28,7 @@ class MovedReferences(Record, frozen=True):
     moved_references: int
     beside_objects: int
     unplaced_references: int
+    left_out_references: int
     allocator_references: int
     allocator_instructions: int
 

@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: BSL-1.0
+"""Layouts of a captured program: on the allocator that it ran on nothing changes; on another, misses are that one's."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[3]
+BIN = Path(os.environ.get("MILLPOND_BIN") or ROOT / "build" / "release" / "bin").absolute()
+LIBRARIES = BIN.parent / "lib" / "millpond"
+SUBJECT = BIN.parent / "tests" / "bin" / "layout_subject"
+SIMULATORS = ("lru:line=64,sets=64,ways=8", "lru:line=64,sets=1024,ways=8", "distances:line=4K")
+OUR_MALLOCS = ("multipool", "first_fit", "size_map", "bsd")
+# What the environment does to the stack, and a preloaded library to the dynamic linker.
+SHARE = 0.02
+
+
+def run(*words: str | Path, **variables: str) -> subprocess.CompletedProcess[str]:
+    surroundings = {"PATH": os.environ["PATH"], "LC_ALL": "C", **variables}
+    return subprocess.run(
+        ["setarch", "-R", *map(str, words)], env=surroundings, capture_output=True, text=True, check=False, timeout=240
+    )
+
+
+def captured(trace: Path, program: str | Path, *options: str | Path) -> Path:
+    done = run(BIN / "millpond-references", *options, "-o", trace, "--", program)
+    if done.returncode == 4 and "install the package valgrind" in done.stderr:
+        pytest.skip(done.stderr.strip())
+    assert done.returncode == 0, done.stderr
+    return trace
+
+
+def simulated(trace: Path, *options: str | Path) -> dict[str, Any]:
+    named = [word for simulator in SIMULATORS for word in ("--simulate", simulator)]
+    done = run(BIN / "millpond-simulate", "--json", "-", *named, *options, trace)
+    assert done.returncode == 0, done.stderr
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def misses(document: dict[str, Any]) -> dict[str, int]:
+    """By cache; of memories of pages those that are touched at all.
+
+    Not of direct-mapped caches: they feel where the stack begins, which a preloaded library's name moves.
+    """
+    return {
+        f"{one['description']} {row.get('ways')}": row["value"]
+        for one in document["simulators"]
+        for row in one["metrics"]
+        if row["metric"] in ("misses", "cold") and row.get("ways") in (None, 2, 4, 8)
+    }
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("layouts")
+
+
+@pytest.fixture(scope="module")
+def recorded(folder: Path) -> Path:
+    if not SUBJECT.is_file():
+        pytest.skip("layout_subject is not built")
+    return captured(folder / "recorded.mpt", SUBJECT)
+
+
+@pytest.fixture(scope="module")
+def script(folder: Path, recorded: Path) -> Path:
+    place = folder / "calls.script"
+    done = run(BIN / "millpond-layout", "--calls", recorded, "-o", place)
+    assert done.returncode == 0, done.stderr
+    said = json.loads(done.stdout)
+    assert said["executable"] == str(SUBJECT.resolve())
+    assert said["executable_is_same"]
+    assert said["unknown_frees"] == 0
+    assert said["threads"] >= 2
+    return place
+
+
+def test_on_its_own_allocator_a_program_misses_what_it_missed(folder: Path, recorded: Path, script: Path) -> None:
+    played = captured(folder / "same.played", SUBJECT, "--play", script)
+    before, after = simulated(recorded), simulated(recorded, "--played", played)
+    moved = after["input"]["layout"]
+    # The end of each thread is not played, nor is what it frees.
+    assert after["input"]["references"] == pytest.approx(before["input"]["references"], rel=0.002)
+    assert after["input"]["instructions"] == pytest.approx(before["input"]["instructions"], rel=0.002)
+    assert moved["calls"] > 20_000
+    assert moved["unplaced_references"] < 0.01 * before["input"]["references"]
+    found = misses(after)
+    for name, value in misses(before).items():
+        assert found[name] == pytest.approx(value, rel=SHARE, abs=50), name
+
+
+@pytest.mark.parametrize("name", OUR_MALLOCS)
+def test_on_another_allocator_a_program_misses_what_it_does_there(
+    name: str, folder: Path, recorded: Path, script: Path
+) -> None:
+    library = LIBRARIES / f"libmillpond-{name}.so"
+    if not library.is_file():
+        pytest.skip(f"{library.name} is not built")
+    played = captured(folder / f"{name}.played", SUBJECT, "--preload", library, "--play", script)
+    truth = simulated(captured(folder / f"{name}.mpt", SUBJECT, "--preload", library))
+    predicted = simulated(recorded, "--played", played)
+    assert predicted["input"]["references"] == pytest.approx(truth["input"]["references"], rel=0.005)
+    found = misses(predicted)
+    for cache, value in misses(truth).items():
+        assert found[cache] == pytest.approx(value, rel=SHARE, abs=50), cache
+
+
+def test_calls_can_be_played_in_another_program(folder: Path, recorded: Path, script: Path) -> None:
+    played = captured(folder / "elsewhere.played", BIN / "millpond-player", "--play", script)
+    found = simulated(recorded, "--played", played)
+    truth = simulated(recorded)
+    assert found["input"]["layout"]["calls"] > 20_000
+    assert misses(found)[f"{SIMULATORS[1]} 8"] == pytest.approx(misses(truth)[f"{SIMULATORS[1]} 8"], rel=0.1)
+
+
+def test_what_was_played_from_another_recording_is_refused(folder: Path, recorded: Path, script: Path) -> None:
+    other = captured(folder / "true.mpt", "/bin/true")
+    done = run(BIN / "millpond-layout", "--calls", other, "-o", folder / "true.script")
+    assert done.returncode == 0, done.stderr
+    played = captured(folder / "true.played", "/bin/true", "--play", folder / "true.script")
+    done = run(BIN / "millpond-simulate", "--played", played, recorded)
+    assert done.returncode == 3
+    assert "was not played from" in done.stderr
+    assert "play its calls again" in done.stderr
+
+
+def test_a_damaged_script_is_refused(folder: Path, script: Path) -> None:
+    broken = folder / "broken.script"
+    content = script.read_bytes()
+    for cut in (0, 10, len(content) // 2, len(content) - 1):
+        broken.write_bytes(content[:cut])
+        done = run(BIN / "millpond-references", "-o", folder / "broken.played", "--play", broken, "--", SUBJECT)
+        assert done.returncode == 3, (cut, done.stderr)
+        assert "millpond: the player: " in done.stderr
+
+
+def test_a_recording_without_references_has_no_calls(folder: Path) -> None:
+    plain = folder / "plain.mpt"
+    assert run(BIN / "millpond-record", "-o", plain, "--", "/bin/true").returncode == 0
+    done = run(BIN / "millpond-layout", "--calls", plain, "-o", folder / "none.script")
+    assert done.returncode == 3
+    assert "has no references" in done.stderr
+    assert not (folder / "none.script").exists()
