@@ -38,6 +38,7 @@ ORDER = [
     ["lab/suites/frame"],
     [
         "lab/suites/known_truth",
+        "lab/suites/layouts",
         "lab/suites/library",
         "lab/suites/malloc",
         "lab/suites/p0089",

@@ -66,6 +66,21 @@ def catalogue_short(_folder: Path) -> RealProgram:
     return RealProgram("catalogue", (str(native.find("catalogue")), "--repeats", "5"))
 
 
+def catalogue_long(_folder: Path) -> RealProgram:
+    """10^8 references."""
+    return RealProgram("catalogue", (str(native.find("catalogue")), "--repeats", "40"))
+
+
+def layout_containers(_folder: Path) -> RealProgram:
+    """Maps, strings and lists: written to look at layouts, 10^8 references."""
+    return RealProgram("layout_program containers", (str(native.find("layout_program")), "containers", "160000"))
+
+
+def layout_threads(_folder: Path) -> RealProgram:
+    """Threads one after the other, with malloc's whole family: written to look at layouts, 10^8 references."""
+    return RealProgram("layout_program threads", (str(native.find("layout_program")), "threads", "60000"))
+
+
 def sort_short(folder: Path) -> RealProgram:
     words = str(_lines(folder, _SHORT_LINES))
     return RealProgram("sort", (require_program("sort"), "--parallel=1", words), None, {"LC_ALL": "C"})

@@ -14,7 +14,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[3]
 BIN = Path(os.environ.get("MILLPOND_BIN") or ROOT / "build" / "release" / "bin").absolute()
 LIBRARIES = BIN.parent / "lib" / "millpond"
-SUBJECT = BIN.parent / "tests" / "bin" / "layout_subject"
+SUBJECT = BIN / "layout_program"
 SIMULATORS = ("lru:line=64,sets=64,ways=8", "lru:line=64,sets=1024,ways=8", "distances:line=4K")
 OUR_MALLOCS = ("multipool", "first_fit", "size_map", "bsd")
 # What the environment does to the stack, and a preloaded library to the dynamic linker.
@@ -65,7 +65,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def recorded(folder: Path) -> Path:
     if not SUBJECT.is_file():
-        pytest.skip("layout_subject is not built")
+        pytest.skip("layout_program is not built")
     return captured(folder / "recorded.mpt", SUBJECT)
 
 

@@ -7,6 +7,7 @@ stored       bytes of a recording / references in it                           a
 simulating   references a second of CPU, all usual simulators together         at least 40 million; each alone shown
 misses       misses of four caches / Cachegrind's, in the same environment     the same within one in a million
 memory       peak of a capture with simulators, four times as long / once      at most 1.05
+predicting   misses predicted for another malloc / Cachegrind's on it          within 10 %, in the median 2 %
 
 Programs under one Valgrind tool and under another take turns in fresh processes. Cachegrind does other work, too: it
 simulates instruction fetches and a second level, and counts by source line. For `misses`, both tools are found in one
@@ -15,7 +16,6 @@ folder, because the names of Valgrind's libraries are in the program's environme
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import statistics
@@ -25,21 +25,20 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from millpond.bench.claims import Verdict, bar_of, missing_bar
+from millpond.bench.laboratory.bench_layouts import predicting
 from millpond.bench.laboratory.bench_rows import Bench, Measured, Step, observed, values_of
+from millpond.bench.laboratory.capture_tools import CAPTURE, SIMULATE, json_of, one_tool_folder, valgrind
 from millpond.rounds import captured_programs as programs
 from millpond.rounds import real_programs
 from millpond.rounds.real_programs import RealProgram, require_program
 from millpond.statistics.order_statistics import Summary, summarise
-from millpond.system import callgrind, native
+from millpond.system import native
 from millpond.system.errors import Failure, Status
 
-CAPTURE, SIMULATE = "millpond-references", "millpond-simulate"
 # Five direct-mapped caches, 56 set-associative ones, and every memory of 4 KiB pages: the default of millpond-simulate.
 USUAL = ("direct:line=32,size=16K/32K/64K/128K/256K", "lru:line=32,sets=64-4096,ways=8", "distances:line=4K")
 _CPU = {"cpu_seconds": "cpu_seconds"}
 _IN_A_MILLION = 1.0
-# What Valgrind says under -d of the tool that it starts.
-_STARTED = re.compile(r"launching (\S+)/none-amd64-linux")
 
 Program = Callable[[Path], RealProgram]
 
@@ -63,10 +62,6 @@ CACHES = (Cache(16, 1), Cache(64, 1), Cache(256, 1), Cache(32, 8))
 _OF_CACHES = ("direct:line=32,size=16K/64K/256K", "lru:line=32,sets=128,ways=8")
 
 
-def _valgrind(tool: str, *options: str) -> list[str]:
-    return [callgrind.find_valgrind(), "-q", f"--tool={tool}", "--trace-children=yes", "--vgdb=no", *options]
-
-
 def _capture(*options: str) -> list[str]:
     return [str(native.find(CAPTURE)), *options, "--"]
 
@@ -82,7 +77,7 @@ def capturing(make: Callable[[Bench], RealProgram], limit: float) -> Step:
     def step(bench: Bench) -> list[Verdict]:
         workload = make(bench)
         measured = bench.interleave({
-            "none": lambda: bench.run([*_valgrind("none"), *workload.command], workload),
+            "none": lambda: bench.run([*valgrind("none"), *workload.command], workload),
             "captured": lambda: bench.run([*_capture("--discard"), *workload.command], workload),
         })  # fmt: skip
         seconds = summarise([one.cpu_seconds for one in measured["none"]]).median
@@ -120,7 +115,7 @@ def _together(workload: RealProgram, bench: Bench, limit: float) -> Verdict:
         _remove(bench.trace)
         return bench.run([*_capture(*simulators, "-o", str(bench.trace)), *workload.command], workload)
 
-    cachegrind = _valgrind("cachegrind", "--cachegrind-out-file=/dev/null")
+    cachegrind = valgrind("cachegrind", "--cachegrind-out-file=/dev/null")
     measured = bench.interleave({
         "cachegrind": lambda: bench.run([*cachegrind, *workload.command], workload),
         "simulated": simulated,
@@ -149,7 +144,7 @@ def stored(make: Program, limit: float) -> Step:
     def step(bench: Bench) -> list[Verdict]:
         workload = make(bench.inputs)
         _record(workload, bench)
-        facts = _json_of([str(native.find(CAPTURE)), "--summary", str(bench.trace)])
+        facts = json_of([str(native.find(CAPTURE)), "--summary", str(bench.trace)])
         value = observed("recorded", 1, "stored_bytes", facts["stored_bytes"], kind="counted")
         note = f"{facts['references'] / 1e6:.1f} M references, {facts['stored_bytes'] / 1e6:.2f} MB"
         return [bar_of(f"stored bytes a reference, {workload.name}", workload.name, "bytes",
@@ -168,7 +163,7 @@ def simulating(make: Program | None, limit: float) -> Step:
             workload = make(bench.inputs)
             _record(workload, bench)
             of, name = (str(bench.trace),), workload.name
-        found = _json_of([str(native.find(SIMULATE)), "--measure", "--json", "-", *of])
+        found = json_of([str(native.find(SIMULATE)), "--measure", "--json", "-", *of])
         return [_speed_row(speed, name, limit) for speed in found["speeds"]]
 
     return step
@@ -190,14 +185,14 @@ def misses(make: Program) -> Step:
 
     def step(bench: Bench) -> list[Verdict]:
         workload = make(bench.inputs)
-        tools = _one_tool_folder(bench)
+        tools = one_tool_folder(bench)
         _remove(bench.trace)
         partial = bench.trace.with_name(bench.trace.name + ".partial")
         simulators = [f"--simulate={description}" for description in _OF_CACHES]
         options = (f"--output={partial}", "--recording=1", "--bytes-max=32", *simulators)
-        _same_surroundings(_valgrind("millpond", *options), workload, tools)
+        _same_surroundings(valgrind("millpond", *options), workload, tools)
         native.require(CAPTURE, ["--finish", str(bench.trace)])
-        ours = _json_of([str(native.find(SIMULATE)), "--json", "-", str(bench.trace)])
+        ours = json_of([str(native.find(SIMULATE)), "--json", "-", str(bench.trace)])
         return [_misses_row(workload, cache, ours, tools) for cache in CACHES]
 
     return step
@@ -210,7 +205,7 @@ def _misses_row(workload: RealProgram, cache: Cache, ours: Mapping[str, Any], to
     }  # fmt: skip
     counted = found.pop()
     levels = ("--I1=32768,8,64", "--LL=8388608,16,64", "--cachegrind-out-file=/dev/null", cache.cachegrind)
-    said = _same_surroundings([*(word for word in _valgrind("cachegrind", *levels) if word != "-q")], workload, tools)
+    said = _same_surroundings([*(word for word in valgrind("cachegrind", *levels) if word != "-q")], workload, tools)
     expected = re.search(r"D1\s+misses:\s+([\d,]+)", said)
     if expected is None:
         raise Failure(Status.ENVIRONMENT, f"Cachegrind told no misses of {workload.name}")
@@ -223,24 +218,6 @@ def _misses_row(workload: RealProgram, cache: Cache, ours: Mapping[str, Any], to
     name = f"misses of {workload.name}, {cache.name}: distance from Cachegrind's"
     return bar_of(name, workload.name, "of a million references", 1e6 * abs(counted - truth) / references,
                   _IN_A_MILLION, note=f"{counted} and {truth} of {references}", outcomes=values)  # fmt: skip
-
-
-def _one_tool_folder(bench: Bench) -> Path:
-    """A folder with Valgrind's own tools and ours: VALGRIND_LIB for both. Failure (4) where there are none."""
-    ours = native.find(CAPTURE).parent.parent / "lib" / "millpond" / "valgrind"
-    asked = subprocess.run(
-        [callgrind.find_valgrind(), "-d", "--tool=none", "true"], capture_output=True, text=True, check=False
-    )  # fmt: skip
-    started = _STARTED.search(asked.stderr)
-    if started is None or not (ours / "millpond-amd64-linux").exists():
-        raise Failure(Status.ENVIRONMENT, "Valgrind's tools or our capturing tool are missing")
-    folder = bench.folder.resolve() / "tools"
-    folder.mkdir(exist_ok=True)
-    for each in (*Path(started[1]).iterdir(), *ours.iterdir()):
-        link = folder / each.name
-        link.unlink(missing_ok=True)
-        link.symlink_to(each.resolve())
-    return folder
 
 
 def _same_surroundings(command: Sequence[str], workload: RealProgram, tools: Path) -> str:
@@ -276,15 +253,6 @@ def memory(make: Callable[[int], RealProgram], events: int, limit: float) -> Ste
     return step
 
 
-def _json_of(command: Sequence[str]) -> dict[str, Any]:
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        raise Failure(Status.ENVIRONMENT, f"{Path(command[0]).name} failed: {done.stderr.strip()[-300:]}")
-    found = json.loads(done.stdout)
-    assert isinstance(found, dict)
-    return found
-
-
 def _capturing(make: Program, quick: Program) -> Step:
     return capturing(lambda bench: (quick if bench.quick else make)(bench.inputs), 1.4)
 
@@ -314,5 +282,10 @@ STEPS: dict[str, Step] = {
     "misses sqlite3": misses(programs.sqlite3_short),
     "misses catalogue": misses(programs.catalogue_short),
     "misses ghostscript": misses(programs.ghostscript_short),
+    "predicting gawk": predicting(programs.gawk_short),
+    "predicting sqlite3": predicting(programs.sqlite3_short),
+    "predicting catalogue": predicting(programs.catalogue_long),
+    "predicting containers": predicting(programs.layout_containers),
+    "predicting threads": predicting(programs.layout_threads),
     "memory": memory(lambda events: real_programs.heap_churn(1, events, 2000), 1_000_000, 1.05),
 }  # fmt: skip

@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
-// A program that calls its allocator in every way and does the same each time: threads take turns. Without arguments, so
-// that the player's process has the same stack. With the argument "many", it does ten times as much.
+// layout_program [containers|threads] [ROUNDS]: calls its allocator in every way, and does the same each time it runs.
+//
+//   containers   standard ones: maps of strings, lists of aligned objects, vectors; built, changed, traversed
+//   threads      three threads, one after the other, each with containers and with malloc's whole family
+//
+// Without arguments both, short, so that a process in which its calls are played can have the same stack.
+#include <stdio.h>
 #include <stdlib.h>
 
 #include <cstdint>
@@ -84,10 +89,16 @@ std::uint64_t family(std::uint64_t seed, int rounds) {
 
 }  // namespace
 
-int main(int argc, char**) {
-    const int rounds = argc > 1 ? 30000 : 3000;
-    std::uint64_t sum = containers(1, rounds) + family(2, rounds);
-    for (std::uint64_t i = 0; i < 3; ++i) {
+int main(int argc, char** argv) {
+    const std::string what = argc > 1 ? argv[1] : "";
+    const int rounds = argc > 2 ? atoi(argv[2]) : 3000;
+    if ((argc > 1 && what != "containers" && what != "threads") || rounds < 1) {
+        fprintf(stderr, "usage: %s [containers|threads] [ROUNDS]\n", argv[0]);
+        return 2;
+    }
+    std::uint64_t sum = 1;
+    if (what != "threads") sum += containers(1, rounds) + family(2, what.empty() ? rounds : 1);
+    for (std::uint64_t i = 0; i < 3 && what != "containers"; ++i) {
         std::thread other([&] { sum += containers(i, rounds / 2) + family(i, rounds / 2); });
         other.join();
     }
