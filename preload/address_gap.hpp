@@ -35,7 +35,8 @@ inline bool is_free(std::uintptr_t at, std::size_t bytes) noexcept {
     return true;
 }
 
-// Calls try_at(start) for the starts of gaps with `bytes` free addresses, most likely, until it returns true.
+// Calls try_at(start) for the starts of gaps with `bytes` free addresses, most likely, until it returns true. A start is
+// that of a huge page, so that where a heap begins in a cache does not depend on what else is mapped.
 // Returns: whether it did.
 template <class Try>
 bool in_some_gap(std::size_t bytes, Try&& try_at) noexcept {
@@ -46,6 +47,10 @@ bool in_some_gap(std::size_t bytes, Try&& try_at) noexcept {
 #else
     constexpr bool far_addresses_are_free = sizeof(void*) == 8;
 #endif
+    constexpr std::uintptr_t huge_page_bytes = std::uintptr_t{2} << 20;
+    const auto try_from = [&try_at](std::uintptr_t start) {
+        return try_at((start + huge_page_bytes - 1) & ~(huge_page_bytes - 1));
+    };
     constexpr std::uint64_t tebibyte = std::uint64_t{1} << 40;
     constexpr std::size_t some_bytes = std::size_t{64} << 10;
     constexpr int unused = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
@@ -56,14 +61,14 @@ bool in_some_gap(std::size_t bytes, Try&& try_at) noexcept {
     // below. Some TiB below the place of the next mapping nothing comes for long in either case.
     for (std::uint64_t distance = 8 * tebibyte; far_addresses_are_free && distance >= 2 * tebibyte; distance /= 2)
         if (reinterpret_cast<std::uintptr_t>(near) > distance + tebibyte &&
-            try_at(static_cast<std::uintptr_t>(reinterpret_cast<std::uintptr_t>(near) - distance)))
+            try_from(static_cast<std::uintptr_t>(reinterpret_cast<std::uintptr_t>(near) - distance)))
             return true;
     // Where these are taken: the middle of whatever gap the kernel has for twice as much.
     const std::size_t whole = 2 * bytes + bytes / 2;
     void* const gap = mmap(nullptr, whole, PROT_NONE, unused, -1, 0);
     if (gap == MAP_FAILED) return false;
     munmap(gap, whole);
-    return try_at(reinterpret_cast<std::uintptr_t>(gap) + bytes / 2);
+    return try_from(reinterpret_cast<std::uintptr_t>(gap) + bytes / 2);
 }
 
 }  // namespace millpond::preload

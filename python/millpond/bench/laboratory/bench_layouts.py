@@ -4,7 +4,7 @@
 program on glibc ──recorded──▶ calls, played on X ──▶ predicted misses
 program on X     ──Cachegrind──▶ misses                                    error = predicted / Cachegrind's - 1
 
-For glibc itself the recording is made on mimalloc. All runs of a program in one environment have their stacks at one
+For glibc itself the recording is made on our multipool. All runs of a program in one environment have their stacks at one
 place: the environment has as many bytes in each, whatever is preloaded. Over several environments the stack moves, and
 with it the misses of small caches, by more than what is asked here; so each environment has an error of its own.
 """
@@ -30,7 +30,7 @@ from millpond.system import native
 from millpond.system.errors import Failure, Status
 
 MALLOCS = ("glibc", "jemalloc", "mimalloc", "first_fit", "multipool")
-RECORDED_ON, OTHER = "glibc", "mimalloc"  # the second for the first itself
+RECORDED_ON, OTHER = "glibc", "multipool"  # the second for the first itself
 _ENVIRONMENTS = {"quick": 1, "standard": 8}
 _STEP_BYTES, _LEAST_BYTES = 528, 1200  # of the padding, from one environment to the next; so that it can be shortened
 _WORST, _MEDIAN = 10.0, 2.0
