@@ -35,8 +35,8 @@ inline bool is_free(std::uintptr_t at, std::size_t bytes) noexcept {
     return true;
 }
 
-// Calls try_at(start) for the starts of gaps with `bytes` free addresses, most likely, until it returns true. A start is
-// that of a huge page, so that where a heap begins in a cache does not depend on what else is mapped.
+// Calls try_at(start) for the starts of gaps with `bytes` free addresses, most likely, until it returns true. A start
+// is that of a huge page, so that where a heap begins in a cache does not depend on what else is mapped.
 // Returns: whether it did.
 template <class Try>
 bool in_some_gap(std::size_t bytes, Try&& try_at) noexcept {

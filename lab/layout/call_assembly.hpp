@@ -5,8 +5,8 @@
 //   enter f │          …allocator… │ leave │ free a │ allocate b   a realloc that moved, or stayed
 //   enter f │          …allocator… │ leave │ references            one that gave nothing
 //
-// A call is whole at its leave and the records that follow at once; only then does anybody know what it gave. Calls come
-// out in that order, also where threads take turns inside of them. A signal handler suspends its thread's call.
+// A call is whole at its leave and the records that follow at once; only then does anybody know what it gave. Calls
+// come out in that order, also where threads take turns inside of them. A signal handler suspends its thread's call.
 // Feed each step of a reader to ended_before() and then to ended_by(). O(1) a step. Not thread-safe.
 #pragma once
 

@@ -5,9 +5,9 @@
 #include <unordered_map>
 #include <vector>
 
-#include "lab/layout/call_script.h"
 #include "lab/layout/region_map.hpp"
 #include "lab/program/aside_file.hpp"
+#include "lab/references/player/call_script.h"
 
 namespace millpond::layout {
 

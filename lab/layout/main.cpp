@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 // millpond-layout: where another allocator would put the objects of a recorded program: its first step.
 //
-//   millpond-layout --calls RECORDING -o SCRIPT     the calls of the program to its allocator, as a script
-//   (millpond-references --play SCRIPT makes them on another; millpond-simulate --played reads what that has recorded)
+//   millpond-layout --calls RECORDING -o SCRIPT    the calls of the program to its allocator, as a script
+//
+// `millpond-references --play SCRIPT` makes them on another, and `millpond-simulate --played` reads what that recorded.
 //
 // On standard output, as JSON: the program, whether its file is still the one that ran, and what is in the script.
 // Exit status: 0 done · 2 usage · 3 no recording, or one without references · 4 a place that cannot be written.

@@ -5,38 +5,34 @@
 //             └▶ calls of the allocator ─ counted off ─▶ the same calls, as they were played             ├▶ next()
 //   played    ─▶ references of the other allocator within these calls ──────────────────────────────────┘
 //
-// `played` is a recording of the player (player.c), which has made the recording's calls to the other allocator; best in
-// the program's own image, where that allocator, libraries and variables lie where they will. What it accessed stays
-// where it was, and the program's references move there:
-//   to objects            with their objects
-//   to a module's data    to where that module lies now
-//   to the first thread's variables and the break    likewise
-//   to stacks of threads  to those of the threads that made their calls
-//   to what the start has mapped, such as the dynamic linker's own memory    likewise
-//   to the first thread's stack, and to all that only the program has    apart from everything else, at the same place
-//                         in any cache
+// `played` is a recording of the player (references/player), which has made the recording's calls to the other
+// allocator; best in the program's own image, where that allocator, libraries and variables lie where they will. What
+// it accessed stays where it was, and the program's references move there (address_moves):
+//   to objects                       with their objects
+//   to a module's data               to where that module lies now
+//   to the first thread's variables, the break and what the start has mapped    likewise
+//   to stacks of threads             to those of the threads that made their calls
+//   to the first thread's stack, and to all that only the program has    apart
 // What the recorded allocator accessed is left out, and what the other one accessed comes in its place, where the call
 // ended; its frames lie below the program's stack pointer at that call. What was accessed before main, loading the
 // allocator's libraries among it, is the other's, too, if both are of one executable.
 // A reference beside every object (a string function reads to the end of a line) moves with the next one within 64
-// bytes; one to memory between objects that is further away is of the recorded allocator's making, as where a C library
-// empties a thread's cache, and is left out.
-// What this cannot know: behaviour of the program that depends on addresses, and an allocator that returns memory by the
-// clock. A thread of the player ends with its last call.
+// bytes; one to memory between objects that is further away is of the recorded allocator's making, as where a C
+// library empties a thread's cache, and is left out.
+// What this cannot know: behaviour of the program that depends on addresses, and an allocator that returns memory by
+// the clock. A thread of the player ends with its last call.
 //
 // Memory: the live objects, and a block of each recording; not the length of the run. Not thread-safe.
 #pragma once
 
 #include <cstdint>
-#include <memory>
-#include <optional>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
+#include "lab/layout/address_moves.hpp"
 #include "lab/layout/call_assembly.hpp"
-#include "lab/layout/object_map.hpp"
 #include "lab/layout/region_map.hpp"
 #include "lab/references/reader.hpp"
 
@@ -44,12 +40,9 @@ namespace millpond::layout {
 
 struct moved_totals {
     std::uint64_t calls = 0;                 // that were played
-    std::uint64_t moved = 0;                 // the program's references to objects
-    std::uint64_t beside = 0;                // of these, beside every object
-    std::uint64_t unplaced = 0;              // of no object, stack or module
-    std::uint64_t left_out = 0;              // of memory of the recorded allocator that was no object's any more
     std::uint64_t allocator_references = 0;  // of the other allocator
     std::uint64_t allocator_instructions = 0;
+    move_counts program;
 };
 
 class moved_reader {
@@ -58,32 +51,27 @@ class moved_reader {
     moved_reader(const std::string& recording, const std::string& played,
                  const references::reader_options& options = {});
 
+    moved_reader(const moved_reader&) = delete;
+    moved_reader& operator=(const moved_reader&) = delete;
+
     // As references::reader::next; allocations and frees have the addresses of the other allocator. Throws
     // trace::trace_error where `played` does not hold the calls of the recording.
     bool next(references::step& to);
     const references::reader& recording() const { return recorded_; }
-    const moved_totals& totals() const { return totals_; }
+    moved_totals totals() const {
+        moved_totals all = totals_;
+        all.program = moves_.counts();
+        return all;
+    }
 
   private:
     // Where next() stands.
     enum class place : std::uint8_t { start, program, begin, seek, enter, early_free, inside, late_free, allocate };
-    // From where a module lies in the recording to where it lies where the calls were played.
-    struct module_shift {
-        std::uint64_t first;  // of the module in the recording
-        std::uint64_t shift;
-    };
-    // Of a module's variables of the first thread, likewise.
-    struct variables_shift {
-        std::uint64_t first, bytes, shift;
-    };
     struct frame {
         std::uint64_t pointer = 0;  // the stack pointer at the entry; before: the last reference to the stack
         memory_region stack;
     };
 
-    void find_shifts();
-    void find_variables();
-    std::uint64_t shift_of(memory_kind kind) const;
     bool next_of_start(references::step& to);
     bool next_of_program(references::step& to);
     void begin_call(const allocator_call& call);
@@ -95,40 +83,21 @@ class moved_reader {
     void note_ending(const references::stream_event& event, std::uint64_t thread);
     void take_ending(references::step& to, const references::step& from);
     static std::uint64_t thread_of(const allocator_call& call);
-    void pair_stacks();
-    std::uint64_t moved_with_stack(std::uint64_t address, const memory_region& stack);
     static bool begins_main(const references::stream_event& event);
     static bool is_mark(const references::stream_event& event);
     std::uint64_t placed_at_start(std::uint64_t address);
     void take_played(references::step& to, const references::step& from);
     std::uint64_t played_address();
-    void note_start(const references::step& from);
     void move_program(references::step& to, const references::step& from);
-    // 0: it is left out.
-    std::uint64_t moved(std::uint64_t address);
-    std::uint64_t moved_beside(std::uint64_t address);
-    std::uint64_t moved_with_module(std::uint64_t address) const;
-    std::uint64_t moved_with_variables(std::uint64_t address) const;
     std::uint64_t placed(std::uint64_t address);
-    std::uint64_t end_object(std::uint64_t address);
-    void begin_object(std::uint64_t address, std::uint64_t bytes, std::uint64_t moved);
     static void note_frame(frame& of, region_map& regions, const references::step& in);
     [[noreturn]] void refuse(const std::string& why) const;
-
-    static constexpr std::uint64_t beside_bytes = 64;
-    static constexpr std::uint64_t apart = std::uint64_t{1} << 44;  // what only the program has lies beyond
 
     references::reader recorded_, played_;
     std::string recorded_path_, played_path_;
     region_map recorded_regions_, played_regions_;
-    std::vector<module_shift> modules_;  // by address
-    std::vector<variables_shift> variables_;
-    std::unordered_set<std::uint64_t> start_pages_;  // that were accessed before main, and are of no known kind
-    std::uint64_t break_shift_ = 0, variables_shift_ = 0;
-
-    std::optional<call_assembly> assembly_;
-    object_map objects_;                   // by addresses of the recording
-    std::vector<std::uint64_t> moved_to_;  // by id of objects_
+    call_assembly assembly_;
+    address_moves moves_;
 
     struct early_block {
         std::uint64_t address, bytes;
@@ -147,8 +116,6 @@ class moved_reader {
     bool is_marked_ = false;                            // the player's next call is the one that is sought
     frame program_frame_, player_frame_;                // of the call
     std::unordered_map<std::uint64_t, frame> program_frames_, player_frames_;  // by thread
-    std::unordered_map<std::uint64_t, std::uint64_t> stack_shifts_;            // by a stack's first address
-    std::pair<std::uint64_t, std::uint64_t> latest_shift_{1, 0};
     std::vector<millpond_reference> batch_;
     moved_totals totals_;
 };

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
-// region_map: stacks, the data of modules, the program's break and the first thread's variables, as a recording with references says where they lie
-// (mpt_regions).
+// region_map: stacks, the data of modules, the program's break and the first thread's variables, as a recording with
+// references says where they lie (mpt_regions).
 //
-//   address ─▶ │ data │ break │ … │ data of libc.so.6 │ … │ stack of thread 2 │ … │ stack of thread 1 │ ─▶ which, if any
+//   address ─▶ │ data │ break │ … │ data of libc.so.6 │ … │ stack of thread 2 │ … │ stack of thread 1 │ ─▶ which
 //
 // Regions have no time: an address that was a stack at any time is one, unless an object of the heap lies there. Where
 // regions overlap, the one that begins last holds. Thread-local variables of threads other than the first lie on their

@@ -3,7 +3,7 @@
  * and where their arguments lie. C and C++.
  *
  * A number is the position in the list, from 1. Numbers are in traces: what is new goes to the end. The last four are
- * those of our own player (lab/layout). */
+ * those of our own player (player/). */
 #ifndef MILLPOND_LAB_REFERENCES_HEAP_FUNCTIONS_H
 #define MILLPOND_LAB_REFERENCES_HEAP_FUNCTIONS_H
 

@@ -229,10 +229,8 @@ void simulate(const command_line& line) {
     }
     facts.loads -= facts.stores + facts.modifications;
     facts.format = source->format_name();
-    if (const auto* const moved = source->moved()) {
-        facts.played = line.played;
-        facts.moved = *moved;
-    }
+    facts.played = line.played;
+    facts.moved = source->moved();
     if (din) din->commit();
     sample.end(simulation.get());
     show_results(line, counts_of(simulation.get()), facts, line.rules,

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "lab/layout/moved_reader.hpp"
@@ -21,14 +22,16 @@ bool is_recording(const std::string& path);
 
 class recording_source final : public reference_source {
   public:
-    // `with_system`: what system calls read and wrote counts, too. `played`: the recording of millpond-player that tells
-    // of another allocator, or empty. Throws trace::trace_error where nothing can be read, or where the trace has no
+    // `with_system`: what system calls read and wrote counts, too. `played`: what the player has done on another
+    // allocator, or empty. Throws trace::trace_error where nothing can be read, or where the trace has no
     // references.
     recording_source(const std::string& path, bool with_system, const std::string& played = {});
 
     const char* format_name() const override;
     bool next(reference_batch& batch) override;
-    const layout::moved_totals* moved() const override { return moved_ ? &moved_->totals() : nullptr; }
+    std::optional<layout::moved_totals> moved() const override {
+        return moved_ ? std::optional(moved_->totals()) : std::nullopt;
+    }
 
   private:
     std::unique_ptr<references::reader> reader_;  // one of both

@@ -194,10 +194,10 @@ std::vector<references::simulator_counts> counts_of(const millpond_simulation* s
 static json layout_json(const std::string& played, const layout::moved_totals& moved) {
     return {{"played", played},
             {"calls", moved.calls},
-            {"moved_references", moved.moved},
-            {"beside_objects", moved.beside},
-            {"unplaced_references", moved.unplaced},
-            {"left_out_references", moved.left_out},
+            {"moved_references", moved.program.moved},
+            {"beside_objects", moved.program.beside},
+            {"unplaced_references", moved.program.unplaced},
+            {"left_out_references", moved.program.left_out},
             {"allocator_references", moved.allocator_references},
             {"allocator_instructions", moved.allocator_instructions}};
 }

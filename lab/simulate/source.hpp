@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 #include "lab/layout/moved_reader.hpp"
 #include "lab/references/reference.h"
@@ -29,8 +30,8 @@ class reference_source {
     virtual const char* format_name() const = 0;
     // The next references; false at the end. Throws program::failure (input). A batch may be empty of references.
     virtual bool next(reference_batch& batch) = 0;
-    // What was moved to the layout of another allocator so far; null where nothing is.
-    virtual const layout::moved_totals* moved() const { return nullptr; }
+    // What was moved to the layout of another allocator so far; nothing where nothing is.
+    virtual std::optional<layout::moved_totals> moved() const { return std::nullopt; }
 };
 
 }  // namespace millpond::simulate

@@ -3,8 +3,8 @@
  *
  *   ELF header ─▶ program headers ─▶ dynamic section ─▶ symbols, their number by the hash table
  *
- * Valgrind knows the symbols of .text alone, and gperftools' malloc lies in a section of its own. Tables that contradict
- * themselves give nothing. */
+ * Valgrind knows the symbols of .text alone, and gperftools' malloc lies in a section of its own. Tables that
+ * contradict themselves give nothing. */
 #ifndef MILLPOND_LAB_REFERENCES_TOOL_DYNAMIC_SYMBOLS_H
 #define MILLPOND_LAB_REFERENCES_TOOL_DYNAMIC_SYMBOLS_H
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "lab/references/tool/playing.h"
 
-#include "lab/layout/call_script.h"
-#include "lab/layout/player_link.h"
 #include "lab/references/heap_functions.h"
+#include "lab/references/player/call_script.h"
+#include "lab/references/player/player_link.h"
 #include "lab/references/tool/entries.h"
 #include "lab/references/tool/trace_file.h"
 

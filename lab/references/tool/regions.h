@@ -13,8 +13,8 @@ typedef struct {
 } memory_region;
 
 void regions_on_thread_start(ThreadId thread);
-/* The first thread calls the allocator for the first time. Thread-local variables lie below the thread pointer, and above
- * it what the C library has for a thread. Those of other threads lie on their stack's mapping. */
+/* The first thread calls the allocator for the first time. Thread-local variables lie below the thread pointer, and
+ * above it what the C library has for a thread. Those of other threads lie on their stack's mapping. */
 void regions_on_first_call(Addr thread_pointer);
 void regions_on_main(Addr first);
 /* Finds the modules that are loaded now, and the break. */

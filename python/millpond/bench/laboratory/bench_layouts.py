@@ -2,11 +2,11 @@
 """Steps of `millpond bench references`: misses predicted for another allocator, against Cachegrind on that allocator.
 
 program on glibc ──recorded──▶ calls, played on X ──▶ predicted misses
-program on X     ──Cachegrind──▶ misses                                    error = predicted / Cachegrind's - 1
+program on X     ──Cachegrind──▶ misses                              error = predicted / Cachegrind's - 1
 
-For glibc itself the recording is made on our multipool. All runs of a program in one environment have their stacks at one
-place: the environment has as many bytes in each, whatever is preloaded. Over several environments the stack moves, and
-with it the misses of small caches, by more than what is asked here; so each environment has an error of its own.
+For glibc itself the recording is made on our multipool. All runs of a program in one environment have their stacks at
+one place: the environment has as many bytes in each, whatever is preloaded. Over several environments the stack moves,
+and with it the misses of small caches, by more than what is asked here; so each environment has an error of its own.
 """
 
 from __future__ import annotations

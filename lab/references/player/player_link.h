@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSL-1.0
- * player_link: what the capturing tool and the player (player.c) know of one another. The player lies at a fixed address
- * of the program, and begins with this. Freestanding C11. */
+ * player_link: what the capturing tool and the player (player.c) know of one another. The player lies at a fixed
+ * address of the program, and begins with this. Freestanding C11. */
 #ifndef MILLPOND_LAB_LAYOUT_PLAYER_LINK_H
 #define MILLPOND_LAB_LAYOUT_PLAYER_LINK_H
 

@@ -13,7 +13,7 @@
  * runs. The blocks are not written to. Functions that the malloc lacks, such as operators of C++, fall back on malloc,
  * as those of libstdc++ do. Freestanding C11.
  * Ends with 0: done · 3 no script · 4 no memory, no thread. */
-#include "lab/layout/player_link.h"
+#include "lab/references/player/player_link.h"
 
 #include <asm/unistd.h>
 #include <linux/futex.h>
@@ -21,8 +21,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "lab/layout/call_script.h"
 #include "lab/references/heap_functions.h"
+#include "lab/references/player/call_script.h"
 
 static void player_main(void);
 static void millpond_played_call(void);

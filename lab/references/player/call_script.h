@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSL-1.0
- * call_script: the calls of a program to its allocator as a file, in the order in which they ended; what millpond-player
- * plays on another allocator.
+ * call_script: the calls of a program to its allocator as a file, in the order in which they ended; what the player
+ * makes on another allocator.
  *
  *   │ header │ call │ call │ … │ calls of thread 0, 1, … │
  *
  * Addresses are replaced by slots, which are used again: a player's table is as large as the most objects that live at
- * once. Calls before main are not made where the program itself starts, for its start makes them: the blocks that it gets
- * are taken for theirs, in their order, by size. Every call is in the script, those too that came to nothing (free of a null pointer), so that the calls of a
- * recording and those that were played can be counted off against one another. The file lives between two programs of
- * one machine: native byte order, one version. Freestanding C11: writer and player compile the same text. */
+ * once. Calls before main are not made where the program itself starts, for its start makes them: the blocks that it
+ * gets are taken for theirs, in their order, by size. Every call is in the script, those too that came to nothing (free
+ * of a null pointer), so that the calls of a recording and those that were played can be counted off against one
+ * another. The file lives between two programs of one machine: native byte order, one version. Freestanding C11: writer
+ * and player compile the same text. */
 #ifndef MILLPOND_LAB_LAYOUT_CALL_SCRIPT_H
 #define MILLPOND_LAB_LAYOUT_CALL_SCRIPT_H
 
