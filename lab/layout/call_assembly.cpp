@@ -1,9 +1,20 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "lab/layout/call_assembly.hpp"
 
+#include <string>
 #include <utility>
 
+#include "lab/references/heap_functions.h"
+
 namespace millpond::layout {
+
+bool may_start_a_thread(const allocator_call& call, const trace::reader& trace) {
+    if (call.is_early || millpond_shape_of(call.function()) != millpond_shape_calloc) return false;
+    if (call.context >= trace.contexts().size()) return false;
+    const std::uint32_t module = trace.contexts()[call.context].module;
+    if (module == 0 || module > trace.modules().size()) return false;
+    return trace.modules()[module - 1].path.find("/ld-linux") != std::string::npos;
+}
 
 std::optional<allocator_call> call_assembly::ended_before(const references::step& next) {
     if (!closing_) return std::nullopt;

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "lab/references/reader.hpp"
+#include "lab/trace/reader.hpp"
 
 namespace millpond::layout {
 
@@ -31,6 +32,10 @@ struct allocator_call {
 
     unsigned function() const { return millpond_entry_function(entry); }
 };
+
+// Whether the dynamic linker makes the call: for the variables of a new thread, if one appears then. How many bytes
+// depends on the modules.
+bool may_start_a_thread(const allocator_call& call, const trace::reader& trace);
 
 class call_assembly {
   public:
@@ -56,6 +61,11 @@ class call_assembly {
             return std::nullopt;
         }
         return take(of.thread, event);
+    }
+    // As allocator_call names it, the thread that has this number in the recording now.
+    std::uint64_t name_of(std::uint64_t thread) const {
+        const auto known = threads_.find(thread);
+        return thread << 32 | (known == threads_.end() ? 0 : known->second.lives);
     }
     // The last call of the stream.
     std::optional<allocator_call> ended_at_last();

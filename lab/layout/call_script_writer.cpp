@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "lab/layout/call_script_writer.hpp"
 
+#include <cstddef>
+#include <deque>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "lab/layout/region_map.hpp"
@@ -25,23 +28,27 @@ class script_file {
     void add(const millpond_call& call) {
         put(&call, sizeof call);
         ++header_.calls;
-        if (call.thread >= calls_of_.size()) calls_of_.resize(call.thread + std::size_t{1});
-        ++calls_of_[call.thread];
     }
-    void commit(std::uint32_t slots, std::uint32_t pools) {
+    void commit(std::uint32_t slots, std::uint32_t threads, std::uint32_t pools) {
         header_.slots = slots;
         header_.pools = pools;
-        header_.threads = static_cast<std::uint32_t>(calls_of_.size());
+        header_.threads = threads;
         header_.magic = millpond_call_script_magic;
         header_.version = millpond_call_script_version;
         header_.call_bytes = sizeof(millpond_call);
-        put(calls_of_.data(), calls_of_.size() * sizeof calls_of_[0]);
         flush();
         file_.write_at(0, {reinterpret_cast<const char*>(&header_), sizeof header_});
         file_.commit();
     }
     std::uint64_t calls() const { return header_.calls; }
-    std::uint32_t threads() const { return static_cast<std::uint32_t>(calls_of_.size()); }
+    // Of a call that was added: the C library made it to start this thread.
+    void mark_start(std::uint64_t number, std::uint64_t thread, std::uint8_t flags) {
+        flush();
+        const std::uint64_t at = sizeof header_ + number * sizeof(millpond_call);
+        file_.write_at(at + offsetof(millpond_call, old_bytes),
+                       {reinterpret_cast<const char*>(&thread), sizeof thread});
+        file_.write_at(at + offsetof(millpond_call, flags), {reinterpret_cast<const char*>(&flags), sizeof flags});
+    }
 
   private:
     static constexpr std::size_t buffer_bytes = 1 << 16;
@@ -58,13 +65,22 @@ class script_file {
     program::aside_file file_;
     std::string buffer_;
     millpond_call_script header_{};
-    std::vector<std::uint64_t> calls_of_;
 };
 
 class writer {
   public:
-    writer(const std::string& path, const std::string& executable, const pool_of_call& pool_of)
-        : file_(path, executable), pool_of_(pool_of) {}
+    writer(const std::string& path, const trace::reader& trace, plan::pool_choice* pools)
+        : file_(path, trace.process().executable), pools_(pools), trace_(trace) {}
+
+    // A thread runs. The first time, the earliest call that the C library made to start one was for it.
+    void note_thread(std::uint64_t name) {
+        if (name == latest_thread_) return;
+        latest_thread_ = name;
+        const bool is_first = seen_threads_.empty();
+        if (!seen_threads_.insert(name).second || is_first || starts_.empty()) return;
+        start_of_[name] = starts_.front();
+        starts_.pop_front();
+    }
 
     // What is known of a freed object: its place in `freed_`, from 1.
     std::uint64_t end_object(std::uint64_t address) {
@@ -85,7 +101,20 @@ class writer {
         return place + std::uint64_t{1};
     }
 
+    // The thread ends, if it has made calls. Should it make more, these are another's.
+    void end_thread(std::uint64_t name) {
+        const auto known = threads_.find(name);
+        if (known == threads_.end() || known->second == 0) return;
+        millpond_call end{};
+        end.function = millpond_function_millpond_played_call;
+        end.thread = known->second;
+        end.flags = millpond_call_ends_thread;
+        file_.add(end);
+        threads_.erase(known);
+    }
+
     void add(const allocator_call& of) {
+        if (!millpond_is_played(of.function(), of.allocates)) return;
         millpond_call call{};
         if (of.is_early) call.flags |= millpond_call_is_early;
         call.function = static_cast<std::uint8_t>(of.function());
@@ -99,17 +128,19 @@ class writer {
             call.bytes = old.bytes;
             call.alignment_log2 = old.alignment_log2;
             ++totals_.frees;
+            if (pools_ != nullptr) pools_->note_free(old.pool, static_cast<std::uint32_t>(of.thread >> 32));
             if (!of.allocates) free_slots_.push_back(old.slot);
         }
         if (of.allocates) begin_object(of, call);
+        if (of.allocates && may_start_a_thread(of, trace_)) starts_.push_back({file_.calls(), call.flags});
         file_.add(call);
     }
 
     script_totals finish(std::uint32_t pools) {
         totals_.calls = file_.calls();
         totals_.slots = slots_;
-        totals_.threads = file_.threads();
-        file_.commit(slots_, pools);
+        totals_.threads = thread_count_;
+        file_.commit(slots_, totals_.threads, pools);
         return totals_;
     }
 
@@ -123,15 +154,28 @@ class writer {
 
     void begin_object(const allocator_call& of, millpond_call& call) {
         const bool resizes = (call.flags & millpond_call_has_old) != 0;
-        if (!resizes) {
+        if (resizes) {
+            call.old_bytes = call.bytes;
+            call.old_pool = call.pool;
+            call.old_alignment_log2 = call.alignment_log2;
+        } else {
             call.slot = take_slot();
-            if (pool_of_) call.pool = pool_of_(of);
         }
+        if (pools_ != nullptr && !of.is_early) call.pool = pool_of(of, resizes, call.pool);
         call.flags |= millpond_call_has_result;
         call.bytes = of.bytes;
         call.alignment_log2 = static_cast<std::uint8_t>(of.flags >> millpond_flag_alignment_shift);
         live_[of.address] = {call.bytes, call.slot, call.pool, call.alignment_log2};
         ++totals_.allocations;
+    }
+    std::uint16_t pool_of(const allocator_call& of, bool resizes, std::uint16_t old) {
+        if (resizes && old == plan::pool_choice::malloc_pool) return old;
+        trace::event event{};
+        event.bytes = of.bytes;
+        event.context = static_cast<std::uint32_t>(of.context);
+        event.thread = static_cast<std::uint32_t>(of.thread >> 32);
+        event.alignment_log2 = static_cast<std::uint8_t>(of.flags >> millpond_flag_alignment_shift);
+        return resizes ? pools_->choose_resized(old, event) : pools_->choose(event);
     }
     std::uint32_t take_slot() {
         if (free_slots_.empty()) return slots_++;
@@ -140,18 +184,40 @@ class writer {
         return slot;
     }
     std::uint32_t thread_of(std::uint64_t thread) {
-        return threads_.try_emplace(thread, static_cast<std::uint32_t>(threads_.size())).first->second;
+        const auto [known, is_new] = threads_.try_emplace(thread, thread_count_);
+        thread_count_ += is_new;
+        if (const auto start = start_of_.find(thread); is_new && start != start_of_.end())
+            file_.mark_start(start->second.call, known->second,
+                             static_cast<std::uint8_t>(start->second.flags | millpond_call_starts_thread));
+        return known->second;
     }
 
     script_file file_;
-    const pool_of_call& pool_of_;
+    plan::pool_choice* pools_;
+    const trace::reader& trace_;
+    struct thread_start {
+        std::uint64_t call;
+        std::uint8_t flags;
+    };
+    std::deque<thread_start> starts_;  // calls of the dynamic linker, of threads that have not run yet
+    std::unordered_map<std::uint64_t, thread_start> start_of_;  // by thread
+    std::unordered_set<std::uint64_t> seen_threads_;
+    std::uint64_t latest_thread_ = 0;
     script_totals totals_;
     std::unordered_map<std::uint64_t, object> live_;  // by address
     std::vector<object> freed_;                       // whose calls have not ended yet
     std::vector<std::uint32_t> free_places_, free_slots_;
     std::uint32_t slots_ = 0;
     std::unordered_map<std::uint64_t, std::uint32_t> threads_;
+    std::uint32_t thread_count_ = 0;
 };
+
+// A C library gives a thread's cache back some time before the thread is gone.
+bool begins_thread_end(const references::stream_event& event) {
+    if (event.record == millpond_record_signal) return event.operands[0] == 0;
+    return event.record == millpond_record_enter &&
+           millpond_entry_function(event.operands[0]) == millpond_function_millpond_internal_call;
+}
 
 bool has_main(const std::string& recording, const trace::reader& trace) {
     return region_map::of_recording(recording, trace).has_main();
@@ -159,17 +225,19 @@ bool has_main(const std::string& recording, const trace::reader& trace) {
 
 }  // namespace
 
-script_totals write_call_script(const std::string& recording, const std::string& script, std::uint32_t pools,
-                                const pool_of_call& pool_of) {
+script_totals write_call_script(const std::string& recording, const std::string& script, plan::pool_choice* pools) {
     references::reader reader(recording, {.with_system = false});
-    writer to(script, reader.trace().process().executable, pool_of);
+    writer to(script, reader.trace(), pools);
     call_assembly assembly(has_main(recording, reader.trace()));
     for (references::step step; reader.next(step);) {
         if (const auto call = assembly.ended_before(step)) to.add(*call);
+        const std::uint64_t thread = assembly.name_of(step.thread);
+        to.note_thread(thread);
+        if (begins_thread_end(step.event)) to.end_thread(thread);
         if (const auto call = assembly.ended_by(step, [&](std::uint64_t a) { return to.end_object(a); })) to.add(*call);
     }
     if (const auto call = assembly.ended_at_last()) to.add(*call);
-    return to.finish(pools);
+    return to.finish(pools == nullptr ? 1 : static_cast<std::uint32_t>(pools->pools().size()));
 }
 
 }  // namespace millpond::layout

@@ -7,10 +7,10 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <string>
 
 #include "lab/layout/call_assembly.hpp"
+#include "lab/plan/pool_choice.hpp"
 
 namespace millpond::layout {
 
@@ -19,12 +19,10 @@ struct script_totals {
     std::uint32_t slots = 0, threads = 0;
 };
 
-// Which pool a call's object is in; 0: the malloc of the process. Asked once for each allocation.
-using pool_of_call = std::function<std::uint16_t(const allocator_call&)>;
-
-// `pools`: how many `pool_of` may name, malloc's included. Throws trace::trace_error where the recording cannot be read
-// or has no references, program::failure where the script cannot be written.
-script_totals write_call_script(const std::string& recording, const std::string& script, std::uint32_t pools = 1,
-                                const pool_of_call& pool_of = {});
+// `pools`: which pool each object comes from, of a plan; null: all from the malloc of the process. What is allocated
+// before main stays with malloc. Throws trace::trace_error where the recording cannot be read or has no references,
+// program::failure where the script cannot be written.
+script_totals write_call_script(const std::string& recording, const std::string& script,
+                                plan::pool_choice* pools = nullptr);
 
 }  // namespace millpond::layout

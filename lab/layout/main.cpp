@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: BSL-1.0
 // millpond-layout: where another allocator would put the objects of a recorded program: its first step.
 //
-//   millpond-layout --calls RECORDING -o SCRIPT    the calls of the program to its allocator, as a script
+//   millpond-layout --calls RECORDING [--plan PLAN | --per-subsystem] -o SCRIPT
 //
+// writes the calls of the program to its allocator as a script, with pools of a plan or one for each subsystem.
 // `millpond-references --play SCRIPT` makes them on another, and `millpond-simulate --played` reads what that recorded.
 //
 // On standard output, as JSON: the program, whether its file is still the one that ran, and what is in the script.
 // Exit status: 0 done · 2 usage · 3 no recording, or one without references · 4 a place that cannot be written.
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 
 #include "lab/layout/call_script_writer.hpp"
+#include "lab/plan/plan.hpp"
+#include "lab/plan/pool_choice.hpp"
 #include "lab/program/command_line.hpp"
 #include "lab/program/program.hpp"
 #include "lab/symbols/module_functions.hpp"
@@ -19,10 +23,18 @@
 namespace {
 
 namespace program = millpond::program;
+using millpond::plan::pool_choice;
 
 // Without a build-id nobody can tell.
 bool is_same(const std::string& executable, const std::string& build_id) {
     return !build_id.empty() && millpond::symbols::build_id_of(executable) == build_id;
+}
+
+nlohmann::ordered_json pools_json(const std::optional<pool_choice>& pools) {
+    nlohmann::ordered_json all = nlohmann::ordered_json::array();
+    for (std::size_t i = 1; pools && i < pools->pools().size(); ++i)
+        all.push_back({{"name", pools->pools()[i].name}, {"objects", pools->pools()[i].objects}});
+    return all;
 }
 
 }  // namespace
@@ -30,20 +42,26 @@ bool is_same(const std::string& executable, const std::string& build_id) {
 int main(int argc, char** argv) {
     CLI::App app{"Writes the calls of a recorded program to its allocator as a script that can be played on another.",
                  "millpond-layout"};
-    std::string recording, script;
+    std::string recording, script, plan_file;
+    bool per_subsystem = false;
     app.add_option("--calls", recording, "the recording, with references")->type_name("RECORDING")->required();
     app.add_option("-o,--output", script, "where the script goes")->type_name("SCRIPT")->required();
+    auto* const plan = app.add_option("--plan", plan_file, "a pool for each pool of PLAN")->type_name("PLAN");
+    app.add_flag("--per-subsystem", per_subsystem, "a pool for each subsystem")->excludes(plan);
     return program::guarded_main(
         app, argc, argv,
         [&] {
-            const millpond::layout::script_totals totals = millpond::layout::write_call_script(recording, script);
             const millpond::trace::reader trace(recording);
+            std::optional<pool_choice> pools;
+            if (!plan_file.empty()) pools.emplace(trace, millpond::plan::read_plan(plan_file));
+            if (per_subsystem) pools.emplace(trace);
+            const auto totals = millpond::layout::write_call_script(recording, script, pools ? &*pools : nullptr);
             const std::string& executable = trace.process().executable;
             const nlohmann::ordered_json said = {
                 {"executable", executable},  {"executable_is_same", is_same(executable, trace.process().build_id)},
                 {"calls", totals.calls},     {"allocations", totals.allocations},
                 {"frees", totals.frees},     {"unknown_frees", totals.unknown_frees},
-                {"threads", totals.threads},
+                {"threads", totals.threads}, {"pools", pools_json(pools)},
             };
             program::print(said.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
             return program::ok;

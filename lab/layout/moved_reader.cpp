@@ -247,10 +247,11 @@ std::uint64_t moved_reader::played_address() {
         if (!s.references.empty() || s.thread != played_thread_) break;
         if (s.event.record == millpond_record_none || s.event.record == millpond_record_free) continue;
         if (s.event.record != millpond_record_allocate) break;
-        if (s.event.operands[1] != std::max<std::uint64_t>(call_.bytes, call_.frees ? 1 : 0) &&
-            s.event.operands[1] != call_.bytes)
+        const std::uint64_t bytes = s.event.operands[1];
+        const bool is_same = bytes == call_.bytes || (call_.frees && call_.bytes == 0 && bytes == 1);
+        if (!is_same && !may_start_a_thread(call_, recorded_.trace()))
             refuse("call " + std::to_string(totals_.calls) + " is of " + std::to_string(call_.bytes) + " bytes, not " +
-                   std::to_string(s.event.operands[1]));
+                   std::to_string(bytes));
         const std::uint64_t address = s.event.operands[0];
         return placed(address);
     }

@@ -2,8 +2,9 @@
  * heap_functions: the functions of an allocator by the numbers that a recording has for them (millpond_record_enter),
  * and where their arguments lie. C and C++.
  *
- * A number is the position in the list, from 1. Numbers are in traces: what is new goes to the end. The last four are
- * those of our own player (player/). */
+ * A number is the position in the list, from 1. Numbers are in traces: what is new goes to the end. The last is what a
+ * C library calls for its own ends, as where a thread that ends gives its cache back; the four before are those of our
+ * player (player/). */
 #ifndef MILLPOND_LAB_REFERENCES_HEAP_FUNCTIONS_H
 #define MILLPOND_LAB_REFERENCES_HEAP_FUNCTIONS_H
 
@@ -61,7 +62,8 @@ enum millpond_heap_shape {
     FUNCTION(millpond_played_call, none) \
     FUNCTION(millpond_pool_allocate, new_aligned) \
     FUNCTION(millpond_pool_resize, realloc) \
-    FUNCTION(millpond_pool_deallocate, free)
+    FUNCTION(millpond_pool_deallocate, free) \
+    FUNCTION(millpond_internal_call, none)
 /* clang-format on */
 
 #define MILLPOND_FUNCTION(name, shape) millpond_function_##name,

@@ -153,7 +153,7 @@ preparation_totals preparation::finish() {
     header.end_live_bytes = totals_.end_live_bytes;
     header.span_ns = static_cast<std::uint64_t>(span_ns);
     std::vector<script_pool> pools;
-    for (const pool_choice::pool& p : pools_.pools()) pools.push_back({p.shared ? 1u : 0u, 0, p.objects});
+    for (const plan::pool_choice::pool& p : pools_.pools()) pools.push_back({p.shared ? 1u : 0u, 0, p.objects});
     script_.finish(header, pools);
     return totals_;
 }

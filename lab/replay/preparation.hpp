@@ -13,7 +13,7 @@
 #include <deque>
 #include <vector>
 
-#include "lab/replay/pool_choice.hpp"
+#include "lab/plan/pool_choice.hpp"
 #include "lab/replay/script_writer.hpp"
 #include "lab/replay/slot_stock.hpp"
 #include "lab/trace/live_objects.hpp"
@@ -30,7 +30,7 @@ struct preparation_totals {
 
 class preparation {
   public:
-    preparation(pool_choice& pools, script_writer& script, double ticks_per_ns)
+    preparation(plan::pool_choice& pools, script_writer& script, double ticks_per_ns)
         : pools_(pools), script_(script), ns_per_tick_(1 / ticks_per_ns) {}
 
     void consume(const trace::event* batch, std::size_t count);
@@ -58,7 +58,7 @@ class preparation {
     std::uint16_t number_of(thread_state& t);
     void write(operation op, const object& o, std::uint16_t thread, bool zeroed = false);
 
-    pool_choice& pools_;
+    plan::pool_choice& pools_;
     script_writer& script_;
     double ns_per_tick_;
     trace::live_objects<object> live_;

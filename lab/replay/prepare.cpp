@@ -10,16 +10,16 @@ namespace {
 
 using nlohmann::ordered_json;
 
-pool_choice choice_of(const prepare_request& request, const trace::reader& reader) {
+plan::pool_choice choice_of(const prepare_request& request, const trace::reader& reader) {
     if (!request.plan.empty()) return {reader, plan::read_plan(request.plan)};
-    if (request.per_subsystem) return pool_choice(reader);
+    if (request.per_subsystem) return plan::pool_choice(reader);
     return {};
 }
 
-ordered_json pools_json(const pool_choice& pools) {
+ordered_json pools_json(const plan::pool_choice& pools) {
     ordered_json result = ordered_json::array();
     for (std::size_t i = 1; i < pools.pools().size(); ++i) {
-        const pool_choice::pool& p = pools.pools()[i];
+        const plan::pool_choice::pool& p = pools.pools()[i];
         ordered_json one{{"name", p.name}, {"objects", p.objects}, {"shared", p.shared}};
         if (!p.strategy.empty()) one["strategy"] = p.strategy;
         if (p.refused > 0) one["refused_other_threads"] = p.refused;
@@ -39,7 +39,7 @@ double cpu_seconds(const trace::reader& reader) {
 
 std::string prepare(const prepare_request& request) {
     trace::reader reader(request.trace);
-    pool_choice pools = choice_of(request, reader);
+    plan::pool_choice pools = choice_of(request, reader);
     script_writer script(request.script);
     preparation pass(pools, script, reader.ticks_per_ns());
     reader.for_each_batch([&](const trace::event* batch, std::size_t count) { pass.consume(batch, count); });

@@ -2,14 +2,15 @@
  * call_script: the calls of a program to its allocator as a file, in the order in which they ended; what the player
  * makes on another allocator.
  *
- *   │ header │ call │ call │ … │ calls of thread 0, 1, … │
+ *   │ header │ call │ call │ … │
  *
  * Addresses are replaced by slots, which are used again: a player's table is as large as the most objects that live at
  * once. Calls before main are not made where the program itself starts, for its start makes them: the blocks that it
- * gets are taken for theirs, in their order, by size. Every call is in the script, those too that came to nothing (free
- * of a null pointer), so that the calls of a recording and those that were played can be counted off against one
- * another. The file lives between two programs of one machine: native byte order, one version. Freestanding C11: writer
- * and player compile the same text. */
+ * gets are taken for theirs, in their order, by size. Every call that can be played is in the script, those too that
+ * came to nothing (free of a null pointer), so that the calls of a recording and those that were played can be counted
+ * off against one another. Where a plan gives pools of their own to some objects, their calls go to the library of
+ * pools (layout/pools_library.cpp). The file lives between two programs of one machine: native byte order, one version.
+ * Freestanding C11: writer and player compile the same text. */
 #ifndef MILLPOND_LAB_LAYOUT_CALL_SCRIPT_H
 #define MILLPOND_LAB_LAYOUT_CALL_SCRIPT_H
 
@@ -18,20 +19,24 @@
 #include "lab/references/heap_functions.h"
 
 enum millpond_call_flag {
-    millpond_call_has_old = 1,    /* a free, or a realloc, of what lies in the slot; else of a null pointer */
-    millpond_call_has_result = 2, /* the call gives a block, which goes into the slot */
-    millpond_call_is_early = 4    /* the program made it before main */
+    millpond_call_has_old = 1,       /* a free, or a realloc, of what lies in the slot; else of a null pointer */
+    millpond_call_has_result = 2,    /* the call gives a block, which goes into the slot */
+    millpond_call_is_early = 4,      /* the program made it before main */
+    millpond_call_starts_thread = 8, /* the C library made it to start thread number old_bytes */
+    millpond_call_ends_thread = 16   /* no call: the thread ends here */
 };
 
 struct millpond_call {
-    uint64_t bytes;         /* asked for; of a free: of its object */
-    uint32_t slot;          /* of the object; a realloc keeps it */
-    uint32_t thread;        /* from 0, in the order in which they first call; numbers are not used again */
-    uint16_t pool;          /* 0: the malloc of the process */
-    uint8_t function;       /* heap_functions.h */
-    uint8_t alignment_log2; /* above the default; 0: the default */
-    uint8_t flags;          /* millpond_call_flag */
-    uint8_t unused[3];
+    uint64_t bytes;             /* asked for; of a free: of its object */
+    uint64_t old_bytes;         /* of a realloc: of the object that it resizes; or a thread */
+    uint32_t slot;              /* of the object; a realloc keeps it */
+    uint32_t thread;            /* from 0, in the order in which they first call; numbers are not used again */
+    uint16_t pool;              /* 0: the malloc of the process; else the pool of the object */
+    uint16_t old_pool;          /* of a realloc */
+    uint8_t function;           /* heap_functions.h */
+    uint8_t alignment_log2;     /* above the default; 0: the default */
+    uint8_t flags;              /* millpond_call_flag */
+    uint8_t old_alignment_log2; /* of a realloc */
 };
 
 /* Whether a player makes the call. Not those that ask only, and not allocations that gave nothing. */

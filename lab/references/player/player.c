@@ -118,7 +118,6 @@ static int has(const char* text, const char* part) {
 static enum free_words words_of_free(const char* name) {
     if (begins(name, "free_sized")) return size_word;
     if (begins(name, "free_aligned_sized")) return alignment_and_size;
-    if (begins(name, "millpond_pool_deallocate")) return size_and_alignment;
     if (!begins(name, "_Zd")) return no_words;
     const int has_size = begins(name + 4, "Pvm");
     if (!has(name, "St11align_val_t")) return has_size ? size_word : no_words;
@@ -156,13 +155,13 @@ static void* allocate_plain(size_t bytes, size_t alignment) {
     return ((void* (*)(size_t))functions[millpond_function_malloc].call)(bytes);
 }
 
-static void* allocate(const struct heap_function* f, size_t bytes, size_t alignment, unsigned pool) {
+static void* allocate(const struct heap_function* f, size_t bytes, size_t alignment) {
     if (f->call == NULL) return allocate_plain(bytes, alignment);
     switch (f->shape) {
         case millpond_shape_calloc:
             return ((void* (*)(size_t, size_t))f->call)(1, bytes);
         case millpond_shape_new_aligned:
-            return ((void* (*)(size_t, size_t, const void*, unsigned))f->call)(bytes, alignment, nothrow, pool);
+            return ((void* (*)(size_t, size_t, const void*))f->call)(bytes, alignment, nothrow);
         case millpond_shape_memalign:
             return ((void* (*)(size_t, size_t))f->call)(alignment, bytes);
         case millpond_shape_posix_memalign:
@@ -204,7 +203,6 @@ static struct millpond_call_script script;
 static struct millpond_call window[window_calls];
 static uint64_t window_first, window_count; /* which calls are in the window */
 static int script_file;
-static uint64_t* calls_left; /* by thread */
 static void** slots;
 
 static void read_at(uint64_t offset, void* to, size_t bytes) {
@@ -224,8 +222,6 @@ static void open_script(void) {
         script.call_bytes != sizeof(struct millpond_call))
         stop(3, "no script of calls, or one of another version: ", script.version);
     slots = map_beside((script.slots + (size_t)1) * sizeof slots[0]);
-    calls_left = map_beside((script.threads + (size_t)1) * sizeof calls_left[0]);
-    read_at(sizeof script + script.calls * sizeof window[0], calls_left, script.threads * sizeof calls_left[0]);
 }
 
 static const struct millpond_call* call_at(uint64_t number) {
@@ -253,9 +249,42 @@ static void* early_block(uint64_t bytes) {
     return NULL;
 }
 
+static size_t alignment_of(unsigned log2) { return log2 != 0 ? (size_t)1 << log2 : default_alignment; }
+
+/* What a plan gives a pool of its own; the library of pools has it. Null where it has no memory, and of a free. */
+static void* play_pooled(const struct millpond_call* call, void* old, size_t alignment) {
+    typedef void* (*pool_allocate)(size_t, size_t, unsigned, int);
+    typedef void* (*pool_resize)(void*, size_t, size_t, size_t, size_t, unsigned, unsigned);
+    typedef void (*pool_deallocate)(void*, size_t, size_t, unsigned);
+    const any_function take = functions[millpond_function_millpond_pool_allocate].call;
+    const any_function resize = functions[millpond_function_millpond_pool_resize].call;
+    const any_function give = functions[millpond_function_millpond_pool_deallocate].call;
+    if (take == NULL || resize == NULL || give == NULL) stop(4, "the library of pools is not there: ", call->pool);
+    if ((call->flags & millpond_call_has_result) == 0) {
+        ((pool_deallocate)give)(old, call->bytes, alignment, call->pool);
+        return NULL;
+    }
+    const int is_zeroed = millpond_shape_of(call->function) == millpond_shape_calloc;
+    if (old == NULL) return ((pool_allocate)take)(call->bytes, alignment, call->pool, is_zeroed);
+    return ((pool_resize)resize)(old, call->bytes, alignment, call->old_bytes, alignment_of(call->old_alignment_log2),
+                                 call->old_pool, call->pool);
+}
+
+static void start(uint32_t thread);
+static unsigned char* started;
+
+/* The C library takes memory for a thread that it starts, unless it has kept that of one that ended. True: it did. */
+static int play_start(uint64_t thread) {
+    volatile const uint64_t* const heap_calls = &player_link.heap_calls;
+    if (thread >= script.threads || started[thread]) return 0;
+    const uint64_t before = *heap_calls;
+    start((uint32_t)thread);
+    return *heap_calls != before;
+}
+
 static void play(const struct millpond_call* call, uint64_t number) {
     const struct heap_function* const f = &functions[call->function];
-    const size_t alignment = call->alignment_log2 != 0 ? (size_t)1 << call->alignment_log2 : default_alignment;
+    const size_t alignment = alignment_of(call->alignment_log2);
     void* const old = (call->flags & millpond_call_has_old) != 0 ? slots[call->slot] : NULL;
     const int has_result = (call->flags & millpond_call_has_result) != 0;
     void* result = NULL;
@@ -265,14 +294,20 @@ static void play(const struct millpond_call* call, uint64_t number) {
         return;
     }
     millpond_played_call();
-    if (f->shape == millpond_shape_free)
+    if ((call->flags & millpond_call_starts_thread) != 0 && play_start(call->old_bytes)) {
+        slots[call->slot] = NULL; /* the C library's */
+        return;
+    }
+    if (call->pool != 0 || call->old_pool != 0)
+        result = play_pooled(call, old, alignment);
+    else if (f->shape == millpond_shape_free)
         release(f, old, call->bytes, alignment);
     else if (!has_result) /* a realloc: what it does with a size of 0 differs, and the script knows what it did */
         release_plain(old);
     else if (f->shape == millpond_shape_realloc || f->shape == millpond_shape_reallocarray)
         result = reallocate(f, old, call->bytes != 0 ? call->bytes : 1);
     else
-        result = allocate(f, call->bytes, alignment, call->pool);
+        result = allocate(f, call->bytes, alignment);
     if (has_result) {
         if (result == NULL) stop(4, "the malloc gave no memory at call ", number);
         slots[call->slot] = result;
@@ -284,7 +319,6 @@ static void play(const struct millpond_call* call, uint64_t number) {
 /* ---- turns ---- */
 
 static uint32_t turn; /* the thread that runs; script.threads: all is played */
-static unsigned char* started;
 static uint64_t next_call;
 static unsigned long ended; /* the thread that gave its turn away for good, until somebody has waited for its end */
 static int has_ended;
@@ -338,8 +372,7 @@ static unsigned long own_handle(void) {
     return self == NULL ? 0 : self();
 }
 
-/* The last call of a thread is made, and the program's thread is taken to end with it. Two marks in a row say so: what
- * this thread does from here on is its end. */
+/* The program's thread ends here. Two marks in a row say so: what this thread does from here on is its end. */
 static void end_thread(uint32_t next) {
     millpond_played_call();
     millpond_played_call();
@@ -352,18 +385,18 @@ static void* run(void* number) {
     const uint32_t self = (uint32_t)(uintptr_t)number;
     while (await_turn(self)) {
         const struct millpond_call* call = NULL;
-        for (; next_call < script.calls && (call = call_at(next_call))->thread == self; ++next_call) {
-            play(call, next_call);
-            --calls_left[self];
+        int ends = 0;
+        while (!ends && next_call < script.calls && (call = call_at(next_call))->thread == self) {
+            if ((call->flags & millpond_call_ends_thread) != 0)
+                ends = self != 0; /* the first thread is the process's, and ends with it */
+            else
+                play(call, next_call);
+            ++next_call;
         }
-        if (next_call == script.calls) {
-            if (self != 0) end_thread(script.threads);
-            return NULL;
-        }
-        const uint32_t next = call->thread;
-        const int is_last = calls_left[self] == 0 && self != 0;
-        if (!started[next]) start(next);
-        if (!is_last) {
+        uint32_t next = script.threads;
+        if (next_call < script.calls) next = call_at(next_call)->thread;
+        if (next < script.threads && !started[next]) start(next);
+        if (!ends) {
             give_turn(next);
             continue;
         }

@@ -29,6 +29,7 @@ struct millpond_player_link {
     uint64_t early_blocks;  /* all allocations before main, in order: where they are listed */
     uint64_t early_count;
     uint64_t executable;                   /* millpond_hash_of_path of the program's file */
+    uint64_t heap_calls;                   /* so far, as the tool counts them */
     char script[millpond_player_path_max]; /* call_script.h */
 };
 

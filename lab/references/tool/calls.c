@@ -173,7 +173,9 @@ void calls_on_entry(UChar* guest_state, UWord flagged) {
     call->has_event = (flagged & in_library) == 0 || !is_internal(r);
     const enum millpond_heap_shape shape = call->has_event ? millpond_shape_of(function) : millpond_shape_none;
     buffer_fetch(guest_state);
-    buffer_put(millpond_record_enter, millpond_entry(function, sp), 0, 0, 0);
+    const UInt told = call->has_event ? function : (UInt)millpond_function_millpond_internal_call;
+    buffer_put(millpond_record_enter, millpond_entry(told, sp), 0, 0, 0);
+    playing_on_heap_call();
     if (shape == millpond_shape_free) {
         if (call->old != 0) put_free(thread, call->old, 0);
     } else if (shape != millpond_shape_none) {

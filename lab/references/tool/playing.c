@@ -64,6 +64,10 @@ void playing_on_early_block(Addr address, SizeT bytes) {
     early[early_count++].bytes = bytes;
 }
 
+void playing_on_heap_call(void) {
+    if (playing != NULL) ++playing->heap_calls;
+}
+
 void playing_on_main(void) {
     if (playing == NULL || early_count == 0) return;
     const SizeT bytes = early_count * sizeof early[0];

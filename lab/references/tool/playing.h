@@ -17,5 +17,7 @@ void playing_on_start(VexGuestAMD64State* state);
 /* Before main: an allocation; and main, or what runs in its place. */
 void playing_on_early_block(Addr address, SizeT bytes);
 void playing_on_main(void);
+/* A call of the allocator begins. */
+void playing_on_heap_call(void);
 
 #endif

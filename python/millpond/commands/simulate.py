@@ -55,7 +55,8 @@ input.
   --layout NAME            also tell the misses of the recorded program on another allocator, as often as needed: its
                            calls are made once more, on that allocator, and the program's references are moved to
                            where it puts the objects. NAME is glibc, jemalloc, mimalloc, tcmalloc, tbb, one of ours
-                           (multipool, first_fit, quick_fit, size_map, ...), or the path of a malloc library
+                           (multipool, first_fit, quick_fit, size_map, ...), per-subsystem (a pool for each), a plan
+                           (FILE.json), or the path of a malloc library
   --played FILE            the same of a layout that was played before
   --write-din FILE         also write the references as din text
   --measure                tell how many references a second each simulator takes

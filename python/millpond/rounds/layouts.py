@@ -23,23 +23,33 @@ from millpond.system.errors import Failure, Status
 from millpond.system.progress import say
 
 LAYOUT, PLAYER, CAPTURE, SIMULATE = "millpond-layout", "millpond-player", "millpond-references", "millpond-simulate"
-RECORDED = "recorded"
+RECORDED, PER_SUBSYSTEM = "recorded", "per-subsystem"
+_POOLS = "libmillpond-layout_pools.so"
 _OURS = "libmillpond-{}.so"
 
 
 @dataclass(frozen=True)
 class Layout:
-    """An allocator on which a recorded program is thought to run. `library`: None for the C library's own malloc."""
+    """An allocator on which a recorded program is thought to run. `library`: None for the C library's own malloc.
+
+    `pools`: which objects get pools of their own, as options of millpond-layout; empty for none. They lie in `library`.
+    """
 
     name: str
     library: Path | None = None
+    pools: tuple[str, ...] = ()
 
 
 def layout_of(word: str) -> Layout:
-    """The layout that a user names: glibc, a malloc of this machine, one of ours, or a library by its path.
+    """The layout that a user names: glibc, a malloc of this machine, one of ours, a library or a plan by its path, or
+    "per-subsystem".
 
     Failure (2) for a name that nothing has, (3) for a path without a file.
     """
+    if word == PER_SUBSYSTEM:
+        return Layout(word, _our_folder() / _POOLS, ("--per-subsystem",))
+    if word.endswith(".json"):
+        return Layout(Path(word).name, _our_folder() / _POOLS, ("--plan", word))
     if "/" in word or word.endswith(".so"):
         library = Path(word)
         if not library.is_file():
@@ -63,7 +73,7 @@ def our_layouts() -> list[str]:
     """The names of our own malloc libraries, as far as they are built."""
     before, after = _OURS.split("{}")
     libraries = (path.name for path in _our_folder().glob(_OURS.format("*")))
-    tools = {"record", "trial", "litter", "probes"}  # that observe a malloc, and are none
+    tools = {"record", "trial", "litter", "probes", "layout_pools"}  # which are no mallocs
     return sorted({name.removeprefix(before).removesuffix(after) for name in libraries} - tools)
 
 
@@ -88,10 +98,10 @@ class Script:
         return played
 
 
-def write_script(recording: Path, folder: Path) -> Script:
-    """Failure (3) where the recording cannot be read or has no references."""
+def write_script(recording: Path, folder: Path, pools: Sequence[str] = ()) -> Script:
+    """Failure (3) where the recording cannot be read or has no references, or the plan is of another program."""
     path = folder / "calls.script"
-    said = json.loads(native.answer(LAYOUT, ["--calls", str(recording), "-o", str(path)]))
+    said = json.loads(native.answer(LAYOUT, ["--calls", str(recording), *pools, "-o", str(path)]))
     host = said["executable"]
     if not said["executable_is_same"]:
         say(f"{host} is not the file that was recorded: libraries and variables will lie elsewhere than in the program")
@@ -108,9 +118,13 @@ def simulate_layouts(
     """
     say("simulating what was recorded")
     found = [(RECORDED, _simulated(recording, options, folder))]
-    script = write_script(recording, folder)
+    scripts: dict[tuple[str, ...], Script] = {}
     for layout in layouts:
-        played = script.play(layout)
+        if layout.pools not in scripts:
+            place = folder / f"script_{len(scripts)}"
+            place.mkdir()
+            scripts[layout.pools] = write_script(recording, place, layout.pools)
+        played = scripts[layout.pools].play(layout)
         say(f"simulating {layout.name}")
         found.append((layout.name, _simulated(recording, [*options, "--played", str(played)], folder)))
         played.unlink()

@@ -112,6 +112,31 @@ def test_on_another_allocator_a_program_misses_what_it_does_there(
         assert found[cache] == pytest.approx(value, rel=SHARE, abs=50), cache
 
 
+def test_subsystems_get_pools_of_their_own(folder: Path, recorded: Path) -> None:
+    place = folder / "pools.script"
+    done = run(BIN / "millpond-layout", "--calls", recorded, "--per-subsystem", "-o", place)
+    assert done.returncode == 0, done.stderr
+    pools = json.loads(done.stdout)["pools"]
+    assert len(pools) >= 2
+    library = LIBRARIES / "libmillpond-layout_pools.so"
+    played = captured(folder / "pools.played", SUBJECT, "--preload", library, "--play", place)
+    found, before = simulated(recorded, "--played", played), simulated(recorded)
+    calls = found["input"]["layout"]["calls"]
+    assert calls > 20_000
+    # A pool's call is shorter than malloc's, and every call was made.
+    assert found["input"]["references"] < before["input"]["references"]
+    assert sum(pool["objects"] for pool in pools) > calls / 4
+
+
+def test_a_plan_of_another_program_is_refused(folder: Path, recorded: Path) -> None:
+    plan = folder / "other.json"
+    program = {"path": "/bin/true", "build_id": "00"}
+    plan.write_text(json.dumps({"schema": "millpond.plan/1", "program": program, "routes": []}), encoding="utf-8")
+    done = run(BIN / "millpond-layout", "--calls", recorded, "--plan", plan, "-o", folder / "none.script")
+    assert done.returncode != 0
+    assert "millpond:" in done.stderr
+
+
 def test_calls_can_be_played_in_another_program(folder: Path, recorded: Path, script: Path) -> None:
     played = captured(folder / "elsewhere.played", BIN / "millpond-player", "--play", script)
     found = simulated(recorded, "--played", played)

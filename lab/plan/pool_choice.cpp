@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "lab/replay/pool_choice.hpp"
+#include "lab/plan/pool_choice.hpp"
 
 #include <map>
 #include <set>
@@ -9,14 +9,14 @@
 #include "lab/program/program.hpp"
 #include "lab/symbols/module_functions.hpp"
 
-namespace millpond::replay {
+namespace millpond::plan {
 namespace {
 
-void check_build(const trace::process_record& process, const plan::plan& chosen) {
+void check_build(const trace::process_record& process, const plan& chosen) {
     const bool same = chosen.program.build_id.empty() ? chosen.program.path == process.executable
                                                       : chosen.program.build_id == process.build_id;
     if (same && chosen.program.known()) return;
-    const plan::program_identity recorded{process.executable, process.build_id};
+    const program_identity recorded{process.executable, process.build_id};
     const std::string what = chosen.program.known()
                                  ? "the plan belongs to " + chosen.program.described()
                                  : "the plan does not say to which program it belongs: program.path and "
@@ -46,28 +46,27 @@ pool_choice::pool_choice(const trace::reader& reader) {
     pool_of_subsystem_.assign(map_->subsystems().size(), undecided);
 }
 
-pool_choice::pool_choice(const trace::reader& reader, const plan::plan& chosen) : of_a_plan_(true) {
+pool_choice::pool_choice(const trace::reader& reader, const plan& chosen) : of_a_plan_(true) {
     check_build(reader.process(), chosen);
     map_subsystems(reader);
     check_names(reader, chosen);
     std::map<std::string, std::uint16_t> pool_of_name, pool_of_owner;
     std::uint16_t pool_of_others = malloc_pool;
-    for (const plan::route& route : chosen.routes) {
-        if (route.allocator == plan::strategy::monotonic)
-            throw program::failure(program::usage, "the pool \"" + route.pool +
+    for (const route& each : chosen.routes) {
+        if (each.allocator == strategy::monotonic)
+            throw program::failure(program::usage, "the pool \"" + each.pool +
                                                        "\" is an arena for a scope, which no replay can reset; "
                                                        "`millpond trial` tries it on the program");
-        if (!route.instances.empty())
-            throw program::failure(program::usage, "the pool \"" + route.pool +
+        if (!each.instances.empty())
+            throw program::failure(program::usage, "the pool \"" + each.pool +
                                                        "\" has a pool for each instance, whose owners no trace has; "
                                                        "`millpond trial` tries it on the program");
-        const auto [found, fresh] = pool_of_name.try_emplace(route.pool, static_cast<std::uint16_t>(pools_.size()));
-        const bool one_thread = route.allocator == plan::strategy::multipool;
+        const auto [found, fresh] = pool_of_name.try_emplace(each.pool, static_cast<std::uint16_t>(pools_.size()));
+        const bool one_thread = each.allocator == strategy::multipool;
         if (fresh)
-            pools_.push_back(
-                {route.pool, std::string(plan::strategy_name(route.allocator)), one_thread, 0, 0, 0, false});
-        for (const std::string& subsystem : route.subsystems) {
-            if (subsystem == plan::plan::everything_else)
+            pools_.push_back({each.pool, std::string(strategy_name(each.allocator)), one_thread, 0, 0, 0, false});
+        for (const std::string& subsystem : each.subsystems) {
+            if (subsystem == plan::everything_else)
                 pool_of_others = found->second;
             else
                 pool_of_owner[subsystem] = found->second;
@@ -85,11 +84,11 @@ void pool_choice::map_subsystems(const trace::reader& reader) {
     contexts_ = static_cast<std::uint32_t>(reader.contexts().size());
 }
 
-void pool_choice::check_names(const trace::reader& reader, const plan::plan& chosen) const {
+void pool_choice::check_names(const trace::reader& reader, const plan& chosen) const {
     std::set<std::string> unknown;
-    for (const plan::route& route : chosen.routes)
-        for (const std::string& name : route.subsystems)
-            if (name != plan::plan::everything_else) unknown.insert(name);
+    for (const route& each : chosen.routes)
+        for (const std::string& name : each.subsystems)
+            if (name != plan::everything_else) unknown.insert(name);
     for (const symbols::subsystem_identity& known : map_->subsystems()) unknown.erase(known.name);
     if (unknown.empty()) return;
     const std::set<std::string> owners = owners_of_modules(reader);
@@ -98,7 +97,7 @@ void pool_choice::check_names(const trace::reader& reader, const plan::plan& cho
         std::string message = "no function of the program's modules belongs to the subsystem \"" + subsystem + "\"";
         std::vector<std::string> known(owners.begin(), owners.end());
         for (const symbols::subsystem_identity& other : map_->subsystems()) known.push_back(other.name);
-        const std::vector<std::string> near = plan::near_names(subsystem, known);
+        const std::vector<std::string> near = near_names(subsystem, known);
         for (const std::string& name : near) message += (name == near.front() ? "; near it: \"" : ", \"") + name + "\"";
         throw program::failure(program::usage, message);
     }
@@ -130,4 +129,4 @@ std::uint16_t pool_choice::admit(std::uint16_t wanted, const trace::event& e) {
     return wanted;
 }
 
-}  // namespace millpond::replay
+}  // namespace millpond::plan

@@ -18,16 +18,16 @@
 #include <vector>
 
 #include "lab/plan/plan.hpp"
-#include "lab/replay/script.hpp"
 #include "lab/symbols/context_functions.hpp"
 #include "lab/symbols/subsystem_map.hpp"
 #include "lab/trace/reader.hpp"
 
-namespace millpond::replay {
+namespace millpond::plan {
 
 class pool_choice {
   public:
     static constexpr std::size_t pools_max = 65000;
+    static constexpr std::uint16_t malloc_pool = 0;
 
     struct pool {
         std::string name, strategy;
@@ -41,7 +41,7 @@ class pool_choice {
     pool_choice() = default;
     // A pool for each subsystem.
     explicit pool_choice(const trace::reader& reader);
-    pool_choice(const trace::reader& reader, const plan::plan& chosen);
+    pool_choice(const trace::reader& reader, const plan& chosen);
 
     // The pool of the new object of an allocation.
     std::uint16_t choose(const trace::event& e) {
@@ -69,7 +69,7 @@ class pool_choice {
     std::uint16_t add(std::uint32_t subsystem);
     std::uint16_t admit(std::uint16_t wanted, const trace::event& e);
     void map_subsystems(const trace::reader& reader);
-    void check_names(const trace::reader& reader, const plan::plan& chosen) const;
+    void check_names(const trace::reader& reader, const plan& chosen) const;
 
     std::vector<pool> pools_{{"malloc", "malloc", false, 0, 0, 0, false}};
     std::unique_ptr<symbols::context_functions> functions_;
@@ -79,4 +79,4 @@ class pool_choice {
     bool of_a_plan_ = false;
 };
 
-}  // namespace millpond::replay
+}  // namespace millpond::plan

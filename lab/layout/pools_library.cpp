@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: BSL-1.0
+// libmillpond-layout_pools.so: the pools of a plan, for the player: one multipool for each, as a changed source would have
+// them, and no look-up of whose object it is.
+//
+//   player ─▶ millpond_pool_allocate(bytes, alignment, pool, zeroed), resize, deallocate ─▶ pools[pool]
+//
+// Pool 0 is the program's malloc. One thread at a time plays; a lock would be free of contention, and is left out.
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+#include "millpond/local/multipool.hpp"
+
+namespace {
+
+using pool = millpond::multipool<>;
+
+constexpr std::size_t pools_max = 1 << 16;
+// Made when they are first used, and never destroyed: what is alive at the end stays alive.
+struct alignas(pool) storage {
+    unsigned char bytes[sizeof(pool)];
+};
+storage* pools[pools_max];
+
+pool& at(unsigned number) {
+    storage*& place = pools[number];
+    if (place == nullptr) {
+        place = static_cast<storage*>(std::malloc(sizeof(storage)));
+        if (place == nullptr) std::abort();
+        new (place) pool;
+    }
+    return *std::launder(reinterpret_cast<pool*>(place));
+}
+
+constexpr unsigned malloc_pool = 0;
+constexpr std::size_t malloc_alignment = 16;
+
+void* allocate(std::size_t bytes, std::size_t alignment, unsigned number) {
+    if (number != malloc_pool) return at(number).try_allocate(bytes, alignment);
+    void* block = nullptr;
+    if (alignment <= malloc_alignment) return std::malloc(bytes);
+    return posix_memalign(&block, alignment, bytes) == 0 ? block : nullptr;
+}
+
+void deallocate(void* block, std::size_t bytes, std::size_t alignment, unsigned number) {
+    if (number == malloc_pool)
+        std::free(block);
+    else
+        at(number).deallocate(block, bytes, alignment);
+}
+
+}  // namespace
+
+#define MILLPOND_EXPORTED extern "C" __attribute__((visibility("default"), noinline))
+
+MILLPOND_EXPORTED void* millpond_pool_allocate(std::size_t bytes, std::size_t alignment, unsigned number,
+                                               int is_zeroed) {
+    void* const block = allocate(bytes, alignment, number);
+    if (block != nullptr && is_zeroed != 0) std::memset(block, 0, bytes);
+    return block;
+}
+
+MILLPOND_EXPORTED void millpond_pool_deallocate(void* block, std::size_t bytes, std::size_t alignment,
+                                                unsigned number) {
+    deallocate(block, bytes, alignment, number);
+}
+
+// As a program does that has no realloc: a new block, a copy.
+MILLPOND_EXPORTED void* millpond_pool_resize(void* old, std::size_t bytes, std::size_t alignment, std::size_t old_bytes,
+                                             std::size_t old_alignment, unsigned old_number, unsigned number) {
+    void* const block = allocate(bytes, alignment, number);
+    if (block == nullptr) return nullptr;
+    std::memcpy(block, old, old_bytes < bytes ? old_bytes : bytes);
+    deallocate(old, old_bytes, old_alignment, old_number);
+    return block;
+}
