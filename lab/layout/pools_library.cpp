@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// libmillpond-layout_pools.so: the pools of a plan, for the player: one multipool for each, as a changed source would have
-// them, and no look-up of whose object it is.
+// libmillpond-layout_pools.so: the pools of a plan, for the player: one multipool for each, as a changed source would
+// have them, and no look-up of whose object it is.
 //
 //   player ─▶ millpond_pool_allocate(bytes, alignment, pool, zeroed), resize, deallocate ─▶ pools[pool]
 //
