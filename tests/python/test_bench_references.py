@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
-from millpond.bench.laboratory import bench_references
+from millpond.bench.laboratory import bench_layouts, bench_references, capture_tools
 from millpond.bench.laboratory.bench_references import CACHES, capturing, memory, misses, simulating, together
 from millpond.bench.laboratory.bench_rows import Bench, Round
+from millpond.rounds.layouts import Layout
 from millpond.rounds.real_programs import RealProgram
 from millpond.system.errors import Failure, Status
 
@@ -36,7 +37,7 @@ class FakeBench(Bench):
 
 @pytest.fixture
 def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeBench:
-    monkeypatch.setattr(bench_references.callgrind, "find_valgrind", lambda: "valgrind")
+    monkeypatch.setattr(capture_tools.callgrind, "find_valgrind", lambda: "valgrind")
     monkeypatch.setattr(bench_references.native, "find", lambda name: tmp_path / "bin" / name)
     return FakeBench(tmp_path, tmp_path, 3, True, 1)
 
@@ -73,7 +74,7 @@ def test_peaks_of_a_short_and_a_long_run_are_compared(bench: FakeBench) -> None:
 def test_only_all_simulators_together_have_a_bar(bench: FakeBench, monkeypatch: pytest.MonkeyPatch) -> None:
     value = {"value": 30e6, "low": 29e6, "high": 31e6, "rounds": 5}
     speeds = [{"simulator": name, **value} for name in ("one", "all together")]
-    monkeypatch.setattr(bench_references, "_json_of", lambda _: {"speeds": speeds})
+    monkeypatch.setattr(bench_references, "json_of", lambda _: {"speeds": speeds})
     one, everything = simulating(None, 40.0)(bench)
     assert one.holds is None
     assert everything.holds is False
@@ -90,10 +91,37 @@ def test_misses_may_differ_by_one_in_a_million(
         for cache in CACHES
     ]
     ours = {"input": {"references": 3_000_000}, "simulators": [{"metrics": rows}]}
-    monkeypatch.setattr(bench_references, "_one_tool_folder", lambda _: bench.folder)
+    monkeypatch.setattr(bench_references, "one_tool_folder", lambda _: bench.folder)
     monkeypatch.setattr(bench_references, "_same_surroundings", lambda *_: "==1== D1  misses:  1,000  (1 rd + 2 wr)")
     monkeypatch.setattr(bench_references.native, "require", lambda *_: None)
-    monkeypatch.setattr(bench_references, "_json_of", lambda _: ours)
+    monkeypatch.setattr(bench_references, "json_of", lambda _: ours)
     bars = misses(lambda _: WORK)(bench)
     assert len(bars) == len(CACHES)
     assert {bar.holds for bar in bars} == {holds}
+
+
+def test_predictions_are_held_against_cachegrind(bench: FakeBench, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[tuple[str, str, int]] = []
+
+    class Surroundings:
+        def __init__(self, _workload: Any, _tools: Path, padding: int, _folder: Path) -> None:
+            self.padding = padding
+
+        def predict(self, recorded_on: Any, layout: Any) -> dict[Any, int]:
+            seen.append((recorded_on.name, layout.name, self.padding))
+            return dict.fromkeys(bench_layouts.CACHES, 1030)
+
+        def cachegrind(self, _layout: Any, _cache: Any) -> int:
+            return 1000
+
+    monkeypatch.setattr(bench_layouts, "_Surroundings", Surroundings)
+    monkeypatch.setattr(bench_layouts, "one_tool_folder", lambda _: bench.folder)
+    monkeypatch.setattr(bench_layouts, "layout_of", Layout)
+    rows = bench_layouts.predicting(lambda _: RealProgram("od", ("od",)))(bench)
+    assert len(rows) == len(bench_layouts.MALLOCS) * len(bench_layouts.CACHES) + 1
+    assert all(row.ours is not None and row.ours.median == pytest.approx(3.0) for row in rows)
+    assert [row.verdict for row in rows[:-1]] == ["holds"] * (len(rows) - 1)
+    assert rows[-1].verdict == "does not hold"  # 3 % is within 10, and the median is not within 2
+    assert {(on, of) for on, of, _ in seen} == {
+        ("multipool" if name == "glibc" else "glibc", name) for name in bench_layouts.MALLOCS
+    }
