@@ -64,9 +64,8 @@ def layout_of(word: str) -> Layout:
     ours = _our_folder() / _OURS.format(word)
     if ours.is_file():
         return Layout(word, ours)
-    raise Failure(
-        Status.USAGE, f"unknown layout {word}; there are: {', '.join(sorted({*known, *missing, *our_layouts()}))}"
-    )  # fmt: skip
+    names = ", ".join(sorted({PER_SUBSYSTEM, *known, *missing, *our_layouts()}))
+    raise Failure(Status.USAGE, f"unknown layout {word}; there are: {names}")
 
 
 def our_layouts() -> list[str]:
