@@ -92,7 +92,8 @@ def test_misses_may_differ_by_one_in_a_million(
     ]
     ours = {"input": {"references": 3_000_000}, "simulators": [{"metrics": rows}]}
     monkeypatch.setattr(bench_references, "one_tool_folder", lambda _: bench.folder)
-    monkeypatch.setattr(bench_references, "_same_surroundings", lambda *_: "==1== D1  misses:  1,000  (1 rd + 2 wr)")
+    monkeypatch.setattr(bench_references, "run_under", lambda *_: "")
+    monkeypatch.setattr(capture_tools, "run_under", lambda *_: "==1== D1  misses:  1,000  (1 rd + 2 wr)")
     monkeypatch.setattr(bench_references.native, "require", lambda *_: None)
     monkeypatch.setattr(bench_references, "json_of", lambda _: ours)
     bars = misses(lambda _: WORK)(bench)

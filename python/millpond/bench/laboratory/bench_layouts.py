@@ -12,9 +12,7 @@ and with it the misses of small caches, by more than what is asked here; so each
 from __future__ import annotations
 
 import os
-import re
 import statistics
-import subprocess
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -22,12 +20,21 @@ from typing import Any, NamedTuple
 
 from millpond.bench.claims import Verdict, bar_of, missing_bar
 from millpond.bench.laboratory.bench_rows import Bench, Step, observed
-from millpond.bench.laboratory.capture_tools import CAPTURE, SIMULATE, json_of, one_tool_folder, valgrind
+from millpond.bench.laboratory.capture_tools import (
+    CAPTURE,
+    SIMULATE,
+    CacheShape,
+    cachegrind_misses,
+    json_of,
+    one_tool_folder,
+    run_under,
+    valgrind,
+)
 from millpond.rounds.layouts import LAYOUT, Layout, layout_of
-from millpond.rounds.real_programs import RealProgram, require_program
+from millpond.rounds.real_programs import RealProgram
 from millpond.statistics.order_statistics import summarise
 from millpond.system import native
-from millpond.system.errors import Failure, Status
+from millpond.system.errors import Failure
 
 MALLOCS = ("glibc", "jemalloc", "mimalloc", "first_fit", "multipool")
 RECORDED_ON, OTHER = "glibc", "multipool"  # the second for the first itself
@@ -35,22 +42,6 @@ _ENVIRONMENTS = {"quick": 1, "standard": 8}
 _STEP_BYTES, _LEAST_BYTES = 528, 1200  # of the padding, from one environment to the next; so that it can be shortened
 _WORST, _MEDIAN = 10.0, 2.0
 _ALONE = "--trace-children=no"  # what a program starts has misses of its own
-
-
-class CacheShape(NamedTuple):
-    """A first-level data cache."""
-
-    kibibytes: int
-    ways: int
-    line_bytes: int
-
-    @property
-    def name(self) -> str:
-        return f"{self.kibibytes} KiB, " + ("direct-mapped" if self.ways == 1 else f"{self.ways}-way")
-
-    @property
-    def cachegrind(self) -> str:
-        return f"--D1={self.kibibytes * 1024},{self.ways},{self.line_bytes}"
 
 
 CACHES = (CacheShape(16, 1, 32), CacheShape(64, 1, 32), CacheShape(32, 8, 64))
@@ -138,26 +129,13 @@ class _Surroundings:
         own = {"PATH": "/usr/bin:/bin", "LC_ALL": "C", "VALGRIND_LIB": str(self.tools), **self.workload.environment}
         return {**own, "MILLPOND_PAD": "x" * padding, **({"LD_PRELOAD": preloaded} if preloaded else {})}
 
-    def _run(self, layout: Layout, command: Sequence[str]) -> str:
-        with (self.workload.stdin or Path(os.devnull)).open("rb") as stdin:
-            done = subprocess.run(
-                [require_program("setarch"), "-R", *command, *self.workload.command], stdin=stdin,
-                stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, check=False, env=self._environment(layout),
-                cwd=self.workload.folder,
-            )  # fmt: skip
-        said = done.stderr.decode(errors="replace")
-        if done.returncode != 0:
-            raise Failure(
-                Status.ENVIRONMENT, f"{self.workload.name} ended with {done.returncode}: {said.strip()[-300:]}"
-            )  # fmt: skip
-        return said
-
     def predict(self, recorded_on: Layout, layout: Layout) -> dict[CacheShape, int]:
         """The misses of each cache, from a recording on one malloc, for another."""
         trace, script, played = (self.folder / name for name in ("program.mpt", "calls.script", "calls.played"))
         for old in self.folder.iterdir():
             old.unlink()
-        self._run(recorded_on, valgrind("millpond", _ALONE, f"--output={trace}.partial", "--recording=1"))
+        capture = valgrind("millpond", _ALONE, f"--output={trace}.partial", "--recording=1")
+        run_under(capture, self.workload, self._environment(recorded_on))
         native.require(CAPTURE, ["--finish", str(trace)])
         said = json_of([str(native.find(LAYOUT)), "--calls", str(trace), "-o", str(script)])
         preload = ["--preload", str(layout.library)] if layout.library else []
@@ -168,12 +146,7 @@ class _Surroundings:
 
     def cachegrind(self, layout: Layout, cache: CacheShape) -> int:
         """The misses that Cachegrind counts while the program runs on the malloc."""
-        levels = ("--I1=32768,8,64", "--LL=8388608,16,64", "--cachegrind-out-file=/dev/null", cache.cachegrind)
-        said = self._run(layout, [word for word in valgrind("cachegrind", _ALONE, *levels) if word != "-q"])
-        found = re.search(r"D1\s+misses:\s+([\d,]+)", said)
-        if found is None:
-            raise Failure(Status.ENVIRONMENT, f"Cachegrind told no misses of {self.workload.name}")
-        return int(found[1].replace(",", ""))
+        return cachegrind_misses(self.workload, self._environment(layout), cache, _ALONE)
 
 
 def _misses(document: dict[str, Any]) -> dict[CacheShape, int]:

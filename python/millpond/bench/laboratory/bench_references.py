@@ -16,24 +16,30 @@ folder, because the names of Valgrind's libraries are in the program's environme
 
 from __future__ import annotations
 
-import os
-import re
 import statistics
-import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from millpond.bench.claims import Verdict, bar_of, missing_bar
 from millpond.bench.laboratory.bench_layouts import predicting
 from millpond.bench.laboratory.bench_rows import Bench, Measured, Step, observed, values_of
-from millpond.bench.laboratory.capture_tools import CAPTURE, SIMULATE, json_of, one_tool_folder, valgrind
+from millpond.bench.laboratory.capture_tools import (
+    CAPTURE,
+    SIMULATE,
+    CacheShape,
+    cachegrind_misses,
+    json_of,
+    one_tool_folder,
+    run_under,
+    valgrind,
+)
 from millpond.rounds import captured_programs as programs
 from millpond.rounds import real_programs
-from millpond.rounds.real_programs import RealProgram, require_program
+from millpond.rounds.real_programs import RealProgram
 from millpond.statistics.order_statistics import Summary, summarise
 from millpond.system import native
-from millpond.system.errors import Failure, Status
+from millpond.system.errors import Failure
 
 # Five direct-mapped caches, 56 set-associative ones, and every memory of 4 KiB pages: the default of millpond-simulate.
 USUAL = ("direct:line=32,size=16K/32K/64K/128K/256K", "lru:line=32,sets=64-4096,ways=8", "distances:line=4K")
@@ -43,22 +49,7 @@ _IN_A_MILLION = 1.0
 Program = Callable[[Path], RealProgram]
 
 
-class Cache(NamedTuple):
-    """A first-level data cache with lines of 32 bytes."""
-
-    kibibytes: int
-    ways: int
-
-    @property
-    def name(self) -> str:
-        return f"{self.kibibytes} KiB, " + ("direct-mapped" if self.ways == 1 else f"{self.ways}-way")
-
-    @property
-    def cachegrind(self) -> str:
-        return f"--D1={self.kibibytes * 1024},{self.ways},32"
-
-
-CACHES = (Cache(16, 1), Cache(64, 1), Cache(256, 1), Cache(32, 8))
+CACHES = (CacheShape(16, 1, 32), CacheShape(64, 1, 32), CacheShape(256, 1, 32), CacheShape(32, 8, 32))
 _OF_CACHES = ("direct:line=32,size=16K/64K/256K", "lru:line=32,sets=128,ways=8")
 
 
@@ -190,7 +181,7 @@ def misses(make: Program) -> Step:
         partial = bench.trace.with_name(bench.trace.name + ".partial")
         simulators = [f"--simulate={description}" for description in _OF_CACHES]
         options = (f"--output={partial}", "--recording=1", "--bytes-max=32", *simulators)
-        _same_surroundings(valgrind("millpond", *options), workload, tools)
+        run_under(valgrind("millpond", *options), workload, _environment(workload, tools))
         native.require(CAPTURE, ["--finish", str(bench.trace)])
         ours = json_of([str(native.find(SIMULATE)), "--json", "-", str(bench.trace)])
         return [_misses_row(workload, cache, ours, tools) for cache in CACHES]
@@ -198,18 +189,14 @@ def misses(make: Program) -> Step:
     return step
 
 
-def _misses_row(workload: RealProgram, cache: Cache, ours: Mapping[str, Any], tools: Path) -> Verdict:
+def _misses_row(workload: RealProgram, cache: CacheShape, ours: Mapping[str, Any], tools: Path) -> Verdict:
     found = {
         row["value"] for simulator in ours["simulators"] for row in simulator["metrics"]
         if row["metric"] == "misses" and (row["cache_bytes"], row["ways"]) == (cache.kibibytes * 1024, cache.ways)
     }  # fmt: skip
     counted = found.pop()
-    levels = ("--I1=32768,8,64", "--LL=8388608,16,64", "--cachegrind-out-file=/dev/null", cache.cachegrind)
-    said = _same_surroundings([*(word for word in valgrind("cachegrind", *levels) if word != "-q")], workload, tools)
-    expected = re.search(r"D1\s+misses:\s+([\d,]+)", said)
-    if expected is None:
-        raise Failure(Status.ENVIRONMENT, f"Cachegrind told no misses of {workload.name}")
-    truth = int(expected[1].replace(",", ""))
+    environment = _environment(workload, tools)
+    truth = cachegrind_misses(workload, environment, cache)
     references = ours["input"]["references"]
     values = tuple(
         observed(name, 1, "misses", float(value), kind="counted")
@@ -220,18 +207,8 @@ def _misses_row(workload: RealProgram, cache: Cache, ours: Mapping[str, Any], to
                   _IN_A_MILLION, note=f"{counted} and {truth} of {references}", outcomes=values)  # fmt: skip
 
 
-def _same_surroundings(command: Sequence[str], workload: RealProgram, tools: Path) -> str:
-    """Runs a program under a tool without address randomisation. Returns what was said on standard error."""
-    environment = {"PATH": "/usr/bin:/bin", "LC_ALL": "C", "VALGRIND_LIB": str(tools), **workload.environment}
-    with (workload.stdin or Path(os.devnull)).open("rb") as stdin:
-        done = subprocess.run(
-            [require_program("setarch"), "-R", *command, *workload.command], stdin=stdin, stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE, check=False, env=environment, cwd=workload.folder,
-        )  # fmt: skip
-    said = done.stderr.decode(errors="replace")
-    if done.returncode != 0:
-        raise Failure(Status.ENVIRONMENT, f"{workload.name} ended with {done.returncode}: {said.strip()[-300:]}")
-    return said
+def _environment(workload: RealProgram, tools: Path) -> dict[str, str]:
+    return {"PATH": "/usr/bin:/bin", "LC_ALL": "C", "VALGRIND_LIB": str(tools), **workload.environment}
 
 
 def memory(make: Callable[[int], RealProgram], events: int, limit: float) -> Step:

@@ -4,19 +4,38 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from millpond.bench.laboratory.bench_rows import Bench
+from millpond.rounds.real_programs import RealProgram, require_program
 from millpond.system import callgrind, native
 from millpond.system.errors import Failure, Status
 
 CAPTURE, SIMULATE = "millpond-references", "millpond-simulate"
 # What Valgrind says under -d of the tool that it starts.
 _STARTED = re.compile(r"launching (\S+)/none-amd64-linux")
+_MISSES = re.compile(r"D1\s+misses:\s+([\d,]+)")
+
+
+class CacheShape(NamedTuple):
+    """A first-level data cache."""
+
+    kibibytes: int
+    ways: int
+    line_bytes: int
+
+    @property
+    def name(self) -> str:
+        return f"{self.kibibytes} KiB, " + ("direct-mapped" if self.ways == 1 else f"{self.ways}-way")
+
+    @property
+    def cachegrind(self) -> str:
+        return f"--D1={self.kibibytes * 1024},{self.ways},{self.line_bytes}"
 
 
 def valgrind(tool: str, *options: str) -> list[str]:
@@ -48,3 +67,26 @@ def json_of(command: Sequence[str]) -> dict[str, Any]:
     found = json.loads(done.stdout)
     assert isinstance(found, dict)
     return found
+
+
+def run_under(command: Sequence[str], workload: RealProgram, environment: Mapping[str, str]) -> str:
+    """Runs a program under a tool without address randomisation. Returns what was said on standard error."""
+    with (workload.stdin or Path(os.devnull)).open("rb") as stdin:
+        done = subprocess.run(
+            [require_program("setarch"), "-R", *command, *workload.command], stdin=stdin, stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE, check=False, env=environment, cwd=workload.folder,
+        )  # fmt: skip
+    said = done.stderr.decode(errors="replace")
+    if done.returncode != 0:
+        raise Failure(Status.ENVIRONMENT, f"{workload.name} ended with {done.returncode}: {said.strip()[-300:]}")
+    return said
+
+
+def cachegrind_misses(workload: RealProgram, environment: Mapping[str, str], cache: CacheShape, *options: str) -> int:
+    """The misses that Cachegrind counts in a first-level data cache."""
+    levels = ("--I1=32768,8,64", "--LL=8388608,16,64", "--cachegrind-out-file=/dev/null", cache.cachegrind)
+    command = [word for word in valgrind("cachegrind", *options, *levels) if word != "-q"]
+    found = _MISSES.search(run_under(command, workload, environment))
+    if found is None:
+        raise Failure(Status.ENVIRONMENT, f"Cachegrind told no misses of {workload.name}")
+    return int(found[1].replace(",", ""))
