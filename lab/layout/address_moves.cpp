@@ -17,6 +17,14 @@ std::uint64_t beginning_of(const trace::module_record& module) {
     return module.bias != 0 ? module.bias : module.first / huge_page_bytes * huge_page_bytes;
 }
 
+// The one of the same file; null where there is none.
+template <class Part>
+const Part* same_file(const std::vector<Part>& parts, const std::string& path, const std::string& build_id) {
+    const auto found = std::find_if(parts.begin(), parts.end(),
+                                    [&](const Part& each) { return each.path == path && each.build_id == build_id; });
+    return found == parts.end() ? nullptr : &*found;
+}
+
 }  // namespace
 
 // From the program's memory of a kind to the player's.
@@ -34,11 +42,8 @@ address_moves::address_moves(const trace::reader& recorded, region_map& recorded
     variables_shift_ = shift_of(memory_kind::variables);
     find_variables(recorded, played);
     for (const trace::module_record& module : recorded.modules()) {
-        const auto& candidates = played.modules();
-        const auto same = std::find_if(candidates.begin(), candidates.end(), [&](const trace::module_record& each) {
-            return each.path == module.path && each.build_id == module.build_id;
-        });
-        modules_.push_back({beginning_of(module), same != candidates.end() ? same->bias - module.bias : apart});
+        const trace::module_record* const same = same_file(played.modules(), module.path, module.build_id);
+        modules_.push_back({beginning_of(module), same != nullptr ? same->bias - module.bias : apart});
     }
     std::sort(modules_.begin(), modules_.end(),
               [](const module_shift& a, const module_shift& b) { return a.first < b.first; });
@@ -48,10 +53,7 @@ void address_moves::find_variables(const trace::reader& recorded, const trace::r
     const std::uint64_t pointer = recorded_regions_->first_of(memory_kind::variables).first + mpt_variables_before;
     const auto others = thread_blocks_of(played.modules(), played.process().executable);
     for (const thread_block& own : thread_blocks_of(recorded.modules(), recorded.process().executable)) {
-        const auto same = std::find_if(others.begin(), others.end(), [&](const thread_block& each) {
-            return each.path == own.path && each.build_id == own.build_id;
-        });
-        if (same != others.end())
+        if (const thread_block* const same = same_file(others, own.path, own.build_id))
             variables_.push_back({pointer - own.below, own.bytes, variables_shift_ + own.below - same->below});
     }
 }

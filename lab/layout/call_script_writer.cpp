@@ -29,9 +29,8 @@ class script_file {
         put(&call, sizeof call);
         ++header_.calls;
     }
-    void commit(std::uint32_t slots, std::uint32_t threads, std::uint32_t pools) {
+    void commit(std::uint32_t slots, std::uint32_t threads) {
         header_.slots = slots;
-        header_.pools = pools;
         header_.threads = threads;
         header_.magic = millpond_call_script_magic;
         header_.version = millpond_call_script_version;
@@ -136,11 +135,11 @@ class writer {
         file_.add(call);
     }
 
-    script_totals finish(std::uint32_t pools) {
+    script_totals finish() {
         totals_.calls = file_.calls();
         totals_.slots = slots_;
         totals_.threads = thread_count_;
-        file_.commit(slots_, totals_.threads, pools);
+        file_.commit(slots_, totals_.threads);
         return totals_;
     }
 
@@ -237,7 +236,7 @@ script_totals write_call_script(const std::string& recording, const std::string&
         if (const auto call = assembly.ended_by(step, [&](std::uint64_t a) { return to.end_object(a); })) to.add(*call);
     }
     if (const auto call = assembly.ended_at_last()) to.add(*call);
-    return to.finish(pools == nullptr ? 1 : static_cast<std::uint32_t>(pools->pools().size()));
+    return to.finish();
 }
 
 }  // namespace millpond::layout

@@ -132,14 +132,11 @@ std::uint64_t moved_reader::placed_at_start(std::uint64_t address) {
 // As the recording numbers it.
 std::uint64_t moved_reader::thread_of(const allocator_call& call) { return call.thread >> 32; }
 
-// The player does the same (early_block).
+// The player does the same.
 void moved_reader::take_early(const allocator_call& call) {
     if (!call.allocates) return;
-    for (std::size_t i = next_early_; i < early_blocks_.size(); ++i) {
-        if (early_blocks_[i].bytes != call.bytes) continue;
-        next_early_ = i + 1;
-        return moves_.begin_object(call.address, call.bytes, early_blocks_[i].address);
-    }
+    const auto* const found = millpond_find_early(early_blocks_.data(), early_blocks_.size(), call.bytes, &next_early_);
+    if (found != nullptr) moves_.begin_object(call.address, call.bytes, found->address);
 }
 
 void moved_reader::begin_call(const allocator_call& call) {
@@ -150,13 +147,10 @@ void moved_reader::begin_call(const allocator_call& call) {
 }
 
 // A step towards the entry of the next call that the player has marked.
-bool moved_reader::next_sought(references::step& to) {
+void moved_reader::next_sought(references::step& to) {
     if (!played_.next(played_step_)) refuse("it has only " + std::to_string(totals_.calls - 1) + " calls");
     const references::step& s = played_step_;
-    if (ending_threads_.contains(s.thread)) {
-        take_ending(to, s);
-        return true;
-    }
+    if (ending_threads_.contains(s.thread)) return take_ending(to, s);
     if (!s.in_allocator) note_frame(player_frames_[s.thread], played_regions_, s);
     note_ending(s.event, s.thread);
     const bool is_entry = s.event.record == millpond_record_enter && !is_mark(s.event);
@@ -167,7 +161,6 @@ bool moved_reader::next_sought(references::step& to) {
         moves_.pair_stacks(program_frame_.stack, player_frame_.stack);
         place_ = place::enter;
     }
-    return true;
 }
 
 // Behind the last call the ends of threads may follow.
@@ -196,11 +189,7 @@ void moved_reader::take_ending(references::step& to, const references::step& fro
         each.origin = millpond_of_allocator;
         each.address = placed(each.address);
     }
-    to.references = batch_;
-    to.instructions = from.instructions;
-    to.in_allocator = true;
-    totals_.allocator_references += batch_.size();
-    totals_.allocator_instructions += from.instructions;
+    hand_over(to, from);
     if (from.event.record == millpond_record_signal && from.event.operands[0] == 0) ending_threads_.erase(from.thread);
 }
 
@@ -216,6 +205,15 @@ std::uint64_t moved_reader::placed(std::uint64_t address) {
     return moves_.moved_with_stack(own, program_frame_.stack);
 }
 
+// What is in the batch, as the other allocator's.
+void moved_reader::hand_over(references::step& to, const references::step& from) {
+    to.references = batch_;
+    to.instructions = from.instructions;
+    to.in_allocator = true;
+    totals_.allocator_references += batch_.size();
+    totals_.allocator_instructions += from.instructions;
+}
+
 void moved_reader::take_played(references::step& to, const references::step& from) {
     batch_.clear();
     for (const millpond_reference& each : from.references) {
@@ -223,21 +221,16 @@ void moved_reader::take_played(references::step& to, const references::step& fro
         batch_.push_back(each);
         batch_.back().address = placed(each.address);
     }
-    to.references = batch_;
-    to.instructions = from.instructions;
-    totals_.allocator_references += batch_.size();
-    totals_.allocator_instructions += from.instructions;
+    hand_over(to, from);
 }
 
-bool moved_reader::next_inside(references::step& to) {
+void moved_reader::next_inside(references::step& to) {
     if (!played_.next(played_step_)) refuse("it ends within a call");
-    if (played_step_.thread != played_thread_ || !played_step_.in_allocator) return true;
+    if (played_step_.thread != played_thread_ || !played_step_.in_allocator) return;
     take_played(to, played_step_);
-    to.in_allocator = true;
-    if (played_step_.event.record != millpond_record_leave) return true;
+    if (played_step_.event.record != millpond_record_leave) return;
     to.event.record = millpond_record_leave;
     place_ = place::late_free;
-    return true;
 }
 
 // What the call that has just ended gave.
@@ -269,7 +262,8 @@ bool moved_reader::next_of_call(references::step& to) {
             place_ = place::seek;
             return true;
         case place::seek:
-            return next_sought(to);
+            next_sought(to);
+            return true;
         case place::enter:
             to.event.record = millpond_record_enter;
             to.event.operands[0] = call_.entry;
@@ -282,7 +276,8 @@ bool moved_reader::next_of_call(references::step& to) {
             place_ = place::inside;
             return true;
         case place::inside:
-            return next_inside(to);
+            next_inside(to);
+            return true;
         case place::late_free:
             place_ = place::allocate;
             if (!frees_known || !call_.frees_by_realloc) return true;

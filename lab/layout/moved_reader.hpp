@@ -20,7 +20,7 @@
 // bytes; one to memory between objects that is further away is of the recorded allocator's making, as where a C
 // library empties a thread's cache, and is left out.
 // What this cannot know: behaviour of the program that depends on addresses, and an allocator that returns memory by
-// the clock. A thread of the player ends with its last call.
+// the clock.
 //
 // Memory: the live objects, and a block of each recording; not the length of the run. Not thread-safe.
 #pragma once
@@ -34,6 +34,7 @@
 #include "lab/layout/address_moves.hpp"
 #include "lab/layout/call_assembly.hpp"
 #include "lab/layout/region_map.hpp"
+#include "lab/references/player/player_link.h"
 #include "lab/references/reader.hpp"
 
 namespace millpond::layout {
@@ -57,7 +58,6 @@ class moved_reader {
     // As references::reader::next; allocations and frees have the addresses of the other allocator. Throws
     // trace::trace_error where `played` does not hold the calls of the recording.
     bool next(references::step& to);
-    const references::reader& recording() const { return recorded_; }
     moved_totals totals() const {
         moved_totals all = totals_;
         all.program = moves_.counts();
@@ -78,9 +78,10 @@ class moved_reader {
     void take_early(const allocator_call& call);
     bool next_of_end(references::step& to);
     bool next_of_call(references::step& to);
-    bool next_inside(references::step& to);
-    bool next_sought(references::step& to);
+    void next_inside(references::step& to);
+    void next_sought(references::step& to);
     void note_ending(const references::stream_event& event, std::uint64_t thread);
+    void hand_over(references::step& to, const references::step& from);
     void take_ending(references::step& to, const references::step& from);
     static std::uint64_t thread_of(const allocator_call& call);
     static bool begins_main(const references::stream_event& event);
@@ -99,11 +100,8 @@ class moved_reader {
     call_assembly assembly_;
     address_moves moves_;
 
-    struct early_block {
-        std::uint64_t address, bytes;
-    };
-    std::vector<early_block> early_blocks_;  // allocations at the start of `played`
-    std::size_t next_early_ = 0;
+    std::vector<millpond_early_block> early_blocks_;  // allocations at the start of `played`
+    std::uint64_t next_early_ = 0;
 
     place place_ = place::start;
     references::step recorded_step_, played_step_;

@@ -11,8 +11,8 @@
  * off against one another. Where a plan gives pools of their own to some objects, their calls go to the library of
  * pools (layout/pools_library.cpp). The file lives between two programs of one machine: native byte order, one version.
  * Freestanding C11: writer and player compile the same text. */
-#ifndef MILLPOND_LAB_LAYOUT_CALL_SCRIPT_H
-#define MILLPOND_LAB_LAYOUT_CALL_SCRIPT_H
+#ifndef MILLPOND_LAB_REFERENCES_PLAYER_CALL_SCRIPT_H
+#define MILLPOND_LAB_REFERENCES_PLAYER_CALL_SCRIPT_H
 
 #include <stdint.h>
 
@@ -63,8 +63,6 @@ struct millpond_call_script {
     uint64_t calls;
     uint32_t slots;
     uint32_t threads;
-    uint32_t pools; /* with malloc's; 1: none but it */
-    uint32_t unused;
     uint64_t executable; /* millpond_hash_of_path of the program's file */
 };
 

@@ -87,6 +87,7 @@ static void* map_beside(size_t bytes) {
 /* ---- the functions of the malloc ---- */
 
 typedef void (*any_function)(void);
+_Static_assert(millpond_function_end <= sizeof player_link.functions / sizeof player_link.functions[0], "too many");
 
 /* What a free takes behind the block. */
 enum free_words { no_words, size_word, alignment_word, size_and_alignment, alignment_and_size };
@@ -124,6 +125,11 @@ static enum free_words words_of_free(const char* name) {
     return has_size ? size_and_alignment : alignment_word;
 }
 
+/* What the dynamic linker finds; null: it does not, or there is none. */
+static void* found_by_linker(const char* name) {
+    return player_link.dlsym == 0 ? NULL : ((void* (*)(void*, const char*))player_link.dlsym)(NULL, name);
+}
+
 /* The dynamic linker says which of several holds. It is asked only for names that there are: else it would allocate a
  * message. */
 static void find_functions(void) {
@@ -131,8 +137,7 @@ static void find_functions(void) {
         struct heap_function* const f = &functions[i];
         if (f->shape == millpond_shape_free) f->words = words_of_free(f->name);
         if (player_link.functions[i] == 0) continue;
-        void* found = NULL;
-        if (player_link.dlsym != 0) found = ((void* (*)(void*, const char*))player_link.dlsym)(NULL, f->name);
+        void* const found = found_by_linker(f->name);
         f->call = (any_function)(found != NULL ? (uintptr_t)found : player_link.functions[i]);
     }
     if (functions[millpond_function_malloc].call == NULL || functions[millpond_function_free].call == NULL ||
@@ -240,13 +245,9 @@ static const struct millpond_call* call_at(uint64_t number) {
 /* The block that the program's own start has got for the early call of so many bytes; null: none. Passes it by. */
 static void* early_block(uint64_t bytes) {
     static uint64_t next;
-    const struct millpond_early_block* const blocks = (const struct millpond_early_block*)player_link.early_blocks;
-    for (uint64_t i = next; i < player_link.early_count; ++i)
-        if (blocks[i].bytes == bytes) {
-            next = i + 1;
-            return (void*)blocks[i].address;
-        }
-    return NULL;
+    const struct millpond_early_block* const found = millpond_find_early(
+        (const struct millpond_early_block*)player_link.early_blocks, player_link.early_count, bytes, &next);
+    return found == NULL ? NULL : (void*)found->address;
 }
 
 static size_t alignment_of(unsigned log2) { return log2 != 0 ? (size_t)1 << log2 : default_alignment; }
@@ -323,10 +324,6 @@ static uint64_t next_call;
 static unsigned long ended; /* the thread that gave its turn away for good, until somebody has waited for its end */
 static int has_ended;
 
-static void* found_in_libc(const char* name) {
-    return player_link.dlsym == 0 ? NULL : ((void* (*)(void*, const char*))player_link.dlsym)(NULL, name);
-}
-
 static void give_turn(uint32_t to) {
     __atomic_store_n(&turn, to, __ATOMIC_RELEASE);
     ask(__NR_futex, (long)&turn, FUTEX_WAKE_PRIVATE, 0x7FFFFFFF, 0, 0, 0);
@@ -335,7 +332,7 @@ static void give_turn(uint32_t to) {
 static void join_ended(void) {
     static int (*join)(unsigned long, void**);
     if (!has_ended) return;
-    if (join == NULL) join = (int (*)(unsigned long, void**))found_in_libc("pthread_join");
+    if (join == NULL) join = (int (*)(unsigned long, void**))found_by_linker("pthread_join");
     has_ended = 0;
     if (join != NULL) join(ended, NULL);
 }
@@ -359,7 +356,7 @@ static void start(uint32_t thread) {
     typedef int (*create_thread)(unsigned long*, const void*, void* (*)(void*), void*);
     static create_thread create;
     unsigned long handle;
-    if (create == NULL) create = (create_thread)found_in_libc("pthread_create");
+    if (create == NULL) create = (create_thread)found_by_linker("pthread_create");
     started[thread] = 1;
     if (create == NULL || create(&handle, NULL, run, (void*)(uintptr_t)thread) != 0)
         stop(4, "cannot start thread ", thread);
@@ -368,7 +365,7 @@ static void start(uint32_t thread) {
 /* Of this thread, as pthread_create has named it. */
 static unsigned long own_handle(void) {
     static unsigned long (*self)(void);
-    if (self == NULL) self = (unsigned long (*)(void))found_in_libc("pthread_self");
+    if (self == NULL) self = (unsigned long (*)(void))found_by_linker("pthread_self");
     return self == NULL ? 0 : self();
 }
 

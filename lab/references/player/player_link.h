@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSL-1.0
  * player_link: what the capturing tool and the player (player.c) know of one another. The player lies at a fixed
  * address of the program, and begins with this. Freestanding C11. */
-#ifndef MILLPOND_LAB_LAYOUT_PLAYER_LINK_H
-#define MILLPOND_LAB_LAYOUT_PLAYER_LINK_H
+#ifndef MILLPOND_LAB_REFERENCES_PLAYER_PLAYER_LINK_H
+#define MILLPOND_LAB_REFERENCES_PLAYER_PLAYER_LINK_H
 
 #include <stdint.h>
 
@@ -18,6 +18,18 @@ enum { millpond_player_path_max = 4096 };
 struct millpond_early_block {
     uint64_t address, bytes;
 };
+
+/* The next block of so many bytes from `next` on, which it is then behind; null: there is none. So calls before main
+ * find their blocks, for the player and for whoever reads what it did. */
+static inline const struct millpond_early_block* millpond_find_early(const struct millpond_early_block* blocks,
+                                                                     uint64_t count, uint64_t bytes, uint64_t* next) {
+    for (uint64_t i = *next; i < count; ++i)
+        if (blocks[i].bytes == bytes) {
+            *next = i + 1;
+            return &blocks[i];
+        }
+    return 0;
+}
 
 struct millpond_player_link {
     uint64_t magic;

@@ -109,7 +109,7 @@ class Trial:
 
     def _journal(self) -> Journal:
         """Of a run that may go on from an earlier one of the same. The input must have been read."""
-        tools = [native.find(TRIAL), native.find(TRIAL).parent.parent / "lib" / "millpond" / "libmillpond-trial.so"]
+        tools = [native.find(TRIAL), native.libraries(TRIAL) / "libmillpond-trial.so"]
         subject = subject_of((*self.argv, *self.preparation.words()), tools, self._stdin.path)
         return Journal("trial", self.argv, seed=self.seed, subject=subject)
 

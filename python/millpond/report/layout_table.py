@@ -47,7 +47,7 @@ def print_layouts(comparison: LayoutComparison) -> None:
             shown_on.print(
                 Text(
                     f"{each.name}: {count_text(moved.unplaced_references)} references are to memory that is neither "
-                    "the heap's nor a module's nor a stack's; it lies where it did"
+                    "the heap's nor a module's nor a stack's, and lies at a place of its own"
                 )
             )
 

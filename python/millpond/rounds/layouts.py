@@ -47,9 +47,9 @@ def layout_of(word: str) -> Layout:
     Failure (2) for a name that nothing has, (3) for a path without a file.
     """
     if word == PER_SUBSYSTEM:
-        return Layout(word, _our_folder() / _POOLS, ("--per-subsystem",))
+        return Layout(word, native.libraries(PLAYER) / _POOLS, ("--per-subsystem",))
     if word.endswith(".json"):
-        return Layout(Path(word).name, _our_folder() / _POOLS, ("--plan", word))
+        return Layout(Path(word).name, native.libraries(PLAYER) / _POOLS, ("--plan", word))
     if "/" in word or word.endswith(".so"):
         library = Path(word)
         if not library.is_file():
@@ -61,7 +61,7 @@ def layout_of(word: str) -> Layout:
         return Layout(word, known[word])
     if word in missing:
         raise Failure(Status.ENVIRONMENT, f"{word} is not on this machine: apt install {missing[word]}")
-    ours = _our_folder() / _OURS.format(word)
+    ours = native.libraries(PLAYER) / _OURS.format(word)
     if ours.is_file():
         return Layout(word, ours)
     names = ", ".join(sorted({PER_SUBSYSTEM, *known, *missing, *our_layouts()}))
@@ -71,13 +71,9 @@ def layout_of(word: str) -> Layout:
 def our_layouts() -> list[str]:
     """The names of our own malloc libraries, as far as they are built."""
     before, after = _OURS.split("{}")
-    libraries = (path.name for path in _our_folder().glob(_OURS.format("*")))
+    libraries = (path.name for path in native.libraries(PLAYER).glob(_OURS.format("*")))
     tools = {"record", "trial", "litter", "probes", "layout_pools"}  # which are no mallocs
     return sorted({name.removeprefix(before).removesuffix(after) for name in libraries} - tools)
-
-
-def _our_folder() -> Path:
-    return native.find(PLAYER).parent.parent / "lib" / "millpond"
 
 
 @dataclass(frozen=True)

@@ -82,7 +82,7 @@ def contenders() -> tuple[list[Malloc], dict[str, str]]:
     """The mallocs that `advise` tries in the place of the C library's, and of those that are absent how to get them."""
     found, missing = find_mallocs(benchmark=True)
     tried = [m for m in found if m.path is not None]
-    ours = native.find(TRIAL).parent.parent / "lib" / "millpond" / _OUR_LIBRARY
+    ours = native.libraries(TRIAL) / _OUR_LIBRARY
     if ours.is_file():
         tried.append(Malloc(OURS, ours))
     if _has_huge_pages():

@@ -43,6 +43,11 @@ def find(name: str) -> Path:
     return _first(search_path(), name, name, advice)
 
 
+def libraries(beside: str) -> Path:
+    """Where the libraries lie that are preloaded into programs, seen from the native program of that name."""
+    return find(beside).parent.parent / "lib" / "millpond"
+
+
 def find_built_by(toolchain: str, name: str) -> Path:
     """That program as a toolchain built it. Failure (status 4) where it did not, or is not installed."""
     chosen = os.environ.get("MILLPOND_BIN")

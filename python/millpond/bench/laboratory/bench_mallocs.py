@@ -154,7 +154,7 @@ def suite(workload: str, **parameters: int) -> Callable[[Bench], RealProgram]:
 
 def library_of(name: str) -> Malloc:
     """One of our malloc libraries, by the name of its allocator. Failure (4) where it is not built."""
-    path = native.find(SUITE).parent.parent / "lib" / "millpond" / f"libmillpond-{name}.so"
+    path = native.libraries(SUITE) / f"libmillpond-{name}.so"
     if not path.is_file():
         raise Failure(Status.ENVIRONMENT, f"{path} is missing: `make build` builds it")
     return Malloc(name, path)

@@ -44,7 +44,7 @@ def valgrind(tool: str, *options: str) -> list[str]:
 
 def one_tool_folder(bench: Bench) -> Path:
     """A folder with Valgrind's own tools and ours: VALGRIND_LIB for both. Failure (4) where there are none."""
-    ours = native.find(CAPTURE).parent.parent / "lib" / "millpond" / "valgrind"
+    ours = native.libraries(CAPTURE) / "valgrind"
     asked = subprocess.run(
         [callgrind.find_valgrind(), "-d", "--tool=none", "true"], capture_output=True, text=True, check=False
     )  # fmt: skip
