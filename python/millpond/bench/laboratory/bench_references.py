@@ -7,7 +7,7 @@ stored       bytes of a recording / references in it                           a
 simulating   references a second of CPU, all usual simulators together         at least 40 million; each alone shown
 misses       misses of four caches / Cachegrind's, in the same environment     the same within one in a million
 memory       peak of a capture with simulators, four times as long / once      at most 1.05
-predicting   misses predicted for another malloc / Cachegrind's on it          within 10 %, in the median 2 %
+predicting   misses and page faults predicted for another malloc / Cachegrind's    within 10 %, in the median 2 %
 
 Programs under one Valgrind tool and under another take turns in fresh processes. Cachegrind does other work, too: it
 simulates instruction fetches and a second level, and counts by source line. For `misses`, both tools are found in one
@@ -24,9 +24,9 @@ from typing import Any
 from millpond.bench.claims import Verdict, bar_of, missing_bar
 from millpond.bench.laboratory.bench_layouts import predicting
 from millpond.bench.laboratory.bench_rows import Bench, Measured, Step, observed, values_of
-from millpond.bench.laboratory.capture_tools import (
-    CAPTURE,
-    SIMULATE,
+from millpond.rounds import captured_programs as programs
+from millpond.rounds import real_programs
+from millpond.rounds.capture_tools import (
     CacheShape,
     cachegrind_misses,
     json_of,
@@ -34,8 +34,7 @@ from millpond.bench.laboratory.capture_tools import (
     run_under,
     valgrind,
 )
-from millpond.rounds import captured_programs as programs
-from millpond.rounds import real_programs
+from millpond.rounds.layouts import CAPTURE, SIMULATE
 from millpond.rounds.real_programs import RealProgram
 from millpond.statistics.order_statistics import Summary, summarise
 from millpond.system import native
@@ -176,7 +175,7 @@ def misses(make: Program) -> Step:
 
     def step(bench: Bench) -> list[Verdict]:
         workload = make(bench.inputs)
-        tools = one_tool_folder(bench)
+        tools = one_tool_folder(bench.folder)
         _remove(bench.trace)
         partial = bench.trace.with_name(bench.trace.name + ".partial")
         simulators = [f"--simulate={description}" for description in _OF_CACHES]

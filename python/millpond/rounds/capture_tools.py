@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""How the benchmarks of captures call Valgrind, our capturing tool and the simulators."""
+"""Calls Valgrind, our capturing tool and the simulators, as benchmarks and validations of captures do."""
 
 from __future__ import annotations
 
@@ -11,26 +11,37 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from millpond.bench.laboratory.bench_rows import Bench
+from millpond.rounds.layouts import CAPTURE
 from millpond.rounds.real_programs import RealProgram, require_program
 from millpond.system import callgrind, native
 from millpond.system.errors import Failure, Status
 
-CAPTURE, SIMULATE = "millpond-references", "millpond-simulate"
 # What Valgrind says under -d of the tool that it starts.
 _STARTED = re.compile(r"launching (\S+)/none-amd64-linux")
 _MISSES = re.compile(r"D1\s+misses:\s+([\d,]+)")
+_PAGE_BYTES = 4096
 
 
 class CacheShape(NamedTuple):
-    """A first-level data cache."""
+    """A first-level data cache; or a memory of pages, which is one set of lines of 4 KiB."""
 
     kibibytes: int
     ways: int
     line_bytes: int
 
+    @classmethod
+    def memory(cls, pages: int) -> CacheShape:
+        """A memory of so many pages that keeps those used last; its misses are page faults."""
+        return cls(pages * _PAGE_BYTES // 1024, pages, _PAGE_BYTES)
+
+    @property
+    def is_memory(self) -> bool:
+        return self.line_bytes == _PAGE_BYTES
+
     @property
     def name(self) -> str:
+        if self.is_memory:
+            return f"memory of {self.ways} page{'s' if self.ways > 1 else ''}"
         return f"{self.kibibytes} KiB, " + ("direct-mapped" if self.ways == 1 else f"{self.ways}-way")
 
     @property
@@ -42,8 +53,11 @@ def valgrind(tool: str, *options: str) -> list[str]:
     return [callgrind.find_valgrind(), "-q", f"--tool={tool}", "--trace-children=yes", "--vgdb=no", *options]
 
 
-def one_tool_folder(bench: Bench) -> Path:
-    """A folder with Valgrind's own tools and ours: VALGRIND_LIB for both. Failure (4) where there are none."""
+def one_tool_folder(place: Path) -> Path:
+    """A folder below `place` with Valgrind's own tools and ours: VALGRIND_LIB for both.
+
+    Failure (4) where there are none.
+    """
     ours = native.libraries(CAPTURE) / "valgrind"
     asked = subprocess.run(
         [callgrind.find_valgrind(), "-d", "--tool=none", "true"], capture_output=True, text=True, check=False
@@ -51,7 +65,7 @@ def one_tool_folder(bench: Bench) -> Path:
     started = _STARTED.search(asked.stderr)
     if started is None or not (ours / "millpond-amd64-linux").exists():
         raise Failure(Status.ENVIRONMENT, "Valgrind's tools or our capturing tool are missing")
-    folder = bench.folder.resolve() / "tools"
+    folder = place.resolve() / "tools"
     folder.mkdir(exist_ok=True)
     for each in (*Path(started[1]).iterdir(), *ours.iterdir()):
         link = folder / each.name
