@@ -2,6 +2,8 @@
 // classic_heaps: the classic allocators as heaps of a malloc: blocks aligned to 16, pointers as words, one region.
 #pragma once
 
+#include "lab/mallocs/bump_heap.hpp"
+#include "lab/mallocs/tagged_blocks.hpp"
 #include "millpond/classic.hpp"
 #include "preload/heap_region.hpp"
 
@@ -30,5 +32,21 @@ using fibonacci_buddy = classic::fibonacci_buddy<words, Counts, region>;
 // The document's second source of classes, bounded waste; `millpond synthesize` makes those that were measured.
 template <class Counts>
 using size_map = classic::size_map<four_an_octave<4096, 16>, words, Counts, region>;
+// Beside the document's: what every release at once would give, for a whole program.
+template <class Counts>
+using monotonic = bump_heap<words, Counts, region>;
+
+// One thing changed of an allocator, to see what that thing costs: coalescing, the search beyond the first block of a
+// list, tags (Table 6: eight bytes more for each object; and tags that are really written and read).
+template <class Counts>
+using first_fit_uncoalesced = classic::first_fit<words, Counts, classic::coalescing::never, region>;
+template <class Counts>
+using gnu_gxx_uncoalesced = classic::gnu_gxx<words, Counts, classic::coalescing::never, classic::look_at::all, region>;
+template <class Counts>
+using gnu_gxx_heads = classic::gnu_gxx<words, Counts, at_once, classic::look_at::heads, region>;
+template <class Counts>
+using gnu_local_padded = classic::gnu_local<words, Counts, 8, region>;
+template <class Counts>
+using gnu_local_tagged = tagged_blocks<classic::gnu_local<words, Counts, 0, region>>;
 
 }  // namespace millpond::mallocs::heaps

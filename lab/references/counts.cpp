@@ -62,6 +62,7 @@ std::optional<counts> read_counts(const std::string& path) {
         if (block.header.kind != mpt_counts) continue;
         if (!file.read_payload(block, payload, what)) throw trace::trace_error(what);
         result = take(payload.bytes());
+        result->allocator_instructions = block.header.first;
     }
     return result;
 }

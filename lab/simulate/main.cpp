@@ -171,6 +171,7 @@ void add(input_facts& facts, const reference_batch& batch) {
     }
     facts.loads += batch.count;
     facts.instructions += batch.instructions;
+    if (batch.in_allocator) facts.allocator_instructions += batch.instructions;
 }
 
 void show_results(const command_line& line, const std::vector<millpond::references::simulator_counts>& counts,
@@ -196,6 +197,7 @@ void show_counts(const command_line& line, const millpond::references::counts& k
     facts.path = line.references;
     facts.format = "counts";
     facts.instructions = known.instructions;
+    facts.allocator_instructions = known.allocator_instructions;
     facts.loads = loads;
     facts.stores = stores;
     facts.modifications = modifications;

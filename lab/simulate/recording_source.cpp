@@ -41,6 +41,7 @@ bool recording_source::next(reference_batch& batch) {
     batch.references = step.references.data();
     batch.count = step.references.size();
     batch.instructions = step.instructions;
+    batch.in_allocator = step.in_allocator;
     if (step.event.record == millpond_record_gap) batch.skipped = step.event.operands[0];
     return true;
 }

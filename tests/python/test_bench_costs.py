@@ -96,7 +96,7 @@ def test_rows_of_a_program(bench: Bench) -> None:
     def program(_: Path) -> RealProgram:
         return RealProgram("gawk", ("gawk",))
 
-    rows = {row.name: row for row in costs(StudyProgram("GAWK", program, program))(bench)}
+    rows = {row.name: row for row in costs(StudyProgram("GAWK", "gawk", program, program))(bench)}
     share = rows["gawk on bsd: share in allocation"]
     assert share.ours is not None and share.ours.median == pytest.approx(10.0)
     assert "100 objects allocated, 90 freed" in share.note
@@ -116,12 +116,12 @@ def test_rows_of_a_program(bench: Bench) -> None:
 
 
 def test_the_document_has_every_pair_of_every_program() -> None:
-    for program in {one.stands_for for one in study_programs.PROGRAMS.values()}:
+    for program in {one.stands_for for one in study_programs.PROGRAMS.values()} - {""}:
         times = bench_costs._base_times(program)
-        assert times.keys() == set(STUDIED.values())
+        assert times.keys() == set(STUDIED)
         assert min(times.values()) > 0
     # Table 4 less its misses is table 5 less its misses: both are the time without any.
-    assert bench_costs._base_times("MAKE")["BSD"] == pytest.approx(3.37, abs=0.02)
+    assert bench_costs._base_times("MAKE")["bsd"] == pytest.approx(3.37, abs=0.02)
 
 
 @pytest.mark.parametrize("name", study_programs.PROGRAMS)
@@ -164,7 +164,7 @@ def _program(_: Path) -> RealProgram:
     return RealProgram("gawk", ("/usr/bin/gawk", "END { }"), environment={"LC_ALL": "C"})
 
 
-STUDY = {"gawk": StudyProgram("GAWK", _program, _program)}
+STUDY = {"gawk": StudyProgram("GAWK", "gawk", _program, _program)}
 
 
 def test_i386_rows_are_marked_and_glibc_is_the_control(bench: Bench, i386: Path) -> None:
@@ -215,7 +215,7 @@ def test_a_program_that_was_not_unpacked_leaves_the_others(bench: Bench, i386: P
     def make(_: Path) -> RealProgram:
         return RealProgram("make", ("/usr/bin/make",))
 
-    rows = i386_costs({**STUDY, "make": StudyProgram("MAKE", make, make)}, ["make", "gawk"])(bench)
+    rows = i386_costs({**STUDY, "make": StudyProgram("MAKE", "make", make, make)}, ["make", "gawk"])(bench)
     assert "make i386" in rows[0].name and "is missing" in rows[0].note
     assert any(row.name.startswith("gawk i386 on") for row in rows)
 

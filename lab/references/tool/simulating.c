@@ -72,5 +72,6 @@ void simulating_take(const ULong* first, const ULong* last, ULong state) {
 void simulating_write(void) {
     const ULong others = expansion.stores + expansion.modifications;
     const ULong kinds[3] = {references - others, expansion.stores, expansion.modifications};
-    trace_file_write_counts(simulation, instructions(), kinds, &simulating_rules);
+    const ULong by_origin[2] = {expansion.instructions[0], expansion.instructions[1]};
+    trace_file_write_counts(simulation, by_origin, kinds, &simulating_rules);
 }

@@ -222,11 +222,11 @@ static void put_count(void* state, const struct millpond_count* count) {
     put(count->value);
 }
 
-void trace_file_write_counts(const struct millpond_simulation* simulation, ULong instructions, const ULong kinds[3],
-                             const struct millpond_rules* rules) {
+void trace_file_write_counts(const struct millpond_simulation* simulation, const ULong instructions[2],
+                             const ULong kinds[3], const struct millpond_rules* rules) {
     const SizeT simulators = millpond_simulation_size(simulation);
     payload_begin();
-    put(instructions);
+    put(instructions[0] + instructions[1]);
     for (UInt kind = 0; kind < 3; ++kind) put(kinds[kind]);
     put(rules->straddle_twice);
     put(rules->modify_twice);
@@ -238,7 +238,7 @@ void trace_file_write_counts(const struct millpond_simulation* simulation, ULong
         millpond_simulation_report(simulation, i, put_count, NULL);
         put(0);
     }
-    write_payload(mpt_counts, simulators, 0);
+    write_payload(mpt_counts, simulators, instructions[1]);
 }
 
 /* ---- the file ---- */

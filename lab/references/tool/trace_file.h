@@ -20,10 +20,10 @@ void trace_file_abandon(void);
 void trace_file_write_references(const UChar* const* parts, const SizeT* bytes, UInt count, ULong first);
 /* A block of heap events, of which lengths, count and checksum are yet to be set. */
 void trace_file_write_events(void* block, UInt events);
-/* What `simulation` has counted so far by `rules`, on so many instructions and references of each
- * millpond_reference_kind. */
-void trace_file_write_counts(const struct millpond_simulation* simulation, ULong instructions, const ULong kinds[3],
-                             const struct millpond_rules* rules);
+/* What `simulation` has counted so far by `rules`, on so many instructions (of the program, in the allocator) and
+ * references of each millpond_reference_kind. */
+void trace_file_write_counts(const struct millpond_simulation* simulation, const ULong instructions[2],
+                             const ULong kinds[3], const struct millpond_rules* rules);
 /* The last block: how the capture ended. */
 void trace_file_close(void);
 

@@ -28,6 +28,7 @@ from millpond.bench.experiment import ExperimentSpec, Parameters, PublishedSpec,
 from millpond.bench.experiment_run import PLACE, ExperimentRun, RunRequest, document, memory_bytes, write
 from millpond.bench.published_run import PublishedRun, cells_of
 from millpond.bench.steps_run import StepsRun, StepsSpec
+from millpond.bench.study import StudyRun, StudySpec
 from millpond.bench.suites.every_experiment import EXPERIMENTS, PUBLISHED
 from millpond.cells.cell import Cell
 from millpond.commands import options
@@ -113,7 +114,10 @@ def command(
         sections = {e: f"section {e.section:3}  " if e.section else "" for e in EXPERIMENTS}
         print("\n".join(f"{e.name}  {sections[e]}{e.title}: {e.measured}" for e in EXPERIMENTS))
         return Status.OK
-    specs = named(experiments or [])
+    specs = without_study(named(experiments or []), {
+        "--litter": litter, "--counters": counters, "--event": event, "--perf-control": perf_control,
+        "--toolchain": toolchain, "--malloc": malloc,
+    })  # fmt: skip
     require_options(specs, {"--peer": peer, "--sizes": sizes}, {
         "--litter": litter, "--counters": counters, "--event": event, "--perf-control": perf_control,
         "--google": google, "--toolchain": toolchain, "--malloc": malloc,
@@ -126,7 +130,10 @@ def command(
     published = [e for e in under if isinstance(e, PublishedSpec)]
     littered = f"{litter:g}" if litter else ""
     chosen = chosen_cells(published, scale, littered, grid.filters, points(**around)) if published else []
-    runs: list[ExperimentRun] = [PublishedRun(e, found, request) for e, found in chosen]
+    runs: list[ExperimentRun] = [
+        StudyRun(e, found, request) if isinstance(e, StudySpec) else PublishedRun(e, found, request)
+        for e, found in chosen
+    ]
     runs += [_own_run(e, request, grid.filters, peer or [], sizes or []) for e in under if e not in published]
     if grid.list_only:
         show_all([listing(run.spec.name, run.cells) for run in runs], json)
@@ -179,6 +186,18 @@ def require_options(
             raise Failure(Status.USAGE, f"{given[0]} means nothing for {spec.name}")
 
 
+def without_study(specs: Sequence[ExperimentSpec], given: Mapping[str, object]) -> list[ExperimentSpec]:
+    """The experiments without those on captures, where an option is given that means nothing for these.
+
+    Failure (status 2) where nothing is left.
+    """
+    names = [name for name, value in given.items() if value not in (None, [])]
+    kept = [spec for spec in specs if not (names and isinstance(spec, StudySpec))]
+    if specs and not kept:
+        raise Failure(Status.USAGE, f"{names[0]} means nothing for {specs[0].name}")
+    return kept
+
+
 @contextmanager
 def said_when_stopped(store: Path | None) -> Iterator[None]:
     """Whoever stops us by a signal is told what became of the rounds so far."""
@@ -205,7 +224,7 @@ def named(words: Sequence[str]) -> list[ExperimentSpec]:
 
     def is_meant(spec: ExperimentSpec, word: str) -> bool:
         # What is ours is no document: `laboratory` means that one alone.
-        of_document = isinstance(spec, PublishedSpec) and f"{spec.name}.".startswith(f"{word}.")
+        of_document = bool(spec.source) and f"{spec.name}.".startswith(f"{word}.")
         return spec.name == word or of_document or (word == ALL and spec in PUBLISHED)
 
     return [spec for spec in EXPERIMENTS if any(is_meant(spec, word) for word in words)]

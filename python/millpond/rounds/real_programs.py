@@ -32,7 +32,7 @@ _AWK = """
 END { for (w in seen) if (seen[w] > 99) frequent[w] = seen[w] " of " w; for (w in frequent) print frequent[w] | "sort" }
 """
 
-_PERL = """
+PERL = """
 use strict; use warnings;
 my (%seen, %follows, $before);
 while (my $line = <STDIN>) {
@@ -159,7 +159,7 @@ def require_program(name: str, purpose: str = "bench", search: str | None = None
     """The path of a program; `search` replaces the user's PATH. Failure (4) where it is missing."""
     found = shutil.which(name, path=search)
     if found is None:
-        raise Failure(Status.ENVIRONMENT, f"{name} is missing; `scripts/setup {purpose}` installs what bench-lab needs")
+        raise Failure(Status.ENVIRONMENT, f"{name} is missing; `scripts/setup {purpose}` installs it")
     return found
 
 
@@ -188,7 +188,7 @@ def gawk(folder: Path) -> RealProgram:
 
 def perl(folder: Path) -> RealProgram:
     words = write_once(folder / "words.txt", _words)
-    return RealProgram("perl", (require_program("perl"), "-e", _PERL), words, {"LC_ALL": "C", "PERL_HASH_SEED": "0"})
+    return RealProgram("perl", (require_program("perl"), "-e", PERL), words, {"LC_ALL": "C", "PERL_HASH_SEED": "0"})
 
 
 def python3(folder: Path, search: str | None = None) -> RealProgram:

@@ -45,6 +45,7 @@ class SimulationInput(Record, frozen=True):
     loads: int
     stores: int
     modifications: int
+    allocator_instructions: int | None = None
     bursts: int | None = None
     instructions_not_captured: int | None = None
     layout: MovedReferences | None = None

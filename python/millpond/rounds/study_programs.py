@@ -7,6 +7,7 @@ MAKE       make                a dry run of a makefile with many rules
 ESPRESSO   berkeley-abc        a random PLA, collapsed and factored
 PTC        spin                a model of many processes, to C; frees nothing, as PTC does
            f2c                 a Fortran program, to C; frees what PTC would keep
+besides    perl                words of a text and those that follow them
 
 The first input is what is measured; on the second, made from another seed and smaller, classes are chosen. Each takes
 up to a second natively, some ten to thirty under callgrind. Inputs are the same on every machine and written once.
@@ -20,7 +21,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from millpond.rounds.real_programs import RealProgram, require_program, write_once
+from millpond.rounds.real_programs import PERL, RealProgram, require_program, write_once
 
 PURPOSE = "bench-study"  # of scripts/setup
 _DICTIONARY = """
@@ -40,9 +41,10 @@ _LOGIC = "read_pla {}; strash; dc2; collapse; sop; fx; strash; dc2; print_stats"
 
 @dataclass(frozen=True)
 class StudyProgram:
-    """A program as it is measured, and as classes are chosen from it; `stands_for` one of the document's."""
+    """A program as it is measured, and as classes are chosen from it; `stands_for` one of the document's, or none."""
 
     stands_for: str
+    executable: str
     measured: Callable[[Path], RealProgram]
     trained: Callable[[Path], RealProgram]
 
@@ -60,6 +62,12 @@ def _text(seed: int, lines: int) -> str:
 def gawk(seed: int, lines: int, folder: Path) -> RealProgram:
     text = write_once(folder / f"dictionary_{lines}.txt", lambda: _text(seed, lines))
     return RealProgram("gawk", (_require("gawk"), _DICTIONARY), text, {"LC_ALL": "C"})
+
+
+def perl(seed: int, lines: int, folder: Path) -> RealProgram:
+    """Words with those that follow them, in hashes of arrays."""
+    text = write_once(folder / f"dictionary_{lines}.txt", lambda: _text(seed, lines))
+    return RealProgram("perl", (_require("perl"), "-e", PERL), text, {"PERL_HASH_SEED": "0"})
 
 
 def _pages(seed: int, pages: int, lines: int, curves: int) -> str:
@@ -157,17 +165,19 @@ def model_translator(seed: int, processes: int, folder: Path) -> RealProgram:
 def _gs(kind: str, pages: int, lines: int, curves: int) -> StudyProgram:
     of = (pages, lines, curves)
     return StudyProgram(
-        "GS", partial(ghostscript, kind, 1, *of), partial(ghostscript, kind, 2, (pages + 1) // 2, *of[1:])
+        "GS", "gs", partial(ghostscript, kind, 1, *of), partial(ghostscript, kind, 2, (pages + 1) // 2, *of[1:])
     )
 
 
 PROGRAMS = {
-    "gawk": StudyProgram("GAWK", partial(gawk, 1, 12_000), partial(gawk, 2, 5000)),
+    "gawk": StudyProgram("GAWK", "gawk", partial(gawk, 1, 12_000), partial(gawk, 2, 5000)),
     "gs small": _gs("small", 2, 20, 50),
     "gs text": _gs("text", 20, 70, 0),
     "gs curves": _gs("curves", 8, 10, 800),
-    "make": StudyProgram("MAKE", partial(make, 1, 500), partial(make, 2, 200)),
-    "abc": StudyProgram("ESPRESSO", partial(logic, 1, 14, 200), partial(logic, 2, 12, 150)),
-    "spin": StudyProgram("PTC", partial(model_translator, 1, 20), partial(model_translator, 2, 8)),
-    "f2c": StudyProgram("PTC", partial(translator, 1, 150), partial(translator, 2, 60)),
+    "gs large": _gs("large", 40, 60, 400),
+    "make": StudyProgram("MAKE", "make", partial(make, 1, 500), partial(make, 2, 200)),
+    "abc": StudyProgram("ESPRESSO", "berkeley-abc", partial(logic, 1, 14, 200), partial(logic, 2, 12, 150)),
+    "spin": StudyProgram("PTC", "spin", partial(model_translator, 1, 20), partial(model_translator, 2, 8)),
+    "f2c": StudyProgram("PTC", "f2c", partial(translator, 1, 150), partial(translator, 2, 60)),
+    "perl": StudyProgram("", "perl", partial(perl, 1, 5000), partial(perl, 2, 2500)),
 }

@@ -92,6 +92,16 @@ TEST_P(preloaded, serves_programs_of_the_system) {
     expect_as_bare({"/usr/bin/sort", "/etc/passwd"}, GetParam());
     expect_as_bare({"/bin/sh", "-c", "exit 5"}, GetParam());
 }
+
+// Those of the study that lack a part, or never use a block again: right for any program, but not fit for all.
+class preloaded_variant : public testing::TestWithParam<std::string> {};
+INSTANTIATE_TEST_SUITE_P(each, preloaded_variant,
+                         testing::Values("monotonic", "first_fit_uncoalesced", "gnu_gxx_uncoalesced", "gnu_gxx_heads",
+                                         "gnu_local_padded", "gnu_local_tagged"),
+                         &name_of_library);
+TEST_P(preloaded_variant, keeps_what_c_and_posix_promise) { expect_silent_success({SEMANTICS_C}, GetParam()); }
+TEST_P(preloaded_variant, serves_cxx_programs_with_threads) { expect_as_bare({STRUCTURES, "200", "4"}, GetParam()); }
+
 TEST_P(preloaded, leaves_a_program_with_its_own_malloc_alone) { expect_as_bare({OWN_MALLOC}, GetParam()); }
 
 TEST_P(preloaded, keeps_blocks_of_a_plugin_that_is_gone) {

@@ -42,7 +42,8 @@ def simulated(trace: Path, *options: str) -> dict[str, Any]:
 
 
 def values(document: dict[str, Any]) -> dict[str, int]:
-    inputs = {name: document["input"][name] for name in ("instructions", "references", "loads", "stores")}
+    names = ("instructions", "allocator_instructions", "references", "loads", "stores")
+    inputs = {name: document["input"][name] for name in names}
     rows = {
         f"{one['description']} {row['metric']} {row.get('cache_bytes')}": row["value"]
         for one in document["simulators"]

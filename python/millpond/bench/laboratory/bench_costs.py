@@ -12,20 +12,18 @@ words of 4 bytes, as the document's were. Nothing here is a time, so one run of 
 
 from __future__ import annotations
 
-import csv
 import json
 import os
 import re
 import subprocess
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
-from io import StringIO
 from itertools import combinations
 from pathlib import Path
 
 from millpond.advice.synthesis import ArenaUse, Synthesis
+from millpond.bench import study_tables
 from millpond.bench.claims import Verdict, bar_of, missing_bar
 from millpond.bench.laboratory.bench_advice import run_verb
 from millpond.bench.laboratory.bench_mallocs import library_of
@@ -39,18 +37,11 @@ from millpond.system import callgrind
 from millpond.system.environment import user_environment
 from millpond.system.errors import Failure, Status
 
-# Ours, by the document's names.
-STUDIED = {
-    "first_fit": "FIRSTFIT",
-    "quick_fit": "QUICKFIT",
-    "gnu_gxx": "GNU G++",
-    "bsd": "BSD",
-    "gnu_local": "GNU LOCAL",
-}
+# Those of the document.
+STUDIED = tuple(study_tables.ALIASES.values())
 CHOSEN, CHOSEN_ARENA = "synthesized", "synthesized_arena"
 # Classes of bounded waste.
 BOUNDED = "size_map"
-_TIMES = "grunwald1993_tables4_5_time.csv"
 # Pairs of the document that are closer say nothing.
 _CLEAR = 1.01
 # A line for the allocator, and one for the general one behind its lists.
@@ -244,8 +235,8 @@ def _order(program: str, stands_for: str, found: Mapping[str, AllocatorCost]) ->
     published = _base_times(stands_for)
     swapped, clear = [], 0
     for one, other in combinations(STUDIED, 2):
-        fast, slow = sorted((one, other), key=lambda each: published[STUDIED[each]])
-        if published[STUDIED[slow]] < _CLEAR * published[STUDIED[fast]]:
+        fast, slow = sorted((one, other), key=lambda each: published[each])
+        if published[slow] < _CLEAR * published[fast]:
             continue
         clear += 1
         if found[fast].instructions >= found[slow].instructions:
@@ -259,14 +250,8 @@ def _order(program: str, stands_for: str, found: Mapping[str, AllocatorCost]) ->
 @cache
 def _base_times(program: str) -> dict[str, float]:
     """Seconds without cache misses by the document's tables 4 and 5, which differ by rounding: their mean."""
-    text = (files("millpond.bench.suites") / "paper" / _TIMES).read_text(encoding="utf-8")
-    return {allocator: sum(each) / len(each) for allocator, each in _times_of(text, program)}
-
-
-def _times_of(text: str, program: str) -> Iterator[tuple[str, list[float]]]:
-    rows = [row for row in csv.DictReader(StringIO(text)) if row["program"] == program]
-    for allocator in dict.fromkeys(row["allocator"] for row in rows):
-        yield (
-            allocator,
-            [float(row["total_seconds"]) - float(row["miss_seconds"]) for row in rows if row["allocator"] == allocator],
-        )
+    found: dict[str, list[float]] = {}
+    for (name, allocator, _), (base, _) in study_tables.times().items():
+        if name == program:
+            found.setdefault(allocator, []).append(base)
+    return {allocator: sum(each) / len(each) for allocator, each in found.items()}

@@ -6,6 +6,7 @@ from __future__ import annotations
 from millpond.bench.experiment import ExperimentSpec
 from millpond.bench.suites import (
     grunwald1993,
+    grunwald1993_locality,
     laboratory,
     library,
     malloc,
@@ -29,6 +30,7 @@ PUBLISHED = (
     *unique_chars.EXPERIMENTS,
     *suballocator.EXPERIMENTS,
     *reserve_commit.EXPERIMENTS,
+    *grunwald1993_locality.EXPERIMENTS,
 )
 
 EXPERIMENTS: tuple[ExperimentSpec, ...] = (
