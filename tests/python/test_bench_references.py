@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fake_surroundings import fake_surroundings
+from fakes.fake_environments import fake_environments
 
 from millpond.bench.laboratory import bench_layouts, bench_references
 from millpond.bench.laboratory.bench_references import CACHES, capturing, memory, misses, simulating, together
@@ -104,7 +104,7 @@ def test_misses_may_differ_by_one_in_a_million(
 
 
 def test_predictions_are_held_against_cachegrind(bench: FakeBench, monkeypatch: pytest.MonkeyPatch) -> None:
-    seen = fake_surroundings(monkeypatch, Layout, predicted=1030, truth=1000)
+    seen = fake_environments(monkeypatch, Layout, predicted=1030, truth=1000)
     rows = bench_layouts.predicting(lambda _: RealProgram("od", ("od",)))(bench)
     each = len(predicted_misses.CACHES) + len(predicted_misses.MEMORY_SHARES)
     assert len(rows) == len(predicted_misses.MALLOCS) * each + 2
@@ -124,7 +124,7 @@ def test_a_malloc_that_is_missing_is_a_bar_that_does_not_hold(
             raise Failure(Status.ENVIRONMENT, "jemalloc is not on this machine")
         return Layout(name)
 
-    fake_surroundings(monkeypatch, layout, predicted=1000, truth=1000)
+    fake_environments(monkeypatch, layout, predicted=1000, truth=1000)
     rows = bench_layouts.predicting(lambda _: RealProgram("od", ("od",)))(bench)
     [missing] = [row for row in rows if "jemalloc" in row.claim.statement]
     assert missing.holds is not True and "is not on this machine" in missing.note

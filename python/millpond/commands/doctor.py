@@ -14,11 +14,14 @@ from rich.table import Table
 from rich.text import Text
 
 from millpond.commands.options import Json
+from millpond.doctor import references_error
 from millpond.doctor.diagnosis import diagnose, ns_text
 from millpond.doctor.examination import examine
 from millpond.doctor.examination_data import Examination
+from millpond.doctor.references_rounds import ENVIRONMENTS, ReferencesValidating
 from millpond.doctor.replay_error import KIND, replay_error
 from millpond.doctor.validation_rounds import PROGRAMS, ROUNDS, Validating
+from millpond.rounds.captured_programs import PREDICTED
 from millpond.rounds.mallocs import find_mallocs
 from millpond.rounds.replay_rounds import ReplayRunner
 from millpond.store.store import DEFAULT, Store
@@ -39,20 +42,47 @@ def command(
     validate: Annotated[
         bool, typer.Option("--validate", help="Hold replay against real programs, and keep how far it is off.")
     ] = False,
+    references: Annotated[
+        bool,
+        typer.Option(
+            "--references",
+            help="With --validate: hold predictions for other mallocs, made from recorded references, against "
+            "Cachegrind and the clock instead.",
+        ),
+    ] = False,
     programs: Annotated[
-        str, typer.Option(metavar="NAMES", help="With --validate: which, separated by commas.")
-    ] = ",".join(PROGRAMS),
+        str | None,
+        typer.Option(
+            metavar="NAMES",
+            help=f"With --validate: which, separated by commas ({','.join(PROGRAMS)}; with --references "
+            f"{','.join(PREDICTED)}, and any command line).",
+            show_default=False,
+        ),
+    ] = None,
     rounds: Annotated[
-        int, typer.Option(metavar="N", min=1, help="With --validate: rounds of each contender.")
-    ] = ROUNDS,
+        int | None,
+        typer.Option(
+            metavar="N",
+            min=1,
+            help=f"With --validate: rounds of each contender ({ROUNDS}); with --references sizes of the environment "
+            f"({ENVIRONMENTS}).",
+            show_default=False,
+        ),
+    ] = None,
     budget: Annotated[
         float, typer.Option(metavar="SECONDS", min=0.0, help="With --validate: for everything together.")
     ] = 1800.0,
 ) -> int:
     """Examine this machine and this installation; say what follows for the results. Status 4: something is missing."""
     output.prove_writable(json)
+    if references and not validate:
+        raise Failure(Status.USAGE, "--references says what is validated: give --validate with it")
     if validate:
-        return _validate([n.strip() for n in programs.split(",") if n.strip()], rounds, budget, store, seed, json)
+        default = PREDICTED if references else PROGRAMS
+        names = list(default) if programs is None else [n.strip() for n in programs.split(",") if n.strip()]
+        if references:
+            return _validate_references(names, rounds or ENVIRONMENTS, budget, store, seed, json)
+        return _validate(names, rounds or ROUNDS, budget, store, seed, json)
     say("measuring costs and noise")
     document = replace(examine(store, ProgressReport(), seed=seed), replay_error=replay_error(Store(store)).note)
     findings = diagnose(document)
@@ -93,6 +123,31 @@ def _validate(names: list[str], rounds: int, budget: float, folder: Path, seed: 
         from millpond.report import terminal
 
         print_validation(document, terminal.console())
+    return Status.OK
+
+
+def _validate_references(
+    names: list[str], environments: int, budget: float, folder: Path, seed: int, json: str | None
+) -> int:
+    store = Store(folder)
+    store.prepare()
+    work = ReferencesValidating(INPUTS, ProgressReport(), environments, seed)
+    work.run(names, time.monotonic() + budget)
+    if not work.counts:
+        why = "; ".join(work.notes) or "no program was named"
+        raise Failure(
+            Status.ENVIRONMENT,
+            f"nothing could be validated: {why}; --programs names others, --budget=SECONDS gives more time",
+        )
+    document = work.document()
+    store.write(work.journal)
+    store.write_document(references_error.KIND, work.journal.run, document.to_json())
+    output.write_json(document.to_json(), json)
+    if json != "-":
+        from millpond.doctor.references_table import print_references
+        from millpond.report import terminal
+
+        print_references(document, terminal.console())
     return Status.OK
 
 

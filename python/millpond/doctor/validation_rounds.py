@@ -108,8 +108,8 @@ class Validating:
             paced = [self._replay_cell(workload, trace, m, PACED) for m in self.mallocs]
             runner = _ByKind(
                 SideBySide({c: self._real_runner(folder, c, workload, limit) for c in real}, self.seed),
-                SideBySide({c: self.replays(_folder(folder, c), self.seed) for c in played}, self.seed),
-                SideBySide({c: self.replays(_folder(folder, c), self.seed) for c in paced}, self.seed, None),
+                SideBySide({c: self.replays(own_folder(folder, c), self.seed) for c in played}, self.seed),
+                SideBySide({c: self.replays(own_folder(folder, c), self.seed) for c in paced}, self.seed, None),
             )
             outcomes = run_rounds(
                 [*real, *played, *paced], runner, self.listener, stage="validating", rounds=self.rounds,
@@ -135,7 +135,7 @@ class Validating:
 
     def _real_runner(self, folder: Path, cell: Cell, workload: RealProgram, limit: float) -> Runner:
         limit *= len(self.mallocs)  # by the wall clock, of which each has a share
-        own = _folder(folder, cell)
+        own = own_folder(folder, cell)
         return MallocRunner(own, workload.stdin, workload.environment, self.seed, limit_seconds=limit)
 
     def _cell(self, workload: RealProgram, malloc: Malloc) -> Cell:
@@ -173,7 +173,7 @@ class _ByKind:
         return (self.paced if PACED in cell.parameters else self.played).run(cell, PREDICTED, number)
 
 
-def _folder(folder: Path, cell: Cell) -> Path:
+def own_folder(folder: Path, cell: Cell) -> Path:
     """A folder of its own for what runs beside others."""
     own = folder / "-".join([cell.subject.kind, cell.contender.name, *(value for _, value in cell.parameters)])
     own.mkdir()

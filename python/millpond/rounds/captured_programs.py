@@ -6,6 +6,7 @@ Under a Valgrind tool a program takes ten to fifty times as long. The short form
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -96,3 +97,21 @@ def shuffled_lists(_folder: Path) -> RealProgram:
     shape = ("--log2_g", "16", "--log2_s", "12", "--af", "4", "--rf", "4")
     words = (str(native.find("millpond-p0089-suite")), "--workload", "locality", "--contender", "AS1", *shape)
     return RealProgram("shuffled lists", words)
+
+
+ProgramMaker = Callable[[Path], RealProgram]
+# The programs for which predictions are held against the truth, by the names that a user gives.
+PREDICTED: Mapping[str, ProgramMaker] = {
+    "gawk": gawk_short,
+    "sqlite3": sqlite3_short,
+    "catalogue": catalogue_long,
+    "containers": layout_containers,
+    "threads": layout_threads,
+}
+# What may be named besides them.
+MORE_PREDICTED: Mapping[str, ProgramMaker] = {
+    "ghostscript": ghostscript_short,
+    "sort": sort_short,
+    "od": od_short,
+    "orders": orders_short,
+}

@@ -112,7 +112,7 @@ def simulate_layouts(
     One more layout costs a run of the player and a pass over the recording; what is played is removed at once.
     """
     say("simulating what was recorded")
-    found = [(RECORDED, simulated(recording, options, folder))]
+    found = [(RECORDED, simulate_recording(recording, options, folder))]
     scripts: dict[tuple[str, ...], Script] = {}
     for layout in layouts:
         if layout.pools not in scripts:
@@ -121,12 +121,12 @@ def simulate_layouts(
             scripts[layout.pools] = write_script(recording, place, layout.pools)
         played = scripts[layout.pools].play(layout)
         say(f"simulating {layout.name}")
-        found.append((layout.name, simulated(recording, [*options, "--played", str(played)], folder)))
+        found.append((layout.name, simulate_recording(recording, [*options, "--played", str(played)], folder)))
         played.unlink()
     return found
 
 
-def simulated(recording: Path, options: Sequence[str], folder: Path) -> Simulation:
+def simulate_recording(recording: Path, options: Sequence[str], folder: Path) -> Simulation:
     """What millpond-simulate counts on a recording; `options` are its own."""
     out = folder / "simulation.json"
     native.require(SIMULATE, [*options, "--json", str(out), "--", str(recording)])

@@ -18,7 +18,7 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -31,7 +31,7 @@ from millpond.rounds.capture_tools import (
     run_under,
     valgrind,
 )
-from millpond.rounds.layouts import CAPTURE, Layout, Script, layout_of, simulated, write_script
+from millpond.rounds.layouts import CAPTURE, Layout, Script, layout_of, simulate_recording, write_script
 from millpond.rounds.real_programs import RealProgram
 from millpond.rounds.simulation_data import Simulation
 from millpond.system import native
@@ -96,14 +96,14 @@ def predict_program(
     layouts = _layouts(mallocs, found)
     tools = one_tool_folder(folder)
     options = ["--latencies", str(latencies)] if latencies is not None else []
-    first = Surroundings(workload, tools, 0, folder)
+    first = SizedEnvironment(workload, tools, 0, folder)
     as_recorded = first.simulate_recorded(layout_of(RECORDED_ON), options)
     found.pages = touched_pages(as_recorded)
     _keep_seconds(found, RECORDED_ON, as_recorded)
     work = _Predicting(found, layouts, memories_of(found.pages), options, deadline)
 
     def one(number: int) -> None:
-        work.environment(Surroundings(workload, tools, number, folder) if number else first)
+        work.environment(SizedEnvironment(workload, tools, number, folder) if number else first)
 
     with ThreadPoolExecutor(max_workers=len(os.sched_getaffinity(0))) as pool:
         list(pool.map(one, range(environments)))
@@ -140,26 +140,26 @@ class _Predicting:
     deadline: float
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def environment(self, surroundings: Surroundings) -> None:
-        is_first = surroundings.number == 0
+    def environment(self, sized: SizedEnvironment) -> None:
+        is_first = sized.number == 0
         for number, layout in enumerate(self.layouts):
             if (number or not is_first) and time.monotonic() > self.deadline:
                 return
             if layout.name in self.found.why_not:
                 continue
             try:
-                self._malloc(surroundings, layout, self.memories if is_first else (), self.options if is_first else ())
+                self._malloc(sized, layout, self.memories if is_first else (), self.options if is_first else ())
             except Failure as failure:
                 with self._lock:
                     self.found.why_not[layout.name] = failure.message
 
     def _malloc(
-        self, surroundings: Surroundings, layout: Layout, memories: tuple[CacheShape, ...], options: Sequence[str]
+        self, sized: SizedEnvironment, layout: Layout, memories: tuple[CacheShape, ...], options: Sequence[str]
     ) -> None:
         recorded_on = layout_of(OTHER if layout.name == RECORDED_ON else RECORDED_ON)
-        simulation = surroundings.predict(recorded_on, layout, options)
+        simulation = sized.predict(recorded_on, layout, options)
         pairs = {
-            cache: Prediction(misses_of(simulation, cache), surroundings.count(layout, cache))
+            cache: Prediction(misses_of(simulation, cache), sized.count(layout, cache))
             for cache in (*CACHES, *memories)
         }
         with self._lock:
@@ -171,7 +171,7 @@ class _Predicting:
                 _keep_seconds(self.found, layout.name, simulation)
 
 
-class Surroundings:
+class SizedEnvironment:
     """One environment: a program runs in it on any malloc with its stack at the same place. Not thread-safe.
 
     A recording is made once for each malloc; recordings and what is played from them lie below `folder`.
@@ -186,7 +186,7 @@ class Surroundings:
     def simulate_recorded(self, on: Layout, options: Sequence[str] = ()) -> Simulation:
         """What is counted on the recording as it is."""
         recording = self._recording(on)
-        return simulated(recording, [*_rules(), *options], recording.parent)
+        return simulate_recording(recording, [*_rules(), *options], recording.parent)
 
     def predict(self, recorded_on: Layout, layout: Layout, options: Sequence[str] = ()) -> Simulation:
         """What is predicted for a malloc from a recording on another one."""
@@ -195,7 +195,7 @@ class Surroundings:
             self._scripts[recorded_on.name] = write_script(recording, recording.parent)
         played = self._scripts[recorded_on.name].play(layout)
         try:
-            return simulated(recording, [*_rules(), *options, "--played", str(played)], recording.parent)
+            return simulate_recording(recording, [*_rules(), *options, "--played", str(played)], recording.parent)
         finally:
             played.unlink(missing_ok=True)
 
@@ -249,7 +249,3 @@ def misses_of(simulation: Simulation, cache: CacheShape) -> int:
             if row.metric == "misses" and shape == (cache.kibibytes * 1024, cache.ways, cache.line_bytes):
                 return row.value
     raise ValueError(f"{cache.name} was not simulated")
-
-
-# Makes a program, given the folder of inputs.
-ProgramMaker = Callable[[Path], RealProgram]

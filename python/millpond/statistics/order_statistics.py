@@ -131,6 +131,23 @@ def signed_rank_p(differences: Sequence[float], *, alternative: Literal["two-sid
     return min(1.0, below if alternative == "less" else 2.0 * min(below, above))
 
 
+def rank_correlation(left: Sequence[float], right: Sequence[float]) -> float | None:
+    """Spearman's rank correlation of paired values; equal values share their ranks. None where a side has one value
+    only. O(n log n).
+    """
+    ranks = [_ranks(side) for side in (left, right)]
+    deviations = [own - own.mean() for own in ranks]
+    scale = math.sqrt(float((deviations[0] ** 2).sum() * (deviations[1] ** 2).sum()))
+    return float((deviations[0] * deviations[1]).sum()) / scale if scale > 0 else None
+
+
+def _ranks(values: Sequence[float]) -> np.ndarray:
+    """The mean rank of each value."""
+    _, place, equal = np.unique(np.asarray(values, dtype=float), return_inverse=True, return_counts=True)
+    mean: np.ndarray = np.cumsum(equal) - (equal - 1) / 2
+    return mean[place]
+
+
 def compare(
     metric: str, of: str, against: str, of_values: Sequence[float], against_values: Sequence[float]
 ) -> Comparison | None:

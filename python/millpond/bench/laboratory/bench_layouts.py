@@ -12,11 +12,11 @@ from collections.abc import Sequence
 from millpond.bench.claims import Verdict, bar_of, missing_bar
 from millpond.bench.laboratory.bench_rows import Bench, Step, observed
 from millpond.rounds.capture_tools import CacheShape
+from millpond.rounds.captured_programs import ProgramMaker
 from millpond.rounds.predicted_misses import (
     MEDIAN_PERCENT,
     WORST_PERCENT,
     Prediction,
-    ProgramMaker,
     predict_program,
 )
 from millpond.rounds.real_programs import RealProgram

@@ -258,10 +258,6 @@ STEPS: dict[str, Step] = {
     "misses sqlite3": misses(programs.sqlite3_short),
     "misses catalogue": misses(programs.catalogue_short),
     "misses ghostscript": misses(programs.ghostscript_short),
-    "predicting gawk": predicting(programs.gawk_short),
-    "predicting sqlite3": predicting(programs.sqlite3_short),
-    "predicting catalogue": predicting(programs.catalogue_long),
-    "predicting containers": predicting(programs.layout_containers),
-    "predicting threads": predicting(programs.layout_threads),
+    **{f"predicting {name}": predicting(make) for name, make in programs.PREDICTED.items()},
     "memory": memory(lambda events: real_programs.heap_churn(1, events, 2000), 1_000_000, 1.05),
 }  # fmt: skip

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Surroundings in which nothing runs: predictions and truths of given figures."""
+"""Environments in which nothing runs: predictions and truths of given figures."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ def simulation(misses: int, seconds: float | None = None) -> Simulation:
     ]  # fmt: skip
     references = {"metric": "references", "unit": "references", "value": misses + 5000}
     cold = {"metric": "cold", "unit": "references", "value": PAGES, "line_bytes": 4096}
-    time: dict[str, Any] = {"metric": "time_by_level", "unit": "seconds", "value": seconds, "cycles": 1.0, "simulator": "levels",
+    time: dict[str, Any] = {
+            "metric": "time_by_level", "unit": "seconds", "value": seconds, "cycles": 1.0, "simulator": "levels",
             "translation": None, "latencies": "f", "cycle_ns": 1.0, "cycles_per_instruction": 1.0, "parts": [],
             "assumptions": []}  # fmt: skip
     return Simulation.from_json({
@@ -44,7 +45,7 @@ def simulation(misses: int, seconds: float | None = None) -> Simulation:
     })  # fmt: skip
 
 
-def fake_surroundings(
+def fake_environments(
     monkeypatch: pytest.MonkeyPatch,
     layout_of: Callable[[str], Layout],
     *,
@@ -57,7 +58,7 @@ def fake_surroundings(
     """
     seen: list[tuple[str, str, int]] = []
 
-    class Surroundings:
+    class SizedEnvironment:
         def __init__(self, _workload: Any, _tools: Path, number: int, _folder: Path) -> None:
             self.number = number
 
@@ -71,7 +72,7 @@ def fake_surroundings(
         def count(self, _layout: Layout, _cache: CacheShape) -> int:
             return truth
 
-    monkeypatch.setattr(predicted_misses, "Surroundings", Surroundings)
+    monkeypatch.setattr(predicted_misses, "SizedEnvironment", SizedEnvironment)
     monkeypatch.setattr(predicted_misses, "one_tool_folder", lambda folder: folder)
     monkeypatch.setattr(predicted_misses, "layout_of", layout_of)
     return seen

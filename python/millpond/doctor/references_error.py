@@ -1,0 +1,280 @@
+# SPDX-License-Identifier: BSL-1.0
+"""Error of predictions from recorded references: the document of `millpond doctor --validate --references`.
+
+    misses, faults   predicted for malloc X from a recording on another  /  Cachegrind's on X           - 1
+    seconds          predicted CPU on X / predicted CPU on glibc         /  the same ratio as measured  - 1
+
+The predicted ratio of CPU is that of the time model with this machine's latencies. Of all ratios that a validation
+finds, nine in ten lie within a half-width around the predicted one: that is the interval to put around a prediction.
+Whether it covers programs that it was not made from is checked by leaving one program out at a time.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Literal
+
+from msgspec import field
+
+from millpond.rounds.predicted_misses import MEDIAN_PERCENT, WORST_PERCENT
+from millpond.rounds.replay_data import ErrorNote
+from millpond.statistics.order_statistics import Summary, rank_correlation
+from millpond.store.store import Misfit, Store
+from millpond.system.machine import this_machine
+from millpond.system.machine_facts import Place
+from millpond.system.records import NONE, Record
+
+Schema = Literal["millpond.references_validation/1"]
+SCHEMA: Schema = "millpond.references_validation/1"
+KIND = "references_validation"
+Metric = Literal["misses", "page_faults"]
+METRICS: tuple[Metric, ...] = ("misses", "page_faults")
+COVERED = 0.9  # the share of measured ratios that an interval around the predicted ones shall contain
+RATIO = "cpu_ratio"  # the key of the half-width in an ErrorNote
+# The half-width where nothing has been validated: a round figure.
+DEFAULT_HALF_WIDTH = 0.5
+# Of fewer programs an error says little about the next one.
+FEWEST_PROGRAMS = 5
+
+
+class CountedPair(Record, frozen=True):
+    """One cache or memory in one environment."""
+
+    predicted: int
+    truth: int
+
+
+class PredictedCount(Record, frozen=True, kw_only=True):
+    """One program on one malloc in one cache, or in one memory of pages: predicted, and as Cachegrind counts it.
+
+    `environments`: one pair for each size of the environment; `predicted`, `truth`: their medians. `error_percent`: the
+    median of the absolute errors, and `worst_percent` the largest. `spread_percent`: half of the range of the truth
+    over environments.
+    """
+
+    program: str
+    malloc: str
+    recorded_on: str
+    metric: Metric
+    cache: str
+    cache_bytes: int
+    ways: int
+    line_bytes: int
+    environments: tuple[CountedPair, ...]
+    predicted: float
+    truth: float
+    error_percent: float
+    worst_percent: float
+    spread_percent: float
+    holds: bool
+
+
+class PredictedSeconds(Record, frozen=True, kw_only=True):
+    """CPU of one program on one malloc. Ratios are to glibc, the measured one paired within rounds; None for glibc."""
+
+    program: str
+    malloc: str
+    predicted: float
+    measured: Summary
+    predicted_ratio: float | None
+    measured_ratio: Summary | None
+    error_percent: float | None
+
+
+class ProgramRanks(Record, frozen=True):
+    """Spearman's rank correlation of predicted and measured CPU over a program's mallocs; None where all are equal."""
+
+    program: str
+    mallocs: int
+    rank_correlation: float | None
+
+
+class CountSummary(Record, frozen=True, kw_only=True):
+    """The errors of all rows of one metric against the bars: the median, and the worst row."""
+
+    rows: int
+    programs: int
+    median_percent: float
+    worst_percent: float
+    within: int
+    holds: bool
+
+
+class SecondsSummary(Record, frozen=True, kw_only=True):
+    """The errors of ratios of CPU. `half_width`: as a share of a predicted ratio, around which it covers nine in ten.
+
+    `covered`, `checked`: how many measured ratios lie within the half-width that the other programs give.
+    """
+
+    ratios: int
+    programs: int
+    median_percent: float
+    worst_percent: float
+    half_width: float
+    covered: int
+    checked: int
+
+    @property
+    def coverage(self) -> float | None:
+        """The share covered; None where a single program leaves no others."""
+        return self.covered / self.checked if self.checked else None
+
+
+class ValidatedReferences(Record, frozen=True, kw_only=True):
+    """A program whose predictions were held against the truth. `pages`: those that it touches on glibc."""
+
+    name: str
+    command: tuple[str, ...]
+    pages: int
+    environments: int
+    rounds: int
+
+
+class ReferencesValidation(Record, frozen=True, kw_only=True):
+    """Predictions from references held against real programs."""
+
+    schema: Schema
+    run: str
+    machine: str
+    version: str
+    time_utc: str
+    mallocs: tuple[Place, ...]
+    programs: tuple[ValidatedReferences, ...]
+    counts: tuple[PredictedCount, ...]
+    seconds: tuple[PredictedSeconds, ...]
+    ranks: tuple[ProgramRanks, ...]
+    summary: dict[str, CountSummary]
+    seconds_summary: SecondsSummary | None
+    notes: tuple[str, ...] = field(default_factory=NONE)
+
+
+def summary_of(rows: Sequence[PredictedCount]) -> dict[str, CountSummary]:
+    """By metric; one without rows is left out."""
+    result: dict[str, CountSummary] = {}
+    for metric in METRICS:
+        found = [row for row in rows if row.metric == metric]
+        if not found:
+            continue
+        median, worst = statistics.median(r.error_percent for r in found), max(r.error_percent for r in found)
+        result[metric] = CountSummary(
+            rows=len(found), programs=len({r.program for r in found}), median_percent=median, worst_percent=worst,
+            within=sum(r.holds for r in found), holds=median <= MEDIAN_PERCENT and worst <= WORST_PERCENT,
+        )  # fmt: skip
+    return result
+
+
+def ranks_of(rows: Sequence[PredictedSeconds]) -> tuple[ProgramRanks, ...]:
+    """One for each program that has two mallocs or more."""
+    result = []
+    for name in dict.fromkeys(row.program for row in rows):
+        own = [row for row in rows if row.program == name]
+        if len(own) > 1:
+            correlation = rank_correlation([r.predicted for r in own], [r.measured.median for r in own])
+            result.append(ProgramRanks(name, len(own), correlation))
+    return tuple(result)
+
+
+def seconds_summary_of(rows: Sequence[PredictedSeconds]) -> SecondsSummary | None:
+    """None without ratios."""
+    found = [row for row in rows if row.error_percent is not None]
+    if not found:
+        return None
+    errors = [abs(row.error_percent or 0.0) for row in found]
+    distances: dict[str, list[float]] = {}
+    for row in found:
+        distances.setdefault(row.program, []).append(_distance(row))
+    covered, checked = leave_one_out(distances)
+    return SecondsSummary(
+        ratios=len(found), programs=len(distances), median_percent=statistics.median(errors), worst_percent=max(errors),
+        half_width=half_width([each for own in distances.values() for each in own]), covered=covered, checked=checked,
+    )  # fmt: skip
+
+
+def _distance(row: PredictedSeconds) -> float:
+    """How far the measured ratio lies from the predicted one, as a share of the predicted one."""
+    assert row.predicted_ratio is not None and row.measured_ratio is not None
+    return abs(row.measured_ratio.median / row.predicted_ratio - 1.0)
+
+
+def half_width(distances: Sequence[float]) -> float:
+    """The least half-width that contains nine in ten of n distances and of one more like them; with fewer than nine
+    the largest, which contains less.
+    """
+    ordered = sorted(distances)
+    return ordered[min(len(ordered), math.ceil(COVERED * (len(ordered) + 1))) - 1]
+
+
+def leave_one_out(distances: Mapping[str, Sequence[float]]) -> tuple[int, int]:
+    """How many distances of each program lie within the half-width of all others, and how many there are."""
+    covered = checked = 0
+    for name, own in distances.items():
+        others = [each for other, found in distances.items() if other != name for each in found]
+        if others:
+            width = half_width(others)
+            covered += sum(each <= width for each in own)
+            checked += len(own)
+    return covered, checked
+
+
+@dataclass(frozen=True)
+class ReferencesError:
+    """The half-width around a predicted ratio of CPU, as a share of it. `run` is empty for the default."""
+
+    half_width: float = DEFAULT_HALF_WIDTH
+    run: str = ""
+    programs: int = 0
+    coverage: float | None = None
+
+    @property
+    def validated(self) -> bool:
+        return bool(self.run)
+
+    def interval(self, ratio: float) -> tuple[float, float]:
+        """The interval around a predicted ratio."""
+        return ratio * (1.0 - self.half_width), ratio * (1.0 + self.half_width)
+
+    @property
+    def sentence(self) -> str:
+        """What a reader must know next to a predicted ratio of CPU."""
+        if not self.validated:
+            return (
+                "Predictions from references are not validated on this machine: their intervals are "
+                f"± {100 * self.half_width:.0f} % of the predicted ratio, by default; "
+                "`millpond doctor --validate --references` finds out what is right here."
+            )
+        checked = "" if self.coverage is None else f"; of programs left out it covered {100 * self.coverage:.0f} %"
+        return (
+            f"Predictions from references were held against {self.programs} programs on this machine: intervals are "
+            f"± {100 * self.half_width:.1f} % of the predicted ratio, which nine in ten measured ones kept{checked}."
+        )
+
+    @property
+    def note(self) -> ErrorNote:
+        """As a document keeps it; the half-width is `values[RATIO]`."""
+        return ErrorNote(self.validated, self.run or None, self.programs, {RATIO: self.half_width}, self.sentence)
+
+
+NOT_VALIDATED = ReferencesError()
+
+
+def references_error(store: Store) -> ReferencesError:
+    """The error that the latest validation of this machine found, on FEWEST_PROGRAMS or more; else the default.
+
+    `.interval(ratio)` is the interval around a predicted ratio of CPU, `.note` what a document keeps of it.
+    O(observations): the store is asked for its runs.
+    """
+    for run in reversed(store.runs()):
+        if run.experiment != KIND or run.machine != str(this_machine()):
+            continue
+        document = store.document(KIND, run.run)
+        if document is None:
+            continue
+        with suppress(Misfit), store.fitting((KIND, run.run)):
+            summary = ReferencesValidation.from_json(document).seconds_summary
+            if summary is not None and summary.programs >= FEWEST_PROGRAMS:
+                return ReferencesError(summary.half_width, run.run, summary.programs, summary.coverage)
+    return NOT_VALIDATED
