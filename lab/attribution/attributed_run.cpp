@@ -46,12 +46,14 @@ void miss_counts::add(const miss_counts& other) {
 }
 
 attributed_run::attributed_run(std::uint32_t subjects, subject_function subject_of, cache_shape shape,
-                               layout::region_map regions, std::uint64_t instructions)
+                               layout::region_map regions, std::uint64_t instructions,
+                               const std::vector<std::uint32_t>& affine)
     : subjects_(subjects),
       subject_of_(std::move(subject_of)),
       shape_(std::move(shape)),
       regions_(std::move(regions)),
       footprints_(objects_),
+      affinity_(affine),
       cache_(simulate::process_system, simulate::line_walk(shape_.line_bytes), shape_.sets, shape_.ways, shape_.rule,
              shape_.seed),
       lines_(shape_.line_bytes),
@@ -85,6 +87,7 @@ void attributed_run::take_program(millpond_reference r, thread_state& thread) {
         thread.latest = r.subject;
     }
     footprints_.touch(at, r.address, r.bytes);
+    affinity_.touch(thread.window, at.id, r.subject);
     through_cache(r, place::heap);
 }
 
@@ -121,6 +124,8 @@ void attributed_run::begin_object(const references::stream_event& event, thread_
     for (std::uint32_t old; (old = objects_.overlapping(address, bytes)) != layout::object_map::none;)
         footprints_.end(old);
     objects_.begin({address, bytes, subject});
+    if (const std::uint32_t id = objects_.beginning_at(address); id != layout::object_map::none)
+        affinity_.begin(id, bytes);
     thread.calls.allocate(subject, settling());
 }
 
@@ -157,7 +162,10 @@ void attributed_run::take(const references::step& step) {
 }
 
 void attributed_run::finish() {
-    for (auto& [number, thread] : threads_) thread.calls.end(settling());
+    for (auto& [number, thread] : threads_) {
+        thread.calls.end(settling());
+        affinity_.finish(thread.window);
+    }
     lines_.finish();
 }
 

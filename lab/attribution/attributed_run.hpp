@@ -3,6 +3,7 @@
 //
 //   reader ─▶ reference ─▶ object_map ─▶ subject ─▶ attributed_cache, line_use      misses, bytes fetched and used
 //                 │     └▶ region_map ─▶ place   ├▶ transitions, footprints         T and M of locality
+//                 │                              ├▶ affinity                        who is accessed together
 //                 │                              └▶ reference_map                   the picture
 //                 └ events of the heap ─▶ object_map, allocator_calls               live objects, D
 //
@@ -22,6 +23,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "lab/attribution/affinity.hpp"
 #include "lab/attribution/allocator_calls.hpp"
 #include "lab/attribution/footprints.hpp"
 #include "lab/attribution/line_use.hpp"
@@ -69,9 +71,9 @@ class attributed_run {
   public:
     using subject_function = std::function<std::uint32_t(std::uint64_t context)>;
 
-    // `instructions`: of the whole run, for the picture.
+    // `instructions`: of the whole run, for the picture. `affine`: the subjects whose affinity is counted, if any.
     attributed_run(std::uint32_t subjects, subject_function subject_of, cache_shape shape, layout::region_map regions,
-                   std::uint64_t instructions);
+                   std::uint64_t instructions, const std::vector<std::uint32_t>& affine = {});
     attributed_run(const attributed_run&) = delete;
     attributed_run& operator=(const attributed_run&) = delete;
 
@@ -86,6 +88,7 @@ class attributed_run {
     footprint footprint_of(std::uint32_t subject) const { return footprints_.of(subject); }
     const allocator_work& work_for(std::uint32_t subject) const { return work_for_[subject]; }
     const allocator_work& work_for_unknown() const { return work_for_.back(); }
+    const affinity& together() const { return affinity_; }
     const reference_map& map() const { return map_; }
     const cache_shape& shape() const { return shape_; }
     bool knows_regions() const { return !regions_.empty(); }
@@ -96,6 +99,7 @@ class attributed_run {
     struct thread_state {
         std::uint32_t latest = nothing;  // the subject of its latest reference to an object
         allocator_calls calls;
+        affinity::window window;
     };
 
     std::uint32_t subject_at(place where) const { return subjects_ + static_cast<std::uint32_t>(where); }
@@ -117,6 +121,7 @@ class attributed_run {
     layout::region_map regions_;
     layout::object_map objects_;
     footprints footprints_;
+    affinity affinity_;
     simulate::attributed_cache cache_;
     line_use lines_;
     reference_map map_;

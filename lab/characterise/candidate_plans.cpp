@@ -8,6 +8,7 @@
 #include <map>
 #include <optional>
 
+#include "lab/attribution/affine_groups.hpp"
 #include "lab/characterise/subsystem_json.hpp"
 #include "lab/plan/arena_bound.hpp"
 #include "lab/plan/plan.hpp"
@@ -47,7 +48,6 @@ json plan_of(const characterisation& all, std::vector<plan::route> routes) {
 }
 
 std::vector<std::uint32_t> large_subsystems(const characterisation& all) {
-    const trace_totals& totals = all.counts().totals();
     struct ranked {
         double share;
         std::uint32_t subsystem;
@@ -56,11 +56,7 @@ std::vector<std::uint32_t> large_subsystems(const characterisation& all) {
     for (const std::uint32_t s : all.order()) {
         const std::string& kind = all.subsystems().subsystems()[s].kind;
         if (kind == "module") continue;
-        const subsystem_counts& counts = all.counts().subsystems()[s];
-        const auto events = static_cast<double>(counts.events());
-        const double share =
-            std::max(events / static_cast<double>(std::max<std::uint64_t>(1, totals.events)),
-                     static_cast<double>(counts.bytes) / static_cast<double>(std::max<std::uint64_t>(1, totals.bytes)));
+        const double share = all.share(s);
         if (share >= large_share) large.push_back({share, s});
     }
     std::stable_sort(large.begin(), large.end(), [](const ranked& a, const ranked& b) { return a.share > b.share; });
@@ -184,6 +180,41 @@ std::vector<plan::instance_key> instances_of(const characterisation& all, std::u
     return keys;
 }
 
+// The pool of subsystems that are accessed together.
+plan::route shared_pool(const characterisation& all, const std::vector<std::uint32_t>& group) {
+    plan::route shared = own_pool(all, group.front());
+    std::uint64_t bytes = 0, peak_live_bytes = 0;
+    for (const std::uint32_t s : group) {
+        const plan::route own = own_pool(all, s);
+        if (s != group.front()) {
+            shared.subsystems.insert(shared.subsystems.end(), own.subsystems.begin(), own.subsystems.end());
+            shared.pool += " with " + own.pool;
+        }
+        if (own.allocator != plan::strategy::multipool) shared.allocator = own.allocator;
+        bytes += all.counts().subsystems()[s].bytes;
+        peak_live_bytes += all.counts().subsystems()[s].peak_bytes;
+    }
+    using bound = plan::arena_bound;
+    if (shared.allocator == plan::strategy::multipool &&
+        bytes <= std::max<std::uint64_t>(bound::held_bytes_min, bound::held_per_live_max * peak_live_bytes)) {
+        shared.allocator = plan::strategy::monotonic;
+        shared.scope.kind = plan::scope_kind::phase;
+    }
+    return shared;
+}
+
+// A pool for each group of large subsystems; none where no two are joined.
+std::vector<plan::route> affine_pools(const characterisation& all) {
+    std::vector<plan::route> pools;
+    if (all.references() == nullptr) return pools;
+    const auto large = large_subsystems(all);
+    const auto groups = attribution::affine_groups(all.references()->together(), large);
+    if (groups.size() == large.size()) return pools;
+    for (const auto& group : groups)
+        pools.push_back(group.size() > 1 ? shared_pool(all, group) : own_pool(all, group.front()));
+    return pools;
+}
+
 }  // namespace
 
 std::vector<candidate_plan> candidate_plans(const characterisation& all) {
@@ -196,6 +227,8 @@ std::vector<candidate_plan> candidate_plans(const characterisation& all) {
         plans.push_back({number + slug(every.back().pool) + ".plan.json", plan_of(all, {every.back()})});
     }
     if (!plans.empty()) plans.push_back({"all.plan.json", plan_of(all, std::move(every))});
+    if (std::vector<plan::route> affine = affine_pools(all); !affine.empty())
+        plans.push_back({"affinity.plan.json", plan_of(all, std::move(affine))});
     std::size_t instances = 0;
     for (const std::uint32_t s : large_subsystems(all)) {
         std::vector<plan::instance_key> keys = instances_of(all, s);

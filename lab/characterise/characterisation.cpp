@@ -85,6 +85,14 @@ void characterisation::run() {
     }
 }
 
+double characterisation::share(std::uint32_t subsystem) const {
+    const subsystem_counts& own = counts_.subsystems()[subsystem];
+    const auto share_of = [](std::uint64_t part, std::uint64_t whole) {
+        return static_cast<double>(part) / static_cast<double>(std::max<std::uint64_t>(1, whole));
+    };
+    return std::max(share_of(own.events(), counts_.totals().events), share_of(own.bytes, counts_.totals().bytes));
+}
+
 void characterisation::count_references(const attribution::cache_shape& cache) {
     const std::vector<trace::block_record>& blocks = reader_.blocks();
     const auto has_references = [](const trace::block_record& block) { return block.header.kind == mpt_references; };
@@ -93,9 +101,12 @@ void characterisation::count_references(const attribution::cache_shape& cache) {
     const auto subject_of = [this](std::uint64_t context) {
         return subsystems_.subsystem_of(context < functions_->node_count() ? static_cast<std::uint32_t>(context) : 0);
     };
+    std::vector<std::uint32_t> largest = order_;
+    std::stable_sort(largest.begin(), largest.end(),
+                     [this](std::uint32_t a, std::uint32_t b) { return share(a) > share(b); });
     references_ = std::make_unique<attribution::attributed_run>(
         static_cast<std::uint32_t>(subsystems_.subsystems().size()), subject_of, cache,
-        layout::region_map::of_recording(path_, reader_), reader.totals().instructions);
+        layout::region_map::of_recording(path_, reader_), reader.totals().instructions, largest);
     attribution::take_all(reader, *references_);
     reference_damages_ = reader.damages();
 }

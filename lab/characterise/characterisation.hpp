@@ -68,6 +68,8 @@ class characterisation {
     const std::vector<std::uint32_t>& order() const { return order_; }
     // Shares of threads, by subsystem.
     const std::vector<const thread_share*>& shares(std::uint32_t subsystem) const { return shares_[subsystem]; }
+    // The subsystem's share of all events, or of all bytes where that is more.
+    double share(std::uint32_t subsystem) const;
     // Contexts of a subsystem that had allocations, the one with most bytes first.
     const std::vector<std::uint32_t>& contexts(std::uint32_t subsystem) const { return contexts_[subsystem]; }
 

@@ -62,6 +62,23 @@ json map_json(const attribution::reference_map& map) {
             {"cells", std::move(cells)}};
 }
 
+json affinity_json(const characterisation& all) {
+    const attribution::affinity& found = all.references()->together();
+    if (found.rows() == 0) return nullptr;
+    json rows = json::array(), cells = json::array();
+    for (unsigned a = 0; a < found.rows(); ++a) {
+        rows.push_back({{"name", all.subsystems().subsystems()[found.subject(a)].name}, {"visits", found.visits(a)}});
+        for (unsigned b = 0; b < found.rows(); ++b) {
+            const auto met = found.met(a, b);
+            if (met.together > 0) cells.push_back({a, b, met.together, met.near});
+        }
+    }
+    return {{"window_objects", attribution::affinity::window_objects},
+            {"near_bytes", attribution::affinity::near_bytes},
+            {"rows", std::move(rows)},
+            {"cells", std::move(cells)}};
+}
+
 // All misses of the simulated cache.
 std::uint64_t misses_of(const attributed_run& run) {
     std::uint64_t sum = 0;
@@ -130,6 +147,7 @@ json references_json(const characterisation& all) {
               {"indirect", indirect}}},
             {"places", std::move(places)},
             {"allocator", work_json(run.work_for_unknown())},
+            {"affinity", affinity_json(all)},
             {"map", map_json(run.map())},
             {"damages", std::move(damages)},
             {"notes", std::move(notes)}};
