@@ -181,38 +181,54 @@ std::vector<plan::instance_key> instances_of(const characterisation& all, std::u
 }
 
 // The pool of subsystems that are accessed together.
-plan::route shared_pool(const characterisation& all, const std::vector<std::uint32_t>& group) {
+plan::route pool_of_group(const characterisation& all, const std::vector<std::uint32_t>& group) {
     plan::route shared = own_pool(all, group.front());
-    std::uint64_t bytes = 0, peak_live_bytes = 0;
     for (const std::uint32_t s : group) {
         const plan::route own = own_pool(all, s);
-        if (s != group.front()) {
-            shared.subsystems.insert(shared.subsystems.end(), own.subsystems.begin(), own.subsystems.end());
-            shared.pool += " with " + own.pool;
-        }
         if (own.allocator != plan::strategy::multipool) shared.allocator = own.allocator;
+        if (s == group.front()) continue;
+        shared.subsystems.insert(shared.subsystems.end(), own.subsystems.begin(), own.subsystems.end());
+        if (group.size() == 2) shared.pool += " with " + own.pool;
+    }
+    if (group.size() > 2) shared.pool += " with " + std::to_string(group.size() - 1) + " others";
+    return shared;
+}
+
+// The same with blocks of all sizes in the order of allocation; none where that would hold far more than is alive.
+std::optional<plan::route> arena_of_group(const characterisation& all, const std::vector<std::uint32_t>& group) {
+    plan::route shared = pool_of_group(all, group);
+    std::uint64_t bytes = 0, peak_live_bytes = 0;
+    for (const std::uint32_t s : group) {
         bytes += all.counts().subsystems()[s].bytes;
         peak_live_bytes += all.counts().subsystems()[s].peak_bytes;
     }
     using bound = plan::arena_bound;
-    if (shared.allocator == plan::strategy::multipool &&
-        bytes <= std::max<std::uint64_t>(bound::held_bytes_min, bound::held_per_live_max * peak_live_bytes)) {
-        shared.allocator = plan::strategy::monotonic;
-        shared.scope.kind = plan::scope_kind::phase;
-    }
+    if (shared.allocator != plan::strategy::multipool ||
+        bytes > std::max<std::uint64_t>(bound::held_bytes_min, bound::held_per_live_max * peak_live_bytes))
+        return std::nullopt;
+    shared.allocator = plan::strategy::monotonic;
+    shared.scope.kind = plan::scope_kind::phase;
     return shared;
 }
 
-// A pool for each group of large subsystems; none where no two are joined.
-std::vector<plan::route> affine_pools(const characterisation& all) {
-    std::vector<plan::route> pools;
-    if (all.references() == nullptr) return pools;
+// A pool for each group of large subsystems, and with arenas for groups where they can be; none where no two are
+// joined.
+std::vector<candidate_plan> affinity_plans(const characterisation& all) {
+    if (all.references() == nullptr) return {};
     const auto large = large_subsystems(all);
     const auto groups = attribution::affine_groups(all.references()->together(), large);
-    if (groups.size() == large.size()) return pools;
-    for (const auto& group : groups)
-        pools.push_back(group.size() > 1 ? shared_pool(all, group) : own_pool(all, group.front()));
-    return pools;
+    if (groups.size() == large.size()) return {};
+    std::vector<plan::route> pools, with_arenas;
+    bool has_arena = false;
+    for (const auto& group : groups) {
+        pools.push_back(pool_of_group(all, group));
+        const auto arena = group.size() > 1 ? arena_of_group(all, group) : std::nullopt;
+        with_arenas.push_back(arena ? *arena : pools.back());
+        has_arena = has_arena || arena;
+    }
+    std::vector<candidate_plan> plans{{"affinity.plan.json", plan_of(all, std::move(pools))}};
+    if (has_arena) plans.push_back({"affinity-in-order.plan.json", plan_of(all, std::move(with_arenas))});
+    return plans;
 }
 
 }  // namespace
@@ -227,8 +243,7 @@ std::vector<candidate_plan> candidate_plans(const characterisation& all) {
         plans.push_back({number + slug(every.back().pool) + ".plan.json", plan_of(all, {every.back()})});
     }
     if (!plans.empty()) plans.push_back({"all.plan.json", plan_of(all, std::move(every))});
-    if (std::vector<plan::route> affine = affine_pools(all); !affine.empty())
-        plans.push_back({"affinity.plan.json", plan_of(all, std::move(affine))});
+    for (candidate_plan& one : affinity_plans(all)) plans.push_back(std::move(one));
     std::size_t instances = 0;
     for (const std::uint32_t s : large_subsystems(all)) {
         std::vector<plan::instance_key> keys = instances_of(all, s);

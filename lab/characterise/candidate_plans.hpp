@@ -3,7 +3,7 @@
 // arenas for scopes.
 //
 //   01-order_book.plan.json   02-price_history.plan.json   …   all.plan.json   arena-01-server-handle.plan.json   …
-//   instances-01-order_list.plan.json   …   affinity.plan.json
+//   instances-01-order_list.plan.json   …   affinity.plan.json   affinity-in-order.plan.json
 //
 // Large: at least one event or one byte in a hundred. A subsystem of a module, or of code without a name that a router
 // could find again, gets none. Several threads use it: the pool stands behind a lock. An arena holds the large
@@ -13,9 +13,10 @@
 // of the recorded time ("observed"). Scopes in whose activations fewer than 4 objects are allocated get none. The scope
 // with most bytes comes first. Where the owners of a large subsystem's objects were sampled and found
 // (owner_keys.hpp), one gives each owner a pool. Where the recording has references and joins large subsystems
-// (affine_groups.hpp), the affinity plan gives each group one pool, and every other large subsystem its own: an arena
-// that is reset whenever nothing in it is alive, which lays blocks of all sizes in the order of allocation, where the
-// group allocates at most four times what is alive at a time (or 1 MiB) and one thread does; else a multipool. Schema "millpond.plan/1".
+// (affine_groups.hpp), the affinity plan gives each group one pool, and every other large subsystem its own. A multipool
+// keeps sizes apart; "in order", groups have arenas that are reset whenever nothing in them is alive and lay blocks of
+// all sizes in the order of allocation, where a group allocates at most four times what is alive at a time (or 1 MiB)
+// and one thread uses it. Schema "millpond.plan/1".
 #pragma once
 
 #include <string>

@@ -131,6 +131,8 @@ class writer {
             if (!of.allocates) free_slots_.push_back(old.slot);
         }
         if (of.allocates) begin_object(of, call);
+        call.pool = number_of(call.pool);
+        call.old_pool = number_of(call.old_pool);
         if (of.allocates && may_start_a_thread(of, trace_)) starts_.push_back({file_.calls(), call.flags});
         file_.add(call);
     }
@@ -175,6 +177,12 @@ class writer {
         event.thread = static_cast<std::uint32_t>(of.thread >> 32);
         event.alignment_log2 = static_cast<std::uint8_t>(of.flags >> millpond_flag_alignment_shift);
         return resizes ? pools_->choose_resized(old, event) : pools_->choose(event);
+    }
+    // What the library of pools knows the pool by.
+    std::uint16_t number_of(std::uint16_t pool) const {
+        static_assert(millpond_first_arena_pool > plan::pool_choice::pools_max + 1);
+        if (pools_ == nullptr || !pools_->pools()[pool].is_arena) return pool;
+        return static_cast<std::uint16_t>(millpond_first_arena_pool + pool);
     }
     std::uint32_t take_slot() {
         if (free_slots_.empty()) return slots_++;

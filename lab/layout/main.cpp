@@ -53,7 +53,7 @@ int main(int argc, char** argv) {
         [&] {
             const millpond::trace::reader trace(recording);
             std::optional<pool_choice> pools;
-            if (!plan_file.empty()) pools.emplace(trace, millpond::plan::read_plan(plan_file));
+            if (!plan_file.empty()) pools.emplace(trace, millpond::plan::read_plan(plan_file), true);
             if (per_subsystem) pools.emplace(trace);
             const auto totals = millpond::layout::write_call_script(recording, script, pools ? &*pools : nullptr);
             const std::string& executable = trace.process().executable;

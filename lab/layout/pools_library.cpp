@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // libmillpond-layout_pools.so: the pools of a plan, for the player: one multipool for each, as a changed source would
-// have them, and no look-up of whose object it is.
+// have them, and no look-up of whose object it is; or an arena, which starts again when nothing in it is alive.
 //
 //   player ─▶ millpond_pool_allocate(bytes, alignment, pool, zeroed), resize, deallocate ─▶ pools[pool]
 //
@@ -11,34 +11,50 @@
 #include <cstring>
 #include <new>
 
+#include "lab/references/player/call_script.h"
+#include "millpond/local/monotonic.hpp"
 #include "millpond/local/multipool.hpp"
 
 namespace {
 
 using pool = millpond::multipool<>;
 
+// A source that counts what is alive, as one does that knows when a phase is over.
+struct arena {
+    void* try_allocate(std::size_t bytes, std::size_t alignment) {
+        void* const block = blocks.try_allocate(bytes, alignment);
+        alive += block != nullptr;
+        return block;
+    }
+    void deallocate(void*, std::size_t, std::size_t) {
+        if (--alive == 0) blocks.reset();
+    }
+
+    millpond::monotonic<> blocks;
+    std::size_t alive = 0;
+};
+
 constexpr std::size_t pools_max = 1 << 16;
 // Made when they are first used, and never destroyed: what is alive at the end stays alive.
-struct alignas(pool) storage {
-    unsigned char bytes[sizeof(pool)];
-};
-storage* pools[pools_max];
+void* pools[pools_max];
 
-pool& at(unsigned number) {
-    storage*& place = pools[number];
+template <class Pool>
+Pool& at(unsigned number) {
+    void*& place = pools[number];
     if (place == nullptr) {
-        place = static_cast<storage*>(std::malloc(sizeof(storage)));
+        place = std::malloc(sizeof(Pool));
         if (place == nullptr) std::abort();
-        new (place) pool;
+        new (place) Pool;
     }
-    return *std::launder(reinterpret_cast<pool*>(place));
+    return *std::launder(static_cast<Pool*>(place));
 }
 
 constexpr unsigned malloc_pool = 0;
 constexpr std::size_t malloc_alignment = 16;
 
 void* allocate(std::size_t bytes, std::size_t alignment, unsigned number) {
-    if (number != malloc_pool) return at(number).try_allocate(bytes, alignment);
+    if (number >= millpond_first_arena_pool) return at<arena>(number).try_allocate(bytes, alignment);
+    if (number != malloc_pool) return at<pool>(number).try_allocate(bytes, alignment);
     void* block = nullptr;
     if (alignment <= malloc_alignment) return std::malloc(bytes);
     return posix_memalign(&block, alignment, bytes) == 0 ? block : nullptr;
@@ -47,8 +63,10 @@ void* allocate(std::size_t bytes, std::size_t alignment, unsigned number) {
 void deallocate(void* block, std::size_t bytes, std::size_t alignment, unsigned number) {
     if (number == malloc_pool)
         std::free(block);
+    else if (number >= millpond_first_arena_pool)
+        at<arena>(number).deallocate(block, bytes, alignment);
     else
-        at(number).deallocate(block, bytes, alignment);
+        at<pool>(number).deallocate(block, bytes, alignment);
 }
 
 }  // namespace

@@ -46,14 +46,15 @@ pool_choice::pool_choice(const trace::reader& reader) {
     pool_of_subsystem_.assign(map_->subsystems().size(), undecided);
 }
 
-pool_choice::pool_choice(const trace::reader& reader, const plan& chosen) : of_a_plan_(true) {
+pool_choice::pool_choice(const trace::reader& reader, const plan& chosen, bool plays_arenas) : of_a_plan_(true) {
     check_build(reader.process(), chosen);
     map_subsystems(reader);
     check_names(reader, chosen);
     std::map<std::string, std::uint16_t> pool_of_name, pool_of_owner;
     std::uint16_t pool_of_others = malloc_pool;
     for (const route& each : chosen.routes) {
-        if (each.allocator == strategy::monotonic)
+        const bool is_arena = each.allocator == strategy::monotonic;
+        if (is_arena && !(plays_arenas && each.scope.kind == scope_kind::phase))
             throw program::failure(program::usage, "the pool \"" + each.pool +
                                                        "\" is an arena for a scope, which no replay can reset; "
                                                        "`millpond trial` tries it on the program");
@@ -62,9 +63,10 @@ pool_choice::pool_choice(const trace::reader& reader, const plan& chosen) : of_a
                                                        "\" has a pool for each instance, whose owners no trace has; "
                                                        "`millpond trial` tries it on the program");
         const auto [found, fresh] = pool_of_name.try_emplace(each.pool, static_cast<std::uint16_t>(pools_.size()));
-        const bool one_thread = each.allocator == strategy::multipool;
+        const bool one_thread = is_arena || each.allocator == strategy::multipool;
         if (fresh)
-            pools_.push_back({each.pool, std::string(strategy_name(each.allocator)), one_thread, 0, 0, 0, false});
+            pools_.push_back(
+                {each.pool, std::string(strategy_name(each.allocator)), one_thread, 0, 0, 0, false, is_arena});
         for (const std::string& subsystem : each.subsystems) {
             if (subsystem == plan::everything_else)
                 pool_of_others = found->second;
@@ -107,7 +109,7 @@ std::uint16_t pool_choice::add(std::uint32_t subsystem) {
     if (pools_.size() > pools_max)
         throw program::failure(program::environment, "the trace has more subsystems than a replay has pools (" +
                                                          std::to_string(pools_max) + ")");
-    pools_.push_back({map_->subsystems()[subsystem].name, "", false, 0, 0, 0, false});
+    pools_.push_back({map_->subsystems()[subsystem].name, "", false, 0, 0, 0, false, false});
     return static_cast<std::uint16_t>(pools_.size() - 1);
 }
 

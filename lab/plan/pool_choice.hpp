@@ -6,10 +6,12 @@
 //   a plan           the pools of its routes; what no route names stays with malloc. As millpond-trial does it: blocks
 //                    above 32 KiB or aligned to more than 64 stay with malloc; a pool without a lock belongs to the
 //                    first thread that allocates from it, and other threads' allocations stay with malloc; what realloc
-//                    resizes stays where it was
+//                    resizes stays where it was. An arena that is reset when nothing in it is alive ("phase") is
+//                    played where the caller can play it; it belongs to one thread, too, and is not bounded as a
+//                    trial's is
 //
-// Throws: failure with the statuses of a trial: 2 for an arena or an unknown subsystem, 3
-// for a plan of another build. choose: O(1). Not thread-safe.
+// Throws: failure with the statuses of a trial: 2 for an arena that is not played or an unknown subsystem, 3 for a
+// plan of another build. choose: O(1). Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -35,13 +37,15 @@ class pool_choice {
         std::uint32_t first_thread = 0;
         std::uint64_t objects = 0, refused = 0;
         bool shared = false;
+        bool is_arena = false;
     };
 
     // Everything from malloc.
     pool_choice() = default;
     // A pool for each subsystem.
     explicit pool_choice(const trace::reader& reader);
-    pool_choice(const trace::reader& reader, const plan& chosen);
+    // `plays_arenas`: those of phases; all others are refused.
+    pool_choice(const trace::reader& reader, const plan& chosen, bool plays_arenas = false);
 
     // The pool of the new object of an allocation.
     std::uint16_t choose(const trace::event& e) {
@@ -71,7 +75,7 @@ class pool_choice {
     void map_subsystems(const trace::reader& reader);
     void check_names(const trace::reader& reader, const plan& chosen) const;
 
-    std::vector<pool> pools_{{"malloc", "malloc", false, 0, 0, 0, false}};
+    std::vector<pool> pools_{{"malloc", "malloc", false, 0, 0, 0, false, false}};
     std::unique_ptr<symbols::context_functions> functions_;
     std::unique_ptr<symbols::subsystem_map> map_;
     std::vector<std::uint16_t> pool_of_subsystem_;  // empty: everything from malloc
