@@ -22,7 +22,7 @@ from millpond.system.records import Record
 
 SCHEMA = "millpond.bench/1"
 Number = int | float
-Kind = Literal["ratio", "largest", "smallest", "share", "best_of", "growth", "fails", "each", "untestable"]
+Kind = Literal["ratio", "largest", "smallest", "share", "best_of", "growth", "rank", "fails", "each", "untestable"]
 
 
 class BenchRecord(Record, frozen=True, kw_only=True, omit_defaults=False):
@@ -100,6 +100,7 @@ class Rule(Record, frozen=True, kw_only=True):
 
     kind: Kind
     metric: str = ""
+    other_metric: str = ""
     of: tuple[str, ...] = ()
     against: tuple[str, ...] = ()
     among: tuple[str, ...] = ()

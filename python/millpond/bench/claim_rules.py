@@ -7,13 +7,14 @@
     interval within the bound: holds · outside: does not hold · across it, or fewer than three rounds: undecided ·
     no such points: not measured, or cannot be tested here, where what surrounds the program there is missing
 
-A rule has one of these kinds. `of` and `against` are strategies; `against` is one for all, or one for each.
+A rule has one of these kinds. `of` and `against` are strategies, each one for all, or one for each.
 
     ratio      the geometric mean of `of` / `against` over the points that match, or of `of` alone
     largest    the largest of these quotients              smallest   the smallest
     share      the share of these quotients from `at_least` to `at_most`
     best_of    the share of the points at which the smallest figure of `among` is one of `of`
     growth     the same quotient at `last` on `axis` / at `first`: the geometric mean over all that is alike otherwise
+    rank       the rank correlation (Spearman) of `metric` with `other_metric` over `of`: the mean over the points
     fails      the share of the points at which `of` came to no figure, because memory did not suffice
     each       of bars: the median of every row of the comparisons `of` keeps the bound; the figure is the worst row's
     untestable nothing here could tell; `missing` names what it would take
@@ -47,7 +48,7 @@ from millpond.bench.claims import (
 )
 from millpond.bench.experiment import Place, Point, PublishedSpec, place_of
 from millpond.bench.result_table import FIGURE, PlaceTable, ResultRow, ResultTable, quotients
-from millpond.statistics.order_statistics import Summary, summarise
+from millpond.statistics.order_statistics import Summary, rank_correlation, summarise
 
 Term = Mapping[int, float]
 FEWEST_ROUNDS = 3
@@ -173,6 +174,21 @@ def _winners(claim: Claim, figures: PlaceTable) -> Terms:
     return terms, used
 
 
+def _ranks(claim: Claim, figures: PlaceTable) -> Terms:
+    terms: list[Term] = []
+    used: list[Place] = []
+    for point in _points(claim, figures, claim.matches):
+        pairs = [(figures.by_round((point, name), claim.metric), figures.by_round((point, name), claim.other_metric))
+                 for name in claim.of]  # fmt: skip
+        if not all(one and other for one, other in pairs):
+            continue  # an order without some of them is another order
+        rounds = set[int].intersection(*(set(each) for pair in pairs for each in pair))
+        found = {n: rank_correlation([one[n] for one, _ in pairs], [other[n] for _, other in pairs]) for n in rounds}
+        terms.append({n: value for n, value in found.items() if value is not None})
+        used += [(point, name) for name in claim.of]
+    return [term for term in terms if term], used
+
+
 def _failures(claim: Claim, figures: PlaceTable) -> Terms:
     keys = [(p, of) for p in _points(claim, figures, claim.matches) for of in claim.of]
     used = [key for key in keys if key in figures.failed or figures.by_round(key, claim.metric)]
@@ -181,7 +197,7 @@ def _failures(claim: Claim, figures: PlaceTable) -> Terms:
 
 _TERMS: Mapping[str, Callable[[Claim, PlaceTable], Terms]] = {
     **dict.fromkeys(("ratio", "largest", "smallest", "share"), _quotients),
-    "best_of": _winners, "growth": _growths, "fails": _failures,
+    "best_of": _winners, "growth": _growths, "rank": _ranks, "fails": _failures,
 }  # fmt: skip
 
 
@@ -196,7 +212,7 @@ def _geometric_mean(values: Sequence[float]) -> float:
 
 _REDUCED: Mapping[str, Callable[[Claim, Sequence[float]], float]] = {
     **dict.fromkeys(("ratio", "growth"), lambda _, values: _geometric_mean(values)),
-    **dict.fromkeys(("best_of", "fails"), lambda _, values: statistics.fmean(values)),
+    **dict.fromkeys(("best_of", "rank", "fails"), lambda _, values: statistics.fmean(values)),
     "largest": lambda _, values: max(values), "smallest": lambda _, values: min(values),
     "share": lambda claim, values: statistics.fmean(_is_between(v, claim) for v in values),
 }  # fmt: skip

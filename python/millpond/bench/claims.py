@@ -69,7 +69,9 @@ class Claim(Rule, frozen=True, kw_only=True, forbid_unknown_fields=True):
     def pairs(self) -> list[tuple[str, str]]:
         """What is divided by what; an empty name where nothing divides."""
         against = self.against or ("",)
-        return list(zip(self.of, against * len(self.of) if len(against) == 1 else against, strict=True))
+        pairs = max(len(self.of), len(against))
+        both = [names * pairs if len(names) == 1 else names for names in (self.of, against)]
+        return list(zip(*both, strict=True))
 
     def matches(self, point: Point, but: str = "") -> bool:
         """Whether a point is one that the statement is about, whatever its value on the axis `but`."""

@@ -19,6 +19,8 @@ from millpond.bench.experiment_run import ExperimentRun
 from millpond.bench.look import text_of
 from millpond.bench.published_run import PublishedRun
 from millpond.bench.result_table import PublishedTable, ResultRow
+from millpond.bench.study import StudyRun
+from millpond.bench.study_figures import StudyFigure
 from millpond.bench.suite_rounds import SuiteProgram
 from millpond.bench.terminal_table import claims_line
 from millpond.report.figures.offline_page import load
@@ -48,6 +50,7 @@ class Section:
     notes: list[str]
     reading: str
     charts: list[Chart]
+    figures: list[StudyFigure]
     claims_heading: str
     claims: list[dict[str, str]]
     claims_line: str
@@ -60,7 +63,7 @@ class Section:
 
 def render(runs: Sequence[ExperimentRun]) -> str:
     """The page for these experiments, in their order."""
-    page = load("report.js", "report.css", "experiment.css")
+    page = load("report.js", "report.css", "simulation.css", "experiment.css")
     names = ", ".join(run.spec.name for run in runs)
     beside = " beside the published figures" if any(isinstance(run, PublishedRun) for run in runs) else ""
     return page.render(
@@ -90,7 +93,7 @@ def _section(run: ExperimentRun) -> Section:
     return Section(
         spec.name, f"{spec.name}: {spec.title}", spec.source or "Millpond", spec.machine,
         spec.section, spec.measured, facts,
-        run.notes, reading, drawn,
+        run.notes, reading, drawn, run.figures if isinstance(run, StudyRun) else [],
         heading(spec.claims) if spec.claims else "Bars", [*map(_claim, run.claims), *map(_bar, run.bars)],
         claims_line(run.claims) if run.claims else held if run.bars else "", beside[:_BESIDE_AT_MOST],
         max(0, len(beside) - _BESIDE_AT_MOST), headings, counted[:_BESIDE_AT_MOST],
@@ -163,7 +166,7 @@ def _aside(claim: Claim) -> str:
 
 _KINDS = {
     "ratio": "mean of", "largest": "largest", "smallest": "smallest", "best_of": "share of points won by",
-    "growth": "growth of", "fails": "share of points at which memory ends for",
+    "growth": "growth of", "rank": "rank correlation over", "fails": "share of points at which memory ends for",
 }  # fmt: skip
 
 
@@ -174,7 +177,8 @@ def _rule_text(judged: Verdict) -> str:
         return ""
     of = ", ".join(dict.fromkeys(claim.of))
     quotient = f"{of} / {', '.join(dict.fromkeys(claim.against))}" if claim.against else of
-    quotient = f"{quotient} ({claim.metric})" if claim.metric else quotient
+    metrics = f"{claim.metric} with {claim.other_metric}" if claim.other_metric else claim.metric
+    quotient = f"{quotient} ({metrics})" if metrics else quotient
     if claim.kind == "share":
         each = f"≥ {claim.at_least:g}" if claim.at_most is None else f"≤ {claim.at_most:g}"
         what = f"share of {quotient} {each}"

@@ -76,6 +76,7 @@ class ExperimentRun(ABC):
 
     journal: Journal
     source = "what processes took where this was laid out"
+    paired = True  # whether a round of one cell is compared with that of another
 
     def __init__(self, spec: ExperimentSpec, cells: Sequence[Cell], request: RunRequest) -> None:
         self.spec = spec
@@ -116,7 +117,7 @@ class ExperimentRun(ABC):
             outcome
             for rounds, own in self.passes(cells)
             for outcome in run_rounds(own, runner, listener, stage=STAGE, rounds=rounds, seed=self.request.seed,
-                                      warm_up=False, memory=log, shard=self.request.shard)
+                                      warm_up=False, memory=log, shard=self.request.shard, paired=self.paired)
         ]  # fmt: skip
 
     def earlier_rounds(self) -> RoundLog | None:
@@ -129,7 +130,7 @@ class ExperimentRun(ABC):
         seconds = {cell: 0.0 if cell in self.refused else need.seconds for cell, need in self.needs.items()}
         found = []
         for rounds, cells in self.passes(self.cells):
-            work = Work.of(cells, stage=STAGE, rounds=rounds, shard=self.request.shard, memory=log)
+            work = Work.of(cells, stage=STAGE, rounds=rounds, shard=self.request.shard, memory=log, paired=self.paired)
             found.append(forecast(self.spec.name, work, warm_up=False, source=self.source,
                                   seconds_of=seconds.__getitem__))  # fmt: skip
         rows = [row for grid in found for row in grid["cells"]]

@@ -179,7 +179,8 @@ def published_table(experiment: PublishedSpec) -> PlaceTable:
     values: dict[Place, dict[str, dict[int, float]]] = {}
     for metric in (FIGURE, *experiment.beside_metrics):
         for (at, name), value in experiment.published_values(metric).items():
-            values.setdefault(((*at, *experiment.usual), name), {})[metric] = {0: value}
+            own = values.setdefault(((*at, *experiment.usual), name), {})
+            own[metric] = own[metric or experiment.figure.name] = {0: value}
     words = {((*at, *experiment.usual), name): one.printed
              for (at, name), one in experiment.printed().items() if one.value is None}  # fmt: skip
     return ResultTable(values, words)
@@ -252,8 +253,12 @@ class PublishedTable(ResultTable[Cell]):
     def by_place(self) -> PlaceTable:
         """The figure, metrics and counters, without what lies beside the document's tables. A twin has no figure."""
         metrics = (*self.experiment.beside_metrics, *self.counters)
+        name_of_figure = self.experiment.figure.name
         values = {
-            place: {FIGURE: self.figure(cell), **{name: self.values_of(cell, name) for name in metrics}}
+            place: {
+                FIGURE: self.figure(cell),
+                **{name: self.values_of(cell, name) for name in (name_of_figure, *metrics)},
+            }
             for place, cell in self.cells_at.items()
         }
         failed = {place: self.failed[cell] for place, cell in self.cells_at.items() if cell in self.failed}

@@ -23,9 +23,11 @@ from millpond.bench.experiment import Parameters, Place, Published, PublishedSpe
 from millpond.bench.experiment_run import PLACE
 from millpond.bench.published_run import PublishedRun
 from millpond.bench.result_table import PublishedTable
+from millpond.bench.study_figures import Draw, StudyFigure
 from millpond.bench.suite_rounds import SuiteProgram
 from millpond.cells.cell import Cell, Outcome
 from millpond.rounds import study_captures
+from millpond.rounds.interleaved_rounds import Runner
 from millpond.store.observations import Journal, Programs
 from millpond.store.round_log import logged
 from millpond.store.store import Store
@@ -40,8 +42,12 @@ class StudySpec(PublishedSpec):
     """`unfold`: from the values of one capture, and those of the baseline's of the same program and round (None where
     there is none), the parameters and the values of each of its points.
 
-    `figures`: the document's own, by metric; "" is the experiment's figure.
+    `figures`: the document's own, by metric; "" is the experiment's figure. `runner`: what makes a round's values,
+    given a folder of its own and the one of the inputs. `draw`: the document's figures from ours.
     """
+
+    runner: Callable[[Path, Path], Runner] = study_captures.CaptureRunner
+    draw: Draw = field(default=lambda _results: [])
 
     unfold: Callable[[Values, Values | None], Iterable[tuple[Parameters, Values]]]
     figures: Callable[[], Mapping[str, Iterable[Published]]] = field(default=dict)
@@ -56,6 +62,7 @@ class StudyRun(PublishedRun):
 
     spec: StudySpec
     source = "what captures took where this was laid out"
+    paired = False  # counts, the same whatever runs beside
 
     @property
     def programs(self) -> list[SuiteProgram]:
@@ -76,7 +83,7 @@ class StudyRun(PublishedRun):
     @cached_property
     def journal(self) -> Journal:  # type: ignore[override]
         programs = Programs(lambda _: None, cache(study_captures.identity_of))
-        return Journal(_JOURNAL, ("millpond", "bench", _JOURNAL), metrics=study_captures.METRICS,
+        return Journal(_JOURNAL, ("millpond", "bench", _JOURNAL), metrics=self.spec.metrics,
                        seed=self.request.seed, programs=programs)  # fmt: skip
 
     def measure(self) -> None:
@@ -84,7 +91,7 @@ class StudyRun(PublishedRun):
         store = self.request.store or _store_of_this_process()
         store.prepare()
         with temporary_folder() as folder, logged(store, self.journal, resume=True) as log:
-            runner = study_captures.CaptureRunner(folder, (PLACE / "inputs").resolve())
+            runner = self.spec.runner(folder, (PLACE / "inputs").resolve())
             self.outcomes = self.run_cells(runner, log, self.cells)
 
     @cached_property
@@ -98,6 +105,10 @@ class StudyRun(PublishedRun):
             each for one in self.outcomes for each in self._unfolded(one, bases.get((one.cell.parameters, one.round)))
         ]
         return PublishedTable(self.spec, list(dict.fromkeys(each.cell for each in outcomes)), outcomes)
+
+    @property
+    def figures(self) -> list[StudyFigure]:
+        return self.spec.draw(self.results)
 
     def _unfolded(self, outcome: Outcome, base: Values | None) -> list[Outcome]:
         """The outcomes of a capture's points; one that failed is the same at no point in particular."""

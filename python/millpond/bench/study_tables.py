@@ -23,12 +23,14 @@ from millpond.bench.experiment import Published
 
 CYCLE_SECONDS = 62.5e-9
 PENALTY_CYCLES = 25
+TAG_BYTES = 8  # "common boundary tag implementations add eight bytes" (section 4.3)
 PENALTIES = (10, 25, 50, 100, 200)
 # The document's names of the allocators.
 ALIASES: Mapping[str, str] = {
     "FIRSTFIT": "first_fit", "QUICKFIT": "quick_fit", "GNU G++": "gnu_gxx", "BSD": "bsd", "GNU LOCAL": "gnu_local",
 }  # fmt: skip
 _BASELINE = "first_fit"
+_OF_MACHINE_KB = 64  # the cache of the machine on which table 2 was measured
 _LARGEST_INPUT = {"GS-Large": "GS"}  # the input of the other tables
 Figures = dict[str, list[Published]]
 
@@ -94,7 +96,13 @@ def of_programs() -> Figures:
         "objects_allocated": ("objects_allocated_1000s", 1000.0),
         "objects_freed": ("objects_freed_1000s", 1000.0),
     }  # fmt: skip
-    return {metric: list(_column(metric, *column)) for metric, column in metrics.items()}
+    found = {metric: list(_column(metric, *column)) for metric, column in metrics.items()}
+    freed = {one.point: one.value or 0.0 for one in found["objects_freed"]}
+    found["freed_share"] = [
+        Published(one.point, one.strategy, _number(freed[one.point] / (one.value or 1.0)), "share", "freed_share")
+        for one in found["objects_allocated"]
+    ]
+    return found
 
 
 def _column(metric: str, column: str, unit: float) -> Iterator[Published]:
@@ -103,6 +111,18 @@ def _column(metric: str, column: str, unit: float) -> Iterator[Published]:
         program = row.get("program") or row["input"]
         if program not in _LARGEST_INPUT:
             yield Published((("program", program),), _BASELINE, _number(unit * float(row[column])), "", metric)
+
+
+def of_model() -> Figures:
+    """Points of program, under FIRSTFIT alone: the time that table 5 estimates, by the one that table 2 lists."""
+    measured = {row["program"]: float(row["exec_seconds"]) for row in _rows("table2_programs")}
+    return {
+        "": [
+            Published((("program", program),), _BASELINE,
+                      _number(sum(times()[program, _BASELINE, _OF_MACHINE_KB]) / seconds), "ratio")
+            for program, seconds in measured.items()
+        ]
+    }  # fmt: skip
 
 
 def of_tags() -> Figures:
@@ -118,7 +138,7 @@ def of_tags() -> Figures:
                          "gnu_local_padded": "miss_penalty_percent_with_tags"},
         "tag_penalty": {"gnu_local_padded": "penalty_percent_due_to_tags"},
     }  # fmt: skip
-    return {
+    found = {
         metric: [
             Published((("program", program),), strategy, value, "%", metric)
             for strategy, name in columns.items()
@@ -127,3 +147,12 @@ def of_tags() -> Figures:
         ]
         for metric, columns in metrics.items()
     }
+    # With a penalty K times as high, K · added / (1 + (K - 1) · waiting without tags).
+    times = PENALTIES[-1] / PENALTY_CYCLES
+    waiting = rows["miss_penalty_percent_no_tags"]
+    found["tag_growth"] = [
+        Published((("program", program),), "gnu_local_padded",
+                  _number(times / (1 + (times - 1) * float(waiting[program]) / 100)), "ratio", "tag_growth")
+        for program in waiting if program != "metric"
+    ]  # fmt: skip
+    return found

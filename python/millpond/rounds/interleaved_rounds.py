@@ -153,10 +153,12 @@ class Work:
 
     @classmethod
     def of(
-        cls, cells: Sequence[Cell], *, stage: str, rounds: int, shard: Shard = WHOLE, memory: Memory | None = None
-    ) -> Work:
-        """Asks the memory what is stored already."""
-        groups = [Group(index, members) for index, members in enumerate(groups_of(cells))]
+        cls, cells: Sequence[Cell], *, stage: str, rounds: int, shard: Shard = WHOLE, memory: Memory | None = None,
+        paired: bool = True,
+    ) -> Work:  # fmt: skip
+        """Asks the memory what is stored already. Not `paired`: each cell is a group, whose rounds count alone."""
+        alone = [[cell] for cell in dict.fromkeys(cells)]
+        groups = [Group(index, members) for index, members in enumerate(groups_of(cells) if paired else alone)]
         earlier = memory.recall(cells, stage) if memory else []
         for group in groups:
             group.recall(earlier)
@@ -200,15 +202,17 @@ def run_rounds(
     clock: object = time.monotonic,
     memory: Memory | None = None,
     shard: Shard = WHOLE,
+    paired: bool = True,
 ) -> list[Outcome]:
     """All outcomes: those recalled from earlier runs, then the new ones in the order in which they ran.
 
     `deadline` is in seconds of `clock`; the first `at_least` measured rounds run even past it, up to `at_least_until`,
     and one runs always. A cell whose program was killed is left out of the later rounds: there is nothing more to learn
-    from it, and its rounds are not cheap.
+    from it, and its rounds are not cheap. Not `paired`: rounds are counted, not timed, so that an earlier one of a cell
+    is as good as a new one, whatever ran beside it.
     """
     now = clock if callable(clock) else time.monotonic
-    work = Work.of(cells, stage=stage, rounds=rounds, shard=shard, memory=memory)
+    work = Work.of(cells, stage=stage, rounds=rounds, shard=shard, memory=memory, paired=paired)
     outcomes = work.recalled()
     runs = work.runs(warm_up=warm_up)
     if not runs:

@@ -14,9 +14,11 @@ import json
 import math
 import os
 import re
+import statistics
 import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 from millpond.cells.cell import Cell, Outcome
@@ -56,15 +58,19 @@ METRICS = Metrics(
     {
         "instructions_executed": "instructions", "allocator_instructions": "instructions", "references": "references",
         "stores": "references", "allocator_references": "references", "objects_allocated": "objects",
-        "objects_freed": "objects", "heap_bytes": "bytes", "pages": "pages",
+        "objects_freed": "objects", "requested_bytes": "bytes", "common_sizes_share": "share", "heap_bytes": "bytes",
+        "pages": "pages",
         **{f"misses_{line}_{size}": "references" for line in LINES_BYTES for size in CACHES_KIBIBYTES},
         "cold_misses": "references", "allocator_misses": "references", "indirect_misses": "references",
-        "level_1_misses": "references", "level_2_misses": "references",
+        "level_1_misses": "references", "level_2_misses": "references", "model_seconds": "seconds",
+        "cpu_seconds": "seconds",
         **{f"faults_{size}": "faults" for size in MEMORIES_KIBIBYTES},
         "fault_slope": "exponent",
     },
     is_open=True,
 )  # fmt: skip
+_FEW_SIZES = 8  # of "one of a few different object sizes" (section 4.1)
+_TIMED_RUNS = 3  # of the program alone in a round: the median is its CPU time
 _USED = re.compile(r"(\d+) bytes used,")
 _STEP_BYTES, _LEAST_BYTES = 528, 1200  # of the environment, from one round to the next
 # Faults between these shares of all touched pages make the slope.
@@ -72,7 +78,9 @@ _SLOPE_FROM, _SLOPE_TO = 1 / 8, 7 / 8
 
 
 def identity_of(cell: Cell) -> str:
-    """What tells captures of this cell from those with another tool, allocator or program; empty where one is missing.
+    """What tells captures of this cell from those with another tool, allocator or program.
+
+    Empty where one of them is missing.
     """
     try:
         files = [native.find(CAPTURE), native.find(SIMULATE), *filter(None, [layout_of(cell.contender.name).library])]
@@ -105,6 +113,13 @@ class CaptureRunner:
     _layouts: dict[str, Layout] = field(default_factory=dict)
     _heaps: dict[Cell, int | None] = field(default_factory=dict)
 
+    @cached_property
+    def _latencies(self) -> Path:
+        """What this machine's memory takes, measured once."""
+        path = self.folder / "probe.json"
+        native.require("millpond-probe", ["--json", str(path)])
+        return path
+
     def run(self, cell: Cell, stage: str, number: int) -> Outcome:
         """One capture. Failure (4) where the tool cannot run; a program that fails gives `killed`."""
         workload = program_of(cell, self.inputs)
@@ -130,7 +145,8 @@ class CaptureRunner:
             return Outcome.failed(cell, stage, number, "killed", why)
         if cell not in self._heaps:
             self._heaps[cell] = _heap_bytes(workload, layout)
-        return Outcome(cell, stage, number, _values(trace, self._heaps[cell]), kind="simulated")
+        values = _values(trace, self._latencies, self._heaps[cell])
+        return Outcome(cell, stage, number, {**values, "cpu_seconds": _cpu_seconds(workload, layout)}, kind="simulated")
 
 
 def _environment(workload: RealProgram, layout: Layout, number: int) -> dict[str, str]:
@@ -156,9 +172,37 @@ def _heap_bytes(workload: RealProgram, layout: Layout) -> int | None:
     return int(told[-1]) if told else None
 
 
-def _values(trace: Path, heap_bytes: int | None) -> dict[str, float]:
-    simulation = Simulation.from_json(json.loads(native.answer(SIMULATE, ["--json", "-", str(trace)])))
+def _cpu_seconds(workload: RealProgram, layout: Layout) -> float:
+    """CPU of the program alone on the allocator, in fresh processes: the median."""
+    preload = {"LD_PRELOAD": str(layout.library)} if layout.library else {}
+    found = []
+    for _ in range(_TIMED_RUNS):
+        with (workload.stdin or Path(os.devnull)).open("rb") as stdin:
+            child = subprocess.Popen(
+                workload.command, stdin=stdin, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                cwd=workload.folder, env={**user_environment(), **workload.environment, **preload},
+            )  # fmt: skip
+            _, status, used = os.wait4(child.pid, 0)
+        child.returncode = os.waitstatus_to_exitcode(status)
+        found.append(used.ru_utime + used.ru_stime)
+    return statistics.median(found)
+
+
+def _model_seconds(simulation: Simulation) -> float:
+    """The document's model with two levels and this machine's latencies: instructions at a cycle each, and what misses
+    the first level waits for the second, or for memory. A hit of the first level waits for nothing.
+    """
+    [found] = simulation.level_times
+    return sum(part.value for part in found.parts if part.part != "level 1")
+
+
+def _values(trace: Path, latencies: Path, heap_bytes: int | None) -> dict[str, float]:
+    told = native.answer(SIMULATE, ["--json", "-", "--latencies", str(latencies), str(trace)])
+    simulation = Simulation.from_json(json.loads(told))
     [facts] = json.loads(native.answer("millpond-characterise", ["--summary", "--json", "-", str(trace)]))
+    [sizes] = json.loads(native.answer("millpond-characterise", ["--sizes", "--json", "-", str(trace)]))
+    census = sizes["census"]
+    common = sum(each["requests"] for each in census["most_frequent"][:_FEW_SIZES])
     counted = {
         "instructions_executed": simulation.input.instructions,
         "allocator_instructions": simulation.input.allocator_instructions or 0,
@@ -166,7 +210,10 @@ def _values(trace: Path, heap_bytes: int | None) -> dict[str, float]:
         "stores": simulation.input.stores + simulation.input.modifications,
         "objects_allocated": facts["trace"]["allocations"],
         "objects_freed": facts["trace"]["frees"],
+        "requested_bytes": census["requested_bytes"],
+        "common_sizes_share": common / max(1, census["requests"]),
         **({} if heap_bytes is None else {"heap_bytes": heap_bytes}),
+        "model_seconds": _model_seconds(simulation),
         **_of_caches(simulation.simulators),
         **_of_pages(simulation.simulators),
     }

@@ -162,11 +162,12 @@ def model_translator(seed: int, processes: int, folder: Path) -> RealProgram:
     return RealProgram("spin", (_require("spin"), "-Pcat", "-a", model.name), folder=model.parent)
 
 
-def _gs(kind: str, pages: int, lines: int, curves: int) -> StudyProgram:
-    of = (pages, lines, curves)
+def _gs(kind: str, pages: int, lines: int, curves: int, trained_pages: int = 0) -> StudyProgram:
+    fewer = trained_pages or (pages + 1) // 2
     return StudyProgram(
-        "GS", "gs", partial(ghostscript, kind, 1, *of), partial(ghostscript, kind, 2, (pages + 1) // 2, *of[1:])
-    )
+        "GS", "gs", partial(ghostscript, kind, 1, pages, lines, curves),
+        partial(ghostscript, kind, 2, fewer, lines, curves),
+    )  # fmt: skip
 
 
 PROGRAMS = {
@@ -174,7 +175,7 @@ PROGRAMS = {
     "gs small": _gs("small", 2, 20, 50),
     "gs text": _gs("text", 20, 70, 0),
     "gs curves": _gs("curves", 8, 10, 800),
-    "gs large": _gs("large", 40, 60, 400),
+    "gs large": _gs("large", 40, 60, 400, 4),
     "make": StudyProgram("MAKE", "make", partial(make, 1, 500), partial(make, 2, 200)),
     "abc": StudyProgram("ESPRESSO", "berkeley-abc", partial(logic, 1, 14, 200), partial(logic, 2, 12, 150)),
     "spin": StudyProgram("PTC", "spin", partial(model_translator, 1, 20), partial(model_translator, 2, 8)),

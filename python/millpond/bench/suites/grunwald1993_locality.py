@@ -6,6 +6,8 @@ grunwald1993.paging     figures 2 and 3           page faults of memories of all
 grunwald1993.time       tables 4 and 5, figures 4 and 5   I + (M x P) x D, without misses and with
 grunwald1993.caches     figures 6 to 8            miss rates of direct-mapped caches, and of a hierarchy of today
 grunwald1993.tags       table 6                   GNU LOCAL with eight bytes more an object, and with real tags
+grunwald1993.model      footnote 1                the model's seconds against real ones, with this machine's latencies
+grunwald1993.predicted  beside                    misses predicted from one recording, and their error
 grunwald1993.ablation   section 5                 one thing taken away from an allocator: coalescing, search, tags
 
 Every figure is of a direct run: the program under capture, with the allocator preloaded. Caches allocate a line at a
@@ -20,6 +22,7 @@ from functools import partial
 from millpond.bench import study_tables as printed
 from millpond.bench.experiment import Figure, Needs, Parameters, Part, Tables, points, thousands
 from millpond.bench.study import StudySpec, Values
+from millpond.bench.study_figures import fault_curves, miss_curves, overlaid_times, shares
 from millpond.cells.metrics import Metrics
 from millpond.rounds.study_captures import (
     CACHES_KIBIBYTES,
@@ -32,13 +35,18 @@ from millpond.rounds.study_captures import (
     ROLES,
     TRAINED,
 )
+from millpond.rounds.study_predictions import METRICS as PREDICTED_METRICS
+from millpond.rounds.study_predictions import SHAPES, PredictionRunner
 
 CLASSICS = tuple(printed.ALIASES.values())
 # Beside the document's: what it recommends (figure 9), the mallocs of today, and ours.
 TODAY = ("size_map", "glibc", "jemalloc", "mimalloc", "tcmalloc", "multipool", "monotonic")
 PROGRAMS = ("ESPRESSO", "GS", "PTC", "GAWK", "MAKE")
 INPUTS = ("GS-Small", "GS-Medium", "GS")
-_QUICK = ("glibc", "size_map", "multipool")
+_PREDICTED = (*CLASSICS, "glibc", "jemalloc", "multipool")
+_QUICK = ("multipool",)
+_FEW = ("PTC", "GAWK", "MAKE")
+_TAGGED = ("gnu_local", "gnu_local_padded", "gnu_local_tagged")
 _EVERY = tuple(ROLES)
 _USUAL = tuple(role for role in ROLES if role != "F2C")  # which takes half a minute under first_fit
 _MIB = 1 << 20
@@ -53,12 +61,12 @@ def _needs(given: Mapping[str, str], _strategy: str) -> Needs:
 
 
 def _parts(
-    standard: tuple[str, ...], quick: tuple[str, ...], programs: tuple[str, ...] = _USUAL
-) -> Mapping[str, tuple[Part, ...]]:
-    """The captures of each scale; quick takes the smaller input of the document's programs."""
-    small = tuple(role for role in programs if role not in ("PERL", "F2C"))
+    standard: tuple[str, ...], quick: tuple[str, ...], programs: tuple[str, ...] = _USUAL,
+    few: tuple[str, ...] = PROGRAMS,
+) -> Mapping[str, tuple[Part, ...]]:  # fmt: skip
+    """The captures of each scale. Quick takes the smaller input of `few` programs, and nothing without allocators."""
     return {
-        "quick": (Part(points(program=small, input=[TRAINED]), quick),),
+        "quick": (Part(points(program=few, input=[TRAINED]), quick),) if quick else (),
         "standard": (Part(points(program=programs, input=[MEASURED]), standard),),
         "paper": (Part(points(program=_EVERY if programs == _USUAL else programs, input=[MEASURED]), standard),),
     }
@@ -76,7 +84,13 @@ def _label(name: str, value: int | str) -> str:
 
 def _of_programs(values: Values, _base: Values | None) -> Iterable[tuple[Parameters, Values]]:
     share = 100 * values["allocator_instructions"] / values["instructions_executed"]
-    yield (), {**values, "references_1e6": values["references"] / 1e6, "allocator_share": share}
+    objects = max(1.0, values["objects_allocated"])
+    mean_bytes = values["requested_bytes"] / objects
+    yield (), {
+        **values, "references_1e6": values["references"] / 1e6, "allocator_share": share,
+        "mean_object_bytes": mean_bytes, "freed_share": values["objects_freed"] / objects,
+        "tag_share": printed.TAG_BYTES / (printed.TAG_BYTES + mean_bytes),
+    }  # fmt: skip
 
 
 def _of_pages(values: Values, _base: Values | None) -> Iterable[tuple[Parameters, Values]]:
@@ -129,7 +143,9 @@ def _of_tags(values: Values, without: Values | None) -> Iterable[tuple[Parameter
         waiting = penalty * values["misses_32_64"]
         before = penalty * without["misses_32_64"]
         whole = without["instructions_executed"] + before
-        found[f"tag_penalty_at_{penalty}"] = 100 * (waiting - before) / whole
+        found[f"tag_penalty_at_{penalty}"] = added = 100 * (waiting - before) / whole
+        if penalty == printed.PENALTIES[-1] and found["tag_penalty"]:
+            found["tag_growth"] = added / found["tag_penalty"]
         if penalty == printed.PENALTY_CYCLES:
             found |= {"miss_penalty": 100 * waiting / whole, "tag_penalty": 100 * (waiting - before) / whole,
                       "slower": 100 * ((values["instructions_executed"] + waiting) / whole - 1)}  # fmt: skip
@@ -141,6 +157,20 @@ def _kept(values: Values, *names: str) -> dict[str, float]:
     return {name: values[name] for name in names if name in values}
 
 
+def _of_model(values: Values, _base: Values | None) -> Iterable[tuple[Parameters, Values]]:
+    """Ours: with two levels of cache and this machine's latencies. The document's: its table 5 by its table 2."""
+    yield (), {**values, "model_to_measured": values["model_seconds"] / values["cpu_seconds"]}
+
+
+def _of_predictions(values: Values, _base: Values | None) -> Iterable[tuple[Parameters, Values]]:
+    for name in SHAPES:
+        predicted, direct = values[f"predicted_{name}"], values[f"direct_{name}"]
+        yield (
+            (("cache", name),),
+            {"error": 100 * (predicted / direct - 1), "predicted_misses": predicted, "direct_misses": direct},
+        )
+
+
 # ---- the experiments ----
 
 _SOURCE = "Grunwald, Zorn and Henderson, Improving the cache locality of memory allocation, PLDI 1993"
@@ -150,7 +180,9 @@ _DERIVED: dict[str, str] = {
     "base_seconds": "seconds", "miss_seconds": "seconds", "miss_share": "share",
     "misses_a_thousand": "misses", "cold_share": "share", "own_miss_share": "share", "miss_rate": "%",
     "misses": "references", "level_1_rate": "%", "level_2_rate": "%", "miss_penalty": "%", "tag_penalty": "%",
-    "slower": "%", **{f"seconds_at_{p}": "seconds" for p in printed.PENALTIES},
+    "mean_object_bytes": "bytes", "freed_share": "share", "tag_share": "share", "tag_growth": "ratio",
+    "error": "%", "predicted_misses": "references", "direct_misses": "references", "slower": "%",
+    "model_to_measured": "ratio", **{f"seconds_at_{p}": "seconds" for p in printed.PENALTIES},
     **{f"tag_penalty_at_{p}": "%" for p in printed.PENALTIES},
 }  # fmt: skip
 _NOTE = (
@@ -163,7 +195,8 @@ _SECONDS_NOTE = (
 
 _experiment = partial(
     StudySpec, source=_SOURCE, machine="DECstation 5000/120 (MIPS), simulated caches, 1993",
-    metrics=Metrics({**METRICS.units, **_DERIVED}, is_open=True), aliases=printed.ALIASES, claims="grunwald1993.toml",
+    metrics=Metrics({**METRICS.units, **PREDICTED_METRICS.units, **_DERIVED}, is_open=True),
+    aliases=printed.ALIASES, claims="grunwald1993.toml",
     workload="capture", strategies=(*CLASSICS, *TODAY), optional=TODAY, needs=_needs, free=(INPUT,),
     parts=_parts((*CLASSICS, *TODAY), (*CLASSICS, *_QUICK)), rounds={"quick": 1, "standard": 3, "paper": 8},
     fewest_rounds=3,
@@ -183,9 +216,10 @@ WHAT_PROGRAMS_DO = _experiment(
     name="grunwald1993.programs", title="What the programs do (tables 1 to 3, figure 1)", section="3.1",
     measured="Data references in millions; beside them instructions and the share in allocation, objects, heap",
     figure=Figure("references_1e6", "millions", "references_1e6"),
-    beside_metrics=("instructions_executed", "allocator_share", "objects_allocated", "objects_freed", "heap_bytes",
-                    "pages"),
+    beside_metrics=("instructions_executed", "allocator_share", "objects_allocated", "objects_freed", "freed_share",
+                    "requested_bytes", "mean_object_bytes", "common_sizes_share", "tag_share", "heap_bytes", "pages"),
     axes=(PROGRAM,), tables=_one_table("Data references", PROGRAM), figures=printed.of_programs, unfold=_of_programs,
+    draw=shares,
     notes=(_NOTE, "The share in allocation is of instructions, with no penalty for misses, as figure 1 has it."),
 )  # fmt: skip
 PAGING = _experiment(
@@ -194,7 +228,7 @@ PAGING = _experiment(
     figure=Figure("faults_a_million", "faults", "faults_a_million"),
     beside_metrics=("warm_faults_a_million", "pages", "heap_bytes", "fault_slope"),
     axes=(PROGRAM, "memory"), tables=_one_table("Page faults in a million references", "memory", split=(PROGRAM,)),
-    unfold=_of_pages,
+    unfold=_of_pages, draw=fault_curves,
     notes=("The document's curves are pictures. `heap_bytes` is the memory that the allocator has requested, the "
            "symbols on its axes; `pages` is what was touched. `fault_slope` is -d ln(faults) / d ln(memory) between an "
            "eighth and seven eighths of these pages: the smaller, the more resilient.",),
@@ -206,7 +240,7 @@ TIME = _experiment(
     beside_metrics=("base_seconds", "miss_seconds", "miss_share", "misses_a_thousand", "cold_share", "own_miss_share",
                     *(f"seconds_at_{p}" for p in printed.PENALTIES)),
     axes=(PROGRAM, "cache"), tables=_one_table("Estimated time", PROGRAM, split=("cache",), relative=True),
-    figures=printed.of_times, unfold=_of_times, notes=(_NOTE, _SECONDS_NOTE),
+    figures=printed.of_times, unfold=_of_times, notes=(_NOTE, _SECONDS_NOTE), draw=overlaid_times,
 )  # fmt: skip
 CACHES = _experiment(
     name="grunwald1993.caches", title="Miss rates by cache size (figures 6 to 8)", section="4.2",
@@ -214,7 +248,7 @@ CACHES = _experiment(
     figure=Figure("miss_rate", "%", "miss_rate"),
     beside_metrics=("misses", "level_1_rate", "level_2_rate", "heap_bytes", "base_seconds"),
     axes=(PROGRAM, "line", "cache"), tables=_one_table("Miss rate", "cache", split=(PROGRAM, "line")),
-    figures=printed.of_caches, unfold=_of_caches,
+    figures=printed.of_caches, unfold=_of_caches, draw=miss_curves,
     notes=(_NOTE, "Published rates follow from tables 4 and 5 and the references of table 2; the curves are pictures. "
            "A store that misses brings its line in, as a load does.",
            "Today's hierarchy: 32 KiB in 8 ways, then 1 MiB in 16 ways, lines of 64 bytes."),
@@ -224,12 +258,11 @@ TAGS = _experiment(
     measured="Miss rate in percent, 64 KB direct-mapped: GNU LOCAL, the same with eight bytes more for each object "
     "(the document's \"with tags\"), and with a tag that is written and read",
     figure=Figure("miss_rate", "%", "miss_rate"),
-    beside_metrics=("miss_penalty", "tag_penalty", "slower", "heap_bytes",
+    beside_metrics=("miss_penalty", "tag_penalty", "tag_growth", "slower", "heap_bytes",
                     *(f"tag_penalty_at_{p}" for p in printed.PENALTIES)),
-    strategies=("gnu_local", "gnu_local_padded", "gnu_local_tagged"), axes=(PROGRAM,), optional=(),
+    strategies=_TAGGED, axes=(PROGRAM,), optional=(),
     tables=_one_table("Miss rate", PROGRAM), figures=printed.of_tags, unfold=_of_tags,
-    parts=_parts(("gnu_local", "gnu_local_padded", "gnu_local_tagged"),
-                 ("gnu_local", "gnu_local_padded", "gnu_local_tagged")),
+    parts=_parts(_TAGGED, _TAGGED, few=_FEW),
     notes=(_NOTE, "A block is aligned to 16, so a real tag of a word takes two.",
            "Penalties are shares of the time without tags, as in the document."),
 )  # fmt: skip
@@ -240,9 +273,29 @@ ABLATION = _experiment(
     "the first block of a list only",
     figure=Figure("time_seconds", "seconds", "time_seconds"),
     beside_metrics=("base_seconds", "miss_seconds", "misses_a_thousand"),
-    strategies=_ABLATED, axes=(PROGRAM, "cache"), optional=(), unfold=_of_times,
+    strategies=_ABLATED, axes=(PROGRAM, "cache"), optional=(), figures=printed.of_times, unfold=_of_times,
     tables=_one_table("Estimated time", PROGRAM, split=("cache",), relative=True),
-    parts=_parts(_ABLATED, _ABLATED), notes=(_NOTE, _SECONDS_NOTE, "Tags alone are taken away in grunwald1993.tags."),
+    parts=_parts(_ABLATED, _ABLATED, few=_FEW),
+    notes=(_NOTE, _SECONDS_NOTE, "Tags alone are taken away in grunwald1993.tags."),
 )  # fmt: skip
 
-EXPERIMENTS = (WHAT_PROGRAMS_DO, PAGING, TIME, CACHES, TAGS, ABLATION)
+MODEL = _experiment(
+    name="grunwald1993.model", title="The model against real seconds (footnote 1)", section="4.2",
+    measured="Modelled seconds by measured CPU seconds, with this machine's cycle and latencies, and two levels",
+    figure=Figure("model_to_measured", "ratio", "model_to_measured"), beside_metrics=("model_seconds", "cpu_seconds"),
+    axes=(PROGRAM,), tables=_one_table("Modelled / measured", PROGRAM), figures=printed.of_model, unfold=_of_model,
+    notes=("A processor of today executes several instructions a cycle and overlaps its waits, which the model does "
+           "not know: the order of the allocators is what can be compared.",),
+)  # fmt: skip
+PREDICTED = _experiment(
+    name="grunwald1993.predicted", title="The same, predicted from one recording", section="4.2",
+    measured="Misses predicted from one recording on glibc by those of the direct run, less one, in percent",
+    figure=Figure("error", "%", "error"), beside_metrics=("predicted_misses", "direct_misses"), workload="prediction",
+    runner=PredictionRunner, strategies=_PREDICTED, optional=(), axes=(PROGRAM, "cache"), unfold=_of_predictions,
+    tables=_one_table("Predicted / direct - 1, %", PROGRAM, split=("cache",)),
+    parts=_parts(_PREDICTED, (), PROGRAMS), rounds={"quick": 1, "standard": 1, "paper": 8}, fewest_rounds=1,
+    notes=("The tables of the other experiments come from direct runs; this one says how far predictions would be off.",
+           "One recording on glibc (for glibc itself: on our multipool), played on each allocator."),
+)  # fmt: skip
+
+EXPERIMENTS = (WHAT_PROGRAMS_DO, PAGING, TIME, CACHES, TAGS, ABLATION, MODEL, PREDICTED)

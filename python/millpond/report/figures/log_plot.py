@@ -26,6 +26,7 @@ _TOP, _BELOW = 18, 26
 PLOT = HEIGHT - _TOP - _BELOW
 _INSIDE = 1000.0
 _LABELS_ACROSS = 6
+Mark = tuple[str, str, float]  # on the axis of bytes: name, class of its colour, bytes
 
 
 @dataclass(frozen=True)
@@ -60,10 +61,10 @@ class Range:
     high: float
 
     @classmethod
-    def around(cls, curves: Sequence[Curve]) -> Range:
+    def around(cls, curves: Sequence[Curve], marks: Sequence[Mark] = ()) -> Range:
         """Everything that is drawn, with a little room; the lowest decade is that of the least value above zero."""
         points = [point for curve in curves for point in curve.values()]
-        xs = [x for x, _ in points if x > 0] or [1.0, 2.0]
+        xs = [x for x in (*(x for x, _ in points), *(x for *_, x in marks)) if x > 0] or [1.0, 2.0]
         ys = [y for _, y in points if y > 0] or [0.1, 1.0]
         left, right = math.log2(min(xs)), math.log2(max(xs))
         low, high = math.log10(min(ys)), math.log10(max(ys))
@@ -91,16 +92,17 @@ def share_text(share: float) -> str:
     return f"{100 * share:.3g} %" if share < 1 else "100 %"
 
 
-def log_plot(curves: Sequence[Curve], label: str, *, shares: bool) -> Markup:
-    """The figure. O(points)."""
-    view = Range.around(curves)
-    marks = [
+def log_plot(curves: Sequence[Curve], label: str, *, shares: bool, marks: Sequence[Mark] = ()) -> Markup:
+    """The figure; `marks` are dots on the axis of bytes. O(points)."""
+    view = Range.around(curves, marks)
+    drawn = [
         Markup('<g class="ticks">{}</g>').format(flat_figures.joined(_ticks(view, shares))),
         Markup('<svg class="inside" x="0" y="{}" width="100%" height="{}" viewBox="0 0 1000 1000" '
                'preserveAspectRatio="none">{}</svg>').format(
             _TOP, PLOT, flat_figures.joined([_polyline(curve, view) for curve in curves])),
         Markup('<g class="dots"></g><g class="mark"></g>'),
         flat_figures.across_line(_TOP + PLOT, "axis"),
+        *(_dot(mark, view) for mark in marks),
     ]  # fmt: skip
     return Markup(
         '<svg class="figure" width="100%" height="{}" role="application" tabindex="0" aria-label="{}" '
@@ -108,8 +110,15 @@ def log_plot(curves: Sequence[Curve], label: str, *, shares: bool) -> Markup:
         'data-shares="{}">{}</svg>'
     ).format(
         HEIGHT, label, _TOP, PLOT, view.left, view.right, view.low, view.high, int(shares),
-        flat_figures.joined(marks),
+        flat_figures.joined(drawn),
     )  # fmt: skip
+
+
+def _dot(mark: Mark, view: Range) -> Markup:
+    name, colour, x = mark
+    return Markup('<circle class="{}" cx="{}" cy="{}" r="4"><title>{}: {}</title></circle>').format(
+        colour, flat_figures.percent(view.place(x, 1.0)[0]), _TOP + PLOT, name, size_text(x)
+    )
 
 
 def _polyline(curve: Curve, view: Range) -> Markup:

@@ -1,0 +1,243 @@
+# SPDX-License-Identifier: BSL-1.0
+"""The study of 1993: its tables, what is made of captures, and how experiments share them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from millpond.bench import study_tables
+from millpond.bench.claim_rules import evaluate, judge
+from millpond.bench.claims import NOT_MEASURED, UNTESTABLE, Claim, load
+from millpond.bench.experiment import PublishedSpec
+from millpond.bench.experiment_run import RunRequest
+from millpond.bench.published_run import cells_of
+from millpond.bench.result_table import FIGURE, ResultTable, published_table
+from millpond.bench.study import StudyRun, StudySpec
+from millpond.bench.suites.grunwald1993_locality import (
+    CACHES,
+    CLASSICS,
+    EXPERIMENTS,
+    PAGING,
+    PREDICTED,
+    PROGRAMS,
+    TAGS,
+    TIME,
+    WHAT_PROGRAMS_DO,
+)
+from millpond.cells.cell import Cell, Outcome, Strategy, Workload
+from millpond.rounds import study_captures
+from millpond.rounds.interleaved_rounds import WHOLE, Shard
+from millpond.rounds.layouts import Layout
+from millpond.rounds.real_programs import RealProgram
+from millpond.rounds.study_captures import METRICS, fault_slope
+from millpond.rounds.study_predictions import METRICS as PREDICTION_METRICS
+from millpond.store.store import Store
+
+BY_NAME: Mapping[str, PublishedSpec] = {spec.name: spec for spec in EXPERIMENTS}
+CLAIMS = load("grunwald1993.toml")
+TESTED = [claim for claim in CLAIMS if claim.kind != "untestable"]
+NUMERIC = [claim for claim in TESTED if not claim.published_lost]
+
+
+# ---- the tables ----
+
+
+def test_the_time_without_misses_is_the_same_in_tables_4_and_5() -> None:
+    of = study_tables.times()
+    for program, allocator, _ in of:
+        assert of[program, allocator, 16][0] == pytest.approx(of[program, allocator, 64][0], abs=0.02)
+
+
+def test_an_instruction_takes_one_cycle_of_62_ns_in_every_program() -> None:
+    instructions = {one.point: one.value or 0.0 for one in study_tables.of_programs()["instructions_executed"]}
+    for program in PROGRAMS:
+        base = study_tables.times()[program, "first_fit", 64][0]
+        assert base == pytest.approx(study_tables.CYCLE_SECONDS * instructions[(("program", program),)], rel=0.02)
+
+
+def test_what_tags_add_is_the_difference_of_both_penalties() -> None:
+    found = study_tables.of_tags()
+    waits = {(one.point, one.strategy): one.value or 0.0 for one in found["miss_penalty"]}
+    for one in found["tag_penalty"]:
+        added = waits[one.point, "gnu_local_padded"] - waits[one.point, "gnu_local"]
+        assert one.value == pytest.approx(added, abs=0.011)
+
+
+# ---- the statements ----
+
+
+@pytest.mark.parametrize("rule", NUMERIC, ids=lambda c: c.id)
+def test_the_published_figure_bears_the_statement_out_unless_it_is_said_why_not(rule: Claim) -> None:
+    spec = BY_NAME[rule.experiment]
+    judged = judge(rule, spec, published_table(spec), ResultTable({}))
+    assert judged.published is not None
+    assert judged.published_satisfies == (not rule.paper_disagrees), f"{judged.published}, {rule.bound_text()}"
+    assert judged.verdict == NOT_MEASURED
+
+
+@pytest.mark.parametrize("rule", TESTED, ids=lambda c: c.id)
+def test_a_rule_names_allocators_axes_and_metrics_of_its_experiment(rule: Claim) -> None:
+    spec = BY_NAME[rule.experiment]
+    assert {spec.canonical(name) for name in (*rule.of, *rule.against, *rule.among)} <= set(spec.strategies)
+    assert {*rule.where, *([rule.axis] if rule.axis else [])} <= set(spec.axes)
+    assert {rule.metric, rule.other_metric} - {""} <= {*spec.beside_metrics, spec.figure.name}
+    assert math.isfinite(rule.low) or math.isfinite(rule.high)
+    assert bool(rule.other_metric) == (rule.kind == "rank")
+
+
+def test_statements_are_many_each_once_and_one_in_five_at_most_is_untestable() -> None:
+    assert len(CLAIMS) >= 40 and len({claim.id for claim in CLAIMS}) == len(CLAIMS)
+    untestable = [claim for claim in CLAIMS if claim.kind == "untestable"]
+    assert 5 * len(untestable) <= len(CLAIMS)
+    assert all(judge(c, TIME, ResultTable({}), ResultTable({})).verdict == UNTESTABLE for c in untestable)
+
+
+@given(st.lists(st.floats(0.1, 100.0), min_size=3, max_size=3, unique=True))
+def test_a_rank_is_1_for_one_order_and_minus_1_for_the_other(values: list[float]) -> None:
+    at = (("program", "GAWK"), ("cache", 16))
+    names = CLASSICS[:3]
+
+    def table(sign: float) -> ResultTable[Any]:
+        return ResultTable({
+            (at, name): {"base_seconds": {1: value}, "miss_seconds": {1: sign * value + 1000}}
+            for name, value in zip(names, values, strict=True)
+        })  # fmt: skip
+
+    rule = Claim(kind="rank", statement="s.", of=names, metric="base_seconds", other_metric="miss_seconds", low=0)
+    assert evaluate(rule, TIME, table(1.0))[0] == [pytest.approx(1.0)]
+    assert evaluate(rule, TIME, table(-1.0))[0] == [pytest.approx(-1.0)]
+
+
+# ---- captures ----
+
+
+@given(st.floats(0.2, 4.0), st.floats(1e3, 1e7))
+def test_the_slope_of_a_power_is_its_exponent(power: float, scale: float) -> None:
+    faults = {room: scale * room**-power for room in (8, 16, 64, 256, 1000)}
+    assert fault_slope(faults) == pytest.approx(power, rel=1e-6)  # type: ignore[arg-type]
+
+
+def test_a_slope_needs_two_memories() -> None:
+    assert fault_slope({16: 100}) is None and fault_slope({}) is None
+
+
+def test_the_stack_lies_at_one_place_whatever_is_preloaded() -> None:
+    workload = RealProgram("x", ("x",))
+
+    def bytes_of(layout: Layout, number: int) -> int:
+        environment = study_captures._environment(workload, layout, number)
+        return len(environment["MILLPOND_PAD"]) + (len(str(layout.library)) + 1 if layout.library else 0)
+
+    layouts = [Layout("glibc"), Layout("x", Path("/lib/x.so")), Layout("y", Path("/usr/lib/a_long_name/liby.so.2"))]
+    for number in range(1, 9):
+        assert len({bytes_of(layout, number) for layout in layouts}) == 1
+    assert len({bytes_of(layouts[0], number) for number in range(1, 9)}) == 8
+
+
+def captured(cell: Cell, number: int) -> dict[str, float]:
+    """Made-up values: misses fall with the size of the cache; the first allocator has the most."""
+    rank = 10 - CLASSICS.index(cell.contender.name) if cell.contender.name in CLASSICS else 3
+    return {name: 1000.0 * rank + 10 * place + number for place, name in enumerate(reversed(list(METRICS.units)))}
+
+
+class FakeRunner:
+    ran: ClassVar[list[str]] = []
+
+    def __init__(self, *_folders: Path) -> None:
+        pass
+
+    def run(self, cell: Cell, stage: str, number: int) -> Outcome:
+        self.ran.append(f"{cell.name} {number}")
+        if cell.subject == Workload("prediction"):
+            return Outcome(cell, stage, number, dict.fromkeys(PREDICTION_METRICS.units, 7.0), kind="simulated")
+        return Outcome(cell, stage, number, captured(cell, number), kind="simulated")
+
+
+@pytest.fixture
+def ran(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+    monkeypatch.setattr(FakeRunner, "ran", [])
+    monkeypatch.setattr(study_captures, "identity_of", lambda _: "one")
+    return iter([FakeRunner.ran])
+
+
+def run_of(spec: StudySpec, store: Path, shard: Shard = WHOLE, rounds: int = 3) -> StudyRun:
+    fake = replace(spec, runner=FakeRunner)
+    request = RunRequest("quick", rounds, 1, shard, Store(store), 1 << 40)
+    run = StudyRun(fake, cells_of(fake, "quick" if spec is not PREDICTED else "standard", ""), request)
+    run.measure()
+    return run
+
+
+def test_experiments_share_their_captures(ran: Iterator[list[str]], tmp_path: Path) -> None:
+    names = next(ran)
+    run_of(TIME, tmp_path)
+    first = len(names)
+    assert first == len(set(names)) > 0
+    run_of(CACHES, tmp_path)
+    run_of(PAGING, tmp_path)
+    assert len(names) == first
+    assert run_of(TAGS, tmp_path).outcomes  # which has two allocators of its own, on three programs
+    assert len(names) == first + 2 * 3 * 3
+
+
+def test_shards_make_the_whole(ran: Iterator[list[str]], tmp_path: Path) -> None:
+    names = next(ran)
+    for number in (1, 2, 3):
+        run_of(TIME, tmp_path / "parts", Shard(number, 3))
+    assert len(names) == len(set(names))
+    in_parts = set(names)
+    names.clear()
+    whole = run_of(TIME, tmp_path / "whole")
+    assert set(names) == in_parts
+    assert NOT_MEASURED not in {claim.verdict for claim in whole.claims}
+
+
+@pytest.mark.parametrize("spec", EXPERIMENTS, ids=lambda spec: spec.name)
+def test_every_experiment_has_its_rows_statements_and_figures(
+    ran: Iterator[list[str]], spec: StudySpec, tmp_path: Path
+) -> None:
+    next(ran)
+    run = run_of(spec, tmp_path)
+    rows = run.summary()
+    assert {row.metric for row in rows} >= {spec.figure.name}
+    assert all(row.status == "ok" for row in rows)
+    own = [claim for claim in CLAIMS if claim.experiment == spec.name]
+    assert [one.claim.id for one in run.claims] == [claim.id for claim in own]
+    assert all(name in " ".join(figure.svg + str(figure.legend) for figure in run.figures)
+               for name in (["FIRSTFIT", "BSD"] if run.figures else []))  # fmt: skip
+    assert bool(run.figures) == (spec in (TIME, CACHES, PAGING, WHAT_PROGRAMS_DO))
+
+
+def test_time_is_instructions_and_misses_at_25_cycles(ran: Iterator[list[str]], tmp_path: Path) -> None:
+    next(ran)
+    run = run_of(TIME, tmp_path, rounds=1)
+    cell = Cell(Workload("capture"), Strategy("bsd"), (("program", "GAWK"), ("input", "trained")))
+    values = captured(cell, 1)
+    found = run.results.by_place().by_round(((("program", "GAWK"), ("cache", 64)), "bsd"), FIGURE)
+    cycles = values["instructions_executed"] + 25 * values["misses_32_64"]
+    assert found == {1: pytest.approx(62.5e-9 * cycles)}
+
+
+def test_a_capture_that_fails_is_named_and_has_no_value(
+    ran: Iterator[list[str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    next(ran)
+    right = FakeRunner.run
+
+    def run(self: FakeRunner, cell: Cell, stage: str, number: int) -> Outcome:
+        if cell.contender.name == "bsd":
+            return Outcome.failed(cell, stage, number, "killed", "dies of SIGSEGV")
+        return right(self, cell, stage, number)
+
+    monkeypatch.setattr(FakeRunner, "run", run)
+    found = run_of(TIME, tmp_path)
+    assert any("dies of SIGSEGV" in note for note in found.notes)
+    assert not any(row.strategy == "bsd" and row.median is not None for row in found.summary())
