@@ -7,6 +7,9 @@ SHELL := /bin/bash
 export JOBS = $(or $(patsubst -j%,%,$(filter -j%,$(MAKEFLAGS))),$(shell nproc))
 
 SUITES = millpond-p0089-suite millpond-unique_chars-suite millpond-suballocator-suite millpond-reserve_commit-suite
+# What captures programs on each allocator: the tool, the simulators, the mallocs.
+CAPTURES = preload/all lab/references/all lab/simulate/all lab/layout/all lab/mallocs/all lab/measure/all \
+	lab/characterise/all
 
 # Compilers and standard libraries, each with a preset toolchain-NAME (python/millpond/bench/surroundings.py).
 TOOLCHAINS = gcc clang clang-libc++
@@ -41,8 +44,8 @@ check: ## formatters, linters, types, layering
 	@scripts/test --check
 
 bench: ## run the published experiments at quick scale; tables, JSON, a page each in results/bench
-	@scripts/setup build demo
-	@scripts/build release $(SUITES)
+	@scripts/setup build demo bench-study
+	@scripts/build release $(SUITES) $(CAPTURES)
 	@.venv/bin/millpond bench all --scale quick
 
 bench-toolchains: ## the same by gcc, by clang and by clang with libc++, side by side; results/bench/toolchains.html

@@ -64,6 +64,7 @@ bool one_of(const char*& text, const char* const (&words)[Count], Value& into) {
 constexpr const char* kinds[] = {"direct",  "lru",    "fifo", "random",    "distances",
                                  "sampled", "levels", "tlb",  "attributed"};
 constexpr const char* inclusions[] = {"inclusive", "exclusive", "independent"};
+constexpr const char* write_misses[] = {"allocate", "around"};
 constexpr const char* replacements[] = {"lru", "fifo", "random"};
 
 const char* parse_pair(const char*& text, description& into) {
@@ -72,6 +73,7 @@ const char* parse_pair(const char*& text, description& into) {
         return one_of(text, inclusions, into.inclusive) ? nullptr : "inclusion is inclusive, exclusive or independent";
     if (skip(text, "replacement="))
         return one_of(text, replacements, into.rule) ? nullptr : "replacement is lru, fifo or random";
+    if (skip(text, "write=")) return one_of(text, write_misses, into.write) ? nullptr : "write is allocate or around";
     if (skip(text, "line=") || skip(text, "page=")) return numbers_of(text, into.line) ? nullptr : wrong;
     if (skip(text, "size=") || skip(text, "entries=")) return numbers_of(text, into.size) ? nullptr : wrong;
     if (skip(text, "sets=")) return numbers_of(text, into.sets) ? nullptr : wrong;
@@ -135,6 +137,8 @@ const char* check(description& d) {
     if (d.line.count != 1 || !is_line_size(d.line.of[0]))
         return "a line or page is a power of two from 4 bytes to 1 GiB";
     if (d.seed.count != 1) return "there is one seed";
+    if (d.write != write_miss::allocate && d.kind != simulator_kind::fifo && d.kind != simulator_kind::random)
+        return "write=around is of fifo and random caches; direct-mapped is fifo with ways=1";
     switch (d.kind) {
         case simulator_kind::direct:
             return check_direct(d);

@@ -5,6 +5,7 @@
 //   lru:line=32,sets=64-4096,ways=8              every LRU cache of 64, 128, … 4096 sets and 1 to 8 ways
 //   fifo:line=64,size=32K,ways=8                 first in, first out
 //   random:line=64,size=32K,ways=8,seed=1        random replacement
+//   fifo:line=32,size=16K,ways=1,write=around    a store that misses does not bring its line in; with random, too
 //   distances:line=64                            exact LRU stack distances of lines; of pages with line=4K
 //   sampled:line=64,one_in=100                   the same from one line in 100, with its error
 //   levels:line=64,size=32K/1M,ways=8/16,inclusion=inclusive     or exclusive, independent
@@ -16,6 +17,7 @@
 
 #include "lab/simulate/hierarchy.hpp"
 #include "lab/simulate/set_cache.hpp"
+#include "lab/simulate/single_cache.hpp"
 
 namespace millpond::simulate {
 
@@ -32,6 +34,7 @@ struct description {
     numbers line, size, sets, ways, seed, one_in;
     inclusion inclusive = inclusion::independent;
     replacement rule = replacement::lru;
+    write_miss write = write_miss::allocate;
     // What the others come to, for the kinds that have them.
     level_shape shapes[hierarchy::levels_max] = {};
 };

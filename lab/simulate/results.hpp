@@ -28,7 +28,7 @@ namespace millpond::simulate {
 struct input_facts {
     std::string path, format;
     std::uint64_t instructions = 0, loads = 0, stores = 0, modifications = 0;
-    std::uint64_t allocator_instructions = 0;  // of `instructions`; text does not tell them
+    std::uint64_t allocator_instructions = 0;   // of `instructions`; text does not tell them
     std::string played;                         // of a layout
     std::optional<layout::moved_totals> moved;  // the same
 };

@@ -114,7 +114,7 @@ const char* simulation::add(const char* text) {
             break;
         case simulator_kind::fifo:
         case simulator_kind::random:
-            place<single_cache>(text, nullptr, lines, shape.sets, shape.ways, d.rule, d.seed.of[0]);
+            place<single_cache>(text, nullptr, lines, shape.sets, shape.ways, d.rule, d.seed.of[0], d.write);
             break;
         case simulator_kind::distances:
             place<stack_distances>(text, nullptr, lines, instructions_);

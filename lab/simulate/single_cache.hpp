@@ -2,6 +2,7 @@
 // single_cache: one cache of any geometry and replacement, simulated directly. For first-in-first-out and random
 // caches, of which no smaller one says anything about a larger; lru_family has the least-recently-used ones at once.
 //
+// A store that misses brings its line in (allocate), or leaves the cache as it is (around); a modification loads first.
 // Cost: O(ways) a reference. Memory: set_cache. Not thread-safe.
 #pragma once
 
@@ -10,18 +11,22 @@
 
 namespace millpond::simulate {
 
+enum class write_miss : uint8_t { allocate, around };
+
 class single_cache {
   public:
-    single_cache(const host& system, line_walk lines, uint64_t sets, unsigned ways, replacement rule, uint64_t seed)
-        : lines_(lines), cache_(system, sets, ways, rule, seed) {}
+    single_cache(const host& system, line_walk lines, uint64_t sets, unsigned ways, replacement rule, uint64_t seed,
+                 write_miss write = write_miss::allocate)
+        : lines_(lines), cache_(system, sets, ways, rule, seed), write_(write) {}
 
     void take(const reference* batch, size_t count) {
         for (size_t i = 0; i < count; ++i) {
             bool missed = false;
+            const bool brings_in = write_ == write_miss::allocate || batch[i].kind != millpond_store;
             const uint64_t last = lines_.last(batch[i]);
             for (uint64_t line = lines_.first(batch[i]);; ++line) {
                 if (!cache_.use(line)) {
-                    cache_.insert(line);
+                    if (brings_in) cache_.insert(line);
                     missed = true;
                 }
                 if (lines_.rule() == straddling::twice || line == last) {
@@ -52,6 +57,7 @@ class single_cache {
   private:
     line_walk lines_;
     set_cache cache_;
+    write_miss write_;
     uint64_t references_ = 0, misses_ = 0;
 };
 

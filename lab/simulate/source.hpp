@@ -15,9 +15,9 @@ struct reference_batch {
     const millpond_reference* references = nullptr;  // until the next call
     std::size_t count = 0;
     std::uint64_t instructions = 0;  // executed for these
-    bool in_allocator = false;       // whether they are the allocator's; text does not tell
     bool flushes = false;            // the caches are to be emptied behind it: the trace says so
     std::uint64_t skipped = 0;       // instructions behind it that were not captured
+    bool in_allocator = false;       // whether they are the allocator's; text does not tell
 };
 
 class reference_source {

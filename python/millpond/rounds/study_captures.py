@@ -47,10 +47,12 @@ PAGE_BYTES = 4096
 MEMORIES_KIBIBYTES = tuple(sorted({2**i for i in range(6, 17)} | {3 * 2**i for i in range(5, 15)}))
 _SIZES = "/".join(f"{size}K" for size in CACHES_KIBIBYTES)
 _ATTRIBUTED_KIBIBYTES = 64  # whose misses are told by kind and by whose code made them
+_AROUND_KIBIBYTES = (16, 64)  # caches in which a store that misses does not bring its line in
 # Today's hierarchy: 32 KiB in 8 ways, 1 MiB in 16 ways, lines of 64 bytes.
 _DESCRIPTIONS = (
     *(f"direct:line={line},size={_SIZES}" for line in LINES_BYTES),
     f"attributed:line=32,size={_ATTRIBUTED_KIBIBYTES}K,ways=1",
+    *(f"fifo:line=32,size={size}K,ways=1,write=around" for size in _AROUND_KIBIBYTES),
     "levels:line=64,size=32K/1M,ways=8/16,inclusion=independent",
     "distances:line=4K",
 )
@@ -62,6 +64,7 @@ METRICS = Metrics(
         "pages": "pages",
         **{f"misses_{line}_{size}": "references" for line in LINES_BYTES for size in CACHES_KIBIBYTES},
         "cold_misses": "references", "allocator_misses": "references", "indirect_misses": "references",
+        **{f"around_misses_{size}": "references" for size in _AROUND_KIBIBYTES},
         "level_1_misses": "references", "level_2_misses": "references", "model_seconds": "seconds",
         "cpu_seconds": "seconds",
         **{f"faults_{size}": "faults" for size in MEMORIES_KIBIBYTES},
@@ -226,6 +229,8 @@ def _of_caches(simulators: tuple[Simulator, ...]) -> Mapping[str, float]:
         rows = [row for row in one.metrics if row.subject is None]
         if one.kind == "direct":
             found |= {f"misses_{row.line_bytes}_{_kibibytes(row)}": row.value for row in rows if row.metric == "misses"}
+        elif one.kind == "fifo":
+            found |= {f"around_misses_{_kibibytes(row)}": row.value for row in rows if row.metric == "misses"}
         elif one.kind == "levels":
             found |= {f"level_{row.level}_misses": row.value for row in rows if row.metric == "misses"}
         elif one.kind == "attributed":

@@ -12,7 +12,9 @@ namespace millpond::test {
 namespace {
 
 using simulate::inclusion;
+using simulate::line_walk;
 using simulate::replacement;
+using simulate::straddling;
 
 struct tally {
     std::uint64_t references = 0, misses = 0;
@@ -90,6 +92,26 @@ TEST(lru_family, sets_of_many_ways_are_exact) {
                 }
             }
         }
+    }
+}
+
+TEST(single_cache, stores_that_go_around_the_cache_bring_nothing_in) {
+    for (const stream& all : streams()) {
+        model_cache model(5, 2, replacement::fifo);
+        std::uint64_t missed = 0;
+        const line_walk lines(64, straddling::once);
+        for (const millpond_reference& each : all) {
+            bool misses = false;
+            for (std::uint64_t line = lines.first(each); line <= lines.last(each); ++line) {
+                if (model.has(line)) continue;
+                misses = true;
+                if (each.kind != millpond_store) model.insert(line);
+            }
+            missed += misses;
+        }
+        const counted around(all, "fifo:line=64,size=640,ways=2,write=around");
+        EXPECT_EQ(around.sum("misses"), missed);
+        EXPECT_EQ(around.sum("references"), all.size());
     }
 }
 
@@ -223,6 +245,8 @@ TEST(description, wrong_ones_are_refused_with_a_reason) {
                                     "fifo:size=1K",
                                     "fifo:size=1K,ways=3",
                                     "fifo:size=1K/2K,ways=1/1",
+                                    "fifo:size=1K,ways=1,write=never",
+                                    "direct:size=1K,write=around",
                                     "levels:size=1K/2K,ways=1",
                                     "levels:size=1K/2K/4K/8K/16K,ways=1/1/1/1/1",
                                     "levels:size=1K,ways=1,inclusion=some",
