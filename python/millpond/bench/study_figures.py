@@ -5,6 +5,7 @@ figure 1        share of the instructions in allocation     bars, a group for ea
 figures 2, 3    page faults by memory                       curves; a mark on the axis where a heap ends
 figures 4, 5    time without misses, overlaid on time with  bars
 figures 6 to 8  miss rates by cache size                    curves
+figure 9        the class of each request                   curves; nothing of it is measured
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
+from millpond.advice import class_choice
 from millpond.bench.experiment import Place
 from millpond.bench.result_table import FIGURE, PublishedTable
 from millpond.report.figures import flat_figures
@@ -24,6 +26,7 @@ _COLOURS = 8
 _DASHES = ("", "d1", "d2")
 _BARS_PIXELS, _LABELS_PIXELS = 200.0, 20.0
 _A_BILLION = 10**9
+_GRANULE, _LARGEST = 16, 2048  # of figure 9, in bytes
 
 
 @dataclass(frozen=True)
@@ -77,6 +80,28 @@ def shares(results: PublishedTable) -> list[StudyFigure]:
     }  # fmt: skip
     caption = "Figure 1: share of the instructions in malloc and free, in percent, without penalties for misses"
     return [StudyFigure(caption, _bars(of, values, "%"), of.legend())] if values else []
+
+
+def programs(results: PublishedTable) -> list[StudyFigure]:
+    """Figures 1 and 9."""
+    return [*shares(results), *size_maps()]
+
+
+def size_maps() -> list[StudyFigure]:
+    """Figure 9: requests mapped to classes, as BSD, QUICKFIT and `size_map` do."""
+    names = {
+        "powers of two (BSD)": class_choice.powers_of_two,
+        "four an octave (size_map)": class_choice.four_an_octave,
+    }
+    maps = {name: make(_GRANULE, _LARGEST) for name, make in names.items()}
+    maps["multiples of a word (QUICKFIT, any size)"] = tuple(range(_GRANULE, _LARGEST + 1, _GRANULE))
+    curves, legend = [], []
+    for number, (name, classes) in enumerate(maps.items()):
+        points = [(request, next(size for size in classes if size >= request)) for request in range(8, _LARGEST + 1, 8)]
+        curves.append(Curve(name, number, 0, f"k{number}", "", points, has_dots=False))
+        legend.append((f"k{number}", "", name))
+    caption = "Figure 9: the bytes of the class that serves a request, by its bytes; an array of the sizes finds it"
+    return [StudyFigure(caption, log_plot(curves, caption, shares=False), legend)]
 
 
 def overlaid_times(results: PublishedTable) -> list[StudyFigure]:
