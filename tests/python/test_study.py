@@ -213,6 +213,7 @@ def test_every_experiment_has_its_rows_statements_and_figures(
     assert [one.claim.id for one in run.claims] == [claim.id for claim in own]
     assert all(name in " ".join(figure.svg + str(figure.legend) for figure in run.figures)
                for name in (["FIRSTFIT", "BSD"] if run.figures else []))  # fmt: skip
+    assert bool(run.charts) == (spec in (TIME, TAGS, WHAT_PROGRAMS_DO))
     assert bool(run.figures) == (spec in (TIME, CACHES, PAGING, WHAT_PROGRAMS_DO))
 
 
@@ -224,6 +225,20 @@ def test_time_is_instructions_and_misses_at_25_cycles(ran: Iterator[list[str]], 
     found = run.results.by_place().by_round(((("program", "GAWK"), ("cache", 64)), "bsd"), FIGURE)
     cycles = values["instructions_executed"] + 25 * values["misses_32_64"]
     assert found == {1: pytest.approx(62.5e-9 * cycles)}
+
+
+def test_tables_4_and_5_stand_as_printed_beside_ours(ran: Iterator[list[str]], tmp_path: Path) -> None:
+    next(ran)
+    fourth, fifth = run_of(TIME, tmp_path, rounds=1).charts
+    assert "16 KB" in fourth.title and "64 KB" in fifth.title
+    for chart, printed in ((fourth, ("200", "43.0")), (fifth, ("165", "8.08"))):
+        published, here = chart.tables
+        assert (published.caption, here.caption) == ("published", "here")
+        rows = dict(published.rows)
+        assert list(rows) == ["FIRSTFIT", "QUICKFIT", "GNU G++", "BSD", "GNU LOCAL"]
+        column = [heading for heading, _ in published.headings].index("ESPRESSO")
+        assert rows["FIRSTFIT"][column][1] == "/".join(printed)
+        assert "multipool" in dict(here.rows)
 
 
 def test_a_capture_that_fails_is_named_and_has_no_value(

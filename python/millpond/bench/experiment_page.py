@@ -85,7 +85,7 @@ def _section(run: ExperimentRun) -> Section:
     ]  # fmt: skip
     drawn, headings, counted, reading = [], list[str](), list[tuple[str, list[str]]](), ""
     if isinstance(run, PublishedRun):
-        drawn = charts(run.results)
+        drawn = [*(run.charts if isinstance(run, StudyRun) else []), *charts(run.results)]
         headings, counted = run.results.headings, _counted(run.results)
         reading = _BOTH if any(t.caption == PUBLISHED for chart in drawn for t in chart.tables) else _OURS
     beside = _beside(run) if isinstance(run, PublishedRun) else [_comparison(row) for row in run.rows]

@@ -19,10 +19,12 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
+from millpond.bench.charts import Chart
 from millpond.bench.experiment import Parameters, Place, Published, PublishedSpec
 from millpond.bench.experiment_run import PLACE
 from millpond.bench.published_run import PublishedRun
 from millpond.bench.result_table import PublishedTable
+from millpond.bench.study_charts import Tabulate
 from millpond.bench.study_figures import Draw, StudyFigure
 from millpond.bench.suite_rounds import SuiteProgram
 from millpond.cells.cell import Cell, Outcome
@@ -43,11 +45,13 @@ class StudySpec(PublishedSpec):
     there is none), the parameters and the values of each of its points.
 
     `figures`: the document's own, by metric; "" is the experiment's figure. `runner`: what makes a round's values,
-    given a folder of its own and the one of the inputs. `draw`: the document's figures from ours.
+    given a folder of its own and the one of the inputs. `draw` and `tabulate`: the
+    document's figures and tables from ours.
     """
 
     runner: Callable[[Path, Path], Runner] = study_captures.CaptureRunner
     draw: Draw = field(default=lambda _results: [])
+    tabulate: Tabulate = field(default=lambda _results: [])
 
     unfold: Callable[[Values, Values | None], Iterable[tuple[Parameters, Values]]]
     figures: Callable[[], Mapping[str, Iterable[Published]]] = field(default=dict)
@@ -109,6 +113,11 @@ class StudyRun(PublishedRun):
     @property
     def figures(self) -> list[StudyFigure]:
         return self.spec.draw(self.results)
+
+    @property
+    def charts(self) -> list[Chart]:
+        """The document's tables, as it prints them."""
+        return self.spec.tabulate(self.results)
 
     def _unfolded(self, outcome: Outcome, base: Values | None) -> list[Outcome]:
         """The outcomes of a capture's points; one that failed is the same at no point in particular."""

@@ -22,6 +22,7 @@ from functools import partial
 from millpond.bench import study_tables as printed
 from millpond.bench.experiment import Figure, Needs, Parameters, Part, Tables, points, thousands
 from millpond.bench.study import StudySpec, Values
+from millpond.bench.study_charts import table_6, tables_2_and_3, tables_4_and_5
 from millpond.bench.study_figures import fault_curves, miss_curves, overlaid_times, programs
 from millpond.cells.metrics import Metrics
 from millpond.rounds.study_captures import (
@@ -228,7 +229,7 @@ WHAT_PROGRAMS_DO = _experiment(
     beside_metrics=("instructions_executed", "allocator_share", "objects_allocated", "objects_freed", "freed_share",
                     "requested_bytes", "mean_object_bytes", "common_sizes_share", "tag_share", "heap_bytes", "pages"),
     axes=(PROGRAM,), tables=_one_table("Data references", PROGRAM), figures=printed.of_programs, unfold=_of_programs,
-    draw=programs,
+    draw=programs, tabulate=tables_2_and_3,
     notes=(_NOTE, _PROGRAMS_NOTE,
            "The share in allocation is of instructions, with no penalty for misses, as figure 1 has it."),
 )  # fmt: skip
@@ -251,6 +252,7 @@ TIME = _experiment(
                     *(f"seconds_at_{p}" for p in printed.PENALTIES)),
     axes=(PROGRAM, "cache"), tables=_one_table("Estimated time", PROGRAM, split=("cache",), relative=True),
     figures=printed.of_times, unfold=_of_times, notes=(_NOTE, _SECONDS_NOTE), draw=overlaid_times,
+    tabulate=tables_4_and_5,
 )  # fmt: skip
 CACHES = _experiment(
     name="grunwald1993.caches", title="Miss rates by cache size (figures 6 to 8)", section="4.2",
@@ -273,6 +275,7 @@ TAGS = _experiment(
                     *(f"tag_penalty_at_{p}" for p in printed.PENALTIES)),
     strategies=_TAGGED, axes=(PROGRAM,), optional=(),
     tables=_one_table("Miss rate", PROGRAM), figures=printed.of_tags, unfold=_of_tags,
+    tabulate=table_6,
     parts=_parts(_TAGGED, _TAGGED, few=_FEW),
     notes=(_NOTE, "A block is aligned to 16, so a real tag of a word takes two.",
            "Penalties are shares of the time without tags, as in the document."),
