@@ -95,7 +95,9 @@ def test_misses_may_differ_by_one_in_a_million(
     ours = {"input": {"references": 3_000_000}, "simulators": [{"metrics": rows}]}
     monkeypatch.setattr(bench_references, "one_tool_folder", lambda _: bench.folder)
     monkeypatch.setattr(bench_references, "run_under", lambda *_: "")
-    monkeypatch.setattr(capture_tools, "run_under", lambda *_: "==1== D1  misses:  1,000  (1 rd + 2 wr)")
+    said = "==1== I   refs:      9,000,000\n==1== D   refs:      1,000,000  (1 rd + 2 wr)\n"
+    said += "==1== D1  misses:        1,000  (1 rd + 2 wr)"
+    monkeypatch.setattr(capture_tools, "run_under", lambda *_: said)
     monkeypatch.setattr(bench_references.native, "require", lambda *_: None)
     monkeypatch.setattr(bench_references, "json_of", lambda _: ours)
     bars = misses(lambda _: WORK)(bench)

@@ -26,11 +26,11 @@ from millpond.bench.suites.grunwald1993_locality import (
     CLASSICS,
     EXPERIMENTS,
     PAGING,
-    PREDICTED,
     PROGRAMS,
     TAGS,
     TIME,
     WHAT_PROGRAMS_DO,
+    WORDS,
 )
 from millpond.cells.cell import Cell, Outcome, Strategy, Workload
 from millpond.rounds import study_captures
@@ -133,7 +133,7 @@ def test_the_stack_lies_at_one_place_whatever_is_preloaded() -> None:
     workload = RealProgram("x", ("x",))
 
     def bytes_of(layout: Layout, number: int) -> int:
-        environment = study_captures._environment(workload, layout, number)
+        environment = study_captures.environment_of(workload, layout, number)
         return len(environment["MILLPOND_PAD"]) + (len(str(layout.library)) + 1 if layout.library else 0)
 
     layouts = [Layout("glibc"), Layout("x", Path("/lib/x.so")), Layout("y", Path("/usr/lib/a_long_name/liby.so.2"))]
@@ -164,14 +164,13 @@ class FakeRunner:
 @pytest.fixture
 def ran(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     monkeypatch.setattr(FakeRunner, "ran", [])
-    monkeypatch.setattr(study_captures, "identity_of", lambda _: "one")
     return iter([FakeRunner.ran])
 
 
 def run_of(spec: StudySpec, store: Path, shard: Shard = WHOLE, rounds: int = 3) -> StudyRun:
-    fake = replace(spec, runner=FakeRunner)
+    fake = replace(spec, runner=FakeRunner, identity=lambda _: "one")
     request = RunRequest("quick", rounds, 1, shard, Store(store), 1 << 40)
-    run = StudyRun(fake, cells_of(fake, "quick" if spec is not PREDICTED else "standard", ""), request)
+    run = StudyRun(fake, cells_of(fake, "quick" if spec.parts["quick"] else "standard", ""), request)
     run.measure()
     return run
 
@@ -213,8 +212,8 @@ def test_every_experiment_has_its_rows_statements_and_figures(
     assert [one.claim.id for one in run.claims] == [claim.id for claim in own]
     assert all(name in " ".join(figure.svg + str(figure.legend) for figure in run.figures)
                for name in (["FIRSTFIT", "BSD"] if run.figures else []))  # fmt: skip
-    assert bool(run.charts) == (spec in (TIME, TAGS, WHAT_PROGRAMS_DO))
-    assert bool(run.figures) == (spec in (TIME, CACHES, PAGING, WHAT_PROGRAMS_DO))
+    assert bool(run.charts) == (spec in (TIME, TAGS, WORDS, WHAT_PROGRAMS_DO))
+    assert bool(run.figures) == (spec in (TIME, CACHES, PAGING, WORDS, WHAT_PROGRAMS_DO))
 
 
 def test_time_is_instructions_and_misses_at_25_cycles(ran: Iterator[list[str]], tmp_path: Path) -> None:

@@ -45,11 +45,14 @@ class StudySpec(PublishedSpec):
     there is none), the parameters and the values of each of its points.
 
     `figures`: the document's own, by metric; "" is the experiment's figure. `runner`: what makes a round's values,
-    given a folder of its own and the one of the inputs. `draw` and `tabulate`: the
+    given a folder of its own and the one of the inputs. `lacking`: why cells cannot be run here. `identity`: what tells
+    the programs of a cell from other builds. `draw` and `tabulate`: the
     document's figures and tables from ours.
     """
 
     runner: Callable[[Path, Path], Runner] = study_captures.CaptureRunner
+    lacking: Callable[[list[Cell]], dict[Cell, str]] = study_captures.lacking
+    identity: Callable[[Cell], str] = study_captures.identity_of
     draw: Draw = field(default=lambda _results: [])
     tabulate: Tabulate = field(default=lambda _results: [])
 
@@ -80,13 +83,13 @@ class StudyRun(PublishedRun):
         """Failure (status 4) where nothing can be captured. Effects: cells whose program or allocator is not here are
         left out, with the reason.
         """
-        missing = study_captures.require(self.cells)
+        missing = self.spec.lacking(self.cells)
         self.left_out += dict.fromkeys(missing.values())
         self.cells = [cell for cell in self.cells if cell not in missing]
 
     @cached_property
     def journal(self) -> Journal:  # type: ignore[override]
-        programs = Programs(lambda _: None, cache(study_captures.identity_of))
+        programs = Programs(lambda _: None, cache(self.spec.identity))
         return Journal(_JOURNAL, ("millpond", "bench", _JOURNAL), metrics=self.spec.metrics,
                        seed=self.request.seed, programs=programs)  # fmt: skip
 

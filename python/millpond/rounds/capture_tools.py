@@ -18,7 +18,7 @@ from millpond.system.errors import Failure, Status
 
 # What Valgrind says under -d of the tool that it starts.
 _STARTED = re.compile(r"launching (\S+)/none-amd64-linux")
-_MISSES = re.compile(r"D1\s+misses:\s+([\d,]+)")
+_COUNTED = tuple(re.compile(rf"{what}:\s+([\d,]+)") for what in (r"I\s+refs", r"D\s+refs", r"D1\s+misses"))
 _PAGE_BYTES = 4096
 
 
@@ -96,11 +96,27 @@ def run_under(command: Sequence[str], workload: RealProgram, environment: Mappin
     return said
 
 
+class CachegrindCounts(NamedTuple):
+    """What Cachegrind counts of a program with one first-level data cache."""
+
+    instructions: int
+    references: int
+    misses: int
+
+
 def cachegrind_misses(workload: RealProgram, environment: Mapping[str, str], cache: CacheShape, *options: str) -> int:
     """The misses that Cachegrind counts in a first-level data cache."""
+    return cachegrind_counts(workload, environment, cache, *options).misses
+
+
+def cachegrind_counts(
+    workload: RealProgram, environment: Mapping[str, str], cache: CacheShape, *options: str
+) -> CachegrindCounts:
+    """Runs the program under Cachegrind. Failure (4) where it fails, or nothing is told."""
     levels = ("--I1=32768,8,64", "--LL=8388608,16,64", "--cachegrind-out-file=/dev/null", cache.cachegrind)
     command = [word for word in valgrind("cachegrind", *options, *levels) if word != "-q"]
-    found = _MISSES.search(run_under(command, workload, environment))
-    if found is None:
+    said = run_under(command, workload, environment)
+    found = [pattern.search(said) for pattern in _COUNTED]
+    if None in found:
         raise Failure(Status.ENVIRONMENT, f"Cachegrind told no misses of {workload.name}")
-    return int(found[1].replace(",", ""))
+    return CachegrindCounts(*(int(each[1].replace(",", "")) for each in found if each is not None))

@@ -138,7 +138,7 @@ class CaptureRunner:
             with (workload.stdin or Path(os.devnull)).open("rb") as stdin:
                 done = subprocess.run(
                     command, stdin=stdin, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, check=False,
-                    env=_environment(workload, layout, number), cwd=workload.folder, timeout=self.limit_seconds,
+                    env=environment_of(workload, layout, number), cwd=workload.folder, timeout=self.limit_seconds,
                 )  # fmt: skip
         except subprocess.TimeoutExpired:
             return Outcome.failed(cell, stage, number, "killed", f"took longer than {self.limit_seconds:.0f} s")
@@ -152,7 +152,7 @@ class CaptureRunner:
         return Outcome(cell, stage, number, {**values, "cpu_seconds": _cpu_seconds(workload, layout)}, kind="simulated")
 
 
-def _environment(workload: RealProgram, layout: Layout, number: int) -> dict[str, str]:
+def environment_of(workload: RealProgram, layout: Layout, number: int) -> dict[str, str]:
     """As many bytes for every allocator: a preloaded library is named in front of Valgrind's, behind a colon."""
     preloaded = len(str(layout.library)) + 1 if layout.library else 0
     padding = "x" * (_LEAST_BYTES + (number % 8) * _STEP_BYTES - preloaded)
@@ -283,7 +283,7 @@ def fault_slope(faults: Mapping[int, int]) -> float | None:
     return -sum((x - x_mean) * (y - y_mean) for x, y in points) / spread if spread else None
 
 
-def require(cells: list[Cell]) -> dict[Cell, str]:
+def lacking(cells: list[Cell]) -> dict[Cell, str]:
     """Why cells cannot be captured here, for those that cannot. Failure (4) where none can, or the tool is missing."""
     native.find(CAPTURE)
     missing: dict[Cell, str] = {}
