@@ -224,8 +224,8 @@ json results_json(const std::vector<references::simulator_counts>& all, const in
                   {"loads", input.loads},
                   {"stores", input.stores},
                   {"modifications", input.modifications}};
-    if (input.format == "recording" || input.format == "counts")
-        about["allocator_instructions"] = input.allocator_instructions;
+    if ((input.format == "recording" || input.format == "counts") && !input.moved)
+        about["allocator_instructions"] = input.allocator_instructions;  // of a layout: in `layout`
     if (sample != nullptr) {
         about["bursts"] = sample->bursts();
         about["instructions_not_captured"] = sample->instructions_not_captured();
