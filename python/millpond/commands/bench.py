@@ -114,14 +114,10 @@ def command(
         sections = {e: f"section {e.section:3}  " if e.section else "" for e in EXPERIMENTS}
         print("\n".join(f"{e.name}  {sections[e]}{e.title}: {e.measured}" for e in EXPERIMENTS))
         return Status.OK
-    specs = without_study(named(experiments or []), {
-        "--litter": litter, "--counters": counters, "--event": event, "--perf-control": perf_control,
-        "--toolchain": toolchain, "--malloc": malloc,
-    })  # fmt: skip
-    require_options(specs, {"--peer": peer, "--sizes": sizes}, {
-        "--litter": litter, "--counters": counters, "--event": event, "--perf-control": perf_control,
-        "--google": google, "--toolchain": toolchain, "--malloc": malloc,
-    })  # fmt: skip
+    of_suites = {"--litter": litter, "--counters": counters, "--event": event, "--perf-control": perf_control,
+                 "--toolchain": toolchain, "--malloc": malloc}  # fmt: skip
+    specs = without_study(named(experiments or []), of_suites)
+    require_options(specs, {"--peer": peer, "--sizes": sizes}, {**of_suites, "--google": google})
     taken = {metric for spec in PUBLISHED for metric in spec.metrics.units}
     counting = counting_of(counters, event or [], perf_control, taken)
     request = RunRequest(scale, rounds, seed, grid.shard, Store(store) if store else None, memory_bytes(), counting,
@@ -130,10 +126,7 @@ def command(
     published = [e for e in under if isinstance(e, PublishedSpec)]
     littered = f"{litter:g}" if litter else ""
     chosen = chosen_cells(published, scale, littered, grid.filters, points(**around)) if published else []
-    runs: list[ExperimentRun] = [
-        StudyRun(e, found, request) if isinstance(e, StudySpec) else PublishedRun(e, found, request)
-        for e, found in chosen
-    ]
+    runs: list[ExperimentRun] = [_published_run(e, found, request) for e, found in chosen]
     runs += [_own_run(e, request, grid.filters, peer or [], sizes or []) for e in under if e not in published]
     if grid.list_only:
         show_all([listing(run.spec.name, run.cells) for run in runs], json)
@@ -157,6 +150,10 @@ def _measure(runs: Sequence[ExperimentRun], places: Places, json: str | None, st
         places.write_one(run)
     places.write_all(runs)
     return Status.OK if all(run.holds for run in runs) else Status.GATE
+
+
+def _published_run(spec: PublishedSpec, cells: list[Cell], request: RunRequest) -> PublishedRun:
+    return StudyRun(spec, cells, request) if isinstance(spec, StudySpec) else PublishedRun(spec, cells, request)
 
 
 def _own_run(
