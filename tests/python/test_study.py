@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -13,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from millpond.bench import study_tables
+from millpond.bench import study, study_tables
 from millpond.bench.claim_rules import evaluate, judge
 from millpond.bench.claims import NOT_MEASURED, UNTESTABLE, Claim, load
 from millpond.bench.experiment import PublishedSpec
@@ -33,6 +34,7 @@ from millpond.bench.suites.grunwald1993_locality import (
     WORDS,
 )
 from millpond.cells.cell import Cell, Outcome, Strategy, Workload
+from millpond.cli import main
 from millpond.rounds import study_captures
 from millpond.rounds.interleaved_rounds import WHOLE, Shard
 from millpond.rounds.layouts import Layout
@@ -185,6 +187,19 @@ def test_experiments_share_their_captures(ran: Iterator[list[str]], tmp_path: Pa
     assert len(names) == first
     assert run_of(TAGS, tmp_path).outcomes  # which has two allocators of its own, on three programs
     assert len(names) == first + 2 * 3 * 3
+
+
+def test_a_dry_run_counts_shared_captures_once(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(study, "_told", set())
+    target = tmp_path / "grid.json"
+    names = [TIME.name, CACHES.name]
+    assert main(["bench", *names, "--scale", "quick", "--dry-run", f"--json={target}"]) == 0
+    first, second = json.loads(target.read_text(encoding="utf-8"))["grids"]
+    assert first["estimated_seconds"] > 0 and second["estimated_seconds"] == 0
+    assert second["runs"] == first["runs"]
+    capsys.readouterr()
 
 
 def test_shards_make_the_whole(ran: Iterator[list[str]], tmp_path: Path) -> None:
