@@ -288,7 +288,7 @@ TAGS = _experiment(
     strategies=_TAGGED, axes=(PROGRAM,), optional=(),
     tables=_one_table("Miss rate", PROGRAM), figures=printed.of_tags, unfold=_of_tags,
     tabulate=table_6,
-    parts=_parts(_TAGGED, _TAGGED, few=_FEW),
+    parts=_parts(_TAGGED, _TAGGED, PROGRAMS, few=_FEW),
     notes=(_NOTE, "A block is aligned to 16, so a real tag of a word takes two.",
            "Penalties are shares of the time without tags, as in the document."),
 )  # fmt: skip
@@ -301,7 +301,7 @@ ABLATION = _experiment(
     beside_metrics=("base_seconds", "miss_seconds", "misses_a_thousand"),
     strategies=_ABLATED, axes=(PROGRAM, "cache"), optional=(), figures=printed.of_times, unfold=_of_times,
     tables=_one_table("Estimated time", PROGRAM, split=("cache",), relative=True),
-    parts=_parts(_ABLATED, _ABLATED, few=_FEW),
+    parts=_parts(_ABLATED, _ABLATED, PROGRAMS, few=_FEW),
     notes=(_NOTE, _SECONDS_NOTE, "Tags alone are taken away in grunwald1993.tags."),
 )  # fmt: skip
 
@@ -322,7 +322,7 @@ WORDS = _experiment(
     workload="words", runner=study_words.WordsRunner, lacking=study_words.lacking, identity=study_words.identity_of,
     strategies=_OF_WORDS, optional=(), axes=(PROGRAM, "cache"), figures=printed.of_times, unfold=_of_times,
     tables=_one_table("Estimated time", PROGRAM, split=("cache",), relative=True), tabulate=tables_4_and_5,
-    draw=overlaid_times, parts=_parts(_OF_WORDS, (), ("GS-Small", "GS-Medium", "GS", "GAWK", "MAKE")),
+    draw=overlaid_times, parts=_parts(_OF_WORDS, (), ("GS", "GAWK", "MAKE")),
     notes=("Two tags are 8 bytes, as in the document. Counted by Cachegrind. Debian has no i386 berkeley-abc and spin "
            "among the packages that `scripts/setup bench-study-i386` unpacks.", _SECONDS_NOTE),
 )  # fmt: skip
