@@ -7,6 +7,21 @@
 
 namespace millpond::layout {
 
+namespace {
+
+// The address of the first reference to a stack; 0 without one.
+std::uint64_t first_of_stack(const std::string& path, region_map& regions) {
+    references::reader all(path, {.with_system = false});
+    references::step in;
+    while (all.next(in)) {
+        for (const millpond_reference& each : in.references)
+            if (regions.find(each.address) == memory_kind::stack) return each.address;
+    }
+    return 0;
+}
+
+}  // namespace
+
 moved_reader::moved_reader(const std::string& recording, const std::string& played,
                            const references::reader_options& options)
     : recorded_(recording, options),
@@ -21,6 +36,13 @@ moved_reader::moved_reader(const std::string& recording, const std::string& play
     const trace::process_record& others = played_.trace().process();
     has_own_start_ = is_starting_ =
         own.executable == others.executable && own.build_id == others.build_id && recorded_regions_.has_main();
+    // Both are of one instruction of the dynamic linker. The ends of the stacks differ by the environments.
+    const std::uint64_t programs = is_starting_ ? first_of_stack(recording, recorded_regions_) : 0;
+    const std::uint64_t players = is_starting_ ? first_of_stack(played, played_regions_) : 0;
+    start_shift_ = address_moves::apart;
+    start_shift_ += programs != 0 && players != 0 ? programs - players
+                                                  : recorded_regions_.last_of(memory_kind::stack).last -
+                                                        played_regions_.last_of(memory_kind::stack).last;
 }
 
 void moved_reader::refuse(const std::string& why) const {
@@ -122,9 +144,7 @@ bool moved_reader::is_mark(const references::stream_event& event) {
 }
 
 std::uint64_t moved_reader::placed_at_start(std::uint64_t address) {
-    if (played_regions_.find(address) != memory_kind::stack) return address;
-    return address - played_regions_.at(address).last + recorded_regions_.last_of(memory_kind::stack).last +
-           address_moves::apart;
+    return played_regions_.find(address) == memory_kind::stack ? address + start_shift_ : address;
 }
 
 // ---- the allocator ----

@@ -102,6 +102,7 @@ class moved_reader {
 
     std::vector<millpond_early_block> early_blocks_;  // allocations at the start of `played`
     std::uint64_t next_early_ = 0;
+    std::uint64_t start_shift_ = 0;  // from the player's stack to the program's, before main
 
     place place_ = place::start;
     references::step recorded_step_, played_step_;

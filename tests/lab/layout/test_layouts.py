@@ -19,6 +19,8 @@ SIMULATORS = ("lru:line=64,sets=64,ways=8", "lru:line=64,sets=1024,ways=8", "dis
 OUR_MALLOCS = ("multipool", "first_fit", "size_map", "bsd")
 # What the environment does to the stack, and a preloaded library to the dynamic linker.
 SHARE = 0.02
+# The dynamic linker reads the whole environment.
+SAME = 0.005
 
 
 def run(*words: str | Path, **variables: str) -> subprocess.CompletedProcess[str]:
@@ -110,6 +112,21 @@ def test_on_another_allocator_a_program_misses_what_it_does_there(
     found = misses(predicted)
     for cache, value in misses(truth).items():
         assert found[cache] == pytest.approx(value, rel=SHARE, abs=50), cache
+
+
+def test_the_players_environment_moves_no_stack(folder: Path) -> None:
+    """With the player's stack at the start, a few hundred bytes more moved frames over the end of a page."""
+    short, place = captured(folder / "short.mpt", "/bin/true"), folder / "short.script"
+    assert run(BIN / "millpond-layout", "--calls", short, "-o", place).returncode == 0
+    curves = []
+    for more in (0, 600, 1800, 3000):
+        played = folder / f"more_{more}.played"
+        done = run(BIN / "millpond-references", "-o", played, "--play", place, "--", "/bin/true", PADDING="x" * more)
+        assert done.returncode == 0, done.stderr
+        [pages] = [one for one in simulated(short, "--played", played)["simulators"] if one.get("curve")]
+        curves.append([sum(count for distance, count in pages["curve"] if distance >= n) for n in (2, 4, 8)])
+    for curve in curves[1:]:
+        assert curve == pytest.approx(curves[0], rel=SAME)
 
 
 def test_subsystems_get_pools_of_their_own(folder: Path, recorded: Path) -> None:
