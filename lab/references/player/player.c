@@ -321,32 +321,38 @@ static void play(const struct millpond_call* call, uint64_t number) {
 
 static uint32_t turn; /* the thread that runs; script.threads: all is played */
 static uint64_t next_call;
-static unsigned long ended; /* the thread that gave its turn away for good, until somebody has waited for its end */
-static int has_ended;
+static long leaving;            /* the thread that gave its turn away for good, until the next has seen it gone */
+static unsigned long* unjoined; /* threads that have ended: the C library keeps their stacks until they are joined */
+static uint32_t unjoined_count;
 
 static void give_turn(uint32_t to) {
     __atomic_store_n(&turn, to, __ATOMIC_RELEASE);
     ask(__NR_futex, (long)&turn, FUTEX_WAKE_PRIVATE, 0x7FFFFFFF, 0, 0, 0);
 }
 
-static void join_ended(void) {
+static void await_end(void) {
+    const long process = ask(__NR_getpid, 0, 0, 0, 0, 0, 0);
+    while (leaving != 0 && ask(__NR_tgkill, process, leaving, 0, 0, 0, 0) == 0) ask(__NR_sched_yield, 0, 0, 0, 0, 0, 0);
+    leaving = 0;
+}
+
+/* A thread that the program started without memory of the C library's got the stack of one that it had joined. */
+static void join_one(void) {
     static int (*join)(unsigned long, void**);
-    if (!has_ended) return;
     if (join == NULL) join = (int (*)(unsigned long, void**))found_by_linker("pthread_join");
-    has_ended = 0;
-    if (join != NULL) join(ended, NULL);
+    if (join != NULL && unjoined_count != 0) join(unjoined[--unjoined_count], NULL);
 }
 
 /* False when all is played. */
 static int await_turn(uint32_t self) {
     for (uint32_t now; (now = __atomic_load_n(&turn, __ATOMIC_ACQUIRE)) != self;) {
         if (now == script.threads) {
-            join_ended();
+            await_end();
             return 0;
         }
         ask(__NR_futex, (long)&turn, FUTEX_WAIT_PRIVATE, now, 0, 0, 0);
     }
-    join_ended();
+    await_end();
     return 1;
 }
 
@@ -373,8 +379,8 @@ static unsigned long own_handle(void) {
 static void end_thread(uint32_t next) {
     millpond_played_call();
     millpond_played_call();
-    ended = own_handle();
-    has_ended = 1;
+    unjoined[unjoined_count++] = own_handle();
+    leaving = ask(__NR_gettid, 0, 0, 0, 0, 0, 0);
     give_turn(next);
 }
 
@@ -392,7 +398,10 @@ static void* run(void* number) {
         }
         uint32_t next = script.threads;
         if (next_call < script.calls) next = call_at(next_call)->thread;
-        if (next < script.threads && !started[next]) start(next);
+        if (next < script.threads && !started[next]) {
+            join_one();
+            start(next);
+        }
         if (!ends) {
             give_turn(next);
             continue;
@@ -407,6 +416,7 @@ static void player_main(void) {
     find_functions();
     open_script();
     started = map_beside(script.threads + (size_t)1);
+    unjoined = map_beside((script.threads + (size_t)1) * sizeof unjoined[0]);
     if (script.calls > 0) {
         started[0] = 1;
         run(NULL);

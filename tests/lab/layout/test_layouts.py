@@ -30,8 +30,8 @@ def run(*words: str | Path, **variables: str) -> subprocess.CompletedProcess[str
     )
 
 
-def captured(trace: Path, program: str | Path, *options: str | Path) -> Path:
-    done = run(BIN / "millpond-references", *options, "-o", trace, "--", program)
+def captured(trace: Path, program: str | Path, *options: str | Path, arguments: tuple[str, ...] = ()) -> Path:
+    done = run(BIN / "millpond-references", *options, "-o", trace, "--", program, *arguments)
     if done.returncode == 4 and "install the package valgrind" in done.stderr:
         pytest.skip(done.stderr.strip())
     assert done.returncode == 0, done.stderr
@@ -143,6 +143,21 @@ def test_subsystems_get_pools_of_their_own(folder: Path, recorded: Path) -> None
     # A pool's call is shorter than malloc's, and every call was made.
     assert found["input"]["references"] < before["input"]["references"]
     assert sum(pool["objects"] for pool in pools) > calls / 4
+
+
+def test_threads_that_start_while_others_have_ended_are_played(folder: Path) -> None:
+    """Whether the C library takes memory for a thread depends on which have been joined: it keeps their stacks."""
+    program = BIN / "orders"
+    if not program.is_file():
+        pytest.skip("the example orders is not built")
+    trace = captured(folder / "orders.mpt", program, arguments=("--orders", "2000"))
+    place = folder / "orders.script"
+    done = run(BIN / "millpond-layout", "--calls", trace, "-o", place)
+    assert done.returncode == 0 and json.loads(done.stdout)["threads"] > 4, done.stderr
+    played = captured(folder / "orders.played", program, "--play", place)
+    before, found = simulated(trace), simulated(trace, "--played", played)
+    for cache, value in misses(before).items():
+        assert misses(found)[cache] == pytest.approx(value, rel=SHARE, abs=50), cache
 
 
 def test_a_plan_of_another_program_is_refused(folder: Path, recorded: Path) -> None:
