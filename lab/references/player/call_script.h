@@ -9,7 +9,8 @@
  * gets are taken for theirs, in their order, by size. Every call that can be played is in the script, those too that
  * came to nothing (free of a null pointer), so that the calls of a recording and those that were played can be counted
  * off against one another. Where a plan gives pools of their own to some objects, their calls go to the library of
- * pools (layout/pools_library.cpp): a multipool each, or from number millpond_first_arena_pool on an arena. The file lives between two programs of one machine: native byte order, one version.
+ * pools (layout/pools_library.cpp): a multipool each, or from number millpond_first_arena_pool on an arena. The file
+ * lives between two programs of one machine: native byte order, one version.
  * Freestanding C11: writer and player compile the same text. */
 #ifndef MILLPOND_LAB_REFERENCES_PLAYER_CALL_SCRIPT_H
 #define MILLPOND_LAB_REFERENCES_PLAYER_CALL_SCRIPT_H

@@ -6,7 +6,7 @@ Advice ─┬─ AnalysedProgram, TraceSummary    what was recorded
         ├─ Option, Alternative              what is advised, and what else there was
         ├─ Row ── Arena, RowReplay, Code    each subsystem
         ├─ Replay, InputAdvice              predictions; each of several inputs
-        └─ CapturedReferences               where references miss, where a run was captured for it
+        └─ CapturedReferences               where references miss, where a run was captured for it; PredictedLayouts
 """
 
 from __future__ import annotations
@@ -238,6 +238,38 @@ class CapturedSubsystem(Record, frozen=True, kw_only=True):
     references: SubsystemReferences
 
 
+class LayoutPrediction(Record, frozen=True, kw_only=True):
+    """What a plan or a malloc is predicted to do to misses, and to the seconds of the time model, before it is tried.
+
+    Ratios are against the recorded run. `dropped`: no trial was made of it for that. `tried`: what came out.
+    """
+
+    kind: str
+    name: str
+    misses: int
+    seconds: float | None = field(default_factory=NULL)
+    misses_ratio: float
+    seconds_ratio: float | None = field(default_factory=NULL)
+    instructions_ratio: float
+    pool: str | None = field(default_factory=NULL)  # of a plan with one pool: its name
+    dropped: bool = field(default_factory=bool)
+    tried: Change | None = field(default_factory=NULL)
+
+
+class PredictedLayouts(Record, frozen=True, kw_only=True):
+    """All layouts that were predicted, the best first; `misses` and `seconds` of the recorded run, `cache`: whose."""
+
+    seconds_taken: float
+    cache: str
+    misses: int
+    seconds: float | None = field(default_factory=NULL)
+    layouts: tuple[LayoutPrediction, ...] = field(default_factory=NONE)
+
+    def of_plan(self, name: str) -> LayoutPrediction | None:
+        """What was predicted for a plan; None where nothing was."""
+        return next((p for p in self.layouts if p.kind == "plan" and p.name == name), None)
+
+
 class CapturedReferences(Record, frozen=True, kw_only=True):
     """What a captured run says of references and misses, and what it cost; without `facts`, why there is nothing.
 
@@ -250,6 +282,7 @@ class CapturedReferences(Record, frozen=True, kw_only=True):
     analysis_seconds: float | None = field(default_factory=NULL)
     facts: ReferenceFacts | None = field(default_factory=NULL)
     subsystems: tuple[CapturedSubsystem, ...] = field(default_factory=NONE)
+    predicted: PredictedLayouts | None = None
 
     @property
     def times_as_long(self) -> float | None:

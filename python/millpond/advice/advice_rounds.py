@@ -12,6 +12,7 @@ import time
 
 from millpond.advice import effects
 from millpond.advice.findings import Findings, Tried
+from millpond.advice.layout_prediction import mallocs_in_order
 from millpond.advice.verdict import quick_estimate
 from millpond.cells.cell import Cell, Malloc, Outcome
 from millpond.cells.plans import Plan, combine, without_repeats
@@ -97,7 +98,8 @@ class Advising:
     def _choose(self) -> tuple[list[Plan], list[str]]:
         """What to judge: the plan to be advised, then the single ones that it is made of; and the best mallocs."""
         found = self._found
-        names = list(found.mallocs)
+        predicted = found.references.predicted if found.references else None
+        names = mallocs_in_order(list(found.mallocs), predicted) if predicted else list(found.mallocs)
         others = 1 + len(names) + (1 if found.candidates else 0)
         spending = schedule.choosing(self._left(), self._run_seconds, len(found.candidates), others)
         candidates = found.candidates[: spending.candidates]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from msgspec.structs import asdict
+from msgspec.structs import asdict, replace
 
 from millpond.advice.advice_data import (
     NOTHING,
@@ -17,8 +17,10 @@ from millpond.advice.advice_data import (
     Alternative,
     AnalysedProgram,
     Arena,
+    CapturedReferences,
     Effect,
     Estimate,
+    LayoutPrediction,
     Replay,
     Row,
     RowReplay,
@@ -28,6 +30,7 @@ from millpond.advice.advice_data import (
 from millpond.advice.code_changes import with_code
 from millpond.advice.container_words import mostly
 from millpond.advice.findings import Findings, Tried
+from millpond.advice.layout_prediction import predicted_text
 from millpond.advice.prediction import agree, disagreement
 from millpond.advice.verdict import MALLOC, PLAN, Choice, choice, judged_choices, pooled, sentence
 from millpond.cells.cell import PoolCounts
@@ -46,7 +49,7 @@ def document(found: Findings) -> Advice:
     """The advice; who made it and when is not in it yet."""
     chosen = choice(found)
     advised = chosen.kind == PLAN
-    candidates = {name for p in found.candidates for name in (p.alone, *p.subsystems)}
+    candidates = {name for p in (*found.candidates, *found.dropped) for name in (p.alone, *p.subsystems)}
     rows = [_row(found, s, large=s.name in candidates, advised=advised) for s in found.subsystems]
     error = found.replay.error
     plan = found.chosen.file if found.chosen else None
@@ -69,8 +72,42 @@ def document(found: Findings) -> Advice:
         replay=found.replay,
         subsystems=tuple(rows),
         notes=tuple(found.notes),
-        references=found.references,
+        references=_with_tried(found),
     ))  # fmt: skip
+
+
+def _with_tried(found: Findings) -> CapturedReferences | None:
+    """What was captured; beside each predicted layout, what its trial showed."""
+    captured = found.references
+    if captured is None or captured.predicted is None:
+        return captured
+    mallocs = {**found.screened_mallocs, **found.judged_mallocs}
+
+    def with_tried(one: LayoutPrediction) -> LayoutPrediction:
+        own = mallocs.get(one.name, {}) if one.kind == MALLOC else _compared(found, one.name)
+        cpu = own.get("cpu_seconds")
+        return replace(one, tried=change_of(cpu)) if cpu else one
+
+    layouts = tuple(with_tried(one) for one in captured.predicted.layouts)
+    return replace(captured, predicted=replace(captured.predicted, layouts=layouts))
+
+
+def _compared(found: Findings, plan: str) -> Mapping[str, Comparison]:
+    tried = found.tried.get(plan)
+    return tried.comparisons if tried else {}
+
+
+def _predicted_note(found: Findings, subsystem: str, tried: Tried | None) -> str:
+    """What references predicted of a subsystem's own pool, beside its trial; or why there was none."""
+    predicted = found.references.predicted if found.references else None
+    if predicted is None:
+        return ""
+    if tried is not None:
+        own = predicted.of_plan(tried.plan.name)
+        cpu = tried.comparisons.get("cpu_seconds")
+        return f"; predicted {predicted_text(own)}, tried CPU {percent_text(cpu.median)}" if own and cpu else ""
+    alone = [p for p in predicted.layouts if p.dropped and p.pool == subsystem]
+    return f"; no trial: predicted {predicted_text(alone[0])}" if alone else ""
 
 
 def _row(found: Findings, subsystem: Subsystem, *, large: bool, advised: bool) -> Row:
@@ -90,6 +127,7 @@ def _row(found: Findings, subsystem: Subsystem, *, large: bool, advised: bool) -
         + (_legal_note(subsystem.legality, pays, tried) if large else "")
         + (mostly(subsystem) if pays else "")
         + _arena_note(found, subsystem, tried)
+        + _predicted_note(found, name, tried)
     )
     return Row(
         **{field: getattr(subsystem, field) for field in SubsystemFacts.__struct_fields__},

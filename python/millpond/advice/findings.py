@@ -45,6 +45,7 @@ class Findings:
     characterisation: Characterisation | None = None
     contexts: CallTree = field(default_factory=CallTree)
     candidates: list[Plan] = field(default_factory=list)
+    dropped: list[Plan] = field(default_factory=list)  # candidates that were predicted to gain nothing
     tried: dict[str, Tried] = field(default_factory=dict)
     chosen: Plan | None = None
     effects: Effects = field(default_factory=dict)

@@ -29,6 +29,8 @@ SUFFIX = ".plan.json"
 # The files of candidate pools for each instance, and of candidate arenas, begin so.
 _INSTANCES = "instances-"
 _ARENA = "arena-"
+# And of those that follow from references.
+_AFFINITY = "affinity"
 
 
 @dataclass(frozen=True)
@@ -127,6 +129,11 @@ def read_folder(folder: Path) -> list[Plan]:
     instances = [p for p in files if p.name.startswith(_INSTANCES)]
     pools = [p for p in files if p not in arenas and p not in instances]
     return [read(p) for p in chain.from_iterable(zip_longest(pools, arenas, instances)) if p]
+
+
+def read_affinity(folder: Path) -> list[Plan]:
+    """The candidate plans of a folder that give subsystems which are accessed together one pool."""
+    return [read(path) for path in sorted(folder.glob(f"{_AFFINITY}*{SUFFIX}"))]
 
 
 def merged(plan: Plan) -> Plan | None:

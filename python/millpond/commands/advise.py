@@ -2,9 +2,9 @@
 """`millpond advise -- PROGRAM ARGS`: the main job, from an unmodified program to a verdict with its evidence.
 
 record ─▶ the process that allocated most ─▶ characterise ─▶ candidate plans
+       ─▶ with --references: a captured run ─▶ where references miss, misses predicted for each candidate, their order
        ─▶ choosing rounds: each large subsystem alone ─▶ those that helped, together
        ─▶ judging rounds, fresh: every control, the chosen plan, the helpers alone ─▶ verdict ─▶ store
-       ─▶ with --references, when all rounds are over: a captured run ─▶ where references miss
 """
 
 from __future__ import annotations
@@ -25,14 +25,16 @@ from millpond.advice.captured_references import counted, not_captured, of_run
 from millpond.advice.document import document
 from millpond.advice.findings import Findings
 from millpond.advice.inputs import Judged, advise_on_inputs, judge_again
+from millpond.advice.layout_prediction import LayoutPredictor, in_order
 from millpond.advice.prediction import BUDGET_SHARE, agreement_note, expected_seconds, predict
 from millpond.cells.plans import Plan
 from millpond.commands.options import CopyOption, Json, PrepareOption
 from millpond.doctor.replay_error import replay_error
 from millpond.rounds import recording, schedule
 from millpond.rounds.fresh_process import describe
+from millpond.rounds.mallocs import contenders
 from millpond.rounds.preparation import NO_PREPARATION, Preparation
-from millpond.rounds.reference_capture import capture
+from millpond.rounds.reference_capture import CapturedRun, capture
 from millpond.rounds.trial_rounds import Laboratory
 from millpond.store.observations import Journal
 from millpond.store.round_log import RoundLog, logged
@@ -102,7 +104,7 @@ def command(
         bool,
         typer.Option(
             "--references",
-            help="Afterwards also run it under Valgrind: where it misses. Takes ten times a run and more.",
+            help="First also run it under Valgrind (ten times a run and more): where it misses, what to try first.",
         ),
     ] = False,
 ) -> None:
@@ -154,13 +156,15 @@ def advise(program: tuple[str, ...], options: Options) -> Advice:
         journal = Journal("advise", program, seed=options.seed)
         _note_counts(found, journal)
         laboratory = Laboratory(folder, program, stdin, options.seed, options.preparation)
+        if options.references and found.characterisation:
+            started = time.monotonic()
+            _capture(found, folder, stdin, options)
+            deadline += time.monotonic() - started
         with logged(store, journal) as log:
             if not found.why_no_trial:
                 reserved = _replay_seconds(found, deadline - time.monotonic())
                 Advising(found, log, laboratory, deadline - reserved, deadline, options.seed).run()
                 _predict(found, log, folder, store, deadline, options.seed)
-        if options.references and found.characterisation:
-            _capture(found, folder, stdin, options.preparation)
         advice = replace(document(found), machine=str(machine.this_machine()), run=journal.run, seed=options.seed)
         _keep(store, journal, found, advice)
         return advice
@@ -255,11 +259,11 @@ def _observe(
         found.characterisation, found.candidates = observed
 
 
-def _capture(found: Findings, folder: Path, stdin: StandardInput, preparation: Preparation) -> None:
-    """One run under the tool, when no round runs any more. Where it cannot be had, the advice says why."""
+def _capture(found: Findings, folder: Path, stdin: StandardInput, options: Options) -> None:
+    """One run under the tool, before any round. Where it cannot be had, the advice says why."""
     say("capturing references")
     try:
-        run = capture(found.program, found.process.number, folder, stdin, preparation)
+        run = capture(found.program, found.process.number, folder, stdin, options.preparation)
     except Failure as failure:
         found.references = not_captured(str(failure))
         found.notes.append(f"no references were captured: {found.references.why_null}")
@@ -267,6 +271,29 @@ def _capture(found: Findings, folder: Path, stdin: StandardInput, preparation: P
     found.references = of_run(run)
     if found.characterisation:
         found.characterisation = counted(found.characterisation, run.characterisation)
+    if not found.why_no_trial:
+        _rank(found, run, folder, options.budget_seconds)
+
+
+def _rank(found: Findings, run: CapturedRun, folder: Path, seconds: float) -> None:
+    """Predicts the candidates from the captured run: those that are worth a trial, the best first."""
+    found.candidates += run.plans
+    inner = folder.absolute() / "predicted"
+    inner.mkdir(exist_ok=True)
+    if run.trace is None or not found.references:
+        return
+    predictor = LayoutPredictor(run.trace, inner, time.monotonic() + seconds)
+    mallocs = {m.name: m.path for m in contenders()[0] if m.path is not None}
+    try:
+        predicted = predictor.predict(found.candidates, mallocs)
+    except Failure as failure:
+        found.notes.append(f"no layout was predicted: {failure}")
+        return
+    found.notes += predictor.notes
+    found.references = replace(found.references, predicted=predicted)
+    kept = in_order(found.candidates, predicted)
+    found.dropped = [p for p in found.candidates if p not in kept]
+    found.candidates = kept
 
 
 def _note_counts(found: Findings, journal: Journal) -> None:

@@ -429,6 +429,37 @@ class ReferenceMap(Record, frozen=True):
     cells: tuple[tuple[int, int, int, int], ...] = field(default_factory=NONE)
 
 
+class AffinityRow(Record, frozen=True):
+    """A subsystem of an affinity matrix, and how many visits its objects had."""
+
+    name: str
+    visits: int
+
+
+class Affinity(Record, frozen=True):
+    """Which subsystems are accessed together. A visit is a reference to an object that was not among the last
+    `window_objects` of its thread. A cell: row, other row, visits of the row that met one of the other, those of them
+    whose object was allocated within `near_bytes` of the other's; cells without visits are left out.
+    """
+
+    window_objects: int = field(default_factory=int)
+    near_bytes: int = field(default_factory=int)
+    rows: tuple[AffinityRow, ...] = field(default_factory=NONE)
+    cells: tuple[tuple[int, int, int, int], ...] = field(default_factory=NONE)
+
+    @property
+    def strengths(self) -> dict[tuple[int, int], float]:
+        """Of each two rows: the share of their visits that met a near object of the other; of a row with itself: the
+        share that met another near object of its own, which is a traversal in the order of allocation.
+        """
+        near = {(row, other): count for row, other, _, count in self.cells}
+        found = {}
+        for row, other in near:
+            visits = self.rows[row].visits + self.rows[other].visits
+            found[row, other] = (near[row, other] + near.get((other, row), 0)) / visits if visits else 0.0
+        return found
+
+
 class ReferenceFacts(Record, frozen=True, kw_only=True):
     """All references of a run. `density` is the allocator's share of the instructions."""
 
@@ -441,6 +472,7 @@ class ReferenceFacts(Record, frozen=True, kw_only=True):
     misses: dict[str, int]  # of program, allocator and system; `indirect` are some of the program's
     places: tuple[ReferencePlace, ...]
     allocator: AllocatorWork  # calls whose owner is unknown
+    affinity: Affinity | None = field(default_factory=NULL)
     map: ReferenceMap | None = field(default_factory=NULL)
     damages: tuple[Damage, ...] = field(default_factory=NONE)
     notes: tuple[str, ...] = field(default_factory=NONE)

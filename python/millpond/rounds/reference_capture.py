@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from millpond.cells.plans import Plan, read_affinity
 from millpond.rounds.characterisation import Characterisation
 from millpond.rounds.preparation import NO_PREPARATION, Preparation
 from millpond.rounds.recording import CHARACTERISE, read_json, trace_set
@@ -33,12 +34,17 @@ SECONDS_MIN = 300.0
 
 @dataclass(frozen=True)
 class CapturedRun:
-    """What a capture found; by the wall clock, the program under the tool, without it, and the analysis afterwards."""
+    """What a capture found; by the wall clock, the program under the tool, without it, and the analysis afterwards.
+
+    `trace`: the recording of the process that matters. `plans`: candidates that follow from its references.
+    """
 
     characterisation: Characterisation
     seconds: float
     plain_seconds: float
     analysis_seconds: float
+    trace: Path | None = None
+    plans: tuple[Plan, ...] = ()
 
 
 def capture(
@@ -76,14 +82,16 @@ def capture(
         raise Failure(Status.ENVIRONMENT, f"the captured run had no process {number}, which the recording has analysed")
     say("counting misses")
     started = time.monotonic()
-    native.require(CHARACTERISE, ["--json", str(out), str(traces[number - 1])])
+    trace, plans = traces[number - 1], inner / "plans"
+    plans.mkdir(exist_ok=True)
+    native.require(CHARACTERISE, ["--json", str(out), "--plan-out", str(plans), str(trace)])
     try:
         found = Characterisation.from_json(read_json(out))
     except ValueError as error:
         raise Failure(Status.ENVIRONMENT, f"{out.name} is of another version of the laboratory: {error}") from error
     if found.references is None:
         raise Failure(Status.ENVIRONMENT, "the captured trace holds no references")
-    return CapturedRun(found, took, plain_seconds, time.monotonic() - started)
+    return CapturedRun(found, took, plain_seconds, time.monotonic() - started, trace, tuple(read_affinity(plans)))
 
 
 def _run_plainly(argv: Sequence[str], folder: Path, stdin: StandardInput, preparation: Preparation) -> float:
