@@ -24,8 +24,8 @@ struct simulator_counts {
 struct counts {
     std::uint64_t instructions = 0;
     std::uint64_t allocator_instructions = 0;  // of these; 0 also in recordings that did not count them
-    std::uint64_t references[3] = {};  // of each millpond_reference_kind
-    millpond_rules rules = {};         // by which they were counted
+    std::uint64_t references[3] = {};          // of each millpond_reference_kind
+    millpond_rules rules = {};                 // by which they were counted
     std::vector<simulator_counts> simulators;
     std::deque<std::string> words;  // metrics and units
 };
