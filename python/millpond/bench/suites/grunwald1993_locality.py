@@ -197,7 +197,8 @@ _DERIVED: dict[str, str] = {
     "misses": "references", "around_rate": "%", "level_1_rate": "%", "level_2_rate": "%", "miss_penalty": "%",
     "tag_penalty": "%", "mean_object_bytes": "bytes", "freed_share": "share", "tag_share": "share",
     "tag_growth": "ratio", "predicted_to_direct": "ratio", "predicted_misses": "references",
-    "direct_misses": "references", "slower": "%", "model_to_measured": "ratio", **{f"seconds_at_{p}": "seconds" for p in printed.PENALTIES},
+    "direct_misses": "references", "slower": "%", "model_to_measured": "ratio",
+    **{f"seconds_at_{p}": "seconds" for p in printed.PENALTIES},
     **{f"tag_penalty_at_{p}": "%" for p in printed.PENALTIES},
 }  # fmt: skip
 _NOTE = (
