@@ -7,10 +7,10 @@
 //
 // A visit of an object begins with a reference by a thread that has the object in its window no longer, and ends when
 // the thread has referred to 32 other objects since. Two visits meet if they are in one window at one time. Counted
-// are, for rows a and b, the visits of a that met at least one visit of b; and those that met one whose object is near: the
-// program allocated at most `near_bytes` bytes (each size rounded up to 16) from the beginning of one object to that of
-// the other. One pool that lays its blocks in the order of allocation places near objects within a few cache lines.
-// Each visit counts once, so objects that stay in the window count little, and traversals much: what misses.
+// are, for rows a and b, the visits of a that met at least one visit of b; and those that met one whose object is near:
+// the program allocated at most `near_bytes` bytes (each size rounded up to 16) from the beginning of one object to
+// that of the other. One pool that lays its blocks in the order of allocation places near objects within a few cache
+// lines. Each visit counts once, so objects that stay in the window count little, and traversals much: what misses.
 //
 // Rows are the subjects that the caller chooses, rows_max at most; objects of all others take part as row `others`. On
 // the diagonal of `near`, b = a: visits that met another object of their own, a traversal in the order of allocation.
