@@ -18,6 +18,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from millpond.advice.advice_data import LayoutPrediction, PredictedLayouts
+from millpond.advice.captured_names import renamed
 from millpond.cells.plans import Plan
 from millpond.rounds import layouts
 from millpond.rounds.simulation_data import Simulation
@@ -60,12 +61,16 @@ def can_be_predicted(plan: Plan) -> bool:
 
 @dataclass
 class LayoutPredictor:
-    """Predicts candidates from one recording with references, until `deadline` (of the monotonic clock)."""
+    """Predicts candidates from one recording with references, until `deadline` (of the monotonic clock).
+
+    `names`: what subsystems of the plans are called in the recording, where that differs.
+    """
 
     recording: Path
     folder: Path
     deadline: float
     notes: list[str] = field(default_factory=list)
+    names: Mapping[str, str] = field(default_factory=dict)
 
     def predict(self, plans: Sequence[Plan], mallocs: Mapping[str, Path | None]) -> PredictedLayouts:
         """Plans first, then mallocs. Each takes a run of the player and a pass over the recording.
@@ -100,7 +105,7 @@ class LayoutPredictor:
         for number, plan in enumerate(plans):
             if can_be_predicted(plan):
                 path = self.folder / f"predicted_{number}.json"
-                plan.write(path)
+                renamed(plan, self.names).write(path)
                 result.append((PLAN, plan.name, layouts.layout_of(str(path))))
         return result
 

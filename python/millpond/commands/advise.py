@@ -21,6 +21,7 @@ from msgspec.structs import replace
 from millpond.advice import code_writing
 from millpond.advice.advice_data import Advice
 from millpond.advice.advice_rounds import Advising
+from millpond.advice.captured_names import as_in_recording
 from millpond.advice.captured_references import counted, not_captured, of_run
 from millpond.advice.document import document
 from millpond.advice.findings import Findings
@@ -268,21 +269,27 @@ def _capture(found: Findings, folder: Path, stdin: StandardInput, options: Optio
         found.references = not_captured(str(failure))
         found.notes.append(f"no references were captured: {found.references.why_null}")
         return
+    names: dict[str, str] = {}
+    if found.characterisation:
+        run, names = as_in_recording(run, found.characterisation)
     found.references = of_run(run)
     if found.characterisation:
         found.characterisation = counted(found.characterisation, run.characterisation)
     if not found.why_no_trial:
-        _rank(found, run, folder, options.budget_seconds)
+        _rank(found, run, names, folder, options.budget_seconds)
 
 
-def _rank(found: Findings, run: CapturedRun, folder: Path, seconds: float) -> None:
-    """Predicts the candidates from the captured run: those that are worth a trial, the best first."""
-    found.candidates += run.plans
+def _rank(found: Findings, run: CapturedRun, names: Mapping[str, str], folder: Path, seconds: float) -> None:
+    """Predicts the candidates from the captured run: those that are worth a trial, the best first.
+
+    `names`: what subsystems are called in the captured run, where that differs.
+    """
+    found.candidates = [*run.plans, *found.candidates]  # where time is short, the captured run's own come first
     inner = folder.absolute() / "predicted"
     inner.mkdir(exist_ok=True)
     if run.trace is None or not found.references:
         return
-    predictor = LayoutPredictor(run.trace, inner, time.monotonic() + seconds)
+    predictor = LayoutPredictor(run.trace, inner, time.monotonic() + seconds, names=names)
     mallocs = {m.name: m.path for m in contenders()[0] if m.path is not None}
     try:
         predicted = predictor.predict(found.candidates, mallocs)
