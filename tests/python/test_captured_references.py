@@ -12,7 +12,7 @@ import pytest
 from conftest import FakeLab
 from msgspec.structs import replace
 
-from millpond.advice.advice_data import Advice, CapturedReferences
+from millpond.advice.advice_data import Advice, CapturedReferences, Change, LayoutPrediction, PredictedLayouts
 from millpond.advice.captured_references import counted, not_captured, of_run
 from millpond.report import markdown, page, reference_words, terminal
 from millpond.report.cases import Case, load
@@ -64,6 +64,30 @@ def test_a_row_has_locality_with_its_parts(example: Advice) -> None:
     places = {row.name: row.cells for row in reference_words.places(example)}
     assert places["stacks"][:2] == ("900 k", "65")
     assert "other memory" not in places, "nothing is there"
+
+
+def test_the_matrix_says_who_is_accessed_together(example: Advice) -> None:
+    assert reference_words.affinity_headings(example) == ("subsystem", "visits", "1", "2")
+    rows = {row.name: row.cells for row in reference_words.affinity_rows(example)}
+    # 50 and 45 of 500 visits met a near object of the other; 350 of 400 one of their own.
+    assert rows == {"1 order_book": ("400", "0.88", "0.19"), "2 prices": ("100", "0.19", "0.10")}
+    case = Case(example)
+    for text in (page.render([case]), markdown.render([case]), terminal.render([case])):
+        assert "Subsystems of 0.50 and more are joined" in " ".join(text.split())
+
+
+def test_predicted_layouts_stand_beside_their_trials(example: Advice) -> None:
+    assert example.references is not None
+    one = LayoutPrediction(kind="plan", name="affinity", misses=9, misses_ratio=0.9, instructions_ratio=1.0)
+    found = (replace(one, tried=Change(median=0.95)), replace(one, name="02", misses_ratio=1.1, dropped=True))
+    predicted = PredictedLayouts(seconds_taken=1.0, cache="c", misses=10, layouts=found)
+    shown = replace(example, references=replace(example.references, predicted=predicted))
+    rows = {row.name: row.cells for row in reference_words.predicted_rows(shown)}
+    assert rows["plan affinity"] == ("-10.0 %", "–", "-5.0 %")
+    assert rows["plan 02"] == ("+10.0 %", "–", "not tried: nothing to gain")
+    case = Case(shown)
+    for text in (page.render([case]), markdown.render([case]), terminal.render([case])):
+        assert "predicted layout" in text and "nothing to gain" in text
 
 
 def test_the_map_merges_neighbours_and_tells_numbers() -> None:

@@ -156,8 +156,20 @@ def _references(case: Case) -> str:
         reference_words.PLACE_HEADINGS, 1,
         [[escaped(row.name), *row.cells] for row in reference_words.places(case.advice)],
     )  # fmt: skip
-    body = "\n\n".join(filter(None, [table, rest, escaped(reference_words.EXPLANATION), places]))
+    body = "\n\n".join(filter(None, [table, rest, escaped(reference_words.EXPLANATION), places, *_layouts(case)]))
     return f"{said}\n\n{_fold('Where references miss', body)}"
+
+
+def _layouts(case: Case) -> list[str]:
+    """Which subsystems are accessed together, and what was predicted of layouts."""
+    parts = []
+    if affine := reference_words.affinity_rows(case.advice):
+        headings = reference_words.affinity_headings(case.advice)
+        parts.append(_table(headings, 1, [[code(row.name), *row.cells] for row in affine]))
+        parts.append(escaped(reference_words.AFFINITY_EXPLANATION))
+    if predicted := reference_words.predicted_rows(case.advice):
+        parts.append(_table(reference_words.PREDICTED_HEADINGS, 1, [[code(row.name), *row.cells] for row in predicted]))
+    return parts
 
 
 def _replay(case: Case) -> str:

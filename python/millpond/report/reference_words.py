@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from millpond.advice.advice_data import Advice, CapturedReferences, CapturedSubsystem
+from millpond.advice.advice_data import Advice, CapturedReferences, CapturedSubsystem, LayoutPrediction
 from millpond.rounds.characterisation import ReferencePlace
-from millpond.system.wording import bytes_text, count_text, seconds_text, share_text
+from millpond.system.wording import bytes_text, count_text, percent_text, seconds_text, share_text
 
 HEADINGS = ("subsystem", "misses", "of all misses", "useful of a line", "L", "I", "M (packed)", "T", "D")
 PLACE_HEADINGS = (
@@ -29,6 +29,12 @@ EXPLANATION = (
     "bytes need without holes between them), T transitions to another subsystem's objects. Useful: of the bytes of "
     "each line that was fetched, those accessed before it was evicted. D: the allocator's instructions for it, of all."
 )
+AFFINITY_EXPLANATION = (
+    "Of the visits to two subsystems' objects, the share that met an object of the other that was allocated near it; "
+    "on the diagonal, one of its own: a traversal in the order of allocation. Subsystems of 0.50 and more are joined."
+)
+PREDICTED_HEADINGS = ("predicted layout", "misses", "time of the model", "tried: CPU")
+_AFFINITY_ROWS_AT_MOST = 8
 _DEFINITION = "L = "  # of the laboratory's notes, what EXPLANATION says
 _ROWS_AT_MOST = 15
 _PLACES = {
@@ -135,6 +141,49 @@ def _row(one: CapturedSubsystem, line_bytes: int) -> MissRow:
         f"{count_text(r.lines)} ({count_text(r.lines_packed)})", count_text(r.transitions), percent(r.density),
     )  # fmt: skip
     return MissRow(one.name, cells)
+
+
+def affinity_headings(advice: Advice) -> tuple[str, ...]:
+    """The columns of the matrix: a number for each of its rows."""
+    return ("subsystem", "visits", *(str(n) for n in range(1, len(_affine(advice)) + 1)))
+
+
+def affinity_rows(advice: Advice) -> list[MissRow]:
+    """Which subsystems are accessed together: the matrix of those that are visited most."""
+    facts = advice.references.facts if advice.references else None
+    shown = _affine(advice)
+    if facts is None or facts.affinity is None or not shown:
+        return []
+    strengths, rows = facts.affinity.strengths, facts.affinity.rows
+    return [
+        MissRow(
+            f"{number} {rows[a].name}",
+            (count_text(rows[a].visits), *(share_text(strengths.get((a, b), 0.0)) for b in shown)),
+        )
+        for number, a in enumerate(shown, 1)
+    ]
+
+
+def _affine(advice: Advice) -> list[int]:
+    """The rows of the matrix that are shown."""
+    facts = advice.references.facts if advice.references else None
+    rows = facts.affinity.rows if facts is not None and facts.affinity is not None else ()
+    visited = [n for n in range(len(rows)) if rows[n].visits]
+    return sorted(visited, key=lambda n: -rows[n].visits)[:_AFFINITY_ROWS_AT_MOST]
+
+
+def predicted_rows(advice: Advice) -> list[MissRow]:
+    """Each layout that was predicted, beside what its trial showed; the best first."""
+    predicted = advice.references.predicted if advice.references else None
+    return [_predicted(one) for one in predicted.layouts] if predicted else []
+
+
+def _predicted(one: LayoutPrediction) -> MissRow:
+    tried = "not tried: nothing to gain" if one.dropped else "–"
+    if one.tried is not None and one.tried.median is not None:
+        tried = percent_text(one.tried.median)
+    seconds = "–" if one.seconds_ratio is None else percent_text(one.seconds_ratio)
+    return MissRow(f"{one.kind} {one.name}", (percent_text(one.misses_ratio), seconds, tried))
 
 
 def places(advice: Advice) -> list[MissRow]:

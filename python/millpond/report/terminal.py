@@ -189,13 +189,18 @@ def _print_references(advice: Advice, out: Console) -> None:
     for title, headings, rows in (
         ("Where references miss", reference_words.HEADINGS, reference_words.rows(advice)),
         ("Misses by place", reference_words.PLACE_HEADINGS, reference_words.places(advice)),
+        ("Accessed together", reference_words.affinity_headings(advice), reference_words.affinity_rows(advice)),
+        ("Predicted layouts", reference_words.PREDICTED_HEADINGS, reference_words.predicted_rows(advice)),
     ):
         if rows:
             table = titled_table(title, *headings)
             for row in rows:
                 table.add_row(Text(row.name), *row.cells)
             out.print(table)
-    for words in (reference_words.rest_text(advice), reference_words.EXPLANATION):
+    words_below = [reference_words.rest_text(advice), reference_words.EXPLANATION]
+    if reference_words.affinity_rows(advice):
+        words_below.append(f"Accessed together: {reference_words.AFFINITY_EXPLANATION}")
+    for words in words_below:
         if words and reference_words.rows(advice):
             out.print(Text(words))
 
