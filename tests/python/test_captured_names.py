@@ -40,3 +40,8 @@ def test_a_captured_run_has_the_names_of_the_recording() -> None:
 def test_plans_that_no_trial_could_route_are_left_out() -> None:
     run = CapturedRun(characterised("other"), 1.0, 1.0, 1.0, plans=(plan("affinity", "other"),))
     assert as_in_recording(run, characterised(*RECORDED))[0].plans == ()
+
+
+def test_a_plan_knows_who_shares_a_pool() -> None:
+    assert plan("affinity", "a", "b").sharing == (("a", "b"),)
+    assert plan("01", "a").sharing == ()

@@ -176,7 +176,7 @@ def _described(found: Findings, other: Choice) -> str:
     special = [r.own for r in found.chosen.special] if found.chosen else []
     pools = _in_pools(found.chosen)
     own = [f"{'pools' if len(pools) > 1 else 'a pool'} for {list_text(pools)}"] if pools else []
-    own += [f"one pool for {list_text(list(names))}" for names in _sharing(found.chosen)]
+    own += [f"one pool for {list_text(list(names))}" for names in (found.chosen.sharing if found.chosen else ())]
     return list_text([*own, *special])
 
 
@@ -184,11 +184,6 @@ def _in_pools(plan: Plan | None) -> list[str]:
     """The subsystems that a plan gives pools of their own which live as long as the process."""
     own = [r for r in plan.routes if r not in plan.special and len(r.subsystems) == 1] if plan else []
     return [name for r in own for name in r.subsystems if name != REST]
-
-
-def _sharing(plan: Plan | None) -> list[tuple[str, ...]]:
-    """The subsystems that a plan puts into one pool, for each such pool."""
-    return [r.subsystems for r in plan.routes if r not in plan.special and len(r.subsystems) > 1] if plan else []
 
 
 def _named(found: Findings, subsystem: str) -> str:
@@ -200,7 +195,7 @@ def _given(found: Findings) -> str:
     """What the advised plan gives to which subsystems."""
     pools = [_named(found, name) for name in _in_pools(found.chosen)]
     parts = [f"{list_text(pools)} {'a pool of its own' if len(pools) == 1 else 'a pool each'}"] if pools else []
-    for shared in _sharing(found.chosen):
+    for shared in found.chosen.sharing if found.chosen else ():
         parts.append(f"{list_text([_named(found, name) for name in shared])} one pool together")
     for route in found.chosen.special if found.chosen else ():
         names = list_text([_named(found, name) for name in route.subsystems])

@@ -68,6 +68,11 @@ class Plan:
         return tuple(r for r in self.routes if r.own != OWN_POOL)
 
     @property
+    def sharing(self) -> tuple[tuple[str, ...], ...]:
+        """The subsystems of each pool that several share; an arena is none."""
+        return tuple(r.subsystems for r in self.routes if r not in self.special and len(r.subsystems) > 1)
+
+    @property
     def arenas(self) -> tuple[PlanRoute, ...]:
         """The routes that are arenas for a scope."""
         return tuple(r for r in self.routes if r.scope)
