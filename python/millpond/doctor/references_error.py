@@ -24,7 +24,6 @@ from millpond.rounds.predicted_misses import MEDIAN_PERCENT, WORST_PERCENT
 from millpond.rounds.replay_data import ErrorNote
 from millpond.statistics.order_statistics import Summary, rank_correlation
 from millpond.store.store import Misfit, Store
-from millpond.system.machine import this_machine
 from millpond.system.machine_facts import Place
 from millpond.system.records import NONE, Record
 
@@ -267,14 +266,9 @@ def references_error(store: Store) -> ReferencesError:
     `.interval(ratio)` is the interval around a predicted ratio of CPU, `.note` what a document keeps of it.
     O(observations): the store is asked for its runs.
     """
-    for run in reversed(store.runs()):
-        if run.experiment != KIND or run.machine != str(this_machine()):
-            continue
-        document = store.document(KIND, run.run)
-        if document is None:
-            continue
-        with suppress(Misfit), store.fitting((KIND, run.run)):
+    for run, document in store.documents_here(KIND):
+        with suppress(Misfit), store.fitting((KIND, run)):
             summary = ReferencesValidation.from_json(document).seconds_summary
             if summary is not None and summary.programs >= FEWEST_PROGRAMS:
-                return ReferencesError(summary.half_width, run.run, summary.programs, summary.coverage)
+                return ReferencesError(summary.half_width, run, summary.programs, summary.coverage)
     return NOT_VALIDATED

@@ -27,7 +27,6 @@ from millpond.rounds.interleaved_rounds import by_round
 from millpond.rounds.replay_data import ErrorNote
 from millpond.statistics.order_statistics import Summary, summarise
 from millpond.store.store import Misfit, Store
-from millpond.system.machine import this_machine
 from millpond.system.machine_facts import Place
 from millpond.system.records import NONE, Record
 from millpond.system.wording import list_text
@@ -224,17 +223,12 @@ def replay_error(store: Store) -> ReplayError:
 
     O(observations): the store is asked for its runs.
     """
-    for run in reversed(store.runs()):
-        if run.experiment != KIND or run.machine != str(this_machine()):
-            continue
-        document = store.document(KIND, run.run)
-        if document is None:
-            continue
-        with suppress(Misfit), store.fitting((KIND, run.run)):
+    for run, document in store.documents_here(KIND):
+        with suppress(Misfit), store.fitting((KIND, run)):
             summary = Validation.from_json(document).summary
             programs = min((s.programs for s in summary.values()), default=0)
             if programs >= FEWEST_PROGRAMS:
-                return ReplayError({**DEFAULT_ERROR, **{m: s.widens_by for m, s in summary.items()}}, run.run, programs)
+                return ReplayError({**DEFAULT_ERROR, **{m: s.widens_by for m, s in summary.items()}}, run, programs)
     return NOT_VALIDATED
 
 

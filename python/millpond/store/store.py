@@ -41,6 +41,7 @@ from millpond.store.relations import (
 from millpond.store.store_files import DOCUMENT, PARQUET, Skipped, Unreadable
 from millpond.store.unfinished import salvage
 from millpond.system.errors import Failure, Status, cannot_write
+from millpond.system.machine import this_machine
 from millpond.system.new_folders import make_folder
 
 DEFAULT = Path("results/store")
@@ -114,6 +115,17 @@ class Store:
         except Unreadable as reason:
             self._inspector.skip(path, reason)
             return None
+
+    def documents_here(self, kind: str) -> Iterator[tuple[str, dict[str, Any]]]:
+        """The documents of one kind from runs of the same name on this machine, with their runs, the latest first.
+
+        O(observations): the store is asked for its runs.
+        """
+        for run in reversed(self.runs()):
+            if run.experiment == kind and run.machine == str(this_machine()):
+                document = self.document(kind, run.run)
+                if document is not None:
+                    yield run.run, document
 
     def write_characterisation(self, run: str, data: Mapping[str, Any]) -> None:
         """Keeps "millpond.characterisation/1": its subsystems as a relation, all else as a document. Failure (4)."""
