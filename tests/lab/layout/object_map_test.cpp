@@ -44,7 +44,9 @@ TEST(object_map, finds_what_a_list_finds) {
         // Behind an object goes before in front of one.
         const live_object *behind = nullptr, *before = nullptr;
         for (const live_object& each : live) {
-            if (at >= each.address && at - each.address - each.bytes < 64) behind = &each;
+            if (at >= each.address && at - each.address - each.bytes < 64 &&
+                (!behind || each.address > behind->address))
+                behind = &each;
             if (each.address > at && each.address - at <= 64 && (!before || each.address < before->address))
                 before = &each;
         }
