@@ -10,8 +10,7 @@ import pytest
 from devtools import FAINT, Chromium, find_chromium
 from fakes.fake_p0089_suite import FakeP0089
 
-from millpond.bench.study import StudySpec
-from millpond.bench.suites.every_experiment import PUBLISHED
+from millpond.bench.suites.every_experiment import OF_SUITES
 from millpond.cli import main
 from millpond.system import native
 
@@ -36,7 +35,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(native, "capture", FakeP0089(bad_alloc=["monotonic:type:destroy"]).capture)
         patch.setattr(native, "find", lambda name: folder / name)
-        names = [spec.name for spec in PUBLISHED if not isinstance(spec, StudySpec)]
+        names = [spec.name for spec in OF_SUITES]
         words = [*names, "--scale=quick", "--rounds=1", f"--json={folder}/out.json", f"--report={folder}/out.html"]
         assert main(["bench", *words]) == 0
     return folder / "out.html"

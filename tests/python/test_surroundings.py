@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from millpond.bench.experiment import points, surrounded
 from millpond.bench.published_run import cells_of
 from millpond.bench.suites import p0089
-from millpond.bench.suites.every_experiment import PUBLISHED as EXPERIMENTS
+from millpond.bench.suites.every_experiment import OF_SUITES as EXPERIMENTS
 from millpond.bench.surroundings import TOOLCHAINS, Surroundings, said
 from millpond.cells.cell import SURROUNDINGS, Cell, Strategy, Workload
 from millpond.cli import main
