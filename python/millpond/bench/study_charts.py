@@ -15,7 +15,7 @@ from millpond.bench.experiment import Place
 from millpond.bench.look import text_of
 from millpond.bench.result_table import FIGURE, PlaceTable, PublishedTable, published_table
 from millpond.report.figures.heat_tables import Heat, HeatTable, heat_table
-from millpond.statistics.order_statistics import Summary, summarise
+from millpond.statistics.order_statistics import summarise
 
 HERE = "here"
 # Draws the document's tables from an experiment's results.
@@ -98,9 +98,8 @@ def _chart(
 
 
 def _heat(of: PlaceTable, place: Place, metric: str, unit: float = 1.0) -> Heat | None:
-    found: Summary | None = None
-    if values := list(of.by_round(place, metric).values()):
-        found = summarise(values)
-    if found is None:
+    values = list(of.by_round(place, metric).values())
+    if not values:
         return None
+    found = summarise(values)
     return Heat(None, text_of(found.median / unit), f"{text_of(found.low / unit)} to {text_of(found.high / unit)}")

@@ -20,6 +20,7 @@ from millpond.system.errors import Failure, Status
 _STARTED = re.compile(r"launching (\S+)/none-amd64-linux")
 _COUNTED = tuple(re.compile(rf"{what}:\s+([\d,]+)") for what in (r"I\s+refs", r"D\s+refs", r"D1\s+misses"))
 _PAGE_BYTES = 4096
+_STEP_BYTES, _LEAST_BYTES = 528, 1200  # from one environment to the next; so that a library's name can be taken off
 
 
 class CacheShape(NamedTuple):
@@ -47,6 +48,15 @@ class CacheShape(NamedTuple):
     @property
     def cachegrind(self) -> str:
         return f"--D1={self.kibibytes * 1024},{self.ways},{self.line_bytes}"
+
+
+def padding(library: Path | None, number: int) -> dict[str, str]:
+    """The variable that makes environment `number` as large on every malloc, so that their stacks lie at one place.
+
+    Valgrind names its own library behind the one that is preloaded, and a colon between them.
+    """
+    preloaded = len(str(library)) + 1 if library is not None else 0
+    return {"MILLPOND_PAD": "x" * (_LEAST_BYTES + number * _STEP_BYTES - preloaded)}
 
 
 def valgrind(tool: str, *options: str) -> list[str]:

@@ -28,6 +28,7 @@ from millpond.rounds.capture_tools import (
     CacheShape,
     cachegrind_misses,
     one_tool_folder,
+    padding,
     run_under,
     valgrind,
 )
@@ -44,7 +45,6 @@ CACHES = (CacheShape(16, 1, 32), CacheShape(64, 1, 32), CacheShape(32, 8, 64))
 MEMORY_SHARES = (2, 4, 8, 16, 32)
 WORST_PERCENT, MEDIAN_PERCENT = 10.0, 2.0  # the bars: of the worst row, and of the median over rows
 _DESCRIPTIONS = ("direct:line=32,size=16K/64K", "lru:line=64,sets=64,ways=8", "distances:line=4K")
-_STEP_BYTES, _LEAST_BYTES = 528, 1200  # of the padding, from one environment to the next; so that it can be shortened
 _ALONE = "--trace-children=no"  # what a program starts has misses of its own
 
 
@@ -218,10 +218,8 @@ class SizedEnvironment:
 
     def _environment(self, layout: Layout) -> dict[str, str]:
         preloaded = str(layout.library) if layout.library else ""
-        # Valgrind puts a library of its own in front of it, behind a colon.
-        padding = _LEAST_BYTES + self.number * _STEP_BYTES - (len(preloaded) + 1 if preloaded else 0)
         own = {"PATH": "/usr/bin:/bin", "LC_ALL": "C", "VALGRIND_LIB": str(self.tools), **self.workload.environment}
-        return {**own, "MILLPOND_PAD": "x" * padding, **({"LD_PRELOAD": preloaded} if preloaded else {})}
+        return {**own, **padding(layout.library, self.number), **({"LD_PRELOAD": preloaded} if preloaded else {})}
 
 
 def _rules() -> list[str]:

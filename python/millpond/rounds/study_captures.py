@@ -23,6 +23,7 @@ from pathlib import Path
 
 from millpond.cells.cell import Cell, Outcome
 from millpond.cells.metrics import Metrics
+from millpond.rounds.capture_tools import padding
 from millpond.rounds.fresh_process import describe
 from millpond.rounds.layouts import CAPTURE, SIMULATE, Layout, layout_of
 from millpond.rounds.real_programs import RealProgram, require_program
@@ -75,7 +76,6 @@ METRICS = Metrics(
 _FEW_SIZES = 8  # of "one of a few different object sizes" (section 4.1)
 _TIMED_RUNS = 3  # of the program alone in a round: the median is its CPU time
 _USED = re.compile(r"(\d+) bytes used,")
-_STEP_BYTES, _LEAST_BYTES = 528, 1200  # of the environment, from one round to the next
 # Faults between these shares of all touched pages make the slope.
 _SLOPE_FROM, _SLOPE_TO = 1 / 8, 7 / 8
 
@@ -153,10 +153,8 @@ class CaptureRunner:
 
 
 def environment_of(workload: RealProgram, layout: Layout, number: int) -> dict[str, str]:
-    """As many bytes for every allocator: a preloaded library is named in front of Valgrind's, behind a colon."""
-    preloaded = len(str(layout.library)) + 1 if layout.library else 0
-    padding = "x" * (_LEAST_BYTES + (number % 8) * _STEP_BYTES - preloaded)
-    return {**user_environment(), **workload.environment, "MILLPOND_PAD": padding}
+    """As many bytes for every allocator; after eight sizes the first comes again."""
+    return {**user_environment(), **workload.environment, **padding(layout.library, number % 8)}
 
 
 def _heap_bytes(workload: RealProgram, layout: Layout) -> int | None:
