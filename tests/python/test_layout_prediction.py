@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from simulated import document
 
 from millpond.advice.advice_data import LayoutPrediction, PredictedLayouts
@@ -79,6 +80,8 @@ def test_a_dropped_plan_is_not_tried_and_one_without_a_prediction_stands_at_no_c
 def test_the_words_have_both_ratios_or_misses_alone() -> None:
     assert predicted_text(prediction("a", 0.842, 0.852)) == "misses -15.8 %, time of the model -14.8 %"
     assert predicted_text(prediction("a", 0.842, None)) == "misses -15.8 %"
+    with_interval = replace(prediction("a", 0.842, 0.852), seconds_interval=(0.639, 1.065))
+    assert predicted_text(with_interval).endswith("time of the model -14.8 % (-36.1 % to +6.5 %)")
 
 
 class Played:

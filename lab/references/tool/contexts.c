@@ -49,6 +49,29 @@ static UInt module_count, module_room;
 UInt contexts_module_count(void) { return module_count; }
 context_module* contexts_module(UInt position) { return &modules[position]; }
 
+static Bool is_same_file(const HChar* one, const HChar* other) {
+    struct vg_stat of_one, of_other;
+    return !sr_isError(VG_(stat)(one, &of_one)) && !sr_isError(VG_(stat)(other, &of_other)) &&
+           of_one.dev == of_other.dev && of_one.ino == of_other.ino;
+}
+
+/* Returns the name under which the dynamic linker loads the module, so that subsystems are called as in a recording:
+ * the link `libxml2.so.2`, where Valgrind follows it to `libxml2.so.2.9.14`. The caller frees it. */
+static HChar* path_of(const DebugInfo* info) {
+    const HChar* file = VG_(DebugInfo_get_filename)(info);
+    const HChar* soname = VG_(DebugInfo_get_soname)(info);
+    const HChar* slash = VG_(strrchr)(file, '/');
+    if (soname != NULL && slash != NULL && VG_(strchr)(soname, '/') == NULL) {
+        const SizeT folder = slash + 1 - file;
+        HChar* link = VG_(malloc)("contexts.path", folder + VG_(strlen)(soname) + 1);
+        VG_(memcpy)(link, file, folder);
+        VG_(strcpy)(link + folder, soname);
+        if (is_same_file(link, file)) return link;
+        VG_(free)(link);
+    }
+    return VG_(strdup)("contexts.path", file);
+}
+
 static UInt module_of(Addr address) {
     for (UInt i = module_count; i > 0; --i)
         if (modules[i - 1].unload_tick == 0 && address >= modules[i - 1].first && address < modules[i - 1].last)
@@ -68,7 +91,7 @@ static UInt module_of(Addr address) {
     m->last = m->first + VG_(DebugInfo_get_text_size)(info);
     m->load_tick = clock_now();
     m->unload_tick = 0;
-    m->path = VG_(strdup)("contexts.path", VG_(DebugInfo_get_filename)(info));
+    m->path = path_of(info);
     m->changed = True;
     return m->id;
 }

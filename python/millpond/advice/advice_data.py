@@ -241,7 +241,8 @@ class CapturedSubsystem(Record, frozen=True, kw_only=True):
 class LayoutPrediction(Record, frozen=True, kw_only=True):
     """What a plan or a malloc is predicted to do to misses, and to the seconds of the time model, before it is tried.
 
-    Ratios are against the recorded run. `dropped`: no trial was made of it for that. `tried`: what came out.
+    Ratios are against the recorded run. `seconds_interval`: lower and upper bound of the ratio of CPU, by the error of
+    such predictions on this machine. `dropped`: no trial was made of it for that. `tried`: what came out.
     """
 
     kind: str
@@ -250,6 +251,7 @@ class LayoutPrediction(Record, frozen=True, kw_only=True):
     seconds: float | None = field(default_factory=NULL)
     misses_ratio: float
     seconds_ratio: float | None = field(default_factory=NULL)
+    seconds_interval: tuple[float, float] | None = field(default_factory=NULL)
     instructions_ratio: float
     pool: str | None = field(default_factory=NULL)  # of a plan with one pool: its name
     dropped: bool = field(default_factory=bool)
@@ -257,13 +259,17 @@ class LayoutPrediction(Record, frozen=True, kw_only=True):
 
 
 class PredictedLayouts(Record, frozen=True, kw_only=True):
-    """All layouts that were predicted, the best first; `misses` and `seconds` of the recorded run, `cache`: whose."""
+    """All layouts that were predicted, the best first; `misses` and `seconds` of the recorded run, `cache`: whose.
+
+    `error`: how far predicted seconds are off on this machine, from which the intervals come.
+    """
 
     seconds_taken: float
     cache: str
     misses: int
     seconds: float | None = field(default_factory=NULL)
     layouts: tuple[LayoutPrediction, ...] = field(default_factory=NONE)
+    error: ErrorNote | None = field(default_factory=NULL)
 
     def of_plan(self, name: str) -> LayoutPrediction | None:
         """What was predicted for a plan; None where nothing was."""

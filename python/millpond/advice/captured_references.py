@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace as with_values
+
 from msgspec.structs import replace
 
 from millpond.advice.advice_data import CapturedReferences, CapturedSubsystem
@@ -29,6 +31,12 @@ def of_run(run: CapturedRun) -> CapturedReferences:
         facts=run.characterisation.references,
         subsystems=tuple(sorted(known, key=lambda s: (-s.references.misses, -s.references.references))),
     )
+
+
+def routable(run: CapturedRun, recorded: Characterisation) -> CapturedRun:
+    """The captured run without the plans that name a subsystem which the recording lacks: no trial can route them."""
+    own = {s.name for s in recorded.subsystems}
+    return with_values(run, plans=tuple(plan for plan in run.plans if set(plan.subsystems) <= own))
 
 
 def counted(recorded: Characterisation, captured: Characterisation) -> Characterisation:

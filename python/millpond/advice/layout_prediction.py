@@ -18,8 +18,8 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from millpond.advice.advice_data import LayoutPrediction, PredictedLayouts
-from millpond.advice.captured_names import renamed
 from millpond.cells.plans import Plan
+from millpond.doctor.references_error import NOT_VALIDATED, ReferencesError
 from millpond.rounds import layouts
 from millpond.rounds.simulation_data import Simulation
 from millpond.system import native
@@ -63,14 +63,14 @@ def can_be_predicted(plan: Plan) -> bool:
 class LayoutPredictor:
     """Predicts candidates from one recording with references, until `deadline` (of the monotonic clock).
 
-    `names`: what subsystems of the plans are called in the recording, where that differs.
+    `error`: how far ratios of seconds are off on this machine.
     """
 
     recording: Path
     folder: Path
     deadline: float
     notes: list[str] = field(default_factory=list)
-    names: Mapping[str, str] = field(default_factory=dict)
+    error: ReferencesError = NOT_VALIDATED
 
     def predict(self, plans: Sequence[Plan], mallocs: Mapping[str, Path | None]) -> PredictedLayouts:
         """Plans first, then mallocs. Each takes a run of the player and a pass over the recording.
@@ -88,7 +88,7 @@ class LayoutPredictor:
                 self.notes.append(f"the time for predictions was spent before {name}")
                 break
             try:
-                one = _prediction(kind, name, self._counts(layout, options), recorded)
+                one = _prediction(kind, name, self._counts(layout, options), recorded, self.error)
                 found.append(replace(one, pool=pools[name] if kind == PLAN else None))
             except Failure as failure:
                 self.notes.append(f"{name} was not predicted: {failure.message}")
@@ -98,6 +98,7 @@ class LayoutPredictor:
             layouts=tuple(
                 replace(p, dropped=p.kind == PLAN and p.name in hopeless) for p in sorted(found, key=rank)
             ),
+            error=self.error.note if recorded.seconds else None,
         )  # fmt: skip
 
     def _of_plans(self, plans: Sequence[Plan]) -> list[tuple[str, str, layouts.Layout]]:
@@ -105,7 +106,7 @@ class LayoutPredictor:
         for number, plan in enumerate(plans):
             if can_be_predicted(plan):
                 path = self.folder / f"predicted_{number}.json"
-                renamed(plan, self.names).write(path)
+                plan.write(path)
                 result.append((PLAN, plan.name, layouts.layout_of(str(path))))
         return result
 
@@ -131,14 +132,16 @@ class LayoutPredictor:
         return ["--latencies", str(path)]
 
 
-def _prediction(kind: str, name: str, its: Counts, recorded: Counts) -> LayoutPrediction:
+def _prediction(kind: str, name: str, its: Counts, recorded: Counts, error: ReferencesError) -> LayoutPrediction:
+    seconds_ratio = its.seconds / recorded.seconds if its.seconds is not None and recorded.seconds else None
     return LayoutPrediction(
         kind=kind,
         name=name,
         misses=its.misses,
         seconds=its.seconds,
         misses_ratio=its.misses / recorded.misses if recorded.misses else 1.0,
-        seconds_ratio=its.seconds / recorded.seconds if its.seconds is not None and recorded.seconds else None,
+        seconds_ratio=seconds_ratio,
+        seconds_interval=None if seconds_ratio is None else error.interval(seconds_ratio),
         instructions_ratio=its.instructions / recorded.instructions if recorded.instructions else 1.0,
     )
 
@@ -171,8 +174,18 @@ def mallocs_in_order(names: Sequence[str], predicted: PredictedLayouts) -> list[
 
 
 def predicted_text(prediction: LayoutPrediction) -> str:
-    """`misses -15.8 %, time of the model -14.8 %`."""
+    """`misses -15.8 %, time of the model -14.8 % (-40.1 % to +10.5 %)`."""
     said = f"misses {percent_text(prediction.misses_ratio)}"
-    if prediction.seconds_ratio is not None:
-        said += f", time of the model {percent_text(prediction.seconds_ratio)}"
-    return said
+    seconds = predicted_seconds_text(prediction)
+    return f"{said}, time of the model {seconds}" if seconds else said
+
+
+def predicted_seconds_text(prediction: LayoutPrediction) -> str:
+    """`-14.8 % (-40.1 % to +10.5 %)`; empty where no seconds are predicted."""
+    if prediction.seconds_ratio is None:
+        return ""
+    said = percent_text(prediction.seconds_ratio)
+    if prediction.seconds_interval is None:
+        return said
+    low, high = prediction.seconds_interval
+    return f"{said} ({percent_text(low)} to {percent_text(high)})"

@@ -21,8 +21,7 @@ from msgspec.structs import replace
 from millpond.advice import code_writing
 from millpond.advice.advice_data import Advice
 from millpond.advice.advice_rounds import Advising
-from millpond.advice.captured_names import as_in_recording
-from millpond.advice.captured_references import counted, not_captured, of_run
+from millpond.advice.captured_references import counted, not_captured, of_run, routable
 from millpond.advice.document import document
 from millpond.advice.findings import Findings
 from millpond.advice.inputs import Judged, advise_on_inputs, judge_again
@@ -30,6 +29,7 @@ from millpond.advice.layout_prediction import LayoutPredictor, in_order
 from millpond.advice.prediction import BUDGET_SHARE, agreement_note, expected_seconds, predict
 from millpond.cells.plans import Plan
 from millpond.commands.options import CopyOption, Json, PrepareOption
+from millpond.doctor.references_error import ReferencesError, references_error
 from millpond.doctor.replay_error import replay_error
 from millpond.rounds import recording, schedule
 from millpond.rounds.fresh_process import describe
@@ -269,27 +269,23 @@ def _capture(found: Findings, folder: Path, stdin: StandardInput, options: Optio
         found.references = not_captured(str(failure))
         found.notes.append(f"no references were captured: {found.references.why_null}")
         return
-    names: dict[str, str] = {}
     if found.characterisation:
-        run, names = as_in_recording(run, found.characterisation)
+        run = routable(run, found.characterisation)
     found.references = of_run(run)
     if found.characterisation:
         found.characterisation = counted(found.characterisation, run.characterisation)
     if not found.why_no_trial:
-        _rank(found, run, names, folder, options.budget_seconds)
+        _rank(found, run, folder, options.budget_seconds, references_error(Store(options.store)))
 
 
-def _rank(found: Findings, run: CapturedRun, names: Mapping[str, str], folder: Path, seconds: float) -> None:
-    """Predicts the candidates from the captured run: those that are worth a trial, the best first.
-
-    `names`: what subsystems are called in the captured run, where that differs.
-    """
+def _rank(found: Findings, run: CapturedRun, folder: Path, seconds: float, error: ReferencesError) -> None:
+    """Predicts the candidates from the captured run: those that are worth a trial, the best first."""
     found.candidates = [*run.plans, *found.candidates]  # where time is short, the captured run's own come first
     inner = folder.absolute() / "predicted"
     inner.mkdir(exist_ok=True)
     if run.trace is None or not found.references:
         return
-    predictor = LayoutPredictor(run.trace, inner, time.monotonic() + seconds, names=names)
+    predictor = LayoutPredictor(run.trace, inner, time.monotonic() + seconds, error=error)
     mallocs = {m.name: m.path for m in contenders()[0] if m.path is not None}
     try:
         predicted = predictor.predict(found.candidates, mallocs)

@@ -169,7 +169,8 @@ def _layouts(case: Case) -> list[str]:
         parts.append(escaped(reference_words.AFFINITY_EXPLANATION))
     if predicted := reference_words.predicted_rows(case.advice):
         parts.append(_table(reference_words.PREDICTED_HEADINGS, 1, [[code(row.name), *row.cells] for row in predicted]))
-    return parts
+        parts.append(escaped(reference_words.predicted_note(case.advice)))
+    return [part for part in parts if part]
 
 
 def _replay(case: Case) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from millpond.advice.advice_data import Advice, CapturedReferences, CapturedSubsystem, LayoutPrediction
+from millpond.advice.layout_prediction import predicted_seconds_text
 from millpond.rounds.characterisation import ReferencePlace
 from millpond.system.wording import bytes_text, count_text, percent_text, seconds_text, share_text
 
@@ -178,12 +179,18 @@ def predicted_rows(advice: Advice) -> list[MissRow]:
     return [_predicted(one) for one in predicted.layouts] if predicted else []
 
 
+def predicted_note(advice: Advice) -> str:
+    """How far predicted seconds are off on this machine; empty where none were predicted."""
+    predicted = advice.references.predicted if advice.references else None
+    return predicted.error.sentence if predicted is not None and predicted.error is not None else ""
+
+
 def _predicted(one: LayoutPrediction) -> MissRow:
     tried = "not tried: nothing to gain" if one.dropped else "–"
     if one.tried is not None and one.tried.median is not None:
         tried = percent_text(one.tried.median)
-    seconds = "–" if one.seconds_ratio is None else percent_text(one.seconds_ratio)
-    return MissRow(f"{one.kind} {one.name}", (percent_text(one.misses_ratio), seconds, tried))
+    cells = (percent_text(one.misses_ratio), predicted_seconds_text(one) or "–", tried)
+    return MissRow(f"{one.kind} {one.name}", cells)
 
 
 def places(advice: Advice) -> list[MissRow]:

@@ -200,6 +200,7 @@ def _print_references(advice: Advice, out: Console) -> None:
     words_below = [reference_words.rest_text(advice), reference_words.EXPLANATION]
     if reference_words.affinity_rows(advice):
         words_below.append(f"Accessed together: {reference_words.AFFINITY_EXPLANATION}")
+    words_below.append(reference_words.predicted_note(advice))
     for words in words_below:
         if words and reference_words.rows(advice):
             out.print(Text(words))

@@ -207,6 +207,16 @@ TEST_F(of_marked_program, heap_readers_find_the_same_events) {
     for (const unsigned bytes : {size_of_malloc, size_of_realloc, size_of_calloc}) EXPECT_EQ(sizes[bytes], 1u);
 }
 
+// Subsystems without a name are called by their module, and a recording knows it by what the dynamic linker loads.
+TEST_F(of_marked_program, libraries_have_the_name_of_their_link) {
+    trace::reader heap(whole->file());
+    std::vector<std::string> found;
+    for (const trace::module_record& module : heap.modules())
+        if (module.path.find("/libstdc++.so") != std::string::npos)
+            found.push_back(std::filesystem::path(module.path).filename());
+    EXPECT_EQ(found, std::vector<std::string>{"libstdc++.so.6"});
+}
+
 TEST_F(of_marked_program, headers_count_what_is_read) {
     reader_options without_system;
     without_system.with_system = false;
