@@ -3,22 +3,37 @@
 
 from __future__ import annotations
 
+import json
+import shutil
 from collections.abc import Mapping
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
 from fakes.fake_environments import fake_environments
+from msgspec.structs import asdict
 
-from millpond.bench.laboratory import bench_layouts, bench_references
+from millpond.advice.advice_data import LayoutPrediction, PredictedLayouts
+from millpond.advice.layout_prediction import LayoutPredictor
+from millpond.bench.laboratory import bench_affinity, bench_layouts, bench_references
 from millpond.bench.laboratory.bench_references import CACHES, capturing, memory, misses, simulating, together
 from millpond.bench.laboratory.bench_rows import Bench, Round
+from millpond.cells.plan_file import PlanFile
+from millpond.cells.plans import Plan, from_json
 from millpond.rounds import capture_tools, predicted_misses
 from millpond.rounds.layouts import Layout
 from millpond.rounds.real_programs import RealProgram
+from millpond.rounds.trial_data import TrialPlan, TrialProgram, TrialResult
+from millpond.statistics.order_statistics import Comparison, summarise
 from millpond.system.errors import Failure, Status
 
 WORK = RealProgram("work", ("work",))
+PLAN = {
+    "schema": "millpond.plan/1",
+    "program": {"path": "/bin/x", "build_id": "00"},
+    "routes": [{"subsystems": ["a"], "pool": "a", "strategy": "multipool"}],
+}
 
 
 def cost(cpu_seconds: float, peak_bytes: int = 1) -> Round:
@@ -131,3 +146,47 @@ def test_a_malloc_that_is_missing_is_a_bar_that_does_not_hold(
     [missing] = [row for row in rows if "jemalloc" in row.claim.statement]
     assert missing.holds is not True and "is not on this machine" in missing.note
     assert [row.verdict for row in rows if row is not missing] == ["holds"] * (len(rows) - 1)
+
+
+def test_affinity_plans_are_shown_as_predicted_and_as_tried(bench: FakeBench, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Fakes:
+        groups = True
+
+        def characterise(self, _program: str, words: list[str]) -> None:
+            folder = Path(words[words.index("--plan-out") + 1])
+            folder.mkdir()
+            for name in bench_affinity.PLANS if self.groups else ("all",):
+                (folder / f"{name}.plan.json").touch()
+
+        def predict(self, plans: list[Plan], _mallocs: object) -> PredictedLayouts:
+            found = (LayoutPrediction(kind="plan", name=p.name, misses=9, misses_ratio=0.9, instructions_ratio=1.0)
+                     for p in plans)  # fmt: skip
+            return PredictedLayouts(seconds_taken=1.0, cache="c", misses=10, layouts=tuple(found))
+
+        def try_all(self, words: list[str], workload: RealProgram) -> None:
+            assert words[-1] == "work" and workload is WORK
+            names = [Path(path).name.partition(".")[0] for word, path in pairwise(words) if word == "--plan"]
+            cpu = Comparison(**asdict(summarise([0.8] * 6)), metric="cpu_seconds", of="plan", against="malloc",
+                             saved=summarise([1.0]), p=0.1, p_adjusted=0.1)  # fmt: skip
+            program = PlanFile.from_json(PLAN)
+            tried = tuple(TrialPlan(name, program, {"net": {"cpu_seconds": cpu}}) for name in names)
+            result = TrialResult(program=TrialProgram(("work",), 0, 0), machine="m", rounds=6, seed=1, plans=tried)
+            out = next(word.removeprefix("--json=") for word in words if word.startswith("--json="))
+            Path(out).write_text(json.dumps(result.to_json()), encoding="utf-8")
+
+    fakes = Fakes()
+    monkeypatch.setattr(bench_affinity.native, "require", fakes.characterise)
+    monkeypatch.setattr(bench_affinity.plans_of, "read", lambda path: from_json(PLAN, path.name.partition(".")[0]))
+    monkeypatch.setattr(LayoutPredictor, "predict", lambda _, plans, mallocs: fakes.predict(plans, mallocs))
+    monkeypatch.setattr(bench_affinity, "run_verb", fakes.try_all)
+    monkeypatch.setattr(FakeBench, "seconds", {"-o": 1.0})
+    step = bench_affinity.comparing_affinity(lambda _: WORK)
+    for groups in (True, False):
+        fakes.groups = groups
+        bench.trace.touch()
+        rows = step(bench)
+        assert len(rows) == (3 if groups else 2)
+        assert rows[0].ours is not None and rows[0].ours.median == 0.8
+        assert "predicted misses -10.0 %" in rows[0].note
+        shutil.rmtree(bench.folder / "plans of work")
+    assert rows[-1].note == "it is the plan by subsystem"

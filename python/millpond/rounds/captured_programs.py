@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from millpond.rounds import real_programs
+from millpond.rounds import more_real_programs, real_programs
 from millpond.rounds.real_programs import RealProgram, require_program, write_once
 from millpond.system import native
 
@@ -99,6 +99,26 @@ def shuffled_lists(_folder: Path) -> RealProgram:
     return RealProgram("shuffled lists", words)
 
 
+def orders_affine(folder: Path) -> RealProgram:
+    return orders(folder, 30_000)
+
+
+def xmllint_short(folder: Path) -> RealProgram:
+    return more_real_programs.xmllint(folder, 5000)
+
+
+def xsltproc_short(folder: Path) -> RealProgram:
+    return more_real_programs.xsltproc(folder, 3000)
+
+
+def python3_short(folder: Path) -> RealProgram:
+    return replace(real_programs.python3(folder), stdin=_lines(folder, 5000))
+
+
+def request_server(_folder: Path) -> RealProgram:
+    return RealProgram("request_server", (str(native.find("request_server")), "--repeats", "2000"))
+
+
 ProgramMaker = Callable[[Path], RealProgram]
 # The programs for which predictions are held against the truth, by the names that a user gives.
 PREDICTED: Mapping[str, ProgramMaker] = {
@@ -107,6 +127,14 @@ PREDICTED: Mapping[str, ProgramMaker] = {
     "catalogue": catalogue_long,
     "containers": layout_containers,
     "threads": layout_threads,
+}
+# Those on which the affinity plan is compared with the plan by subsystem.
+AFFINE: Mapping[str, ProgramMaker] = {
+    "orders": orders_affine,
+    "xmllint": xmllint_short,
+    "xsltproc": xsltproc_short,
+    "python3": python3_short,
+    "request_server": request_server,
 }
 # What may be named besides them.
 MORE_PREDICTED: Mapping[str, ProgramMaker] = {

@@ -32,6 +32,7 @@ _COMMITS = 1200
 _FILES = 40
 _LINES = 120
 _ITEMS = 60_000
+_FEW_ITEMS = 20_000
 
 _CPP = """
 #include <algorithm>
@@ -229,10 +230,11 @@ def xmllint(folder: Path, items: int = _ITEMS) -> RealProgram:
     return RealProgram("xmllint", (_require("xmllint"), "--xpath", query, str(file)))
 
 
-def xsltproc(folder: Path) -> RealProgram:
+def xsltproc(folder: Path, items: int = _FEW_ITEMS) -> RealProgram:
+    """Other numbers of items than usual have a file of their own."""
     style = write_once(folder / "items.xsl", lambda: _STYLE)
-    items = write_once(folder / "few_items.xml", lambda: _xml(20_000))
-    return RealProgram("xsltproc", (_require("xsltproc"), "-o", "/dev/null", str(style), str(items)))
+    file = write_once(folder / ("few_items.xml" if items == _FEW_ITEMS else f"items_{items}.xml"), lambda: _xml(items))
+    return RealProgram("xsltproc", (_require("xsltproc"), "-o", "/dev/null", str(style), str(file)))
 
 
 def jq(folder: Path) -> RealProgram:

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import ctypes
+import itertools
 import json
 import os
 import subprocess
@@ -17,6 +19,7 @@ LIBRARIES = BIN.parent / "lib" / "millpond"
 SUBJECT = BIN / "layout_program"
 SIMULATORS = ("lru:line=64,sets=64,ways=8", "lru:line=64,sets=1024,ways=8", "distances:line=4K")
 OUR_MALLOCS = ("multipool", "first_fit", "size_map", "bsd")
+FIRST_ARENA = 65100  # lab/references/player/call_script.h
 # What the environment does to the stack, and a preloaded library to the dynamic linker.
 SHARE = 0.02
 # The dynamic linker reads the whole environment.
@@ -143,6 +146,49 @@ def test_subsystems_get_pools_of_their_own(folder: Path, recorded: Path) -> None
     # A pool's call is shorter than malloc's, and every call was made.
     assert found["input"]["references"] < before["input"]["references"]
     assert sum(pool["objects"] for pool in pools) > calls / 4
+
+
+@pytest.fixture(scope="module")
+def plans(folder: Path, recorded: Path) -> Path:
+    place = folder / "plans"
+    done = run(BIN / "millpond-characterise", "--json", folder / "c.json", "--plan-out", place, recorded)
+    assert done.returncode == 0, done.stderr
+    return place
+
+
+def test_the_phase_of_a_plan_is_played_on_an_arena(folder: Path, recorded: Path, plans: Path) -> None:
+    """What is allocated later than the phase is malloc's, and every call is made."""
+    library = LIBRARIES / "libmillpond-layout_pools.so"
+    found, objects = [], []
+    for plan in (plans / "all.plan.json", min(plans.glob("arena-*.plan.json"))):
+        place = folder / "plan.script"
+        done = run(BIN / "millpond-layout", "--calls", recorded, "--plan", plan, "-o", place)
+        assert done.returncode == 0, done.stderr
+        objects.append(sum(pool["objects"] for pool in json.loads(done.stdout)["pools"]))
+        played = captured(folder / "plan.played", SUBJECT, "--preload", library, "--play", place)
+        found.append(simulated(recorded, "--played", played)["input"]["layout"])
+    pooled, arena = found
+    assert pooled["calls"] == arena["calls"]
+    assert pooled["allocator_instructions"] != arena["allocator_instructions"]
+    assert objects[0] >= objects[1] > 1000
+
+
+def test_an_arena_starts_again_when_nothing_in_it_is_alive() -> None:
+    library = ctypes.CDLL(str(LIBRARIES / "libmillpond-layout_pools.so"))
+    allocate, deallocate = library.millpond_pool_allocate, library.millpond_pool_deallocate
+    allocate.restype = ctypes.c_size_t
+    deallocate.argtypes = (ctypes.c_size_t, ctypes.c_size_t, ctypes.c_size_t, ctypes.c_uint)
+    sizes = (64, 24, 8, 200)
+    for _ in range(3):
+        blocks = [allocate(size, 8, FIRST_ARENA, 0) for size in sizes]
+        assert blocks == list(itertools.accumulate(sizes[:-1], initial=blocks[0]))
+        for size, block in zip(sizes, blocks, strict=True):
+            again = allocate(8, 8, FIRST_ARENA, 0)
+            assert again > blocks[-1]  # nothing is used again while anything is alive
+            deallocate(again, 8, 8, FIRST_ARENA)
+            deallocate(block, size, 8, FIRST_ARENA)
+        assert allocate(8, 8, FIRST_ARENA, 0) == blocks[0]
+        deallocate(blocks[0], 8, 8, FIRST_ARENA)
 
 
 def test_threads_that_start_while_others_have_ended_are_played(folder: Path) -> None:

@@ -8,6 +8,7 @@ simulating   references a second of CPU, all usual simulators together         a
 misses       misses of four caches / Cachegrind's, in the same environment     the same within one in a million
 memory       peak of a capture with simulators, four times as long / once      at most 1.05
 predicting   misses and page faults predicted for another malloc / Cachegrind's    within 10 %, in the median 2 %
+affinity     CPU, net, of the plan by subsystem and of affinity plans        shown beside the predicted misses and time
 
 Programs under one Valgrind tool and under another take turns in fresh processes. Cachegrind does other work, too: it
 simulates instruction fetches and a second level, and counts by source line. For `misses`, both tools are found in one
@@ -22,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from millpond.bench.claims import Verdict, bar_of, missing_bar
+from millpond.bench.laboratory.bench_affinity import comparing_affinity
 from millpond.bench.laboratory.bench_layouts import predicting
 from millpond.bench.laboratory.bench_rows import Bench, Measured, Step, observed, values_of
 from millpond.rounds import captured_programs as programs
@@ -259,5 +261,6 @@ STEPS: dict[str, Step] = {
     "misses catalogue": misses(programs.catalogue_short),
     "misses ghostscript": misses(programs.ghostscript_short),
     **{f"predicting {name}": predicting(make) for name, make in programs.PREDICTED.items()},
+    **{f"affinity {name}": comparing_affinity(make) for name, make in programs.AFFINE.items()},
     "memory": memory(lambda events: real_programs.heap_churn(1, events, 2000), 1_000_000, 1.05),
 }  # fmt: skip
