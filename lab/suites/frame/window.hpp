@@ -3,7 +3,8 @@
 //
 //   constructed: the base of what is resident ── start: instruments, clocks, page faults ── … ── stop: into the outcome
 //
-// What is built between construction and start is not timed, but counts as resident. CPU time of all threads. What is
+// What is built between construction and start is not timed, but counts as resident; what is done after stop counts,
+// too, where the caller asks for it (set_resident). CPU time of all threads. What is
 // measured goes through measured_part, in every thread, so that a simulator can be told by its name what to count.
 #pragma once
 
@@ -51,6 +52,13 @@ class window {
         stop(result);
     }
 
+    // Effects: what has been resident since construction goes into the result, with what was done after run().
+    void set_resident(outcome& result) const {
+        const suites::resident_range resident = resident_.finish();
+        result.set_count("peak_bytes", resident.peak_above_base());
+        result.set_count("end_bytes", resident.end_above_base());
+    }
+
   private:
     void start() {
         if (in_use != nullptr && in_use->control) in_use->control->enable();
@@ -65,12 +73,10 @@ class window {
         const std::uint64_t faults = minor_faults() - faults_;
         if (in_use != nullptr && in_use->counters) in_use->counters->stop();
         if (in_use != nullptr && in_use->control) in_use->control->disable();
-        const suites::resident_range resident = resident_.finish();
+        set_resident(result);
         result.set("cpu_seconds", cpu_seconds);
         result.set("wall_seconds", wall_seconds);
         result.set_count("page_faults", faults);
-        result.set_count("peak_bytes", resident.peak_above_base());
-        result.set_count("end_bytes", resident.end_above_base());
         if (in_use != nullptr && in_use->counters) result.counts = in_use->counters->read();
     }
 

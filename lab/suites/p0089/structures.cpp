@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
 // structures: Benchmark I: structure after structure, as many as make up 2^log2_leaves leaves.
+//
+//   life │ life life life … life         one cold life, timed apart, touches every page first; the others are measured
+//   cold   └── measured window ──┘       (P0089R0, section 7: each structure is created and destroyed many times)
 #include <algorithm>
 #include <utility>
 
 #include "base_pool.hpp"
+#include "lab/replay/clocks.hpp"
 #include "lab/suites/frame/window.hpp"
 #include "life.hpp"
 #include "millpond/bind/resource.hpp"
@@ -46,10 +50,11 @@ constexpr parameter parameters[] = {
     {"on_stack", 0, 0, 1, "where a structure that is winked out lies: in its allocator (0), on the stack (1)"},
     {"short_by", 0, 0, 1, "elements that an outer vector is reserved too few for, so that it grows at the last"},
     {"counted", 0, 0, 1, "count the blocks of one structure more, after the measured ones (bindings by base)"},
+    {"cold", 1, 0, 1, "build and drop one structure before the measured ones, and time it apart"},
     frame::seed_parameter,
 };
 
-constexpr metric metrics[] = {{"blocks_each", "blocks"}};
+constexpr metric metrics[] = {{"blocks_each", "blocks"}, {"lives", "lives"}, "cold_cpu_seconds"};
 
 constexpr const chooser* choosers[] = {flat_structures, vectors_of_containers, sets_of_containers};
 
@@ -80,6 +85,11 @@ outcome run(const point& asked) {
 
     outcome result;
     frame::window measured;
+    if (asked["cold"] != 0 && !asked.is_for_littering) {
+        const double before = replay::process_cpu_seconds();
+        result.checksum = live_once(wanted, from);
+        result.set("cold_cpu_seconds", replay::process_cpu_seconds() - before);
+    }
     measured.run(result, [&] {
         for (std::uint64_t i = 0; i < count; ++i) {
             if (from.left() < leaves_each) from.reset();
@@ -87,7 +97,7 @@ outcome run(const point& asked) {
         }
     });
     result.set_count("units", count * leaves_each);
-    result.set_count("structures", count);
+    result.set_count("lives", count);
     if (asked["counted"] != 0 && by(asked).by_base()) {
         from.reset();
         const life destroyed = life_of(asked, ending::destroy);

@@ -17,8 +17,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from millpond.bench.experiment import Parameters, Part, Published, Tables, points, surrounded
-from millpond.bench.suites.p0089 import ALIASES, ALL_ALIASES, AROUND, BENCHMARK_1, LOCKED, OPEN_1, STRUCTURES, point
+from millpond.bench.experiment import Parameters, Part, Published, Tables, surrounded
+from millpond.bench.suites.p0089 import (
+    ALIASES,
+    ALL_ALIASES,
+    AROUND,
+    BENCHMARK_1,
+    LOCKED,
+    OPEN_1,
+    STRUCTURES,
+    point,
+    structures_at,
+)
 from millpond.cells.cell import TOOLCHAIN
 
 _TOOLCHAINS = AROUND[TOOLCHAIN]
@@ -27,7 +37,7 @@ _ALL_SIZES = tuple(range(6, 17))
 
 
 def _at(ds: int, sizes: tuple[int, ...], leaves: int, **more: tuple[int | str, ...]) -> tuple[Parameters, ...]:
-    return points(ds=[ds], log2_size=sizes, log2_leaves=[leaves], text_most=[1000], **more)
+    return structures_at((ds,), sizes, leaves, **more)
 
 
 def _title(at: Mapping[str, int | str]) -> str:
