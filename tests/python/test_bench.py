@@ -132,6 +132,33 @@ def test_a_program_that_knows_less_fails_before_anything_is_measured(p0089: Use)
     assert not fake.calls
 
 
+def test_what_an_experiment_leaves_open_can_be_set(p0089: Use) -> None:
+    fake = p0089()
+    status, document = run(*ONE, "--set", "log2_leaves=12,14", "--set", "text_most=100")
+    assert status == Status.OK
+    rows = [row for row in document["summary"] if row["strategy"] == AS7 and row["metric"] == "leaves_cpu_seconds"]
+    assert [row["parameters"]["log2_leaves"] for row in rows] == [12, 14]
+    assert {row["parameters"]["text_most"] for row in rows} == {100}
+    assert all("--text_most 100" in " ".join(argv) for argv in fake.calls)
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        ("log2_size=3", "p0089.1 does not leave it open; it leaves open log2_leaves, text_most"),
+        ("log2_leaves", "it is given as NAME=VALUE,VALUE"),
+        ("log2_leaves=1,", "it is given as NAME=VALUE,VALUE"),
+        ("log2_leaves=99", "log2_leaves is from 0 to 40, not 99"),
+    ],
+)
+def test_a_value_that_cannot_be_set_is_refused(
+    p0089: Use, capsys: pytest.CaptureFixture[str], value: str, said: str
+) -> None:
+    p0089()
+    assert run(*ONE, "--set", value)[0] == Status.USAGE
+    assert said in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("option", ["--list", "--dry-run"])
 def test_what_only_shows_cells_writes_nothing(
     p0089: Use, option: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -285,7 +285,7 @@ def surrounded(experiment: PublishedSpec, **under: tuple[str, ...]) -> Published
 def _around(name: str, value: int | str) -> str:
     """In the title of a table; nothing of what is usual."""
     words = {TOOLCHAIN: "by {}", MALLOC: "on {}"}
-    return words.get(name, f"{name} {{}}").format(value) if value != SURROUNDINGS[name] else ""
+    return words.get(name, f"{name} {{}}").format(value) if value != SURROUNDINGS.get(name) else ""
 
 
 def percent(given: Mapping[str, str]) -> int:

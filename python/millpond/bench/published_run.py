@@ -161,7 +161,7 @@ class PublishedRun(SuiteRun):
     def notes(self) -> list[str]:
         """What a reader must know beside the figures."""
         own = len(self.spec.notes)
-        usual = [str(value) for name, value in self.spec.usual if value != SURROUNDINGS[name]]
+        usual = [str(value) for name, value in self.spec.usual if value != SURROUNDINGS.get(name, value)]
         judged = f"statements that name no toolchain or malloc are judged under {', '.join(usual)}"
         more = [judged] if usual else []
         more += dict.fromkeys(self.left_out)

@@ -29,7 +29,7 @@ from millpond.cells.metrics import Metrics
 from millpond.rounds.fresh_process import Padding, killed
 from millpond.system import callgrind, native
 from millpond.system.errors import Failure, Status
-from millpond.system.records import Record
+from millpond.system.records import NONE, Record
 
 Schema = Literal["millpond.suite/2"]
 SCHEMA: Schema = "millpond.suite/2"
@@ -42,13 +42,22 @@ _BAD_ALLOC, _PREDICTED = "bad_alloc", "predicted_bad_alloc"
 _COUNTS = (1000, 3000)
 
 
+class SuiteParameter(Record, frozen=True):
+    """A number that a workload takes, and its range."""
+
+    name: str
+    least: int
+    most: int
+
+
 class SuiteWorkload(Record, frozen=True, kw_only=True):
-    """What a program knows of a workload: the unit that its times are for, and who can run it.
+    """What a program knows of a workload: the unit that its times are for, its parameters, and who can run it.
 
     `counted_functions`: what is kept out of line to be counted alone, with all that it calls.
     """
 
     name: str
+    parameters: tuple[SuiteParameter, ...] = field(default_factory=NONE)
     unit: str = "unit"
     contenders: frozenset[str]
     counted_functions: tuple[str, ...] | None = None
@@ -112,13 +121,20 @@ class SuiteProgram:
         return self.workloads[name]
 
     def require(self, cells: Sequence[Cell]) -> None:
-        """Failure (status 4) for the first cell that the program has no workload or contender for."""
+        """Failure for the first cell that the program has no workload or contender for (status 4), or that has a number
+        out of its range (status 2)."""
         for cell in cells:
             (name,) = cell.subject.words
-            if cell.contender.name not in self.workload(name).contenders:
+            workload = self.workload(name)
+            if cell.contender.name not in workload.contenders:
                 raise Failure(
                     Status.ENVIRONMENT, f"{self.name} has no {cell.contender.name} for {name}: build it again"
                 )
+            given = dict(cell.parameters)
+            for one in workload.parameters:
+                value = given.get(one.name, "")
+                if value.lstrip("-").isdecimal() and not one.least <= int(value) <= one.most:
+                    raise Failure(Status.USAGE, f"{name}: {one.name} is from {one.least} to {one.most}, not {value}")
 
     def record(self) -> SuiteRecord:
         """As a document names it."""

@@ -57,6 +57,10 @@ PeerOption = Annotated[
 SizesOption = Annotated[
     list[str] | None, typer.Option(metavar="WORKLOAD=N,N", help="library: other sizes, as vector_string=5000,2^13.")
 ]
+SetOption = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="NAME=V,V", help="Of a published experiment: other values of what it leaves open."),
+]
 
 
 class Scale(StrEnum):
@@ -91,6 +95,7 @@ def command(
     malloc: MallocOption = None,
     peer: PeerOption = None,
     sizes: SizesOption = None,
+    settings: SetOption = None,
     json: options.Json = None,
     report: Annotated[Path | None, typer.Option(metavar="FILE", help="The page; results/bench/NAME.html.")] = None,
     google: Annotated[
@@ -115,9 +120,10 @@ def command(
         print("\n".join(f"{e.name}  {sections[e]}{e.title}: {e.measured}" for e in EXPERIMENTS))
         return Status.OK
     of_suites = {"--litter": litter, "--counters": counters, "--event": event, "--perf-control": perf_control,
-                 "--toolchain": toolchain, "--malloc": malloc}  # fmt: skip
+                 "--toolchain": toolchain, "--malloc": malloc, "--set": settings}  # fmt: skip
     specs = without_study(named(experiments or []), of_suites)
     require_options(specs, {"--peer": peer, "--sizes": sizes}, {**of_suites, "--google": google})
+    around |= values_set(settings or [], specs)
     taken = {metric for spec in PUBLISHED for metric in spec.metrics.units}
     counting = counting_of(counters, event or [], perf_control, taken)
     request = RunRequest(scale, rounds, seed, grid.shard, Store(store) if store else None, memory_bytes(), counting,
@@ -181,6 +187,27 @@ def require_options(
         given = [name for name, value in wrong.items() if value not in (None, [])]
         if given:
             raise Failure(Status.USAGE, f"{given[0]} means nothing for {spec.name}")
+
+
+def values_set(texts: Sequence[str], specs: Sequence[ExperimentSpec]) -> dict[str, tuple[str, ...]]:
+    """The values of `--set log2_leaves=22,24`, by name, each once.
+
+    Failure (status 2) for a text that is not so given, and for a name that one of the experiments does not leave open.
+    """
+    found: dict[str, tuple[str, ...]] = {}
+    for text in texts:
+        name, mark, values = text.partition("=")
+        words = tuple(dict.fromkeys(word.strip() for word in values.split(",")))
+        if not mark or not all(words):
+            raise Failure(Status.USAGE, f"--set {text!r}: it is given as NAME=VALUE,VALUE")
+        found[name] = words
+    for spec in specs:
+        free = spec.free if isinstance(spec, PublishedSpec) else ()
+        for name in found:
+            if name not in free:
+                open_names = f"it leaves open {', '.join(free)}" if free else "it leaves nothing open"
+                raise Failure(Status.USAGE, f"--set {name}: {spec.name} does not leave it open; {open_names}")
+    return found
 
 
 def without_study(specs: Sequence[ExperimentSpec], given: Mapping[str, object]) -> list[ExperimentSpec]:

@@ -37,6 +37,8 @@ BUILT_BY = {
     "gcc": ("g++ 12.2.0", "libstdc++ 12"), "clang": ("clang++ 19.1.7", "libstdc++ 12"),
     "clang-libc++": ("clang++ 19.1.7", "libc++ 19.1.7"), "": ("g++ 12.2.0", "libstdc++"),
 }  # fmt: skip
+# Of every workload.
+RANGES = [{"name": "log2_leaves", "default": 22, "least": 0, "most": 40, "meaning": "leaves created in all"}]
 _COUNTING = ("--counters", "--event", "--perf-control")
 
 
@@ -146,7 +148,7 @@ class FakeP0089:
         known = {*(s for e in own for s in (*e.strategies, *e.beside)), *(STRATEGIES if "p0089" in program else ())}
         have = sorted(known - {*self.config.get("lacks", ())})
         aliases = {name: alias for e in own for alias, name in e.aliases.items()}
-        works = [{"name": e.workload, "unit": "unit", "parameters": [], "contenders": have} for e in own]
+        works = [{"name": e.workload, "unit": "unit", "parameters": RANGES, "contenders": have} for e in own]
         name = program.removeprefix("millpond-").removesuffix("-suite")
         return {"schema": "millpond.suite/2", "suite": name, "workloads": works,
                 "contenders": [{"name": s, "alias": aliases.get(s)} for s in have]}  # fmt: skip
