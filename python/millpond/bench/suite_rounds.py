@@ -29,7 +29,7 @@ from millpond.cells.metrics import Metrics
 from millpond.rounds.fresh_process import Padding, killed
 from millpond.system import callgrind, native
 from millpond.system.errors import Failure, Status
-from millpond.system.records import NONE, Record
+from millpond.system.records import NONE, NULL, Record
 
 Schema = Literal["millpond.suite/2"]
 SCHEMA: Schema = "millpond.suite/2"
@@ -43,11 +43,17 @@ _COUNTS = (1000, 3000)
 
 
 class SuiteParameter(Record, frozen=True):
-    """A number that a workload takes, and its range."""
+    """A parameter of a workload: a number with its range, or a word, without one."""
 
     name: str
-    least: int
-    most: int
+    least: int | None = field(default_factory=NULL)
+    most: int | None = field(default_factory=NULL)
+
+    def takes(self, value: str) -> bool:
+        """Whether a number lies in the range; True of a word, which the program itself looks at."""
+        if self.least is None or self.most is None or not value.lstrip("-").isdecimal():
+            return True
+        return self.least <= int(value) <= self.most
 
 
 class SuiteWorkload(Record, frozen=True, kw_only=True):
@@ -133,7 +139,7 @@ class SuiteProgram:
             given = dict(cell.parameters)
             for one in workload.parameters:
                 value = given.get(one.name, "")
-                if value.lstrip("-").isdecimal() and not one.least <= int(value) <= one.most:
+                if not one.takes(value):
                     raise Failure(Status.USAGE, f"{name}: {one.name} is from {one.least} to {one.most}, not {value}")
 
     def record(self) -> SuiteRecord:

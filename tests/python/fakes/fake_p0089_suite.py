@@ -38,7 +38,10 @@ BUILT_BY = {
     "clang-libc++": ("clang++ 19.1.7", "libc++ 19.1.7"), "": ("g++ 12.2.0", "libstdc++"),
 }  # fmt: skip
 # Of every workload.
-RANGES = [{"name": "log2_leaves", "default": 22, "least": 0, "most": 40, "meaning": "leaves created in all"}]
+RANGES = [
+    {"name": "log2_leaves", "default": 22, "least": 0, "most": 40, "meaning": "leaves created in all"},
+    {"name": "walk", "default": "lists", "meaning": "what a visit is", "words": ["lists", "links"]},
+]
 _COUNTING = ("--counters", "--event", "--perf-control")
 
 
