@@ -14,7 +14,7 @@ import pytest
 from fakes.fake_p0089_suite import FakeP0089
 
 from millpond.bench.bench_document import BenchDocument
-from millpond.bench.suites.p0089 import ALIASES
+from millpond.bench.suites.p0089 import ALIASES, notation
 from millpond.cli import main
 from millpond.commands import bench
 from millpond.system import native
@@ -106,6 +106,20 @@ def test_a_point_in_the_documents_notation_is_made_and_nothing_else_runs(p0089: 
     assert {r["cell"] for r in document["summary"]} == {
         f"locality/log2_g=21/log2_s=18/af=8/sf=3/rf=32/{strategy}" for strategy in (AS1, AS7)
     }
+
+
+@pytest.mark.parametrize(
+    ("text", "made"),
+    [
+        ("-21 18 8 +3 32", ("log2_g", "21", "log2_s", "18", "af", "8", "sf", "3", "rf", "32")),
+        ("10000000  1000 10 -5 1", ("links", "10000000", "links_each", "1000", "af", "10", "sf", "-5", "rf", "1")),
+        ("10000000 1000 10 5 1", None),
+        ("10000000 1000 10 +5", None),
+    ],
+)
+def test_links_are_powers_of_two_or_numbers(text: str, made: tuple[str, ...] | None) -> None:
+    found = notation(text)
+    assert (None if found is None else tuple(word for pair in found for word in pair)) == made
 
 
 def test_a_filter_may_end_with_an_alias(p0089: Use) -> None:

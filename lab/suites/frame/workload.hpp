@@ -26,7 +26,7 @@ struct parameter {
     std::span<const std::string_view> words = {};  // what it chooses from; values are positions here. Empty: a number
 };
 
-inline constexpr std::size_t most_parameters = 10;
+inline constexpr std::size_t most_parameters = 12;
 inline constexpr std::uint64_t most_seed = 0x7fffffffffffffff;
 inline constexpr parameter seed_parameter{"seed", 1, 0, static_cast<std::int64_t>(most_seed), "of all that is drawn"};
 

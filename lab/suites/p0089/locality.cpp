@@ -5,7 +5,8 @@
 //   shuffle   each S in turn: pop its first, push a new number to the end of an S drawn from all; |sf| × |G| such pairs
 //   access    rf times: each S in turn: af times: every number in the list, incremented
 //
-// The paper's `-21 18 8 +3 32` is log2_g 21, log2_s 18, af 8, sf 3, rf 32; a negative sf: access before shuffle. The
+// The paper's `-21 18 8 +3 32` is log2_g 21, log2_s 18, af 8, sf 3, rf 32, and its `10000000 1000 10 +5 1` is links
+// 10000000, links_each 1000, af 10, sf 5, rf 1; a negative sf: access before shuffle. The
 // paper counts the time of everything after construction; with af 0, or rf 0, it subtracts the shuffle.
 // The measured window is the access alone: times, counters and page faults are its own, and the shuffle has a time of
 // its own. What is resident counts all of it.
@@ -36,6 +37,8 @@ constexpr std::string_view walks[] = {"lists", "links", "links_unbranched"};
 constexpr parameter parameters[] = {
     {"log2_g", 21, 0, 30, "links in the whole system, |G|"},
     {"log2_s", 18, 0, 30, "links of a subsystem at first, |S|"},
+    {"links", 0, 0, 1 << 30, "|G| as a number of links; 0: 2^log2_g"},
+    {"links_each", 0, 0, 1 << 30, "|S| as a number of links; 0: 2^log2_s"},
     {"af", 8, 0, 1 << 20, "access factor: traversals of a list before the next one's turn"},
     {"sf", 5, -1024, 1024, "shuffle factor: pairs of pop and push for each link; negative: access before shuffle"},
     {"rf", 32, 0, 1 << 20, "repeat factor: traversals of the whole system"},
@@ -46,6 +49,12 @@ constexpr parameter parameters[] = {
 };
 
 constexpr metric metrics[] = {"shuffle_seconds", "access_seconds"};
+
+// |G| and |S|.
+std::uint64_t links_of(const point& asked) { return asked["links"] != 0 ? asked.count("links") : asked.power("log2_g"); }
+std::uint64_t links_each_of(const point& asked) {
+    return asked["links_each"] != 0 ? asked.count("links_each") : asked.power("log2_s");
+}
 
 template <class C>
 struct subsystem : suites::list_subsystem<C> {
@@ -148,16 +157,17 @@ class many_subsystems : public suites::list_system<subsystem<C>> {
 template <class C>
 struct locality_runner {
     static outcome run(const point& asked) {
-        const std::uint64_t links = asked.power("log2_g");
+        const std::uint64_t links = links_of(asked);
+        const std::uint64_t links_each = links_each_of(asked);
         const auto shuffle_factor = asked["sf"];
         const auto pairs = static_cast<std::uint64_t>(shuffle_factor < 0 ? -shuffle_factor : shuffle_factor) * links;
         const auto traversals = asked.is_for_littering ? 0 : static_cast<std::uint64_t>(asked["af"]);
         const walk how = static_cast<walk>(asked["walk"]);
-        const std::uint64_t each = traversals * (how == walk::lists ? 1 : asked.power("log2_s"));
+        const std::uint64_t each = traversals * (how == walk::lists ? 1 : links_each);
         const auto times = asked.is_for_littering ? 0 : static_cast<std::uint64_t>(asked["rf"]);
         outcome result;
         frame::window measured;
-        many_subsystems<C> system(links >> asked["log2_s"], asked.power("log2_s"), asked.seed());
+        many_subsystems<C> system(links / links_each, links_each, asked.seed());
         double access_ns = 0;
         double shuffle_ns = 0;
         for (const bool access : {shuffle_factor < 0, shuffle_factor >= 0}) {
@@ -181,7 +191,7 @@ struct locality_runner {
         measured.set_resident(result);
         result.checksum = system.checksum();
         // Lists that shuffling left empty have no link to go to.
-        const std::uint64_t lists = shuffle_factor < 0 ? links >> asked["log2_s"] : system.filled();
+        const std::uint64_t lists = shuffle_factor < 0 ? links / links_each : system.filled();
         result.set_count("units", times * each * (how == walk::lists ? links : lists));
         result.set_all({{"shuffle_seconds", shuffle_ns * 1e-9}, {"access_seconds", access_ns * 1e-9}});
         return result;
@@ -191,8 +201,10 @@ struct locality_runner {
 outcome run(const point& asked) { return chosen<locality_runner, by_made_base<small_base_pool>>(by(asked))(asked); }
 
 std::string misfit(const point& asked) {
-    if (asked["log2_s"] > asked["log2_g"])
-        return "log2_s must not be above log2_g: a subsystem is a part of the system";
+    if (links_each_of(asked) > links_of(asked))
+        return asked["links"] == 0 && asked["links_each"] == 0
+                   ? "log2_s must not be above log2_g: a subsystem is a part of the system"
+                   : "links_each must not be above links: a subsystem is a part of the system";
     return {};
 }
 
@@ -202,9 +214,9 @@ std::uint64_t least_bytes(const point& asked) {
     constexpr std::uint64_t first_chunk_bytes = 1024;
     const std::uint64_t factor = static_cast<std::uint64_t>(asked["sf"] < 0 ? -asked["sf"] : asked["sf"]);
     const std::uint64_t times = by(asked).pool == pool_kind::monotonic ? 1 + factor : 1;
-    const std::uint64_t subsystems = asked.power("log2_g") >> asked["log2_s"];
+    const std::uint64_t subsystems = links_of(asked) / links_each_of(asked);
     const bool has_chunks = by(asked).is_local() && by(asked).pool != pool_kind::multipool_2015;
-    return std::max(times * asked.power("log2_g") * link_bytes, has_chunks ? subsystems * first_chunk_bytes : 0);
+    return std::max(times * links_of(asked) * link_bytes, has_chunks ? subsystems * first_chunk_bytes : 0);
 }
 
 }  // namespace

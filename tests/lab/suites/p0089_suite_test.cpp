@@ -157,6 +157,14 @@ TEST(p0089_suite, a_round_does_what_its_seed_says) {
     EXPECT_NE(round("locality", "AS1", small)["checksum"], round("locality", "AS1", small + " --seed 8")["checksum"]);
 }
 
+TEST(p0089_suite, links_may_be_given_as_numbers) {
+    const std::string more = " --af 2 --sf 3 --rf 2";
+    const json powers = round("locality", "AS7", " --log2_g 8 --log2_s 3" + more);
+    const json numbers = round("locality", "AS7", " --links 256 --links_each 8" + more);
+    EXPECT_EQ(powers["checksum"], numbers["checksum"]);
+    EXPECT_EQ(round("locality", "AS1", " --links 1000 --links_each 100 --af 10 --sf 0 --rf 1")["units"], 10000);
+}
+
 TEST(p0089_suite, the_papers_labels_are_names_too) {
     std::map<std::string, std::string> by_alias;
     std::set<std::string> names;
@@ -263,6 +271,7 @@ TEST(p0089_suite, wrong_usage_is_refused_with_what_there_is) {
         {"--workload utilization --contender AS1 --log2_t 10 --log2_a 12", "log2_a must not be above log2_t"},
         {"--workload utilization --contender AS1 --log2_s 16", "log2_s must not be above log2_a"},
         {"--workload locality --contender AS1 --log2_g 4 --log2_s 5", "log2_s must not be above log2_g"},
+        {"--workload locality --contender AS1 --links 10 --links_each 11", "links_each must not be above links"},
         {"--workload dials --contender AS1 --threads 2 --contention 161", "contention is from 0 to 160"},
         {"--workload dials --contender AS1 --contention 1", "contention is from 0 to 0"},
         {"--workload dials --contender AS1 --density 0", "from 1 to 1000"},

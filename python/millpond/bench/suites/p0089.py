@@ -177,17 +177,21 @@ def _shuffles(log2_g: int, *sizes: int) -> Part:
     return Part(points(log2_g=[log2_g], log2_s=sizes, af=[8], sf=[1, -1, 5, -5, 8, -8], rf=[1]), (ALIASES["AS1"],))
 
 
-_NOTATION = re.compile(r"-(\d{1,2}) (\d{1,2}) (\d{1,4}) ([+-])(\d{1,4}) (\d{1,6})")
+_NOTATION = re.compile(r"(-?)(\d{1,10}) (\d{1,10}) (\d{1,4}) ([+-])(\d{1,4}) (\d{1,6})")
 
 
 def notation(text: str) -> Parameters | None:
-    """`-21 18 8 +3 32`: the document's way to name a run of Benchmark II; None for anything else."""
+    """`-21 18 8 +3 32`: the document's way to name a run of Benchmark II; None for anything else.
+
+    A negative |G| and the |S| behind it are exponents of 2; `10000000 1000 10 +5 1` has numbers of links.
+    """
     found = _NOTATION.fullmatch(" ".join(text.split()))
     if found is None:
         return None
-    log2_g, log2_s, af, sign, sf, rf = found.groups()
-    shuffles = f"{'-' if sign == '-' else ''}{int(sf)}"
-    (made,) = points(log2_g=[int(log2_g)], log2_s=[int(log2_s)], af=[int(af)], sf=[shuffles], rf=[int(rf)])
+    is_power, g, s, af, sign, sf, rf = found.groups()
+    size, each = ("log2_g", "log2_s") if is_power else ("links", "links_each")
+    sizes = {size: [int(g)], each: [int(s)]}
+    (made,) = points(**sizes, af=[int(af)], sf=[f"{'-' if sign == '-' else ''}{int(sf)}"], rf=[int(rf)])
     return made
 
 

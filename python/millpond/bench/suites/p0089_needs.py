@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import wraps
+from math import log2
 
 from millpond.bench.experiment import Needs
 from millpond.cells.cell import LITTER
@@ -63,15 +64,16 @@ def structures(at: Mapping[str, str], strategy: str) -> Needs:
 @_littered_first
 def locality(at: Mapping[str, str], strategy: str) -> Needs:
     """Benchmark II. Links that do not fit into a cache cost most where they lie apart."""
-    links = 2 ** int(at["log2_g"])
-    subsystems = max(1, links >> int(at["log2_s"]))
+    links = int(at["links"]) if "links" in at else 2 ** int(at["log2_g"])
+    links_each = int(at["links_each"]) if "links_each" in at else 2 ** int(at["log2_s"])
+    subsystems = max(1, links // links_each)
     shared = strategy.startswith("new_delete")
     traversals = int(at["af"])
     missed = 0.0
     if shared and not at["sf"].startswith("-") and subsystems > 1:
         # The first traversal of a list misses the caches, and the later ones too if the list does not fit into them.
         missed = (_MISS if links > _CACHED_LINKS else _NEAR_MISS) * min(
-            1.0, 1.0 / max(1, traversals) + max(0.0, (int(at["log2_s"]) - 11) / 5)
+            1.0, 1.0 / max(1, traversals) + max(0.0, (log2(links_each) - 11) / 5)
         )
     seconds = links * traversals * int(at["rf"]) * (_HIT + missed) + links * abs(int(at["sf"])) * _PAIR
     seconds += links * (_APART if shared else _PAIR)
