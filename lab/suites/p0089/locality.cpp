@@ -51,7 +51,9 @@ constexpr parameter parameters[] = {
 constexpr metric metrics[] = {"shuffle_seconds", "access_seconds"};
 
 // |G| and |S|.
-std::uint64_t links_of(const point& asked) { return asked["links"] != 0 ? asked.count("links") : asked.power("log2_g"); }
+std::uint64_t links_of(const point& asked) {
+    return asked["links"] != 0 ? asked.count("links") : asked.power("log2_g");
+}
 std::uint64_t links_each_of(const point& asked) {
     return asked["links_each"] != 0 ? asked.count("links_each") : asked.power("log2_s");
 }
