@@ -212,17 +212,16 @@ class counted_tree : private counted_tree_body<T, Alloc, Order, Shape, Tracking>
 
     // Effects: destroys an element. Returns: where the one behind it is now.
     position erase(const position& gone) noexcept {
-        leaf* const from = gone.at;
-        if (from->n <= body::min_slots && height_ != 0) {
-            const std::size_t index = index_of(gone);
-            erase(index, index + 1);
-            return nth(index);
-        }
-        if (size_ == 1) return clear(), end();
-        remove_slots(from, gone.slot, gone.slot + 1);
-        --size_;
-        this->add_above(from, static_cast<std::size_t>(-1));
-        return normal(gone);
+        if (is_last_of_leaf(gone.at)) return erase_with_leaf(gone);
+        this->add_above(gone.at, static_cast<std::size_t>(-1));
+        return remove(gone);
+    }
+    // The same, at a place that was found in this tree.
+    position erase(const place& gone) noexcept {
+        if (is_last_of_leaf(gone.at)) return erase_with_leaf({gone.at, gone.slot});
+        const std::uint8_t* child = gone.children;
+        for (inner* parent = gone.at->parent; parent != nullptr; parent = parent->parent) --parent->counts[*child++];
+        return remove({gone.at, gone.slot});
     }
     // Effects: destroys elements [first, last), by their numbers.
     void erase(std::size_t first, std::size_t last) noexcept {
@@ -333,6 +332,9 @@ class counted_tree : private counted_tree_body<T, Alloc, Order, Shape, Tracking>
     }
 
   private:
+    // A neighbour with no more elements takes some of a full leaf: then both have room.
+    static constexpr std::size_t most_shared = std::min(leaf_slots * 3 / 4, leaf_slots - 2);
+
     // Elements that append_all has made in the last leaf, or in one that becomes it.
     struct filling {
         filling(counted_tree& of, spare_nodes& from, leaf* into) noexcept
@@ -424,6 +426,10 @@ class counted_tree : private counted_tree_body<T, Alloc, Order, Shape, Tracking>
 
     template <class Held>
     [[gnu::noinline]] position put_in_full(const position& to, Held& held) {
+        if (position other = to; share_with_neighbour(other)) {
+            this->add_above(other.at, 1);
+            return put(other, held);
+        }
         spare_nodes spare(*this);
         spare.add_leaf();
         spare.add_inners_for(to.at->parent);
@@ -443,6 +449,28 @@ class counted_tree : private counted_tree_body<T, Alloc, Order, Shape, Tracking>
                          separator::make(right), spare, is_at_end);
         return made;
     }
+    // Effects: a full leaf gives elements to a neighbour in the same parent that has much room, and `to` follows.
+    // Returns: false, and nothing has changed, if neither has.
+    [[nodiscard]] bool share_with_neighbour(position& to) noexcept {
+        inner* const parent = to.at->parent;
+        if (parent == nullptr || to.slot == 0 || to.slot == leaf_slots) return false;
+        const std::size_t i = parent->index_of(to.at);
+        if (i + 1 < parent->n && parent->counts[i + 1] <= most_shared) {
+            this->fill_up(parent, i, 0);
+            if (to.slot > to.at->n) to = {to.at->next, to.slot - to.at->n};
+            return true;
+        }
+        if (i == 0 || parent->counts[i - 1] > most_shared) return false;
+        const std::size_t moved = (leaf_slots + parent->counts[i - 1]) / 2 - parent->counts[i - 1];
+        this->fill_up(parent, i - 1, 0);
+        if (to.slot < moved) {
+            to = {to.at->previous, to.at->previous->n - moved + to.slot};
+        } else {
+            to.slot -= moved;
+        }
+        return true;
+    }
+
     // Returns: where a full leaf is cut to insert at a slot: where many come in a row, the rest stays full.
     [[nodiscard]] static std::size_t cut_of(const position& to) noexcept {
         if (to.slot == leaf_slots) return to.at->next == nullptr ? leaf_slots : leaf_slots - leaf_slots / 4;
@@ -471,6 +499,43 @@ class counted_tree : private counted_tree_body<T, Alloc, Order, Shape, Tracking>
         this->destroy_slots(from, first, last);
         nodes::move_slots(leaf_alloc_, from, last, from->n - last, from, first);
         from->n -= static_cast<std::uint32_t>(last - first);
+    }
+
+    // Returns: true if the leaf may not stay when an element of it goes, and has no neighbour in its parent.
+    [[nodiscard]] bool is_last_of_leaf(const leaf* at) const noexcept {
+        return at->n == 1 && (at->parent == nullptr || at->parent->n == 1);
+    }
+    [[gnu::noinline]] position erase_with_leaf(const position& gone) noexcept {
+        const std::size_t index = index_of(gone);
+        erase(index, index + 1);
+        return nth(index);
+    }
+
+    // Effects: destroys an element; the numbers above do not count it any more.
+    position remove(position gone) noexcept {
+        remove_slots(gone.at, gone.slot, gone.slot + 1);
+        --size_;
+        if (gone.at->n < body::min_slots && height_ != 0) [[unlikely]]
+            return mend(gone);
+        return normal(gone);
+    }
+
+    // Effects: a sparse leaf takes elements of a neighbour, or the two become one. Returns: where `of` is then.
+    [[gnu::noinline]] position mend(position of) noexcept {
+        inner* const parent = of.at->parent;
+        if (parent->n > 1) {
+            const std::size_t i = parent->index_of(of.at);
+            leaf* const left = i == 0 ? of.at : of.at->previous;
+            const std::size_t slot = i == 0 ? of.slot : of.slot + left->n;
+            this->fill_up(parent, i == 0 ? 0 : i - 1, 0);
+            of = slot < left->n || left->next == nullptr ? position{left, slot} : position{left->next, slot - left->n};
+        }
+        if (this->is_sparse(parent, 1)) {
+            const std::size_t index = index_of(of);
+            this->repair(index);
+            return nth(index);
+        }
+        return normal(of);
     }
 
     // Effects: destroys elements [first, last) of those below `top`; at least one other is there.

@@ -210,7 +210,7 @@ struct tree_shape {
             return std::size_t{0};
         }
     }();
-    static constexpr std::size_t head_bytes = 4 * sizeof(void*) + 8;
+    static constexpr std::size_t head_bytes = 4 * sizeof(void*);
     static constexpr std::size_t leaf_slots = std::max<std::size_t>((LeafBytes - head_bytes) / sizeof(leaf_slot<T>), 4);
     static constexpr std::size_t inner_slots = std::max<std::size_t>(
         (InnerBytes - 3 * sizeof(void*)) / (sizeof(void*) + sizeof(std::size_t) + separator_bytes), 4);
