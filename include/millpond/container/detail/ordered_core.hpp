@@ -1,0 +1,335 @@
+// SPDX-License-Identifier: BSL-1.0
+// ordered_core: a counted B+-tree as the core of an associative container: of ordered_set and its kind.
+//
+//   iterator ── leaf, slot ──▶ │ … │ element │ … │     in checked mode also the tree, and how often it had changed
+//
+// Part of the associative containers; associative.hpp says what a core has, counted_tree.hpp what the tree does. Every
+// change ends all positions but the one that it returns.
+//
+// As counted_tree. Not thread-safe.
+#pragma once
+
+#include <cstddef>
+#include <iterator>
+#include <memory>
+#include <optional>
+#include <type_traits>
+#include <utility>
+
+#include "../../core/abi.hpp"
+#include "counted_tree.hpp"
+#include "element_shape.hpp"
+
+namespace millpond::inline MILLPOND_ABI::detail {
+
+// How often a tree has changed, and which one it is: what an iterator remembers in checked mode.
+#if defined(MILLPOND_CHECKED)
+struct tree_moment {
+    const void* tree = nullptr;
+    std::size_t changes = 0;
+};
+class tree_changes {
+  public:
+    void change() noexcept { ++changes_; }
+    [[nodiscard]] tree_moment now(const void* tree) const noexcept { return {tree, changes_}; }
+    [[nodiscard]] bool is_stale(const tree_moment& moment, const void* tree) const noexcept {
+        return moment.tree == tree && moment.changes != changes_;
+    }
+    [[nodiscard]] static bool is_of(const tree_moment& moment, const void* tree) noexcept {
+        return moment.tree == tree;
+    }
+
+  private:
+    std::size_t changes_ = 0;
+};
+#else
+struct tree_moment {};
+class tree_changes {
+  public:
+    static void change() noexcept {}
+    [[nodiscard]] static tree_moment now(const void*) noexcept { return {}; }
+    [[nodiscard]] static bool is_stale(const tree_moment&, const void*) noexcept { return false; }
+    [[nodiscard]] static bool is_of(const tree_moment&, const void*) noexcept { return true; }
+};
+#endif
+
+template <class Tree, class Value, bool IsConst>
+class ordered_iterator {
+    using position_type = typename Tree::position;
+
+  public:
+    using iterator_category = std::bidirectional_iterator_tag;
+    using value_type = Value;
+    using difference_type = std::ptrdiff_t;
+    using reference = std::conditional_t<IsConst, const Value&, Value&>;
+    using pointer = std::conditional_t<IsConst, const Value*, Value*>;
+
+    ordered_iterator() = default;
+    ordered_iterator(const position_type& at, const tree_moment& moment) noexcept : at_(at), moment_(moment) {}
+    template <bool IsOtherConst>
+        requires(IsConst && !IsOtherConst)
+    ordered_iterator(const ordered_iterator<Tree, Value, IsOtherConst>& other)  // NOLINT(google-explicit-constructor)
+        noexcept
+        : at_(other.position()), moment_(other.moment()) {}
+
+    [[nodiscard]] reference operator*() const noexcept { return at_.value(); }
+    [[nodiscard]] pointer operator->() const noexcept { return std::addressof(at_.value()); }
+    ordered_iterator& operator++() noexcept {
+        Tree::step(at_);
+        return *this;
+    }
+    ordered_iterator operator++(int) noexcept {
+        ordered_iterator before = *this;
+        Tree::step(at_);
+        return before;
+    }
+    ordered_iterator& operator--() noexcept {
+        Tree::step_back(at_);
+        return *this;
+    }
+    ordered_iterator operator--(int) noexcept {
+        ordered_iterator before = *this;
+        Tree::step_back(at_);
+        return before;
+    }
+    [[nodiscard]] friend bool operator==(const ordered_iterator& a, const ordered_iterator& b) noexcept {
+        return a.at_ == b.at_;
+    }
+
+    [[nodiscard]] const position_type& position() const noexcept { return at_; }
+    [[nodiscard]] const tree_moment& moment() const noexcept { return moment_; }
+
+  private:
+    position_type at_;
+    [[no_unique_address]] tree_moment moment_;
+};
+
+template <class Element, class Allocator, class Shape = tree_shape<typename Element::value_type, Element>>
+class ordered_core {
+    using value = typename Element::value_type;
+    using tree = counted_tree<value, Allocator, Element, Shape>;
+
+    // A value that is in no tree, with its allocator.
+    class separate {
+        using traits = std::allocator_traits<Allocator>;
+
+      public:
+        template <class... Arguments>
+        explicit separate(const Allocator& allocator, Arguments&&... arguments) : allocator_(allocator) {
+            traits::construct(allocator_, std::addressof(value_), std::forward<Arguments>(arguments)...);
+        }
+        separate(separate&& other) : allocator_(other.allocator_) {
+            Element::moved(other.value_, [&]<class... Parts>(Parts&&... parts) {
+                traits::construct(allocator_, std::addressof(value_), std::forward<Parts>(parts)...);
+            });
+        }
+        separate& operator=(separate&&) = delete;
+        ~separate() { traits::destroy(allocator_, std::addressof(value_)); }
+
+        [[nodiscard]] value& get() const noexcept { return const_cast<value&>(value_); }
+        [[nodiscard]] const Allocator& get_allocator() const noexcept { return allocator_; }
+
+      private:
+        Allocator allocator_;
+        union {
+            value value_;
+        };
+    };
+
+  public:
+    using element = Element;
+    using allocator_type = Allocator;
+    using position = typename tree::position;
+    using place = typename tree::place;
+    using hint_place = position;
+    using iterator = ordered_iterator<tree, value, !Element::is_map>;
+    using const_iterator = ordered_iterator<tree, value, true>;
+    using made = separate;
+
+    // What node handles hold.
+    class held {
+      public:
+        held() = default;
+        template <class... Arguments>
+        explicit held(const Allocator& allocator, Arguments&&... arguments)
+            : value_(std::in_place, allocator, std::forward<Arguments>(arguments)...) {}
+        held(held&& other) : value_(std::move(other.value_)) { other.value_.reset(); }
+        held& operator=(held&& other) {
+            if (this == &other) return *this;
+            value_.reset();
+            if (other.value_) value_.emplace(std::move(*other.value_));
+            other.value_.reset();
+            return *this;
+        }
+        ~held() = default;
+
+        [[nodiscard]] explicit operator bool() const noexcept { return value_.has_value(); }
+        [[nodiscard]] value& get() const noexcept { return value_->get(); }
+        [[nodiscard]] allocator_type get_allocator() const { return value_->get_allocator(); }
+
+      private:
+        friend ordered_core;
+        std::optional<separate> value_;
+    };
+
+    explicit ordered_core(const Allocator& allocator) : tree_(allocator) {}
+    ordered_core(ordered_core&& other) noexcept : tree_(std::move(other.tree_)) { other.changes_.change(); }
+    ~ordered_core() = default;
+
+    [[nodiscard]] std::size_t size() const noexcept { return tree_.size(); }
+    [[nodiscard]] std::size_t max_size() const noexcept { return tree_.max_size(); }
+    [[nodiscard]] allocator_type get_allocator() const noexcept { return tree_.get_allocator(); }
+
+    // Precondition: no elements, or those of `other` follow.
+    void set_allocator(const ordered_core& other) noexcept { tree_.set_allocator(other.tree_); }
+    void swap_allocators(ordered_core& other) noexcept { tree_.swap_allocators(other.tree_); }
+
+    [[nodiscard]] position begin() const noexcept { return tree_.begin(); }
+    [[nodiscard]] position end() const noexcept { return tree_.end(); }
+    [[nodiscard]] static position next(position at) noexcept { return tree::step(at), at; }
+    [[nodiscard]] static position previous(position at) noexcept { return tree::step_back(at), at; }
+    [[nodiscard]] static value& at(const position& where) noexcept { return where.value(); }
+    [[nodiscard]] static const auto& key(const position& where) noexcept { return Element::key(where.value()); }
+    [[nodiscard]] iterator iterator_at(const position& where) const noexcept {
+        return iterator(where, changes_.now(this));
+    }
+    [[nodiscard]] static position position_of(const const_iterator& where) noexcept { return where.position(); }
+    [[nodiscard]] bool owns(const const_iterator& where) const noexcept { return changes_.is_of(where.moment(), this); }
+    [[nodiscard]] bool is_stale(const const_iterator& where) const noexcept {
+        return changes_.is_stale(where.moment(), this);
+    }
+
+    [[nodiscard]] position nth(std::size_t index) const noexcept { return tree_.nth(index); }
+    [[nodiscard]] static std::size_t index_of(const position& where) noexcept { return tree::index_of(where); }
+    [[nodiscard]] static hint_place place_before(const position& where) noexcept { return where; }
+    [[nodiscard]] static position position_at(const place& where) noexcept { return where.found(); }
+    [[nodiscard]] static position position_at(const hint_place& where) noexcept { return where; }
+    [[nodiscard]] static hint_place as_hint(const place& where) noexcept { return where.found(); }
+
+    template <class Key, class Compare>
+    [[nodiscard]] position find(const Key& key, const Compare& compare) const {
+        const position found = lower(key, compare);
+        return found != end() && !compare(key, ordered_core::key(found)) ? found : end();
+    }
+    template <class Key, class Compare>
+    [[nodiscard]] position lower(const Key& key, const Compare& compare) const {
+        return tree_.lower_bound(key, compare);
+    }
+    template <class Key, class Compare>
+    [[nodiscard]] position upper(const Key& key, const Compare& compare) const {
+        return tree_.upper_bound(key, compare);
+    }
+    template <class Key, class Compare>
+    [[nodiscard]] hint_place first_place(const Key& key, const Compare& compare) const {
+        return tree_.lower_bound(key, compare);
+    }
+    template <class Key, class Compare>
+    [[nodiscard]] place last_place(const Key& key, const Compare& compare) const {
+        return tree_.place_behind(key, compare);
+    }
+    template <class Key, class Compare>
+    [[nodiscard]] search_result<place> unique_place(const Key& key, const Compare& compare) const {
+        search_result<place> found{tree_.place_of(key, compare), false};
+        found.is_new = !found.to.is_found;
+        return found;
+    }
+    template <class Key, class Compare>
+    [[nodiscard]] std::size_t lower_index(const Key& key, const Compare& compare) const {
+        return index_of(lower(key, compare));
+    }
+    template <class Key, class Compare>
+    [[nodiscard]] std::size_t upper_index(const Key& key, const Compare& compare) const {
+        return index_of(upper(key, compare));
+    }
+
+    template <class... Arguments>
+    [[nodiscard]] made make(Arguments&&... arguments) {
+        return made(get_allocator(), std::forward<Arguments>(arguments)...);
+    }
+    [[nodiscard]] static value& made_value(const made& which) noexcept { return which.get(); }
+    template <class Place>
+    position insert_made(const Place& where, made which) {
+        return insert_moved(where, which.get());
+    }
+    template <class Place, class... Arguments>
+    position insert(const Place& where, Arguments&&... arguments) {
+        changes_.change();
+        return tree_.emplace(where, std::forward<Arguments>(arguments)...);
+    }
+
+    [[nodiscard]] held extract(const position& where) {
+        held taken = Element::moved(where.value(), [&]<class... Parts>(Parts&&... parts) {
+            return held(get_allocator(), std::forward<Parts>(parts)...);
+        });
+        erase(where);
+        return taken;
+    }
+    template <class Place>
+    position insert_held(const Place& where, held&& which) {
+        const position inserted = insert_moved(where, which.get());
+        which.value_.reset();
+        return inserted;
+    }
+
+    // Effects: moves an element of another tree here. Returns: the position behind it in the other tree.
+    position transfer(const place& where, ordered_core& from, const position& which) {
+        insert_moved(where, which.value());
+        return from.erase(which);
+    }
+    [[nodiscard]] bool is_compatible(const ordered_core& other) const noexcept {
+        return std::allocator_traits<Allocator>::is_always_equal::value || get_allocator() == other.get_allocator();
+    }
+
+    // Returns: the position behind it.
+    position erase(const position& where) noexcept {
+        changes_.change();
+        return tree_.erase(where);
+    }
+    position erase(const position& first, const position& last) noexcept {
+        if (first == last) return last;
+        const std::size_t index = index_of(first);
+        changes_.change();
+        tree_.erase(index, index_of(last));
+        return tree_.nth(index);
+    }
+    void clear() noexcept {
+        changes_.change();
+        tree_.clear();
+    }
+
+    // Effects: elements as long as make(create) calls create, with what one is made from, and returns true; create
+    // returns the element. In order; those that were made before an exception stay. Precondition: empty.
+    template <class Make>
+    void fill(Make make) {
+        changes_.change();
+        tree_.append_all([&](auto& allocator, auto& slot) {
+            return make([&]<class... Arguments>(Arguments&&... arguments) -> value& {
+                slot.create(allocator, std::forward<Arguments>(arguments)...);
+                return slot.value();
+            });
+        });
+    }
+    // Effects: the elements change owners; the allocators stay where they are.
+    void swap_elements(ordered_core& other) noexcept {
+        changes_.change();
+        other.changes_.change();
+        tree_.swap_elements(other.tree_);
+    }
+    void take_elements(ordered_core& other) noexcept {
+        clear();
+        other.changes_.change();
+        tree_.take(other.tree_);
+    }
+
+  private:
+    template <class Place>
+    position insert_moved(const Place& where, value& from) {
+        return Element::moved(
+            from, [&]<class... Parts>(Parts&&... parts) { return insert(where, std::forward<Parts>(parts)...); });
+    }
+
+    tree tree_;
+    [[no_unique_address]] tree_changes changes_;
+};
+
+}  // namespace millpond::inline MILLPOND_ABI::detail
