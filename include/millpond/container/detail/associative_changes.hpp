@@ -281,10 +281,16 @@ class associative_changes : public associative_search<Core, Compare, IsUnique> {
     }
     template <class Key>
     size_type erase_key(const Key& key) {
+        const position first = core_.find(key, compare_);
+        if (first == core_.end()) return 0;
+        position last = core_.next(first);
+        const bool is_one = IsUnique && std::same_as<Key, key_type>;
+        if (is_one || last == core_.end() || compare_(key, core_.key(last))) {
+            core_.erase(first);
+            return 1;
+        }
         const size_type before = core_.size();
-        const position first = core_.lower(key, compare_);
-        position last = first;
-        while (last != core_.end() && !compare_(key, core_.key(last))) last = core_.next(last);
+        last = core_.upper(key, compare_);
         core_.erase(first, last);
         return before - core_.size();
     }

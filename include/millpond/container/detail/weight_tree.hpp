@@ -258,11 +258,16 @@ class weight_tree {
     template <class IsBefore>
     [[nodiscard]] place descend(IsBefore is_before) const {
         place found{head_.end(), head_.end(), weight_links::left};
-        for (weight_links* at = head_.root(); at != nullptr; at = at->child[found.side]) {
-            const bool goes_right = is_before(key(at));
-            if (!goes_right) found.at = at;
+        for (weight_links* at = head_.root(); at != nullptr;) {
             found.parent = at;
-            found.side = goes_right ? weight_links::right : weight_links::left;
+            if (is_before(key(at))) {
+                found.side = weight_links::right;
+                at = at->child[weight_links::right];
+            } else {
+                found.at = at;
+                found.side = weight_links::left;
+                at = at->child[weight_links::left];
+            }
         }
         return found;
     }
