@@ -8,3 +8,4 @@
 #include "container/dyn_array.hpp"
 #include "container/ordered_map.hpp"
 #include "container/ordered_set.hpp"
+#include "container/vector_tree.hpp"

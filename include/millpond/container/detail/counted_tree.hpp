@@ -98,13 +98,29 @@ class counted_tree : private counted_tree_body<T, Alloc, Order, Shape, Tracking>
 
     // Effects: to the next element or the end; or to the previous one. Leaves are not empty.
     static void step(position& from) noexcept {
-        if (++from.slot == from.at->n && from.at->next != nullptr) [[unlikely]]
-            from = {from.at->next, 0};
+        if (++from.slot < from.at->n || from.at->next == nullptr) [[likely]]
+            return;
+        from = {from.at->next, 0};
+        prefetch(from.at->next);
     }
     static void step_back(position& from) noexcept {
         if (from.slot == 0) [[unlikely]]
             from = {from.at->previous, from.at->previous->n};
         --from.slot;
+    }
+
+    // Effects: calls each(first element, number of elements) for every leaf, in order.
+    template <class Each>
+    void for_each_leaf(Each each) const {
+        static_assert(is_kept_in_leaf<T>);
+        for (leaf* at = first_; at != nullptr; at = at->next)
+            each(reinterpret_cast<T*>(at->slots), static_cast<std::size_t>(at->n));
+    }
+
+    // Effects: asks for a leaf or an inner node that is read soon.
+    static void prefetch(const void* at) noexcept {
+        const char* const bytes = static_cast<const char*>(at);
+        for (std::size_t i = 0; i < sizeof(leaf); i += 64) __builtin_prefetch(bytes + i);
     }
 
     // Returns: element number `index`, the end for size().
@@ -115,6 +131,27 @@ class counted_tree : private counted_tree_body<T, Alloc, Order, Shape, Tracking>
             inner* const parent = static_cast<inner*>(at);
             std::size_t i = 0;
             while (index >= parent->counts[i]) index -= parent->counts[i++];
+            at = parent->children[i];
+        }
+        return {static_cast<leaf*>(at), index};
+    }
+
+    // Returns: the last leaf of the tree that a leaf is of.
+    [[nodiscard]] static leaf* last_beside(leaf* any) noexcept {
+        node* at = any;
+        std::size_t levels = 0;
+        for (; at->parent != nullptr; ++levels) at = at->parent;
+        return body::last_leaf(at, levels);
+    }
+    // The same in the tree that a leaf is of, whichever that is.
+    [[nodiscard]] static position nth_beside(leaf* any, std::size_t index) noexcept {
+        node* at = any;
+        std::size_t levels = 0;
+        for (; at->parent != nullptr; ++levels) at = at->parent;
+        for (; levels > 0; --levels) {
+            inner* const parent = static_cast<inner*>(at);
+            std::size_t i = 0;
+            while (i + 1 < parent->n && index >= parent->counts[i]) index -= parent->counts[i++];
             at = parent->children[i];
         }
         return {static_cast<leaf*>(at), index};
@@ -169,22 +206,27 @@ class counted_tree : private counted_tree_body<T, Alloc, Order, Shape, Tracking>
         return at == nullptr ? end() : normal({at, slots_not_behind(at, key, compare)});
     }
 
-    // Effects: makes an element in front of `before`. Returns: where it is.
-    template <class... Arguments>
-    position emplace(const position& before, Arguments&&... arguments) {
+    // Effects: makes an element in front of `before`, or at a place that was found in this tree. Returns: where it is.
+    template <class Place, class... Arguments>
+    position emplace(const Place& to, Arguments&&... arguments) {
         held_element<T, typename body::leaf_alloc> held(leaf_alloc_, std::forward<Arguments>(arguments)...);
+        return insert(to, held);
+    }
+    // The same of an element that is there already: held.pass_on(slot) is called when nothing can fail any more.
+    template <class Held>
+    position insert(const position& before, Held& held) {
         if (before.at == nullptr) return put_first(held);
         position to = before;
-        if (to.slot == 0 && to.at->previous != nullptr && to.at->previous->n < leaf_slots)
+        if (to.slot == 0 && to.at->previous != nullptr && to.at->previous->n < leaf_slots) {
+            this->renew_bound(to.at);  // it may be that of an element in front of the new one, erased since
             to = {to.at->previous, to.at->previous->n};
+        }
         if (to.at->n == leaf_slots) return put_in_full(to, held);
         this->add_above(to.at, 1);
         return put(to, held);
     }
-    // The same, at a place that was found in this tree.
-    template <class... Arguments>
-    position emplace(const place& to, Arguments&&... arguments) {
-        held_element<T, typename body::leaf_alloc> held(leaf_alloc_, std::forward<Arguments>(arguments)...);
+    template <class Held>
+    position insert(const place& to, Held& held) {
         if (to.at == nullptr) return put_first(held);
         if (to.at->n == leaf_slots) [[unlikely]]
             return put_in_full({to.at, to.slot}, held);
@@ -398,11 +440,6 @@ class counted_tree : private counted_tree_body<T, Alloc, Order, Shape, Tracking>
         }
         return static_cast<leaf*>(at);
     }
-    static void prefetch(const node* at) noexcept {
-        const char* const bytes = reinterpret_cast<const char*>(at);
-        for (std::size_t i = 0; i < sizeof(leaf); i += 64) __builtin_prefetch(bytes + i);
-    }
-
     template <class Held>
     position put_first(Held& held) {
         leaf* const only = this->new_leaf();

@@ -83,6 +83,8 @@ struct tree_nodes {
     using node = tree_node<inner>;
 
     struct leaf : node {
+        leaf() noexcept {}  // NOLINT(modernize-use-equals-default): that would write zeros to all slots
+
         leaf* previous = nullptr;
         leaf* next = nullptr;
         [[no_unique_address]] typename Tracking::template in_leaf<leaf> tracked;
@@ -98,6 +100,8 @@ struct tree_nodes {
     };
 
     struct inner : node {
+        inner() noexcept {}  // NOLINT(modernize-use-equals-default): as leaf
+
         [[no_unique_address]] std::conditional_t<is_ordered, separators, no_separators> bounds;
         node* children[Shape::inner_slots];
         std::size_t counts[Shape::inner_slots];
@@ -199,9 +203,11 @@ struct tree_nodes {
     }
 };
 
-// The sizes of nodes: `Bytes` each, a little less where malloc adds a head.
-template <class T, class Order, std::size_t LeafBytes = 512, std::size_t InnerBytes = 512>
+// The sizes of nodes. 504 bytes: with a head of malloc 512, and a slot of compact_pool. A leaf's head is four words and
+// what Tracking keeps there.
+template <class T, class Order, class Tracking = no_tracking, std::size_t LeafBytes = 504, std::size_t InnerBytes = 504>
 struct tree_shape {
+    struct any_leaf {};
     static constexpr std::size_t separator_bytes = [] {
         if constexpr (has_order<Order>) {
             using key = typename Order::key_type;
@@ -210,10 +216,11 @@ struct tree_shape {
             return std::size_t{0};
         }
     }();
-    static constexpr std::size_t head_bytes = 4 * sizeof(void*);
+    using tracked = typename Tracking::template in_leaf<any_leaf>;
+    static constexpr std::size_t head_bytes = 4 * sizeof(void*) + (std::is_empty_v<tracked> ? 0 : sizeof(tracked));
     static constexpr std::size_t leaf_slots = std::max<std::size_t>((LeafBytes - head_bytes) / sizeof(leaf_slot<T>), 4);
-    static constexpr std::size_t inner_slots = std::max<std::size_t>(
-        (InnerBytes - 3 * sizeof(void*)) / (sizeof(void*) + sizeof(std::size_t) + separator_bytes), 4);
+    static constexpr std::size_t inner_slots = std::clamp<std::size_t>(
+        (InnerBytes - 2 * sizeof(void*)) / (sizeof(void*) + sizeof(std::size_t) + separator_bytes), 4, 255);
 };
 
 }  // namespace millpond::inline MILLPOND_ABI::detail
