@@ -28,6 +28,7 @@
 
 #include "../../core/abi.hpp"
 #include "associative_changes.hpp"
+#include "element_order.hpp"
 #include "refused.hpp"
 
 namespace millpond::inline MILLPOND_ABI::detail {
@@ -37,25 +38,6 @@ template <class T>
 concept is_allocator = requires(T allocator) {
     typename T::value_type;
     allocator.allocate(std::size_t{1});
-};
-
-// As the standard orders elements: by operator< where they have no operator<=>.
-struct synthesised_three_way {
-    template <class T>
-    [[nodiscard]] constexpr auto operator()(const T& a, const T& b) const {
-        if constexpr (std::three_way_comparable<T>) {
-            return a <=> b;
-        } else {
-            if (a < b) return std::weak_ordering::less;
-            return b < a ? std::weak_ordering::greater : std::weak_ordering::equivalent;
-        }
-    }
-    template <class A, class B>
-        requires(!std::three_way_comparable<std::pair<A, B>>)
-    [[nodiscard]] constexpr std::weak_ordering operator()(const std::pair<A, B>& a, const std::pair<A, B>& b) const {
-        const std::weak_ordering first = (*this)(a.first, b.first);
-        return first != 0 ? first : (*this)(a.second, b.second);
-    }
 };
 
 template <class Derived, class Core, class Compare, bool IsUnique>
@@ -176,9 +158,9 @@ class associative : public associative_changes<Core, Compare, IsUnique> {
         return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin());
     }
     [[nodiscard]] friend auto operator<=>(const Derived& a, const Derived& b)
-        requires requires(const value_type& x) { synthesised_three_way()(x, x); }
+        requires is_ordered_somehow<value_type>
     {
-        return std::lexicographical_compare_three_way(a.begin(), a.end(), b.begin(), b.end(), synthesised_three_way());
+        return std::lexicographical_compare_three_way(a.begin(), a.end(), b.begin(), b.end(), element_order());
     }
 
   protected:

@@ -49,8 +49,8 @@ class associative_search {
     using reverse_iterator = std::reverse_iterator<iterator>;
     using const_reverse_iterator = std::reverse_iterator<const_iterator>;
     // Elements by their ranks: it knows how many they are.
-    using range = std::ranges::subrange<iterator, iterator, std::ranges::subrange_kind::sized>;
-    using const_range = std::ranges::subrange<const_iterator, const_iterator, std::ranges::subrange_kind::sized>;
+    using rank_range = std::ranges::subrange<iterator, iterator, std::ranges::subrange_kind::sized>;
+    using const_rank_range = std::ranges::subrange<const_iterator, const_iterator, std::ranges::subrange_kind::sized>;
 
     [[nodiscard]] iterator begin() noexcept { return to_iterator(core_.begin()); }
     [[nodiscard]] const_iterator begin() const noexcept { return to_iterator(core_.begin()); }
@@ -168,9 +168,11 @@ class associative_search {
         return is_mine(where) ? core_.index_of(core_.position_of(where)) : 0;
     }
     // Returns: the elements of ranks [first, last), as far as there are such.
-    [[nodiscard]] range ranks(size_type first, size_type last) noexcept { return ranks_of<range>(*this, first, last); }
-    [[nodiscard]] const_range ranks(size_type first, size_type last) const noexcept {
-        return ranks_of<const_range>(*this, first, last);
+    [[nodiscard]] rank_range ranks(size_type first, size_type last) noexcept {
+        return ranks_of<rank_range>(*this, first, last);
+    }
+    [[nodiscard]] const_rank_range ranks(size_type first, size_type last) const noexcept {
+        return ranks_of<const_rank_range>(*this, first, last);
     }
 
   protected:

@@ -65,6 +65,12 @@ class leaf_slot {
         std::allocator_traits<Alloc>::destroy(alloc, std::addressof(value()));
     }
 
+    // Effects: the element goes to a slot elsewhere; what is left here is good for destroy alone.
+    template <class Alloc>
+    void give(Alloc& alloc, leaf_slot& to) noexcept {
+        relocation<T>::construct(alloc, reinterpret_cast<T*>(to.bytes_), std::addressof(value()));
+    }
+
     // Effects: moves `n` elements from `from` to `to`, where no others are; the two may overlap.
     template <class Alloc>
     static void relocate([[maybe_unused]] Alloc& alloc, leaf_slot* to, leaf_slot* from, std::size_t n) noexcept {
@@ -110,7 +116,12 @@ class leaf_slot<T, false> {
         element_ = std::exchange(made.place, nullptr);
     }
     template <class Alloc>
+    void give(Alloc&, leaf_slot& to) noexcept {
+        to.element_ = std::exchange(element_, nullptr);
+    }
+    template <class Alloc>
     void destroy(Alloc& alloc) noexcept {
+        if (element_ == nullptr) return;
         using element_alloc = typename std::allocator_traits<Alloc>::template rebind_alloc<T>;
         std::allocator_traits<Alloc>::destroy(alloc, element_);
         element_alloc own(alloc);

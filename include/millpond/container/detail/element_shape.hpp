@@ -26,10 +26,11 @@ struct set_element {
 
     [[nodiscard]] static const Key& key(const value_type& value) noexcept { return value; }
 
-    // Effects: calls `make` with what an element is made from that takes the place of this one.
+    // Effects: calls `make` with what an element is made from that takes the place of this one. As the standard's
+    // containers, it copies what might throw while it is moved: should it fail, the old element is whole.
     template <class Make>
     static decltype(auto) moved(value_type& value, Make&& make) {
-        return make(std::move(value));
+        return make(std::move_if_noexcept(value));
     }
 };
 
@@ -44,7 +45,13 @@ struct map_element {
 
     template <class Make>
     static decltype(auto) moved(value_type& value, Make&& make) {
-        return make(std::move(const_cast<Key&>(value.first)), std::move(value.second));
+        constexpr bool may_throw =
+            !std::is_nothrow_move_constructible_v<Key> || !std::is_nothrow_move_constructible_v<Mapped>;
+        if constexpr (may_throw && std::is_copy_constructible_v<Key> && std::is_copy_constructible_v<Mapped>) {
+            return make(std::as_const(value));
+        } else {
+            return make(std::move(const_cast<Key&>(value.first)), std::move(value.second));
+        }
     }
 };
 

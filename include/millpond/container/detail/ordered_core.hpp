@@ -109,31 +109,11 @@ class ordered_core {
     using value = typename Element::value_type;
     using tree = counted_tree<value, Allocator, Element, Shape>;
 
-    // A value that is in no tree, with its allocator.
-    class separate {
-        using traits = std::allocator_traits<Allocator>;
-
-      public:
-        template <class... Arguments>
-        explicit separate(const Allocator& allocator, Arguments&&... arguments) : allocator_(allocator) {
-            traits::construct(allocator_, std::addressof(value_), std::forward<Arguments>(arguments)...);
-        }
-        separate(separate&& other) : allocator_(other.allocator_) {
-            Element::moved(other.value_, [&]<class... Parts>(Parts&&... parts) {
-                traits::construct(allocator_, std::addressof(value_), std::forward<Parts>(parts)...);
-            });
-        }
-        separate& operator=(separate&&) = delete;
-        ~separate() { traits::destroy(allocator_, std::addressof(value_)); }
-
-        [[nodiscard]] value& get() const noexcept { return const_cast<value&>(value_); }
-        [[nodiscard]] const Allocator& get_allocator() const noexcept { return allocator_; }
-
-      private:
-        Allocator allocator_;
-        union {
-            value value_;
-        };
+    // An element of another tree, which stays there if it cannot be inserted.
+    struct lent {
+        Allocator allocator;
+        leaf_slot<value>& slot;
+        void pass_on(leaf_slot<value>& to) noexcept { slot.give(allocator, to); }
     };
 
   public:
@@ -144,33 +124,54 @@ class ordered_core {
     using hint_place = position;
     using iterator = ordered_iterator<tree, value, !Element::is_map>;
     using const_iterator = ordered_iterator<tree, value, true>;
-    using made = separate;
 
-    // What node handles hold.
+    // An element that is in no tree, with its allocator: what node handles hold.
     class held {
       public:
         held() = default;
         template <class... Arguments>
-        explicit held(const Allocator& allocator, Arguments&&... arguments)
-            : value_(std::in_place, allocator, std::forward<Arguments>(arguments)...) {}
-        held(held&& other) : value_(std::move(other.value_)) { other.value_.reset(); }
-        held& operator=(held&& other) {
+        explicit held(const Allocator& allocator, Arguments&&... arguments) : allocator_(allocator) {
+            slot_.create(*allocator_, std::forward<Arguments>(arguments)...);
+            is_there_ = true;
+        }
+        held(held&& other) noexcept { take(other); }
+        held& operator=(held&& other) noexcept {
             if (this == &other) return *this;
-            value_.reset();
-            if (other.value_) value_.emplace(std::move(*other.value_));
-            other.value_.reset();
+            reset();
+            take(other);
             return *this;
         }
-        ~held() = default;
+        ~held() { reset(); }
 
-        [[nodiscard]] explicit operator bool() const noexcept { return value_.has_value(); }
-        [[nodiscard]] value& get() const noexcept { return value_->get(); }
-        [[nodiscard]] allocator_type get_allocator() const { return value_->get_allocator(); }
+        [[nodiscard]] explicit operator bool() const noexcept { return is_there_; }
+        [[nodiscard]] value& get() const noexcept { return const_cast<leaf_slot<value>&>(slot_).value(); }
+        [[nodiscard]] allocator_type get_allocator() const { return *allocator_; }
+        // Effects: the element goes into a leaf.
+        void pass_on(leaf_slot<value>& to) noexcept {
+            leaf_slot<value>::relocate(*allocator_, &to, &slot_, 1);
+            is_there_ = false;
+        }
 
       private:
         friend ordered_core;
-        std::optional<separate> value_;
+        void take(held& other) noexcept {
+            if (!other.is_there_) return;
+            allocator_.emplace(*other.allocator_);
+            other.pass_on(slot_);
+            other.allocator_.reset();
+            is_there_ = true;
+        }
+        void reset() noexcept {
+            if (is_there_) slot_.destroy(*allocator_);
+            is_there_ = false;
+            allocator_.reset();
+        }
+
+        std::optional<Allocator> allocator_;
+        bool is_there_ = false;
+        leaf_slot<value> slot_;
     };
+    using made = held;
 
     explicit ordered_core(const Allocator& allocator) : tree_(allocator) {}
     ordered_core(ordered_core&& other) noexcept : tree_(std::move(other.tree_)) { other.changes_.change(); }
@@ -242,14 +243,21 @@ class ordered_core {
         return index_of(upper(key, compare));
     }
 
+    // For tests.
+    template <class Compare>
+    [[nodiscard]] bool is_sound(const Compare& compare) const {
+        return tree_.is_sound(compare);
+    }
+
     template <class... Arguments>
     [[nodiscard]] made make(Arguments&&... arguments) {
         return made(get_allocator(), std::forward<Arguments>(arguments)...);
     }
     [[nodiscard]] static value& made_value(const made& which) noexcept { return which.get(); }
     template <class Place>
-    position insert_made(const Place& where, made which) {
-        return insert_moved(where, which.get());
+    position insert_made(const Place& where, made&& which) {
+        changes_.change();
+        return tree_.insert(where, which);
     }
     template <class Place, class... Arguments>
     position insert(const Place& where, Arguments&&... arguments) {
@@ -258,22 +266,31 @@ class ordered_core {
     }
 
     [[nodiscard]] held extract(const position& where) {
-        held taken = Element::moved(where.value(), [&]<class... Parts>(Parts&&... parts) {
-            return held(get_allocator(), std::forward<Parts>(parts)...);
-        });
+        held taken;
+        taken.allocator_.emplace(get_allocator());
+        where.at->slots[where.slot].give(*taken.allocator_, taken.slot_);
+        taken.is_there_ = true;
         erase(where);
         return taken;
     }
+    // Precondition: its allocator is equal to this one's.
     template <class Place>
     position insert_held(const Place& where, held&& which) {
-        const position inserted = insert_moved(where, which.get());
-        which.value_.reset();
+        const position inserted = insert_made(where, std::move(which));
+        which.reset();
         return inserted;
     }
 
     // Effects: moves an element of another tree here. Returns: the position behind it in the other tree.
     position transfer(const place& where, ordered_core& from, const position& which) {
-        insert_moved(where, which.value());
+        if (is_compatible(from)) {
+            lent moving{get_allocator(), which.at->slots[which.slot]};
+            changes_.change();
+            tree_.insert(where, moving);
+        } else {
+            Element::moved(which.value(),
+                           [&]<class... Parts>(Parts&&... parts) { insert(where, std::forward<Parts>(parts)...); });
+        }
         return from.erase(which);
     }
     [[nodiscard]] bool is_compatible(const ordered_core& other) const noexcept {
@@ -322,12 +339,6 @@ class ordered_core {
     }
 
   private:
-    template <class Place>
-    position insert_moved(const Place& where, value& from) {
-        return Element::moved(
-            from, [&]<class... Parts>(Parts&&... parts) { return insert(where, std::forward<Parts>(parts)...); });
-    }
-
     tree tree_;
     [[no_unique_address]] tree_changes changes_;
 };

@@ -192,6 +192,13 @@ class weight_head {
         --head_.size;
     }
 
+    // Returns: true if links, sizes and weights are what they should be. For tests; O(n).
+    [[nodiscard]] bool is_sound() const noexcept {
+        const weight_links* const first = root() == nullptr ? &head_ : root()->outermost(left);
+        return head_.is_head() && begin() == first && size() == weight_links::size_of(root()) &&
+               is_sound(&head_, root());
+    }
+
   private:
     static constexpr unsigned left = weight_links::left;
     static constexpr unsigned right = weight_links::right;
@@ -241,6 +248,15 @@ class weight_head {
         upper->set_child(right, was_lower.child[right]);
         (was_lower.parent == upper ? lower : was_lower.parent)->set_child(lower_side, upper);
         was_upper.parent->set_child(upper_side, lower);
+    }
+
+    [[nodiscard]] static bool is_sound(const weight_links* parent, const weight_links* node) noexcept {
+        if (node == nullptr) return true;
+        const std::size_t below[2] = {weight_links::size_of(node->child[left]),
+                                      weight_links::size_of(node->child[right])};
+        return node->parent == parent && node->size == below[left] + below[right] + 1 &&
+               !is_too_heavy(below[left] + 1, below[right] + 1) && !is_too_heavy(below[right] + 1, below[left] + 1) &&
+               is_sound(node, node->child[left]) && is_sound(node, node->child[right]);
     }
 
     // Effects: a tree of the first `size` nodes of a row; `next` is the one behind them. Returns: its root.

@@ -155,6 +155,12 @@ class weight_tree {
         return count_down([&](const auto& found) { return !compare(key, found); });
     }
 
+    // For tests.
+    template <class Compare>
+    [[nodiscard]] bool is_sound(const Compare&) const noexcept {
+        return head_.is_sound();
+    }
+
     // Effects: a node that is in no tree.
     template <class... Arguments>
     [[nodiscard]] made make(Arguments&&... arguments) {
