@@ -163,7 +163,7 @@ class associative_changes : public associative_search<Core, Compare, IsUnique> {
         return erase(const_iterator(where));
     }
     iterator erase(const_iterator first, const_iterator last) {
-        if (!this->is_mine(first) || !this->is_mine(last)) return this->end();
+        if (!iterator_checks::is_my_range(core_, first, last)) return this->end();
         return to_iterator(core_.erase(core_.position_of(first), core_.position_of(last)));
     }
     // Returns: how many elements there were.

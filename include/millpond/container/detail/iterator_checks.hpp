@@ -4,7 +4,7 @@
 //   a.erase(b.begin())  ──▶ "millpond: foreign iterator: it is not of the container that is called with it", and an end
 //
 // Part of the associative containers. A core's `owns` says what it can know: a tree of nodes climbs to its head; a
-// B-tree looks whether it has changed since the iterator was made. Where misuse_handler goes on, the call does nothing.
+// B-tree compares what the iterator remembers of it. Where misuse_handler goes on, the container's call does nothing.
 //
 // O(log n); without MILLPOND_CHECKED not an instruction. Thread-safe as the container.
 #pragma once
@@ -22,10 +22,7 @@ struct iterator_checks {
     template <class Core, class Iterator>
     [[nodiscard]] static bool is_mine(const Core& core, const Iterator& where) noexcept {
         if constexpr (requires { core.is_stale(where); }) {
-            if (core.is_stale(where)) {
-                report_use(misuse_kind::stale_iterator, "the container was changed after the iterator was made");
-                return false;
-            }
+            if (core.is_stale(where)) return expect_fresh(false);
         }
         if (core.owns(where)) return true;
         report_use(misuse_kind::foreign_iterator, "it is not of the container that is called with it");
@@ -34,9 +31,22 @@ struct iterator_checks {
     template <class Core, class Iterator>
     [[nodiscard]] static bool is_my_element(const Core& core, const Iterator& where) noexcept {
         if (!is_mine(core, where)) return false;
-        if (core.position_of(where) != core.end()) return true;
-        report_use(misuse_kind::foreign_iterator, "the end of a container is no element of it");
+        return expect_element(core.position_of(where) != core.end());
+    }
+    template <class Core, class Iterator>
+    [[nodiscard]] static bool is_my_range(const Core& core, const Iterator& first, const Iterator& last) noexcept {
+        if (!is_mine(core, first) || !is_mine(core, last)) return false;
+        if (core.index_of(core.position_of(first)) <= core.index_of(core.position_of(last))) return true;
+        report_use(misuse_kind::foreign_iterator, "a range of elements ends before it begins");
         return false;
+    }
+    static bool expect_element(bool holds) noexcept {
+        if (!holds) report_use(misuse_kind::foreign_iterator, "the end of a container is no element of it");
+        return holds;
+    }
+    static bool expect_fresh(bool holds) noexcept {
+        if (!holds) report_use(misuse_kind::stale_iterator, "its container was changed after the iterator was made");
+        return holds;
     }
 #else
     template <class Core, class Iterator>
@@ -47,6 +57,12 @@ struct iterator_checks {
     [[nodiscard]] static constexpr bool is_my_element(const Core&, const Iterator&) noexcept {
         return true;
     }
+    template <class Core, class Iterator>
+    [[nodiscard]] static constexpr bool is_my_range(const Core&, const Iterator&, const Iterator&) noexcept {
+        return true;
+    }
+    static constexpr void expect_element(bool) noexcept {}
+    static constexpr void expect_fresh(bool) noexcept {}
 #endif
 };
 

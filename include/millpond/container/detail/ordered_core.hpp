@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // ordered_core: a counted B+-tree as the core of an associative container: of ordered_set and its kind.
 //
-//   iterator ── leaf, slot ──▶ │ … │ element │ … │     in checked mode also the tree, and how often it had changed
+//   associative ──position, place──▶ ordered_core ──▶ counted_tree      held: │ slot │ allocator │, an element apart
 //
 // Part of the associative containers; associative.hpp says what a core has, counted_tree.hpp what the tree does. Every
 // change ends all positions but the one that it returns.
@@ -10,7 +10,6 @@
 #pragma once
 
 #include <cstddef>
-#include <iterator>
 #include <memory>
 #include <optional>
 #include <type_traits>
@@ -19,90 +18,9 @@
 #include "../../core/abi.hpp"
 #include "counted_tree.hpp"
 #include "element_shape.hpp"
+#include "ordered_iterator.hpp"
 
 namespace millpond::inline MILLPOND_ABI::detail {
-
-// How often a tree has changed, and which one it is: what an iterator remembers in checked mode.
-#if defined(MILLPOND_CHECKED)
-struct tree_moment {
-    const void* tree = nullptr;
-    std::size_t changes = 0;
-};
-class tree_changes {
-  public:
-    void change() noexcept { ++changes_; }
-    [[nodiscard]] tree_moment now(const void* tree) const noexcept { return {tree, changes_}; }
-    [[nodiscard]] bool is_stale(const tree_moment& moment, const void* tree) const noexcept {
-        return moment.tree == tree && moment.changes != changes_;
-    }
-    [[nodiscard]] static bool is_of(const tree_moment& moment, const void* tree) noexcept {
-        return moment.tree == tree;
-    }
-
-  private:
-    std::size_t changes_ = 0;
-};
-#else
-struct tree_moment {};
-class tree_changes {
-  public:
-    static void change() noexcept {}
-    [[nodiscard]] static tree_moment now(const void*) noexcept { return {}; }
-    [[nodiscard]] static bool is_stale(const tree_moment&, const void*) noexcept { return false; }
-    [[nodiscard]] static bool is_of(const tree_moment&, const void*) noexcept { return true; }
-};
-#endif
-
-template <class Tree, class Value, bool IsConst>
-class ordered_iterator {
-    using position_type = typename Tree::position;
-
-  public:
-    using iterator_category = std::bidirectional_iterator_tag;
-    using value_type = Value;
-    using difference_type = std::ptrdiff_t;
-    using reference = std::conditional_t<IsConst, const Value&, Value&>;
-    using pointer = std::conditional_t<IsConst, const Value*, Value*>;
-
-    ordered_iterator() = default;
-    ordered_iterator(const position_type& at, const tree_moment& moment) noexcept : at_(at), moment_(moment) {}
-    template <bool IsOtherConst>
-        requires(IsConst && !IsOtherConst)
-    ordered_iterator(const ordered_iterator<Tree, Value, IsOtherConst>& other)  // NOLINT(google-explicit-constructor)
-        noexcept
-        : at_(other.position()), moment_(other.moment()) {}
-
-    [[nodiscard]] reference operator*() const noexcept { return at_.value(); }
-    [[nodiscard]] pointer operator->() const noexcept { return std::addressof(at_.value()); }
-    ordered_iterator& operator++() noexcept {
-        Tree::step(at_);
-        return *this;
-    }
-    ordered_iterator operator++(int) noexcept {
-        ordered_iterator before = *this;
-        Tree::step(at_);
-        return before;
-    }
-    ordered_iterator& operator--() noexcept {
-        Tree::step_back(at_);
-        return *this;
-    }
-    ordered_iterator operator--(int) noexcept {
-        ordered_iterator before = *this;
-        Tree::step_back(at_);
-        return before;
-    }
-    [[nodiscard]] friend bool operator==(const ordered_iterator& a, const ordered_iterator& b) noexcept {
-        return a.at_ == b.at_;
-    }
-
-    [[nodiscard]] const position_type& position() const noexcept { return at_; }
-    [[nodiscard]] const tree_moment& moment() const noexcept { return moment_; }
-
-  private:
-    position_type at_;
-    [[no_unique_address]] tree_moment moment_;
-};
 
 template <class Element, class Allocator, class Shape = tree_shape<typename Element::value_type, Element>>
 class ordered_core {
@@ -191,13 +109,11 @@ class ordered_core {
     [[nodiscard]] static position previous(position at) noexcept { return tree::step_back(at), at; }
     [[nodiscard]] static value& at(const position& where) noexcept { return where.value(); }
     [[nodiscard]] static const auto& key(const position& where) noexcept { return Element::key(where.value()); }
-    [[nodiscard]] iterator iterator_at(const position& where) const noexcept {
-        return iterator(where, changes_.now(this));
-    }
+    [[nodiscard]] iterator iterator_at(const position& where) const noexcept { return iterator(where, changes_.now()); }
     [[nodiscard]] static position position_of(const const_iterator& where) noexcept { return where.position(); }
-    [[nodiscard]] bool owns(const const_iterator& where) const noexcept { return changes_.is_of(where.moment(), this); }
+    [[nodiscard]] bool owns(const const_iterator& where) const noexcept { return changes_.owns(where.moment()); }
     [[nodiscard]] bool is_stale(const const_iterator& where) const noexcept {
-        return changes_.is_stale(where.moment(), this);
+        return owns(where) && where.moment().is_past();
     }
 
     [[nodiscard]] position nth(std::size_t index) const noexcept { return tree_.nth(index); }

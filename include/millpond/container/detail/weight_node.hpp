@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "../../core/abi.hpp"
+#include "iterator_checks.hpp"
 #include "weight_links.hpp"
 
 namespace millpond::inline MILLPOND_ABI::detail {
@@ -46,13 +47,20 @@ class weight_iterator {
     weight_iterator(const weight_iterator<Value, IsOtherConst>& other) noexcept  // NOLINT(google-explicit-constructor)
         : at_(other.position()) {}
 
-    [[nodiscard]] reference operator*() const noexcept { return static_cast<weight_node<Value>*>(at_)->value; }
+    [[nodiscard]] reference operator*() const noexcept {
+        expect_element();
+        return static_cast<weight_node<Value>*>(at_)->value;
+    }
     [[nodiscard]] pointer operator->() const noexcept { return std::addressof(**this); }
     weight_iterator& operator++() noexcept {
+        expect_element();
         at_ = at_->next();
         return *this;
     }
-    weight_iterator operator++(int) noexcept { return weight_iterator(std::exchange(at_, at_->next())); }
+    weight_iterator operator++(int) noexcept {
+        expect_element();
+        return weight_iterator(std::exchange(at_, at_->next()));
+    }
     weight_iterator& operator--() noexcept {
         at_ = at_->previous();
         return *this;
@@ -63,6 +71,8 @@ class weight_iterator {
     [[nodiscard]] weight_links* position() const noexcept { return at_; }
 
   private:
+    void expect_element() const noexcept { iterator_checks::expect_element(at_ != nullptr && !at_->is_head()); }
+
     weight_links* at_ = nullptr;
 };
 
