@@ -9,11 +9,8 @@ namespace millpond::test {
 namespace {
 
 using kinds = testing::Types<map_kind<copied_or_thrown, counted_map, counted_multimap, true, true>,
-                             map_kind<copied_or_thrown, counted_multimap, counted_map, false, true>,
-                             map_kind<copied, ordered_map, ordered_multimap, true, false>,
                              map_kind<int, ordered_multimap, ordered_map, false, false>,
-                             map_kind<int, tiny_map, tiny_multimap, true, false>,
-                             map_kind<copied_or_thrown, tiny_multimap, tiny_map, false, false>>;
+                             map_kind<copied_or_thrown, tiny_map, tiny_multimap, true, false>>;
 
 template <class Kind>
 class associative_maps : public testing::Test {};

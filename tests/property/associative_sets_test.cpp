@@ -9,9 +9,8 @@ namespace millpond::test {
 namespace {
 
 using kinds = testing::Types<set_kind<copied_or_thrown, counted_set, counted_multiset, true, true>,
-                             set_kind<copied_or_thrown, counted_multiset, counted_set, false, true>,
+                             set_kind<int, counted_multiset, counted_set, false, true>,
                              set_kind<copied, ordered_set, ordered_multiset, true, false>,
-                             set_kind<int, ordered_multiset, ordered_set, false, false>,
                              set_kind<int, tiny_set, tiny_multiset, true, false>,
                              set_kind<copied_or_thrown, tiny_multiset, tiny_set, false, false>>;
 

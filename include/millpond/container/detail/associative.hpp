@@ -47,6 +47,9 @@ class associative : public associative_changes<Core, Compare, IsUnique> {
     using typename base::position;
     using allocator_traits = std::allocator_traits<typename Core::allocator_type>;
 
+    static constexpr bool is_swap_safe =
+        allocator_traits::is_always_equal::value && std::is_nothrow_swappable_v<Compare>;
+
     template <class, class, class, bool>
     friend class associative;
 
@@ -117,8 +120,7 @@ class associative : public associative_changes<Core, Compare, IsUnique> {
         take(other);
     }
 
-    void swap(Derived& other) noexcept(allocator_traits::is_always_equal::value &&
-                                       std::is_nothrow_swappable_v<Compare>) {
+    void swap(Derived& other) noexcept(is_swap_safe) {
         using std::swap;
         if constexpr (allocator_traits::propagate_on_container_swap::value) {
             core_.swap_allocators(other.core_);
@@ -126,7 +128,7 @@ class associative : public associative_changes<Core, Compare, IsUnique> {
         swap(this->compare_, other.compare_);
         core_.swap_elements(other.core_);
     }
-    friend void swap(Derived& a, Derived& b) noexcept(noexcept(a.swap(b))) { a.swap(b); }
+    friend void swap(Derived& a, Derived& b) noexcept(is_swap_safe) { a.swap(b); }
 
     [[nodiscard]] value_compare value_comp() const { return value_compare(this->compare_); }
 

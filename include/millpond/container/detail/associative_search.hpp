@@ -177,7 +177,8 @@ class associative_search {
 
   protected:
     associative_search(const Compare& compare, const allocator_type& allocator) : core_(allocator), compare_(compare) {}
-    associative_search(associative_search&& other) : core_(std::move(other.core_)), compare_(other.compare_) {}
+    associative_search(associative_search&& other) noexcept(std::is_nothrow_copy_constructible_v<Compare>)
+        : core_(std::move(other.core_)), compare_(other.compare_) {}
 
     [[nodiscard]] iterator to_iterator(position where) const noexcept { return core_.iterator_at(where); }
 
