@@ -348,13 +348,14 @@ class vector_tree {
     // the allocators are equal; else each is moved.
     void append(vector_tree&& other) {
         if (this == &other) return;
-        if (get_allocator() == other.get_allocator()) {
-            tree_.append(other.tree_);
-            mark();
-        } else {
-            append_each(std::move_iterator(other.begin()), std::move_sentinel(other.end()));
-            other.clear();
+        if constexpr (!traits::is_always_equal::value) {
+            if (get_allocator() != other.get_allocator()) {
+                append_each(std::move_iterator(other.begin()), std::move_sentinel(other.end()));
+                return other.clear();
+            }
         }
+        tree_.append(other.tree_);
+        mark();
     }
 
     [[nodiscard]] friend bool operator==(const vector_tree& a, const vector_tree& b)
