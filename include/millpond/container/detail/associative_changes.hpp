@@ -281,11 +281,15 @@ class associative_changes : public associative_search<Core, Compare, IsUnique> {
     }
     template <class Key>
     size_type erase_key(const Key& key) {
+        if constexpr (IsUnique && std::same_as<Key, key_type>) {
+            const auto where = core_.unique_place(key, compare_);
+            if (!where.is_new) core_.erase_at(where.to);
+            return where.is_new ? 0 : 1;
+        }
         const position first = core_.find(key, compare_);
         if (first == core_.end()) return 0;
         position last = core_.next(first);
-        const bool is_one = IsUnique && std::same_as<Key, key_type>;
-        if (is_one || last == core_.end() || compare_(key, core_.key(last))) {
+        if (last == core_.end() || compare_(key, core_.key(last))) {
             core_.erase(first);
             return 1;
         }

@@ -206,6 +206,20 @@ class counted_tree : private counted_tree_body<T, Alloc, Order, Shape, Tracking>
         return at == nullptr ? end() : normal({at, slots_not_behind(at, key, compare)});
     }
 
+    // Returns: the number of the element that lower_bound or upper_bound would find.
+    template <class Key, class Compare>
+    [[nodiscard]] std::size_t lower_index(const Key& key, const Compare& compare) const {
+        std::size_t before = 0;
+        leaf* const at = descend<false>(key, compare, nullptr, &before);
+        return at == nullptr ? 0 : before + slots_before(at, key, compare);
+    }
+    template <class Key, class Compare>
+    [[nodiscard]] std::size_t upper_index(const Key& key, const Compare& compare) const {
+        std::size_t before = 0;
+        leaf* const at = descend<true>(key, compare, nullptr, &before);
+        return at == nullptr ? 0 : before + slots_not_behind(at, key, compare);
+    }
+
     // Effects: makes an element in front of `before`, or at a place that was found in this tree. Returns: where it is.
     template <class Place, class... Arguments>
     position emplace(const Place& to, Arguments&&... arguments) {
@@ -422,7 +436,8 @@ class counted_tree : private counted_tree_body<T, Alloc, Order, Shape, Tracking>
 
     // Returns: the leaf where elements with `key` are; with Rightmost the last one, else the first one.
     template <bool Rightmost, class Key, class Compare>
-    [[nodiscard]] leaf* descend(const Key& key, const Compare& compare, std::uint8_t* children) const {
+    [[nodiscard]] leaf* descend(const Key& key, const Compare& compare, std::uint8_t* children,
+                                std::size_t* before = nullptr) const {
         node* at = root_;
         for (std::size_t level = height_; level > 0; --level) {
             inner* const parent = static_cast<inner*>(at);
@@ -437,6 +452,7 @@ class counted_tree : private counted_tree_body<T, Alloc, Order, Shape, Tracking>
             at = parent->children[i];
             prefetch(at);
             if (children != nullptr) children[level - 1] = static_cast<std::uint8_t>(i);
+            if (before != nullptr) *before += parent->sum(0, i);
         }
         return static_cast<leaf*>(at);
     }

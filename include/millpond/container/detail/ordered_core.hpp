@@ -152,11 +152,11 @@ class ordered_core {
     }
     template <class Key, class Compare>
     [[nodiscard]] std::size_t lower_index(const Key& key, const Compare& compare) const {
-        return index_of(lower(key, compare));
+        return tree_.lower_index(key, compare);
     }
     template <class Key, class Compare>
     [[nodiscard]] std::size_t upper_index(const Key& key, const Compare& compare) const {
-        return index_of(upper(key, compare));
+        return tree_.upper_index(key, compare);
     }
 
     // For tests.
@@ -217,6 +217,10 @@ class ordered_core {
     position erase(const position& where) noexcept {
         changes_.change();
         return tree_.erase(where);
+    }
+    void erase_at(const place& where) noexcept {
+        changes_.change();
+        tree_.erase(where);
     }
     position erase(const position& first, const position& last) noexcept {
         if (first == last) return last;

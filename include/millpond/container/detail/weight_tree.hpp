@@ -210,6 +210,7 @@ class weight_tree {
         destroy(allocator_, static_cast<node*>(where));
         return behind;
     }
+    void erase_at(const place& where) noexcept { erase(where.at); }
     position erase(position first, position last) noexcept {
         if (first == begin() && last == end()) {
             clear();
