@@ -77,6 +77,7 @@ TEST(vector_tree, copies_are_equal_and_moves_leave_nothing) {
     numbers moved = std::move(copy);
     EXPECT_TRUE(copy.empty());  // NOLINT(bugprone-use-after-move)
     EXPECT_EQ(moved[500], -1);
+    EXPECT_EQ(moved.nth(999) + 1, moved.end()) << "the end is the new owner's";
     copy = thousand;
     EXPECT_EQ(copy, thousand);
     const numbers& same = copy;
