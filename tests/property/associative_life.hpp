@@ -194,6 +194,14 @@ class associative_life {
         if (model_.empty()) return;
         const std::size_t index = any_index() % model_.size();
         auto taken = any(1) == 0 ? container_.extract(at(index)) : container_.extract(Kind::numbers(*at(index)).first);
+        if (any(3) == 0) {
+            element_books::never_fail();
+            is_kept_ = false;
+            container other((failing_allocator<int>(1)));  // the handle becomes one of another allocator
+            other.insert(std::move(taken));
+            taken = other.extract(other.begin());
+            element_books::fail_once_at(static_cast<std::size_t>(any(12)));
+        }
         const int failing = element_books::fail_at == element_books::never ? 0 : 1;
         try {
             auto back = any(1) == 0 ? put(std::move(taken)) : container_.insert(container_.end(), std::move(taken));
@@ -215,6 +223,12 @@ class associative_life {
             return container_.insert(std::move(node));
         }
     }
+    template <class Other>
+    list joined(const Other& other) const {
+        list all = listed(container_);
+        for (const auto& element : other) all.push_back(Kind::numbers(element));
+        return all;
+    }
     static list sorted(list of) {
         std::ranges::sort(of);
         return of;
@@ -228,13 +242,13 @@ class associative_life {
             source.insert(made);
             other.insert(model_element(number));
         }
-        const std::size_t all = source.size() + container_.size();
+        const list all = sorted(joined(source));
         try {
             container_.merge(source);
             element_books::never_fail();
         } catch (const element_failure&) {
             element_books::never_fail();
-            EXPECT_EQ(source.size() + container_.size(), all) << "an element was lost or doubled";
+            EXPECT_EQ(sorted(joined(source)), all) << "an element was lost or doubled";
             throw;
         }
         model_.merge(other);

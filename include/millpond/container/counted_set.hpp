@@ -11,8 +11,8 @@
 // memory and time. Where ranks are asked for only after all changes, sort a vector.
 //
 // The interface of std::set with its guarantees: node handles, merge, hints, transparent comparisons, allocators and
-// their propagation. An insertion that throws has changed nothing. Besides, merge works between different allocators,
-// too: it moves each element to a new node then.
+// their propagation. An insertion that throws has changed nothing. Besides, merge and handles work between different
+// allocators, too: each element moves to a new node then.
 //
 // Searches, insert, erase, nth, rank, count_between, ranges by rank: O(log n). count: O(log n), however many are equal.
 // A container made of sorted elements: O(n). ++ and --: O(1) amortised. Nothing but the nodes is allocated.

@@ -26,6 +26,7 @@ template <class Element, class Allocator, class Shape = tree_shape<typename Elem
 class ordered_core {
     using value = typename Element::value_type;
     using tree = counted_tree<value, Allocator, Element, Shape>;
+    using traits = std::allocator_traits<Allocator>;
 
     // An element of another tree, which stays there if it cannot be inserted.
     struct lent {
@@ -189,28 +190,27 @@ class ordered_core {
         erase(where);
         return taken;
     }
-    // Precondition: its allocator is equal to this one's.
     template <class Place>
     position insert_held(const Place& where, held&& which) {
-        const position inserted = insert_made(where, std::move(which));
+        const position inserted =
+            is_at_home(*which.allocator_) ? insert_made(where, std::move(which)) : insert_foreign(where, which.get());
         which.reset();
         return inserted;
     }
 
     // Effects: moves an element of another tree here. Returns: the position behind it in the other tree.
     position transfer(const place& where, ordered_core& from, const position& which) {
-        if (is_compatible(from)) {
+        if (is_at_home(from.get_allocator())) {
             lent moving{get_allocator(), which.at->slots[which.slot]};
             changes_.change();
             tree_.insert(where, moving);
         } else {
-            Element::moved(which.value(),
-                           [&]<class... Parts>(Parts&&... parts) { insert(where, std::forward<Parts>(parts)...); });
+            insert_foreign(where, which.value());
         }
         return from.erase(which);
     }
     [[nodiscard]] bool is_compatible(const ordered_core& other) const noexcept {
-        return std::allocator_traits<Allocator>::is_always_equal::value || get_allocator() == other.get_allocator();
+        return traits::is_always_equal::value || get_allocator() == other.get_allocator();
     }
 
     // Returns: the position behind it.
@@ -259,6 +259,38 @@ class ordered_core {
     }
 
   private:
+    // A value that was moved from its home goes back there, unless it was kept.
+    struct loan {
+        Allocator allocator;
+        value& home;
+        held& away;
+        bool is_kept = false;
+        ~loan() {
+            if constexpr (relocation<value>::is_safe) {
+                if (is_kept) return;
+                traits::destroy(allocator, std::addressof(home));
+                Element::moved(away.get(), [&]<class... Parts>(Parts&&... parts) {
+                    traits::construct(allocator, std::addressof(home), std::forward<Parts>(parts)...);
+                });
+            }
+        }
+    };
+
+    // Returns: true if an element may be here that another allocator's tree had: it has no memory of its own, or of
+    // an equal one.
+    [[nodiscard]] bool is_at_home(const Allocator& other) const noexcept {
+        return is_kept_in_leaf<value> || traits::is_always_equal::value || get_allocator() == other;
+    }
+    template <class Place>
+    position insert_foreign(const Place& where, value& from) {
+        held own =
+            Element::moved(from, [&]<class... Parts>(Parts&&... parts) { return make(std::forward<Parts>(parts)...); });
+        loan returned{get_allocator(), from, own};
+        const position inserted = insert_made(where, std::move(own));
+        returned.is_kept = true;
+        return inserted;
+    }
+
     tree tree_;
     [[no_unique_address]] tree_changes changes_;
 };

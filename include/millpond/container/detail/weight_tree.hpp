@@ -79,6 +79,7 @@ class weight_tree {
         friend weight_tree;
         void reset() noexcept {
             if (node_ != nullptr) destroy(*allocator_, std::exchange(node_, nullptr));
+            allocator_.reset();
         }
 
         node* node_ = nullptr;
@@ -179,11 +180,14 @@ class weight_tree {
         head_.unlink(where);
         return taken;
     }
-    // Precondition: its allocator is equal to this one's.
-    position insert_held(place where, held&& which) noexcept {
-        node* const inserted = std::exchange(which.node_, nullptr);
+    position insert_held(place where, held&& which) {
+        if (!traits::is_always_equal::value && allocator_ != *which.allocator_) {
+            const position inserted = insert_foreign(where, which.get());
+            which.reset();
+            return inserted;
+        }
         which.allocator_.reset();
-        return link(where, inserted);
+        return link(where, std::exchange(which.node_, nullptr));
     }
 
     // Effects: moves an element of another tree here: the node itself, if the allocators are equal.
@@ -195,8 +199,7 @@ class weight_tree {
             link(where, static_cast<node*>(which));
             return behind;
         }
-        Element::moved(from.at(which),
-                       [&]<class... Parts>(Parts&&... parts) { insert(where, std::forward<Parts>(parts)...); });
+        insert_foreign(where, from.at(which));
         return from.erase(which);
     }
     [[nodiscard]] bool is_compatible(const weight_tree& other) const noexcept {
@@ -290,6 +293,11 @@ class weight_tree {
         return index;
     }
 
+    // Effects: a node of its own for a value of another allocator's.
+    position insert_foreign(place where, value& from) {
+        return Element::moved(
+            from, [&]<class... Parts>(Parts&&... parts) { return insert(where, std::forward<Parts>(parts)...); });
+    }
     position link(place where, node* which) noexcept {
         head_.link(where, which);
         return which;
