@@ -61,6 +61,17 @@ struct by_value {
     bool operator()(const std::unique_ptr<int>& a, int b) const { return *a < b; }
 };
 
+struct counts_copies {
+    inline static int copies = 0;
+    int number = 0;
+
+    counts_copies() = default;
+    counts_copies(const counts_copies& other) : number(other.number) { ++copies; }
+    counts_copies(counts_copies&&) = default;
+    counts_copies& operator=(const counts_copies&) = delete;
+    ~counts_copies() = default;
+};
+
 struct counting_less {
     inline static std::size_t calls = 0;
     using is_transparent = void;
@@ -154,6 +165,23 @@ TYPED_TEST(associative, keeps_or_takes_the_allocator_as_pmr_containers_do) {
     b = a;
     EXPECT_EQ(b.at(1), "other");
     EXPECT_EQ(b.get_allocator().resource(), &two);
+}
+
+TYPED_TEST(associative, moves_elements_between_allocators_without_a_copy) {
+    using map = typename TypeParam::template map<int, counts_copies, std::less<>,
+                                                 std::pmr::polymorphic_allocator<std::pair<const int, counts_copies>>>;
+    std::pmr::monotonic_buffer_resource one, two;
+    map a(&one), b(&two);
+    for (int i = 0; i < 50; ++i) a[i].number = i;
+    b = std::move(a);
+    a[70].number = 70;
+    b.merge(a);
+    auto node = b.extract(5);
+    a.insert(std::move(node));
+    EXPECT_EQ(a.at(5).number, 5);
+    EXPECT_EQ(b.at(70).number, 70);
+    EXPECT_EQ(b.size(), 50U);
+    EXPECT_EQ(counts_copies::copies, 0);
 }
 
 TYPED_TEST(associative, searches_by_other_types_without_a_key) {
