@@ -11,7 +11,7 @@
 // less memory and reads faster; nor where references must last: that is std::list, without an index.
 //
 // nth, [], at, index_of, insert, erase of one element, split, append of a whole tree: O(log size()).
-// push_back, push_front, ++, --: O(1) amortized but for the numbers, O(log size()). Ranges: O(elements). clear: O(size()).
+// push_back, push_front: O(log size()), a few additions. ++, --: O(1). Ranges: O(elements). clear: O(size()).
 // An iterator follows its element: erased, it is singular; in another tree after split, append or a move, it is one of
 // that tree. The end stays the end of its container. For that, iterators are known to the leaf of their element: making
 // or copying one costs some nanoseconds, and an insertion passes by the iterators into its leaf.

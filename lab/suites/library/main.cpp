@@ -44,6 +44,7 @@ constexpr const frame::workload* workloads[] = {
     &set_of_numbers,
     &random_sizes,
     &ordered_numbers,
+    &small_ordered_numbers,
     &ranked_numbers,
     &sequence,
     &sequence_crossing,

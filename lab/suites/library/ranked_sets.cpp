@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
-// ordered_numbers, ranked_numbers: sets of random 64-bit numbers, in order, and with ranks.
+// ordered_numbers, small_ordered_numbers, ranked_numbers: sets of random 64-bit numbers, in order, and with ranks.
 //
-//   ordered_numbers   cold_ns an insertion    warm_ns a find    after_ns a number of a traversal    before_ns an erasure
-//   ranked_numbers    cold_ns an insertion    warm_ns a rank    after_ns an nth                     before_ns an erasure
+//   ordered_numbers   cold_ns an insertion   warm_ns a find   after_ns a number of a traversal   before_ns an erasure
+//   ranked_numbers    cold_ns an insertion   warm_ns a rank   after_ns an nth                    before_ns an erasure
 //
-// A small set is made again and again until a million numbers were inserted. Resident bytes are those of the full set.
+// small_ordered_numbers is ordered_numbers of few. A small set is made again and again until a million numbers were
+// inserted. Resident bytes are those of the full set.
 #include <algorithm>
 #include <cstdint>
 #include <vector>
@@ -130,11 +131,13 @@ std::vector<entry> all() {
 std::vector<entry> ranked() { return entries<ranked_runner>(our_sets{}, contender_list<suites::pb_ds_numbers>{}); }
 
 constexpr parameter parameters[] = {size_parameter(1'000'000, "numbers"), seed_parameter};
+constexpr parameter small_parameters[] = {size_parameter(1000, "numbers"), seed_parameter};
 constexpr metric metrics[] = {"cold_ns", "warm_ns", "after_ns", "before_ns"};
 
 }  // namespace
 
 const workload ordered_numbers = workload_of<all>("ordered_numbers", "number", parameters, metrics);
+const workload small_ordered_numbers = workload_of<all>("small_ordered_numbers", "number", small_parameters, metrics);
 const workload ranked_numbers = workload_of<ranked>("ranked_numbers", "number", parameters, metrics);
 
 }  // namespace millpond::library

@@ -2,7 +2,7 @@
 """Stands for millpond-library-suite: the same command line and JSON, with figures that a test decides.
 
 `capture` goes in the place of `native.capture`. What `config` may hold, for each contender by the name that cells use:
-  ns          {contender: ns a unit}, 40 for the others; ours 20, ideals 19.5
+  ns          {contender: ns a unit}, 40 for the others; ours 20, ideals 19.5, trees 100
   bytes       {contender: resident bytes}, 10 MB for the others
   bad_alloc   contenders that run out of memory          dies     contenders that die of SIGSEGV
   checksum    {contender: another checksum}              unloaded libraries that the loader refuses
@@ -32,6 +32,8 @@ GROWING = ("dyn_array", "vector", "deque", "realloc", "mremap", "reserved")
 SLOTS = ("compact_pool", "suballocator")
 TREES = ("vector_tree", "pooled_vector_tree", "ordered_set", "pooled_ordered_set", "counted_set", "pooled_counted_set")
 TREE_PEERS = ("rope", "pb_ds_tree", "set", "btree_set", "boost_set", "flat_set")
+NUMBERS = ("set_of_numbers", "sequence", "sequence_crossing", "ordered_numbers", "small_ordered_numbers",
+           "ranked_numbers")  # fmt: skip
 LOCAL = (*OURS[:5], *SOURCES, *(f"{s}:kept" for s in SOURCES), *HEAPS, *IDEALS, "malloc", "adapter")
 WORKLOADS: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(
@@ -50,7 +52,7 @@ WORKLOADS: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("slots", "slots_sparse"), (SLOTS[0], *HEAPS, *SOURCES, *LOCKED, "malloc")),
     "slots_pairs": SLOTS[:1],
     **dict.fromkeys(("sequence", "sequence_crossing"), (*TREES[:2], *TREE_PEERS[:2], "vector", "deque")),
-    "ordered_numbers": (*TREES[2:], *TREE_PEERS[2:]),
+    **dict.fromkeys(("ordered_numbers", "small_ordered_numbers"), (*TREES[2:], *TREE_PEERS[2:])),
     "ranked_numbers": (*TREES[2:], TREE_PEERS[1]),
     "set_of_numbers": (*SLOTS, *HEAPS, *SOURCES, *LOCKED, "malloc"),
 }  # fmt: skip
@@ -115,7 +117,7 @@ class FakeSuite:
             failed = {"schema": "millpond.suite/2", "status": "bad_alloc", "malloc": malloc}
             return Captured(0, json.dumps(failed), "")
         ours = name in (*OURS, *ARRAYS, *SLOTS, *TREES) or name.startswith("multipool:")
-        usual = 19.5 if name.startswith("ideal") else 20.0 if ours else 40.0
+        usual = 19.5 if name.startswith("ideal") else 20.0 if ours else 100.0 if name in TREE_PEERS else 40.0
         ns = float(self.config.get("ns", {}).get(name, usual))
         filled = 4 * int(given["--size"]) if given["--workload"].startswith("push_back") else 10_000_000
         resident = int(self.config.get("bytes", {}).get(name, filled))
@@ -134,7 +136,7 @@ class FakeSuite:
             result |= {"pause_ns": self.config.get("pauses", {}).get(name, usual)}
         elif given["--workload"] in ("size_sweep", "commit_steps"):
             result |= {f"step_ns:{16 << n}": ns + n for n in range(4)}
-        elif given["--workload"].startswith("slots") or given["--workload"] == "set_of_numbers":
+        elif given["--workload"].startswith("slots") or given["--workload"] in NUMBERS:
             full = int(self.config.get("bytes", {}).get(name, 8 * int(given["--size"])))
             left = int(self.config.get("left", {}).get(name, full // 100))
             result |= {"cold_ns": ns, "warm_ns": ns, "before_ns": ns, "after_ns": ns, "resident_bytes": full,

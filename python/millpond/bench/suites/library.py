@@ -31,7 +31,8 @@ from millpond.bench.comparisons import (
     returning,
     sweep,
 )
-from millpond.bench.contenders import HARDENED, IDEAL, MONOTONIC, OURS, POOL, TREE, Contender, Takes
+from millpond.bench.contenders import HARDENED, IDEAL, MONOTONIC, OURS, POOL, Contender, Takes
+from millpond.bench.suites.library_trees import TREE_QUESTIONS, trees
 from millpond.cells.metrics import Metrics
 
 _WARM = {
@@ -87,13 +88,6 @@ _LIVE = (1000, 100_000, 10 * _MILLION, 100 * _MILLION)
 _SMALL = ("dyn_array*", "vector", "vector:cleared")
 
 
-_SEQUENCES = ("vector_tree", "pooled_vector_tree", "rope", "pb_ds_tree", "vector", "deque")
-_ORDERED = ("ordered_set", "pooled_ordered_set", "counted_set", "pooled_counted_set", "set", "btree_set", "boost_set")
-_RANKED = (*_ORDERED[:4], "pb_ds_tree")
-# What is sorted in an array shifts half of it at each insertion.
-_FLAT_SIZES = (100, 1000, 10_000)
-
-
 def _quick() -> list[WorkloadPart]:
     """Every workload once, small: whether it all works, in a minute or two. Its figures are no evidence."""
     few = 2**16
@@ -117,19 +111,8 @@ def _quick() -> list[WorkloadPart]:
         WorkloadPart("vector_int_64", (64,), 0.02, only=_TINY),
         *_arrays(_MILLION, _MILLION, 0.02),
         *_slots(_MILLION, _MILLION // 10, 0.05),
-        *_trees(_MILLION // 10, 0.1, powers(8, 8)),
+        *trees(_MILLION // 10, 0.1, (256,)),
         *_instructions(),
-    ]
-
-
-def _trees(elements: int, seconds: float, crossing: tuple[int, ...] = powers(6, 18, 2)) -> list[WorkloadPart]:
-    """Sequences and sets of so many numbers, small sets, and where a tree overtakes an array."""
-    return [
-        WorkloadPart("sequence", (elements,), 6 * seconds, rounds=FEW, only=_SEQUENCES),
-        WorkloadPart("sequence_crossing", crossing, seconds / 2, rounds=FEW, only=(*_SEQUENCES[:2], *_SEQUENCES[4:])),
-        WorkloadPart("ordered_numbers", (elements,), 3 * seconds, rounds=FEW, only=_ORDERED),
-        WorkloadPart("ordered_numbers", _FLAT_SIZES, seconds, rounds=FEW, only=(*_ORDERED, "flat_set")),
-        WorkloadPart("ranked_numbers", (elements,), 3 * seconds, rounds=FEW, only=_RANKED),
     ]
 
 
@@ -199,7 +182,7 @@ def _standard() -> list[WorkloadPart]:
         WorkloadPart("vector_int_64", (64,), 0.02, only=_TINY),
         *_arrays(100 * _MILLION, 100 * _MILLION, 0.5),
         *_slots(50 * _MILLION, 3 * _MILLION, 1.5, _LIVE, _SLOT_PEERS, _SET_PEERS),
-        *_trees(_MILLION, 0.6),
+        *trees(_MILLION, 0.6),
         *_instructions(),
     ]
 
@@ -228,7 +211,7 @@ def _paper() -> list[WorkloadPart]:
         WorkloadPart("vector_int_64", (64,), only=_TINY),
         *_arrays(100 * _MILLION, 100 * _MILLION, 0.5),
         *_slots(50 * _MILLION, 30 * _MILLION, 10.0, _LIVE),
-        *_trees(10 * _MILLION, 10.0),
+        *trees(10 * _MILLION, 10.0),
         *_instructions(),
     ]
 
@@ -318,11 +301,6 @@ def _alone(comparison: str, ours: str, metric: str, unit: str, other: str, name:
     return Question(comparison, (ours,), metric=metric, unit=unit, itself=(other, name))
 
 
-def _trees_against(ours: str, names: Mapping[str, str], peers: Takes) -> list[Question]:
-    """A question for each comparison and its metric."""
-    return [Question(name, (ours,), peers, metric, unit="ns a number") for name, metric in names.items()]
-
-
 _FREE_LIST = Question("against_free_list", ("multipool",), ideals=_named("ideal_free_list"))
 QUESTIONS: Mapping[str, Sequence[Question | Special]] = {
     **{name: [*_three(WARM), _hardened(WARM)] for name in STRUCTURES},
@@ -357,27 +335,13 @@ QUESTIONS: Mapping[str, Sequence[Question | Special]] = {
         Question("set_traversal", _SET, _peer, AFTER, unit="ns an element"),
         Question("set_element_bytes", _SET, metric=RESIDENT, unit="bytes an element", payload=1, payload_name=""),
     ],
-    "sequence": [
-        *_trees_against("vector_tree", {"sequence_insert": COLD, "sequence_index": WARM}, lambda c: c.kind == TREE),
-        *_trees_against("vector_tree", {"sequence_traversal": AFTER}, _named("vector")),
-    ],
-    "sequence_crossing": [Question("crossing", ("vector_tree",), _named("vector"), WARM, unit="ns a pair")],
-    "ordered_numbers": [
-        *_trees_against("ordered_set", {"ordered_insert": COLD, "ordered_find": WARM, "ordered_traversal": AFTER},
-                        lambda c: c.name in ("btree_set", "flat_set")),
-        *_trees_against("ordered_set", {"ordered_insert_nodes": COLD, "ordered_find_nodes": WARM},
-                        lambda c: c.name in ("set", "boost_set")),
-        Question("ordered_bytes", ("ordered_set",), metric=RESIDENT, unit="bytes a number", payload=1, payload_name=""),
-    ],
-    "ranked_numbers": _trees_against(
-        "ordered_set", {"ranked_insert": COLD, "ranked_rank": WARM, "ranked_nth": AFTER, "ranked_erase": BEFORE},
-        _named("pb_ds_tree")),
     "random_sizes": [
         Question("held_by_", metric=LEFT, unit="bytes", itself=(TOUCHED, "live bytes"), each=_ours),
         Question("peer_", metric=LEFT, unit="bytes", itself=(TOUCHED, "live bytes"), each=_peer),
     ],
     **{name: [Question("instructions_", metric="instructions", unit="instructions", each=lambda _: True)]
        for name in _INSTRUCTIONS},
+    **TREE_QUESTIONS,
 }  # fmt: skip
 
 LIBRARY = ComparisonSpec(
