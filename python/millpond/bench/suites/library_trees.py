@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSL-1.0
 """The library's benchmark on sequences and sorted sets: its points, and what is asked of them.
 
-sequence            vector_tree against the best tree with an index; its traversal against std::vector's
-sequence_crossing   from how many numbers on it overtakes std::vector
-ordered_numbers     ordered_set against absl::btree_set, boost's flat_set where it is small, and sets of nodes
-ranked_numbers      ordered_set against pb_ds's tree with order statistics
+sequence               vector_tree against the best tree with an index; its traversal against std::vector's
+sequence_crossing      from how many numbers on it overtakes std::vector
+ordered_numbers        ordered_set against absl::btree_set, and against sets of nodes
+small_ordered_numbers  the same of few numbers, and against boost's flat_set
+ranked_numbers         ordered_set against pb_ds's tree with order statistics
 """
 
 from __future__ import annotations
