@@ -3,4 +3,9 @@
 #pragma once
 
 #include "container/commit_steps.hpp"
+#include "container/counted_map.hpp"
+#include "container/counted_set.hpp"
 #include "container/dyn_array.hpp"
+#include "container/ordered_map.hpp"
+#include "container/ordered_set.hpp"
+#include "container/vector_tree.hpp"

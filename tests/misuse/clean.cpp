@@ -620,6 +620,32 @@ void pools_that_end_with_the_program() {
     numbers.push_back(4);
 }
 
+void vector_trees_cut_and_joined() {
+    vector_tree<int> numbers{1, 2, 3, 4};
+    const auto third = numbers.nth(2);
+    numbers.insert(numbers.begin(), 0);
+    vector_tree<int> rest = numbers.split(third);
+    rest.insert(third, 9);
+    rest.append(std::move(numbers));
+    expect(*third == 3 && rest.index_of(third) == 1);
+    expect(*rest.erase(third) == 4 && third == vector_tree<int>::iterator() && rest.size() == 5);
+}
+
+void sets_with_ranks_of_each_kind() {
+    counted_set<int> nodes{5, 1, 3};
+    const auto kept = nodes.find(3);
+    nodes.insert(kept, 2);
+    nodes.erase(nodes.begin());
+    expect(*kept == 3 && nodes.rank(kept) == 1);
+    counted_set<int> others(std::move(nodes));
+    others.erase(kept);  // it went with its node
+    ordered_map<int, int> tree{{1, 2}, {3, 4}, {5, 6}};
+    auto at = tree.erase(tree.begin());
+    at = tree.insert(at, {4, 4});
+    for (; at != tree.end(); at = tree.erase(at)) expect(at->first > 3);
+    expect(tree.size() == 1 && others.size() == 2);
+}
+
 constexpr program table[] = {
     {"blocks_of_many_sizes", blocks_of_many_sizes, nullptr, nullptr, nullptr},
     {"containers_by_type_grow_and_shrink", containers_by_type_grow_and_shrink, nullptr, nullptr, nullptr},
@@ -653,6 +679,8 @@ constexpr program table[] = {
     {"resources_below_resources", resources_below_resources, nullptr, nullptr, nullptr},
     {"upstream_that_refuses_now_and_then", upstream_that_refuses_now_and_then, nullptr, nullptr, nullptr},
     {"elements_of_many_parts", elements_of_many_parts, nullptr, nullptr, nullptr},
+    {"vector_trees_cut_and_joined", vector_trees_cut_and_joined, nullptr, nullptr, nullptr},
+    {"sets_with_ranks_of_each_kind", sets_with_ranks_of_each_kind, nullptr, nullptr, nullptr},
     {"blocks_of_nothing_and_of_at_least", blocks_of_nothing_and_of_at_least, nullptr, nullptr, nullptr},
     {"arrays_used_to_their_limits", arrays_used_to_their_limits, nullptr, nullptr, nullptr},
     {"many_small_pools", many_small_pools, nullptr, nullptr, nullptr},

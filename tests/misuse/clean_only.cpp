@@ -11,6 +11,8 @@ std::span<const program> container_misuses() { return {}; }
 std::span<const program> edge_misuses() { return {}; }
 std::span<const program> element_misuses() { return {}; }
 std::span<const program> life_misuses() { return {}; }
+std::span<const program> rank_misuses() { return {}; }
+std::span<const program> sequence_misuses() { return {}; }
 std::span<const program> row_misuses() { return {}; }
 std::span<const program> slot_misuses() { return {}; }
 std::span<const program> source_misuses() { return {}; }

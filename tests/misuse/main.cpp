@@ -19,9 +19,9 @@ namespace {
 
 template <class Each>
 void for_each_misuse(Each each) {
-    for (const auto& table :
-         {block_misuses(), container_misuses(), wink_misuses(), array_misuses(), arena_misuses(), slot_misuses(),
-          row_misuses(), edge_misuses(), life_misuses(), source_misuses(), element_misuses(), thread_misuses()}) {
+    for (const auto& table : {block_misuses(), container_misuses(), wink_misuses(), array_misuses(), arena_misuses(),
+                              slot_misuses(), row_misuses(), edge_misuses(), life_misuses(), source_misuses(),
+                              element_misuses(), rank_misuses(), sequence_misuses(), thread_misuses()}) {
         for (const program& one : table) each(one);
     }
 }

@@ -27,6 +27,8 @@ std::span<const program> container_misuses();
 std::span<const program> edge_misuses();
 std::span<const program> element_misuses();
 std::span<const program> life_misuses();
+std::span<const program> rank_misuses();
+std::span<const program> sequence_misuses();
 std::span<const program> row_misuses();
 std::span<const program> slot_misuses();
 std::span<const program> source_misuses();

@@ -28,7 +28,6 @@
 #pragma once
 
 #include <algorithm>
-#include <compare>
 #include <concepts>
 #include <cstddef>
 #include <initializer_list>
@@ -44,18 +43,10 @@
 #include "../core/detail/one_at_a_time.hpp"
 #include "../core/detail/sanitizer.hpp"
 #include "../core/out_of_memory.hpp"
+#include "detail/element_order.hpp"
 #include "detail/refused.hpp"
 #include "detail/stepped_reservation.hpp"
 #include "detail/watched_tail.hpp"
-
-namespace millpond::inline MILLPOND_ABI::detail {
-
-template <class T>
-concept is_less_comparable = requires(const T& x) {
-    { x < x } -> std::convertible_to<bool>;
-};
-
-}  // namespace millpond::inline MILLPOND_ABI::detail
 
 namespace millpond::inline MILLPOND_ABI {
 
@@ -324,16 +315,9 @@ class dyn_array {
 
     // As std::vector: by operator< where the elements have no operator<=>.
     [[nodiscard]] friend auto operator<=>(const dyn_array& a, const dyn_array& b)
-        requires std::three_way_comparable<T> || detail::is_less_comparable<T>
+        requires detail::is_ordered_somehow<T>
     {
-        return std::lexicographical_compare_three_way(a.begin_, a.end_, b.begin_, b.end_, [](const T& x, const T& y) {
-            if constexpr (std::three_way_comparable<T>) {
-                return x <=> y;
-            } else {
-                if (x < y) return std::weak_ordering::less;
-                return y < x ? std::weak_ordering::greater : std::weak_ordering::equivalent;
-            }
-        });
+        return std::lexicographical_compare_three_way(a.begin_, a.end_, b.begin_, b.end_, detail::element_order());
     }
 
   private:

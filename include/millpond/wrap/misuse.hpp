@@ -52,6 +52,8 @@ enum class misuse_kind : unsigned char {
     null_pointer,         // a pointer that must not be null is
     different_sources,    // an allocator absorbed one of another source, or itself
     operator_deleted,     // a block of an allocator was given to operator delete
+    foreign_iterator,     // a container was called with an iterator of another one, or with its end
+    stale_iterator,       // an iterator was used after its container had changed
 };
 
 // Returns: the words with which a report begins, such as "double free".
@@ -76,7 +78,9 @@ enum class misuse_kind : unsigned char {
                                      "dropped object",
                                      "null pointer",
                                      "different sources",
-                                     "operator delete"};
+                                     "operator delete",
+                                     "foreign iterator",
+                                     "stale iterator"};
     return names[static_cast<unsigned char>(kind)];
 }
 

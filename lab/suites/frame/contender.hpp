@@ -13,6 +13,9 @@
 #include <string>
 #include <string_view>
 
+#if defined(MILLPOND_SUITE_ABSL)
+#include <absl/base/config.h>
+#endif
 #if defined(MILLPOND_SUITE_BOOST)
 #include <boost/version.hpp>
 #endif
@@ -50,12 +53,19 @@ inline constexpr bool has_boost = false;
 inline constexpr package boost_container{"libboost-container-dev", boost_version, has_boost};
 inline constexpr package boost_pool{"libboost-dev", boost_version, has_boost};
 
+#if defined(MILLPOND_SUITE_ABSL)
+inline constexpr package abseil{"libabsl-dev", [] { return std::to_string(ABSL_LTS_RELEASE_VERSION); }};
+#else
+inline constexpr package abseil{"libabsl-dev", [] { return std::string(); }, false};
+#endif
+
 }  // namespace packages
 
 struct contender {
     std::string_view name;
     std::string_view alias = {};  // what a document calls it; empty: nothing else
-    // ours, pool_peer, monotonic_peer, malloc, heap_array (an array over malloc), array, ideal, system
+    // ours, pool_peer, monotonic_peer, malloc, heap_array (an array over malloc), array, tree,
+    // ideal, system
     std::string_view kind = "ours";
     std::string_view source = "none";  // default, or none: it has no source that could be chosen
     const package* from = &packages::own;

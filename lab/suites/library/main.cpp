@@ -43,6 +43,11 @@ constexpr const frame::workload* workloads[] = {
     &slots_pairs,
     &set_of_numbers,
     &random_sizes,
+    &ordered_numbers,
+    &small_ordered_numbers,
+    &ranked_numbers,
+    &sequence,
+    &sequence_crossing,
 };
 #if defined(MILLPOND_SUITE_BOOST)
 // Our cache behind Boost's own base class.

@@ -75,5 +75,6 @@ extern const workload push_back, push_back_huge, push_back_pauses, commit_steps_
 extern const workload small_array_int, small_array_unique;
 extern const workload slots_of_numbers, slots_sparse, slots_pairs, set_of_numbers;
 extern const workload random_sizes;
+extern const workload ordered_numbers, small_ordered_numbers, ranked_numbers, sequence, sequence_crossing;
 
 }  // namespace millpond::library

@@ -27,8 +27,8 @@ from millpond.rounds.mallocs import GLIBC, find_mallocs
 from millpond.system.errors import Failure, Status
 
 OURS, POOL, MONOTONIC, MALLOC, IDEAL = "ours", "pool_peer", "monotonic_peer", "malloc", "ideal"
-# Arrays: those that grow on whatever malloc the process has, and those that ask the system themselves.
-HEAP_ARRAY, ARRAY = "heap_array", "array"
+# Arrays: those that grow on whatever malloc the process has, and those that ask the system. Trees over glibc.
+HEAP_ARRAY, ARRAY, TREE = "heap_array", "array", "tree"
 KEPT = ":kept"
 HARDENED = "multipool:hardened"
 ADAPTER = "adapter"
@@ -65,7 +65,7 @@ class Contender:
 
     @property
     def is_peer(self) -> bool:
-        return self.kind in (POOL, MONOTONIC, MALLOC, HEAP_ARRAY, ARRAY)
+        return self.kind in (POOL, MONOTONIC, MALLOC, HEAP_ARRAY, ARRAY, TREE)
 
     def launch(self, workload: str, counted_functions: tuple[str, ...] = ()) -> Launch:
         """How its round of a workload is started."""

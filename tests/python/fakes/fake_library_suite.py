@@ -2,7 +2,7 @@
 """Stands for millpond-library-suite: the same command line and JSON, with figures that a test decides.
 
 `capture` goes in the place of `native.capture`. What `config` may hold, for each contender by the name that cells use:
-  ns          {contender: ns a unit}, 40 for the others; ours 20, ideals 19.5
+  ns          {contender: ns a unit}, 40 for the others; ours 20, ideals 19.5, trees 100
   bytes       {contender: resident bytes}, 10 MB for the others
   bad_alloc   contenders that run out of memory          dies     contenders that die of SIGSEGV
   checksum    {contender: another checksum}              unloaded libraries that the loader refuses
@@ -30,6 +30,10 @@ ARRAYS = ("dyn_array", "dyn_array:cleared")
 HEAP_ARRAYS = ("vector", "vector:cleared", "deque", "realloc")
 GROWING = ("dyn_array", "vector", "deque", "realloc", "mremap", "reserved")
 SLOTS = ("compact_pool", "suballocator")
+TREES = ("vector_tree", "pooled_vector_tree", "ordered_set", "pooled_ordered_set", "counted_set", "pooled_counted_set")
+TREE_PEERS = ("rope", "pb_ds_tree", "set", "btree_set", "boost_set", "flat_set")
+NUMBERS = ("set_of_numbers", "sequence", "sequence_crossing", "ordered_numbers", "small_ordered_numbers",
+           "ranked_numbers")  # fmt: skip
 LOCAL = (*OURS[:5], *SOURCES, *(f"{s}:kept" for s in SOURCES), *HEAPS, *IDEALS, "malloc", "adapter")
 WORKLOADS: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(
@@ -47,6 +51,9 @@ WORKLOADS: Mapping[str, tuple[str, ...]] = {
     "commit_steps": ARRAYS[:1],
     **dict.fromkeys(("slots", "slots_sparse"), (SLOTS[0], *HEAPS, *SOURCES, *LOCKED, "malloc")),
     "slots_pairs": SLOTS[:1],
+    **dict.fromkeys(("sequence", "sequence_crossing"), (*TREES[:2], *TREE_PEERS[:2], "vector", "deque")),
+    **dict.fromkeys(("ordered_numbers", "small_ordered_numbers"), (*TREES[2:], *TREE_PEERS[2:])),
+    "ranked_numbers": (*TREES[2:], TREE_PEERS[1]),
     "set_of_numbers": (*SLOTS, *HEAPS, *SOURCES, *LOCKED, "malloc"),
 }  # fmt: skip
 
@@ -64,7 +71,8 @@ def listed() -> dict[str, Any]:
     kinds += [contender(n, "ideal", "none") for n in IDEALS]
     kinds += [contender("malloc", "malloc", "none"), contender("mremap", "array", "none")]
     kinds += [contender(n, "ours", "none") for n in ARRAYS] + [contender(n, "heap_array", "none") for n in HEAP_ARRAYS]
-    kinds += [contender("reserved", "ideal", "none")] + [contender(n, "ours", "none") for n in SLOTS]
+    kinds += [contender("reserved", "ideal", "none")] + [contender(n, "ours", "none") for n in (*SLOTS, *TREES)]
+    kinds += [contender(n, "tree", "none") for n in TREE_PEERS]
     works = [{"name": n, "unit": "element", "parameters": [], "metrics": [], "contenders": list(c),
               "counted_functions": ["counted"]} for n, c in WORKLOADS.items()]  # fmt: skip
     return {"schema": "millpond.suite/2", "suite": "library", "workloads": works, "contenders": kinds}
@@ -108,8 +116,8 @@ class FakeSuite:
         if name in self.config.get("bad_alloc", []):
             failed = {"schema": "millpond.suite/2", "status": "bad_alloc", "malloc": malloc}
             return Captured(0, json.dumps(failed), "")
-        ours = name in (*OURS, *ARRAYS, *SLOTS) or name.startswith("multipool:")
-        usual = 19.5 if name.startswith("ideal") else 20.0 if ours else 40.0
+        ours = name in (*OURS, *ARRAYS, *SLOTS, *TREES) or name.startswith("multipool:")
+        usual = 19.5 if name.startswith("ideal") else 20.0 if ours else 100.0 if name in TREE_PEERS else 40.0
         ns = float(self.config.get("ns", {}).get(name, usual))
         filled = 4 * int(given["--size"]) if given["--workload"].startswith("push_back") else 10_000_000
         resident = int(self.config.get("bytes", {}).get(name, filled))
@@ -128,7 +136,7 @@ class FakeSuite:
             result |= {"pause_ns": self.config.get("pauses", {}).get(name, usual)}
         elif given["--workload"] in ("size_sweep", "commit_steps"):
             result |= {f"step_ns:{16 << n}": ns + n for n in range(4)}
-        elif given["--workload"].startswith("slots") or given["--workload"] == "set_of_numbers":
+        elif given["--workload"].startswith("slots") or given["--workload"] in NUMBERS:
             full = int(self.config.get("bytes", {}).get(name, 8 * int(given["--size"])))
             left = int(self.config.get("left", {}).get(name, full // 100))
             result |= {"cold_ns": ns, "warm_ns": ns, "before_ns": ns, "after_ns": ns, "resident_bytes": full,

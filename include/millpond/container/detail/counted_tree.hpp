@@ -1,0 +1,691 @@
+// SPDX-License-Identifier: BSL-1.0
+// counted_tree: a B+-tree whose inner nodes know the number of elements below each child; the core of vector_tree and
+// of the ordered_ sets and maps.
+//
+//                     │ 70 │ 52 │ 61 │               element 75 is number 5 below the second child
+//              ┌────────┘    │     └──────┐
+//         │ a … │ ⇄ │ … │ ⇄ │ b … │ ⇄ │ … │         leaves of 512 bytes, linked; all elements are here
+//
+// An element is named by a position, a leaf and a slot; every change ends all positions but those it returns. Order is
+// a policy: no_order, or a struct with key_type and `static const key_type& key(const T&)`; the calls with a key take
+// the comparison each. Shape says how many entries nodes have (tree_shape), Tracking learns of elements that move.
+//
+// place_of, lower_bound, upper_bound, nth, index_of, emplace, erase, split, append(tree): O(log size()).
+// erase(range): O(log size() + elements erased). append_all: O(elements). next, previous: O(1).
+// Guarantee: strong, for emplace, split and append(tree); erase throws nothing. An element whose move may throw has
+// memory of its own (leaf_slot). append_all keeps what was appended before an exception. Not thread-safe; constant
+// calls by several threads are.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+#include "../../core/abi.hpp"
+#include "counted_tree_body.hpp"
+
+namespace millpond::inline MILLPOND_ABI::detail {
+
+template <class T, class Alloc, class Order = no_order, class Shape = tree_shape<T, Order>,
+          class Tracking = no_tracking>
+class counted_tree : private counted_tree_body<T, Alloc, Order, Shape, Tracking> {
+    using body = counted_tree_body<T, Alloc, Order, Shape, Tracking>;
+    using body::first_;
+    using body::height_;
+    using body::inner_alloc_;
+    using body::inner_slots;
+    using body::last_;
+    using body::leaf_alloc_;
+    using body::leaf_slots;
+    using body::root_;
+    using body::size_;
+    using typename body::inner;
+    using typename body::leaf_traits;
+    using typename body::node;
+    using typename body::nodes;
+    using typename body::separator;
+    using typename body::spare_nodes;
+
+  public:
+    using typename body::leaf;
+    using value_type = T;
+    using allocator_type = Alloc;
+
+    // An element, or the end: behind the last slot of the last leaf; no leaf in an empty tree.
+    struct position {
+        leaf* at = nullptr;
+        std::size_t slot = 0;
+
+        [[nodiscard]] T& value() const noexcept { return at->slots[slot].value(); }
+        friend bool operator==(const position&, const position&) = default;
+    };
+
+    // Where an element with a key is, or goes: the next one in front of it that may share its leaf.
+    struct place {
+        leaf* at;
+        std::size_t slot;
+        bool is_found;              // the element there has that key
+        std::uint8_t children[64];  // on the way there, the lowest first
+        static_assert(Shape::inner_slots <= 256);
+
+        [[nodiscard]] position found() const noexcept { return normal({at, slot}); }
+    };
+
+    counted_tree() = default;
+    explicit counted_tree(const Alloc& alloc) noexcept : body(alloc) {}
+    counted_tree(counted_tree&& other) noexcept : body(other.get_allocator()) { take(other); }
+    counted_tree(const counted_tree&) = delete;
+    counted_tree& operator=(const counted_tree&) = delete;
+    counted_tree& operator=(counted_tree&&) = delete;
+    ~counted_tree() { clear(); }
+
+    [[nodiscard]] Alloc get_allocator() const noexcept { return Alloc(leaf_alloc_); }
+    // Effects: the allocator of `other` as well; for an empty tree, or with the elements.
+    void set_allocator(const counted_tree& other) noexcept {
+        leaf_alloc_ = other.leaf_alloc_;
+        inner_alloc_ = other.inner_alloc_;
+    }
+
+    [[nodiscard]] std::size_t size() const noexcept { return size_; }
+    [[nodiscard]] std::size_t max_size() const noexcept {
+        return std::min(leaf_traits::max_size(leaf_alloc_), static_cast<std::size_t>(PTRDIFF_MAX) / sizeof(T));
+    }
+    [[nodiscard]] std::size_t height() const noexcept { return root_ == nullptr ? 0 : height_ + 1; }
+
+    [[nodiscard]] position begin() const noexcept { return {first_, 0}; }
+    [[nodiscard]] position end() const noexcept { return {last_, last_ == nullptr ? 0 : last_->n}; }
+
+    // Effects: to the next element or the end; or to the previous one. Leaves are not empty.
+    static void step(position& from) noexcept {
+        if (++from.slot < from.at->n || from.at->next == nullptr) [[likely]]
+            return;
+        from = {from.at->next, 0};
+        prefetch(from.at->next);
+    }
+    static void step_back(position& from) noexcept {
+        if (from.slot == 0) [[unlikely]]
+            from = {from.at->previous, from.at->previous->n};
+        --from.slot;
+    }
+
+    // Effects: calls each(first element, number of elements) for every leaf, in order.
+    template <class Each>
+    void for_each_leaf(Each each) const {
+        static_assert(is_kept_in_leaf<T>);
+        for (leaf* at = first_; at != nullptr; at = at->next)
+            each(reinterpret_cast<T*>(at->slots), static_cast<std::size_t>(at->n));
+    }
+
+    // Effects: asks for a leaf or an inner node that is read soon.
+    static void prefetch(const void* at) noexcept {
+        const char* const bytes = static_cast<const char*>(at);
+        for (std::size_t i = 0; i < sizeof(leaf); i += 64) __builtin_prefetch(bytes + i);
+    }
+
+    // Returns: element number `index`, the end for size().
+    [[nodiscard]] position nth(std::size_t index) const noexcept {
+        if (index >= size_) return end();
+        node* at = root_;
+        for (std::size_t level = height_; level > 0; --level) {
+            inner* const parent = static_cast<inner*>(at);
+            std::size_t i = 0;
+            while (index >= parent->counts[i]) index -= parent->counts[i++];
+            at = parent->children[i];
+        }
+        return {static_cast<leaf*>(at), index};
+    }
+
+    // Returns: the last leaf of the tree that a leaf is of.
+    [[nodiscard]] static leaf* last_beside(leaf* any) noexcept {
+        node* at = any;
+        std::size_t levels = 0;
+        for (; at->parent != nullptr; ++levels) at = at->parent;
+        return body::last_leaf(at, levels);
+    }
+    // The same in the tree that a leaf is of, whichever that is.
+    [[nodiscard]] static position nth_beside(leaf* any, std::size_t index) noexcept {
+        node* at = any;
+        std::size_t levels = 0;
+        for (; at->parent != nullptr; ++levels) at = at->parent;
+        for (; levels > 0; --levels) {
+            inner* const parent = static_cast<inner*>(at);
+            std::size_t i = 0;
+            while (i + 1 < parent->n && index >= parent->counts[i]) index -= parent->counts[i++];
+            at = parent->children[i];
+        }
+        return {static_cast<leaf*>(at), index};
+    }
+
+    // Returns: the number of an element: how many are before it. The end: size().
+    [[nodiscard]] static std::size_t index_of(const position& of) noexcept {
+        std::size_t before = of.slot;
+        const node* below = of.at;
+        if (below == nullptr) return 0;
+        for (const inner* parent = below->parent; parent != nullptr; below = parent, parent = parent->parent)
+            before += parent->sum(0, parent->index_of(below));
+        return before;
+    }
+
+    // Returns: the place of the element that is equivalent to `key`, or where it goes. For trees of unique keys.
+    template <class Key, class Compare>
+    [[nodiscard]] place place_of(const Key& key, const Compare& compare) const {
+        place to;
+        to.at = descend<true>(key, compare, to.children);
+        to.slot = to.at == nullptr ? 0 : slots_before(to.at, key, compare);
+        to.is_found = to.at != nullptr && to.slot < to.at->n && !compare(key, key_at(to.at, to.slot));
+        return to;
+    }
+    // Returns: the place behind all elements that are not greater. For trees of equivalent keys.
+    template <class Key, class Compare>
+    [[nodiscard]] place place_behind(const Key& key, const Compare& compare) const {
+        place to;
+        to.at = descend<true>(key, compare, to.children);
+        to.slot = to.at == nullptr ? 0 : slots_not_behind(to.at, key, compare);
+        to.is_found = false;
+        return to;
+    }
+
+    // Returns: the element with `key` in a tree of unique keys, or the end.
+    template <class Key, class Compare>
+    [[nodiscard]] position find(const Key& key, const Compare& compare) const {
+        leaf* const at = descend<true>(key, compare, nullptr);
+        if (at == nullptr) return end();
+        const std::size_t slot = slots_before(at, key, compare);
+        return slot < at->n && !compare(key, key_at(at, slot)) ? position{at, slot} : end();
+    }
+    // Returns: the first element that is not less, or greater; the end if there is none.
+    template <class Key, class Compare>
+    [[nodiscard]] position lower_bound(const Key& key, const Compare& compare) const {
+        leaf* const at = descend<false>(key, compare, nullptr);
+        return at == nullptr ? end() : normal({at, slots_before(at, key, compare)});
+    }
+    template <class Key, class Compare>
+    [[nodiscard]] position upper_bound(const Key& key, const Compare& compare) const {
+        leaf* const at = descend<true>(key, compare, nullptr);
+        return at == nullptr ? end() : normal({at, slots_not_behind(at, key, compare)});
+    }
+
+    // Returns: the number of the element that lower_bound or upper_bound would find.
+    template <class Key, class Compare>
+    [[nodiscard]] std::size_t lower_index(const Key& key, const Compare& compare) const {
+        std::size_t before = 0;
+        leaf* const at = descend<false>(key, compare, nullptr, &before);
+        return at == nullptr ? 0 : before + slots_before(at, key, compare);
+    }
+    template <class Key, class Compare>
+    [[nodiscard]] std::size_t upper_index(const Key& key, const Compare& compare) const {
+        std::size_t before = 0;
+        leaf* const at = descend<true>(key, compare, nullptr, &before);
+        return at == nullptr ? 0 : before + slots_not_behind(at, key, compare);
+    }
+
+    // Effects: makes an element in front of `before`, or at a place that was found in this tree. Returns: where it is.
+    template <class Place, class... Arguments>
+    position emplace(const Place& to, Arguments&&... arguments) {
+        held_element<T, typename body::leaf_alloc> held(leaf_alloc_, std::forward<Arguments>(arguments)...);
+        return insert(to, held);
+    }
+    // The same of an element that is there already: held.pass_on(slot) is called when nothing can fail any more.
+    template <class Held>
+    position insert(const position& before, Held& held) {
+        if (before.at == nullptr) return put_first(held);
+        position to = before;
+        if (to.slot == 0 && to.at->previous != nullptr && to.at->previous->n < leaf_slots) {
+            this->renew_bound(to.at);  // it may be that of an element in front of the new one, erased since
+            to = {to.at->previous, to.at->previous->n};
+        }
+        if (to.at->n == leaf_slots) return put_in_full(to, held);
+        this->add_above(to.at, 1);
+        return put(to, held);
+    }
+    template <class Held>
+    position insert(const place& to, Held& held) {
+        if (to.at == nullptr) return put_first(held);
+        if (to.at->n == leaf_slots) [[unlikely]]
+            return put_in_full({to.at, to.slot}, held);
+        const std::uint8_t* child = to.children;
+        for (inner* parent = to.at->parent; parent != nullptr; parent = parent->parent) ++parent->counts[*child++];
+        return put({to.at, to.slot}, held);
+    }
+
+    // Effects: appends elements as long as make(allocator, slot) creates one there and returns true.
+    template <class Make>
+    void append_all(Make make) {
+        for (bool is_more = true; is_more;) {
+            spare_nodes spare(*this);
+            leaf* to = last_;
+            if (to == nullptr || to->n == leaf_slots) {
+                spare.add_leaf();
+                if (to != nullptr) spare.add_inners_for(to->parent);
+                to = spare.take_leaf();
+            }
+            filling filled(*this, spare, to);
+            while (is_more && filled.n < leaf_slots)
+                if ((is_more = make(leaf_alloc_, to->slots[filled.n]))) ++filled.n;
+        }
+    }
+
+    // Effects: destroys an element. Returns: where the one behind it is now.
+    position erase(const position& gone) noexcept {
+        if (is_last_of_leaf(gone.at)) return erase_with_leaf(gone);
+        this->add_above(gone.at, static_cast<std::size_t>(-1));
+        return remove(gone);
+    }
+    // The same, at a place that was found in this tree.
+    position erase(const place& gone) noexcept {
+        if (is_last_of_leaf(gone.at)) return erase_with_leaf({gone.at, gone.slot});
+        const std::uint8_t* child = gone.children;
+        for (inner* parent = gone.at->parent; parent != nullptr; parent = parent->parent) --parent->counts[*child++];
+        return remove({gone.at, gone.slot});
+    }
+    // Effects: destroys elements [first, last), by their numbers.
+    void erase(std::size_t first, std::size_t last) noexcept {
+        if (first == last) return;
+        if (last - first == size_) return clear();
+        erase_below(root_, height_, first, last);
+        size_ -= last - first;
+        first_ = this->first_leaf(root_, height_);
+        last_ = this->last_leaf(root_, height_);
+        if (first < size_) this->renew_bound(nth(first).at);
+        this->repair(first);
+    }
+    void clear() noexcept {
+        if (root_ != nullptr) this->free_below(root_, height_);
+        forget();
+    }
+
+    // Effects: elements [index, size()) become those of `right`, which is empty and has an equal allocator.
+    void split(std::size_t index, counted_tree& right) {
+        if (index == size_) return;
+        if (index == 0) return right.take(*this);
+        spare_nodes spare(*this);
+        spare.add_leaf();
+        for (std::size_t level = 0; level < height_; ++level) spare.add_inner();
+        node* const cut = cut_at(root_, height_, index, spare);
+        right.root_ = cut;
+        right.height_ = height_;
+        right.size_ = size_ - index;
+        right.first_ = this->first_leaf(cut, height_);
+        right.last_ = last_;
+        size_ = index;
+        last_ = right.first_->previous;
+        last_->next = nullptr;
+        right.first_->previous = nullptr;
+        cut->parent = nullptr;
+        this->repair(size_);
+        right.repair(0);
+    }
+
+    // Effects: the elements of `other`, which has an equal allocator, come behind those of this tree.
+    void append(counted_tree& other) {
+        if (other.size_ == 0) return;
+        if (size_ == 0) return take(other);
+        this->repair(size_);
+        other.repair(0);
+        spare_nodes spare(*this);
+        const std::size_t before = size_;
+        if (height_ >= other.height_) {
+            node* left = root_;
+            for (std::size_t level = height_; level > other.height_; --level)
+                left = static_cast<inner*>(left)->children[left->n - 1];
+            spare.add_inners_for(left->parent);
+            size_ += other.size_;
+            this->add_above(left, other.size_);
+            const std::size_t i = left->parent == nullptr ? 0 : left->parent->n - 1;
+            this->add_behind(left, i, other.root_, other.size_, separator::make(other.first_), spare, false);
+        } else {
+            node* right = other.root_;
+            for (std::size_t level = other.height_; level > height_; --level)
+                right = static_cast<inner*>(right)->children[0];
+            spare.add_inners_for(right->parent);
+            const std::size_t right_size = right->parent->counts[0];
+            size_ += other.size_;
+            root_->parent = right->parent;
+            right->parent->children[0] = root_;
+            this->add_above(root_, before);
+            height_ = other.height_;
+            node* const left = std::exchange(root_, other.root_);
+            this->add_behind(left, 0, right, right_size, separator::make(other.first_), spare, false);
+        }
+        last_->next = other.first_;
+        other.first_->previous = last_;
+        last_ = other.last_;
+        other.forget();
+        this->repair(before);
+    }
+
+    // Effects: takes over the elements of a tree with an equal allocator; this one is empty.
+    void take(counted_tree& other) noexcept {
+        root_ = other.root_;
+        height_ = other.height_;
+        size_ = other.size_;
+        first_ = other.first_;
+        last_ = other.last_;
+        other.forget();
+    }
+    // Effects: exchanges the elements, not the allocators.
+    void swap_elements(counted_tree& other) noexcept {
+        std::swap(root_, other.root_);
+        std::swap(height_, other.height_);
+        std::swap(size_, other.size_);
+        std::swap(first_, other.first_);
+        std::swap(last_, other.last_);
+    }
+    void swap_allocators(counted_tree& other) noexcept {
+        using std::swap;
+        swap(leaf_alloc_, other.leaf_alloc_);
+        swap(inner_alloc_, other.inner_alloc_);
+    }
+
+    // Returns: true if numbers, links, parents, separators and fill are what they should be. For tests; O(size()).
+    template <class Compare>
+    [[nodiscard]] bool is_sound(const Compare& compare) const {
+        const leaf* last = nullptr;
+        if (root_ == nullptr) return size_ == 0 && height_ == 0 && first_ == nullptr && last_ == nullptr;
+        return root_->parent == nullptr && (height_ == 0 || root_->n > 1) &&
+               count_sound(root_, height_, last, compare) == size_ && last == last_ && last_->next == nullptr;
+    }
+
+  private:
+    // A neighbour with no more elements takes some of a full leaf: then both have room.
+    static constexpr std::size_t most_shared = std::min(leaf_slots * 3 / 4, leaf_slots - 2);
+
+    // Elements that append_all has made in the last leaf, or in one that becomes it.
+    struct filling {
+        filling(counted_tree& of, spare_nodes& from, leaf* into) noexcept
+            : tree(of), spare(from), to(into), n(into->n) {}
+        filling(const filling&) = delete;
+        filling& operator=(const filling&) = delete;
+        ~filling() { tree.add_filled(to, n, spare); }
+
+        counted_tree& tree;
+        spare_nodes& spare;
+        leaf* to;
+        std::size_t n;
+    };
+
+    [[nodiscard]] static position normal(const position& of) noexcept {
+        if (of.at != nullptr && of.slot == of.at->n && of.at->next != nullptr) return {of.at->next, 0};
+        return of;
+    }
+
+    [[nodiscard]] static decltype(auto) key_at(leaf* at, std::size_t slot) noexcept {
+        return Order::key(at->slots[slot].value());
+    }
+
+    // Returns: how many of the first `n` numbers are before; they come first.
+    template <class Before>
+    [[nodiscard]] static std::size_t count_before(std::size_t n, Before before) {
+        std::size_t first = 0;
+        while (n > 1) {
+            const std::size_t half = n / 2;
+            first += before(first + half - 1) ? half : 0;
+            n -= half;
+        }
+        return first + (n == 1 && before(first) ? 1 : 0);
+    }
+    template <class Key, class Compare>
+    [[nodiscard]] static std::size_t slots_before(leaf* at, const Key& key, const Compare& compare) {
+        return count_before(at->n, [&](std::size_t i) -> bool { return compare(key_at(at, i), key); });
+    }
+    template <class Key, class Compare>
+    [[nodiscard]] static std::size_t slots_not_behind(leaf* at, const Key& key, const Compare& compare) {
+        return count_before(at->n, [&](std::size_t i) -> bool { return !compare(key, key_at(at, i)); });
+    }
+
+    // Returns: the leaf where elements with `key` are; with Rightmost the last one, else the first one.
+    template <bool Rightmost, class Key, class Compare>
+    [[nodiscard]] leaf* descend(const Key& key, const Compare& compare, std::uint8_t* children,
+                                std::size_t* before = nullptr) const {
+        node* at = root_;
+        for (std::size_t level = height_; level > 0; --level) {
+            inner* const parent = static_cast<inner*>(at);
+            const auto* const bounds = parent->bounds.at + 1;
+            const std::size_t i = count_before(parent->n - 1, [&](std::size_t j) -> bool {
+                if constexpr (Rightmost) {
+                    return !compare(key, separator::key(bounds[j]));
+                } else {
+                    return compare(separator::key(bounds[j]), key);
+                }
+            });
+            at = parent->children[i];
+            prefetch(at);
+            if (children != nullptr) children[level - 1] = static_cast<std::uint8_t>(i);
+            if (before != nullptr) *before += parent->sum(0, i);
+        }
+        return static_cast<leaf*>(at);
+    }
+    template <class Held>
+    position put_first(Held& held) {
+        leaf* const only = this->new_leaf();
+        held.pass_on(only->slots[0]);
+        only->n = 1;
+        size_ = 1;
+        root_ = first_ = last_ = only;
+        return {only, 0};
+    }
+
+    // Effects: puts the element into a leaf with room; the numbers above tell of it already.
+    template <class Held>
+    position put(const position& to, Held& held) noexcept {
+        nodes::move_slots(leaf_alloc_, to.at, to.slot, to.at->n - to.slot, to.at, to.slot + 1);
+        held.pass_on(to.at->slots[to.slot]);
+        ++to.at->n;
+        ++size_;
+        if (to.slot == 0) this->renew_bound(to.at);
+        return to;
+    }
+
+    template <class Held>
+    [[gnu::noinline]] position put_in_full(const position& to, Held& held) {
+        if (position other = to; share_with_neighbour(other)) {
+            this->add_above(other.at, 1);
+            return put(other, held);
+        }
+        spare_nodes spare(*this);
+        spare.add_leaf();
+        spare.add_inners_for(to.at->parent);
+        leaf* const left = to.at;
+        leaf* const right = spare.take_leaf();
+        const bool is_at_end = left->next == nullptr && to.slot == leaf_slots;
+        const std::size_t cut = cut_of(to);
+        this->add_above(left, 1);
+        nodes::link_behind(left, right);
+        if (last_ == left) last_ = right;
+        nodes::move_slots(leaf_alloc_, left, cut, leaf_slots - cut, right, 0);
+        left->n = static_cast<std::uint32_t>(cut);
+        right->n = static_cast<std::uint32_t>(leaf_slots - cut);
+        const bool is_left = to.slot < cut || cut == 0;
+        const position made = put(is_left ? to : position{right, to.slot - cut}, held);
+        this->add_behind(left, left->parent == nullptr ? 0 : left->parent->index_of(left), right, right->n,
+                         separator::make(right), spare, is_at_end);
+        return made;
+    }
+    // Effects: a full leaf gives elements to a neighbour in the same parent that has much room, and `to` follows.
+    // Returns: false, and nothing has changed, if neither has.
+    [[nodiscard]] bool share_with_neighbour(position& to) noexcept {
+        inner* const parent = to.at->parent;
+        if (parent == nullptr || to.slot == 0 || to.slot == leaf_slots) return false;
+        const std::size_t i = parent->index_of(to.at);
+        if (i + 1 < parent->n && parent->counts[i + 1] <= most_shared) {
+            this->fill_up(parent, i, 0);
+            if (to.slot > to.at->n) to = {to.at->next, to.slot - to.at->n};
+            return true;
+        }
+        if (i == 0 || parent->counts[i - 1] > most_shared) return false;
+        const std::size_t moved = (leaf_slots + parent->counts[i - 1]) / 2 - parent->counts[i - 1];
+        this->fill_up(parent, i - 1, 0);
+        if (to.slot < moved) {
+            to = {to.at->previous, to.at->previous->n - moved + to.slot};
+        } else {
+            to.slot -= moved;
+        }
+        return true;
+    }
+
+    // Returns: where a full leaf is cut to insert at a slot: where many come in a row, the rest stays full.
+    [[nodiscard]] static std::size_t cut_of(const position& to) noexcept {
+        if (to.slot == leaf_slots) return to.at->next == nullptr ? leaf_slots : leaf_slots - leaf_slots / 4;
+        if (to.slot == 0) return to.at->previous == nullptr ? 0 : leaf_slots / 4;
+        return leaf_slots / 2;
+    }
+
+    void add_filled(leaf* to, std::size_t n, spare_nodes& spare) noexcept {
+        const std::size_t added = n - to->n;
+        if (added == 0) return to == last_ ? void() : this->free_leaf(to);
+        to->n = static_cast<std::uint32_t>(n);
+        size_ += added;
+        if (to == last_) return this->add_above(to, added);
+        if (last_ == nullptr) {
+            root_ = first_ = last_ = to;
+            return;
+        }
+        leaf* const before = std::exchange(last_, to);
+        nodes::link_behind(before, to);
+        this->add_above(before, added);
+        this->add_behind(before, before->parent == nullptr ? 0 : before->parent->n - 1, to, added, separator::make(to),
+                         spare, true);
+    }
+
+    void remove_slots(leaf* from, std::size_t first, std::size_t last) noexcept {
+        this->destroy_slots(from, first, last);
+        nodes::move_slots(leaf_alloc_, from, last, from->n - last, from, first);
+        from->n -= static_cast<std::uint32_t>(last - first);
+    }
+
+    // Returns: true if the leaf may not stay when an element of it goes, and has no neighbour in its parent.
+    [[nodiscard]] bool is_last_of_leaf(const leaf* at) const noexcept {
+        return at->n == 1 && (at->parent == nullptr || at->parent->n == 1);
+    }
+    [[gnu::noinline]] position erase_with_leaf(const position& gone) noexcept {
+        const std::size_t index = index_of(gone);
+        erase(index, index + 1);
+        return nth(index);
+    }
+
+    // Effects: destroys an element; the numbers above do not count it any more.
+    position remove(position gone) noexcept {
+        remove_slots(gone.at, gone.slot, gone.slot + 1);
+        --size_;
+        if (gone.at->n < body::min_slots && height_ != 0) [[unlikely]]
+            return mend(gone);
+        return normal(gone);
+    }
+
+    // Effects: a sparse leaf takes elements of a neighbour, or the two become one. Returns: where `of` is then.
+    [[gnu::noinline]] position mend(position of) noexcept {
+        inner* const parent = of.at->parent;
+        if (parent->n > 1) {
+            const std::size_t i = parent->index_of(of.at);
+            leaf* const left = i == 0 ? of.at : of.at->previous;
+            const std::size_t slot = i == 0 ? of.slot : of.slot + left->n;
+            this->fill_up(parent, i == 0 ? 0 : i - 1, 0);
+            of = slot < left->n || left->next == nullptr ? position{left, slot} : position{left->next, slot - left->n};
+        }
+        if (this->is_sparse(parent, 1)) {
+            const std::size_t index = index_of(of);
+            this->repair(index);
+            return nth(index);
+        }
+        return normal(of);
+    }
+
+    // Effects: destroys elements [first, last) of those below `top`; at least one other is there.
+    void erase_below(node* top, std::size_t level, std::size_t first, std::size_t last) noexcept {
+        if (level == 0) return remove_slots(static_cast<leaf*>(top), first, last);
+        inner* const parent = static_cast<inner*>(top);
+        std::size_t gone_first = parent->n;
+        std::size_t gone_last = 0;
+        std::size_t before = 0;
+        for (std::size_t i = 0; i < parent->n && before < last; ++i) {
+            const std::size_t n = parent->counts[i];
+            const std::size_t from = first > before ? std::min(first - before, n) : 0;
+            const std::size_t to = std::min(last - before, n);
+            before += n;
+            if (to - from == n) {
+                this->free_below(parent->children[i], level - 1);
+                gone_first = std::min(gone_first, i);
+                gone_last = i + 1;
+            } else if (from < to) {
+                erase_below(parent->children[i], level - 1, from, to);
+                parent->counts[i] = n - (to - from);
+            }
+        }
+        if (gone_last != 0) nodes::remove_entries(parent, gone_first, gone_last);
+    }
+
+    // Returns: a new node beside `top` with the elements from `index` on; neither of the two is empty.
+    node* cut_at(node* top, std::size_t level, std::size_t index, spare_nodes& spare) noexcept {
+        if (level == 0) {
+            leaf* const left = static_cast<leaf*>(top);
+            leaf* const right = spare.take_leaf();
+            nodes::link_behind(left, right);
+            if (last_ == left) last_ = right;
+            nodes::move_slots(leaf_alloc_, left, index, left->n - index, right, 0);
+            right->n = static_cast<std::uint32_t>(left->n - index);
+            left->n = static_cast<std::uint32_t>(index);
+            return right;
+        }
+        inner* const left = static_cast<inner*>(top);
+        inner* const right = spare.take_inner();
+        std::size_t i = 0;
+        while (index >= left->counts[i]) index -= left->counts[i++];
+        right->n = static_cast<std::uint32_t>(left->n - i);
+        const bool is_between = index == 0;
+        nodes::copy_entries(left, is_between ? i : i + 1, left->n, right, is_between ? 0 : 1);
+        if (!is_between) {
+            right->children[0] = cut_at(left->children[i], level - 1, index, spare);
+            right->children[0]->parent = right;
+            right->counts[0] = left->counts[i] - index;
+            left->counts[i] = index;
+        }
+        left->n = static_cast<std::uint32_t>(is_between ? i : i + 1);
+        return right;
+    }
+
+    void forget() noexcept {
+        root_ = nullptr;
+        first_ = last_ = nullptr;
+        height_ = size_ = 0;
+    }
+
+    static constexpr std::size_t unsound = static_cast<std::size_t>(-1);
+
+    // Returns: the elements below a node, or `unsound`. `last`: the leaf before.
+    template <class Compare>
+    std::size_t count_sound(const node* top, std::size_t level, const leaf*& last, const Compare& compare) const {
+        if (top->n == 0 || top->n > (level == 0 ? leaf_slots : inner_slots)) return unsound;
+        if (level == 0) {
+            const leaf* const at = static_cast<const leaf*>(top);
+            const bool is_linked = at->previous == last && (last == nullptr ? first_ == at : last->next == at);
+            last = at;
+            return is_linked ? at->n : unsound;
+        }
+        const inner* const parent = static_cast<const inner*>(top);
+        std::size_t sum = 0;
+        for (std::size_t i = 0; i < parent->n; ++i) {
+            const leaf* const before = last;
+            const node* const child = parent->children[i];
+            if (child->parent != parent || count_sound(child, level - 1, last, compare) != parent->counts[i])
+                return unsound;
+            if (i != 0 && !is_bound(parent, i, level, before, compare)) return unsound;
+            sum += parent->counts[i];
+        }
+        return sum;
+    }
+    template <class Compare>
+    bool is_bound(const inner* parent, std::size_t i, std::size_t level, const leaf* before,
+                  const Compare& compare) const {
+        if constexpr (nodes::is_ordered) {
+            leaf* const first = this->first_leaf(parent->children[i], level - 1);
+            if (!separator::is_copy && separator::make(first) != parent->bound(i)) return false;
+            const auto bound = parent->bound(i);
+            return !compare(separator::key(bound), Order::key(before->slots[before->n - 1].value())) &&
+                   !compare(key_at(first, 0), separator::key(bound));
+        }
+        return true;
+    }
+};
+
+}  // namespace millpond::inline MILLPOND_ABI::detail

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSL-1.0
+// element_shape: what an associative container keeps as one element, where its key is, and how it is moved.
+//
+//   set_element<Key>          Key                            key: the element
+//   map_element<Key, Mapped>  std::pair<const Key, Mapped>   key: the first of the pair
+//
+// Part of the associative containers. An element that its container moves gives its key away, although the key is
+// const for everyone else: nobody looks at an element that is about to end.
+//
+// O(1). Thread-safe.
+#pragma once
+
+#include <type_traits>
+#include <utility>
+
+#include "../../core/abi.hpp"
+
+namespace millpond::inline MILLPOND_ABI::detail {
+
+template <class Key>
+struct set_element {
+    using key_type = Key;
+    using mapped_type = void;
+    using value_type = Key;
+    static constexpr bool is_map = false;
+
+    [[nodiscard]] static const Key& key(const value_type& value) noexcept { return value; }
+
+    // Effects: calls `make` with what an element is made from that takes the place of this one. As the standard's
+    // containers, it copies what might throw while it is moved: should it fail, the old element is whole.
+    template <class Make>
+    static decltype(auto) moved(value_type& value, Make&& make) {
+        return make(std::move_if_noexcept(value));
+    }
+};
+
+template <class Key, class Mapped>
+struct map_element {
+    using key_type = Key;
+    using mapped_type = Mapped;
+    using value_type = std::pair<const Key, Mapped>;
+    static constexpr bool is_map = true;
+
+    [[nodiscard]] static const Key& key(const value_type& value) noexcept { return value.first; }
+
+    template <class Make>
+    static decltype(auto) moved(value_type& value, Make&& make) {
+        constexpr bool may_throw =
+            !std::is_nothrow_move_constructible_v<Key> || !std::is_nothrow_move_constructible_v<Mapped>;
+        if constexpr (may_throw && std::is_copy_constructible_v<Key> && std::is_copy_constructible_v<Mapped>) {
+            return make(std::as_const(value));
+        } else {
+            return make(std::move(const_cast<Key&>(value.first)), std::move(value.second));
+        }
+    }
+};
+
+// Of what an iterator over pairs gives: for the deduction of a map's arguments.
+template <class Pair>
+using key_of = std::remove_const_t<typename Pair::first_type>;
+template <class Pair>
+using mapped_of = typename Pair::second_type;
+template <class Pair>
+using element_of = std::pair<const key_of<Pair>, mapped_of<Pair>>;
+
+// Where an element belongs, or, if it would not be new, where its equal is.
+template <class Place>
+struct search_result {
+    Place to;
+    bool is_new;
+};
+
+}  // namespace millpond::inline MILLPOND_ABI::detail

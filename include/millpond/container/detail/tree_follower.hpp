@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: BSL-1.0
+// tree_follower: the place of an element in a counted_tree that stays right when the element moves; an iterator's base.
+//
+//   leaf │ first ●─┼─▶ follower (slot 3) ─▶ follower (slot 0)       every leaf knows the followers of its elements:
+//        │ slots   │                                                an insertion before slot 3 makes it slot 4
+//
+// Part of vector_tree. The tree tells `following`, its policy of tracking, of every element that moves or ends. A leaf
+// without followers costs one comparison; one with some, O(followers in that leaf). A follower of an element that is
+// erased is singular from then on.
+//
+// A follower of the end is in no list: it knows its owner. The last leaf of a tree knows the owner too, so that an
+// iterator that leaves it becomes that end.
+//
+// Construction, copy, destruction: two links under a lock of the leaf. Several threads may make and destroy followers
+// of one tree at once while no thread changes it, as with any container; one follower belongs to one thread.
+#pragma once
+
+#include <cstddef>
+#include <thread>
+
+#include "../../core/abi.hpp"
+#include "../../core/detail/brief_lock.hpp"
+
+namespace millpond::inline MILLPOND_ABI::detail {
+
+template <class Leaf>
+class tree_follower;
+
+struct following {
+    template <class Leaf>
+    struct in_leaf {
+        tree_follower<Leaf>* first = nullptr;
+        const void* owner = nullptr;  // in the last leaf of a tree
+        brief_lock lock;
+    };
+
+    template <class Leaf>
+    static void moved(Leaf* from, std::size_t first, std::size_t n, Leaf* to, std::size_t at) noexcept {
+        if (from->tracked.first != nullptr) [[unlikely]]
+            tree_follower<Leaf>::move_all(from, first, n, to, at);
+    }
+    template <class Leaf>
+    static void erased(Leaf* from, std::size_t first, std::size_t n) noexcept {
+        if (from->tracked.first != nullptr) [[unlikely]]
+            tree_follower<Leaf>::end_all(from, first, n);
+    }
+};
+
+template <class Leaf>
+class tree_follower {
+  public:
+    // Singular: it follows nothing.
+    tree_follower() noexcept = default;
+    // The end of `owner`.
+    explicit tree_follower(const void* owner) noexcept : owner_(owner) {}
+    tree_follower(Leaf* at, std::size_t slot) noexcept : at_(at), slot_(slot) { link(); }
+    tree_follower(const tree_follower& other) noexcept : at_(other.at_), slot_(other.slot_) {
+        at_ != nullptr ? link() : void(owner_ = other.owner_);
+    }
+    tree_follower& operator=(const tree_follower& other) noexcept {
+        if (other.at_ == nullptr) {
+            go_to_end(other.owner_);
+        } else {
+            go_to(other.at_, other.slot_);
+        }
+        return *this;
+    }
+    ~tree_follower() {
+        if (at_ != nullptr) unlink();
+    }
+
+    [[nodiscard]] Leaf* at() const noexcept { return at_; }
+    [[nodiscard]] std::size_t slot() const noexcept { return slot_; }
+    // Returns: for an end whose it is, else null.
+    [[nodiscard]] const void* owner() const noexcept { return at_ == nullptr ? owner_ : nullptr; }
+
+    // Effects: follows another element of the same leaf.
+    void set_slot(std::size_t slot) noexcept { slot_ = slot; }
+    void go_to(Leaf* at, std::size_t slot) noexcept {
+        slot_ = slot;
+        if (at == at_) return;
+        if (at_ != nullptr) unlink();
+        at_ = at;
+        link();
+    }
+    void go_to_end(const void* owner) noexcept {
+        if (at_ != nullptr) unlink();
+        at_ = nullptr;
+        slot_ = 0;
+        owner_ = owner;
+    }
+
+    [[nodiscard]] friend bool operator==(const tree_follower& a, const tree_follower& b) noexcept {
+        return a.at_ == b.at_ && a.slot_ == b.slot_ && (a.at_ != nullptr || a.owner_ == b.owner_);
+    }
+
+  private:
+    friend following;
+
+    class locked {
+      public:
+        explicit locked(Leaf* at) noexcept : lock_(at->tracked.lock) {
+            while (!lock_.try_lock()) std::this_thread::yield();
+        }
+        locked(const locked&) = delete;
+        locked& operator=(const locked&) = delete;
+        ~locked() { lock_.unlock(); }
+
+      private:
+        brief_lock& lock_;
+    };
+
+    void link() noexcept {
+        const locked here(at_);
+        link_locked();
+    }
+    void link_locked() noexcept {
+        tree_follower*& first = at_->tracked.first;
+        next_ = first;
+        if (next_ != nullptr) next_->back_ = &next_;
+        back_ = &first;
+        first = this;
+    }
+    void unlink() noexcept {
+        const locked here(at_);
+        unlink_locked();
+    }
+    void unlink_locked() noexcept {
+        *back_ = next_;
+        if (next_ != nullptr) next_->back_ = back_;
+    }
+
+    // The caller changes the tree, so no other thread is here.
+    [[gnu::noinline]] static void move_all(Leaf* from, std::size_t first, std::size_t n, Leaf* to,
+                                           std::size_t at) noexcept {
+        for (tree_follower* follower = from->tracked.first; follower != nullptr;) {
+            tree_follower* const next = follower->next_;
+            if (follower->slot_ - first < n) {
+                follower->slot_ += at - first;
+                if (from != to) {
+                    follower->unlink_locked();
+                    follower->at_ = to;
+                    follower->link_locked();
+                }
+            }
+            follower = next;
+        }
+    }
+    [[gnu::noinline]] static void end_all(Leaf* from, std::size_t first, std::size_t n) noexcept {
+        for (tree_follower* follower = from->tracked.first; follower != nullptr;) {
+            tree_follower* const next = follower->next_;
+            if (follower->slot_ - first < n) {
+                follower->unlink_locked();
+                follower->at_ = nullptr;
+                follower->slot_ = 0;
+                follower->owner_ = nullptr;
+            }
+            follower = next;
+        }
+    }
+
+    Leaf* at_ = nullptr;  // null: the end of the owner, or singular without one
+    std::size_t slot_ = 0;
+    union {
+        const void* owner_ = nullptr;
+        tree_follower* next_;
+    };
+    tree_follower** back_ = nullptr;
+};
+
+}  // namespace millpond::inline MILLPOND_ABI::detail

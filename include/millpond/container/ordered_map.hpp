@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: BSL-1.0
+// ordered_map, ordered_multimap: sorted maps in a B-tree, small and fast, that know ranks. EVERY CHANGE ENDS ALL
+// ITERATORS, POINTERS AND REFERENCES, except the iterator that it returns.
+//
+//            │ 12 │ 40 │              nth(14)->first: 12 are in the first leaf, so it is number 2 of the second
+//        ┌─────┘    └─────┐
+//    │ a … │ ⇄ │ … │ ⇄ │ … │          an element is a std::pair<const Key, Mapped>, and moves when others come or go
+//
+// Use them where std::map would do and no iterator, pointer or reference is kept across a change. To write to what a
+// key stands for changes nothing in this sense. Careful with `map[a] = map[b]`: where a key is new, what the other side
+// refers to may move; insert first. Where addresses must stay valid, take counted_map.
+//
+// Everything that ordered_set.hpp says of costs, memory, guarantees, checked mode and threads holds here.
+// pooled_ordered_map has a pool inside. Ownership: the elements are the container's.
+//
+// Example:
+//     millpond::ordered_map<std::string, int> stock{{"pear", 3}, {"apple", 5}, {"fig", 0}};
+//     stock["plum"] += 2;
+//     assert(stock.nth(1)->first == "fig" && stock.rank("pear") == 2);
+//     stock.erase_ranks(0, 2);  // the first two
+//     assert(stock.size() == 2 && stock.at("plum") == 2);
+#pragma once
+
+#include <functional>
+#include <initializer_list>
+#include <iterator>
+#include <memory>
+#include <ranges>
+#include <type_traits>
+#include <utility>
+
+#include "../bind/suballocator.hpp"
+#include "../core/abi.hpp"
+#include "detail/associative.hpp"
+#include "detail/associative_map.hpp"
+#include "detail/ordered_core.hpp"
+
+namespace millpond::inline MILLPOND_ABI {
+
+template <class Key, class Mapped, class Compare = std::less<Key>,
+          class Allocator = std::allocator<std::pair<const Key, Mapped>>>
+class ordered_map
+    : public detail::associative_map<ordered_map<Key, Mapped, Compare, Allocator>,
+                                     detail::ordered_core<detail::map_element<Key, Mapped>, Allocator>, Compare> {
+    using base = typename ordered_map::associative_map;
+
+  public:
+    using base::base;
+    ordered_map() = default;
+    // Declared here, too, for gcc 12 looks no further for what a list in braces deduces.
+    ordered_map(std::initializer_list<std::pair<const Key, Mapped>> values, const Compare& compare = Compare(),
+                const Allocator& allocator = Allocator())
+        : base(values, compare, allocator) {}
+    ordered_map& operator=(std::initializer_list<std::pair<const Key, Mapped>> values) {
+        this->assign(values);
+        return *this;
+    }
+};
+
+template <std::input_iterator First, class Compare = std::less<detail::key_of<std::iter_value_t<First>>>,
+          detail::is_allocator Allocator = std::allocator<detail::element_of<std::iter_value_t<First>>>>
+    requires(!detail::is_allocator<Compare>)
+ordered_map(First, First, Compare = Compare(), Allocator = Allocator())
+    -> ordered_map<detail::key_of<std::iter_value_t<First>>, detail::mapped_of<std::iter_value_t<First>>, Compare,
+                   Allocator>;
+template <std::input_iterator First, detail::is_allocator Allocator>
+ordered_map(First, First, Allocator)
+    -> ordered_map<detail::key_of<std::iter_value_t<First>>, detail::mapped_of<std::iter_value_t<First>>,
+                   std::less<detail::key_of<std::iter_value_t<First>>>, Allocator>;
+template <class Key, class Mapped, class Compare = std::less<Key>,
+          detail::is_allocator Allocator = std::allocator<std::pair<const Key, Mapped>>>
+    requires(!detail::is_allocator<Compare>)
+ordered_map(std::initializer_list<std::pair<Key, Mapped>>, Compare = Compare(), Allocator = Allocator())
+    -> ordered_map<std::remove_const_t<Key>, Mapped, Compare, Allocator>;
+template <class Key, class Mapped, detail::is_allocator Allocator>
+ordered_map(std::initializer_list<std::pair<Key, Mapped>>, Allocator)
+    -> ordered_map<std::remove_const_t<Key>, Mapped, std::less<std::remove_const_t<Key>>, Allocator>;
+#if defined(__cpp_lib_containers_ranges)
+template <std::ranges::input_range Range, class Compare = std::less<detail::key_of<std::ranges::range_value_t<Range>>>,
+          detail::is_allocator Allocator = std::allocator<detail::element_of<std::ranges::range_value_t<Range>>>>
+    requires(!detail::is_allocator<Compare>)
+ordered_map(std::from_range_t, Range&&, Compare = Compare(), Allocator = Allocator())
+    -> ordered_map<detail::key_of<std::ranges::range_value_t<Range>>,
+                   detail::mapped_of<std::ranges::range_value_t<Range>>, Compare, Allocator>;
+template <std::ranges::input_range Range, detail::is_allocator Allocator>
+ordered_map(std::from_range_t, Range&&, Allocator)
+    -> ordered_map<detail::key_of<std::ranges::range_value_t<Range>>,
+                   detail::mapped_of<std::ranges::range_value_t<Range>>,
+                   std::less<detail::key_of<std::ranges::range_value_t<Range>>>, Allocator>;
+#endif
+
+// With a pool inside, over an allocator.
+template <class Key, class Mapped, class Compare = std::less<Key>,
+          class Allocator = std::allocator<std::pair<const Key, Mapped>>>
+using pooled_ordered_map = ordered_map<Key, Mapped, Compare, suballocator<Allocator>>;
+
+template <class Key, class Mapped, class Compare = std::less<Key>,
+          class Allocator = std::allocator<std::pair<const Key, Mapped>>>
+class ordered_multimap
+    : public detail::associative<ordered_multimap<Key, Mapped, Compare, Allocator>,
+                                 detail::ordered_core<detail::map_element<Key, Mapped>, Allocator>, Compare, false> {
+    using base = typename ordered_multimap::associative;
+
+  public:
+    using mapped_type = Mapped;
+    using base::base;
+    ordered_multimap() = default;
+    // Declared here, too, for gcc 12 looks no further for what a list in braces deduces.
+    ordered_multimap(std::initializer_list<std::pair<const Key, Mapped>> values, const Compare& compare = Compare(),
+                     const Allocator& allocator = Allocator())
+        : base(values, compare, allocator) {}
+    ordered_multimap& operator=(std::initializer_list<std::pair<const Key, Mapped>> values) {
+        this->assign(values);
+        return *this;
+    }
+};
+
+template <std::input_iterator First, class Compare = std::less<detail::key_of<std::iter_value_t<First>>>,
+          detail::is_allocator Allocator = std::allocator<detail::element_of<std::iter_value_t<First>>>>
+    requires(!detail::is_allocator<Compare>)
+ordered_multimap(First, First, Compare = Compare(), Allocator = Allocator())
+    -> ordered_multimap<detail::key_of<std::iter_value_t<First>>, detail::mapped_of<std::iter_value_t<First>>, Compare,
+                        Allocator>;
+template <std::input_iterator First, detail::is_allocator Allocator>
+ordered_multimap(First, First, Allocator)
+    -> ordered_multimap<detail::key_of<std::iter_value_t<First>>, detail::mapped_of<std::iter_value_t<First>>,
+                        std::less<detail::key_of<std::iter_value_t<First>>>, Allocator>;
+template <class Key, class Mapped, class Compare = std::less<Key>,
+          detail::is_allocator Allocator = std::allocator<std::pair<const Key, Mapped>>>
+    requires(!detail::is_allocator<Compare>)
+ordered_multimap(std::initializer_list<std::pair<Key, Mapped>>, Compare = Compare(), Allocator = Allocator())
+    -> ordered_multimap<std::remove_const_t<Key>, Mapped, Compare, Allocator>;
+template <class Key, class Mapped, detail::is_allocator Allocator>
+ordered_multimap(std::initializer_list<std::pair<Key, Mapped>>, Allocator)
+    -> ordered_multimap<std::remove_const_t<Key>, Mapped, std::less<std::remove_const_t<Key>>, Allocator>;
+#if defined(__cpp_lib_containers_ranges)
+template <std::ranges::input_range Range, class Compare = std::less<detail::key_of<std::ranges::range_value_t<Range>>>,
+          detail::is_allocator Allocator = std::allocator<detail::element_of<std::ranges::range_value_t<Range>>>>
+    requires(!detail::is_allocator<Compare>)
+ordered_multimap(std::from_range_t, Range&&, Compare = Compare(), Allocator = Allocator())
+    -> ordered_multimap<detail::key_of<std::ranges::range_value_t<Range>>,
+                        detail::mapped_of<std::ranges::range_value_t<Range>>, Compare, Allocator>;
+template <std::ranges::input_range Range, detail::is_allocator Allocator>
+ordered_multimap(std::from_range_t, Range&&, Allocator)
+    -> ordered_multimap<detail::key_of<std::ranges::range_value_t<Range>>,
+                        detail::mapped_of<std::ranges::range_value_t<Range>>,
+                        std::less<detail::key_of<std::ranges::range_value_t<Range>>>, Allocator>;
+#endif
+
+// With a pool inside, over an allocator.
+template <class Key, class Mapped, class Compare = std::less<Key>,
+          class Allocator = std::allocator<std::pair<const Key, Mapped>>>
+using pooled_ordered_multimap = ordered_multimap<Key, Mapped, Compare, suballocator<Allocator>>;
+
+}  // namespace millpond::inline MILLPOND_ABI
