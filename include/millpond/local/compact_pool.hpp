@@ -164,6 +164,11 @@ class basic_compact_pool {
         give_to_row(block);
     }
 
+    // Returns: true if the address lies in a row or the range of this pool. Blocks that fit no slot are not looked for.
+    [[nodiscard]] bool holds(const void* address) noexcept {
+        return in_range(address) || chunks_.row_of(address).start != nullptr;
+    }
+
     // Effects: calls each(void* slot) for every live slot, in the order of addresses within a row and the range. It
     // must not call this pool.
     template <class Each>
