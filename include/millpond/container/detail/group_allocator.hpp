@@ -49,6 +49,12 @@ inline constexpr bool upstream_destroys =
 template <class Node, class T, class Upstream, class Policy>
 class group_allocator;
 
+// True for the element type, and for what the maps of libc++ wrap it in: an allocator of it has no nodes to give.
+template <class U, class T>
+inline constexpr bool is_element = std::is_same_v<U, T>;
+template <template <class, class> class Wrapper, class K, class V>
+inline constexpr bool is_element<Wrapper<K, V>, std::pair<const K, V>> = true;
+
 // The parts that all node types share. Upstream: rebound to the element type.
 template <class T, class Upstream, class Policy>
 struct group_traits {
@@ -174,12 +180,17 @@ class group_allocator {
     template <class, class, class, class>
     friend class group_allocator;
 
-  public:
-    static constexpr bool is_slot = sizeof(Node) <= 512 && alignof(Node) <= 64;
-    using pool_type = grouped_pool<slot_shape<is_slot ? sizeof(Node) : alignment, alignment, typename Policy::word>,
-                                   rebound<unsigned char>>;
-    using states = group_state<pool_type>;
+    // Looked at when memory is asked for: elements may be of a type that is still incomplete, as those of a tree of maps.
+    struct pools {
+        static constexpr bool is_slot = sizeof(Node) <= 512 && alignof(Node) <= 64;
+        static constexpr std::size_t natural = slot_alignment(sizeof(Node));
+        static constexpr std::size_t alignment = alignof(Node) > natural ? alignof(Node) : natural;
+        using pool_type = grouped_pool<slot_shape<is_slot ? sizeof(Node) : alignment, alignment, typename Policy::word>,
+                                       rebound<unsigned char>>;
+        using states = group_state<pool_type>;
+    };
 
+  public:
     using value_type = Node;
     using size_type = std::size_t;
     using difference_type = std::ptrdiff_t;
@@ -202,21 +213,23 @@ class group_allocator {
     = default;
 
     group_allocator(const group_allocator& other) noexcept : upstream_(other.upstream_), state_(other.state_) {
-        states::refer(state_);
+        pools::states::refer(state_);
     }
     group_allocator(group_allocator&& other) noexcept
         : upstream_(other.upstream_), state_(std::exchange(other.state_, 0)) {}
 
     // From one for nodes of another type: no pool, as its slots are of another size.
     template <class U>
-        requires(!std::same_as<U, Node> && !std::same_as<U, T>)
+        requires(!std::same_as<U, Node> && !is_element<U, T>)
     group_allocator(const group_allocator<U, T, Upstream, Policy>& other) noexcept : upstream_(other.upstream_) {}
 
     // From what get_allocator() gave: the pool of that container.
-    group_allocator(const group_allocator<T, T, Upstream, Policy>& other) noexcept : upstream_(other.upstream_) {
+    template <class U>
+        requires is_element<U, T>
+    group_allocator(const group_allocator<U, T, Upstream, Policy>& other) noexcept : upstream_(other.upstream_) {
         if (other.operations_ != &operations) return;
         state_ = other.state_;
-        states::refer(state_);
+        pools::states::refer(state_);
         if constexpr (!Policy::has_handles) {
             if (!has_pool() && other.stored_ != nullptr) state_ = reinterpret_cast<std::uintptr_t>(other.stored_) + 2;
         }
@@ -224,18 +237,18 @@ class group_allocator {
 
     group_allocator& operator=(const group_allocator& other) noexcept {
         if (upstream_ == other.upstream_) return *this;  // nodes of this container may live on
-        states::leave(state_);
+        pools::states::leave(state_);
         upstream_ = other.upstream_;
         return *this;
     }
     group_allocator& operator=(group_allocator&& other) noexcept {
         if (this == &other) return *this;
-        states::leave(state_);
+        pools::states::leave(state_);
         if constexpr (propagate_on_container_move_assignment::value) upstream_ = other.upstream_;
         state_ = std::exchange(other.state_, 0);
         return *this;
     }
-    ~group_allocator() { states::leave(state_); }
+    ~group_allocator() { pools::states::leave(state_); }
 
     friend void swap(group_allocator& a, group_allocator& b) noexcept {
         if constexpr (propagate_on_container_swap::value) std::swap(a.upstream_, b.upstream_);
@@ -244,7 +257,7 @@ class group_allocator {
 
     // Throws: what the upstream throws.
     [[nodiscard]] Node* allocate(std::size_t n) {
-        if constexpr (is_slot) {
+        if constexpr (pools::is_slot) {
             if (n == 1) [[likely]] {
                 if (has_pool() && pool().is_head()) [[likely]]
                     return static_cast<Node*>(pool().allocate(sizeof(Node), alignof(Node)));
@@ -256,7 +269,7 @@ class group_allocator {
     }
 
     void deallocate(Node* nodes, std::size_t n) noexcept {
-        if constexpr (is_slot) {
+        if constexpr (pools::is_slot) {
             if (n == 1) [[likely]] {
                 if (has_pool() && pool().try_deallocate(nodes, sizeof(Node), alignof(Node))) [[likely]]
                     return;
@@ -300,20 +313,20 @@ class group_allocator {
   private:
     group_allocator(const Upstream& upstream, std::nullptr_t) noexcept : upstream_(upstream) {}
 
-    [[nodiscard]] bool has_pool() const noexcept { return states::has_pool(state_); }
-    [[nodiscard]] pool_type& pool() const noexcept { return states::pool(state_); }
+    [[nodiscard]] bool has_pool() const noexcept { return pools::states::has_pool(state_); }
+    [[nodiscard]] auto& pool() const noexcept { return pools::states::pool(state_); }
 
     // Returns: the head of the group, made if there was no pool. Throws: what the upstream throws.
-    pool_type& make_pool() {
-        if (has_pool()) return states::go_to_head(state_);
-        state_ = states::of(*pool_type::make(rebound<unsigned char>(upstream_), state_ >> 1));
+    auto& make_pool() {
+        if (has_pool()) return pools::states::go_to_head(state_);
+        state_ = pools::states::of(*pools::pool_type::make(rebound<unsigned char>(upstream_), state_ >> 1));
         return pool();
     }
 
     [[nodiscard]] group_allocator& host() const noexcept { return *reinterpret_cast<group_allocator*>(state_ - 2); }
 
     [[nodiscard, gnu::noinline]] Node* allocate_without_pool() {
-        if (states::is_guest(state_)) return host().allocate(1);
+        if (pools::states::is_guest(state_)) return host().allocate(1);
         if (has_pool() || state_ >> 1 >= outside_nodes)
             return static_cast<Node*>(make_pool().allocate(sizeof(Node), alignof(Node)));
         node_upstream from(upstream_);
@@ -324,13 +337,13 @@ class group_allocator {
 
     [[gnu::noinline]] void deallocate_elsewhere(Node* node) noexcept {
         if (has_pool()) {
-            pool_type* const before = &pool();
-            pool_type& head = states::go_to_head(state_);
+            auto* const before = &pool();
+            auto& head = pools::states::go_to_head(state_);
             if (before != &head && head.try_deallocate(node, sizeof(Node), alignof(Node))) return;
             if (head.try_deallocate_elsewhere(node, sizeof(Node), alignof(Node))) return;
             head.note_outside_freed();
         } else {
-            if (states::is_guest(state_)) return host().deallocate(node, 1);
+            if (pools::states::is_guest(state_)) return host().deallocate(node, 1);
             if (state_ == dropping_nodes) return;
             if (state_ > 1) state_ -= 2;
         }
@@ -342,38 +355,40 @@ class group_allocator {
     std::uintptr_t state_ = 0;
 
     static constexpr group_operations operations{
-        .refer = &states::refer,
-        .leave = &states::leave,
-        .references = &states::references,
+        .refer = &pools::states::refer,
+        .leave = &pools::states::leave,
+        .references = &pools::states::references,
         .state_of = [](void* stored) noexcept -> std::uintptr_t& {
             return static_cast<group_allocator*>(stored)->state_;
         },
-        .join = &states::join,
+        .join = &pools::states::join,
         .reserve =
             [](void* stored, std::size_t bytes) {
-                if constexpr (is_slot) static_cast<group_allocator*>(stored)->make_pool().reserve(bytes);
+                if constexpr (pools::is_slot) static_cast<group_allocator*>(stored)->make_pool().reserve(bytes);
             },
-        .is_alone = &states::is_alone,
-        .outside = &states::outside,
-        .lies_in_pool = &states::lies_in_pool,
-        .drop = &states::drop,
+        .is_alone = &pools::states::is_alone,
+        .outside = &pools::states::outside,
+        .lies_in_pool = &pools::states::lies_in_pool,
+        .drop = &pools::states::drop,
         .destroy = [](void* stored) noexcept { std::destroy_at(static_cast<group_allocator*>(stored)); },
         .forget_references = [](std::uintptr_t state,
-                                std::size_t count) noexcept { states::pool(state).forget_references(count); },
-        .stats = &states::stats,
+                                std::size_t count) noexcept { pools::states::pool(state).forget_references(count); },
+        .stats = &pools::states::stats,
     };
 };
 
 // The one that names a container's.
-template <class T, class Upstream, class Policy>
-class group_allocator<T, T, Upstream, Policy> {
+template <class Element, class T, class Upstream, class Policy>
+    requires is_element<Element, T>
+class group_allocator<Element, T, Upstream, Policy> {
     using shared = group_traits<T, Upstream, Policy>;
+    using element_upstream = typename shared::template rebound<Element>;
 
     template <class, class, class, class>
     friend class group_allocator;
 
   public:
-    using value_type = T;
+    using value_type = Element;
     using size_type = std::size_t;
     using difference_type = std::ptrdiff_t;
     using propagate_on_container_copy_assignment =
@@ -396,12 +411,12 @@ class group_allocator<T, T, Upstream, Policy> {
 
     // From what a user gives for an upstream: pools of its own.
     template <class Given>
-        requires(std::convertible_to<const Given&, Upstream>)
-    group_allocator(const Given& upstream) noexcept : upstream_(upstream) {}
+        requires(!std::same_as<std::remove_cvref_t<Given>, group_allocator> && std::convertible_to<Given, Upstream>)
+    group_allocator(Given&& upstream) noexcept : upstream_(std::forward<Given>(upstream)) {}
 
     // From the one that a container or a node handle holds.
     template <class Node>
-        requires(!std::same_as<Node, T>)
+        requires(!is_element<Node, T>)
     group_allocator(const group_allocator<Node, T, Upstream, Policy>& stored) noexcept
         : upstream_(stored.upstream_),
           state_(stored.state_),
@@ -410,6 +425,13 @@ class group_allocator<T, T, Upstream, Policy> {
         operations_->refer(state_);
     }
 
+    // From another one.
+    template <class Other>
+        requires(is_element<Other, T> && !std::same_as<Other, Element>)
+    group_allocator(const group_allocator<Other, T, Upstream, Policy>& other) noexcept
+        : upstream_(other.upstream_), state_(other.state_), stored_(other.stored_), operations_(other.operations_) {
+        if (operations_ != nullptr) operations_->refer(state_);
+    }
     group_allocator(const group_allocator& other) noexcept
         : upstream_(other.upstream_), state_(other.state_), stored_(other.stored_), operations_(other.operations_) {
         if (operations_ != nullptr) operations_->refer(state_);
@@ -423,13 +445,13 @@ class group_allocator<T, T, Upstream, Policy> {
         if (operations_ != nullptr) operations_->leave(state_);
     }
 
-    [[nodiscard]] T* allocate(std::size_t n) {
-        Upstream from(upstream_);
-        return shared::upstream_traits::allocate(from, n);
+    [[nodiscard]] Element* allocate(std::size_t n) {
+        element_upstream from(upstream_);
+        return std::allocator_traits<element_upstream>::allocate(from, n);
     }
-    void deallocate(T* objects, std::size_t n) noexcept {
-        Upstream from(upstream_);
-        shared::upstream_traits::deallocate(from, objects, n);
+    void deallocate(Element* objects, std::size_t n) noexcept {
+        element_upstream from(upstream_);
+        std::allocator_traits<element_upstream>::deallocate(from, objects, n);
     }
 
     template <class U>

@@ -23,6 +23,7 @@
 #include "../../block/new_delete.hpp"
 #include "../../block/std_source.hpp"
 #include "../../core/abi.hpp"
+#include "../../core/detail/kept_exception.hpp"
 #include "../../local/compact_pool.hpp"
 #include "../../wrap/in_mode.hpp"
 
@@ -125,13 +126,16 @@ class grouped_pool {
 
     // Returns: true if a single allocator refers to the group. This is its head. O(pools with live slots).
     [[nodiscard]] bool is_alone() noexcept {
-        std::size_t references = 1;
-        for (grouped_pool* other = next_; other != this; other = other->next_, ++references) {
+        std::size_t forwarding = 0;
+        for (grouped_pool* other = next_; other != this; other = other->next_, ++forwarding) {
             if (other->forward_ == this) continue;
             refer();
             std::exchange(other->forward_, this)->leave();
         }
-        return this->references() == references;
+        for (grouped_pool* other = next_; other != this; other = other->next_) {
+            if (other->references() != 0) return false;
+        }
+        return references() == 1 + forwarding;
     }
 
     // Effects: all slots of the group are gone with their memory. This is its head, and alone.
@@ -144,8 +148,13 @@ class grouped_pool {
         slots_.release();
     }
 
-    // Effects: what `bytes` of slots need is there. Throws: std::bad_alloc.
-    void reserve([[maybe_unused]] std::size_t bytes) {}
+    // Effects: `bytes` of slots are free, but in checked mode, whose blocks are larger. Throws: what the upstream throws.
+    void reserve([[maybe_unused]] std::size_t bytes) {
+        if constexpr (!is_checked_mode) {
+            kept_exception thrown;
+            if (!slots_.try_reserve(bytes)) thrown.give_up(bytes, Shape::alignment);
+        }
+    }
 
     // Returns: true if the address lies in a pool of the group.
     [[nodiscard]] bool lies_in_group(const void* address) noexcept {
