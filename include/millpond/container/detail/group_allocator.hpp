@@ -90,7 +90,6 @@ template <class Pool>
 class group_state {
   public:
     [[nodiscard]] static bool has_pool(std::uintptr_t state) noexcept { return (state & 3) == 0 && state != 0; }
-    [[nodiscard]] static bool is_guest(std::uintptr_t state) noexcept { return (state & 3) == 2; }
     [[nodiscard]] static Pool& pool(std::uintptr_t state) noexcept { return *reinterpret_cast<Pool*>(state); }
     [[nodiscard]] static std::uintptr_t of(Pool& pool) noexcept { return reinterpret_cast<std::uintptr_t>(&pool); }
 
@@ -214,9 +213,19 @@ class group_allocator {
 
     group_allocator(const group_allocator& other) noexcept : upstream_(other.upstream_), state_(other.state_) {
         pools::states::refer(state_);
+        if (has_pool()) return;
+        if constexpr (allocates_by_copies) {
+            if (state_ == unused) {
+                state_ = 0;
+            } else if (!is_guest(state_)) {
+                state_ = guest_of(&other);
+            }
+        }
     }
     group_allocator(group_allocator&& other) noexcept
-        : upstream_(other.upstream_), state_(std::exchange(other.state_, 0)) {}
+        : upstream_(other.upstream_), state_(std::exchange(other.state_, 0)) {
+        if (allocates_by_copies && state_ == unused) state_ = 0;
+    }
 
     // From one for nodes of another type: no pool, as its slots are of another size.
     template <class U>
@@ -231,7 +240,7 @@ class group_allocator {
         state_ = other.state_;
         pools::states::refer(state_);
         if constexpr (!Policy::has_handles) {
-            if (!has_pool() && other.stored_ != nullptr) state_ = reinterpret_cast<std::uintptr_t>(other.stored_) + 2;
+            if (!has_pool() && other.stored_ != nullptr) state_ = guest_of(other.stored_);
         }
     }
 
@@ -299,7 +308,9 @@ class group_allocator {
     }
 
     [[nodiscard]] group_allocator select_on_container_copy_construction() const {
-        return group_allocator(shared::upstream_traits::select_on_container_copy_construction(upstream_), nullptr);
+        group_allocator made(shared::upstream_traits::select_on_container_copy_construction(upstream_), nullptr);
+        if (allocates_by_copies) made.state_ = unused;
+        return made;
     }
 
     template <class U>
@@ -311,6 +322,19 @@ class group_allocator {
     [[nodiscard]] const Upstream& upstream() const noexcept { return upstream_; }
 
   private:
+    // Lists of libc++ allocate through a copy of their allocator, that has to know which one it is of.
+#if defined(_LIBCPP_VERSION)
+    static constexpr bool allocates_by_copies = !Policy::has_handles;
+#else
+    static constexpr bool allocates_by_copies = false;
+#endif
+    static constexpr std::uintptr_t unused = ~std::uintptr_t{2};  // a temporary: its copies are on their own
+
+    [[nodiscard]] static bool is_guest(std::uintptr_t state) noexcept { return (state & 3) == 2; }
+    [[nodiscard]] static std::uintptr_t guest_of(const void* host) noexcept {
+        return reinterpret_cast<std::uintptr_t>(host) + 2;
+    }
+
     group_allocator(const Upstream& upstream, std::nullptr_t) noexcept : upstream_(upstream) {}
 
     [[nodiscard]] bool has_pool() const noexcept { return pools::states::has_pool(state_); }
@@ -326,7 +350,7 @@ class group_allocator {
     [[nodiscard]] group_allocator& host() const noexcept { return *reinterpret_cast<group_allocator*>(state_ - 2); }
 
     [[nodiscard, gnu::noinline]] Node* allocate_without_pool() {
-        if (pools::states::is_guest(state_)) return host().allocate(1);
+        if (is_guest(state_)) return host().allocate(1);
         if (has_pool() || state_ >> 1 >= outside_nodes)
             return static_cast<Node*>(make_pool().allocate(sizeof(Node), alignof(Node)));
         node_upstream from(upstream_);
@@ -343,7 +367,7 @@ class group_allocator {
             if (head.try_deallocate_elsewhere(node, sizeof(Node), alignof(Node))) return;
             head.note_outside_freed();
         } else {
-            if (pools::states::is_guest(state_)) return host().deallocate(node, 1);
+            if (is_guest(state_)) return host().deallocate(node, 1);
             if (state_ == dropping_nodes) return;
             if (state_ > 1) state_ -= 2;
         }
