@@ -1,5 +1,52 @@
 // SPDX-License-Identifier: BSL-1.0
-// pooled: a standard container of nodes with a compact_pool inside.
+// pooled: a standard container of nodes with a compact_pool inside, and with the standard's whole interface.
+//
+//   pooled_set<key> a      │root│pool│──▶ compact_pool ──chunks──▶ the allocator that you give, or the process
+//   a.merge(b)             a ──▶ pool A ◀──┐ one group: both allocate from the larger pool, nodes stay where they are,
+//                          b ──▶ pool B ───┘ and each goes back to the pool in which it lies
+//
+// Use it in the place of std::list, std::forward_list, std::set, std::map, their multi and unordered forms, when they
+// grow large, or grow and shrink for long: nodes stay together, cost no header, and memory goes back as the container
+// empties. pooled<std::set<key, less, Alloc>> and pooled_set<key, less, Alloc> are the same thing; the latter deduces
+// its arguments. Not for nodes above 512 bytes, which pass to Alloc; nor for containers whose nodes several threads
+// exchange.
+//
+// Nodes move as the standard says. splice, merge, insert of a node handle and swap copy nothing and allocate nothing,
+// and pointers, references and iterators to elements stay valid; so do they over moves. For that the pools between
+// which nodes move become a group, counted by its containers and handles:
+// - Members allocate from the pool that had most live nodes when they joined; the others only empty.
+// - A pool that has emptied gives its memory back at once, and ends when no container and no handle refers to it.
+// - One survivor keeps the page (over an Alloc the chunk of 4 KiB) in which it lies, and the books of its own pool:
+//   under 2 KiB and its row of 1 KiB, and for a pool with a range the address space. It never keeps another pool of the
+//   group.
+// - An empty container leaves its group at a splice or merge from it; so does what a move took everything from.
+//
+// Cost: a word for each container. The first 16 nodes are Alloc's, one by one, so that a small container costs what it
+// costs without a pool: 1.02 of its bytes. The 17th makes the pool: about 500 bytes and a row of 1 KiB. insert and
+// erase: the container's, with O(1) of compact_pool instead of malloc. A node of another pool of the group is found by
+// an index once there are more than five pools, in O(1). clear and the destructor of trivially destructible elements
+// drop the pool as wink does. reserve_bytes(n): n bytes of nodes are there before they are inserted, also the first
+// ones. wink(): the pool's memory goes at once without destructors, if is_winkable allows it and no one else shares the
+// pool, else as clear. What of the first 16 nodes is left has to be found: O(1) after reserve_bytes, else O(elements);
+// hashed containers are always walked. stats(): O(pools).
+//
+// Alloc: std::allocator is taken for the process's memory: above 64 KiB a pool grows in a range of its own. Any other
+// one gives every chunk, array and first node; std::pmr and stateful ones as well, and constructors take it last, as
+// the standard's. get_allocator() gives it back. Copying a container makes a new pool; a copy assignment leaves each
+// its own.
+//
+// Containers that share a group are for one thread at a time, whichever it is, and any thread may free. In checked mode
+// every node lies in a checked pool: writes behind it are reported, and calls that overlap end the program.
+// Exceptions: the standard's guarantees, but for libstdc++ 12: its merge of trees ends the program where a comparison
+// throws, and its std::forward_list loses nodes there; a node handle forgets its allocator, which is repaired here.
+// Never call splice, merge or insert through a reference to the base: the pools would not join.
+//
+// Example:
+//     millpond::pooled<std::list<int>> a{1, 2, 3}, b{4};
+//     const int& one = a.front();
+//     b.splice(b.end(), a);
+//     assert(&b.back() != &one && *std::next(b.begin()) == 1 && &one == &*std::next(b.begin()));
+//     b.wink();
 #pragma once
 
 #include <algorithm>
@@ -261,7 +308,7 @@ class basic_pooled : public detail::with_pool<typename detail::pooled_traits<Con
     // Effects: the elements are gone with the pools. Returns: false if another container or a handle shares these.
     [[nodiscard]] bool try_drop() noexcept {
         const stored_allocator own = this->inside();
-        if (!own.operations.is_alone(own.state)) return false;
+        if (!detail::refers_to_pool(own.state) || !own.operations.is_alone(own.state)) return false;
         erase_outside(own);
         if constexpr (traits::is_hashed) {
             const std::uintptr_t pool = std::exchange(own.state, detail::dropping_nodes);

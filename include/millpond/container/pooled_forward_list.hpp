@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// pooled_forward_list: std::forward_list with a pool inside for its nodes; pooled.hpp says what it costs and what stays valid.
+// pooled_forward_list: std::forward_list with a pool inside; see pooled.hpp.
 //
 // Example:
 //     millpond::pooled_forward_list<int> a{1, 3}, b{2};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// pooled_map: std::map with a pool inside for its nodes; pooled.hpp says what it costs and what stays valid.
+// pooled_map: std::map with a pool inside; see pooled.hpp.
 //
 // Example:
 //     millpond::pooled_map<int, std::string> names{{1, "one"}}, others;

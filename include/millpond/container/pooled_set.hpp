@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// pooled_set: std::set with a pool inside for its nodes; pooled.hpp says what it costs and what stays valid.
+// pooled_set: std::set with a pool inside; see pooled.hpp.
 //
 // Example:
 //     millpond::pooled_set<int> a{1, 2}, b{2, 3};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// pooled_unordered_multimap: std::unordered_multimap with a pool inside for its nodes; pooled.hpp says what it costs and what stays valid.
+// pooled_unordered_multimap: std::unordered_multimap with a pool inside; see pooled.hpp.
 //
 // Example:
 //     millpond::pooled_unordered_multimap<int, int> numbers{{1, 10}, {1, 11}};

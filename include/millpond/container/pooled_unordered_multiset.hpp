@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// pooled_unordered_multiset: std::unordered_multiset with a pool inside for its nodes; pooled.hpp says what it costs and what stays valid.
+// pooled_unordered_multiset: std::unordered_multiset with a pool inside; see pooled.hpp.
 //
 // Example:
 //     millpond::pooled_unordered_multiset<int> seen{7, 7};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// pooled_unordered_set: std::unordered_set with a pool inside for its nodes; pooled.hpp says what it costs and what stays valid.
+// pooled_unordered_set: std::unordered_set with a pool inside; see pooled.hpp.
 //
 // Example:
 //     millpond::pooled_unordered_set<int> seen;

@@ -169,6 +169,16 @@ class basic_compact_pool {
         return in_range(address) || chunks_.row_of(address).start != nullptr;
     }
 
+    // Effects: calls each(begin, end) for the addresses of every row and of the range, as they are now.
+    template <class Each>
+    void for_each_piece(Each each) const {
+        chunks_.for_each_row(
+            [&](const auto& row) { each(address(row.start), address(row.first() + row.slots * slot_bytes)); });
+        if constexpr (has_range) {
+            if (range_.extent() != 0) each(range_.begin(), range_.begin() + range_.extent());
+        }
+    }
+
     // Effects: calls each(void* slot) for every live slot, in the order of addresses within a row and the range. It
     // must not call this pool.
     template <class Each>

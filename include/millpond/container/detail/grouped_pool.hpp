@@ -26,6 +26,7 @@
 #include "../../core/detail/kept_exception.hpp"
 #include "../../local/compact_pool.hpp"
 #include "../../wrap/in_mode.hpp"
+#include "pool_index.hpp"
 
 namespace millpond::inline MILLPOND_ABI::detail {
 
@@ -47,6 +48,7 @@ template <class Shape, class Upstream>
 class grouped_pool {
     using source = typename source_over<Upstream>::type;
     using slots = in_mode<basic_compact_pool<Shape, source>>;
+    using index = pool_index<grouped_pool>;
 
   public:
     // Throws: what the upstream throws. Returns: what one allocator, the caller, refers to.
@@ -85,16 +87,12 @@ class grouped_pool {
         return true;
     }
 
-    // Effects: frees a slot of any other pool of the group. Returns: false if it is none.
+    // Effects: frees a slot of any other pool of the group. Returns: false if it is none. This is the head.
     [[nodiscard, gnu::noinline]] bool try_deallocate_elsewhere(void* slot, std::size_t bytes,
                                                                std::size_t alignment) noexcept {
-        for (grouped_pool* other = next_; other != this; other = other->next_) {
-            if (!other->slots_.holds(slot)) continue;
-            if (other != next_) move_behind(other);
-            static_cast<void>(other->try_deallocate(slot, bytes, alignment));
-            return true;
-        }
-        return false;
+        grouped_pool* const owner = find_other(slot);
+        if (owner == nullptr) return false;
+        return owner->try_deallocate(slot, bytes, alignment);
     }
 
     // Returns: the pool that the group allocates from.
@@ -113,6 +111,7 @@ class grouped_pool {
         other.forward_ = &head;
         head.refer();
         head.outside_ += std::exchange(other.outside_, 0);
+        head.adopt_index(other);
         std::swap(head.next_, other.next_);
         std::swap(head.next_->before_, other.next_->before_);
         if (other.live_ == 0) other.leave_ring();
@@ -126,6 +125,7 @@ class grouped_pool {
 
     // Returns: true if a single allocator refers to the group. This is its head. O(pools with live slots).
     [[nodiscard]] bool is_alone() noexcept {
+        if (references() > 1 + others_) return false;
         std::size_t forwarding = 0;
         for (grouped_pool* other = next_; other != this; other = other->next_, ++forwarding) {
             if (other->forward_ == this) continue;
@@ -148,7 +148,7 @@ class grouped_pool {
         slots_.release();
     }
 
-    // Effects: `bytes` of slots are free, but in checked mode, whose blocks are larger. Throws: what the upstream throws.
+    // Effects: `bytes` of slots are free, except in checked mode. Throws: what the upstream throws.
     void reserve([[maybe_unused]] std::size_t bytes) {
         if constexpr (!is_checked_mode) {
             kept_exception thrown;
@@ -156,14 +156,9 @@ class grouped_pool {
         }
     }
 
-    // Returns: true if the address lies in a pool of the group.
+    // Returns: true if the address lies in a pool of the group. This is the head.
     [[nodiscard]] bool lies_in_group(const void* address) noexcept {
-        grouped_pool* pool = this;
-        do {
-            if (pool->slots_.holds(address)) return true;
-            pool = pool->next_;
-        } while (pool != this);
-        return false;
+        return slots_.holds(address) || find_other(address) != nullptr;
     }
 
     // Effects: calls each(pool) for every pool of the group that has live slots, and for this one.
@@ -176,9 +171,17 @@ class grouped_pool {
         } while (pool != this);
     }
 
+    [[nodiscard]] bool holds(const void* address) noexcept { return slots_.holds(address); }
+    template <class Each>
+    void for_each_piece(Each each) const {
+        slots_.for_each_piece(each);
+    }
+
     [[nodiscard]] std::size_t references() const noexcept { return references_.load(std::memory_order_relaxed); }
     [[nodiscard]] std::size_t live() const noexcept { return live_; }
-    [[nodiscard]] std::size_t held_bytes() const noexcept { return sizeof *this + slots_.held_bytes(); }
+    [[nodiscard]] std::size_t held_bytes() const noexcept {
+        return sizeof *this + slots_.held_bytes() + index_.held_bytes();
+    }
 
   private:
     grouped_pool(const source& from, std::size_t outside) : outside_(outside), slots_(from) {}
@@ -194,25 +197,78 @@ class grouped_pool {
 
     void end() noexcept {
         leave_ring();
+        index_.release(source_of());
         if (forward_ != nullptr) forward_->leave();
-        source from = slots_.source();
+        source from = source_of();
         this->~grouped_pool();
         from.deallocate(this, sizeof(grouped_pool), alignof(grouped_pool));
     }
 
+    // Effects: this pool, which has no live slot, is found no more.
     void leave_ring() noexcept {
+        if (next_ == this) return;
         before_->next_ = next_;
         next_->before_ = before_;
         next_ = before_ = this;
+        grouped_pool& of = head();
+        --of.others_;
+        if (number_ != index::none && known_to_ == of.serial_) {
+            source from = of.source_of();
+            of.index_.remove(from, number_);
+        } else {
+            --of.unknown_;
+        }
     }
 
-    void move_behind(grouped_pool* other) noexcept {
-        other->leave_ring();
-        other->before_ = this;
-        other->next_ = next_;
-        next_->before_ = other;
-        next_ = other;
+    [[nodiscard]] source& source_of() noexcept { return slots_.source(); }
+
+    // Effects: as other's group becomes part of this one: the larger index serves both.
+    void adopt_index(grouped_pool& other) noexcept {
+        unknown_ += other.others_ + 1;
+        others_ += other.others_ + 1;
+        if (other.index_.size() > index_.size()) {
+            swap(index_, other.index_);
+            std::swap(serial_, other.serial_);
+            unknown_ = others_ - index_.size();
+        }
+        other.index_.release(other.source_of());
+        other.others_ = other.unknown_ = 0;
     }
+
+    // Returns: the other pool of the group in which an address lies, or null. Many are found by an index.
+    [[nodiscard]] grouped_pool* find_other(const void* address) noexcept {
+        if (!is_checked_mode && others_ > most_asked) {
+            if (unknown_ != 0) index_others();
+            if (grouped_pool* const found = index_.find(address)) return found;
+            if (unknown_ == 0) return nullptr;
+        }
+        for (grouped_pool* other = next_; other != this; other = other->next_) {
+            if (other->holds(address)) return other;
+        }
+        return nullptr;
+    }
+
+    // Effects: the pools that have joined since the last time are in the index, if there is memory for it.
+    void index_others() noexcept {
+        if constexpr (!is_checked_mode) {
+            source from = source_of();
+            if (serial_ == 0) serial_ = next_serial();
+            for (grouped_pool* other = next_; other != this && unknown_ != 0; other = other->next_) {
+                if (other->number_ != index::none && other->known_to_ == serial_) continue;
+                other->number_ = index_.add(from, *other);
+                if (other->number_ == index::none) return;
+                other->known_to_ = serial_;
+                --unknown_;
+            }
+        }
+    }
+
+    [[nodiscard]] static std::size_t next_serial() noexcept {
+        static std::atomic<std::size_t> last = 0;
+        return ++last;
+    }
+
+    static constexpr std::size_t most_asked = 4;  // other pools, without an index
 
     std::size_t live_ = 0;
     grouped_pool* forward_ = nullptr;  // towards the head
@@ -220,6 +276,14 @@ class grouped_pool {
     std::size_t outside_;
     grouped_pool* next_ = this;
     grouped_pool* before_ = this;
+    // Of a head: the other pools of its ring, those that its index does not know, and the name of the index.
+    std::size_t others_ = 0;
+    std::size_t unknown_ = 0;
+    index index_;
+    std::size_t serial_ = 0;
+    // Of the others: the index that knows this pool, and by which number.
+    std::size_t known_to_ = 0;
+    std::size_t number_ = index::none;
     slots slots_;
 };
 

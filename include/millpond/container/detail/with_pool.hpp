@@ -3,7 +3,7 @@
 // node handles that joins pools.
 //
 //   container │ … group_allocator: state │   ◀── get_allocator() of the base gives one that remembers where this is
-//   handle    │ node, group_allocator    │   ──insert──▶ the pools join, and the node's memory is found when it is freed
+//   handle    │ node, group_allocator    │   ──insert──▶ the pools join, and the node is found when it is freed
 //
 // For basic_pooled. O(1), but for what the base does.
 #pragma once
@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "../../core/abi.hpp"
+#include "element_allocator.hpp"
 #include "group_allocator.hpp"
 
 namespace millpond::inline MILLPOND_ABI::detail {
@@ -23,7 +24,7 @@ struct stored_allocator {
     const group_operations& operations;
 };
 
-// While it lives no reference to a pool may come to stay: libstdc++ 12 forgets to destroy the allocator of a node handle
+// Ends the references that come to stay while it lives: libstdc++ 12 forgets to destroy the allocator of a node handle
 // whose node it inserts, for each node of a merge of hashed containers as well.
 class reference_balance {
   public:
