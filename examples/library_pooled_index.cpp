@@ -28,7 +28,7 @@ void archive(documents& from, documents& to, int year) {
 int main() {
     documents current, archived;
     for (int number = 0; number < 100'000; ++number)
-        current.emplace(number, document{"document " + std::to_string(number), 1990 + number % 35});
+        current.emplace(number, document{"document " + std::to_string(number), 1990 + number / 3000});
     const document* const old = &current.at(3);
     const std::size_t full = current.stats().held_bytes;
 

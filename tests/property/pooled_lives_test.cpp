@@ -266,13 +266,14 @@ TEST(pooled_lives, unordered_set) {
     live_alike<pooled_unordered_set<int, hash, same, upstream<int>>, std::unordered_set<int>>(false);
 }
 TEST(pooled_lives, unordered_multiset) {
-    live_alike<pooled_unordered_multiset<int>, std::unordered_multiset<int>>(false);
+    live_alike<pooled_unordered_multiset<int, hash, same, upstream<int>>, std::unordered_multiset<int>>(false);
 }
 TEST(pooled_lives, unordered_map) {
     live_alike<pooled_unordered_map<int, int, hash, same, upstream<pair>>, std::unordered_map<int, int>>(false);
 }
 TEST(pooled_lives, unordered_multimap) {
-    live_alike<pooled_unordered_multimap<int, int>, std::unordered_multimap<int, int>>(false);
+    live_alike<pooled_unordered_multimap<int, int, hash, same, upstream<pair>>, std::unordered_multimap<int, int>>(
+        false);
 }
 
 }  // namespace
