@@ -42,6 +42,7 @@ constexpr const frame::workload* workloads[] = {
     &slots_sparse,
     &slots_pairs,
     &set_of_numbers,
+    &set_life,
     &random_sizes,
 };
 #if defined(MILLPOND_SUITE_BOOST)

@@ -29,7 +29,7 @@ IDEALS = ("ideal_bump", "ideal_free_list")
 ARRAYS = ("dyn_array", "dyn_array:cleared")
 HEAP_ARRAYS = ("vector", "vector:cleared", "deque", "realloc")
 GROWING = ("dyn_array", "vector", "deque", "realloc", "mremap", "reserved")
-SLOTS = ("compact_pool", "suballocator")
+SLOTS = ("compact_pool", "suballocator", "pooled_set")
 LOCAL = (*OURS[:5], *SOURCES, *(f"{s}:kept" for s in SOURCES), *HEAPS, *IDEALS, "malloc", "adapter")
 WORKLOADS: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(
@@ -48,6 +48,7 @@ WORKLOADS: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("slots", "slots_sparse"), (SLOTS[0], *HEAPS, *SOURCES, *LOCKED, "malloc")),
     "slots_pairs": SLOTS[:1],
     "set_of_numbers": (*SLOTS, *HEAPS, *SOURCES, *LOCKED, "malloc"),
+    "set_life": (*SLOTS, *OURS[:2], *HEAPS, *SOURCES, *LOCKED, "malloc"),
 }  # fmt: skip
 
 
@@ -128,7 +129,7 @@ class FakeSuite:
             result |= {"pause_ns": self.config.get("pauses", {}).get(name, usual)}
         elif given["--workload"] in ("size_sweep", "commit_steps"):
             result |= {f"step_ns:{16 << n}": ns + n for n in range(4)}
-        elif given["--workload"].startswith("slots") or given["--workload"] == "set_of_numbers":
+        elif given["--workload"].startswith("slots") or given["--workload"] in ("set_of_numbers", "set_life"):
             full = int(self.config.get("bytes", {}).get(name, 8 * int(given["--size"])))
             left = int(self.config.get("left", {}).get(name, full // 100))
             result |= {"cold_ns": ns, "warm_ns": ns, "before_ns": ns, "after_ns": ns, "resident_bytes": full,

@@ -152,7 +152,7 @@ class group_allocator {
             if (n == 1) [[likely]] {
                 if (has_pool() && pool().try_deallocate(nodes, sizeof(Node), alignof(Node))) [[likely]]
                     return;
-                if (state_ > last_outside) return deallocate_slowly(nodes);
+                if (is_checked_mode || state_ > last_outside) return deallocate_slowly(nodes);
                 if (state_ > 1) state_ -= 2;
             }
         }
@@ -232,10 +232,13 @@ class group_allocator {
             auto& head = pools::states::go_to_head(state_);
             if (before != &head && head.try_deallocate(node, sizeof(Node), alignof(Node))) return;
             if (head.try_deallocate_elsewhere(node, sizeof(Node), alignof(Node))) return;
+            if constexpr (is_checked_mode) return head.report_foreign(node, sizeof(Node), alignof(Node));
             head.note_outside_freed();
         } else {
             if (is_guest(state_)) return host().deallocate(node, 1);
             if (state_ == dropping_nodes) return;
+            if constexpr (is_checked_mode)
+                return report_use(misuse_kind::foreign_pointer, "a node was given to a container without a pool");
             state_ -= 2;
         }
         node_upstream from(upstream_);

@@ -95,6 +95,11 @@ class grouped_pool {
         return owner->try_deallocate(slot, bytes, alignment);
     }
 
+    // Effects: as a node that lies in no pool of the group is freed, in checked mode: that is reported.
+    void report_foreign(void* slot, std::size_t bytes, std::size_t alignment) noexcept {
+        slots_.deallocate(slot, bytes, alignment);
+    }
+
     // Returns: the pool that the group allocates from.
     [[nodiscard]] grouped_pool& head() noexcept {
         grouped_pool* pool = this;

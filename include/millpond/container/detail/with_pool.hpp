@@ -66,6 +66,10 @@ class pool_access : public Base {
     void join(Other& other) noexcept {
         const stored_allocator to = inside();
         pool_access<typename Other::base>& from = other;
+        if constexpr (is_checked_mode) {
+            if (!(Base::get_allocator().upstream() == from.get_allocator().upstream()))
+                report_use(misuse_kind::different_sources, "nodes went to a container over another allocator");
+        }
         to.operations.join(to.state, from.inside().state);
     }
 
