@@ -57,5 +57,16 @@ pooled_multimap(std::initializer_list<std::pair<K, V>>, C = C(), A = A()) -> poo
 template <class K, class V, class A>
     requires detail::guide_allocator<A>
 pooled_multimap(std::initializer_list<std::pair<K, V>>, A) -> pooled_multimap<K, V, std::less<K>, A>;
+#if defined(__cpp_lib_containers_ranges)
+template <std::ranges::input_range R, class C = std::less<detail::guide_range_key<R>>,
+          class A = std::allocator<detail::guide_range_pair<R>>>
+    requires(!detail::guide_allocator<C>) && detail::guide_allocator<A>
+pooled_multimap(std::from_range_t, R&&, C = C(), A = A())
+    -> pooled_multimap<detail::guide_range_key<R>, detail::guide_range_mapped<R>, C, A>;
+template <std::ranges::input_range R, class A>
+    requires detail::guide_allocator<A>
+pooled_multimap(std::from_range_t, R&&, A) -> pooled_multimap<detail::guide_range_key<R>, detail::guide_range_mapped<R>,
+                                                              std::less<detail::guide_range_key<R>>, A>;
+#endif
 
 }  // namespace millpond::inline MILLPOND_ABI

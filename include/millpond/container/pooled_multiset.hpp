@@ -55,5 +55,15 @@ pooled_multiset(std::initializer_list<K>, C = C(), A = A()) -> pooled_multiset<K
 template <class K, class A>
     requires detail::guide_allocator<A>
 pooled_multiset(std::initializer_list<K>, A) -> pooled_multiset<K, std::less<K>, A>;
+#if defined(__cpp_lib_containers_ranges)
+template <std::ranges::input_range R, class C = std::less<std::ranges::range_value_t<R>>,
+          class A = std::allocator<std::ranges::range_value_t<R>>>
+    requires(!detail::guide_allocator<C>) && detail::guide_allocator<A>
+pooled_multiset(std::from_range_t, R&&, C = C(), A = A()) -> pooled_multiset<std::ranges::range_value_t<R>, C, A>;
+template <std::ranges::input_range R, class A>
+    requires detail::guide_allocator<A>
+pooled_multiset(std::from_range_t, R&&, A)
+    -> pooled_multiset<std::ranges::range_value_t<R>, std::less<std::ranges::range_value_t<R>>, A>;
+#endif
 
 }  // namespace millpond::inline MILLPOND_ABI

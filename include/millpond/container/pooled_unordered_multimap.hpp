@@ -77,5 +77,12 @@ template <class K, class V, class H, class A>
     requires detail::guide_hash<H> && detail::guide_allocator<A>
 pooled_unordered_multimap(std::initializer_list<std::pair<K, V>>, std::size_t, H, A)
     -> pooled_unordered_multimap<K, V, H, std::equal_to<K>, A>;
+#if defined(__cpp_lib_containers_ranges)
+template <std::ranges::input_range R, class H = std::hash<detail::guide_range_key<R>>,
+          class E = std::equal_to<detail::guide_range_key<R>>, class A = std::allocator<detail::guide_range_pair<R>>>
+    requires detail::guide_hash<H> && (!detail::guide_allocator<E>) && detail::guide_allocator<A>
+pooled_unordered_multimap(std::from_range_t, R&&, std::size_t = 0, H = H(), E = E(), A = A())
+    -> pooled_unordered_multimap<detail::guide_range_key<R>, detail::guide_range_mapped<R>, H, E, A>;
+#endif
 
 }  // namespace millpond::inline MILLPOND_ABI

@@ -68,5 +68,13 @@ pooled_unordered_set(std::initializer_list<K>, std::size_t, A)
 template <class K, class H, class A>
     requires detail::guide_hash<H> && detail::guide_allocator<A>
 pooled_unordered_set(std::initializer_list<K>, std::size_t, H, A) -> pooled_unordered_set<K, H, std::equal_to<K>, A>;
+#if defined(__cpp_lib_containers_ranges)
+template <std::ranges::input_range R, class H = std::hash<std::ranges::range_value_t<R>>,
+          class E = std::equal_to<std::ranges::range_value_t<R>>,
+          class A = std::allocator<std::ranges::range_value_t<R>>>
+    requires detail::guide_hash<H> && (!detail::guide_allocator<E>) && detail::guide_allocator<A>
+pooled_unordered_set(std::from_range_t, R&&, std::size_t = 0, H = H(), E = E(), A = A())
+    -> pooled_unordered_set<std::ranges::range_value_t<R>, H, E, A>;
+#endif
 
 }  // namespace millpond::inline MILLPOND_ABI

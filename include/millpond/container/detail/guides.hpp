@@ -7,6 +7,7 @@
 #include <concepts>
 #include <cstddef>
 #include <iterator>
+#include <ranges>
 #include <type_traits>
 #include <utility>
 
@@ -35,5 +36,12 @@ template <class It>
 using guide_mapped = typename guide_value<It>::second_type;
 template <class It>
 using guide_pair = std::pair<const guide_key<It>, guide_mapped<It>>;
+
+template <class R>
+using guide_range_key = std::remove_const_t<typename std::ranges::range_value_t<R>::first_type>;
+template <class R>
+using guide_range_mapped = typename std::ranges::range_value_t<R>::second_type;
+template <class R>
+using guide_range_pair = std::pair<const guide_range_key<R>, guide_range_mapped<R>>;
 
 }  // namespace millpond::inline MILLPOND_ABI::detail
