@@ -164,6 +164,21 @@ class basic_compact_pool {
         give_to_row(block);
     }
 
+    // Returns: true if the address lies in a row or the range of this pool. Blocks that fit no slot are not looked for.
+    [[nodiscard]] bool holds(const void* address) noexcept {
+        return in_range(address) || chunks_.row_of(address).start != nullptr;
+    }
+
+    // Effects: calls each(begin, end) for the addresses of every row and of the range, as they are now.
+    template <class Each>
+    void for_each_piece(Each each) const {
+        chunks_.for_each_row(
+            [&](const auto& row) { each(address(row.start), address(row.first() + row.slots * slot_bytes)); });
+        if constexpr (has_range) {
+            if (range_.extent() != 0) each(range_.begin(), range_.begin() + range_.extent());
+        }
+    }
+
     // Effects: calls each(void* slot) for every live slot, in the order of addresses within a row and the range. It
     // must not call this pool.
     template <class Each>
@@ -176,6 +191,27 @@ class basic_compact_pool {
     }
 
     [[nodiscard]] compact_pool_stats stats() const noexcept;
+
+    // Effects: gets more slots until `bytes` of them are free. What has been used and is empty goes back as ever.
+    // Returns: false if there is no memory for all of them.
+    [[nodiscard]] bool try_reserve(std::size_t bytes) noexcept {
+        const detail::one_at_a_time::visit here(busy_, "the compact_pool");
+        put_back();
+        std::size_t free = 0;
+        visit_leaves([&](const leaf& from, word existing) {
+            free += static_cast<std::size_t>(std::popcount(static_cast<word>(~*from.taken & existing)));
+        });
+        while (free * slot_bytes < bytes) {
+            std::size_t before = 0;
+            if constexpr (has_range) before = range_.extent();
+            const leaf added = grow();
+            if (added.taken == nullptr) return false;
+            note_open(added.first);
+            if constexpr (has_range) free += (range_.extent() - before) / slot_bytes;
+            if (!in_range(added.first)) free += chunks_.row_of(added.first).slots;
+        }
+        return true;
+    }
 
     // Effects: gives back all empty pages of the range now.
     void trim() noexcept {

@@ -260,6 +260,12 @@ class checked {
         ledger_.verify(site);
     }
 
+    // Returns: true if a block of this allocator starts here, live or given back and still known.
+    [[nodiscard]] bool holds(const void* block) noexcept {
+        const std::lock_guard lock(ledger_.mutex());
+        return ledger_.find(block) != nullptr;
+    }
+
     [[nodiscard]] std::size_t live_blocks() const noexcept {
         const std::lock_guard lock(ledger_.mutex());
         return ledger_.live().size();

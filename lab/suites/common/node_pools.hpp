@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: BSL-1.0
-// node_pools: our allocators for blocks of one size as contenders: compact_pool, and the suballocator over malloc.
+// node_pools: ours for blocks of one size as contenders: compact_pool, the suballocator over malloc, and a set with a
+// pool inside.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string_view>
 
 #include "bindings.hpp"
 #include "millpond/bind/suballocator.hpp"
+#include "millpond/container/pooled_set.hpp"
 #include "millpond/local/compact_pool.hpp"
 
 namespace millpond::suites {
@@ -32,5 +35,19 @@ struct suballocated_by : binding {
     }
 };
 using suballocated = suballocated_by<std::uint64_t>;
+
+// A set with a pool inside, that needs no allocator.
+struct pooled_numbers : binding {
+    static constexpr std::string_view name = "pooled_set";
+    static constexpr bool can_wink = false;
+    struct pool {};
+    template <class T>
+    using allocator = std::allocator<T>;
+    template <class T>
+    static allocator<T> bind(pool&) noexcept {
+        return {};
+    }
+    using number_set = pooled_set<std::uint64_t, std::less<>>;
+};
 
 }  // namespace millpond::suites

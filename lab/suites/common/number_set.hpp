@@ -14,7 +14,17 @@
 namespace millpond::suites {
 
 template <class C>
-using number_set = std::set<std::uint64_t, std::less<>, typename C::template allocator<std::uint64_t>>;
+struct number_set_of {
+    using type = std::set<std::uint64_t, std::less<>, typename C::template allocator<std::uint64_t>>;
+};
+// A contender that is a container of its own.
+template <class C>
+    requires requires { typename C::number_set; }
+struct number_set_of<C> {
+    using type = typename C::number_set;
+};
+template <class C>
+using number_set = typename number_set_of<C>::type;
 
 inline std::uint64_t next_number(random_numbers& random) noexcept {
     return std::uint64_t{random.next()} << 32 | random.next();

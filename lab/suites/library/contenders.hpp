@@ -130,11 +130,13 @@ using boost_pools = contender_list<boost_pool>;
 using boost_shared = contender_list<boost_synchronized_pool>;
 using boost_monotonics = contender_list<boost_monotonic>;
 using node_peers = contender_list<fast_pool, fast_pool_no_mutex>;
+using other_sets = contender_list<boost_tree>;
 #else
 using boost_pools = contender_list<>;
 using boost_shared = contender_list<>;
 using boost_monotonics = contender_list<>;
 using node_peers = contender_list<>;
+using other_sets = contender_list<>;
 #endif
 using pool_peers = contender_list<std_pools, std_shared, boost_pools, boost_shared, other_pools>;
 using monotonic_peers = contender_list<std_monotonics, boost_monotonics>;

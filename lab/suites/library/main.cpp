@@ -42,6 +42,7 @@ constexpr const frame::workload* workloads[] = {
     &slots_sparse,
     &slots_pairs,
     &set_of_numbers,
+    &set_life,
     &random_sizes,
     &ordered_numbers,
     &small_ordered_numbers,

@@ -11,7 +11,7 @@
 namespace millpond::library {
 
 using our_slots = contender_list<compact_pool_of<8>>;
-using our_nodes = contender_list<suballocated, compact_pool_of<40>>;
+using our_nodes = contender_list<suballocated, compact_pool_of<40>, pooled_numbers>;
 using slot_peers = contender_list<heap_peers, node_peers, std_pools, std_shared, boost_pools, boost_shared>;
 
 }  // namespace millpond::library

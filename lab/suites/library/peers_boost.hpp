@@ -5,12 +5,16 @@
 // to std's would cost them a second one.
 #pragma once
 
+#include <boost/container/new_allocator.hpp>
 #include <boost/container/pmr/global_resource.hpp>
 #include <boost/container/pmr/memory_resource.hpp>
 #include <boost/container/pmr/monotonic_buffer_resource.hpp>
 #include <boost/container/pmr/polymorphic_allocator.hpp>
 #include <boost/container/pmr/synchronized_pool_resource.hpp>
 #include <boost/container/pmr/unsynchronized_pool_resource.hpp>
+#include <boost/container/set.hpp>
+#include <cstdint>
+#include <functional>
 #include <string_view>
 
 #include "lab/suites/common/bindings.hpp"
@@ -42,6 +46,20 @@ struct boost_pool : by_boost<boost::container::pmr::unsynchronized_pool_resource
 struct boost_synchronized_pool : by_boost<boost::container::pmr::synchronized_pool_resource> {
     static constexpr std::string_view name = "boost_synchronized_pool";
     static constexpr bool is_shared = true;
+};
+
+// The tree of Boost.Container over operator new.
+struct boost_tree : suites::binding {
+    static constexpr std::string_view name = "boost_set";
+    static constexpr bool can_wink = false;
+    struct pool {};
+    template <class T>
+    using allocator = boost::container::new_allocator<T>;
+    template <class T>
+    static allocator<T> bind(pool&) noexcept {
+        return {};
+    }
+    using number_set = boost::container::set<std::uint64_t, std::less<>, allocator<std::uint64_t>>;
 };
 
 }  // namespace millpond::library

@@ -73,7 +73,7 @@ extern const workload lists_shuffled, free_allocate, size_sweep, threads_own, th
 extern const workload unique_characters, churn_fifo, churn_random, construct_empty;
 extern const workload push_back, push_back_huge, push_back_pauses, commit_steps_sweep;
 extern const workload small_array_int, small_array_unique;
-extern const workload slots_of_numbers, slots_sparse, slots_pairs, set_of_numbers;
+extern const workload slots_of_numbers, slots_sparse, slots_pairs, set_of_numbers, set_life;
 extern const workload random_sizes;
 extern const workload ordered_numbers, small_ordered_numbers, ranked_numbers, sequence, sequence_crossing;
 

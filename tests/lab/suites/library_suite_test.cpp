@@ -32,8 +32,8 @@ std::string tiny(const std::string& workload) {
     if (workload.starts_with("churn")) return " --size 700 --units 3000";
     if (workload.starts_with("push_back")) return " --size 20001";
     if (workload == "construct_empty") return " --units 100";
-    const bool has_passes =
-        workload != "commit_steps" && workload != "set_of_numbers" && workload != "slots" && workload != "slots_sparse";
+    const bool has_passes = workload != "commit_steps" && workload != "set_of_numbers" && workload != "set_life" &&
+                            workload != "slots" && workload != "slots_sparse";
     return std::string(" --size 37") + (has_passes ? " --units 100" : "");
 }
 

@@ -29,10 +29,10 @@ IDEALS = ("ideal_bump", "ideal_free_list")
 ARRAYS = ("dyn_array", "dyn_array:cleared")
 HEAP_ARRAYS = ("vector", "vector:cleared", "deque", "realloc")
 GROWING = ("dyn_array", "vector", "deque", "realloc", "mremap", "reserved")
-SLOTS = ("compact_pool", "suballocator")
+SLOTS = ("compact_pool", "suballocator", "pooled_set")
 TREES = ("vector_tree", "pooled_vector_tree", "ordered_set", "pooled_ordered_set", "counted_set", "pooled_counted_set")
 TREE_PEERS = ("rope", "pb_ds_tree", "set", "btree_set", "boost_set", "flat_set")
-NUMBERS = ("set_of_numbers", "sequence", "sequence_crossing", "ordered_numbers", "small_ordered_numbers",
+NUMBERS = ("set_of_numbers", "set_life", "sequence", "sequence_crossing", "ordered_numbers", "small_ordered_numbers",
            "ranked_numbers")  # fmt: skip
 LOCAL = (*OURS[:5], *SOURCES, *(f"{s}:kept" for s in SOURCES), *HEAPS, *IDEALS, "malloc", "adapter")
 WORKLOADS: Mapping[str, tuple[str, ...]] = {
@@ -55,6 +55,7 @@ WORKLOADS: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("ordered_numbers", "small_ordered_numbers"), (*TREES[2:], *TREE_PEERS[2:])),
     "ranked_numbers": (*TREES[2:], TREE_PEERS[1]),
     "set_of_numbers": (*SLOTS, *HEAPS, *SOURCES, *LOCKED, "malloc"),
+    "set_life": (*SLOTS, *OURS[:2], *HEAPS, *SOURCES, *LOCKED, "malloc"),
 }  # fmt: skip
 
 

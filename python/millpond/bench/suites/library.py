@@ -83,7 +83,9 @@ _SLOT_PEERS = ("compact_pool", "glibc", "jemalloc", "mimalloc", "tcmalloc", "tbb
 _SLOW_SLOT_PEERS = ("pmr_*pool",)
 # A process takes twenty seconds: the leanest, the fastest to insert, those whose nodes lie closest after shrinking.
 _SET_PEERS = ("glibc", "jemalloc", "mimalloc", "tbb", "fast_pool_no_mutex", "pmr_pool")
-_SET = ("suballocator",)
+_SET = ("suballocator", "pooled_set")
+# std::set over each allocator of ours, against the set with a pool inside.
+_OTHER_SETS = ("suballocator", "compact_pool", "multipool", "monotonic")
 _LIVE = (1000, 100_000, 10 * _MILLION, 100 * _MILLION)
 _SMALL = ("dyn_array*", "vector", "vector:cleared")
 
@@ -140,6 +142,13 @@ def _slots(
         WorkloadPart("slots_pairs", live[:1], 0.2, only=_SLOT_PEERS[:1]),
         WorkloadPart("slots_pairs", live[1:], seconds, rounds=FEW, only=_SLOT_PEERS[:1]),
         WorkloadPart("set_of_numbers", (elements,), 10 * seconds, rounds=FEW, only=_SET + (set_peers or peers)),
+        WorkloadPart(
+            "set_life",
+            (min(elements, _MILLION),),
+            3 * seconds,
+            rounds=FEW,
+            only=("pooled_set", *_OTHER_SETS, "boost_set", *(set_peers or peers)),
+        ),
         WorkloadPart("instructions_slots", (live[0], live[-1]), 20 * seconds, seeds=0, rounds=1, only=_SLOT_PEERS[:1]),
     ]
 
@@ -334,6 +343,14 @@ QUESTIONS: Mapping[str, Sequence[Question | Special]] = {
         Question("set_inserts", _SET, _peer, COLD, unit="ns an element"),
         Question("set_traversal", _SET, _peer, AFTER, unit="ns an element"),
         Question("set_element_bytes", _SET, metric=RESIDENT, unit="bytes an element", payload=1, payload_name=""),
+    ],
+    "set_life": [
+        *(Question(f"pooled_set_{step}", ("pooled_set",), lambda c: _peer(c) or c.name in _OTHER_SETS, metric,
+                   unit="ns an element")
+          for step, metric in (("inserts", COLD), ("finds", BEFORE), ("traversal", AFTER), ("erases", WARM))),
+        Question("pooled_set_element_bytes", ("pooled_set",), metric=RESIDENT, unit="bytes an element", payload=1,
+                 payload_name=""),
+        _alone("pooled_set_left", "pooled_set", LEFT, "bytes", RESIDENT, "bytes of the full set"),
     ],
     "random_sizes": [
         Question("held_by_", metric=LEFT, unit="bytes", itself=(TOUCHED, "live bytes"), each=_ours),

@@ -1,0 +1,349 @@
+// SPDX-License-Identifier: BSL-1.0
+// pooled: a standard container of nodes with a compact_pool inside, and with the standard's whole interface.
+//
+//   pooled_set<key> a      │root│pool│──▶ compact_pool ──chunks──▶ the allocator that you give, or the process
+//   a.merge(b)             a ──▶ pool A ◀──┐ one group: both allocate from the larger pool, nodes stay where they are,
+//                          b ──▶ pool B ───┘ and each goes back to the pool in which it lies
+//
+// Use it in the place of std::list, std::forward_list, std::set, std::map, their multi and unordered forms, when they
+// grow large, or grow and shrink for long: nodes stay together, cost no header, and memory goes back as the container
+// empties. pooled<std::set<key, less, Alloc>> and pooled_set<key, less, Alloc> are the same thing; the latter deduces
+// its arguments. Not for nodes above 512 bytes, which pass to Alloc; nor for containers whose nodes several threads
+// exchange.
+//
+// Nodes move as the standard says. splice, merge, insert of a node handle and swap copy nothing and allocate nothing,
+// and pointers, references and iterators to elements stay valid; so do they over moves. For that the pools between
+// which nodes move become a group, counted by its containers and handles:
+// - Members allocate from the pool that had most live nodes when they joined; the others only empty.
+// - A pool that has emptied gives its memory back at once, and ends when no container and no handle refers to it.
+// - One survivor keeps the page (over an Alloc the chunk of 4 KiB) in which it lies, and the books of its own pool:
+//   under 2 KiB and its row of 1 KiB, and for a pool with a range the address space. It never keeps another pool of the
+//   group.
+// - An empty container leaves its group at a splice or merge from it; so does what a move took everything from.
+//
+// Cost: a word for each container. The first 16 nodes are Alloc's, one by one, so that a small container costs what it
+// costs without a pool: 1.02 of its bytes. The 17th makes the pool: about 500 bytes and a row of 1 KiB. insert and
+// erase: the container's, with O(1) of compact_pool instead of malloc. A node of another pool of the group is found by
+// an index once there are more than five pools, in O(1). clear and the destructor of trivially destructible elements
+// drop the pool as wink does. reserve_bytes(n): n bytes of nodes are there before they are inserted, also the first
+// ones. wink(): the pool's memory goes at once without destructors, if is_winkable allows it and no one else shares the
+// pool, else as clear. What of the first 16 nodes is left has to be found: O(1) after reserve_bytes, else O(elements);
+// hashed containers are always walked. stats(): O(pools).
+//
+// Alloc: std::allocator is taken for the process's memory: above 64 KiB a pool grows in a range of its own. Any other
+// one gives every chunk, array and first node; std::pmr and stateful ones as well, and constructors take it last, as
+// the standard's. get_allocator() gives it back. Copying a container makes a new pool; a copy assignment leaves each
+// its own.
+//
+// Containers that share a group are for one thread at a time, whichever it is, and any thread may free. In checked mode
+// every node lies in a checked pool: writes behind it are reported, and calls that overlap end the program.
+// Exceptions: the standard's guarantees, but for libstdc++ 12: its merge of trees ends the program where a comparison
+// throws, and its std::forward_list loses nodes there; a node handle forgets its allocator, which is repaired here.
+// Never call splice, merge or insert through a reference to the base: the pools would not join.
+//
+// Example:
+//     millpond::pooled<std::list<int>> a{1, 2, 3}, b{4};
+//     const int& one = a.front();
+//     b.splice(b.end(), a);
+//     assert(&b.back() != &one && *std::next(b.begin()) == 1 && &one == &*std::next(b.begin()));
+//     b.wink();
+#pragma once
+
+#include <algorithm>
+#include <compare>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <iterator>
+#include <memory>
+#include <new>
+#include <type_traits>
+#include <utility>
+
+#include "../bind/is_winkable.hpp"
+#include "../core/abi.hpp"
+#include "detail/group_allocator.hpp"
+#include "detail/with_pool.hpp"
+#include "pooled_stats.hpp"
+
+namespace millpond::inline MILLPOND_ABI::detail {
+
+// The word in which a pool searches for free slots: that of this processor.
+using natural_word = std::conditional_t<sizeof(void*) == 8, std::uint64_t, std::uint32_t>;
+
+// base: the container over a group_allocator; is_hashed: it holds arrays besides its nodes.
+template <class Container, class Word>
+struct pooled_traits {
+    static_assert(!std::is_same_v<Word, Word>,
+                  "pooled: the header of this container is missing, such as millpond/container/pooled_set.hpp for "
+                  "std::set; or it is no standard container of nodes");
+};
+
+// True if the container lets go of its nodes without looking at them: its comparison holds nothing.
+template <class Base>
+inline constexpr bool is_renewable = true;
+template <class Base>
+    requires requires { typename Base::key_compare; }
+inline constexpr bool is_renewable<Base> = std::is_trivially_destructible_v<typename Base::key_compare> &&
+                                           std::is_nothrow_copy_constructible_v<typename Base::key_compare>;
+template <class Base>
+    requires requires { typename Base::hasher; }
+inline constexpr bool is_renewable<Base> =
+    std::is_nothrow_invocable_v<const typename Base::hasher&, const typename Base::key_type&>;
+
+template <class Base>
+concept is_three_way = requires(const Base& a, const Base& b) { a <=> b; };
+
+template <class T>
+concept has_less = requires(const T& a, const T& b) { a < b; };
+
+// Compares as the standard's containers do where elements have no operator<=>.
+inline constexpr auto compare_three_way = []<class T>(const T& a, const T& b) {
+    if constexpr (std::three_way_comparable<T>) {
+        return a <=> b;
+    } else {
+        if (a < b) return std::weak_ordering::less;
+        return b < a ? std::weak_ordering::greater : std::weak_ordering::equivalent;
+    }
+};
+
+}  // namespace millpond::inline MILLPOND_ABI::detail
+
+namespace millpond::inline MILLPOND_ABI {
+
+template <class Container, class Word>
+class basic_pooled : public detail::with_pool<typename detail::pooled_traits<Container, Word>::base> {
+    using traits = detail::pooled_traits<Container, Word>;
+    using access = detail::with_pool<typename traits::base>;
+    using stored_allocator = detail::stored_allocator;
+    using upstream = typename Container::allocator_type;
+    using upstream_traits = std::allocator_traits<upstream>;
+
+    template <class, class>
+    friend class basic_pooled;
+
+  public:
+    using base = typename traits::base;
+    using allocator_type = upstream;
+    using value_type = typename Container::value_type;
+    using typename base::const_iterator;
+
+    using access::access;
+    basic_pooled() = default;
+    basic_pooled(const basic_pooled&) = default;
+    basic_pooled(basic_pooled&&) = default;
+
+    // Effects: as the standard's; elements stay where they are if the upstreams are equal.
+    template <std::derived_from<basic_pooled> Other>
+    basic_pooled(const Other& other, const std::type_identity_t<upstream>& to)
+        : access(static_cast<const base&>(other), to) {}
+    template <std::derived_from<basic_pooled> Other>
+    basic_pooled(Other&& other, const std::type_identity_t<upstream>& to)
+        : access(std::move(other.as_base()), other.allocator_for(to)) {
+        other.leave_if_empty();
+    }
+
+    basic_pooled& operator=(const basic_pooled&) = default;
+    basic_pooled& operator=(basic_pooled&& other) noexcept(propagates_on_move &&
+                                                           std::is_nothrow_move_assignable_v<base>) {
+        if (this == &other) return *this;
+        clear();
+        if constexpr (!propagates_on_move) {
+            if (get_allocator() == other.get_allocator()) this->join(other);
+        }
+        as_base() = std::move(other.as_base());
+        if constexpr (!propagates_on_move) other.leave_if_empty();
+        return *this;
+    }
+    basic_pooled& operator=(std::initializer_list<value_type> values) {
+        as_base() = values;
+        return *this;
+    }
+    ~basic_pooled() {
+        if constexpr (is_droppable<std::is_trivially_destructible_v<value_type>>) static_cast<void>(try_drop());
+    }
+
+    // Returns: the upstream: what gives the chunks, the arrays and the first nodes.
+    [[nodiscard]] allocator_type get_allocator() const noexcept { return base::get_allocator().upstream(); }
+
+    void swap(basic_pooled& other) noexcept(noexcept(std::declval<base&>().swap(std::declval<base&>()))) {
+        as_base().swap(other.as_base());
+        if constexpr (!propagates_on_swap) std::swap(this->inside().state, other.inside().state);
+    }
+    friend void swap(basic_pooled& a, basic_pooled& b) noexcept(noexcept(a.swap(b))) { a.swap(b); }
+
+    // For standard libraries whose own lacks it for other allocators than their own (libc++ 19).
+    friend auto operator<=>(const basic_pooled& a, const basic_pooled& b)
+        requires(!detail::is_three_way<base> && detail::has_less<value_type> && !traits::is_hashed)
+    {
+        return std::lexicographical_compare_three_way(a.begin(), a.end(), b.begin(), b.end(),
+                                                      detail::compare_three_way);
+    }
+
+    void clear() noexcept {
+        if constexpr (is_droppable<std::is_trivially_destructible_v<value_type>>) {
+            if (try_drop()) return;
+        }
+        base::clear();
+    }
+
+    // Effects: the container is empty. If no other one shares its pools they are dropped at once, and the elements'
+    // destructors do not run.
+    void wink() noexcept {
+        static_assert(is_winkable_v<value_type>,
+                      "wink: the destructor of an element may do more than free memory of "
+                      "its container; if it does not, specialise millpond::is_winkable");
+        if constexpr (is_droppable<true>) {
+            if (try_drop()) return;
+        }
+        base::clear();
+    }
+
+    // Effects: what `bytes` of nodes need is there before they are inserted. Throws: what the upstream throws.
+    void reserve_bytes(std::size_t bytes) {
+        const auto named = base::get_allocator();
+        named.operations().reserve(named.stored(), bytes);
+    }
+
+    [[nodiscard]] pooled_stats stats() const noexcept {
+        auto named = base::get_allocator();
+        return named.operations().stats(named.state());
+    }
+
+    // Effects: as the standard's; the pools of the two join.
+    template <class... Where>
+        requires requires(base& to, base& from, const_iterator at, const Where&... where) {
+            to.splice(at, std::move(from), where...);
+        }
+    void splice(const_iterator at, basic_pooled& other, const Where&... where) noexcept {
+        this->join(other);
+        as_base().splice(at, std::move(other.as_base()), where...);
+        if (&other != this) other.leave_if_empty();
+    }
+    template <class... Where>
+    void splice(const_iterator at, basic_pooled&& other, const Where&... where) noexcept
+        requires requires { this->splice(at, other, where...); }
+    {
+        splice(at, other, where...);
+    }
+    template <class... Where>
+        requires requires(base& to, base& from, const_iterator at, const Where&... where) {
+            to.splice_after(at, std::move(from), where...);
+        }
+    void splice_after(const_iterator at, basic_pooled& other, const Where&... where) noexcept {
+        this->join(other);
+        as_base().splice_after(at, std::move(other.as_base()), where...);
+        if (&other != this) other.leave_if_empty();
+    }
+    template <class... Where>
+    void splice_after(const_iterator at, basic_pooled&& other, const Where&... where) noexcept
+        requires requires { this->splice_after(at, other, where...); }
+    {
+        splice_after(at, other, where...);
+    }
+
+    template <class From, class... Compare>
+        requires requires(base& to, typename basic_pooled<From, Word>::base& from, Compare... compare) {
+            to.merge(from, compare...);
+        }
+    void merge(basic_pooled<From, Word>& other, Compare... compare) {
+        if (static_cast<void*>(&other) == this) return;
+        this->join(other);
+        {
+            const stored_allocator from = other.inside();
+            const detail::reference_balance balance(from.operations, from.state);
+            as_base().merge(other.as_base(), std::move(compare)...);
+        }
+        other.leave_if_empty();
+    }
+    template <class From, class... Compare>
+        requires requires(base& to, typename basic_pooled<From, Word>::base& from, Compare... compare) {
+            to.merge(from, compare...);
+        }
+    void merge(basic_pooled<From, Word>&& other, Compare... compare) {
+        merge(other, std::move(compare)...);
+    }
+
+  private:
+    static constexpr bool propagates_on_move =
+        upstream_traits::is_always_equal::value || upstream_traits::propagate_on_container_move_assignment::value;
+    static constexpr bool propagates_on_swap =
+        upstream_traits::is_always_equal::value || upstream_traits::propagate_on_container_swap::value;
+    // In checked mode destructors run, so that what they free elsewhere is seen.
+    template <bool MayVanish>
+    static constexpr bool is_droppable =
+        MayVanish && !detail::upstream_destroys<upstream, value_type> && !is_checked_mode && detail::is_renewable<base>;
+
+    [[nodiscard]] base& as_base() noexcept { return *this; }
+    [[nodiscard]] const base& as_base() const noexcept { return *this; }
+
+    // Returns: the allocator of a container that takes the elements over.
+    [[nodiscard]] auto allocator_for(const upstream& to) noexcept {
+        auto own = base::get_allocator();
+        own.forget_stored();
+        return own.upstream() == to ? own : typename base::allocator_type(to);
+    }
+
+    // Effects: erases the nodes that lie in no pool. O(elements), and until the last one is found.
+    void erase_outside(const stored_allocator& own) noexcept {
+        const auto lies_outside = [&](const value_type& element) {
+            return !own.operations.lies_in_pool(own.state, std::addressof(element));
+        };
+        if constexpr (requires { base::before_begin(); }) {
+            auto before = base::before_begin();
+            for (auto at = base::begin(); at != base::end() && own.operations.outside(own.state) != 0;) {
+                if (lies_outside(*at)) {
+                    at = base::erase_after(before);
+                } else {
+                    before = at++;
+                }
+            }
+        } else {
+            for (auto at = base::begin(); at != base::end() && own.operations.outside(own.state) != 0;)
+                at = lies_outside(*at) ? base::erase(at) : std::next(at);
+        }
+    }
+
+    // Effects: the elements are gone with the pools. Returns: false if another container or a handle shares these.
+    [[nodiscard]] bool try_drop() noexcept {
+        const stored_allocator own = this->inside();
+        if (!detail::refers_to_pool(own.state) || !own.operations.is_alone(own.state)) return false;
+        erase_outside(own);
+        if constexpr (traits::is_hashed) {
+            const std::uintptr_t pool = std::exchange(own.state, detail::dropping_nodes);
+            base::clear();
+            own.state = pool;
+            own.operations.drop(own.state);
+        } else {
+            own.operations.drop(own.state);
+            renew();
+        }
+        return true;
+    }
+
+    // Effects: the base is empty without having looked at its nodes.
+    void renew() noexcept {
+        auto named = base::get_allocator();
+        void* const stored = named.stored();
+        named.forget_stored();
+        if constexpr (requires { base::key_comp(); }) {
+            auto compare = base::key_comp();
+            named.operations().destroy(stored);
+            ::new (static_cast<void*>(static_cast<base*>(this))) base(compare, named);
+        } else {
+            named.operations().destroy(stored);
+            ::new (static_cast<void*>(static_cast<base*>(this))) base(named);
+        }
+    }
+};
+
+// With the word of this processor, of 64 bits, and of 32.
+template <class Container>
+using pooled = basic_pooled<Container, detail::natural_word>;
+template <class Container>
+using pooled64 = basic_pooled<Container, std::uint64_t>;
+template <class Container>
+using pooled32 = basic_pooled<Container, std::uint32_t>;
+
+}  // namespace millpond::inline MILLPOND_ABI

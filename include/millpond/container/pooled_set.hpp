@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSL-1.0
+// pooled_set: std::set with a pool inside; see pooled.hpp.
+//
+// Example:
+//     millpond::pooled_set<int> a{1, 2}, b{2, 3};
+//     a.merge(b);  // 3 moves, where it lies; 2 stays
+//     assert(a.size() == 3 && b.size() == 1);
+#pragma once
+
+#include <functional>
+#include <initializer_list>
+#include <iterator>
+#include <memory>
+#include <set>
+#include <type_traits>
+#include <utility>
+
+#include "../core/abi.hpp"
+#include "detail/guides.hpp"
+#include "pooled.hpp"
+
+namespace millpond::inline MILLPOND_ABI::detail {
+
+template <class K, class C, class A, class Word>
+struct pooled_traits<std::set<K, C, A>, Word> {
+    using base = std::set<K, C, group_allocator<K, K, A, group_policy<Word, true>>>;
+    static constexpr bool is_hashed = false;
+};
+
+}  // namespace millpond::inline MILLPOND_ABI::detail
+
+namespace millpond::inline MILLPOND_ABI {
+
+template <class K, class C = std::less<K>, class A = std::allocator<K>>
+class pooled_set : public pooled<std::set<K, C, A>> {
+    using adaptor = pooled<std::set<K, C, A>>;
+
+  public:
+    using adaptor::adaptor;
+    using adaptor::operator=;
+    pooled_set(std::initializer_list<K> values) : adaptor(values) {}  // for deduction by gcc 12
+
+    friend void swap(pooled_set& a, pooled_set& b) noexcept(noexcept(a.swap(b))) { a.swap(b); }
+};
+
+template <class It, class C = std::less<detail::guide_value<It>>, class A = std::allocator<detail::guide_value<It>>>
+    requires detail::guide_iterator<It> && (!detail::guide_allocator<C>) && detail::guide_allocator<A>
+pooled_set(It, It, C = C(), A = A()) -> pooled_set<detail::guide_value<It>, C, A>;
+template <class It, class A>
+    requires detail::guide_iterator<It> && detail::guide_allocator<A>
+pooled_set(It, It, A) -> pooled_set<detail::guide_value<It>, std::less<detail::guide_value<It>>, A>;
+template <class K, class C = std::less<K>, class A = std::allocator<K>>
+    requires(!detail::guide_allocator<C>) && detail::guide_allocator<A>
+pooled_set(std::initializer_list<K>, C = C(), A = A()) -> pooled_set<K, C, A>;
+template <class K, class A>
+    requires detail::guide_allocator<A>
+pooled_set(std::initializer_list<K>, A) -> pooled_set<K, std::less<K>, A>;
+#if defined(__cpp_lib_containers_ranges)
+template <std::ranges::input_range R, class C = std::less<std::ranges::range_value_t<R>>,
+          class A = std::allocator<std::ranges::range_value_t<R>>>
+    requires(!detail::guide_allocator<C>) && detail::guide_allocator<A>
+pooled_set(std::from_range_t, R&&, C = C(), A = A()) -> pooled_set<std::ranges::range_value_t<R>, C, A>;
+template <std::ranges::input_range R, class A>
+    requires detail::guide_allocator<A>
+pooled_set(std::from_range_t, R&&, A)
+    -> pooled_set<std::ranges::range_value_t<R>, std::less<std::ranges::range_value_t<R>>, A>;
+#endif
+
+}  // namespace millpond::inline MILLPOND_ABI
