@@ -8,7 +8,6 @@
 #include "container/dyn_array.hpp"
 #include "container/ordered_map.hpp"
 #include "container/ordered_set.hpp"
-#include "container/vector_tree.hpp"
 #include "container/pooled.hpp"
 #include "container/pooled_forward_list.hpp"
 #include "container/pooled_list.hpp"
@@ -21,3 +20,4 @@
 #include "container/pooled_unordered_multimap.hpp"
 #include "container/pooled_unordered_multiset.hpp"
 #include "container/pooled_unordered_set.hpp"
+#include "container/vector_tree.hpp"
