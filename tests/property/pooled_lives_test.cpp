@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// pooled_lives_test: random lives of pooled containers, four of a kind at a time, each with a standard one as its model.
+// pooled_lives_test: random lives of pooled containers, four of a kind, each with a standard one as its model.
 //
 // Nodes go to and fro between the four by splice, merge, handles, swap and moves, so that pools join and end in every
 // order. An upstream that counts sees that nothing is lost.
