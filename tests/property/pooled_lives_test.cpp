@@ -35,7 +35,6 @@ class movable {
     movable(int value) : value_(std::make_unique<int>(value)) {}
     [[nodiscard]] int value() const { return value_ ? *value_ : -1; }
     friend bool operator<(const movable& a, const movable& b) { return a.value() < b.value(); }
-    friend bool operator==(const movable& a, const movable& b) { return a.value() == b.value(); }
 
   private:
     std::unique_ptr<int> value_;
