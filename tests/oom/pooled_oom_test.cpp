@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// pooled_oom_test: every call to the upstream fails once, and every copy, comparison and hash of an element throws once.
-// An insertion of one element that fails changes nothing, and whatever fails nothing is lost.
+// pooled_oom_test: every call to the upstream fails once, and every copy, comparison and hash throws once. An insertion
+// of one element that fails changes nothing, and whatever fails nothing is lost.
 #include <gtest/gtest.h>
 
 #include <algorithm>

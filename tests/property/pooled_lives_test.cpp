@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// pooled_lives_test: random lives of pooled containers, four of a kind at a time, each with the standard's own as its model.
+// pooled_lives_test: random lives of pooled containers, four of a kind, each with a standard one as its model.
 //
 // Nodes go to and fro between the four by splice, merge, handles, swap and moves, so that pools join and end in every
 // order. An upstream that counts sees that nothing is lost.
@@ -35,7 +35,6 @@ class movable {
     movable(int value) : value_(std::make_unique<int>(value)) {}
     [[nodiscard]] int value() const { return value_ ? *value_ : -1; }
     friend bool operator<(const movable& a, const movable& b) { return a.value() < b.value(); }
-    friend bool operator==(const movable& a, const movable& b) { return a.value() == b.value(); }
 
   private:
     std::unique_ptr<int> value_;
