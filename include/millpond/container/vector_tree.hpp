@@ -6,7 +6,7 @@
 //              ┌────────┘    │     └──────┐
 //         │ a … │ ⇄ │ … │ ⇄ │ b … │ ⇄ │ … │       leaves of 4 KiB, linked: a traversal reads them in turn
 //
-// Use it where a std::vector or std::deque would shift: a sequence of more than about 5000 elements that changes
+// Use it where a std::vector or std::deque would shift: a sequence of more than about 4000 elements that changes
 // in the middle, is cut in two or joined. Not for sequences that only grow at their ends, which std::vector holds in
 // less memory and reads faster; nor where references must last: that is std::list, without an index; nor for very many
 // small sequences: a leaf has 4 KiB, of elements that are not trivial 1 KiB, and half a KiB in a pooled_vector_tree.
