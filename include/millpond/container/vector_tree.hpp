@@ -4,11 +4,12 @@
 //
 //                     │ 70 │ 52 │ 61 │             numbers of elements: element 75 is number 5 of the second leaf
 //              ┌────────┘    │     └──────┐
-//         │ a … │ ⇄ │ … │ ⇄ │ b … │ ⇄ │ … │       leaves of 1 KiB, linked: a traversal reads them in turn
+//         │ a … │ ⇄ │ … │ ⇄ │ b … │ ⇄ │ … │       leaves of 4 KiB, linked: a traversal reads them in turn
 //
-// Use it where a std::vector or std::deque would shift: a sequence of more than about a thousand elements that changes
+// Use it where a std::vector or std::deque would shift: a sequence of more than about 4000 elements that changes
 // in the middle, is cut in two or joined. Not for sequences that only grow at their ends, which std::vector holds in
-// less memory and reads faster; nor where references must last: that is std::list, without an index.
+// less memory and reads faster; nor where references must last: that is std::list, without an index; nor for very many
+// small sequences: a leaf has 4 KiB, of elements that are not trivial 1 KiB, and half a KiB in a pooled_vector_tree.
 //
 // nth, [], at, index_of, insert, erase of one element, split, append of a whole tree: O(log size()).
 // push_back, push_front: O(log size()), a few additions. ++, --: O(1). Ranges: O(elements). clear: O(size()).
@@ -54,11 +55,20 @@
 #include "detail/tree_follower.hpp"
 #include "detail/vector_tree_iterator.hpp"
 
+namespace millpond::inline MILLPOND_ABI::detail {
+
+// A traversal waits for memory once a leaf, so leaves are large; less so where each move of an element is a call.
+template <class T>
+inline constexpr std::size_t vector_tree_leaf_bytes = std::is_trivially_copyable_v<T> ? 4088 : 1016;
+template <class T>
+using vector_tree_shape = tree_shape<T, no_order, following, vector_tree_leaf_bytes<T>>;
+
+}  // namespace millpond::inline MILLPOND_ABI::detail
+
 namespace millpond::inline MILLPOND_ABI {
 
 // `Shape`: how many entries nodes have, as detail::tree_shape.
-template <class T, class Allocator = std::allocator<T>,
-          class Shape = detail::tree_shape<T, detail::no_order, detail::following, 1016>>
+template <class T, class Allocator = std::allocator<T>, class Shape = detail::vector_tree_shape<T>>
 class vector_tree {
     static_assert(std::is_object_v<T> && std::same_as<T, std::remove_cv_t<T>>, "elements are objects that may change");
     static_assert(std::same_as<typename std::allocator_traits<Allocator>::value_type, T>, "the allocator is one of T");

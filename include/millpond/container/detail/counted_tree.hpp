@@ -113,14 +113,16 @@ class counted_tree : private counted_tree_body<T, Alloc, Order, Shape, Tracking>
     template <class Each>
     void for_each_leaf(Each each) const {
         static_assert(is_kept_in_leaf<T>);
-        for (leaf* at = first_; at != nullptr; at = at->next)
+        for (leaf* at = first_; at != nullptr; at = at->next) {
+            prefetch(at->next);
             each(reinterpret_cast<T*>(at->slots), static_cast<std::size_t>(at->n));
+        }
     }
 
     // Effects: asks for a leaf or an inner node that is read soon.
     static void prefetch(const void* at) noexcept {
         const char* const bytes = static_cast<const char*>(at);
-        for (std::size_t i = 0; i < sizeof(leaf); i += 64) __builtin_prefetch(bytes + i);
+        for (std::size_t i = 0; i < std::min<std::size_t>(sizeof(leaf), 512); i += 64) __builtin_prefetch(bytes + i);
     }
 
     // Returns: element number `index`, the end for size().

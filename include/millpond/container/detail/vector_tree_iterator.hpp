@@ -143,7 +143,7 @@ class vector_tree_iterator {
 
     [[gnu::noinline]] void leave(leaf* next) noexcept {
         if (next != nullptr) {
-            Core::prefetch(next->next);
+            if (next->next != nullptr) Core::prefetch(next->next->next);
             return place_.go_to(next, 0);
         }
         place_.go_to_end(place_.at()->tracked.owner);

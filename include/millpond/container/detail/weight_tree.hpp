@@ -209,11 +209,11 @@ class weight_tree {
     // Returns: the position behind it.
     position erase(position where) noexcept {
         const position behind = where->next();
-        head_.unlink(where);
-        destroy(allocator_, static_cast<node*>(where));
+        remove(where);
         return behind;
     }
-    void erase_at(const place& where) noexcept { erase(where.at); }
+    // The same without a look at what is behind it.
+    void erase_at(const place& where) noexcept { remove(where.at); }
     position erase(position first, position last) noexcept {
         if (first == begin() && last == end()) {
             clear();
@@ -293,6 +293,10 @@ class weight_tree {
         return index;
     }
 
+    void remove(position where) noexcept {
+        head_.unlink(where);
+        destroy(allocator_, static_cast<node*>(where));
+    }
     // Effects: a node of its own for a value of another allocator's.
     position insert_foreign(place where, value& from) {
         return Element::moved(
