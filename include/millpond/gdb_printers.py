@@ -4,7 +4,8 @@
     (gdb) print scores
     $1 = counted_set of 4 = {120, 250, 310, 470}
 
-dyn_array, vector_tree, counted_set and ordered_set and their kind, and the iterators of the sets and maps. gdb 12 or
+dyn_array, vector_tree, counted_set and ordered_set and their kind, and the iterators of the sets and maps. A pooled
+container is shown as the standard's, where gdb has printers for these: it brings them along with libstdc++. gdb 12 or
 later, with Python; programs are built with -g. Nothing of the program is called, so core dumps will do.
 """
 
@@ -139,11 +140,23 @@ class IteratorPrinter:
         return slot_value(leaf["slots"][slot])
 
 
-def printer_of(value: gdb.Value) -> ContainerPrinter | IteratorPrinter | None:
+def standard_base(container: gdb.Value) -> gdb.Value | None:
+    """The standard container that a pooled one is derived from, over however many classes."""
+    for field in container.type.strip_typedefs().fields():
+        if field.is_base_class:
+            base = container.cast(field.type)
+            return base if str(field.type.strip_typedefs()).startswith("std::") else standard_base(base)
+    return None
+
+
+def printer_of(value: gdb.Value) -> Any:
     found = OURS.match(str(value.type.strip_typedefs().unqualified().strip_typedefs()))
     name = found.group(1) if found else ""
     if name in NAMES:
         return ContainerPrinter(name, value)
+    if name == "basic_pooled" or name.startswith("pooled_"):
+        base = standard_base(value)
+        return None if base is None else gdb.default_visualizer(base)
     return IteratorPrinter(name, value) if name in ("weight_iterator", "ordered_iterator") else None
 
 

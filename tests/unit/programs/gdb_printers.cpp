@@ -32,12 +32,13 @@ int main() {
     large_ones.insert({7, {}});
     millpond::vector_tree<short> sequence;
     for (short i = 0; i < 300; ++i) sequence.insert(sequence.begin(), i);
+    const millpond::pooled_set<int> pooled{3, 1, 2};
     const auto third = scores.nth(2);
     const auto first = letters.begin();
     const auto none = scores.end();
     look_at_them();
     return array.size() + scores.size() + pairs.size() + tree.size() + letters.size() + large_ones.size() == 162 &&
-                   sequence.size() == 300 && third != none && first->second == 'a'
+                   sequence.size() == 300 && pooled.size() == 3 && third != none && first->second == 'a'
                ? 0
                : 1;
 }

