@@ -75,6 +75,7 @@ extern const workload push_back, push_back_huge, push_back_pauses, commit_steps_
 extern const workload small_array_int, small_array_unique;
 extern const workload slots_of_numbers, slots_sparse, slots_pairs, set_of_numbers, set_life;
 extern const workload random_sizes;
+extern const workload small_sets, small_lists, merged_sets, spliced_lists;
 extern const workload ordered_numbers, small_ordered_numbers, ranked_numbers, sequence, sequence_crossing;
 
 }  // namespace millpond::library

@@ -30,6 +30,7 @@ ARRAYS = ("dyn_array", "dyn_array:cleared")
 HEAP_ARRAYS = ("vector", "vector:cleared", "deque", "realloc")
 GROWING = ("dyn_array", "vector", "deque", "realloc", "mremap", "reserved")
 SLOTS = ("compact_pool", "suballocator", "pooled_set")
+JOINED = ("small_sets", "small_lists", "merged_sets", "spliced_lists")
 TREES = ("vector_tree", "pooled_vector_tree", "ordered_set", "pooled_ordered_set", "counted_set", "pooled_counted_set")
 TREE_PEERS = ("rope", "pb_ds_tree", "set", "btree_set", "boost_set", "flat_set")
 NUMBERS = ("set_of_numbers", "set_life", "sequence", "sequence_crossing", "ordered_numbers", "small_ordered_numbers",
@@ -54,6 +55,7 @@ WORKLOADS: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("sequence", "sequence_crossing"), (*TREES[:2], *TREE_PEERS[:2], "vector", "deque")),
     **dict.fromkeys(("ordered_numbers", "small_ordered_numbers"), (*TREES[2:], *TREE_PEERS[2:])),
     "ranked_numbers": (*TREES[2:], TREE_PEERS[1]),
+    **dict.fromkeys(JOINED, ("pooled", "standard")),
     "set_of_numbers": (*SLOTS, *HEAPS, *SOURCES, *LOCKED, "malloc"),
     "set_life": (*SLOTS, *OURS[:2], *HEAPS, *SOURCES, *LOCKED, "malloc"),
 }  # fmt: skip
@@ -72,8 +74,10 @@ def listed() -> dict[str, Any]:
     kinds += [contender(n, "ideal", "none") for n in IDEALS]
     kinds += [contender("malloc", "malloc", "none"), contender("mremap", "array", "none")]
     kinds += [contender(n, "ours", "none") for n in ARRAYS] + [contender(n, "heap_array", "none") for n in HEAP_ARRAYS]
-    kinds += [contender("reserved", "ideal", "none")] + [contender(n, "ours", "none") for n in (*SLOTS, *TREES)]
-    kinds += [contender(n, "tree", "none") for n in TREE_PEERS]
+    kinds += [contender("reserved", "ideal", "none")] + [
+        contender(n, "ours", "none") for n in (*SLOTS, *TREES, "pooled")
+    ]
+    kinds += [contender(n, "tree", "none") for n in (*TREE_PEERS, "standard")]
     works = [{"name": n, "unit": "element", "parameters": [], "metrics": [], "contenders": list(c),
               "counted_functions": ["counted"]} for n, c in WORKLOADS.items()]  # fmt: skip
     return {"schema": "millpond.suite/2", "suite": "library", "workloads": works, "contenders": kinds}
@@ -117,7 +121,7 @@ class FakeSuite:
         if name in self.config.get("bad_alloc", []):
             failed = {"schema": "millpond.suite/2", "status": "bad_alloc", "malloc": malloc}
             return Captured(0, json.dumps(failed), "")
-        ours = name in (*OURS, *ARRAYS, *SLOTS, *TREES) or name.startswith("multipool:")
+        ours = name in (*OURS, *ARRAYS, *SLOTS, *TREES, "pooled") or name.startswith("multipool:")
         usual = 19.5 if name.startswith("ideal") else 20.0 if ours else 100.0 if name in TREE_PEERS else 40.0
         ns = float(self.config.get("ns", {}).get(name, usual))
         filled = 4 * int(given["--size"]) if given["--workload"].startswith("push_back") else 10_000_000

@@ -32,6 +32,7 @@ from millpond.bench.comparisons import (
     sweep,
 )
 from millpond.bench.contenders import HARDENED, IDEAL, MONOTONIC, OURS, POOL, Contender, Takes
+from millpond.bench.suites.library_pooled import POOLED_QUESTIONS, pooled_containers
 from millpond.bench.suites.library_trees import TREE_QUESTIONS, trees
 from millpond.cells.metrics import Metrics
 
@@ -114,6 +115,7 @@ def _quick() -> list[WorkloadPart]:
         *_arrays(_MILLION, _MILLION, 0.02),
         *_slots(_MILLION, _MILLION // 10, 0.05),
         *trees(_MILLION // 10, 0.1, (256,)),
+        *pooled_containers(_MILLION // 10, 0.1),
         *_instructions(),
     ]
 
@@ -192,6 +194,7 @@ def _standard() -> list[WorkloadPart]:
         *_arrays(100 * _MILLION, 100 * _MILLION, 0.5),
         *_slots(50 * _MILLION, 3 * _MILLION, 1.5, _LIVE, _SLOT_PEERS, _SET_PEERS),
         *trees(_MILLION, 0.6),
+        *pooled_containers(_MILLION, 0.6),
         *_instructions(),
     ]
 
@@ -221,6 +224,7 @@ def _paper() -> list[WorkloadPart]:
         *_arrays(100 * _MILLION, 100 * _MILLION, 0.5),
         *_slots(50 * _MILLION, 30 * _MILLION, 10.0, _LIVE),
         *trees(10 * _MILLION, 10.0),
+        *pooled_containers(10 * _MILLION, 6.0),
         *_instructions(),
     ]
 
@@ -359,6 +363,7 @@ QUESTIONS: Mapping[str, Sequence[Question | Special]] = {
     **{name: [Question("instructions_", metric="instructions", unit="instructions", each=lambda _: True)]
        for name in _INSTRUCTIONS},
     **TREE_QUESTIONS,
+    **POOLED_QUESTIONS,
 }  # fmt: skip
 
 LIBRARY = ComparisonSpec(
