@@ -84,25 +84,31 @@ struct small_lists_runner {
     static outcome run(const point& asked) { return run_small<typename C::list>(asked); }
 };
 
+// Runs `once`, which gives what is left and what it took, and keeps the median.
+template <class Once>
+outcome run_joining(const point& asked, Once once) {
+    outcome result;
+    const resident_meter resident;
+    std::vector<double> times(passes);
+    for (double& time : times) result.checksum += once(time);
+    result.set("warm_ns", frame::median(times));
+    result.set_count("units", asked.count("size"));
+    frame::set_resident(result, resident);
+    return result;
+}
+
 template <class C>
 struct merge_runner {
     static outcome run(const point& asked) {
         const std::uint64_t size = asked.count("size");
-        outcome result;
-        const resident_meter resident;
-        std::vector<double> times(passes);
-        for (double& time : times) {
+        return run_joining(asked, [size](double& ns) {
             typename C::set even, odd;
             for (number n = 0; n < size; ++n) even.insert(even.end(), 2 * n), odd.insert(odd.end(), 2 * n + 1);
             const stopwatch clock;
             even.merge(odd);
-            time = clock.elapsed_ns() / static_cast<double>(size);
-            result.checksum += even.size() + *even.rbegin();
-        }
-        result.set("warm_ns", frame::median(times));
-        result.set_count("units", size);
-        frame::set_resident(result, resident);
-        return result;
+            ns = clock.elapsed_ns() / static_cast<double>(size);
+            return even.size() + *even.rbegin();
+        });
     }
 };
 
@@ -110,20 +116,13 @@ template <class C>
 struct splice_runner {
     static outcome run(const point& asked) {
         const std::uint64_t size = asked.count("size");
-        outcome result;
-        const resident_meter resident;
-        std::vector<double> times(passes);
-        for (double& time : times) {
+        return run_joining(asked, [size](double& ns) {
             typename C::list to(size, number{1}), from(size, number{2});
             const stopwatch clock;
             to.splice(to.begin(), from);
-            time = clock.elapsed_ns();
-            result.checksum += to.front() + to.size();
-        }
-        result.set("warm_ns", frame::median(times));
-        result.set_count("units", size);
-        frame::set_resident(result, resident);
-        return result;
+            ns = clock.elapsed_ns();
+            return to.front() + to.size();
+        });
     }
 };
 
