@@ -23,6 +23,16 @@ using millpond::test::listed;
 using millpond::test::run;
 using nlohmann::json;
 
+bool takes_units(const std::string& workload) {
+    static const json list = listed(SUITE);
+    for (const json& each : list["workloads"]) {
+        if (each["name"] != workload) continue;
+        for (const json& parameter : each["parameters"])
+            if (parameter["name"] == "units") return true;
+    }
+    return false;
+}
+
 // Small enough for hundreds of processes, with a size that no workload has as its own.
 std::string tiny(const std::string& workload) {
     if (workload == "lists_shuffled") return " --size 24 --units 768 --af 3 --sf 2";
@@ -32,9 +42,7 @@ std::string tiny(const std::string& workload) {
     if (workload.starts_with("churn")) return " --size 700 --units 3000";
     if (workload.starts_with("push_back")) return " --size 20001";
     if (workload == "construct_empty") return " --units 100";
-    const bool has_passes = workload != "commit_steps" && workload != "set_of_numbers" && workload != "set_life" &&
-                            workload != "slots" && workload != "slots_sparse";
-    return std::string(" --size 37") + (has_passes ? " --units 100" : "");
+    return std::string(" --size 37") + (takes_units(workload) ? " --units 100" : "");
 }
 
 json cell(const std::string& program, const std::string& workload, const std::string& contender,
@@ -69,7 +77,7 @@ TEST(library_suite, contenders_of_workloads_are_described_once) {
     const json list = listed(SUITE);
     EXPECT_EQ(list["schema"], "millpond.suite/2");
     const std::set<std::string> kinds = {"ours",  "pool_peer",  "monotonic_peer", "malloc",
-                                         "ideal", "heap_array", "array"};
+                                         "ideal", "heap_array", "array",          "tree"};
     std::set<std::string> known;
     for (const json& contender : list["contenders"]) {
         EXPECT_TRUE(known.insert(contender["name"]).second) << contender;

@@ -89,11 +89,12 @@ def test_a_name_that_is_taken_is_left_and_said(folder: Path, tmp_path: Path) -> 
 
 
 def test_finishing_adds_to_what_is_there(folder: Path, tmp_path: Path) -> None:
-    """A process outlives the program: it reads from a pipe that the test holds open."""
-    file = folder / "t.mpt"
+    """A process outlives the program: it reads from a pipe that the test holds open. The program ends once it runs."""
+    file, started = folder / "t.mpt", tmp_path / "started"
+    os.mkfifo(started)
     reads, writes = os.pipe()
-    script = "x=$(seq 9); (y=$(seq 9)); sh -c 'echo $$; exec cat' <&0 & exit 0"
-    argv = [str(RECORD), "-o", str(file), "--", "bash", "-c", script]
+    script = "x=$(seq 9); (y=$(seq 9)); sh -c 'echo $$ > $1; exec cat' sh $0 <&0 & read pid < $0; exit 0"
+    argv = [str(RECORD), "-o", str(file), "--", "bash", "-c", script, str(started)]
     with (tmp_path / "out").open("wb") as out, (tmp_path / "error").open("wb") as error:
         recorded = subprocess.run(argv, stdin=reads, stdout=out, stderr=error, timeout=60, check=False)
     os.close(reads)
