@@ -263,8 +263,10 @@ class counted_tree : private counted_tree_body<T, Alloc, Order, Shape, Tracking>
                 to = spare.take_leaf();
             }
             filling filled(*this, spare, to);
-            while (is_more && filled.n < leaf_slots)
-                if ((is_more = make(leaf_alloc_, to->slots[filled.n]))) ++filled.n;
+            while (is_more && filled.n < leaf_slots) {
+                is_more = make(leaf_alloc_, to->slots[filled.n]);
+                if (is_more) ++filled.n;
+            }
         }
     }
 

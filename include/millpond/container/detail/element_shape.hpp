@@ -25,6 +25,7 @@ struct set_element {
     static constexpr bool is_map = false;
 
     [[nodiscard]] static const Key& key(const value_type& value) noexcept { return value; }
+    static const Key& key(const value_type&&) = delete;  // the key is a part of the element
 
     // Effects: calls `make` with what an element is made from that takes the place of this one. As the standard's
     // containers, it copies what might throw while it is moved: should it fail, the old element is whole.

@@ -52,14 +52,15 @@ class tree_follower {
     // Singular: it follows nothing.
     tree_follower() noexcept = default;
     // The end of `owner`.
-    explicit tree_follower(const void* owner) noexcept : owner_(owner) {}
+    explicit tree_follower(const void* owner) noexcept : end_of(owner) {}
     tree_follower(Leaf* at, std::size_t slot) noexcept : at_(at), slot_(slot) { link(); }
     tree_follower(const tree_follower& other) noexcept : at_(other.at_), slot_(other.slot_) {
-        at_ != nullptr ? link() : void(owner_ = other.owner_);
+        at_ != nullptr ? link() : void(end_of = other.end_of);
     }
     tree_follower& operator=(const tree_follower& other) noexcept {
+        if (this == &other) return *this;
         if (other.at_ == nullptr) {
-            go_to_end(other.owner_);
+            go_to_end(other.end_of);
         } else {
             go_to(other.at_, other.slot_);
         }
@@ -72,7 +73,7 @@ class tree_follower {
     [[nodiscard]] Leaf* at() const noexcept { return at_; }
     [[nodiscard]] std::size_t slot() const noexcept { return slot_; }
     // Returns: for an end whose it is, else null.
-    [[nodiscard]] const void* owner() const noexcept { return at_ == nullptr ? owner_ : nullptr; }
+    [[nodiscard]] const void* owner() const noexcept { return at_ == nullptr ? end_of : nullptr; }
 
     // Effects: follows another element of the same leaf.
     void set_slot(std::size_t slot) noexcept { slot_ = slot; }
@@ -87,11 +88,11 @@ class tree_follower {
         if (at_ != nullptr) unlink();
         at_ = nullptr;
         slot_ = 0;
-        owner_ = owner;
+        end_of = owner;
     }
 
     [[nodiscard]] friend bool operator==(const tree_follower& a, const tree_follower& b) noexcept {
-        return a.at_ == b.at_ && a.slot_ == b.slot_ && (a.at_ != nullptr || a.owner_ == b.owner_);
+        return a.at_ == b.at_ && a.slot_ == b.slot_ && (a.at_ != nullptr || a.end_of == b.end_of);
     }
 
   private:
@@ -116,8 +117,8 @@ class tree_follower {
     }
     void link_locked() noexcept {
         tree_follower*& first = at_->tracked.first;
-        next_ = first;
-        if (next_ != nullptr) next_->back_ = &next_;
+        list_next = first;
+        if (list_next != nullptr) list_next->back_ = &list_next;
         back_ = &first;
         first = this;
     }
@@ -126,15 +127,15 @@ class tree_follower {
         unlink_locked();
     }
     void unlink_locked() noexcept {
-        *back_ = next_;
-        if (next_ != nullptr) next_->back_ = back_;
+        *back_ = list_next;
+        if (list_next != nullptr) list_next->back_ = back_;
     }
 
     // The caller changes the tree, so no other thread is here.
     [[gnu::noinline]] static void move_all(Leaf* from, std::size_t first, std::size_t n, Leaf* to,
                                            std::size_t at) noexcept {
         for (tree_follower* follower = from->tracked.first; follower != nullptr;) {
-            tree_follower* const next = follower->next_;
+            tree_follower* const next = follower->list_next;
             if (follower->slot_ - first < n) {
                 follower->slot_ += at - first;
                 if (from != to) {
@@ -148,12 +149,12 @@ class tree_follower {
     }
     [[gnu::noinline]] static void end_all(Leaf* from, std::size_t first, std::size_t n) noexcept {
         for (tree_follower* follower = from->tracked.first; follower != nullptr;) {
-            tree_follower* const next = follower->next_;
+            tree_follower* const next = follower->list_next;
             if (follower->slot_ - first < n) {
                 follower->unlink_locked();
                 follower->at_ = nullptr;
                 follower->slot_ = 0;
-                follower->owner_ = nullptr;
+                follower->end_of = nullptr;
             }
             follower = next;
         }
@@ -162,8 +163,8 @@ class tree_follower {
     Leaf* at_ = nullptr;  // null: the end of the owner, or singular without one
     std::size_t slot_ = 0;
     union {
-        const void* owner_ = nullptr;
-        tree_follower* next_;
+        const void* end_of = nullptr;
+        tree_follower* list_next;
     };
     tree_follower** back_ = nullptr;
 };
