@@ -123,7 +123,7 @@ BENCHMARK_1 = surrounded(EXPERIMENT(
     tables=Tables(("ds",), ("log2_size",), "strategy", "elements", labels=_power,
                   titles=lambda at: f"DS{at['ds']}, {STRUCTURES[int(at['ds']) - 1]}"),
     parts={
-        "quick": _structures_parts(18, (8, 11), (6, 9)),
+        "quick": _structures_parts(18, (8, 11), (6, 8)),
         "standard": (
             *_structures_parts(19, (6, 8, 10, 12, 14, 16), (6, 8, 10, 12)),
             # What the lock costs, at a few points.

@@ -56,8 +56,8 @@ EXPERIMENT = replace(
     tables=Tables(("ds",), ("log2_size",), "strategy", "elements", titles=BENCHMARK_1.tables.titles,
                   labels=BENCHMARK_1.tables.labels),
     parts={
-        "quick": (_winks((8, 11), 22), _peaks((7,), (6, 12, 14), 21)),
-        "standard": (_winks((6, 8, 10, 12), 24), _peaks((7, 11), (6, 9, 12, 14), 23), _peaks((6, 8), (6, 12), 20)),
+        "quick": (_winks((8, 11), 22), _peaks((7,), (6, 12), 21)),
+        "standard": (_winks((6, 8, 10, 12), 24), _peaks((7, 11), (6, 9, 12, 14, 16), 23), _peaks((6, 8), (6, 12), 20)),
         "paper": (_winks(_ALL_SIZES, 27), _peaks(_PEAKED, _ALL_SIZES, 27)),
     },
     notes=("A statement here is a candidate cause: it holds, does not hold, or is undecided, as the rounds of this run "
