@@ -126,8 +126,6 @@ def test_the_notation_of_benchmark_ii_comes_back(g: int, s: int, af: int, sf: in
     assert (parameters["log2_g"], parameters["log2_s"], parameters["sf"]) == (str(g), str(s), str(sf))
 
 
-@pytest.mark.parametrize(
-    "text", ["21 18 8 +3", "-21 18 8 3 32", "-21 18 8 +3", "-21 18 8 +3 32 1", "locality/*", ""]
-)
+@pytest.mark.parametrize("text", ["21 18 8 +3", "-21 18 8 3 32", "-21 18 8 +3", "-21 18 8 +3 32 1", "locality/*", ""])
 def test_what_is_no_notation_is_none(text: str) -> None:
     assert notation(text) is None
