@@ -63,6 +63,7 @@
 
 #include "../bind/is_winkable.hpp"
 #include "../core/abi.hpp"
+#include "detail/element_order.hpp"
 #include "detail/group_allocator.hpp"
 #include "detail/with_pool.hpp"
 #include "pooled_stats.hpp"
@@ -94,19 +95,6 @@ inline constexpr bool is_renewable<Base> =
 
 template <class Base>
 concept is_three_way = requires(const Base& a, const Base& b) { a <=> b; };
-
-template <class T>
-concept has_less = requires(const T& a, const T& b) { a < b; };
-
-// Compares as the standard's containers do where elements have no operator<=>.
-inline constexpr auto compare_three_way = []<class T>(const T& a, const T& b) {
-    if constexpr (std::three_way_comparable<T>) {
-        return a <=> b;
-    } else {
-        if (a < b) return std::weak_ordering::less;
-        return b < a ? std::weak_ordering::greater : std::weak_ordering::equivalent;
-    }
-};
 
 }  // namespace millpond::inline MILLPOND_ABI::detail
 
@@ -175,10 +163,9 @@ class basic_pooled : public detail::with_pool<typename detail::pooled_traits<Con
 
     // For standard libraries whose own lacks it for other allocators than their own (libc++ 19).
     friend auto operator<=>(const basic_pooled& a, const basic_pooled& b)
-        requires(!detail::is_three_way<base> && detail::has_less<value_type> && !traits::is_hashed)
+        requires(!detail::is_three_way<base> && detail::is_ordered_somehow<value_type> && !traits::is_hashed)
     {
-        return std::lexicographical_compare_three_way(a.begin(), a.end(), b.begin(), b.end(),
-                                                      detail::compare_three_way);
+        return std::lexicographical_compare_three_way(a.begin(), a.end(), b.begin(), b.end(), detail::element_order());
     }
 
     void clear() noexcept {

@@ -44,14 +44,14 @@ class pooled_list : public pooled<std::list<T, A>> {
 };
 
 template <class It, class A = std::allocator<detail::guide_value<It>>>
-    requires detail::guide_iterator<It> && detail::guide_allocator<A>
+    requires std::input_iterator<It> && detail::is_allocator<A>
 pooled_list(It, It, A = A()) -> pooled_list<detail::guide_value<It>, A>;
 template <class T, class A = std::allocator<T>>
-    requires detail::guide_allocator<A>
+    requires detail::is_allocator<A>
 pooled_list(std::initializer_list<T>, A = A()) -> pooled_list<T, A>;
 #if defined(__cpp_lib_containers_ranges)
 template <std::ranges::input_range R, class A = std::allocator<std::ranges::range_value_t<R>>>
-    requires detail::guide_allocator<A>
+    requires detail::is_allocator<A>
 pooled_list(std::from_range_t, R&&, A = A()) -> pooled_list<std::ranges::range_value_t<R>, A>;
 #endif
 

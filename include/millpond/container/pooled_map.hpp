@@ -46,26 +46,26 @@ class pooled_map : public pooled<std::map<K, V, C, A>> {
 };
 
 template <class It, class C = std::less<detail::guide_key<It>>, class A = std::allocator<detail::guide_pair<It>>>
-    requires detail::guide_iterator<It> && (!detail::guide_allocator<C>) && detail::guide_allocator<A>
+    requires std::input_iterator<It> && (!detail::is_allocator<C>) && detail::is_allocator<A>
 pooled_map(It, It, C = C(), A = A()) -> pooled_map<detail::guide_key<It>, detail::guide_mapped<It>, C, A>;
 template <class It, class A>
-    requires detail::guide_iterator<It> && detail::guide_allocator<A>
+    requires std::input_iterator<It> && detail::is_allocator<A>
 pooled_map(It, It, A)
     -> pooled_map<detail::guide_key<It>, detail::guide_mapped<It>, std::less<detail::guide_key<It>>, A>;
 template <class K, class V, class C = std::less<K>, class A = std::allocator<std::pair<const K, V>>>
-    requires(!detail::guide_allocator<C>) && detail::guide_allocator<A>
+    requires(!detail::is_allocator<C>) && detail::is_allocator<A>
 pooled_map(std::initializer_list<std::pair<K, V>>, C = C(), A = A()) -> pooled_map<K, V, C, A>;
 template <class K, class V, class A>
-    requires detail::guide_allocator<A>
+    requires detail::is_allocator<A>
 pooled_map(std::initializer_list<std::pair<K, V>>, A) -> pooled_map<K, V, std::less<K>, A>;
 #if defined(__cpp_lib_containers_ranges)
 template <std::ranges::input_range R, class C = std::less<detail::guide_range_key<R>>,
           class A = std::allocator<detail::guide_range_pair<R>>>
-    requires(!detail::guide_allocator<C>) && detail::guide_allocator<A>
+    requires(!detail::is_allocator<C>) && detail::is_allocator<A>
 pooled_map(std::from_range_t, R&&, C = C(), A = A())
     -> pooled_map<detail::guide_range_key<R>, detail::guide_range_mapped<R>, C, A>;
 template <std::ranges::input_range R, class A>
-    requires detail::guide_allocator<A>
+    requires detail::is_allocator<A>
 pooled_map(std::from_range_t, R&&, A)
     -> pooled_map<detail::guide_range_key<R>, detail::guide_range_mapped<R>, std::less<detail::guide_range_key<R>>, A>;
 #endif

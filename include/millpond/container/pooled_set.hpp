@@ -44,24 +44,24 @@ class pooled_set : public pooled<std::set<K, C, A>> {
 };
 
 template <class It, class C = std::less<detail::guide_value<It>>, class A = std::allocator<detail::guide_value<It>>>
-    requires detail::guide_iterator<It> && (!detail::guide_allocator<C>) && detail::guide_allocator<A>
+    requires std::input_iterator<It> && (!detail::is_allocator<C>) && detail::is_allocator<A>
 pooled_set(It, It, C = C(), A = A()) -> pooled_set<detail::guide_value<It>, C, A>;
 template <class It, class A>
-    requires detail::guide_iterator<It> && detail::guide_allocator<A>
+    requires std::input_iterator<It> && detail::is_allocator<A>
 pooled_set(It, It, A) -> pooled_set<detail::guide_value<It>, std::less<detail::guide_value<It>>, A>;
 template <class K, class C = std::less<K>, class A = std::allocator<K>>
-    requires(!detail::guide_allocator<C>) && detail::guide_allocator<A>
+    requires(!detail::is_allocator<C>) && detail::is_allocator<A>
 pooled_set(std::initializer_list<K>, C = C(), A = A()) -> pooled_set<K, C, A>;
 template <class K, class A>
-    requires detail::guide_allocator<A>
+    requires detail::is_allocator<A>
 pooled_set(std::initializer_list<K>, A) -> pooled_set<K, std::less<K>, A>;
 #if defined(__cpp_lib_containers_ranges)
 template <std::ranges::input_range R, class C = std::less<std::ranges::range_value_t<R>>,
           class A = std::allocator<std::ranges::range_value_t<R>>>
-    requires(!detail::guide_allocator<C>) && detail::guide_allocator<A>
+    requires(!detail::is_allocator<C>) && detail::is_allocator<A>
 pooled_set(std::from_range_t, R&&, C = C(), A = A()) -> pooled_set<std::ranges::range_value_t<R>, C, A>;
 template <std::ranges::input_range R, class A>
-    requires detail::guide_allocator<A>
+    requires detail::is_allocator<A>
 pooled_set(std::from_range_t, R&&, A)
     -> pooled_set<std::ranges::range_value_t<R>, std::less<std::ranges::range_value_t<R>>, A>;
 #endif

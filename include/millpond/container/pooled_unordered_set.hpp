@@ -44,35 +44,34 @@ class pooled_unordered_set : public pooled<std::unordered_set<K, H, E, A>> {
 
 template <class It, class H = std::hash<detail::guide_value<It>>, class E = std::equal_to<detail::guide_value<It>>,
           class A = std::allocator<detail::guide_value<It>>>
-    requires detail::guide_iterator<It> && detail::guide_hash<H> &&
-             (!detail::guide_allocator<E>) && detail::guide_allocator<A>
+    requires std::input_iterator<It> && detail::guide_hash<H> && (!detail::is_allocator<E>) && detail::is_allocator<A>
 pooled_unordered_set(It, It, std::size_t = 0, H = H(), E = E(), A = A())
     -> pooled_unordered_set<detail::guide_value<It>, H, E, A>;
 template <class It, class A>
-    requires detail::guide_iterator<It> && detail::guide_allocator<A>
+    requires std::input_iterator<It> && detail::is_allocator<A>
 pooled_unordered_set(It, It, std::size_t, A)
     -> pooled_unordered_set<detail::guide_value<It>, std::hash<detail::guide_value<It>>,
                             std::equal_to<detail::guide_value<It>>, A>;
 template <class It, class H, class A>
-    requires detail::guide_iterator<It> && detail::guide_hash<H> && detail::guide_allocator<A>
+    requires std::input_iterator<It> && detail::guide_hash<H> && detail::is_allocator<A>
 pooled_unordered_set(It, It, std::size_t, H, A)
     -> pooled_unordered_set<detail::guide_value<It>, H, std::equal_to<detail::guide_value<It>>, A>;
 template <class K, class H = std::hash<K>, class E = std::equal_to<K>, class A = std::allocator<K>>
-    requires detail::guide_hash<H> && (!detail::guide_allocator<E>) && detail::guide_allocator<A>
+    requires detail::guide_hash<H> && (!detail::is_allocator<E>) && detail::is_allocator<A>
 pooled_unordered_set(std::initializer_list<K>, std::size_t = 0, H = H(), E = E(), A = A())
     -> pooled_unordered_set<K, H, E, A>;
 template <class K, class A>
-    requires detail::guide_allocator<A>
+    requires detail::is_allocator<A>
 pooled_unordered_set(std::initializer_list<K>, std::size_t, A)
     -> pooled_unordered_set<K, std::hash<K>, std::equal_to<K>, A>;
 template <class K, class H, class A>
-    requires detail::guide_hash<H> && detail::guide_allocator<A>
+    requires detail::guide_hash<H> && detail::is_allocator<A>
 pooled_unordered_set(std::initializer_list<K>, std::size_t, H, A) -> pooled_unordered_set<K, H, std::equal_to<K>, A>;
 #if defined(__cpp_lib_containers_ranges)
 template <std::ranges::input_range R, class H = std::hash<std::ranges::range_value_t<R>>,
           class E = std::equal_to<std::ranges::range_value_t<R>>,
           class A = std::allocator<std::ranges::range_value_t<R>>>
-    requires detail::guide_hash<H> && (!detail::guide_allocator<E>) && detail::guide_allocator<A>
+    requires detail::guide_hash<H> && (!detail::is_allocator<E>) && detail::is_allocator<A>
 pooled_unordered_set(std::from_range_t, R&&, std::size_t = 0, H = H(), E = E(), A = A())
     -> pooled_unordered_set<std::ranges::range_value_t<R>, H, E, A>;
 #endif

@@ -29,16 +29,10 @@
 #include "../../core/abi.hpp"
 #include "associative_changes.hpp"
 #include "element_order.hpp"
+#include "guides.hpp"
 #include "refused.hpp"
 
 namespace millpond::inline MILLPOND_ABI::detail {
-
-// What the deduction guides take for an allocator.
-template <class T>
-concept is_allocator = requires(T allocator) {
-    typename T::value_type;
-    allocator.allocate(std::size_t{1});
-};
 
 template <class Derived, class Core, class Compare, bool IsUnique>
 class associative : public associative_changes<Core, Compare, IsUnique> {

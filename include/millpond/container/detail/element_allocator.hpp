@@ -23,7 +23,7 @@ namespace millpond::inline MILLPOND_ABI::detail {
 // The one that names a container's.
 template <class Element, class T, class Upstream, class Policy>
     requires is_element<Element, T>
-class group_allocator<Element, T, Upstream, Policy> {
+class group_allocator<Element, T, Upstream, Policy> : public group_propagation<Upstream> {
     using shared = group_traits<T, Upstream, Policy>;
     using element_upstream = typename shared::template rebound<Element>;
 
@@ -32,16 +32,6 @@ class group_allocator<Element, T, Upstream, Policy> {
 
   public:
     using value_type = Element;
-    using size_type = std::size_t;
-    using difference_type = std::ptrdiff_t;
-    using propagate_on_container_copy_assignment =
-        typename shared::upstream_traits::propagate_on_container_copy_assignment;
-    using propagate_on_container_move_assignment =
-        std::bool_constant<shared::is_always_equal ||
-                           shared::upstream_traits::propagate_on_container_move_assignment::value>;
-    using propagate_on_container_swap =
-        std::bool_constant<shared::is_always_equal || shared::upstream_traits::propagate_on_container_swap::value>;
-    using is_always_equal = std::bool_constant<shared::is_always_equal>;
 
     template <class U>
     struct rebind {

@@ -56,14 +56,6 @@ struct map_element {
     }
 };
 
-// Of what an iterator over pairs gives: for the deduction of a map's arguments.
-template <class Pair>
-using key_of = std::remove_const_t<typename Pair::first_type>;
-template <class Pair>
-using mapped_of = typename Pair::second_type;
-template <class Pair>
-using element_of = std::pair<const key_of<Pair>, mapped_of<Pair>>;
-
 // Where an element belongs, or, if it would not be new, where its equal is.
 template <class Place>
 struct search_result {

@@ -30,7 +30,7 @@ namespace millpond::inline MILLPOND_ABI::detail {
 
 // The one that a container holds.
 template <class Node, class T, class Upstream, class Policy>
-class group_allocator {
+class group_allocator : public group_propagation<Upstream> {
     using shared = group_traits<T, Upstream, Policy>;
     template <class U>
     using rebound = typename shared::template rebound<U>;
@@ -56,16 +56,8 @@ class group_allocator {
 
   public:
     using value_type = Node;
-    using size_type = std::size_t;
-    using difference_type = std::ptrdiff_t;
-    using propagate_on_container_copy_assignment =
-        typename shared::upstream_traits::propagate_on_container_copy_assignment;
-    using propagate_on_container_move_assignment =
-        std::bool_constant<shared::is_always_equal ||
-                           shared::upstream_traits::propagate_on_container_move_assignment::value>;
-    using propagate_on_container_swap =
-        std::bool_constant<shared::is_always_equal || shared::upstream_traits::propagate_on_container_swap::value>;
-    using is_always_equal = std::bool_constant<shared::is_always_equal>;
+    using typename group_propagation<Upstream>::propagate_on_container_move_assignment;
+    using typename group_propagation<Upstream>::propagate_on_container_swap;
 
     template <class U>
     struct rebind {

@@ -51,7 +51,21 @@ struct group_traits {
     using upstream_traits = std::allocator_traits<Upstream>;
     template <class U>
     using rebound = typename upstream_traits::template rebind_alloc<U>;
-    static constexpr bool is_always_equal = upstream_traits::is_always_equal::value;
+};
+
+// What both group_allocators say of themselves. Their upstreams move along wherever that makes no difference.
+template <class Upstream>
+struct group_propagation {
+    using size_type = std::size_t;
+    using difference_type = std::ptrdiff_t;
+    using is_always_equal = typename std::allocator_traits<Upstream>::is_always_equal;
+    using propagate_on_container_copy_assignment =
+        typename std::allocator_traits<Upstream>::propagate_on_container_copy_assignment;
+    using propagate_on_container_move_assignment =
+        std::disjunction<is_always_equal,
+                         typename std::allocator_traits<Upstream>::propagate_on_container_move_assignment>;
+    using propagate_on_container_swap =
+        std::disjunction<is_always_equal, typename std::allocator_traits<Upstream>::propagate_on_container_swap>;
 };
 
 // What the adaptor asks of the allocator in its container, whose type only the container knows.

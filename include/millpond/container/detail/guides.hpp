@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// guides: what the deduction guides of pooled containers ask of their arguments, as the standard says it.
+// guides: what the deduction guides of associative and pooled containers ask of their arguments, as the standard says.
+//
+//   It over std::pair<int, text> ──▶ guide_key<It> int, guide_mapped<It> text, guide_pair<It> pair<const int, text>
 //
 // Compile-time only.
 #pragma once
@@ -15,33 +17,39 @@
 
 namespace millpond::inline MILLPOND_ABI::detail {
 
-template <class A>
-concept guide_allocator = requires(A& allocator) {
-    typename A::value_type;
-    allocator.allocate(std::size_t{});
+// What may be taken for an allocator.
+template <class T>
+concept is_allocator = requires(T& allocator) {
+    typename T::value_type;
+    allocator.allocate(std::size_t{1});
 };
-
-template <class It>
-concept guide_iterator = std::input_iterator<It>;
 
 // A hash function is neither a number of buckets nor an allocator.
 template <class H>
-concept guide_hash = !std::integral<H> && !guide_allocator<H>;
+concept guide_hash = !std::integral<H> && !is_allocator<H>;
+
+// Of what an iterator over pairs gives.
+template <class Pair>
+using key_of = std::remove_const_t<typename Pair::first_type>;
+template <class Pair>
+using mapped_of = typename Pair::second_type;
+template <class Pair>
+using element_of = std::pair<const key_of<Pair>, mapped_of<Pair>>;
 
 template <class It>
-using guide_value = typename std::iterator_traits<It>::value_type;
+using guide_value = std::iter_value_t<It>;
 template <class It>
-using guide_key = std::remove_const_t<typename guide_value<It>::first_type>;
+using guide_key = key_of<guide_value<It>>;
 template <class It>
-using guide_mapped = typename guide_value<It>::second_type;
+using guide_mapped = mapped_of<guide_value<It>>;
 template <class It>
-using guide_pair = std::pair<const guide_key<It>, guide_mapped<It>>;
+using guide_pair = element_of<guide_value<It>>;
 
 template <class R>
-using guide_range_key = std::remove_const_t<typename std::ranges::range_value_t<R>::first_type>;
+using guide_range_key = key_of<std::ranges::range_value_t<R>>;
 template <class R>
-using guide_range_mapped = typename std::ranges::range_value_t<R>::second_type;
+using guide_range_mapped = mapped_of<std::ranges::range_value_t<R>>;
 template <class R>
-using guide_range_pair = std::pair<const guide_range_key<R>, guide_range_mapped<R>>;
+using guide_range_pair = element_of<std::ranges::range_value_t<R>>;
 
 }  // namespace millpond::inline MILLPOND_ABI::detail

@@ -46,7 +46,6 @@ class weight_tree {
     // Where elements must not change, both iterators are one type.
     using iterator = weight_iterator<value, !Element::is_map>;
     using const_iterator = weight_iterator<value, true>;
-    static constexpr bool keeps_positions = true;  // by all that happens to other elements
 
     // A node in no tree yet, which dies with its owner.
     using made = std::unique_ptr<node, destroyer>;
