@@ -193,8 +193,7 @@ class counted_tree_body {
         node* at = root_;
         for (std::size_t level = height_; level > 0; --level) {
             inner* const parent = static_cast<inner*>(at);
-            std::size_t i = 0;
-            while (index >= parent->counts[i]) index -= parent->counts[i++];
+            const std::size_t i = parent->child_with(index);
             at = parent->children[i];
             if (is_sparse(at, level - 1)) return fill_up(parent, i == 0 ? 0 : i - 1, level - 1), true;
         }

@@ -122,6 +122,12 @@ struct tree_nodes {
             while (children[i] != child) ++i;
             return i;
         }
+        // Returns: the child with element number `index`, which becomes its number there. It is below this node.
+        [[nodiscard]] std::size_t child_with(std::size_t& index) const noexcept {
+            std::size_t i = 0;
+            while (index >= counts[i]) index -= counts[i++];
+            return i;
+        }
         [[nodiscard]] std::size_t sum(std::size_t from, std::size_t to) const noexcept {
             std::size_t sum = 0;
             for (; from < to; ++from) sum += counts[from];

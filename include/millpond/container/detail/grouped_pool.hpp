@@ -8,8 +8,8 @@
 // allocator still refers to it, as soon as its last slot is free. So one live node keeps its own page or chunk, and the
 // books of its pool; never the other pools of the group.
 //
-// allocate, deallocate: those of compact_pool, one addition more. deallocate of a node of another pool: a small group is
-// asked pool by pool, a large one has an index (pool_index), O(1). join: O(1), no allocation. For one thread at a time.
+// allocate, deallocate: those of compact_pool, one addition more. deallocate of a node of another pool: a small group
+// is asked pool by pool, a large one has an index (pool_index), O(1). join: O(1), no allocation. For one thread only.
 // Ownership: a pool is counted by the allocators that refer to it and by the pools that forward to it.
 #pragma once
 
