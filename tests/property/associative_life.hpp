@@ -392,4 +392,15 @@ class associative_life {
     int made_ = 0;
 };
 
+// Five lives; nothing is left of any.
+template <class Kind>
+void expect_lives_as_the_standard_ones() {
+    for (std::uint64_t salt = 0; salt < 5 && !testing::Test::HasFailure(); ++salt) {
+        SCOPED_TRACE("life " + std::to_string(salt));
+        associative_life<Kind>(salt).live(300);
+        EXPECT_EQ(element_books::alive.size(), 0U);
+        for (const auto& [number, blocks] : allocation_books::blocks) EXPECT_EQ(blocks, 0) << "allocator " << number;
+    }
+}
+
 }  // namespace millpond::test

@@ -16,14 +16,7 @@ template <class Kind>
 class associative_maps : public testing::Test {};
 TYPED_TEST_SUITE(associative_maps, kinds);
 
-TYPED_TEST(associative_maps, live_as_the_standard_ones) {
-    for (std::uint64_t salt = 0; salt < 5 && !this->HasFailure(); ++salt) {
-        SCOPED_TRACE("life " + std::to_string(salt));
-        associative_life<TypeParam>(salt).live(300);
-        EXPECT_EQ(element_books::alive.size(), 0U);
-        for (const auto& [number, blocks] : allocation_books::blocks) EXPECT_EQ(blocks, 0) << "allocator " << number;
-    }
-}
+TYPED_TEST(associative_maps, live_as_the_standard_ones) { expect_lives_as_the_standard_ones<TypeParam>(); }
 
 }  // namespace
 }  // namespace millpond::test

@@ -22,47 +22,15 @@
 #include <unordered_set>
 #include <vector>
 
+#include "support/counted_upstream.hpp"
 #include "support/seed.hpp"
 
 namespace millpond {
 namespace {
 
-// What the allocator beneath was asked for.
-struct account {
-    std::size_t live_bytes = 0;
-    std::size_t live_blocks = 0;
-    std::size_t largest = 0;
-    std::size_t calls = 0;
-    std::size_t fails_at = static_cast<std::size_t>(-1);
-};
-
+using account = test::upstream_account;
 template <class T>
-class counting {
-  public:
-    using value_type = T;
-    explicit counting(account& to) noexcept : to_(&to) {}
-    template <class U>
-    counting(const counting<U>& other) noexcept : to_(other.to_) {}
-
-    T* allocate(std::size_t n) {
-        if (to_->calls++ == to_->fails_at) throw std::bad_alloc();
-        T* const memory = std::allocator<T>().allocate(n);
-        ++to_->live_blocks;
-        to_->live_bytes += n * sizeof(T);
-        to_->largest = std::max(to_->largest, n * sizeof(T));
-        return memory;
-    }
-    void deallocate(T* memory, std::size_t n) noexcept {
-        --to_->live_blocks;
-        to_->live_bytes -= n * sizeof(T);
-        std::allocator<T>().deallocate(memory, n);
-    }
-    template <class U>
-    friend bool operator==(const counting& a, const counting<U>& b) noexcept {
-        return a.to_ == b.to_;
-    }
-    account* to_;
-};
+using counting = test::counted_upstream<T, false>;
 
 template <template <class> class Suballocator>
 struct binding {

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "random_numbers.hpp"
@@ -40,6 +41,24 @@ template <class Set>
     std::uint64_t sum = 0;
     for (const std::uint64_t number : numbers) sum += number;
     return sum;
+}
+
+inline void shuffle(std::vector<std::uint64_t>& numbers, random_numbers& random) {
+    for (std::size_t i = numbers.size(); i > 1; --i)
+        std::swap(numbers[i - 1], numbers[random.below(static_cast<std::uint32_t>(i))]);
+}
+
+// Returns: how many of the numbers are there.
+template <class Set>
+[[gnu::noinline]] std::uint64_t find_all(const Set& in, const std::vector<std::uint64_t>& numbers) {
+    std::uint64_t found = 0;
+    for (const std::uint64_t number : numbers) found += static_cast<std::uint64_t>(in.find(number) != in.end());
+    return found;
+}
+
+template <class Set>
+[[gnu::noinline]] void erase_all(Set& from, const std::vector<std::uint64_t>& numbers) {
+    for (const std::uint64_t number : numbers) from.erase(number);
 }
 
 }  // namespace millpond::suites

@@ -64,8 +64,7 @@ inline constexpr package abseil{"libabsl-dev", [] { return std::string(); }, fal
 struct contender {
     std::string_view name;
     std::string_view alias = {};  // what a document calls it; empty: nothing else
-    // ours, pool_peer, monotonic_peer, malloc, heap_array (an array over malloc), array, tree,
-    // ideal, system
+    // ours, pool_peer, monotonic_peer, malloc, heap_array (an array over malloc), array, tree, ideal, system
     std::string_view kind = "ours";
     std::string_view source = "none";  // default, or none: it has no source that could be chosen
     const package* from = &packages::own;

@@ -4,8 +4,8 @@
 //   constructed: the base of what is resident ── start: instruments, clocks, page faults ── … ── stop: into the outcome
 //
 // What is built between construction and start is not timed, but counts as resident; what is done after stop counts,
-// too, where the caller asks for it (set_resident). CPU time of all threads. What is
-// measured goes through measured_part, in every thread, so that a simulator can be told by its name what to count.
+// too, where the caller asks for it (set_resident). CPU time of all threads. What is measured goes through
+// measured_part, in every thread, so that a simulator can be told by its name what to count.
 #pragma once
 
 #include <sys/resource.h>

@@ -30,17 +30,6 @@ struct set_times {
     double erase = 0;
 };
 
-inline void shuffle(std::vector<std::uint64_t>& numbers, random_numbers& random) {
-    for (std::size_t i = numbers.size(); i > 1; --i)
-        std::swap(numbers[i - 1], numbers[random.below(static_cast<std::uint32_t>(i))]);
-}
-
-template <class Set>
-[[gnu::noinline]] std::uint64_t find_all(const Set& in, const std::vector<std::uint64_t>& numbers) {
-    std::uint64_t found = 0;
-    for (const std::uint64_t number : numbers) found += static_cast<std::uint64_t>(in.find(number) != in.end());
-    return found;
-}
 template <class Set>
 [[gnu::noinline]] std::uint64_t rank_all(const Set& in, const std::vector<std::uint64_t>& numbers) {
     std::uint64_t sum = 0;
@@ -53,11 +42,6 @@ template <class Set>
     for (std::uint64_t i = 0; i < size; ++i) sum += in.number_at(random.below(static_cast<std::uint32_t>(size)));
     return sum;
 }
-template <class Set>
-[[gnu::noinline]] void erase_all(Set& from, const std::vector<std::uint64_t>& numbers) {
-    for (const std::uint64_t number : numbers) from.erase(number);
-}
-
 template <class Set, bool HasRanks>
 outcome run_set(const point& asked) {
     const std::uint64_t size = asked.count("size");
@@ -75,7 +59,7 @@ outcome run_set(const point& asked) {
         suites::insert_all(set, numbers);
         times.insert += clock.elapsed_ns();
         if (i + 1 == sets) set_resident(result, resident);
-        shuffle(numbers, random);
+        suites::shuffle(numbers, random);
         clock.start();
         if constexpr (HasRanks) {
             result.checksum = rank_all(set, numbers);
@@ -83,15 +67,15 @@ outcome run_set(const point& asked) {
             clock.start();
             result.checksum += nth_all(set, size, random);
         } else {
-            result.checksum = find_all(set, numbers);
+            result.checksum = suites::find_all(set, numbers);
             times.find += clock.elapsed_ns();
             clock.start();
             result.checksum += suites::sum_of(set);
         }
         times.walk += clock.elapsed_ns();
-        shuffle(numbers, random);
+        suites::shuffle(numbers, random);
         clock.start();
-        erase_all(set, numbers);
+        suites::erase_all(set, numbers);
         times.erase += clock.elapsed_ns();
     }
     const auto count = static_cast<double>(size * sets);

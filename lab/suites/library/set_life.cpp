@@ -28,19 +28,10 @@ class whole_life {
     }
 
     void insert_all() { suites::insert_all(set_, numbers_); }
-    void shuffle() {
-        for (std::size_t i = numbers_.size(); i > 1; --i)
-            std::swap(numbers_[i - 1], numbers_[random_.below(static_cast<std::uint32_t>(i))]);
-    }
-    [[nodiscard, gnu::noinline]] std::uint64_t find_all() const {
-        std::uint64_t found = 0;
-        for (const std::uint64_t number : numbers_) found += set_.find(number) != set_.end();
-        return found;
-    }
+    void shuffle() { suites::shuffle(numbers_, random_); }
+    [[nodiscard]] std::uint64_t find_all() const { return suites::find_all(set_, numbers_); }
     [[nodiscard]] std::uint64_t traverse() const { return sum_of(set_); }
-    [[gnu::noinline]] void erase_all() {
-        for (const std::uint64_t number : numbers_) set_.erase(number);
-    }
+    void erase_all() { suites::erase_all(set_, numbers_); }
 
   private:
     random_numbers random_;

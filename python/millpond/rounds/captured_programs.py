@@ -128,6 +128,13 @@ PREDICTED: Mapping[str, ProgramMaker] = {
     "containers": layout_containers,
     "threads": layout_threads,
 }
+# What may be named besides them.
+MORE_PREDICTED: Mapping[str, ProgramMaker] = {
+    "ghostscript": ghostscript_short,
+    "sort": sort_short,
+    "od": od_short,
+    "orders": orders_short,
+}
 # Those on which the affinity plan is compared with the plan by subsystem.
 AFFINE: Mapping[str, ProgramMaker] = {
     "orders": orders_affine,
@@ -135,11 +142,4 @@ AFFINE: Mapping[str, ProgramMaker] = {
     "xsltproc": xsltproc_short,
     "python3": python3_short,
     "request_server": request_server,
-}
-# What may be named besides them.
-MORE_PREDICTED: Mapping[str, ProgramMaker] = {
-    "ghostscript": ghostscript_short,
-    "sort": sort_short,
-    "od": od_short,
-    "orders": orders_short,
 }

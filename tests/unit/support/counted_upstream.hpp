@@ -4,6 +4,7 @@
 // Allocators over one account are equal, and others are not.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <memory>
 #include <new>
@@ -14,6 +15,7 @@ namespace millpond::test {
 struct upstream_account {
     std::size_t live_bytes = 0;
     std::size_t live_blocks = 0;
+    std::size_t largest = 0;  // block, in bytes
     std::size_t calls = 0;
     std::size_t fails_at = static_cast<std::size_t>(-1);
 };
@@ -39,6 +41,7 @@ class counted_upstream {
         T* const memory = std::allocator<T>().allocate(n);
         ++to_->live_blocks;
         to_->live_bytes += n * sizeof(T);
+        to_->largest = std::max(to_->largest, n * sizeof(T));
         return memory;
     }
     void deallocate(T* memory, std::size_t n) noexcept {
