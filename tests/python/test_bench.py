@@ -114,6 +114,7 @@ def test_a_point_in_the_documents_notation_is_made_and_nothing_else_runs(p0089: 
         ("-21 18 8 +3 32", ("log2_g", "21", "log2_s", "18", "af", "8", "sf", "3", "rf", "32")),
         ("10000000  1000 10 -5 1", ("links", "10000000", "links_each", "1000", "af", "10", "sf", "-5", "rf", "1")),
         ("10000000 1000 10 5 1", None),
+        ("-9999999999 18 8 +3 32", None),
         ("10000000 1000 10 +5", None),
     ],
 )
@@ -163,6 +164,7 @@ def test_what_an_experiment_leaves_open_can_be_set(p0089: Use) -> None:
         ("log2_leaves", "it is given as NAME=VALUE,VALUE"),
         ("log2_leaves=1,", "it is given as NAME=VALUE,VALUE"),
         ("log2_leaves=99", "log2_leaves is from 0 to 40, not 99"),
+        ("log2_leaves=99999999999", "log2_leaves is from 0 to 40, not 99999999999"),
     ],
 )
 def test_a_value_that_cannot_be_set_is_refused(

@@ -177,7 +177,7 @@ def _shuffles(log2_g: int, *sizes: int) -> Part:
     return Part(points(log2_g=[log2_g], log2_s=sizes, af=[8], sf=[1, -1, 5, -5, 8, -8], rf=[1]), (ALIASES["AS1"],))
 
 
-_NOTATION = re.compile(r"(-?)(\d{1,10}) (\d{1,10}) (\d{1,4}) ([+-])(\d{1,4}) (\d{1,6})")
+_NOTATION = re.compile(r"(?:-(\d{1,2}) (\d{1,2})|(\d{1,10}) (\d{1,10})) (\d{1,4}) ([+-])(\d{1,4}) (\d{1,6})")
 
 
 def notation(text: str) -> Parameters | None:
@@ -188,10 +188,14 @@ def notation(text: str) -> Parameters | None:
     found = _NOTATION.fullmatch(" ".join(text.split()))
     if found is None:
         return None
-    is_power, g, s, af, sign, sf, rf = found.groups()
-    size, each = ("log2_g", "log2_s") if is_power else ("links", "links_each")
-    sizes = {size: [int(g)], each: [int(s)]}
-    (made,) = points(**sizes, af=[int(af)], sf=[f"{'-' if sign == '-' else ''}{int(sf)}"], rf=[int(rf)])
+    log2_g, log2_s, links, links_each, af, sign, sf, rf = found.groups()
+    sizes = {"links": links, "links_each": links_each} if links else {"log2_g": log2_g, "log2_s": log2_s}
+    (made,) = points(
+        **{name: [int(size)] for name, size in sizes.items()},
+        af=[int(af)],
+        sf=[f"{'-' if sign == '-' else ''}{int(sf)}"],
+        rf=[int(rf)],
+    )
     return made
 
 

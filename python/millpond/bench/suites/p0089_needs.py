@@ -27,6 +27,13 @@ _HIT, _MISS, _NEAR_MISS, _PAIR, _APART = 1.5e-9, 120e-9, 20e-9, 120e-9, 500e-9
 _CACHED_LINKS = 2**17
 
 Estimate = Callable[[Mapping[str, str], str], Needs]
+
+
+def _power(exponent: str, less: int = 0) -> int:
+    """2 to this power. What a user sets may be out of all range, and is refused later: it is not worked out here."""
+    return int(2 ** min(int(exponent) - less, 63))
+
+
 _NEVER_FREES = "monotonic:type:destroy"
 
 
@@ -49,7 +56,7 @@ def structures(at: Mapping[str, str], strategy: str) -> Needs:
     """Benchmark I. A structure above the fifth has 2^7 leaves in each element."""
     ds = int(at["ds"])
     in_one = 2 ** (int(at["log2_size"]) + (7 if ds > 4 else 0))
-    leaves = max(in_one, 2 ** int(at["log2_leaves"]))
+    leaves = max(in_one, _power(at["log2_leaves"]))
     text, hashed = ds % 2 == 0, ds in (3, 4, 7, 8, 11, 12)
     each = _INT_BYTES + (_NODE_BYTES if hashed else 0) + (_TEXT_BYTES if text else 0)
     # A vector that copies its containers when it grows builds all of them twice, and has both for a while.
@@ -64,8 +71,8 @@ def structures(at: Mapping[str, str], strategy: str) -> Needs:
 @_littered_first
 def locality(at: Mapping[str, str], strategy: str) -> Needs:
     """Benchmark II. Links that do not fit into a cache cost most where they lie apart."""
-    links = int(at["links"]) if "links" in at else 2 ** int(at["log2_g"])
-    links_each = int(at["links_each"]) if "links_each" in at else 2 ** int(at["log2_s"])
+    links = int(at["links"]) if "links" in at else _power(at["log2_g"])
+    links_each = int(at["links_each"]) if "links_each" in at else _power(at["log2_s"])
     subsystems = max(1, links // links_each)
     shared = strategy.startswith("new_delete")
     traversals = int(at["af"])
@@ -104,7 +111,7 @@ def contention(at: Mapping[str, str], strategy: str) -> Needs:
 @_littered_first
 def dials(at: Mapping[str, str], strategy: str) -> Needs:
     """The dials. Sizes are four an octave from 80 bytes on, alike, as many as the variation says."""
-    blocks = 2 ** (int(at["log2_operations"]) - 1)
+    blocks = _power(at["log2_operations"], 1)
     sizes = max(1.0, 1.0 / (1.0 - int(at["variation"]) / 1000))
     mean = 80.0 * (2.0 ** (sizes / 4) - 1.0) / (sizes * (2.0**0.25 - 1.0))
     never_freed = strategy.startswith("monotonic")
