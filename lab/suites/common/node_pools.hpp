@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// node_pools: ours for blocks of one size as contenders: compact_pool, the suballocator over malloc, and a set with a
-// pool inside.
+// node_pools: ours for blocks of one size as contenders: compact_pool, the suballocator over malloc, and containers with
+// a pool inside.
 #pragma once
 
 #include <cstddef>
@@ -36,7 +36,7 @@ struct suballocated_by : binding {
 };
 using suballocated = suballocated_by<std::uint64_t>;
 
-// A set with a pool inside, that needs no allocator.
+// Containers with a pool inside, which need no allocator.
 struct pooled_numbers : binding {
     static constexpr std::string_view name = "pooled_set";
     static constexpr bool can_wink = false;
@@ -48,6 +48,8 @@ struct pooled_numbers : binding {
         return {};
     }
     using number_set = pooled_set<std::uint64_t, std::less<>>;
+    template <class Container>
+    using container = pooled<Container>;
 };
 
 }  // namespace millpond::suites

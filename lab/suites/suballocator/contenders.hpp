@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// contenders: every allocator that the document names, in today's libraries, and ours.
+// contenders: every allocator that the document names, in today's libraries, and ours; and a pool inside containers.
 //
 //   chosen<Runner, slot_bytes>(contender) ─▶ &Runner<C>::run, C the way to that allocator; names in the same order
 //
@@ -10,6 +10,7 @@
 
 #include <array>
 #include <cstddef>
+#include <string_view>
 
 #include "lab/suites/common/node_pools.hpp"
 #include "lab/suites/common/peers_std.hpp"
@@ -27,6 +28,9 @@ constexpr frame::contender of_standard_library(std::string_view name, std::strin
                                                std::string_view source = "none") {
     return {.name = name, .alias = alias, .kind = kind, .source = source, .from = &frame::packages::standard_library};
 }
+
+// Each container with a pool inside, in the place of an allocator for it.
+inline constexpr std::string_view pooled_name = "pooled:type:destroy";
 
 inline constexpr frame::contender contenders[] = {
     {.name = "new_delete:type:destroy", .alias = "std::allocator", .kind = "malloc", .from = &frame::packages::libc},
@@ -48,7 +52,11 @@ inline constexpr frame::contender contenders[] = {
     {.name = "suballocator32:type:destroy", .alias = "suballocator32"},
     {.name = "compact_pool:type:destroy", .held_bytes = chunk_cache::held_bytes},
     {.name = "multipool:type:destroy", .source = "default", .held_bytes = chunk_cache::held_bytes},
+    {.name = pooled_name},
 };
+
+// Whether it hands out blocks; a container with its pool inside does not.
+inline bool is_allocator(std::size_t contender) { return contenders[contender].name != pooled_name; }
 
 template <class... Contenders>
 struct contender_list {};
@@ -63,7 +71,7 @@ using all_of = contender_list<suites::malloc_heap,
 #endif
                               suites::pmr_pool, suites::pmr_synchronized_pool, suites::suballocated,
                               suites::suballocated_by<std::uint32_t>, suites::compact_pool_of<SlotBytes>,
-                              suites::by_type<multipool<>>>;
+                              suites::by_type<multipool<>>, suites::pooled_numbers>;
 
 // What littering runs: the heap of the process, which notes what it is asked for.
 using noted_heap = suites::by_type<frame::noted_new_delete>;

@@ -129,12 +129,14 @@ const workload doubles{.name = "doubles",
                        .unit = "element",
                        .parameters = doubles_parameters,
                        .metrics = doubles_metrics,
+                       .takes = is_allocator,
                        .run = run<doubles_runner>,
                        .least_bytes = least_bytes};
 const workload five_operations{.name = "five_operations",
                                .unit = "element",
                                .parameters = five_parameters,
                                .metrics = five_metrics,
+                               .takes = is_allocator,
                                .run = run<five_runner>,
                                .least_bytes = least_bytes};
 

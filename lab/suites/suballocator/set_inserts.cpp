@@ -9,6 +9,7 @@
 // so that both find the same memory: untouched, or what the collections before have left. The numbers are drawn
 // beforehand.
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -118,6 +119,12 @@ outcome run(const point& asked) {
     return chosen<set_inserts_runner, sizeof(tree_node)>(asked.contender)(asked);
 }
 
+std::string misfit(const point& asked) {
+    if (asked["inserts"] == 0 && !is_allocator(asked.contender))
+        return "a pool inside a set is asked for no node alone";
+    return {};
+}
+
 // The nodes, and the numbers that were drawn.
 std::uint64_t least_bytes(const point& asked) { return (sizeof(tree_node) + sizeof(std::uint64_t)) * count_of(asked); }
 
@@ -128,6 +135,7 @@ const workload set_inserts{.name = "set_inserts",
                            .parameters = parameters,
                            .metrics = metrics,
                            .run = run,
+                           .misfit = misfit,
                            .least_bytes = least_bytes};
 
 }  // namespace millpond::suballocator_suite

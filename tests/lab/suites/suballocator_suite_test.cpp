@@ -18,6 +18,11 @@ using nlohmann::json;
 
 const millpond::test::suite_rounds suite(SUBALLOCATOR_SUITE);
 
+const std::string pooled = "pooled:type:destroy";
+const std::vector<std::string> containers = {
+    "list",          "forward_list",       "set",           "multiset",          "map", "multimap",
+    "unordered_set", "unordered_multiset", "unordered_map", "unordered_multimap"};
+
 std::vector<block> recorded(const std::string& strategy, const std::string& point) {
     return millpond::test::recorded(RECORD_PROGRAM,
                                     SUBALLOCATOR_SUITE " --seed 5 --contender '" + strategy + "' --workload " + point);
@@ -43,8 +48,44 @@ TEST(suballocator_suite, every_contender_fills_the_same_set) {
     const std::string sum = suite.expect_same_work("set_inserts", " --count 700", 700);
     // What was in the memory before does not matter.
     EXPECT_EQ(suite.expect_same_work("set_inserts", " --count 700 --collections_before 2", 700), sum);
-    EXPECT_EQ(suite.expect_same_work("set_inserts", " --count 700 --collections_before 1 --inserts 0", 700), "700");
+    const auto is_allocator = [](const std::string& name) { return name != pooled; };
+    const std::string nodes = " --count 700 --collections_before 1 --inserts 0";
+    EXPECT_EQ(suite.expect_same_work_of("set_inserts", nodes, 700, is_allocator), "700");
     EXPECT_NE(suite.round("set_inserts", "new_delete:type:destroy", " --count 700 --seed 8")["checksum"], sum);
+}
+
+TEST(suballocator_suite, every_contender_frees_and_fills_the_same_of_every_container) {
+    const std::string sum = suite.expect_same_work("set_inserts", " --count 700", 700);
+    const auto has_arrays = [](const std::string& name) { return !name.starts_with("fast_pool"); };
+    const auto any = [](const std::string&) { return true; };
+    for (const std::string container : containers) {
+        const std::string at = " --count 700 --container " + container;
+        const bool is_hashed = container.starts_with("unordered");
+        const auto sum_of = [&](const std::string& more) {
+            return is_hashed ? suite.expect_same_work_of("containers", at + more, 700, has_arrays)
+                             : suite.expect_same_work_of("containers", at + more, 700, any);
+        };
+        EXPECT_EQ(sum_of(""), sum) << container << ": what was freed is there again";
+        EXPECT_EQ(sum_of(" --collections_before 2"), sum) << container;
+    }
+    for (const std::string count : {"2", "3", "1000", "1001"})
+        for (const std::string container : {"list", "forward_list", "multimap", "unordered_multiset"})
+            EXPECT_EQ(suite.round("containers", pooled, " --container " + container + " --count " + count)["checksum"],
+                      suite.round("set_inserts", "std::allocator", " --count " + count)["checksum"]);
+}
+
+TEST(suballocator_suite, containers_have_the_operations_that_they_can) {
+    for (const std::string container : containers) {
+        const json line = suite.round("containers", pooled, " --count 30000 --container " + container);
+        const bool goes_backwards = container != "forward_list" && !container.starts_with("unordered");
+        EXPECT_EQ(line["free_from_last_seconds"].is_number(), goes_backwards) << line;
+        double sum = goes_backwards ? line["free_from_last_seconds"].get<double>() : 0.0;
+        for (const std::string name : {"fill", "free_from_first", "free_odd", "free_and_allocate_odd"})
+            sum += line[name + "_seconds"].get<double>();
+        EXPECT_GE(line["cpu_seconds"].get<double>(), sum) << container;
+        EXPECT_GE(line["full_bytes"].get<double>(), 0.9 * 16 * 30000) << container;
+        EXPECT_LE(line["empty_bytes"].get<double>(), line["full_bytes"].get<double>()) << container;
+    }
 }
 
 TEST(suballocator_suite, the_documents_names_are_names_too) {
@@ -88,13 +129,14 @@ TEST(suballocator_suite, resident_bytes_are_those_of_the_elements) {
     constexpr double count = 200'000;
     const std::string more = " --count 200000";
     for (const std::string& strategy : names()) {
+        const json set = suite.round("set_inserts", strategy, more);
+        EXPECT_GE(set["full_bytes"].get<double>(), 0.9 * 40 * count) << strategy;
+        EXPECT_LE(set["empty_bytes"].get<double>(), set["full_bytes"].get<double>() * 1.1 + 200'000) << strategy;
+        if (strategy == pooled) continue;
         const json line = suite.round("five_operations", strategy, more);
         EXPECT_GE(line["elements_bytes"].get<double>(), 0.9 * 8 * count) << strategy;
         EXPECT_GE(line["peak_bytes"].get<double>(), line["elements_bytes"].get<double>()) << strategy;
         EXPECT_LE(line["freed_bytes"].get<double>(), line["elements_bytes"].get<double>() * 1.1 + 200'000) << strategy;
-        const json set = suite.round("set_inserts", strategy, more);
-        EXPECT_GE(set["full_bytes"].get<double>(), 0.9 * 40 * count) << strategy;
-        EXPECT_LE(set["empty_bytes"].get<double>(), set["full_bytes"].get<double>() * 1.1 + 200'000) << strategy;
     }
     // Ours give back what they can, as the document says of its own.
     for (const std::string strategy : {"suballocator:type:destroy", "compact_pool:type:destroy"}) {
@@ -104,7 +146,7 @@ TEST(suballocator_suite, resident_bytes_are_those_of_the_elements) {
 }
 
 TEST(suballocator_suite, a_littered_heap_changes_no_work) {
-    for (const std::string workload : {"doubles", "five_operations", "set_inserts"}) {
+    for (const std::string workload : {"doubles", "five_operations", "set_inserts", "containers"}) {
         const json plain = suite.round(workload, "new_delete:type:destroy", " --count 500");
         const json littered = suite.round(workload, "new_delete:type:destroy", " --count 500 --litter 0.4");
         EXPECT_EQ(littered["checksum"], plain["checksum"]) << workload;
@@ -113,7 +155,10 @@ TEST(suballocator_suite, a_littered_heap_changes_no_work) {
 
 TEST(suballocator_suite, wrong_usage_is_refused_with_what_there_is) {
     suite.expect_refused({
-        {"--workload nothing --contender suballocator64", "doubles, five_operations, set_inserts"},
+        {"--workload nothing --contender suballocator64", "doubles, five_operations, set_inserts, containers"},
+        {"--workload doubles --contender pooled:type:destroy", "pooled"},
+        {"--workload set_inserts --contender pooled:type:destroy --inserts 0", "no node alone"},
+        {"--workload containers --contender mt_allocator --container vector", "list"},
         {"--workload doubles --contender pool", "compact_pool:type:destroy"},
         {"--workload doubles --contender mt_allocator --size 3", "count, seed"},
         {"--workload doubles --contender mt_allocator --count 0", "from 1 to"},
@@ -130,7 +175,7 @@ TEST(suballocator_suite, what_cannot_fit_is_not_run_and_what_runs_out_says_so) {
         EXPECT_EQ(done.status, 0) << done.out;
         return json::parse(done.out, nullptr, false).value("status", "");
     };
-    for (const std::string workload : {"doubles", "five_operations", "set_inserts"}) {
+    for (const std::string workload : {"doubles", "five_operations", "set_inserts", "containers"}) {
         const std::string point = " --workload " + workload + " --contender suballocator64 --count ";
         EXPECT_EQ(status("", "--memory-limit-bytes 1000000" + point + "1000000000"), "predicted_bad_alloc");
         EXPECT_EQ(status("ulimit -v 300000; ", point + "20000000"), "bad_alloc");

@@ -4,13 +4,14 @@
 suballocator.1   section 4.3   doubles           allocated one by one, freed from the first to the last
 suballocator.2   section 4.4   five_operations   what can be done with an array of pointers to single numbers
 suballocator.3   section 4.4   set_inserts       random numbers into a std::set, and its nodes alone
+suballocator.4   section 4.4   containers        the five operations on each container that can have a pool inside
 
 The document's graphs are lost; the figures of its section 4.1 are left.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 
 from millpond.bench.experiment import (
@@ -48,14 +49,22 @@ ALIASES: Mapping[str, str] = {
 }
 _WITHOUT_MUTEX = "fast_pool_no_mutex:type:destroy"
 OURS = ("compact_pool:type:destroy", "multipool:type:destroy")
+# Each container with its pool inside (section 4.2), in the place of an allocator for it.
+POOLED = "pooled:type:destroy"
 STANDARD = ("pmr_pool:base:destroy", "pmr_synchronized_pool:base:destroy")
 STRATEGIES = (*ALIASES.values(), *OURS, *STANDARD, _WITHOUT_MUTEX)
+EVERYONE = (*STRATEGIES, POOLED)
 # Boost's, and what libstdc++ alone has.
 OPTIONAL = (
     ALIASES["boost::fast_pool_allocator"], _WITHOUT_MUTEX,
     *(ALIASES[f"{name}_allocator"] for name in ("malloc", "mt", "pool")),
 )  # fmt: skip
 _BESIDE = ("cpu_seconds", "peak_bytes", "held_bytes", "page_faults", "kept_share")
+# In the order of the suite's own words.
+_NODES_ALONE = ("list", "forward_list", "set", "multiset", "map", "multimap")
+_HASHED = ("unordered_set", "unordered_multiset", "unordered_map", "unordered_multimap")
+# Boost's pools look for an array among their free nodes, and a hashed container has one.
+_FOR_NODES = (ALIASES["boost::fast_pool_allocator"], _WITHOUT_MUTEX)
 _MIB, _START_SECONDS = 2**20, 0.03
 _ALLOCATED, _IN_SET = 50_000_000, 30_000_000
 # Names in the CSV, with the compiler behind them.
@@ -160,8 +169,31 @@ def _collections(*counts: int) -> tuple[Part, ...]:
     """A first collection, a second one in the memory of the first, and the first's nodes alone."""
     return (
         Part(points(count=counts, collections_before=[0, 1], inserts=[1])),
-        Part(points(count=counts, collections_before=[0], inserts=[0])),
+        Part(points(count=counts, collections_before=[0], inserts=[0]), STRATEGIES),
     )
+
+
+def _containers(counts: Iterable[int], before: Iterable[int], *kinds: str) -> tuple[Part, ...]:
+    """Containers of so many numbers, in fresh memory and after earlier collections."""
+    return tuple(
+        Part(points(container=[kind], count=counts, collections_before=before),
+             tuple(name for name in EVERYONE if kind not in _HASHED or name not in _FOR_NODES))
+        for kind in kinds
+    )  # fmt: skip
+
+
+def _container_needs(at: Mapping[str, str], _strategy: str) -> Needs:
+    count, before = int(at["count"]), int(at["collections_before"])
+    # Five fills in all, and as many ways to free; a search takes a miss for each doubling beyond what the caches hold.
+    each = 150e-9 * max(1, count.bit_length() - 14)
+    twice = 2 if "litter" in at else 1
+    return Needs(_START_SECONDS + count * each * (6 + before) * twice, 16 * _MIB + twice * count * 96)
+
+
+def _container_title(at: Mapping[str, int | str]) -> str:
+    before = int(at["collections_before"])
+    where = f"after {plural(before, 'earlier collection')}" if before else "in fresh memory"
+    return f"std::{at['container']} of numbers, {where}"
 
 
 SET_INSERTS = _experiment(
@@ -170,7 +202,7 @@ SET_INSERTS = _experiment(
     workload="set_inserts",
     figure=Figure("insert_ns", "ns", "fill_seconds", per_units=10**9),
     beside_metrics=("fill_seconds", "clear_seconds", "full_bytes", "empty_bytes", *_BESIDE),
-    axes=("count", "collections_before", "inserts"), table=TABLE,
+    axes=("count", "collections_before", "inserts"), strategies=EVERYONE, table=TABLE,
     published=_reader(f"insert {_IN_SET} uint64 into std::set",
                       (("count", _IN_SET), ("collections_before", 0), ("inserts", 1))),
     tables=Tables(("inserts", "collections_before"), ("count",), "strategy", "elements", titles=_fill_title,
@@ -184,4 +216,25 @@ SET_INSERTS = _experiment(
     notes=(_GRAPHS_LOST, _OURS_IS_NOT),
 )  # fmt: skip
 
-EXPERIMENTS = (DOUBLES, FIVE_OPERATIONS, SET_INSERTS)
+CONTAINERS = _experiment(
+    name="suballocator.4", title="Containers, and the same with a pool inside", section="4.4",
+    measured="CPU time to insert an element, all of them; beside it, seconds of the ways to free them",
+    workload="containers",
+    figure=Figure("insert_ns", "ns", "fill_seconds", per_units=10**9),
+    beside_metrics=("fill_seconds", *(f"{m}_seconds" for m in _FREES), "full_bytes", "empty_bytes", "end_bytes",
+                    *_BESIDE),
+    axes=("container", "count", "collections_before"), strategies=EVERYONE,
+    tables=Tables(("container", "collections_before"), ("count",), "strategy", "elements", titles=_container_title,
+                  labels=thousands, own_rows=True),
+    parts={
+        "quick": _containers([20_000], [0], "list", "set", "unordered_map"),
+        "standard": _containers([200_000], [0, 1], *_NODES_ALONE, *_HASHED),
+        "paper": _containers([1_000_000, 3_000_000], [0, 1], *_NODES_ALONE, *_HASHED),
+    },
+    needs=_container_needs,
+    notes=("The document has this of its arrays alone; its containers with a pool inside are named in section 4.2, "
+           "without figures.", _OURS_IS_NOT,
+           "Every second element is freed in the order of the container, and inserted again by its number."),
+)  # fmt: skip
+
+EXPERIMENTS = (DOUBLES, FIVE_OPERATIONS, SET_INSERTS, CONTAINERS)
